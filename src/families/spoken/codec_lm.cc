@@ -21,7 +21,8 @@ bool may_choose(const SampleRule& rule, int64_t begin, int64_t end) {
          });
 }
 
-/// Writes the logits [begin, begin + part.out()) of out [E, V], for the rows that may choose them.
+/// Writes the logits [begin, begin + part.out()) of out [E, V], for the rows whose rules allow
+/// them.
 void run_part(StepContext& ctx, const PackedLinear& part, std::span<const SampleRule> rules,
               int64_t begin, const View& hidden, const View& out) {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
@@ -76,7 +77,7 @@ StreamHead pack_stream_head(const View& shared, std::span<const HeadPart> parts,
   StreamHead head;
   std::vector<float> row(e.size());
   for (const HeadPart& part : parts) {
-    std::vector<Tensor> constants;  // W e
+    std::vector<Tensor> constants;  // the biases W e
     std::vector<LinearPart> linears;
     for (const RowRange& range : part) {
       Tensor& constant = constants.emplace_back(Shape{range.end - range.begin}, DType::kF32);
@@ -164,7 +165,7 @@ size_t CodecLm::table_bytes() const {
   return sum + parts_.positions.bytes();
 }
 
-/// Scales the rows that are frames, run by run.
+/// Scales the rows that are frames, one run of them after the other.
 void CodecLm::scale_frames(StepContext& ctx, std::span<const int32_t> ids, const View& x) const {
   const int64_t rows = x.shape[0], tables = std::ssize(parts_.tables);
   const auto is_frame = [&](int64_t r) { return ids[static_cast<size_t>(r * tables + 1)] >= 0; };
@@ -232,9 +233,9 @@ void CodecLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const
   if (batch.emits > 0) parts_.decoder.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
 }
 
-/// On a GPU the whole head runs for all rows, because no host code writes logits there. So it does
-/// in models with drafts, whose positions have rules of their own, and where requests may ask for
-/// the log-probabilities of all ids.
+/// On a GPU the whole head runs for all rows, because no host code writes logits there. The same
+/// holds for models with drafts, whose positions have their own rules, and for models whose
+/// requests may ask for log-probabilities.
 void CodecLm::head_logits(StepContext& ctx, int k, const ArBatch& batch, const View& hidden,
                           const View& out) const {
   const StreamHead& head = parts_.heads[static_cast<size_t>(k)];

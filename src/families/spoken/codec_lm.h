@@ -1,8 +1,8 @@
 // The language model of a family as an AR stage. An input row is a sum of embeddings or a given
 // vector, with or without text beside it. A step makes one code by each head and further codes, if
 // any, by an inner decoder. The sequence describes its rows as data (Sequence::rows). A step has
-// two halves: fill_rows() asks the sequences on the host; then the network's work is queued, which
-// reads only the filled arrays. Const after construction, shared by threads.
+// two halves: first fill_rows() gets the rows from the sequences on the host; then the network's
+// work is queued, which reads only the filled arrays. Const after construction, shared by threads.
 // N rows of the batch, H width, T tables, K codes a step.
 #pragma once
 
@@ -37,9 +37,9 @@ struct RowRange {
 /// The streams whose codes are chosen together.
 using HeadPart = std::vector<RowRange>;
 
-/// Packs the head of one stream of several that share a matrix [V, H]: logits = W (h + e), for the
-/// rows that the stream may choose. `e` [H] becomes a bias, W e. So all streams read the same h,
-/// and no stream computes the rows of another. For a GPU the head has one part.
+/// Packs the head of one stream, if several streams share a matrix [V, H]: logits = W (h + e), for
+/// the rows that the stream may choose. `e` [H] becomes a bias, W e. So all streams read the same
+/// h, and no stream computes the rows of another. For a GPU the head has one part.
 StreamHead pack_stream_head(const View& shared, std::span<const HeadPart> parts,
                             std::span<const float> e, WeightType type, Device device);
 
@@ -51,18 +51,18 @@ struct CodecLmParts {
   std::vector<StreamHead> heads;  ///< heads that read the decoder's hidden row
   KvSpec kv;
   int64_t max_positions = 0;
-  std::unique_ptr<InnerCodes> inner =
-      {};                             ///< of the codes after that of the only head; may be null
-  std::vector<int> inner_vocab = {};  ///< vocabulary of each of those codes
-  /// Factor of rows that have an id of table 1, which are frames; 1: rows are not scaled.
+  std::unique_ptr<InnerCodes> inner = {};  ///< makes the codes after the first; may be null
+  std::vector<int> inner_vocab = {};       ///< vocabulary of each of those codes
+  /// Factor of rows with an id of table 1, i.e. of frames; 1: rows are not scaled.
   float frame_scale = 1;
-  /// [max_positions, H] as stored, added to each row by its position (GPT-2); empty: none.
+  /// Learned positions [max_positions, H] as stored, added to each row (GPT-2); empty: none.
   View positions = {};
-  /// Vectors of rows beside the tables, by ids behind those of the tables; null for none.
+  /// Adds text beside the codes, by an id after those of the tables; null: the model has none.
   std::unique_ptr<TextBeside> beside = {};
   bool adds_vectors = false;  ///< each row has a vector, which is added to its ids' sum
-  PackedLinear values = {};  ///< of the hidden row: what a step yields beside codes; empty: nothing
-  std::vector<Tensor> own_tables = {};  ///< owns the tables that are not views as stored
+  PackedLinear values =
+      {};  ///< makes the values of a step (ArTraits::values) from the hidden row; empty: none
+  std::vector<Tensor> own_tables = {};  ///< owner of the tables that are not views as stored
   float table_scale = 1;                ///< factor of the tables' sum, not of given vectors
   float logit_cap = 0;  ///< logits become cap * tanh(logit / cap) (Gemma 2); 0: none
   int tap_block = -1;   ///< rows before this block are tapped (ArTraits::tap); -1: none
@@ -90,9 +90,9 @@ class CodecLm : public ArStage {
   /// Returns the input rows of a batch, [N, H], in the arena.
   View embed_rows(StepContext& ctx, const ArBatch& batch) const;
   const DecoderConfig& decoder() const { return parts_.decoder.config(); }
-  size_t bytes() const;        ///< of the decoder, its heads and the linears that project text
-  size_t inner_bytes() const;  ///< of the inner decoder
-  size_t table_bytes() const;  ///< of the tables, a shared one counted once
+  size_t bytes() const;        ///< bytes of the decoder, its heads and the layers that project text
+  size_t inner_bytes() const;  ///< bytes of the inner decoder
+  size_t table_bytes() const;  ///< bytes of the tables; a shared table counts once
   int tables() const { return static_cast<int>(parts_.tables.size()); }
   const View& table(int number) const { return parts_.tables[static_cast<size_t>(number)]; }
 
@@ -108,8 +108,8 @@ class CodecLm : public ArStage {
   MovedTables moved_;
 };
 
-/// Describes it for users: its decoder, "" or a word on its `kind` before that, its inner
-/// decoder and its tables.
+/// Describes the parts of a model for users: its decoder (with the word `kind` in front, if any),
+/// its inner decoder and its tables.
 std::vector<PartInfo> describe_lm(const CodecLm& lm, const std::string& kind = "");
 
 /// Makes a head of one matrix product, for codes that are chosen from all of its outputs.

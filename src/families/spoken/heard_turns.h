@@ -16,7 +16,7 @@ struct HeardTurn {
   std::string voice;  ///< the speaker, as ContextTurn::voice; empty where `own`
   std::string text;
   std::vector<int32_t> codes;  ///< [T, C]; may be empty in a context
-  std::string what;            ///< its name in messages, e.g. "context turn 2"
+  std::string what;            ///< name of the turn in messages, e.g. "context turn 2"
 
   Error refused(const std::string& why) const {
     return {ErrorCode::kInvalid, what + ": " + why, own ? "voice" : "context"};

@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns entry `i` of several, or the one that all share.
+/// Returns entry `i`, or the only entry, which all codes share.
 template <typename T>
 const T& of_code(const std::vector<T>& each, int i) {
   return each[each.size() == 1 ? 0 : static_cast<size_t>(i)];
@@ -27,7 +27,7 @@ void InnerCodes::move_to(Device device, MovedTables& moved) {
 }
 
 /// Returns the decoder's next rows: at the first code of a step, for each sequence the hidden row
-/// and code 0; later one row each, the code before.
+/// and code 0; later one row for each, with the previous code.
 View InnerCodes::inputs(StepContext& ctx, int k, const View& hidden, const View& codes) const {
   View x = ctx.arena.take({hidden.shape[0], hidden.shape[1]}, DType::kF32);
   embed_column(ctx, of_code(parts_.tables, k - 1), codes, k - 1, x);

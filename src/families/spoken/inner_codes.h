@@ -1,6 +1,6 @@
-// The codes of a frame after its first, made one after another by a small decoder that starts anew
-// in every step: it reads the hidden row of the large decoder and code 0, then each chosen code.
-// Const after construction.
+// The codes of a frame after its first, made one after another by a small decoder, which starts
+// again in every step: it reads the hidden row of the large decoder and code 0, then each sampled
+// code. Const after construction.
 // E sequences that yield a step, H width of the large decoder, D of the small one, C codes a frame.
 #pragma once
 
@@ -16,8 +16,8 @@ struct InnerCodesParts {
   InnerDecoder decoder;
   std::vector<View> tables;         ///< [V, H] of code 0, 1, ...; or a single table for all codes
   std::vector<PackedLinear> heads;  ///< of code 1, 2, ...; or a single head for all codes
-  PackedLinear projection = {};  ///< H -> D, of each row before the decoder reads it; empty: H is D
-  Tensor own_table = {};         ///< owns a table that is not a view as stored
+  PackedLinear projection = {};     ///< H -> D, applied to each input row; empty: H is D
+  Tensor own_table = {};            ///< owner of a table that is not a view as stored
 };
 
 /// The inner decoder with its weights.
@@ -27,13 +27,13 @@ class InnerCodes {
 
   const std::vector<View>& tables() const { return parts_.tables; }
   size_t scratch_bytes(int emits) const { return parts_.decoder.scratch_bytes(emits); }
-  /// Bytes of the weights, without the tables.
+  /// Returns the bytes of the weights, without the tables.
   size_t bytes() const;
-  /// `moved` keeps the tables on the device.
+  /// Moves the weights; `moved` owns the tables on the device.
   void move_to(Device device, MovedTables& moved);
 
-  /// Logits [E, V] of code k >= 1. codes i32 [E, C]. `scratch` is kept between the calls of a step,
-  /// k = 1, 2, ...
+  /// Returns the logits [E, V] of code k >= 1. codes i32 [E, C]. `scratch` is kept between the
+  /// calls of a step, k = 1, 2, ...
   void logits(StepContext& ctx, int k, const View& hidden, const View& codes, const View& scratch,
               const View& out) const;
 

@@ -1,6 +1,6 @@
 // The rows of a segment's prompt, as a family writes them: ids to be summed from the model's
-// tables, or a vector; and the ids that the original implementation has at each row. A value that
-// borrows the vectors; one thread. T tables.
+// tables, or a vector. Each row also has the id that the original implementation has there. A value
+// that borrows the vectors; one thread. T tables.
 #pragma once
 
 #include <cstdint>
@@ -35,13 +35,13 @@ class Prompt {
   std::span<int32_t> row(int at) {
     return std::span(rows_).subspan(static_cast<size_t>(at) * tables_, tables_);
   }
-  /// The vector of a row; empty where the row has none.
+  /// Returns the vector of a row; empty if the row has none.
   GivenRow& vector(int at) { return given_[static_cast<size_t>(at)]; }
   GivenRow vector(int at) const { return given_[static_cast<size_t>(at)]; }
   /// Whether two prompts have the same row at a position.
   bool same_row(int at, const Prompt& other) const;
 
-  /// The ids in the order of their rows (Sequence::prompt_ids).
+  /// Returns the ids in the order of their rows (Sequence::prompt_ids).
   std::span<const int32_t> written() const { return written_; }
   /// Appends the rows' keys (Sequence::prefix_keys): a row of a single id of table 0 has that id as
   /// its key; all other rows are hashed.

@@ -1,5 +1,5 @@
-// Settings of a model that speaks text which all requests share, and the effect of their options. A
-// plain value; const functions, any thread.
+// The settings of a model that speaks text, which all requests share, and the effect of a request's
+// options. A plain value; const functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,32 +16,33 @@ namespace syrinx {
 
 struct SpokenModel {
   int tables = 1;
-  DelayPattern pattern;       ///< of the codes of a step
-  int64_t max_positions = 0;  ///< the most positions of a segment
-  SampleParams sampling;      ///< for requests that leave options out
-  /// Options of the codes after the first of a step, if they differ.
+  DelayPattern pattern;       ///< delays of the codes of a step
+  int64_t max_positions = 0;  ///< largest number of positions of a segment
+  SampleParams sampling;      ///< default sampling of requests
+  /// Default sampling of the codes after the first of a step, if it differs.
   std::optional<SampleParams> inner_sampling = {};
   /// Scale of guidance for requests that do not state one; unset: the model has no guidance.
   std::optional<float> guidance = {};
   TextPlanOptions text = {};
-  // The bound of a segment for requests that do not state one, in steps without the pattern's tail.
+  /// The default bound of a segment, in steps without the pattern's tail: spare_steps +
+  /// steps_per_id for each id of the text.
   int64_t spare_steps = 0;
-  int64_t steps_per_id = 0;  ///< of slow speech
+  int64_t steps_per_id = 0;  ///< steps of slow speech
   int64_t most_steps = 0;    ///< 0: no limit but max_positions
   int64_t least_steps = 0;   ///< a first prompt that leaves room for fewer steps is refused
 
   /// Refuses a scale of guidance out of range and the options that the model lacks, except those
   /// that check_request() refuses.
   Status check(const SpeechRequest& request) const;
-  // The settings that follow from the options of a request.
+  /// Return the settings that follow from the options of a request.
   SampleParams sampling_of(const SpeechRequest& request) const;
   SampleParams inner_sampling_of(const SpeechRequest& request) const;
-  /// Unset: the request is not guided.
+  /// Returns the scale of guidance; unset: the request is not guided.
   std::optional<float> guidance_of(const SpeechRequest& request) const;
 };
 
-/// Returns `defaults` changed by the options of a request. A request for min-p turns off the ways
-/// of sampling that look for repetitions or filter first.
+/// Returns `defaults` changed by the options of a request. A request for min-p turns off sampling
+/// methods that look for repetitions or filter first.
 SampleParams asked(SampleParams defaults, const SpeechRequest& request);
 
 }  // namespace syrinx

@@ -21,7 +21,7 @@ class SpokenPipeline : public LoadedPipeline {
   const CodecLm& lm() const { return *lm_; }
 
  protected:
-  /// Returns the script of a request, or the error why the model cannot speak it.
+  /// Returns the script of a request, or an error if the model cannot speak it.
   virtual Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const = 0;
 
   /// Puts the language model and the codec's stage into the graph, and describes them. The family's

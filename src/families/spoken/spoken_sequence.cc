@@ -69,14 +69,14 @@ SpokenSequence::Kept SpokenSequence::begin_segment() {
   prompt_ = std::move(next), companion_ = std::move(companion);
   steps_.restart(0);
   if (!ready()) return {};
-  const int steps = max_steps();  // so that these steps allocate nothing
+  const int steps = max_steps();  // reserved here, so that steps allocate nothing
   steps_.restart(steps);
   now_.frames.reserve(static_cast<size_t>(steps * model_.pattern.streams()));
   return kept;
 }
 
-/// Counts the leading rows of `next` that were fed before. `fed`: the previous prompt, which the
-/// steps so far followed.
+/// Counts the leading rows of `next` that equal the rows computed so far: those of `fed`, the
+/// previous prompt, then those of its steps.
 int SpokenSequence::rows_fed_before(const Prompt& fed, const Prompt& next) const {
   std::vector<int32_t> ids(static_cast<size_t>(model_.tables));
   const auto same_row = [&](int at) {
@@ -93,7 +93,7 @@ int SpokenSequence::rows_fed_before(const Prompt& fed, const Prompt& next) const
 Status SpokenSequence::append_text(std::string_view text, bool last) {
   if (const Status taken = text_.append(text, last); !taken.ok()) return taken;
   if (!ready()) begin_segment();
-  // A sentence is only complete once a letter after it has come, so a last text is never empty.
+  // A sentence is complete only when a letter after it has arrived, so a last text is never empty.
   return ready() || !last ? ok_status() : nothing_to_say();
 }
 
@@ -140,7 +140,7 @@ void SpokenSequence::rows(int first, bool companion, InputRows& out) const {
   }
 }
 
-/// Inner codes with options of their own have no penalty, and so need no history.
+/// Inner codes with their own options have no penalty, so they need no history.
 std::span<const int32_t> SpokenSequence::history(int k) const {
   if (k > 0 && model_.inner_sampling) return {};
   return script_->history(steps_, k);

@@ -1,7 +1,7 @@
-// A request of a family that reads text and makes frames: its segments, late text, bounds, rows
-// that are fed again, refusals. A family describes its model by a SpokenModel and a request by a
-// SpokenScript; all the rest of a Sequence is here. Made on the caller's thread, then touched by
-// one thread at a time (model/request.h).
+// The sequence of families that read text and make frames: segments, late text, bounds, kept rows
+// and refusals. A family describes its model by a SpokenModel and a request by a SpokenScript; the
+// rest of a Sequence is here. Made on the caller's thread, then touched by one thread at a time
+// (model/request.h).
 // T tables, S streams of codes.
 #pragma once
 
@@ -22,13 +22,14 @@
 
 namespace syrinx {
 
-/// A segment: the ids of its text and the frames that were made of it, [F, S].
+/// A segment: the ids of its text, and the frames [F, S] made from them.
 struct SpokenSegment {
   std::vector<int32_t> ids, frames;
 };
 
-/// A family's script of one request. All but splitter(), what it returns, and encode() run on the
-/// thread of the engine or of an executor; from step_row() on nothing is allocated.
+/// A family's script of one request. The engine's or an executor's thread calls all functions
+/// except splitter(), its result and encode(). step_row() and the functions after it allocate
+/// nothing.
 class SpokenScript {
  public:
   virtual ~SpokenScript() = default;
@@ -41,14 +42,15 @@ class SpokenScript {
   /// Writes the prompt of segment `now`. `past`: the segments before it; may drop those that no
   /// later prompt contains. Vectors must stay valid as long as the script.
   virtual void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) = 0;
-  /// Changes a copy of the prompt into the companion's prompt, row for row.
+  /// Changes a copy of the prompt into the companion's prompt, which has as many rows.
   virtual void make_companion(Prompt& /*prompt*/) const {}
-  /// Steps that a segment may take without the pattern's tail, whatever a request asks for.
+  /// Returns the largest number of steps of a segment, without the pattern's tail, for any request.
   virtual int64_t step_limit() const { return std::numeric_limits<int32_t>::max(); }
-  /// Writes the row that the codes [S] of step `step` make: ids [T], all -1 before.
+  /// Writes the input row for the codes [S] of step `step`: ids [T], which are all -1 before.
   virtual void step_row(int step, std::span<const int32_t> codes, std::span<int32_t> ids) const = 0;
   virtual SampleRule rule(const DelayedStreams& steps, int k) const = 0;
-  /// Returns the codes k of the segment so far that a penalty for repetition counts, oldest first.
+  /// Returns code k of the segment's steps so far, oldest first, as far as the repetition penalty
+  /// counts them.
   virtual std::span<const int32_t> history(const DelayedStreams& steps, int k) const {
     return steps.column(k).subspan(1);
   }
@@ -89,7 +91,7 @@ class SpokenSequence final : public Sequence {
   std::span<const int32_t> history(int k) const override;
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
-  /// Accepts only the end of an input that had no frames.
+  /// Accepts only the end of an input, no frames.
   Status take(int port, const Frames& frames) override;
 
   uint64_t seed() const { return seed_; }
@@ -99,7 +101,7 @@ class SpokenSequence final : public Sequence {
  private:
   SpokenSequence(const SpokenModel& model, std::unique_ptr<SpokenScript> script,
                  const SpeechRequest& request);
-  /// Leading rows of a new prompt that were already fed at the same positions.
+  /// Numbers of leading rows of a new prompt whose cache at the same positions is kept.
   struct Kept {
     int rows = 0, companion_rows = 0;
   };
@@ -114,7 +116,7 @@ class SpokenSequence final : public Sequence {
   const SampleParams sampling_, inner_sampling_;
   const std::optional<float> guidance_;
   const uint64_t seed_;
-  const int64_t max_frames_;  // of the request; 0: the text gives the bound
+  const int64_t max_frames_;  // RequestTerms::max_frames; 0: the text gives the bound
 
   TextPlan text_;
   std::deque<SpokenSegment> past_;
@@ -122,7 +124,9 @@ class SpokenSequence final : public Sequence {
   Prompt prompt_;     // empty while no segment waits
   Prompt companion_;  // empty without guidance
   DelayedStreams steps_;
-  int64_t frames_ = 0, frames_before_ = 0;  // emitted in all segments, and in those before this one
+  int64_t frames_ = 0,
+          frames_before_ =
+              0;  // frames emitted in all segments, and in the segments before this one
 };
 
 }  // namespace syrinx

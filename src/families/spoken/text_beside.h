@@ -1,4 +1,4 @@
-// Text beside the codes of a talker's rows: rows of a text table through two linear layers with
+// Adds text to the codes in a talker's rows: rows of a text table through two linear layers with
 // SiLU between them. A row may have a vector of another network instead, through linear layers of
 // its own. Const after construction, shared by threads.
 // N rows, T width of the text table, H talker width.
@@ -12,11 +12,11 @@
 
 namespace syrinx {
 
-/// out = fc2(silu(fc1 x)).
+/// Computes fc2(silu(fc1 x)).
 class ResizeMlp {
  public:
   ResizeMlp() = default;
-  /// linear_fc1 [inner, in], linear_fc2 [out, inner], with biases.
+  /// Loads linear_fc1 [inner, in] and linear_fc2 [out, inner], with biases.
   ResizeMlp(const Weights& weights, int64_t in, int64_t inner, int64_t out, WeightType type);
 
   int64_t in() const { return fc1_.in(); }
@@ -41,7 +41,7 @@ class TextBeside {
   bool reads_vectors() const { return given_.has_value(); }
   size_t bytes() const;
   const View& table() const { return table_; }
-  /// `moved` keeps the table on the device.
+  /// Moves the weights; `moved` owns the table on the device.
   void move_to(Device device, MovedTables& moved);
 
   /// Adds to x[i] the projection of ids[i] or, for id -1, that of the row's vector. x [N, H].

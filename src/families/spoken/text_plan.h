@@ -17,7 +17,7 @@ namespace syrinx {
 struct TextPlanOptions {
   size_t segment_bytes = 400;  ///< a longer text is cut at the end of a sentence
   size_t short_chars = 60;     ///< shorter sentences of late text are spoken together with the next
-  int64_t most_ids = 0;        ///< of a segment; 0: no limit
+  int64_t most_ids = 0;        ///< largest number of ids of a segment; 0: no limit
 };
 
 /// The segments of one request's text.
@@ -50,7 +50,7 @@ class TextPlan {
   Status add(std::string_view segment, int64_t begin);
   Status add_parts(std::string_view text, int64_t begin, bool whole);
 
-  bool late_;  // more text may come after the first
+  bool late_;  // more text may come after the first text
   int64_t most_ids_;
   SegmentQueue queue_;
   Encode encode_;

@@ -13,7 +13,7 @@
 
 namespace syrinx {
 
-/// Rules for admitting requests.
+/// The host names and origins that may use the server.
 struct AccessRules {
   /// Host names, without a port, that the Host header may contain; empty: any.
   std::vector<std::string> hosts;
@@ -30,7 +30,7 @@ Result<std::string> read_origin(std::string_view given);
 struct BrowserFacts {
   std::string_view host = {};
   std::string_view origin = {};             ///< empty: the request is not from a page
-  std::string_view requested_headers = {};  ///< of a CORS preflight
+  std::string_view requested_headers = {};  ///< headers that a CORS preflight asks for
   bool reads_only = true;                   ///< GET, HEAD or OPTIONS, and not a WebSocket
 };
 

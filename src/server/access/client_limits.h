@@ -15,9 +15,10 @@ namespace syrinx {
 
 /// The limits of each client.
 struct LimitOptions {
-  double requests_per_min = 0;   ///< also the most that may come at once; 0: no limit
-  int concurrent = 0;            ///< most simultaneous requests of a client; 0: no limit
-  size_t max_clients = 100'000;  ///< clients with an account; further clients share one
+  double requests_per_min = 0;  ///< also the largest burst; 0: no limit
+  int concurrent = 0;           ///< most simultaneous requests of a client; 0: no limit
+  size_t max_clients =
+      100'000;  ///< clients with their own account; all further clients share one account
 };
 
 /// Returns a hash of a key or an address, for `client` fields. The secret `salt` prevents clients
@@ -28,13 +29,13 @@ class ClientLimits {
  public:
   explicit ClientLimits(LimitOptions options) : options_(options) {}
 
-  /// A client's permit to be served: given back when the last copy is gone, on the
-  /// thread of ClientLimits, which must outlive it.
+  /// A client's permit to be served; returned when its last copy is destroyed, on the thread of
+  /// ClientLimits, which must outlive it.
   using Permit = std::shared_ptr<void>;
   struct Verdict {
     std::optional<ApiError> refusal;  ///< 429 with Retry-After
     Permit permit;                    ///< set when there is no refusal
-    Headers headers;                  ///< x-ratelimit-*, when requests are limited
+    Headers headers;                  ///< x-ratelimit-* headers, if requests are limited
   };
   Verdict admit(uint64_t client, double now_s);
 

@@ -27,7 +27,7 @@ TEST(ClientLimits, RequestsAMinute) {
   EXPECT_FALSE(limits.admit(1, now_s + 10.1).refusal);
   EXPECT_TRUE(limits.admit(1, now_s + 10.2).refusal);
   for (int i = 0; i < 6; ++i) EXPECT_FALSE(limits.admit(1, now_s + 3600).refusal);
-  EXPECT_TRUE(limits.admit(1, now_s + 3600).refusal);  // at most a minute is saved up
+  EXPECT_TRUE(limits.admit(1, now_s + 3600).refusal);  // requests of at most a minute are saved up
 }
 
 TEST(ClientLimits, RequestsAtATime) {
@@ -59,7 +59,7 @@ TEST(ClientLimits, RunningClientsAreNotForgotten) {
   ClientLimits limits({.requests_per_min = 60, .concurrent = 1, .max_clients = 2});
   const auto running = limits.admit(1, 0).permit;
   limits.admit(2, 0);
-  // A minute later both clients have all of their requests again; only one of them is idle.
+  // A minute later both clients have all of their requests again, but only one client is idle.
   EXPECT_FALSE(limits.admit(3, 60).refusal);
   EXPECT_TRUE(limits.admit(1, 60).refusal);
 }

@@ -39,9 +39,9 @@ enum class ChatKind { kChat, kCompletion };
 /// What a model can do beyond reading and writing text.
 struct ChatAbility {
   bool speaks = false;         ///< answers with speech
-  double hears_s = 0;          ///< as PipelineInfo
+  double hears_s = 0;          ///< HearingFacts::seconds
   bool first_channel = false;  ///< HearingFacts::first_channel
-  /// Its processes decode recordings; null: this process decodes them.
+  /// Decodes recordings in other processes; null: this process decodes them.
   const DecodeHelper* decoder = nullptr;
   bool recalls = false;         ///< WritingFacts::recalls
   FindAnswer find_answer = {};  ///< empty: no answers are kept
@@ -61,7 +61,7 @@ struct ChatCall {
   ChatKind kind = ChatKind::kChat;
   SpeechRequest request;
   bool stream = false;
-  bool usage = false;   ///< send a last event with the usage
+  bool usage = false;   ///< ends the stream with an event that reports the usage
   bool speaks = false;  ///< the answer is speech; its text is the transcript
   AudioFormat format = AudioFormat::kWav;
   /// Send speech as vLLM-Omni does: as a separate choice, or in separate chunks.
@@ -86,8 +86,7 @@ class ChatBody {
   std::string model_;
 };
 
-/// Returns why a model cannot answer at this route: it only speaks, or only writes. Nothing: it
-/// can.
+/// Returns the error if a model cannot answer at this route, because it only speaks or only writes.
 std::optional<ApiError> refuse_kind(const PipelineInfo& info, bool asked_to_write);
 
 }  // namespace syrinx

@@ -14,9 +14,9 @@
 
 namespace syrinx {
 
-/// The content of the messages beside text.
+/// The parts of the messages that are not text.
 struct Heard {
-  RecordingLimits limits;  ///< max_s: of all recordings together; 0: the model does not hear
+  RecordingLimits limits;  ///< max_s: longest sum of all recordings; 0: the model does not hear
   bool recalls = false;
   FindAnswer find_answer = {};
   std::vector<std::shared_ptr<const Recording>> recordings = {};
@@ -29,7 +29,7 @@ std::string read_messages(const ChatFields& fields, Heard& heard);
 /// Returns the expected answer that the client predicts, as text.
 std::string read_prediction(const ChatFields& fields);
 
-/// Returns JSON text of a value that came as JSON, so that its size is bounded.
+/// Returns JSON text of a value that was read from JSON, so its size is bounded.
 std::string json_of(const jinja::Value& value);
 
 }  // namespace syrinx

@@ -183,7 +183,7 @@ ToolCallFinder::Look ToolCallFinder::look_tagged(size_t at, bool ended, Found& f
   return {add_call(call, true, found) ? Look::kCall : Look::kText, object};
 }
 
-/// Checks the object at `object`, in a text that begins at `at` (the fence, if there is one).
+/// Checks the object at `object`. `at`: where the call begins (at the fence, if there is one).
 ToolCallFinder::Look ToolCallFinder::look_bare(size_t at, size_t object, bool ended, Found& found) {
   const std::string_view all = waiting_;
   if (!may_be_call(all.substr(object))) return {Look::kText, object + 1};

@@ -39,10 +39,10 @@ class ToolCallFinder {
   int calls() const { return calls_; }
 
  private:
-  /// What begins at a position of waiting_.
+  /// What the text at a position of waiting_ is.
   struct Look {
     enum Kind { kText, kWait, kCall } kind = kText;
-    size_t end = 0;  ///< end of the call, or of what is certainly text
+    size_t end = 0;  ///< end of the call, or of the text before a possible call
   };
   Found find(bool ended);
   size_t candidate(size_t from) const;

@@ -34,7 +34,7 @@ class ChatWire {
   /// Returns the whole answer, as one JSON object.
   std::string answer(const AnswerPart& part, const Outcome& outcome) const;
 
-  // Events of a stream, each with the empty line after it; first() may be empty:
+  // Return events of a stream, each with the empty line after it; first() may be empty.
   std::string first() const;
   std::string next(const AnswerPart& part);
   std::string last(const Outcome& outcome);
@@ -44,7 +44,7 @@ class ChatWire {
   const char* finish_reason(const Outcome& outcome, bool called) const;
   std::string audio_chunk(const std::string& samples) const;
   const bool chat_, usage_, scored_, spoken_;
-  const bool apart_;  // ChatCall::apart
+  const bool apart_;  // see ChatCall::apart
   const std::string model_, id_;
   const int64_t created_s_;
   int calls_ = 0;           // calls sent so far

@@ -9,9 +9,9 @@
 
 namespace syrinx {
 
-/// Checks `fields`, which have the names of POST /v1/audio/speech without "input", as that endpoint
-/// does. Without "sample_rate", raw audio has the model's rate. "model" must be that of the
-/// connection.
+/// Reads `fields`, which have the names of POST /v1/audio/speech except "input", with the checks of
+/// that endpoint. Without "sample_rate", raw audio has the model's rate. "model" must be that of
+/// the connection.
 std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, const Speaker& speaker,
                                                        bool strict = false);
 

@@ -66,7 +66,7 @@ std::optional<double> SpeechContexts::release(const std::string& name, const std
   if (context == nullptr || !context->ahead_s) return {};
   look_ahead(*context);
   context = find(name);
-  if (context == nullptr) {  // it has just failed: the same as if it had never existed
+  if (context == nullptr) {  // an unknown context, or one that has just failed
     std::erase_if(events_, [&name](const SpeechEvent& event) { return event.context == name; });
     return {};
   }

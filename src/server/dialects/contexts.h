@@ -1,7 +1,7 @@
 // The contexts of one connection: text arrives piece by piece, and the audio of utterances is
 // returned in order. If the model takes late text, an utterance is an open request, to which every
-// piece is appended; otherwise each sentence is a request of its own. The engine has one utterance
-// of a context at a time; it gets the next one when the first has audio. The destructor cancels
+// piece is appended; otherwise each sentence is a request of its own. The next utterance of a
+// context is submitted to the engine when the current one has audio. The destructor cancels
 // everything. One thread, except for `wake`.
 #pragma once
 
@@ -57,10 +57,10 @@ class SpeechContexts {
   /// The client has received everything that next() returned.
   void written();
 
-  /// Returns whether the connection's model speaks added text at once, whatever follows. Otherwise
-  /// a sentence waits for the text that makes its end certain.
+  /// Returns whether the connection's model speaks added text at once. Otherwise a sentence is
+  /// spoken only after the text that makes its end certain.
   bool takes_late_text() const { return backend_->info().speech.late_text == LateText::kToken; }
-  /// Returns whether no utterance is spoken or waits.
+  /// Returns whether no utterance is spoken or waiting.
   bool quiet() const;
   int64_t utterances() const { return utterances_; }
   /// Returns inner faults since the last call, for the log; never texts.
@@ -88,7 +88,7 @@ class SpeechContexts {
   const std::shared_ptr<Backend> backend_;
   const ContextLimits limits_;
   const std::function<void()> wake_;
-  std::list<SpeechContext> contexts_;  // the first one is asked next
+  std::list<SpeechContext> contexts_;  // the front one is asked for the next event
   std::deque<SpeechEvent> events_;
   std::vector<std::pair<std::shared_ptr<AudioQueue>, size_t>> taken_;
   std::vector<std::string> troubles_;

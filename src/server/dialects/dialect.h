@@ -23,11 +23,11 @@ namespace syrinx {
 
 /// Options of a context; fixed when it is opened.
 struct ContextOptions {
-  SpeechCall call;           ///< its text is empty
+  SpeechCall call;           ///< the settings; their text is empty
   bool words = false;        ///< send the times of words, if the model provides them
-  bool by_sentence = false;  ///< an utterance for each sentence, even if the model takes late text
-  // Text in SSML (text/ssml_stream.h); each document is a separate utterance:
-  std::optional<bool> ssml = {};  ///< as the field of POST /v1/audio/speech
+  bool by_sentence = false;  ///< each sentence is an utterance, even if the model takes late text
+  // For text in SSML (text/ssml_stream.h), in which each document is an utterance:
+  std::optional<bool> ssml = {};  ///< like the field of POST /v1/audio/speech
   bool bare_ssml = false;         ///< with ssml true: a document may omit its <speak>
   bool strict = false;            ///< as for SpeechBody::call()
   /// The model that speaks; null: the model of the connection.
@@ -71,7 +71,7 @@ struct CloseConnection {
   int code = 1000;
   std::string reason = {};
 };
-/// Loads a model of the table. Answered by model_loaded(); until then no message is read.
+/// Loads a model of the table. No message is read before model_loaded() is called with the result.
 struct LoadModel {
   std::string model;
 };
@@ -85,7 +85,7 @@ using Actions = std::vector<Action>;
 struct SpeechEvent {
   enum Kind {
     kStarted,   ///< the first audio of an utterance follows
-    kAudio,     ///< `bytes`
+    kAudio,     ///< audio, in `bytes`
     kWords,     ///< `words` of the utterance, in order, if wanted and known; may precede audio
     kPhones,    ///< `words` are the utterance's phones, if wanted; directly before its kSpoken
     kSpoken,    ///< an utterance has ended
@@ -99,8 +99,9 @@ struct SpeechEvent {
   int rate_hz = 0;        ///< sample rate of the audio as it is sent
   std::string text = {};  ///< kStarted: text of the utterance, if it is already complete
   std::vector<TimedWord> words = {};
-  double audio_s = 0;                      ///< kSpoken: length of the utterance
-  std::vector<TimedWord> marks = {};       ///< kSpoken: of its SSML, if the model has their times
+  double audio_s = 0;  ///< kSpoken: length of the utterance
+  std::vector<TimedWord> marks =
+      {};  ///< kSpoken: marks of the utterance's SSML, if the model has their times
   std::vector<std::string> warnings = {};  ///< kStarted: parts of its text that were ignored
   ApiError error = {};
   double at_s = 0;  ///< time of the event on the caller's clock
@@ -110,11 +111,11 @@ struct SpeechEvent {
 class Dialect {
  public:
   virtual ~Dialect() = default;
-  /// The connection has been opened.
+  /// Called when the connection has been opened.
   virtual void opened(Actions&) {}
   virtual void message(std::string_view bytes, bool binary, Actions& out) = 0;
   virtual void event(const SpeechEvent& event, Actions& out) = 0;
-  /// The result of LoadModel.
+  /// Gets the result of LoadModel.
   virtual void model_loaded(const Status&, Actions&) {}
   /// Returns the seconds without a message and without audio after which idle() is called; may
   /// change.

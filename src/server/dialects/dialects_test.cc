@@ -23,7 +23,7 @@ PipelineInfo model(LateText late = LateText::kToken) {
   return info;
 }
 
-/// One line for each action, in order.
+/// Returns one line for each action, in order.
 std::string text_of(const Actions& actions) {
   struct {
     std::string operator()(const SendMessage& send) const {
@@ -102,7 +102,8 @@ TEST(WsDialects, NativeSpeaks) {
             "\n");
   EXPECT_EQ(receive(*d, R"({"type":"input.text","text":"Hello "})"),
             "open speech high 24000\ntext speech Hello \n");
-  EXPECT_TRUE(contains(receive(*d, R"({"type":"session.config"})"), "\"error\""));  // in the middle
+  EXPECT_TRUE(contains(receive(*d, R"({"type":"session.config"})"),
+                       "\"error\""));  // in the middle of an utterance
   EXPECT_EQ(receive(*d, R"({"type":"input.text","text":"you"})"), "text speech you\n");
   EXPECT_EQ(receive(*d, R"({"type":"input.done"})"), "flush speech\n");
   EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kStarted, .context = "speech", .rate_hz = 24000}),
@@ -118,7 +119,7 @@ TEST(WsDialects, NativeSpeaks) {
   EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kFlushed, .context = "speech"}),
             R"({"type":"session.done","utterance_index":0,"total_sentences":1})"
             "\n");
-  // Between utterances the voice may change: the next text is a context of its own.
+  // Between utterances the voice may change: the next text is a new context.
   EXPECT_TRUE(
       contains(receive(*d, R"({"type":"session.config","voice":"low"})"), "cancel speech\n"));
   EXPECT_EQ(receive(*d, R"({"type":"input.text","text":"Bye"})"),
@@ -229,22 +230,22 @@ TEST(WsDialects, ElevenLabsAlignmentsAddUp) {
   happen(*d, {.kind = SpeechEvent::kSpoken, .audio_s = 1.5});
   const SpeechEvent next{.kind = SpeechEvent::kWords,
                          .words = {{.text = "x", .begin_s = 0.2, .end_s = 0.3}}};
-  // Half a second of the utterance before was without words.
+  // The previous utterance ended with half a second without words.
   EXPECT_TRUE(contains(happen(*d, next), R"("charStartTimesMs":[700])"));
 }
 
 TEST(WsDialects, ElevenLabsMulti) {
   const auto d = dialect_at("/v1/text-to-speech/low/multi-stream-input", "output_format=pcm_24000");
-  EXPECT_EQ(receive(*d, R"({"text":""})"), "");  // keeps alive, opens nothing
+  EXPECT_EQ(receive(*d, R"({"text":""})"), "");  // keeps the connection alive, but opens no context
   EXPECT_EQ(receive(*d, R"({"text":" ","context_id":"a"})"), "open a low 24000\ntext a  \n");
   EXPECT_EQ(receive(*d, R"({"text":"Hi.","context_id":"a"})"), "text a Hi.\n");
   EXPECT_EQ(receive(*d, R"({"text":"","context_id":"a"})"), "");
   EXPECT_TRUE(contains(happen(*d, {.kind = SpeechEvent::kAudio, .context = "a", .bytes = "abc"}),
                        R"("contextId":"a")"));
-  // Text that was not flushed: an interruption.
+  // Closing with text that was not flushed is an interruption.
   EXPECT_EQ(receive(*d, R"({"context_id":"a","close_context":true})"),
             "cancel a\n{\"isFinal\":true,\"contextId\":\"a\"}\n");
-  // Text that was: the end of a turn.
+  // Closing after a flush is the end of a turn.
   receive(*d, R"({"text":"Hi.","context_id":"b"})");
   EXPECT_EQ(receive(*d, R"({"context_id":"b","flush":true})"), "flush b\n");
   EXPECT_EQ(receive(*d, R"({"context_id":"b","close_context":true})"), "finish b\n");

@@ -68,7 +68,7 @@ class ElevenLabsDialect : public Dialect {
       reported_s = event.words.back().end_s;
     } else if (event.kind == SpeechEvent::kSpoken) {
       open_[event.context].reported_s -=
-          event.audio_s;  // the next one counts from its own beginning
+          event.audio_s;  // the next utterance counts from its own beginning
     } else if (event.kind == SpeechEvent::kFinished) {
       open_.erase(event.context);
       final(event.context, out);
@@ -87,8 +87,8 @@ class ElevenLabsDialect : public Dialect {
 
  private:
   struct Open {
-    bool unflushed = false;  ///< there is text that no flush of the client's followed
-    double reported_s = 0;   ///< up to where alignments went, in the utterance being spoken
+    bool unflushed = false;  ///< there is text that the client has not flushed
+    double reported_s = 0;   ///< end of the last alignment, in the utterance being spoken
   };
 
   /// Opens the context with its first message; returns false after a refusal.
@@ -117,8 +117,8 @@ class ElevenLabsDialect : public Dialect {
     out.push_back(CloseConnection{1000});
   }
 
-  /// Closes a context. Flushed text is still spoken; other text means an interruption: silence at
-  /// once.
+  /// Closes a context. Flushed text is still spoken. Text that was not flushed means an
+  /// interruption, so speech stops at once.
   void close_context(const std::string& context, Actions& out) {
     const auto at = open_.find(context);
     if (at == open_.end()) return final(context, out);
@@ -198,9 +198,9 @@ std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const
   auto& good = std::get<ContextOptions>(options);
   good.words = true;
   if (const auto wish = query.find("enable_ssml_parsing")) {
-    good.ssml = good.bare_ssml = *wish == "true";  // here tags need no <speak> around them
+    good.ssml = good.bare_ssml = *wish == "true";  // here tags need no <speak> element
   }
-  // With auto_mode a model that takes tokens speaks them at once; for others each message is a
+  // With auto_mode, models that take tokens speak text at once; for other models each message is a
   // sentence.
   const bool auto_mode =
       query.find("auto_mode") == "true" && speaker.info->speech.late_text != LateText::kToken;

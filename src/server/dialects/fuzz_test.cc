@@ -78,7 +78,8 @@ PipelineInfo model(Random& random) {
   return info;
 }
 
-/// Stands in for the engine: remembers contexts, checks every action, makes possible events.
+/// Replaces the engine: remembers contexts, checks every action, and makes events that are
+/// possible.
 class Stage {
  public:
   Stage(std::unique_ptr<Dialect> dialect, Random& random, bool bytes)

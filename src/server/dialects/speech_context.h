@@ -1,5 +1,5 @@
-// One text that arrives in pieces, and the utterances that it becomes: what SpeechContexts has of
-// each context. Plain data with what can be computed from it alone; no engine. One thread.
+// A text that arrives in pieces, and its utterances: the data that SpeechContexts has for each
+// context, and functions on them that need no engine. One thread.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct SpokenUtterance {
   std::unique_ptr<Encoder> encoder = {};  ///< set from the first audio on
   double audio_s = 0;                     ///< seconds of audio taken so far
   std::vector<WordMark> marks = {};       ///< words whose times were not sent yet
-  // For a document of SSML:
+  // Only for a document of SSML.
   std::shared_ptr<const SpeechRequest> said = {};  ///< how its text is spoken; null: plain text
   Markup markup = {};
   size_t markup_bytes = 0;  ///< bytes of the document without its text
@@ -67,7 +67,7 @@ struct SpeechContext {
   void append(const std::vector<SentenceStream::Item>& items);
   /// Cancels the first `most` utterances; they stay in the list.
   void drop(size_t most = SIZE_MAX);
-  /// Returns whether no utterance is spoken or waits.
+  /// Returns whether no utterance is spoken or waiting.
   bool silent() const;
 
   /// Returns the words whose end is known, as kWords; with `all` also the last word, which ends

@@ -22,7 +22,7 @@ namespace syrinx {
 struct SessionLimits {
   size_t max_text_bytes = size_t{256} << 10;  ///< most text of a context that is not finished
   uint64_t client = 0;                        ///< as in SpeechRequest
-  VoiceDesk* voices = nullptr;                ///< as in ContextLimits
+  VoiceDesk* voices = nullptr;                ///< fetches voices; null: unsupported
 };
 
 class TextSession : public WireSession {
@@ -34,7 +34,7 @@ class TextSession : public WireSession {
   void message(std::string_view bytes, bool binary, double now_s);
 
   Step read(std::string_view bytes, bool binary) override;
-  /// Returns whether many replies wait because the client does not read.
+  /// Returns whether too many replies are waiting because the client does not read.
   bool full() const override { return backlog_bytes_ > kMaxBacklogBytes; }
   size_t max_message_bytes() const override { return size_t{256} << 10; }
   void tick(double now_s, bool stopping) override;
@@ -49,7 +49,7 @@ class TextSession : public WireSession {
   std::optional<std::string> take_wanted_model() { return std::exchange(wanted_model_, {}); }
   void model_loaded(const Status& loaded, double now_s);
 
-  /// Returns the bytes of replies that wait.
+  /// Returns the bytes of replies that are not sent yet.
   size_t backlog_bytes() const { return backlog_bytes_; }
   const SpeechContexts& contexts() const { return contexts_; }
 

@@ -86,7 +86,7 @@ using Texts = std::vector<std::string>;
 TEST_F(WsSessionTest, TokensGoIntoOneOpenRequest) {
   start(LateText::kToken);
   for (const char* token : {" ", "Hel", "lo ", "you."}) say(token);
-  EXPECT_EQ(backend_->stats().accepted, 1);  // even before a flush
+  EXPECT_EQ(backend_->stats().accepted, 1);  // before a flush
   send(R"({"type":"Flush"})");
   EXPECT_EQ(audio_until("Flushed"), 14 * 1920 * 2u);  // 1.05 s, in whole chunks
   EXPECT_EQ(backend_->texts(), Texts({" Hello you."}));
@@ -158,7 +158,7 @@ TEST_F(WsSessionTest, MalformedDocumentsFail) {
   EXPECT_EQ(backend_->stats().accepted, 0);
   send(R"({"type":"input.done"})");
   audio_until("SSML, line 1: the document ends before its </speak>");
-  // As with the field "ssml" of POST /v1/audio/speech.
+  // The field "ssml" works as that of POST /v1/audio/speech.
   send(R"({"type":"session.config","ssml":true})");
   send(R"({"type":"input.text","text":"Plain."})");
   send(R"({"type":"input.done"})");

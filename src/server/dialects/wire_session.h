@@ -27,11 +27,11 @@ class WireSession {
   /// Returns the most bytes of a message.
   virtual size_t max_message_bytes() const = 0;
 
-  /// Handles time limits, and a server that stops. Call about once a second.
+  /// Checks time limits; ends the session if the server is `stopping`. Call about once a second.
   virtual void tick(double now_s, bool stopping) = 0;
   /// Returns the next frame, if there is one. Valid until the next call.
   virtual const SendMessage* next(double now_s) = 0;
-  /// The socket has sent every frame that next() returned.
+  /// Call it when the socket has sent every frame that next() returned.
   virtual void written() = 0;
   /// Returns how to close the connection, after next() has returned its last frame.
   virtual const std::optional<CloseConnection>& closing() const = 0;

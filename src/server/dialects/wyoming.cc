@@ -160,7 +160,7 @@ class WyomingDialect : public Dialect {
     } else if (event.type == "synthesize-stop" && streaming_) {
       out.push_back(FinishContext{kWyomingContext});
     } else if (event.type == "synthesize" && !streaming_) {
-      // After a streamed text, this is the whole text again, for servers that cannot stream.
+      // After a streamed text, clients send the whole text again, for servers that cannot stream.
       const auto text = string_at(event.data, "text");
       if (!text) return fail("'synthesize' needs a string 'text'", "invalid-event", out);
       if (!open(event, out)) return;
@@ -251,8 +251,8 @@ class WyomingDialect : public Dialect {
     out.push_back(SendMessage{wyoming_event("audio-start", format(rate_hz))});
   }
 
-  /// Ends the connection without an audio-stop, so that the client does not take a part for the
-  /// whole.
+  /// Ends the connection without an audio-stop, so that the client does not mistake the audio for
+  /// complete.
   void fail(const std::string& text, const std::string& code, Actions& out) {
     if (std::exchange(failed_, true)) return;
     out.push_back(SendMessage{wyoming_event("error", {{"text", text}, {"code", code}})});
@@ -262,7 +262,7 @@ class WyomingDialect : public Dialect {
   const std::shared_ptr<ModelTable> models_;
   VoiceDesk* const desk_;
   WyomingParser parser_;
-  std::optional<WyomingEvent> waiting_;  // waits for its model to be loaded
+  std::optional<WyomingEvent> waiting_;  // an event whose model must be loaded first
   int rate_hz_ = 0;                      // sample rate of the text that is spoken
   bool speaking_ = false, streaming_ = false, started_ = false, failed_ = false;
 };

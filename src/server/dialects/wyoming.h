@@ -25,7 +25,8 @@ struct WyomingEvent {
 /// Splits bytes into events.
 class WyomingParser {
  public:
-  static constexpr size_t kMaxHeaderBytes = size_t{256} << 10;  ///< old clients put data there
+  static constexpr size_t kMaxHeaderBytes = size_t{256}
+                                            << 10;  ///< old clients put data into the header
   static constexpr size_t kMaxDataBytes = size_t{256} << 10;
   static constexpr size_t kMaxPayloadBytes = size_t{16} << 20;
 
@@ -41,7 +42,7 @@ class WyomingParser {
   size_t seen_ = 0;  // bytes_ before this position contain no line end
   size_t skip_ = 0;  // bytes of a payload still to be dropped
   size_t data_bytes_ = 0, payload_bytes_ = 0;
-  bool in_data_ = false;  // the header of event_ was read; its data comes next
+  bool in_data_ = false;  // the header of event_ was read; its data is read next
   WyomingEvent event_;
   std::string error_;
 };

@@ -37,8 +37,8 @@ struct WyomingChoice {
 };
 
 /// Chooses the model that speaks, in this order: the model with the listed voice; the model of that
-/// name; without a name, the first model with the language; the first of the table, which knows
-/// aliases and mixes.
+/// name; without a name, the first model with the language; the first model of the table, which
+/// also resolves aliases and mixes.
 WyomingChoice choose_wyoming_voice(const ModelTable& models, const VoiceDesk* desk,
                                    const WyomingWish& wish);
 

@@ -20,7 +20,7 @@ namespace {
 /// Pause between two answers, so that many connections take only a bounded share of a core.
 constexpr auto kBreath = std::chrono::milliseconds(1);
 
-/// One line, as far as it fits what the kernel has room for, which a line always does.
+/// Sends a line without waiting; the kernel's buffer always has room for a line.
 void send_line(net::ip::tcp::socket socket, const std::string& line) {
   SystemError ignored;
   socket.non_blocking(true, ignored);
@@ -43,7 +43,7 @@ std::string agent_answer(const ModelTable* models, bool draining) {
 struct AgentPort::Impl {
   Impl(const std::string& host, int number) : port(io, host, number, kBreath) {}
 
-  // Only for the io thread:
+  // Used by the io thread only:
   std::shared_ptr<const ModelTable> models;
   bool draining = false;
   net::io_context io{1};

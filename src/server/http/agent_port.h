@@ -1,7 +1,7 @@
 // Reports the server's load to load balancers in HAProxy's agent-check protocol: each connection
-// gets one line and is closed. Connections are not read, kept or waited for, so a foreign client
-// costs nothing and learns only the load. Has its own io thread, so that it answers while the
-// others are busy. Public methods are for the thread that owns the object.
+// gets one line and is closed. Nothing is read from a connection, so a foreign client costs little
+// and learns only the load. Has its own io thread, so that it answers while the others are busy.
+// Public methods are for the thread that owns the object.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class AgentPort {
 
   int port() const;
   void open(std::shared_ptr<const ModelTable> models);
-  /// From now on the server accepts no new requests.
+  /// Reports from now on that the server accepts no new requests.
   void drain();
 
  private:

@@ -245,8 +245,7 @@ TEST_F(SpokenChatTest, HearsRecordings) {
 }
 
 TEST_F(SpokenChatTest, LargeBodiesMayCarryRecordings) {
-  // 24 s at 44.1 kHz: more than max_body_bytes; refused because of the recording's length, not the
-  // body's.
+  // 24 s at 44.1 kHz exceed max_body_bytes, but the refusal names the recording's length.
   const std::string wav = recording_wav(std::vector<float>(24 * 44100, 0.5f), 44100);
   const TestAnswer answer =
       ask(concat(R"({"model": "writer", "messages": [{"role": "user", "content": [)",

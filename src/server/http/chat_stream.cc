@@ -139,7 +139,7 @@ net::awaitable<void> ChatStream::start() {
   if (!fault_ && !id_) fault_ = unavailable("The model was unloaded; try again.");
 }
 
-/// Checks and submits on a worker thread. If nothing has begun afterwards, the model must be
+/// Checks and submits on a worker thread. If it neither submits nor fails, the model must be
 /// loaded.
 void ChatStream::check() try {
   auto found = server_.models->find(body_->model());

@@ -81,13 +81,14 @@ TEST_F(HttpServerTest, ClientThatDoesNotReadIsCutOff) {
   start(0, {.stall_timeout_s = 0.5});
   TestClient stalled(port());
   stalled.post(R"({"input": "endless"})");
-  const TestAnswer other = speak(R"({"input": "0123456789"})");  // meanwhile other requests go on
+  const TestAnswer other =
+      speak(R"({"input": "0123456789"})");  // meanwhile other requests are served
   EXPECT_TRUE(other.whole);
   EXPECT_TRUE(backend_->wait_idle(5));
   EXPECT_LT(backend_->max_unread_s(), 2.2);
 }
 
-/// What bounds a client is how long it reads nothing, not how long it takes for all.
+/// The time limit applies to a client that reads nothing, not to the whole answer.
 TEST_F(HttpServerTest, AClientThatReadsSlowlyGetsAll) {
   start(0, {.stall_timeout_s = 1});
   TestClient slow(port(), 4096);
@@ -103,8 +104,8 @@ TEST_F(HttpServerTest, AClientThatReadsSlowlyGetsAll) {
   EXPECT_EQ(std::to_string(answer.body.size()), answer.header("Content-Length"));
 }
 
-/// The kernel takes a little of each write, and again a little: nothing is lost or said twice, and
-/// a faster reader does not wait.
+/// The kernel takes each write in small parts: no byte is lost or sent twice, and a faster reader
+/// does not wait.
 TEST_F(HttpServerTest, AClientThatReadsInCrumbsGetsAll) {
   start();
   const std::string body =
@@ -115,7 +116,7 @@ TEST_F(HttpServerTest, AClientThatReadsInCrumbsGetsAll) {
   crumbs.post(body);
   TestAnswer answer = crumbs.read_head();
   EXPECT_TRUE(crumbs.read_more());
-  EXPECT_TRUE(speak(body).body == want);  // while the other has read next to nothing
+  EXPECT_TRUE(speak(body).body == want);  // while the slow client has read very little
   crumbs.read_body(answer);
   EXPECT_TRUE(answer.whole);
   EXPECT_TRUE(answer.body == want);

@@ -31,7 +31,7 @@ struct ServerOptions {
   ApiKeys metrics_keys = {};                       ///< keys for /metrics; empty: open to all
   std::string tls_certificate = {}, tls_key = {};  ///< PEM files; empty: no TLS
   AccessRules access = {};                         ///< rules for browsers
-  LimitOptions limits = {};                        ///< for each key; without keys, each address
+  LimitOptions limits = {};                        ///< for each key; without keys, for each address
   size_t max_body_bytes = size_t{1} << 20;
   /// Most bytes of a body with a recording, and most such bodies in memory (max_uploads).
   size_t max_upload_bytes = size_t{25} << 20;
@@ -41,21 +41,21 @@ struct ServerOptions {
   /// Most connections from one address; 0: no limit. Does not apply to this machine.
   int max_connections_per_address = 256;
   double header_timeout_s = 10;  ///< from the first byte of a request to the end of its head
-  double body_timeout_s = 30;    ///< for a body after its head; for a long message, too
+  double body_timeout_s = 30;    ///< for a body after its head, or for a long message
   double idle_timeout_s = 75;    ///< between the requests of a connection
   double stall_timeout_s = 30;   ///< a client that reads nothing for this long is disconnected
   std::shared_ptr<const Ears> ears = std::make_shared<Ears>();  ///< the recognisers of speech
   std::shared_ptr<const SileroVad> vad = {};  ///< finds turns; null: WebRTC's detector
-  /// Decides whether a speaker has finished (semantic_vad); null: words and pitch alone decide.
+  /// Decides whether a speaker has finished (semantic_vad); null: only words and pitch decide.
   std::shared_ptr<const SmartTurn> smart_turn = {};
-  double max_heard_s = 4 * 3600;              ///< of one recording that is written down
-  PredictWhen predict = PredictWhen::kAsked;  ///< answers of the Realtime API
-  Prediction prediction = {};                 ///< how
+  double max_heard_s = 4 * 3600;              ///< longest recording that is transcribed
+  PredictWhen predict = PredictWhen::kAsked;  ///< when answers of the Realtime API are predicted
+  Prediction prediction = {};                 ///< how they are predicted
   /// Most predicted seconds between a spoken turn's end and its transcript; a turn that would wait
   /// longer is refused.
   double max_transcript_wait_s = 5;
-  /// Whose children decode recordings, beside those of `voices`; outlives the server. Null: the
-  /// server decodes.
+  /// Decodes recordings in child processes; outlives the server. Null: the server decodes them
+  /// itself.
   const DecodeHelper* decoder = nullptr;
   std::shared_ptr<VoiceDesk> voices = {};  ///< null: no stored voices
   bool voice_uploads = true;               ///< clients may add and remove voices

@@ -49,11 +49,11 @@ TEST_F(HttpServerTest, WholeAnswersDeclareTheirLength) {
   EXPECT_TRUE(wav.body.substr(44) == streamed.substr(44));
   const std::string flac = whole("flac").body;
   EXPECT_EQ(static_cast<uint8_t>(flac[24]) << 8 | static_cast<uint8_t>(flac[25]), 13 * 1920);
-  // Here a fault that would cut a stream is an ordinary error.
+  // A fault that would cut a stream is an ordinary error without streaming.
   const TestAnswer failed = speak(R"({"input": "fail late", "stream": false})");
   EXPECT_EQ(failed.status, 500);
   EXPECT_TRUE(has(failed.body, "internal_error"));
-  // A client that does not read does not keep its request running for ever.
+  // A client that does not read cannot keep its request running forever.
   TestClient gone(port());
   gone.post(R"({"input": "endless", "stream": false})");
   for (int i = 0; i < 500 && backend_->steps() < 20; ++i) {

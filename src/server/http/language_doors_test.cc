@@ -1,4 +1,4 @@
-// Requests with a language by any of its names, through every API, to models that name languages
+// Sends a language under each of its names, through every API, to models that name languages
 // differently.
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ constexpr const char* kUnheard = "unheard";  // no request reached the model
 TEST_F(LanguageDoorsTest, AllReadItAlike) {
   struct Door {
     const char* name;
-    bool refuses;  ///< refuses a language that the model lacks; others ignore it
+    bool refuses;  ///< the API refuses a language that the model lacks; other APIs ignore it
     std::function<void(const std::string& language)> speak;
   };
   const std::vector<Door> doors = {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kRealtime = "/v1/realtime?model=gpt-realtime";
 
-/// Returns repeated characters; keeps the compiler from evaluating them.
+/// Returns repeated characters; a function, so that the compiler does not evaluate the string.
 std::string filled(size_t bytes, char value) { return std::string(bytes, value); }
 
 /// Counts the samples that it is given, and reports the number at the end.
@@ -128,7 +128,7 @@ TEST_F(RealtimeServerTest, AnswersAloud) {
   EXPECT_EQ(response["status"], "completed");
   EXPECT_EQ(response["output"][0]["content"][0]["transcript"], "Hello.");
   EXPECT_EQ(response["usage"]["input_tokens"], 7);
-  EXPECT_EQ(audio_bytes(events), 8 * 1920u * 2);  // 0.1 s a byte, in chunks of 80 ms
+  EXPECT_EQ(audio_bytes(events), 8 * 1920u * 2);  // 0.1 s for each byte, in chunks of 80 ms
   EXPECT_EQ(speaker_->texts(), std::vector<std::string>{"Hello."});
   EXPECT_EQ(JsonIn::parse(writer_->last_request().writing.chat->messages),
             JsonIn::parse(R"([{"role":"user","content":"Hi"}])"));
@@ -139,7 +139,8 @@ TEST_F(RealtimeServerTest, AnswersAloud) {
   EXPECT_EQ(audio_bytes(until(client, "response.done")), 8 * 640u);
 }
 
-/// One that takes a place among the long messages and does not go on gives it back.
+/// An unfinished long message occupies one of the places for long messages only until its time
+/// limit.
 TEST_F(RealtimeServerTest, LongMessagesThatDoNotEndDelayNoOther) {
   start(false, {.max_uploads = 1, .body_timeout_s = 0.5});
   WsClient slow(port(), kRealtime);

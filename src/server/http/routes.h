@@ -27,20 +27,20 @@ struct RequestHead {
   BrowserFacts browser = {};
 };
 
-/// The request is for speech and accepted: read the body.
+/// An accepted request for speech or a chat; its body must be read.
 struct SpeechRoute {
   bool batch = false;
   std::optional<VendorCall> vendor = {};  ///< vendor of the body's format; unset: OpenAI's
   std::optional<ChatKind> chat = {};      ///< set if the answer is a chat or completion
 };
 
-/// The request changes the stored voices and is accepted: read the body, if there is one.
+/// An accepted request that changes the stored voices; its body, if any, must be read.
 struct VoiceRoute {
   enum Kind { kAdd, kAddConsent, kRemove, kRemoveConsent } kind = kAdd;
   std::string name = {};  ///< name of the voice or consent to delete
 };
 
-/// The request is to transcribe a recording and accepted: read the body.
+/// An accepted request to transcribe a recording; its body must be read.
 struct TranscriptionRoute {
   bool translate = false;  ///< into English
 };

@@ -53,12 +53,12 @@ struct ServerState {
   std::unordered_set<Session*> sessions;
   std::mt19937_64 random;
   uint64_t salt;  ///< salt of client hashes
-  // Destroyed first: handlers that never ran hold sessions, which use the members above.
+  // Destroyed first, because its pending handlers own sessions, which use the members above.
   boost::asio::io_context io{1};
   boost::asio::thread_pool worker{4};  ///< checks requests and makes prompts, which may take long
   boost::asio::thread_pool loader{1};  ///< loads models
-  /// Encodes audio when that takes time. As many threads as cores: streams share them fairly, and
-  /// the engine has its own threads.
+  /// Encodes audio when that takes time. It has as many threads as cores; the engine has its own
+  /// threads.
   boost::asio::thread_pool encoders;
 };
 

@@ -118,10 +118,10 @@ struct Session::Incoming {
   http::request_parser<http::string_body> parser;
   std::string id;
   bool keep_alive = false;
-  bool may_be_large = false;          ///< its body may carry recordings
-  std::string credential;             ///< "Bearer KEY", from wherever the client's vendor has it
-  Headers headers;                    ///< that every answer to it carries
-  std::shared_ptr<void> body_permit;  ///< for a large body; may be null
+  bool may_be_large = false;  ///< its body may carry recordings
+  std::string credential;     ///< "Bearer KEY", from the header that the client's vendor uses
+  Headers headers;            ///< headers of every answer to it
+  std::shared_ptr<void> body_permit;  ///< permit for a large body; may be null
 
   const http::request<http::string_body>& message() const { return parser.get(); }
   std::string_view header(http::field field) const { return view(message()[field]); }
@@ -225,7 +225,7 @@ net::awaitable<bool> Session::serve_one() {
   add_load(incoming);
   auto routed = route(incoming.head(), server_.view());
   if (Reply* reply = std::get_if<Reply>(&routed)) {
-    if (!incoming.parser.is_done()) {  // the rest of its body would be taken for the next request
+    if (!incoming.parser.is_done()) {  // the rest of the body would be read as the next request
       co_await refuse(incoming, *reply);
       co_return false;
     }
@@ -335,8 +335,8 @@ size_t Session::max_body_bytes(const Incoming& incoming) const {
                                : options.max_body_bytes;
 }
 
-/// Takes a permit for a large body; they are few at a time, since large bodies are kept in
-/// memory until they are understood.
+/// Takes a permit for a large body. There are few, because large bodies are kept in memory until
+/// they are parsed.
 std::optional<Reply> Session::take_body_permit(Incoming& incoming) {
   if (incoming.body_permit) return {};
   if (server_.uploads >= server_.options.max_uploads) {

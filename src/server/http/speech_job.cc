@@ -13,8 +13,8 @@
 namespace syrinx {
 namespace {
 
-/// Samples that are encoded and written at once: few when encoding takes time, so that many streams
-/// take turns on few threads.
+/// Samples that are encoded and written at once; fewer if encoding takes time, so that streams take
+/// turns on the threads.
 constexpr size_t kCheapSamples = 32 << 10, kCostlySamples = 8 << 10;
 
 }  // namespace
@@ -61,7 +61,7 @@ net::awaitable<void> SpeechJob::start(SpeechBody body) {
   co_await go_on();
 }
 
-/// Waits for what check() did not find: a model or a voice.
+/// Waits for a model or voice that check() did not find.
 net::awaitable<void> SpeechJob::go_on() {
   if (!begun()) co_await find_model();
   if (fetch_ && !fault_) co_await wait_for_voice();
@@ -98,7 +98,7 @@ net::awaitable<void> SpeechJob::wait_for_voice() {
   fetch_.reset();
 }
 
-/// Checks the body on a worker thread. If nothing has begun afterwards, the model must be loaded.
+/// Checks the body on a worker thread. If it neither submits nor fails, the model must be loaded.
 void SpeechJob::check() try {
   auto found = server_.models->find(body_->model());
   if (!found) return fail(found.error());

@@ -1,5 +1,5 @@
-// The speech of one text: the request is checked and submitted to a model, its audio is encoded
-// while it is made. The destructor cancels it. Inside the server only; one coroutine at a time, on
+// The speech of one text: checks a request, submits it to a model, and encodes its audio while the
+// model makes it. The destructor cancels it. Inside the server only; one coroutine at a time, on
 // the io thread unless stated otherwise.
 #pragma once
 
@@ -23,7 +23,8 @@ namespace syrinx {
 class Wakeup;
 struct ServerState;
 
-/// Most encoded audio of an answer that is kept in memory, because its length comes first.
+/// Most encoded audio, in bytes, that is kept in memory for an answer whose length must be sent
+/// first.
 inline constexpr size_t kMaxWholeBytes = size_t{64} << 20;
 
 class SpeechJob {
@@ -41,14 +42,14 @@ class SpeechJob {
   /// Afterwards fault() is set or audio will arrive. Works on other threads, because a body may be
   /// large and making its prompt slow.
   net::awaitable<void> start(ReadBody read);
-  /// The same for a body that is already parsed.
+  /// Does the same with a parsed body.
   net::awaitable<void> start(SpeechBody body);
 
   /// Encodes the audio that has arrived, on another thread if that takes time; at the end of the
   /// audio also the encoder's last bytes. Returns false if nothing had arrived: wait for the
   /// wakeup.
   net::awaitable<bool> pump();
-  /// Returns encoded audio; the caller takes it and calls written() when it has been sent.
+  /// Returns encoded audio. The caller takes it, and calls written() when the audio has been sent.
   std::string& bytes() { return bytes_; }
   const std::string& bytes() const { return bytes_; }
   void written();
@@ -59,7 +60,7 @@ class SpeechJob {
   /// bytes() so far, if the format has a place for it.
   void state_length(std::string& all) const;
 
-  /// Returns the error before the request was submitted or in the encoder. trouble() is for the
+  /// Returns the error that prevented the submission, or that of the encoder. trouble() is for the
   /// log.
   const std::optional<ApiError>& fault() const { return fault_; }
   const std::string& trouble() const { return trouble_; }
@@ -68,7 +69,7 @@ class SpeechJob {
   /// Returns the error of an outcome without any audio.
   ApiError no_audio();
 
-  /// Valid only without a fault.
+  /// Returns the checked call; valid only without a fault.
   const SpeechCall& call() const { return call_; }
   const PipelineInfo& info() const { return backend_->info(); }
   int rate_hz() const { return encoder_->rate_hz(); }

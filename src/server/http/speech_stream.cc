@@ -196,8 +196,8 @@ net::awaitable<bool> SpeechStream::stream() {
   co_return false;
 }
 
-/// Writes the last audio and the end of the body. After a failure leaves the end out, so that a
-/// client does not take a part for the whole.
+/// Writes the last audio and the end of the body. After a failure omits the end, so that a client
+/// does not mistake the audio for complete.
 net::awaitable<bool> SpeechStream::finish(std::string& bytes, const Outcome& outcome) {
   const bool bad = is_bad(outcome);
   if (bad && !outcome.error.message.empty()) log("failed: " + outcome.error.message);

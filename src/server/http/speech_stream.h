@@ -23,10 +23,10 @@ struct SpeechExchange {
   bool chunked = true;    ///< false: an HTTP/1.0 client; closing the connection ends the body
   bool trailers = false;  ///< the client accepts trailers
   uint64_t client = 0;    ///< hash of the client
-  Headers headers = {};   ///< that every answer carries
-  std::optional<VendorCall> vendor = {};   ///< whose words the body is in, if not OpenAI's
-  std::string query = {};                  ///< of the target, for the vendor's options
-  std::shared_ptr<void> body_permit = {};  ///< for a large body in memory; may be null
+  Headers headers = {};   ///< headers of every answer
+  std::optional<VendorCall> vendor = {};  ///< the vendor whose format the body has; unset: OpenAI's
+  std::string query = {};                 ///< query of the target, with the vendor's options
+  std::shared_ptr<void> body_permit = {};  ///< permit for a large body in memory; may be null
 };
 
 /// Answers the request. Returns true when the connection can take another request. `exchange` must

@@ -23,8 +23,7 @@ namespace syrinx::spoken {
 
 using nlohmann::ordered_json;
 
-/// Returns noise as 16-bit samples, of which the golden recordings consist, so that nothing is
-/// rounded.
+/// Returns noise as 16-bit samples, like the golden recordings, so that nothing is rounded.
 inline std::string pcm_of(int64_t count, uint32_t seed) {
   std::string out;
   for (const float value : fixture::golden_signal(count, seed)) {
@@ -85,7 +84,7 @@ class Server {
     return false;
   }
 
-  /// Asks greedily; `fields` are added to model, messages and seed.
+  /// Sends a chat with greedy sampling; adds `fields` to model, messages and seed.
   TestAnswer chat(const ordered_json& messages, const ordered_json& fields) {
     ordered_json body{{"model", name_}, {"messages", messages}, {"temperature", 0}, {"seed", 7}};
     body.update(fields);
@@ -120,7 +119,7 @@ inline ordered_json aloud(const std::string& voice, int tokens) {
           {"max_completion_tokens", tokens}};
 }
 
-/// Returns the messages of a user that contain only a recording, a WAV file.
+/// Returns messages of a user that consist of a recording, a WAV file.
 inline ordered_json asked_aloud(const std::string& wav) {
   const ordered_json part{{"type", "input_audio"},
                           {"input_audio", {{"data", base64(wav)}, {"format", "wav"}}}};
@@ -128,7 +127,7 @@ inline ordered_json asked_aloud(const std::string& wav) {
   return ordered_json::array({user});
 }
 
-/// Expects the golden cases by chat: prompts, texts and lengths of the audio.
+/// Sends the golden cases as chats and expects the golden prompts, texts and lengths of the audio.
 inline void expect_chats(Server& server, const ordered_json& cases, const std::string& voice,
                          double codes_a_second) {
   for (const auto& [name, c] : cases.items()) {
@@ -160,8 +159,8 @@ inline void expect_chats(Server& server, const ordered_json& cases, const std::s
   }
 }
 
-/// Expects that an earlier answer, named by its id, is used with its own ids, followed by `more`
-/// ids.
+/// Expects that a chat which names an earlier answer by its id gets that answer's ids in its
+/// prompt, and `more` ids after them.
 inline void expect_recall(Server& server, const std::string& voice, size_t more) {
   const auto ask = [&](const ordered_json& messages) {
     const TestAnswer answer = server.chat(messages, aloud(voice, 60));
@@ -175,8 +174,9 @@ inline void expect_recall(Server& server, const std::string& voice, size_t more)
   const auto prompt = [](const ordered_json& json) {
     return json["usage"]["prompt_tokens"].get<size_t>();
   };
-  const size_t ended =
-      first["choices"][0]["finish_reason"] == "stop" ? 1 : 0;  // the end has an id of its own
+  const size_t ended = first["choices"][0]["finish_reason"] == "stop"
+                           ? 1
+                           : 0;  // the end of the answer is an id, too
   const size_t made = first["usage"]["completion_tokens"].get<size_t>() - ended;
   const ordered_json& details = first["usage"]["completion_tokens_details"];
   EXPECT_GT(details["text_tokens"].get<size_t>(), 0u);
@@ -257,8 +257,8 @@ class Talk {
   WsClient client_;
 };
 
-/// Expects three turns, each of which uses the earlier recordings and answers again, the second
-/// answer only as far as it was heard. Every answer takes 90 steps.
+/// Expects three turns, each of which uses the earlier recordings and answers. The second answer is
+/// used only as far as the client played it. Every answer takes 90 steps.
 inline void expect_conversation(Server& server, const std::string& model, double codes_a_second) {
   Talk talk(server, model, 90);
   std::vector<Talk::Answer> answers;
@@ -270,11 +270,12 @@ inline void expect_conversation(Server& server, const std::string& model, double
     talk.send({{"type", "conversation.item.truncate"},
                {"item_id", answers.back().item},
                {"content_index", 0},
-               {"audio_end_ms", static_cast<int>(4'500 / codes_a_second)}});  // four codes
+               {"audio_end_ms", static_cast<int>(4'500 / codes_a_second)}});  // time of four codes
     talk.until("conversation.item.truncated");
   }
   ASSERT_EQ(answers.size(), 3u);
-  const size_t turn = answers[1].prompt_tokens - answers[0].prompt_tokens - 90;  // minus answer
+  const size_t turn =
+      answers[1].prompt_tokens - answers[0].prompt_tokens - 90;  // without the steps of the answer
   EXPECT_GT(answers[1].prompt_tokens, answers[0].prompt_tokens + 90);
   EXPECT_LT(turn, 90u);
   EXPECT_GT(answers[2].prompt_tokens, answers[1].prompt_tokens + turn);
@@ -286,7 +287,7 @@ inline void expect_conversation(Server& server, const std::string& model, double
   EXPECT_GE(answers[2].cached_tokens, answers[1].prompt_tokens);
 }
 
-/// Expects that a question of several stretches, each of `codes`, is heard while it arrives, so
+/// Expects that a question of several stretches, each of `codes`, is processed while it arrives, so
 /// that the answer finds stretches in the cache. The answer equals that of `fresh`, the same model,
 /// which gets the whole question at once.
 inline void expect_hearing_ahead(Server& server, Server& fresh, const std::string& model,

@@ -45,7 +45,7 @@ ordered_json stages_object(const std::vector<RemoteNode>& nodes) {
   return out;
 }
 
-/// Writes the same for Prometheus.
+/// Writes the stages for Prometheus.
 void write_stages(const std::vector<ModelTable::Entry>& models, std::string& out) {
   struct Metric {
     const char* name;
@@ -105,8 +105,8 @@ ordered_json predictions_object(const PredictionCounters& sum) {
 
 }  // namespace
 
-/// Answers GET /health. "engine" is the first model's, while it is loaded, as in every earlier
-/// version; "models" contains all.
+/// Answers GET /health. "engine" describes the first model while it is loaded; "models" describes
+/// all models.
 Reply health_reply(const ServerView& server) {
   ordered_json out = {{"status", "ok"},
                       {"state", state_name(server)},

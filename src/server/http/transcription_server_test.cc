@@ -28,7 +28,7 @@ using nlohmann::json;
 /// What the recogniser does, and what it received.
 struct EarsScript {
   std::atomic<bool> holds = false;    ///< while true, nothing is recognised
-  bool first_channel = false;         ///< of RecogniserInfo; set before the start
+  bool first_channel = false;         ///< RecogniserInfo::first_channel; set before the start
   std::atomic<int> fails_after = -1;  ///< fails with an internal error after these seconds
   std::atomic<int> holds_at = -1;     ///< recognises nothing from this second on, while it is set
   std::atomic<bool> refuses = false;  ///< refuses with kOverloaded
@@ -248,7 +248,8 @@ TEST_F(TranscriptionServerTest, HearsTheFirstChannelWhereTheRecogniserDoes) {
   }
 }
 
-/// What is known of a segment is sent before the segment; what begins otherwise is not.
+/// Beginnings of a segment are sent before the segment; a beginning that differs from the sent text
+/// is not sent.
 TEST_F(TranscriptionServerTest, AStreamSendsTheBeginningsOfSegments) {
   script_->partials = {" ", " w", " x"};
   const TestAnswer answer = ask(request(silence(2.5), field("stream", "true")));
@@ -282,8 +283,8 @@ TEST_F(TranscriptionServerTest, Stream) {
   EXPECT_NE(bare.body.find("transcript.text.done"), std::string::npos);
 }
 
-/// The status line and a first event are sent before the recogniser has reported anything; an
-/// invalid recording still has its own status.
+/// The status line and a first event are sent before the recogniser has reported anything, but an
+/// invalid recording still gets an error status.
 TEST_F(TranscriptionServerTest, AStreamBeginsWhenTheRecordingIsAccepted) {
   script_->holds_at = 0;
   TestClient client(server_->port());

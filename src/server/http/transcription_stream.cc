@@ -82,7 +82,7 @@ class TranscriptionStream {
   const std::shared_ptr<HeardQueue> queue_;
   const double began_s_ = now_s();
   TranscriptionCall call_;
-  std::shared_ptr<Backend> backend_;  // owns the recogniser; null: it is not a model's
+  std::shared_ptr<Backend> backend_;  // the model that owns the recogniser; null: no model owns it
   std::shared_ptr<Recogniser> recogniser_;
   bool unloaded_ = false;  // its model must be loaded first
   std::optional<RecordingReader> reader_;
@@ -98,7 +98,7 @@ class TranscriptionStream {
   bool accepted_ = false;  // the first event has been sent
   bool begun_ = false;     // the status line of a stream has been sent
   bool first_ = true;
-  std::string told_;  // the beginning of the next segment that was sent
+  std::string told_;  // the sent beginning of the next segment
 };
 
 void TranscriptionStream::fail(Error error) {
@@ -129,7 +129,7 @@ Result<std::shared_ptr<Recogniser>> TranscriptionStream::find() {
   if (server_.models == nullptr || (apart.ok() && (ears.asked_for() || !any))) return apart;
   const auto named = any ? server_.models->hearer() : server_.models->look_up(name);
   if (!named) return apart;
-  auto used = server_.models->find(named->name);  // from now on the model is in use
+  auto used = server_.models->find(named->name);  // marks the model as used
   if (!used) return used.error();
   backend_ = used.take();
   if (!backend_) return std::shared_ptr<Recogniser>();
@@ -216,8 +216,8 @@ double TranscriptionStream::length_s() const {
   return claimed_s <= server_.options.max_heard_s ? claimed_s : 0;
 }
 
-/// Sends what is new in a segment, or in its beginning. What was sent is not taken back: a text
-/// that begins otherwise is in the last event alone.
+/// Sends the new text of a segment, or of its beginning. Sent text cannot be taken back: a text
+/// that begins differently is only in the last event.
 void TranscriptionStream::tell(TranscriptSegment segment, bool whole) {
   std::string text = segment.text;
   if (text.starts_with(told_)) {

@@ -24,8 +24,8 @@ struct TranscriptionExchange {
   bool keep_alive = true;
   bool chunked = true;   ///< false: an HTTP/1.0 client; closing the connection ends the body
   uint64_t client = 0;   ///< hash of the client
-  Headers headers = {};  ///< that every answer carries
-  std::shared_ptr<void> body_permit = {};  ///< for a large body in memory; may be null
+  Headers headers = {};  ///< headers of every answer
+  std::shared_ptr<void> body_permit = {};  ///< permit for a large body in memory; may be null
 };
 
 /// Answers the request. Returns true when the connection can take another request. `exchange` must

@@ -100,7 +100,7 @@ TEST_F(VoiceServerTest, SentAlongEncodedOnce) {
   ASSERT_TRUE(voice);
   EXPECT_EQ(voice->mode, "x-vector");  // the best mode without a text
   EXPECT_EQ(speak({{"ref_audio", "data:audio/wav;base64," + audio}}).status, 200);
-  EXPECT_EQ(backend_->last_request().voice.data, voice);  // the object in the cache
+  EXPECT_EQ(backend_->last_request().voice.data, voice);  // the same object as in the cache
   EXPECT_EQ(backend_->encoded(), 1);
   EXPECT_EQ(speak({{"ref_audio", {audio}}, {"ref_text", "Hi."}, {"voice", "nobody"}}).status, 200);
   EXPECT_EQ(backend_->last_request().voice.data->mode, "in-context");
@@ -236,7 +236,7 @@ TEST_F(VoiceServerTest, KeptListedSpokenWithDeleted) {
 TEST_F(VoiceServerTest, ServersShareADirectory) {
   const auto first = backend_;
   auto first_server = std::move(server_);
-  start({});  // a second worker, started before any voice is stored
+  start({});  // a second server process, started before any voice is stored
   int status = 0;
   std::swap(server_, first_server);
   upload({{"name", "anna"}, {"audio_sample", recording()}, {"ref_text", "Hello."}}, &status);
@@ -260,7 +260,7 @@ TEST_F(VoiceServerTest, ServersShareADirectory) {
   EXPECT_EQ(status, 200);
   std::swap(server_, first_server);
   EXPECT_TRUE(part_of(fault({{"voice", "anna"}}), "There is no voice"));
-  server_.reset();  // before the backends
+  server_.reset();  // must end before the backends
   first_server.reset();
 }
 

@@ -33,13 +33,14 @@ namespace websocket = boost::beast::websocket;
 
 namespace {
 
-/// Longer messages are read on another thread, and few of them may be in memory at a time.
+/// A message of more bytes is read on another thread, and few such messages may be in memory at a
+/// time.
 constexpr size_t kLongMessage = size_t{256} << 10;
 constexpr size_t kReadBytes = size_t{64} << 10;  // most bytes of one read
 constexpr auto kTick = std::chrono::milliseconds(250);
 /// A client that sends nothing for this long, not even the answer to a ping, is disconnected.
 constexpr auto kSilence = std::chrono::seconds(60);
-constexpr std::string_view kVoiceAsModel = "/v1/speak";  // here "model" may be a voice
+constexpr std::string_view kVoiceAsModel = "/v1/speak";  // at this path "model" may be a voice
 constexpr auto kHandshake = std::chrono::seconds(10);
 constexpr auto kFarewell = std::chrono::seconds(2);
 
@@ -73,8 +74,8 @@ struct Admission {
   uint64_t client = 0;
   std::shared_ptr<Backend> backend;  // model of a dialect
   std::unique_ptr<Dialect> dialect;
-  std::optional<RealtimeCast> cast;  // instead of those two
-  ClientLimits::Permit permit;       // among those being served
+  std::optional<RealtimeCast> cast;  // instead of backend and dialect
+  ClientLimits::Permit permit;       // permit to be served
 };
 
 /// Reader, writer and timer of one WebSocket, all on the io thread. The writer is the coroutine for
@@ -116,14 +117,14 @@ class WsConnection : public std::enable_shared_from_this<WsConnection> {
   const std::shared_ptr<Wakeup> wakeup_;  // wakes the writer
   const std::shared_ptr<Wakeup> room_;    // wakes the reader when replies were sent
   std::shared_ptr<WireSession> session_;
-  std::shared_ptr<void> body_permit_;  // of the message that is read, where it is long
+  std::shared_ptr<void> body_permit_;  // permit for the message that is read, if it is long
   bool reading_ = false;               // the reader is at work
-  bool held_ = false;                  // but reads nothing, since there is no room for more
+  bool held_ = false;                  // but it reads nothing, because there is no room
   bool leaving_ =
       false;           // the client said goodbye: its speech ends, Beast answers and waits for it
-  bool over_ = false;  // nothing more is read or written
+  bool over_ = false;  // nothing is read or written any more
   bool writing_ = false;
-  double reading_since_s_ = 0;  // when a long message began that is not complete yet
+  double reading_since_s_ = 0;  // start of a long message that is incomplete
 };
 
 net::awaitable<bool> WsConnection::accept(const UpgradeRequest& request) {

@@ -121,7 +121,7 @@ TEST_F(WsServerTest, BrokenFramesAreNoHarm) {
       std::string("\xf1\x80\0\0\0\0", 6),  // reserved bits
       std::string("\x8b\x80\0\0\0\0", 6),  // an unknown opcode
       std::string("\x09\x80\0\0\0\0", 6),  // a ping in pieces
-      std::string("\x80\x80\0\0\0\0", 6),  // a continuation of nothing
+      std::string("\x80\x80\0\0\0\0", 6),  // a continuation frame without a first frame
       std::string("\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", 14),  // 2^64 bytes
       std::string("\x81\x82\0\0\0\0\xff\xfe", 8),                           // not UTF-8
   };
@@ -157,7 +157,7 @@ TEST_F(WsServerTest, HalfOpenAndHalfClosedSockets) {
 TEST_F(WsServerTest, FloodsAreBounded) {
   start();
   WsClient client(port(), "/tts/websocket");
-  // The server stops reading from a client that sends but does not read its replies.
+  // The client sends, but does not read its replies; the server stops reading from it.
   std::thread sender([&] {
     for (int i = 0; i < 20'000; ++i) {
       if (!client.send_text("{}")) break;

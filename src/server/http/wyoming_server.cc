@@ -85,7 +85,7 @@ class Client : public std::enable_shared_from_this<Client> {
   State& state_;
   tcp::socket socket_;
   net::steady_timer timer_;
-  const std::shared_ptr<Wakeup> wakeup_, room_;  // wake the writer; the reader
+  const std::shared_ptr<Wakeup> wakeup_, room_;  // wakeup_ wakes the writer, room_ the reader
   std::unique_ptr<TextSession> session_;
   bool reading_ = false, ended_ = false, over_ = false;
   double writing_since_s_ = 0;

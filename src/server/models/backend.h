@@ -1,5 +1,5 @@
 // The server's view of a model: an Engine in the program, a fake in tests. Every method is safe
-// from any thread; all but submit() and prompt_tokens() return at once.
+// from any thread; all except submit() and prompt_tokens() return at once.
 #pragma once
 
 #include <memory>
@@ -15,21 +15,21 @@ namespace syrinx {
 /// Most numbers of a speaker embedding that a client sends.
 constexpr size_t kMaxEmbedding = 8192;
 
-/// A Service with everything else that the server shows or does with a model.
+/// A Service with the other functions of a model that the server needs.
 class Backend : public Service {
  public:
   /// Counts the tokens of a request's prompt. May take a while for a long prompt.
   virtual Result<int64_t> prompt_tokens(const SpeechRequest& request) const;
   virtual EngineStats stats() const = 0;
-  /// Counters since the start; null without an engine.
+  /// Returns counters since the start; null without an engine.
   virtual const EngineMetrics* metrics() const = 0;
-  /// As Pipeline::remote_nodes().
+  /// See Pipeline::remote_nodes().
   virtual std::vector<RemoteNode> remote_nodes() const { return {}; }
-  /// As Engine::encode_voice(), cancel_voice() and Pipeline::voice_of_embedding().
+  /// See Engine::encode_voice(), cancel_voice() and Pipeline::voice_of_embedding().
   virtual const VoiceEncoderInfo* voice_encoder() const { return nullptr; }
   virtual Result<uint64_t> encode_voice(Recording recording, uint64_t client, VoiceDone done);
   virtual void cancel_voice(uint64_t /*id*/) {}
-  /// The recogniser of the model; null if it has none. It stays usable after the backend is
+  /// Returns the model's recogniser; null if it has none. It stays usable after the backend is
   /// destroyed.
   virtual std::shared_ptr<Recogniser> recogniser() const { return nullptr; }
   virtual Result<Voice> voice_of_embedding(std::span<const float> embedding) const;

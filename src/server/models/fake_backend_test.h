@@ -41,7 +41,7 @@ class FakeBackend : public Backend {
   void cancel_voice(uint64_t id) override;
   Result<Voice> voice_of_embedding(std::span<const float> embedding) const override;
 
-  /// From now on voices can be cloned and mixed.
+  /// Makes the model clone and mix voices from now on.
   void clone();
   /// Returns the number of encoded recordings; the next function, of cancelled recordings.
   int64_t encoded() const;
@@ -49,7 +49,7 @@ class FakeBackend : public Backend {
   /// While true, encoding a recording fails with kOverloaded.
   void refuse_voices(bool refuse) { refuse_voices_ = refuse; }
 
-  /// May be changed before the first request.
+  /// Returns the facts, which a test may change before the first request.
   PipelineInfo& mutable_info() { return info_; }
   /// Returns all texts so far, late text included, in the order of submit().
   std::vector<std::string> texts() const;
@@ -59,7 +59,7 @@ class FakeBackend : public Backend {
   int64_t steps() const;
   /// Waits until no request runs; returns false after timeout_s.
   bool wait_idle(double timeout_s) const;
-  /// Returns the most audio so far that was made ahead of a reader.
+  /// Returns the largest amount of audio, in seconds, that a reader had not read.
   double max_unread_s() const;
 
  private:

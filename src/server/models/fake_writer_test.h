@@ -42,13 +42,13 @@ class FakeWriter : public Backend {
   /// Call before the server starts: limits prompt and answer together to this number of tokens.
   void bound(int64_t positions) { info_.writing.positions = positions; }
   static constexpr int kSamplesAPiece = 480;
-  /// Call before the server starts: makes the model transcribe recordings, with this recogniser.
+  /// Call before the server starts: gives the model this recogniser.
   void write_down(std::shared_ptr<Recogniser> how) { recogniser_ = std::move(how); }
   SpeechRequest last_request() const;
-  /// Call before the server starts: makes the model hear recordings while they arrive, in stretches
+  /// Call before the server starts: makes the model take recordings while they arrive, in stretches
   /// of `each_s` seconds.
   void hear_ahead(double each_s) { info_.hearing.ahead = {.each_s = each_s}; }
-  /// Returns the number of requests; the next function, of hurried requests.
+  /// Returns the number of requests; the next function, the number whose priority was raised.
   int asked() const;
   int hurried() const;
   /// Returns how many requests have ended: their sinks have received everything.

@@ -18,12 +18,12 @@
 
 namespace syrinx {
 
-/// A model that can be loaded when a request names it.
+/// A model that is loaded when a request names it.
 struct ModelSource {
   std::string name;  ///< the name in requests
   /// Throws LoadError.
   std::function<std::shared_ptr<Backend>()> load;
-  std::string trouble = {};  ///< why its files cannot be loaded now; empty: unknown
+  std::string trouble = {};  ///< the reason why its files cannot be loaded; empty: unknown
   /// Facts of the model before it is loaded; null: unknown.
   std::shared_ptr<const PipelineInfo> facts = {};
 };
@@ -31,8 +31,9 @@ struct ModelSource {
 /// When models are unloaded, and their aliases.
 struct ModelTableOptions {
   double keep_s = 600;      ///< seconds without use after which a model is unloaded; 0: never
-  double keep_first_s = 0;  ///< the same for the first model
-  size_t memory_bytes = 0;  ///< of weights; beyond it unused models are unloaded; 0: no bound
+  double keep_first_s = 0;  ///< keep_s of the first model
+  size_t memory_bytes =
+      0;  ///< bound on the bytes of weights; above it, unused models are unloaded; 0: no bound
   std::function<void(const std::string& line)> log = {};
   std::map<std::string, std::string, std::less<>> aliases = {};  ///< further names of models
 };
@@ -47,7 +48,7 @@ class ModelTable {
   struct Entry {
     std::string name;
     std::shared_ptr<const Backend> backend;  ///< null while it is not loaded
-    std::string trouble = {};                ///< why its files cannot be loaded; empty: unknown
+    std::string trouble = {};  ///< the reason why its files cannot be loaded; empty: unknown
     /// Facts of the model when it was last loaded, or of its source; null: unknown.
     std::shared_ptr<const PipelineInfo> facts = {};
   };
@@ -68,7 +69,8 @@ class ModelTable {
   /// Returns the entry of list() with that name; does not count as a use.
   std::optional<Entry> look_up(std::string_view name) const;
 
-  /// Returns why find() gave null for that name: kOverloaded, as returned by the last load().
+  /// Returns the error of a model for which find() returned null: kOverloaded, from the last
+  /// load().
   Error not_loaded(std::string_view name) const;
 
   /// Returns the first loaded model that recognises speech.
@@ -85,7 +87,7 @@ class ModelTable {
     std::shared_ptr<Backend> backend;
     double used_s = 0;
     double failed_s = -1e9;
-    Error failure = {};  // of the last load, or known before any; without a message: none
+    Error failure = {};  // error of the last load, or of its files; no message: none
     size_t bytes = 0;
   };
   Slot* slot(std::string_view name);

@@ -7,7 +7,7 @@ namespace syrinx {
 
 /// The load over all models that are loaded.
 struct ServerLoad {
-  int running = 0, waiting = 0;  ///< requests with a seat; requests that wait for one
+  int running = 0, waiting = 0;  ///< requests with a seat, and requests that wait for a seat
   double streams = 0;  ///< streams that the learned costs allow, of the fullest model; 0: unknown
   double used = 0;     ///< used share of `streams`, may be above 1; 0 while unknown
   /// Latency of first outputs relative to an idle server, of the slowest model.

@@ -58,7 +58,7 @@ class Completion {
   std::unique_ptr<Base> handler_;
 };
 
-/// The first nonempty buffers of a sequence, as many as one system call takes here.
+/// Returns the first nonempty buffers of a sequence, at most as many as one system call takes.
 template <typename Buffer>
 class FewBuffers {
  public:
@@ -96,8 +96,8 @@ class ByteStream {
   next_layer_type& lowest() { return tcp_; }
   net::ip::tcp::socket& socket() { return tcp_.socket(); }
   bool has_tls() const { return tls_.has_value(); }
-  /// Returns when the last piece was passed to the socket, on the clock of now_s(). While a write
-  /// is unfinished, this is when the client took the piece before.
+  /// Returns the time of now_s() at which the last piece was passed to the socket. While a write is
+  /// unfinished, this is when the client had taken the piece before.
   double piece_began_s() const { return piece_began_s_; }
 
   template <typename Buffers, typename Token>
@@ -116,7 +116,7 @@ class ByteStream {
         },
         token, FewBuffers<net::const_buffer>(buffers));
   }
-  /// With TLS only: the handshake as the server; the orderly end of TLS.
+  /// With TLS only: makes the handshake as the server; ends TLS in order.
   template <typename Token>
   auto async_handshake(Token&& token) {
     return net::async_initiate<Token, void(SystemError)>(
@@ -145,7 +145,7 @@ class ByteStream {
   double piece_began_s_ = 0;
 };
 
-// How Beast ends such a stream; found by argument-dependent lookup.
+// Ends such a stream for Beast, which finds this function by argument-dependent lookup.
 void beast_close_socket(ByteStream& stream);
 void teardown(boost::beast::role_type role, ByteStream& stream, SystemError& error);
 template <typename Handler>

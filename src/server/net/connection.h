@@ -43,8 +43,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Writes all bytes; returns false when the client is gone or reads nothing for timeout_s. The
   /// caller keeps `bytes` until then.
   net::awaitable<bool> write(const std::string& bytes, double timeout_s);
-  /// With TLS, makes the handshake; returns false when it fails or takes longer. Without TLS
-  /// returns true.
+  /// With TLS, makes the handshake; returns false when it fails or takes longer than timeout_s.
+  /// Without TLS returns true.
   net::awaitable<bool> handshake(double timeout_s);
   /// Waits for the first byte of a request; returns false if none arrives.
   net::awaitable<bool> wait_for_bytes(double timeout_s);

@@ -28,7 +28,7 @@ std::optional<ContentCoding> content_coding(std::string_view header) {
 
 Gunzipped gunzip(std::string_view bytes, size_t limit) {
   constexpr int kWindowBits = 15, kGzipHeader = 16;
-  constexpr size_t kPiece = size_t{1} << 30;  // zlib counts in 32 bits
+  constexpr size_t kPiece = size_t{1} << 30;  // bytes per call, because zlib counts in 32 bits
   z_stream stream{};
   SYRINX_CHECK(inflateInit2(&stream, kWindowBits + kGzipHeader) == Z_OK, "inflateInit2 failed");
   const auto end = [](z_stream* each) { inflateEnd(each); };

@@ -19,9 +19,9 @@ std::optional<ContentCoding> content_coding(std::string_view header);
 
 /// The result of decoding a gzip file.
 struct Gunzipped {
-  std::string bytes = {};              ///< empty after a fault
+  std::string bytes = {};              ///< the decoded bytes; empty after a fault
   bool too_large = false;              ///< more bytes than the limit
-  std::optional<ApiError> error = {};  ///< why the file is invalid
+  std::optional<ApiError> error = {};  ///< the reason why the file is invalid
 };
 
 /// Decodes a gzip file of one or more members. Stops when there are more than `limit` bytes.

@@ -33,7 +33,7 @@ TEST(Multipart, ReadsForms) {
   EXPECT_EQ(shown("preamble\r\n" + form("a", "two\r\nlines\r\n--xy") + "--xyz--"),
             "a=two\r\nlines\r\n--xy;");
   EXPECT_EQ(shown("--xyz--"), "");
-  // An empty part, whose line end is that of its headers.
+  // An empty part, whose headers and body share a line end.
   EXPECT_EQ(shown("--xyz\r\nContent-Disposition: form-data; name=b\r\n\r\n--xyz--"), "b=;");
   EXPECT_EQ(
       shown("--xyz \t\r\ncontent-disposition:form-data;name=file; filename=\"a \\\"b\\\".wav\""

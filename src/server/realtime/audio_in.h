@@ -30,10 +30,10 @@
 
 namespace syrinx {
 
-/// Opens a detector of voices by threshold (TurnRules); throws LoadError if none is available.
+/// Opens a voice detector with a threshold (TurnRules); throws LoadError if none is available.
 using OpenActivity = std::function<std::unique_ptr<VoiceActivity>(double threshold)>;
 
-/// Whether a pausing speaker is done; another thread sets it.
+/// Whether a pausing speaker has finished; another thread sets it.
 enum class TurnEnd : uint8_t { kUnknown, kOpen, kDone };
 /// Starts to compute a TurnEnd from samples at kHearingRate (the last seconds count); does not
 /// wait.
@@ -44,8 +44,8 @@ class AudioIn {
  public:
   static constexpr double kPiece_s = 1;  ///< longest piece of audio that is processed at once
 
-  /// Begins without a detector, so that no turns are found until detect() sets one.
-  /// `ask_turn_end` is called in semantic detection after a short pause; may be empty.
+  /// Has no detector, and finds no turns, before detect() sets one. Semantic detection calls
+  /// `ask_turn_end` after a short pause; it may be empty.
   explicit AudioIn(OpenActivity open_activity, AskTurnEnd ask_turn_end = {})
       : open_activity_(std::move(open_activity)), ask_turn_end_(std::move(ask_turn_end)) {}
 
@@ -96,16 +96,17 @@ class AudioIn {
 
   const OpenActivity open_activity_;
   const AskTurnEnd ask_turn_end_;
-  std::shared_ptr<const std::atomic<TurnEnd>> turn_end_;  // of this pause; null: not requested
+  std::shared_ptr<const std::atomic<TurnEnd>>
+      turn_end_;  // the answer for this pause; null: not requested
   InputAudio input_;
-  std::string waiting_;  // bytes of an append
+  std::string waiting_;  // bytes of the last append()
   size_t decoded_ = 0;   // bytes of `waiting_` that were decoded to samples
   std::optional<TurnDetection> turns_;
   std::unique_ptr<TurnDetector> detector_;  // null without turn detection
   int64_t detector_from_ = 0;               // samples of the session before detector_ began
-  int64_t samples_ = 0;                     // of the session
+  int64_t samples_ = 0;                     // all samples of the session so far
   std::vector<int16_t> kept_;
-  size_t given_ = 0;  // number of kept_ that give() returned
+  size_t given_ = 0;  // samples of kept_ that give() has returned
 };
 
 }  // namespace syrinx

@@ -109,7 +109,7 @@ TEST(AudioIn, SemanticTurnsEndByWhatWasSaid) {
   EXPECT_EQ(kinds_of(peer.say(900, false)), "");
   peer.hear(item, {.segments = {" I would like to go to the zoo."}});
   EXPECT_TRUE(kinds_of(peer.say(20, false)).starts_with("input_audio_buffer.speech_stopped"));
-  // The session waits longer for a speaker whose words are unknown, but not forever.
+  // While the words are unknown, the session waits longer for the speaker, but not forever.
   peer.say(600, true);
   EXPECT_EQ(kinds_of(peer.say(1900, false)), "");
   EXPECT_TRUE(kinds_of(peer.say(200, false)).starts_with("input_audio_buffer.speech_stopped"));
@@ -258,7 +258,7 @@ TEST(AudioIn, G711BothWays) {
     }
     std::string again;
     append_samples(back, format.coding, again);
-    // 8-bit codes come back as they were; 16-bit samples lose their lowest bit at high levels.
+    // 8-bit codes are returned unchanged; 16-bit samples lose their lowest bit at high levels.
     EXPECT_TRUE(format.coding == SampleCoding::kS16 || again == bytes) << name;
   }
   EXPECT_FALSE(realtime_format("audio/opus"));

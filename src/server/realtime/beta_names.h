@@ -11,13 +11,13 @@
 
 namespace syrinx {
 
-/// Translates a client's event (its flat session, or the fields of its response) to current names.
+/// Translates a client's event (a flat session, or the fields of a response) to current names.
 /// Fields with current names stay unchanged.
 void from_beta(JsonIn& event);
 /// A field name of a session or a response that only the beta has.
 struct BetaField {
   const char* name;
-  std::string today;  ///< "audio.output.voice"
+  std::string today;  ///< path of the current field, e.g. "audio.output.voice"
 };
 /// Returns the first beta field in `fields`.
 std::optional<BetaField> beta_field_in(const JsonIn& fields);

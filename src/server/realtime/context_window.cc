@@ -63,7 +63,7 @@ class Shortener {
         messages_(body.at("messages").get_ref<const JsonIn::array_t&>()) {
     rest_.erase("messages");
     const std::vector<size_t> callers = callers_of(messages_);
-    size_t stays = messages_.size();  // index of the oldest message that the messages behind need
+    size_t stays = messages_.size();  // index of the oldest message that later messages need
     for (size_t first = messages_.size(); first-- > window_.instructions + 1;) {
       stays = std::min(stays, callers[first]);
       if (stays >= first) cuts_.push_back(first - window_.instructions);
@@ -104,7 +104,7 @@ class Shortener {
     return checked_body(body, ability_);
   }
 
-  JsonIn rest_;  // the body without its messages
+  JsonIn rest_;  // body of the chat without its messages
   const ChatAbility& ability_;
   const ContextWindow& window_;
   const JsonIn::array_t& messages_;
@@ -112,7 +112,8 @@ class Shortener {
 };
 
 /// Returns the fewest messages to leave out so that the prompt has at most `most` tokens, or all
-/// that may be left out. Usually few are left out, and each try costs as much as making a prompt.
+/// that may be left out. Searches from small numbers on: usually few are left out, and each try
+/// costs as much as making a prompt.
 size_t fewest(const Shortener& chat, int64_t most) {
   const size_t last = chat.cuts().size() - 1;
   const auto enough = [&](size_t cut) {

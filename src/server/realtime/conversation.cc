@@ -104,15 +104,15 @@ JsonOut part_object(const ItemPart& part, bool with_audio, RealtimeFormat input)
   return out;
 }
 
-/// Returns the part of an answer whose ids are kept, if some of its audio was heard, even less than
-/// a word; otherwise null.
+/// Returns the part of an answer whose ids are kept, if the client played any of its audio;
+/// otherwise null.
 const ItemPart* made_of(const RealtimeItem& item) {
   if (item.parts.size() != 1 || item.parts.front().ids.empty()) return nullptr;
   const ItemPart& part = item.parts.front();
   return part.heard_s.value_or(1) > 0 ? &part : nullptr;
 }
 
-/// Returns whether a part is given to a model that hears as a recording.
+/// Returns whether a model that takes audio gets the part as a recording.
 bool sounds(const ItemPart& part) {
   return part.kind == ItemPart::kInputAudio && !part.samples.empty() && !part.read;
 }
@@ -229,8 +229,8 @@ constexpr double kCharactersASecond = 15;
 constexpr double kWideLetter = 3;  // characters that a wide letter counts for: 好 is a syllable,
                                    // and a speaker says five a second
 
-/// Returns how many bytes of `text` were said when `characters` characters were; a letter counts
-/// for `weight` characters.
+/// Returns how many bytes of `text` have been said after `characters` characters; a letter counts
+/// as `weight` characters.
 template <class Weight>
 size_t said_bytes(std::string_view text, double characters, Weight weight) {
   size_t end = 0;
@@ -408,7 +408,7 @@ JsonIn Conversation::messages(const std::string& instructions, bool heard,
   if (!trimmed(instructions).empty()) {
     out.push_back({{"role", "system"}, {"content", instructions}});
   }
-  bool calling = false;  // the last message holds calls; the next call may join it
+  bool calling = false;  // the last message has calls; the next call may be added to it
   const size_t instructed = out.size();
   for (const RealtimeItem& item : items_) {
     if (item.left_out) continue;
@@ -423,7 +423,7 @@ JsonIn Conversation::messages(const std::string& instructions, bool heard,
       calling = false;
     } else if (item.kind == RealtimeItem::kCall) {
       if (!std::exchange(calling, true)) {
-        // If the answer also wrote text, the message before holds it and takes the calls.
+        // If the answer also has text, the calls are added to the message with that text.
         if (out.empty() || out.back()["role"] != "assistant" || out.back().contains("tool_calls")) {
           out.push_back({{"role", "assistant"}, {"content", ""}});
         }

@@ -41,8 +41,8 @@ struct ItemPart {
   /// The ids of the answer as the model produced them, if they are kept.
   std::vector<int32_t> ids = {};
   std::optional<double> heard_s = {};  ///< truncation point of the answer
-  double speed = 1;   ///< of an answer: seconds of it, as it was made, that are played in 1 s
-  bool read = false;  ///< models get the transcript of this audio, not the audio
+  double speed = 1;                    ///< speed of playback of an answer; 1: as the model made it
+  bool read = false;                   ///< models get the transcript of this audio, not the audio
 };
 
 /// A message, a tool call, or the result of a tool call.
@@ -54,7 +54,7 @@ struct RealtimeItem {
   std::string role = {};             ///< of a message: system, user or assistant
   std::vector<ItemPart> parts = {};  ///< of a message
   std::string call_id = {}, name = {}, arguments = {}, output = {};  ///< of calls and outputs
-  bool left_out = false;  ///< it did not fit into a prompt; models get it no more
+  bool left_out = false;  ///< it did not fit into a prompt; later prompts omit it, too
 
   bool pending() const;
 };
@@ -102,19 +102,19 @@ class Conversation {
   void bound_audio();
   /// If the client audio is longer than `most_s`, or has more parts than a prompt takes, replaces
   /// the oldest audio by its transcript in later prompts until three quarters remain. So the next
-  /// prompts begin with the same text for a while.
+  /// few prompts begin with the same text.
   void hear_newest(double most_s);
 
   /// Returns the answers whose ids are kept, by item.
   std::map<std::string, NamedAnswer> answers() const;
   /// Returns the messages for a chat model, as in OpenAI's chat API. `heard` (for models that take
-  /// audio): client audio becomes recordings, and spoken answers are named by their item ids.
+  /// audio): client audio becomes recordings, and spoken answers are referred to by their item ids.
   /// `pending`: returns the known part of an item's pending transcript; null: none is known.
   /// `items`: receives the last item of each message after the instructions; may be null.
   JsonIn messages(const std::string& instructions, bool heard,
                   const std::function<std::string(const std::string& id)>& pending = {},
                   std::vector<std::string>* items = nullptr) const;
-  /// Makes messages() begin after this item from now on.
+  /// Makes messages() omit this item and all earlier items from now on.
   void leave_out(std::string_view last);
   bool empty() const { return items_.empty(); }
 

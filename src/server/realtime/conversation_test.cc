@@ -1,4 +1,4 @@
-// What events of clients do to the items of a conversation, and which messages a model reads.
+// Effects of client events on the items of a conversation, and the messages that a model reads.
 #include "server/realtime/conversation.h"
 
 #include <gtest/gtest.h>
@@ -224,8 +224,8 @@ TEST(Conversation, ReferencesAreBoundedAsItemsAre) {
   }
 }
 
-/// A model that hears gets no more recordings than it takes; the transcripts of older ones are
-/// read.
+/// A model that takes audio gets only as many recordings as it can take, and the transcripts of
+/// older recordings.
 TEST(Conversation, TheOldestRecordingsAreReadOnceThereAreTooMany) {
   const auto heard = [](int count, double each_s, double most_s) {
     Conversation conversation;

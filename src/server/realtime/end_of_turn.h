@@ -1,8 +1,8 @@
-// Decides whether a pausing speaker is done, from the words so far and the end of the pitch. These
-// rules implement OpenAI's `semantic_vad`. A complete sentence needs a short pause; a sentence that
-// breaks off after "and" needs a long pause. Text without punctuation needs a medium pause, or a
-// short pause if the pitch fell. A model that detects the end of a turn (ears/smart_turn.h) takes
-// precedence over the words. Free functions.
+// Decides whether a pausing speaker has finished, from the words so far and from the pitch at their
+// end. These rules implement OpenAI's `semantic_vad`. A complete sentence needs a short pause; a
+// sentence that breaks off after "and" needs a long pause. Text without punctuation needs a medium
+// pause, or a short pause if the pitch fell. A model that detects the end of a turn
+// (ears/smart_turn.h) takes precedence over the words. Free functions.
 #pragma once
 
 #include <optional>

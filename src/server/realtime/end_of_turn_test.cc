@@ -28,7 +28,7 @@ TEST(EndOfTurn, ByWhatWasSaid) {
     EXPECT_EQ(fallen("First,"), open);
     EXPECT_EQ(fallen("Really?"), done);
     EXPECT_EQ(fallen(""), unknown);
-    // The verdict of Smart Turn counts more than words and pitch.
+    // The answer of Smart Turn takes precedence over words and pitch.
     EXPECT_EQ(pause_that_ends_ms(eagerness, "I am going home.", true, false), open);
     EXPECT_EQ(pause_that_ends_ms(eagerness, "I am going to the", false, true), done);
     EXPECT_EQ(pause_that_ends_ms(eagerness, "", false, true), done);

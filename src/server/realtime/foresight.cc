@@ -36,7 +36,8 @@ class Foresight::Pieces : public Sink {
   }
   struct News {
     std::vector<std::string> pieces;
-    std::optional<FinishReason> reason;  ///< why the draft ended; nothing while it is written
+    std::optional<FinishReason>
+        reason;  ///< the reason why the draft ended; unset while it is written
   };
   News take() {
     const std::lock_guard lock(mutex_);
@@ -83,7 +84,7 @@ void Foresight::hear() {
   draft_on();
 }
 
-/// Begins a draft for the question as it is known now, if a draft may begin.
+/// Begins a draft for the known part of the question, if a draft may begin now.
 void Foresight::draft_on() {
   if (!changed_ || check_ || asked_s_ > 0 || !drafting_.may_begin()) return;
   changed_ = false;
@@ -131,7 +132,7 @@ void Foresight::prepare(ChatCall& call) {
   reflect(request);
 }
 
-/// Asks the model whether its draft is right, if the rule is reflection and there is a draft.
+/// If the rule is reflection and there is a draft, asks the model whether the draft is right.
 void Foresight::reflect(const SpeechRequest& request) try {
   if (cast_.how.rule != DraftRule::kReflection || !request.writing.chat ||
       drafting_.guess().empty())
@@ -145,7 +146,7 @@ void Foresight::reflect(const SpeechRequest& request) try {
       [pieces = pieces_] { pieces->nudge(); });
   if (cast_.counters && !reflection_->requests().empty()) cast_.counters->reflections.add();
 } catch (const std::exception&) {
-  drop_reflection();  // then only tokens that the model would write again are kept
+  drop_reflection();  // without an answer, only tokens that the model would write again are kept
 }
 
 void Foresight::drop_reflection() {

@@ -1,8 +1,8 @@
-// An answer of a session that is made before its question has ended: drafts of the text model in
-// the background (predict/drafting.h), and the first sentence of the newest, spoken and held back
-// by SpeechContexts. When the question has ended it says what the answer is likely to be like, and
-// whether the sentence is what the answer begins with. Bounded by DraftRules: one draft at a time,
-// of what is known then. Ends all it began. One thread, but for `wake`.
+// An answer of a session that is prepared before the question has ended: drafts of the text model
+// in the background (predict/drafting.h), and the newest draft's first sentence, which
+// SpeechContexts speaks and holds back. After the question, it supplies the predicted text of the
+// answer and decides whether the answer begins with the held sentence. Bounded by DraftRules; one
+// draft at a time. Its destructor ends all of its work. One thread, except for `wake`.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct ForesightCast {
   std::shared_ptr<Backend> writer;
   SpeechContexts* voices = nullptr;  ///< null: answers are not spoken, or the writer does that
   uint64_t client = 0;               ///< as in SpeechRequest
-  std::string name;                  ///< of its contexts, unlike any other's
+  std::string name;                  ///< name of its contexts, unique in the session
   /// Returns the request for an answer to the question as known now.
   std::function<BeginAnswer()> question;
   /// Returns the voice options for answers of a configuration; an error if they cannot be spoken.
@@ -46,7 +46,8 @@ struct ForesightCast {
 
 class Foresight {
  public:
-  static constexpr double kAhead_s = 3;  ///< of the first sentence's audio
+  static constexpr double kAhead_s =
+      3;  ///< seconds of the first sentence's audio that are made ahead
 
   explicit Foresight(ForesightCast cast);
   ~Foresight();
@@ -83,7 +84,7 @@ class Foresight {
   struct Ahead {
     std::string context, text;
     AnswerConfig config;
-    double written_s = 0;  ///< it took to draft it
+    double written_s = 0;  ///< time that writing the draft took
   };
   void draft_on();
   void stop_round();
@@ -95,23 +96,24 @@ class Foresight {
   void meet_sentence(std::string sentence);
 
   const ForesightCast cast_;
-  const uint64_t seed_;  // of all drafts and the answer, so that what is drawn is the same
+  const uint64_t seed_;  // seed of all drafts and of the answer, so that they draw the same tokens
   bool changed_ = false;
   Drafting drafting_;
-  AnswerConfig config_;                // of the round
-  std::shared_ptr<ChatCheck> check_;   // of the round that is about to begin
-  std::optional<SpeechRequest> next_;  // of a round, while the draft before it is judged
+  AnswerConfig config_;               // settings of the current round
+  std::shared_ptr<ChatCheck> check_;  // the check of the next round's request
+  std::optional<SpeechRequest>
+      next_;  // request of the next round, while the draft before it is judged
   std::shared_ptr<Reflection> reflection_;
-  std::shared_ptr<Pieces> pieces_;  // of the one that runs or is judged
+  std::shared_ptr<Pieces> pieces_;  // pieces of the draft that runs or is judged
   std::optional<RequestId> reading_;
-  double round_s_ = 0;  // when it began
+  double round_s_ = 0;  // start of the round
   std::optional<ToolCallFinder> tools_;
   SentenceStream sentences_;
-  std::string said_;  // of the draft, what is to be spoken
+  std::string said_;  // the part of the draft that is spoken
   bool met_ = false;  // the first sentence of the draft is known
   std::optional<Ahead> ahead_;
   int contexts_ = 0;
-  double asked_s_ = 0;  // when the answer began
+  double asked_s_ = 0;  // start of the answer
   bool ready_ = false;
 };
 

@@ -1,5 +1,5 @@
-// Answers that a session makes while the question is still said: a session with its recogniser,
-// writer and voice, without a socket. The test decides when the transcript comes.
+// Answers that a session prepares during the question. The session has a recogniser, a writer and a
+// voice, but no socket. The test sets the transcript and its time.
 #include "server/realtime/foresight.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ class ForesightTest : public testing::Test {
  protected:
   ForesightTest() { speaker_->mutable_info().speech.late_text = LateText::kToken; }
   size_t bytes_of(
-      const std::string& text) const {  // 0.1 s of audio a byte of text, in chunks of 80 ms
+      const std::string& text) const {  // 0.1 s of audio for each byte of text, in chunks of 80 ms
     return static_cast<size_t>(std::ceil(static_cast<double>(text.size()) / 0.8)) * 1920 * 2;
   }
   std::shared_ptr<FakeBackend> speaker_ = std::make_shared<FakeBackend>();
@@ -178,7 +178,7 @@ TEST_F(ForesightTest, ADraftThatIsRefusedIsNoError) {
   caller.sound(600, true);
   caller.seems("hello");
   ASSERT_TRUE(caller.wait([&] { return caller.sums->spoken_in_vain.value() > 0; }));
-  caller.seems("busy");  // and the writer refuses this request
+  caller.seems("busy");  // the writer refuses this request
   caller.seems("fail late");
   writer_->say({"Yes."});
   caller.end_turn("hello");

@@ -22,7 +22,7 @@ size_t heard_for_good(const std::optional<HearingFacts::Stretches>& stretches, s
   return good == 0 ? 0 : good + kAhead;
 }
 
-/// Reports from the engine's thread that the request has ended.
+/// A sink that reports, from the engine's thread, that the request has ended.
 class HearingAhead::Ending : public Sink {
  public:
   explicit Ending(std::function<void()> wake) : wake_(std::move(wake)) {}
@@ -66,7 +66,7 @@ void HearingAhead::drop() {
   running_.reset();
 }
 
-/// Reads the first `messages` of a chat request's body, the last of which is the turn.
+/// Reads the first `messages` messages of a chat request's body; the last of them is the turn.
 HearingAhead::Question HearingAhead::question_in(const JsonIn& body, size_t messages) {
   Question out{.messages = messages};
   const JsonIn& all = body.at("messages");

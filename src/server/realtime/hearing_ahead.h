@@ -1,8 +1,8 @@
-// A model that hears by itself hears a turn while it goes on: what was said before, and of the turn
-// the stretches that stay as they are (HearingFacts::ahead), as a request in the background
-// that answers nothing. What it heard, and what its language model has read, the answer's request
-// finds done; only the rest is left when the turn ends. One request at a time; what comes meanwhile
-// waits for the next. Ends all it began. One thread, but for `wake`.
+// Lets a model that takes audio hear a turn while it is spoken. A background request, which makes
+// no answer, contains the messages before the turn and the stretches of the turn that no longer
+// change (HearingFacts::ahead). The answer's request then finds their results in the cache, so that
+// only the rest of the turn is left. One request at a time; new stretches wait for the next
+// request. Its destructor ends all of its work. One thread, except for `wake`.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 
 namespace syrinx {
 
-/// Returns the samples, of `samples` at kHearingRate of a recording that goes on, in stretches that
-/// stay, and what must follow them; 0: nothing stays yet.
+/// Returns how many of a growing recording's `samples` (at kHearingRate) lie in stretches that no
+/// longer change, including the samples that must follow a stretch; 0: none yet.
 size_t heard_for_good(const std::optional<HearingFacts::Stretches>& stretches, size_t samples);
 
 class HearingAhead {
@@ -35,8 +35,8 @@ class HearingAhead {
   void hear();
   /// Processes new results; returns false if there were none.
   bool pump();
-  /// The turn has ended. What is being heard goes on, at once, if the answer needs it next; else it
-  /// ends.
+  /// Call it when the turn has ended. A running request gets normal priority if the answer needs
+  /// it; else it is cancelled.
   void finish();
   /// Returns a function for whether the running request still runs. Ends that request first unless
   /// it is a beginning of this chat request's body.
@@ -60,11 +60,11 @@ class HearingAhead {
   const PostTask post_;
   const std::function<BeginAnswer()> question_;
   const std::function<void()> wake_;
-  bool more_ = false;  // to be heard next
+  bool more_ = false;  // another stretch waits for the next request
   std::shared_ptr<ChatCheck> check_;
   std::shared_ptr<Ending> ending_;
   std::optional<RequestId> running_;
-  Question heard_;  // by what is checked or runs
+  Question heard_;  // the audio of the request that is checked or runs
 };
 
 }  // namespace syrinx

@@ -1,7 +1,8 @@
-// What is being said in a session of the Realtime API and heard by a recogniser, by the names of
-// the items that it is or will be: asks for each hearing, knows its transcript so far, and sends it
-// by conversation.item.input_audio_transcription.*, where a client wants that, and once the item is
-// in the conversation. Every call is given where events and wishes go. One thread at a time.
+// The utterances of a session of the Realtime API that recognisers hear, each under the id of its
+// present or future item. Requests the hearing of each utterance, keeps its transcript so far, and
+// sends conversation.item.input_audio_transcription.* if the client wants it, once the item is in
+// the conversation. Each call appends events and other actions to the outbox that it gets. One
+// thread at a time.
 #pragma once
 
 #include <map>
@@ -19,9 +20,9 @@ class Hearings {
   bool empty() const { return hearings_.empty(); }
   bool contains(const std::string& item) const { return hearings_.contains(item); }
 
-  /// Sets how the client wants transcripts, from now on; nothing: they are not sent. `partial`:
-  /// hypotheses are wanted, sent or not. `live`: deltas come while it is said, of the words on
-  /// which two hypotheses agree; else when its item is in the conversation.
+  /// Sets how transcripts are sent from now on; `wish` unset: not at all. `partial`: recognisers
+  /// report hypotheses, sent or not. `live`: sends deltas during the utterance, with the words on
+  /// which two hypotheses agree; else only when its item is in the conversation.
   void set_wish(std::optional<TranscriptionWish> wish, bool partial, bool live) {
     wish_ = std::move(wish), partial_ = partial, live_ = live;
   }
@@ -34,7 +35,7 @@ class Hearings {
   void pause(const std::string& item, bool pauses, RealtimeOutbox& out) const;
   /// Reports that the item's audio is complete. Does nothing if the item has no hearing.
   void finish(const std::string& item, RealtimeOutbox& out) const;
-  /// Notes that the item is in the conversation; `answer`: it is to be answered.
+  /// Notes that the item is in the conversation; `answer`: it needs an answer.
   void commit(const std::string& item, bool answer, RealtimeOutbox& out);
   /// Ends the hearing of an item. Does nothing if the item has no hearing.
   void drop(const std::string& item, RealtimeOutbox& out);
@@ -46,19 +47,20 @@ class Hearings {
   /// Returns the hypotheses of all items, each followed by a line feed.
   std::string all_so_far() const;
 
-  /// Once the news of an item have ended and it is in the conversation: writes and sends its
-  /// transcript, ends its hearing, and returns whether it has words to answer. Otherwise nothing.
+  /// Once all news of an item have arrived and it is in the conversation: stores and sends its
+  /// transcript, ends its hearing, and returns whether it has words to answer. Otherwise returns
+  /// nothing.
   std::optional<bool> end(const std::string& item, Conversation& conversation, RealtimeOutbox& out);
 
  private:
   struct Hearing {
-    std::string settled, partial;    // of its transcript so far
+    std::string settled, partial;    // the transcript so far
     std::string before;              // the hypothesis before this one
     bool grows = false;              // no later hypothesis takes back words of this one
     std::string sent;                // text sent in deltas, joined
     bool committed = false;          // its item is in the conversation
     bool answer = false;             // an answer is wanted
-    std::optional<HearingNews> end;  // it came
+    std::optional<HearingNews> end;  // the last news
   };
   void send_event(const char* what, const std::string& item, const JsonOut& fields,
                   RealtimeOutbox& out) const;

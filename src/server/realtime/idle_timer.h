@@ -1,7 +1,6 @@
 // Measures the silence after an answer; if it lasts too long, another answer is due
-// (`idle_timeout_ms`). Counted in the audio that the client sends, as all times of a session: an
-// answer is played from the moment its first audio is sent on, as long as it lasts. Plain value,
-// ms.
+// (`idle_timeout_ms`). Like all times of a session, it counts audio that the client sends. The
+// client is assumed to play an answer from its first audio on. Plain value, ms.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +25,7 @@ class IdleTimer {
   /// Notes that a voice was heard until now.
   void stirred(int64_t now_ms) { from_ms_ = now_ms; }
 
-  /// Returns when the silence began; nothing: no answer was given yet.
+  /// Returns the time at which the silence began; nothing before the first answer.
   std::optional<int64_t> since() const {
     if (!answered_) return std::nullopt;
     return std::max(from_ms_, static_cast<int64_t>(played_ms_));

@@ -13,12 +13,13 @@ namespace syrinx {
 /// Returns the error for an unknown item id: "Error DOING item: ...", "item_VERB_invalid_item_id".
 ApiError no_item(const char* doing, const char* verb, const std::string& id);
 
-/// conversation.item.retrieve: the item with its audio; `input`: the format of what a client said.
+/// Handles conversation.item.retrieve: returns the item with its audio; `input`: the format of the
+/// client's audio.
 JsonOut retrieve_item(const JsonFields& event, const Conversation& conversation,
                       RealtimeFormat input);
-/// conversation.item.truncate: cuts an answer to what was heard of it.
+/// Handles conversation.item.truncate: cuts an answer to the part that the client played.
 JsonOut truncate_item(const JsonFields& event, Conversation& conversation);
-/// conversation.item.delete.
+/// Handles conversation.item.delete.
 JsonOut delete_item(const JsonFields& event, Conversation& conversation);
 
 }  // namespace syrinx

@@ -5,8 +5,8 @@ namespace syrinx {
 
 enum class PredictWhen {
   kNever,
-  kAsked,      ///< in sessions that ask for it
-  kUnlessNot,  ///< in all sessions except those that disable it
+  kAsked,      ///< only in sessions that ask for it
+  kUnlessNot,  ///< in all sessions that do not disable it
 };
 
 }  // namespace syrinx

@@ -1,5 +1,6 @@
-// The actions that a session of the Realtime API requests, in order, and the news of their results.
-// Values; utterances are named by their items, answers by their responses.
+// The actions that a session of the Realtime API requests, in order, and the news about their
+// results. Plain values. An utterance is identified by the id of its item, an answer by the id of
+// its response.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +18,24 @@
 
 namespace syrinx {
 
-// ---- What it asks for.
+// ---- Actions.
 
 /// Sends an event to the client.
 struct SendEvent {
   std::string json;
 };
-/// Begins the hearing of an utterance; its samples follow in HearSamples, at kHearingRate.
+/// Starts to recognise an utterance; its samples follow in HearSamples, at kHearingRate.
 struct OpenHearing {
   std::string item;
   TranscriptionWish wish;
 };
 
-/// More samples of an utterance.
+/// Adds samples to an utterance.
 struct HearSamples {
   std::string item;
   std::vector<float> samples;
 };
-/// Reports that the speaker pauses or resumes, as Listener::pause().
+/// Reports that the speaker pauses or resumes; see Listener::pause().
 struct PauseHearing {
   std::string item;
   bool pauses = false;
@@ -43,16 +44,16 @@ struct PauseHearing {
 struct EndHearing {
   std::string item;
 };
-/// Drops the hearing of an utterance; no news follow.
+/// Stops recognising an utterance; no news follow.
 struct DropHearing {
   std::string item;
 };
 
-/// The end of a turn, found by the detector of voices; for metrics.
+/// Reports the end of a turn that the voice detector found; for metrics.
 struct TurnOver {
   std::string item;
   int64_t silence_ms = 0;  ///< after the last voice of the turn
-  bool heard = false;      ///< the turn has a hearing, whose HearingNews will end
+  bool heard = false;      ///< the turn is recognised, so its HearingNews will have an end
   bool answers = false;    ///< an answer follows without another event of the client
 };
 
@@ -62,15 +63,15 @@ struct BeginAnswer {
   AnswerConfig config;  ///< without tools and choice, which are in the body
   JsonIn body;          ///< of a chat request: messages, tools, max_completion_tokens
   std::map<std::string, NamedAnswer> answers = {};  ///< answers that the body names
-  bool foreseen = false;  ///< drafts made ahead may serve this answer only
+  bool foreseen = false;                            ///< this answer may use the drafts made ahead
   /// Which messages are removed if not all of them fit.
   Truncation truncation = {};
   size_t instructions = 0;  ///< number of messages that are never removed
   /// The last item of each message after the instructions, if the messages are the session's.
   std::vector<std::string> items = {};
 };
-/// Reports that more is known of a question that is being said or typed. An answer may be drafted
-/// ahead, to the request that RealtimeSession::foreseen() returns.
+/// Reports that more of a spoken or typed question is known. An answer may be drafted ahead for
+/// RealtimeSession::foreseen().
 struct Foresee {};
 /// Drops the drafts made after Foresee.
 struct ForgetForeseen {};
@@ -90,16 +91,16 @@ using RealtimeAction = std::variant<SendEvent, OpenHearing, HearSamples, PauseHe
                                     ForgetForeseen, HearAhead, HeardAll, ForgetHeard>;
 using RealtimeActions = std::vector<RealtimeAction>;
 
-// ---- What becomes of it.
+// ---- News.
 
 /// News of an utterance's transcript.
 struct HearingNews {
-  std::vector<std::string> segments = {};   ///< settled
-  std::optional<std::string> partial = {};  ///< hypothesis after the segments
-  bool grows = false;                       ///< no later one takes back words of `partial`
-  std::optional<ApiError> error = {};       ///< the end: it could not be heard
+  std::vector<std::string> segments = {};   ///< new parts of the text that no longer change
+  std::optional<std::string> partial = {};  ///< hypothesis of the text after the segments
+  bool grows = false;                       ///< no later hypothesis takes back words of `partial`
+  std::optional<ApiError> error = {};       ///< the end: recognition has failed
   std::optional<std::string> text = {};     ///< the end: the transcript
-  JsonOut usage = {}, logprobs = {};        ///< with it; null: not asked for, or not known
+  JsonOut usage = {}, logprobs = {};        ///< with the transcript; null: not wanted or not known
 
   bool ends() const { return text || error; }
 };
@@ -108,11 +109,12 @@ struct HearingNews {
 struct AnswerNews {
   std::string text = {};
   std::vector<ToolCall> calls = {};
-  std::string audio = {};                                  ///< bytes of the answer's format
-  std::vector<int32_t> ids = {};                           ///< as Sink::answer_ids()
-  std::vector<std::pair<std::string, double>> words = {};  ///< as in `text`; seconds of the answer
-  std::optional<Outcome> outcome = {};                     ///< the end
-  std::optional<ApiError> error = {};                      ///< the end: it failed
+  std::string audio = {};         ///< bytes of the answer's format
+  std::vector<int32_t> ids = {};  ///< see Sink::answer_ids()
+  std::vector<std::pair<std::string, double>> words =
+      {};  ///< words of `text`, each with its time in the answer in seconds
+  std::optional<Outcome> outcome = {};  ///< the end
+  std::optional<ApiError> error = {};   ///< the end: the answer has failed
 
   bool ends() const { return outcome || error; }
 };

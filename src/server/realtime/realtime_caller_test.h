@@ -1,5 +1,5 @@
 // For tests of the Realtime API without a socket: a client of a session that has a recogniser, a
-// writer and a voice. The test decides when the transcript comes.
+// writer and a voice. The test sets the transcript and its time.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 
 namespace syrinx {
 
-/// A recogniser whose transcripts are the test's.
+/// A recogniser whose transcripts the test sets.
 class CueEars final : public Recogniser {
  public:
   const RecogniserInfo& info() const override { return info_; }
@@ -30,8 +30,8 @@ class CueEars final : public Recogniser {
     return std::unique_ptr<Listener>(std::make_unique<Deaf>(*this));
   }
   std::vector<std::shared_ptr<TranscriptSink>> sinks;
-  double pass_s = 0;  ///< that a pass is predicted to take
-  int ended = 0;      ///< listeners that wait for one
+  double pass_s = 0;  ///< predicted time of a pass
+  int ended = 0;      ///< listeners that wait for a pass
 
  private:
   struct Deaf final : Listener {
@@ -87,7 +87,7 @@ class RealtimeCaller {
     cue_->sinks.back()->partial(text);
     pump();
   }
-  /// Types: `how` is append or replace.
+  /// Types text; `how` is append or replace.
   void type(const std::string& how, const std::string& text) {
     send({{"type", "input_text_buffer." + how}, {"text", text}});
   }
@@ -116,8 +116,8 @@ class RealtimeCaller {
     }
     return done();
   }
-  /// Reads at most 200 of the events that wait. Without a bound, an endless answer on a slow
-  /// machine could come faster than it is read.
+  /// Reads at most 200 waiting events. Without a bound, an endless answer could arrive faster than
+  /// a slow machine reads it.
   void pump() {
     for (int most = 200; most > 0; --most) {
       const SendMessage* frame = talk ? talk->next(now_s()) : nullptr;

@@ -13,7 +13,7 @@
 
 namespace syrinx {
 
-/// `turn_detection`; none of it is manual mode.
+/// The setting `turn_detection`; without it, the client ends turns itself.
 struct TurnDetection {
   bool semantic = false;
   double threshold = 0.5;
@@ -23,8 +23,8 @@ struct TurnDetection {
   bool create_response = true, interrupt_response = true;
 };
 
-/// `audio.input.transcription`. Without it, client audio is still recognised, but its transcript is
-/// not sent.
+/// The setting `audio.input.transcription`. Without it, audio may still be recognised, but
+/// transcripts are not sent.
 struct TranscriptionWish {
   std::string model, language, prompt;  ///< empty: not given
   bool scores = false;                  ///< send log-probabilities if the recogniser has them
@@ -41,7 +41,7 @@ struct AnswerConfig {
   JsonIn tools = JsonIn::array();
   JsonIn tool_choice = "auto";
   int max_tokens = 0;                      ///< 0: "inf"
-  std::optional<double> temperature = {};  ///< of the beta; empty: the model's own
+  std::optional<double> temperature = {};  ///< setting of the beta; unset: the model's default
 };
 
 /// Which part of a conversation is removed when the model has no room for all of it.
@@ -61,7 +61,7 @@ struct RealtimeConfig {
   bool predict = false;        ///< Syrinx only: draft answers during the question
   Prediction prediction = {};  ///< how answers are drafted
   JsonIn noise_reduction = {};
-  /// Kept as they were given, and without effect here.
+  /// Settings that are only sent back, without effect here.
   JsonIn include = {}, tracing = {}, prompt = {}, reasoning = {};
   Truncation truncation = {};
 };
@@ -72,7 +72,7 @@ Eagerness eagerness_of(const TurnDetection& turns);
 struct RealtimeAbility {
   std::string model = {};          ///< name in events
   std::string default_voice = {};  ///< name in events
-  bool speaks = true;              ///< a voice is there
+  bool speaks = true;              ///< there is a voice
   bool calls_tools = false;        ///< the model can be forced to call a tool
   bool may_predict = false;        ///< RealtimeConfig::predict may be set
   bool predicts = false;           ///< default of RealtimeConfig::predict
@@ -83,7 +83,7 @@ struct RealtimeAbility {
 /// and then changes nothing.
 void merge_session(const JsonFields& session, const RealtimeAbility& ability,
                    RealtimeConfig& config);
-/// Merges the fields of `response` that a session has, too.
+/// Merges the fields that `response` has in common with a session.
 void merge_response(const JsonFields& response, const RealtimeAbility& ability,
                     AnswerConfig& config);
 
@@ -92,7 +92,7 @@ JsonOut session_object(const RealtimeConfig& config, const RealtimeAbility& abil
                        const std::string& id);
 JsonOut modalities_of(const AnswerConfig& config);
 JsonOut max_tokens_of(const AnswerConfig& config);
-/// {"output": {"format", "voice"}} and, of a session, "speed".
+/// Returns {"output": {"format", "voice"}}, for a session also with "speed".
 JsonOut output_object(const AnswerConfig& config, const RealtimeAbility& ability, bool speed);
 
 }  // namespace syrinx

@@ -9,7 +9,8 @@
 namespace syrinx {
 namespace {
 
-/// Returns whether the event may hold audio and so be long; the readers of its fields bound it.
+/// Returns whether the event may contain audio, and so be long; readers of its fields check their
+/// size.
 bool may_bring_audio(std::string_view type) {
   return type == "input_audio_buffer.append" || type == "conversation.item.create" ||
          type == "response.create";

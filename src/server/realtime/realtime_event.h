@@ -15,7 +15,7 @@ namespace syrinx {
 struct RealtimeEvent {
   std::string type = {}, id = {};
   JsonIn fields = {};
-  std::string audio = {};  ///< of input_audio_buffer.append, decoded
+  std::string audio = {};  ///< decoded audio of input_audio_buffer.append
   std::optional<ApiError> fault = {};
 };
 /// Most bytes of audio in one event.

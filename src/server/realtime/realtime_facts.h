@@ -16,18 +16,19 @@ namespace syrinx {
 
 struct RealtimeFacts : RealtimeAbility {
   std::string id = {};  ///< part of every id
-  bool hears = false;   ///< the model takes audio itself; it needs no transcripts
+  bool hears = false;   ///< the model takes audio, so it needs no transcripts
   double hears_s =
       std::numeric_limits<double>::infinity();  ///< most seconds of recordings in a prompt
-  /// Stretches of a turn that the model can take while it is spoken; as in PipelineInfo.
+  /// Stretches of a turn that the model can take while the turn is spoken (HearingFacts::ahead).
   std::optional<HearingFacts::Stretches> hears_ahead = {};
-  bool beta = false;  ///< events have the names of the beta, in and out
+  bool beta = false;  ///< events in both directions have the names of the beta
   /// The reason why the session cannot answer; empty: it can.
   std::string no_answer = {};
   /// Checks a voice's name.
   std::function<std::optional<ApiError>(const std::string&)> refuse_voice = {};
   OpenActivity open_activity = {};
-  AskTurnEnd ask_turn_end = {};  ///< empty: words and pitch alone decide
+  AskTurnEnd ask_turn_end =
+      {};  ///< asks whether a speaker has finished; empty: only words and pitch decide
 
   /// Throws an ApiError that names `param` if the voice of `wish` differs from the voice of `now`
   /// and is unknown.

@@ -1,4 +1,4 @@
-// Sessions that get hostile events, and results that they do not wait for.
+// Sends sessions hostile events, and results that they did not request.
 #include <gtest/gtest.h>
 
 #include "base/fuzzing.h"
@@ -182,13 +182,13 @@ TEST(RealtimeFuzz, AudioOfAnySizeAndAlignment) {
   int heard = 0, refused = 0;
   for (int input = 0; input < inputs && !testing::Test::HasFailure();) {
     RealtimePeer peer(
-        [](RealtimeFacts& facts) { facts.hears = true; });  // the session waits for no transcript
+        [](RealtimeFacts& facts) { facts.hears = true; });  // so it waits for no transcript
     const auto& [format, width] = mutator.pick(formats);
     const std::string& detector = mutator.pick(detectors);
     peer.raw(R"({"type":"session.update","session":{"audio":{"input":{"format":)" + format +
              R"(,"turn_detection":)" + detector + "}}}}");
     ASSERT_EQ(peer.events.back()["type"], "session.updated");
-    int64_t bytes_heard = 0;  // since the buffer was cleared
+    int64_t bytes_heard = 0;  // bytes since the buffer was cleared
     for (int step = 0; step < 60; ++step, ++input) {
       std::string bytes(roll(roll(10) == 0 ? 3000 : 300), '\0');
       if (const size_t kind = roll(3); kind > 0) {
@@ -213,7 +213,7 @@ TEST(RealtimeFuzz, AudioOfAnySizeAndAlignment) {
       if (whole) bytes_heard += std::ssize(*left);
     }
     if (detector != "null") continue;
-    // The buffer has all of it, resampled to 16 kHz, less the samples that the resampler holds
+    // The buffer has all valid audio, resampled to 16 kHz, except samples that the resampler holds
     // back.
     peer.events.clear();
     peer.raw(R"({"type":"input_audio_buffer.commit"})");

@@ -1,4 +1,4 @@
-// Sessions of the Realtime API whose model hears by itself, as state machines.
+// Sessions of the Realtime API, as state machines, whose model takes audio itself.
 #include <gtest/gtest.h>
 
 #include "ears/recogniser.h"
@@ -58,12 +58,12 @@ TEST(RealtimeHearing, AModelThatHearsIsGivenATurnWhileItGoesOn) {
     return (static_cast<double>(base64_decoded(data)->size()) - 44) / 2 / kHearingRate;
   };
   peer.say(2000, false);
-  peer.say(3600, true);  // with the prefix still less than 4 s
+  peer.say(3600, true);  // together with the prefix less than 4 s
   EXPECT_EQ(peer.ahead.size(), 0u);
   peer.say(300, true);
   ASSERT_EQ(peer.ahead.size(), 1u);
   EXPECT_NEAR(heard_s(0), 4.02, 1e-9);
-  peer.say(5000, true);  // the session hears a second of it at a time
+  peer.say(5000, true);  // the session processes it in pieces of a second
   ASSERT_EQ(peer.ahead.size(), 2u);
   EXPECT_NEAR(heard_s(1), 8.02, 1e-9);
   peer.say(2000, true);
@@ -76,7 +76,7 @@ TEST(RealtimeHearing, AModelThatHearsIsGivenATurnWhileItGoesOn) {
   peer.answer({.text = "Yes."});
   peer.end();
   peer.send(session_update({{"audio", {{"input", {{"turn_detection", nullptr}}}}}}));
-  peer.say(4100, true);  // without turns: the whole buffer counts
+  peer.say(4100, true);  // without turns, the whole buffer counts
   ASSERT_EQ(peer.ahead.size(), 4u);
   EXPECT_EQ(peer.ahead[3].size(), 3u) << "question, answer, and this";
   peer.send({{"type", "input_audio_buffer.clear"}});

@@ -1,4 +1,4 @@
-// Which models take part in a session of the Realtime API. Any thread.
+// Chooses the models of a session of the Realtime API. Any thread.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@ class ModelTable;
 struct RealtimeModels {
   std::shared_ptr<Backend> writer, speaker;
 };
-/// Returns the models of a session that was opened with ?model=NAME. kNotFound: no model has the
-/// name; kOverloaded: not loaded at the moment.
+/// Returns the models for a session that was opened with ?model=NAME. kNotFound: there is no such
+/// model; kOverloaded: it is not loaded now.
 Result<RealtimeModels> realtime_models(ModelTable& models, const Ears& ears,
                                        const std::string& name);
 

@@ -1,6 +1,6 @@
 // Collects the events and other actions of a Realtime API session, in order, until they are taken.
-// It adds the type and id of events and translates them for clients of the beta. It makes all other
-// ids, too: one counter serves all ids of a session. One thread at a time.
+// It adds type and id to events, and translates events for clients of the beta. It also makes all
+// other ids: one counter serves all ids of a session. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class RealtimeOutbox {
   std::string new_id(const char* kind);
   /// Adds an event; does nothing if the client uses the beta and the beta has no such event.
   void send(const std::string& type, const JsonOut& fields);
-  /// `event_id` is the id of the client's event; empty: no event caused the error.
+  /// Adds an error event. `event_id`: id of the client's event that caused it; empty: no event did.
   void send_error(const ApiError& error, const std::string& event_id);
   /// Adds an event about an item of `conversation`, with the id of the previous item.
   void send_item(const char* type, const RealtimeItem& item, const Conversation& conversation);
@@ -38,7 +38,7 @@ class RealtimeOutbox {
   RealtimeActions actions_;
 };
 
-/// {"message", "type", "param", "code"}.
+/// Returns {"message", "type", "param", "code"}.
 JsonOut error_fields(const ApiError& error);
 JsonOut null_or(const std::string* text);
 

@@ -1,5 +1,5 @@
 // For tests of sessions of the Realtime API: a session, the events sent to it, and the actions that
-// it asked for. One thread.
+// it requested. One thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace syrinx {
 /// Returns a string of `bytes` times `value`.
 inline std::string filled_with(size_t bytes, char value) { return std::string(bytes, value); }
 
-/// Takes every loud sample for a voice.
+/// A detector that takes every loud sample for a voice.
 class LoudActivity final : public VoiceActivity {
  public:
   bool speaks(std::span<const int16_t> frame) override {
@@ -41,7 +41,7 @@ inline std::string pcm_24k(int ms, bool loud) {
   return out;
 }
 
-/// A session and the actions that it asked for.
+/// A session and the actions that it requested.
 class RealtimePeer {
  public:
   explicit RealtimePeer(const std::function<void(RealtimeFacts&)>& change = {},

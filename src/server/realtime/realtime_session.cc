@@ -24,8 +24,8 @@ RealtimeSession::RealtimeSession(RealtimeFacts facts, bool transcribes) : state_
   wish_transcripts();
 }
 
-/// Sets what the hearings send. In a transcription session an item gets its id when its turn
-/// begins, so deltas may be sent from then on.
+/// Sets the transcripts that are sent. In a transcription session an item gets its id when its turn
+/// begins, so deltas are sent during the turn.
 void RealtimeSession::wish_transcripts() {
   const RealtimeConfig& config = state_.config;
   const bool live = config.transcribes && config.turns.has_value();
@@ -132,7 +132,7 @@ void RealtimeSession::update_session(const JsonFields& event) {
   }
   state_.out.send("session.updated",
                   {{"session", session_object(state_.config, facts, "sess_" + facts.id)}});
-  answers_.answer_if_due();  // the turn that an answer waited for may have been dropped
+  answers_.answer_if_due();  // an answer may have waited for a turn that was dropped
 }
 
 bool RealtimeSession::hear_more(RealtimeActions& out) {

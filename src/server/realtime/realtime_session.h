@@ -1,11 +1,10 @@
-// A session of OpenAI's Realtime API (GA) as a pure state machine: events of the client, and news
-// of what hears and answers for it, go in; actions come out. It knows no sockets, no engine and no
-// clock but that of the audio, and throws nothing whatever it gets. One thread at a time.
+// A session of OpenAI's Realtime API (GA) as a pure state machine. Its input are the client's
+// events and news about transcripts and answers; its output are actions. It has no sockets, no
+// engine and no clock except the time of the audio. It never throws. One thread at a time.
 //
-// It reads events and settings. What is said is a value of its own (spoken_turns.h), as are what is
-// typed (typed_message.h), what is answered (session_answers.h), what clients do to items
-// (session_items.h) and what is known of a question ahead (foreseen_question.h); they share
-// session_state.h.
+// It reads events and settings. Its parts are spoken turns (spoken_turns.h), typed messages
+// (typed_message.h), answers (session_answers.h), the items that clients change (session_items.h)
+// and the part of the question known so far (foreseen_question.h); they share session_state.h.
 #pragma once
 
 #include <string>
@@ -28,7 +27,7 @@ class RealtimeSession {
   RealtimeSession(const RealtimeSession&) = delete;
   RealtimeSession& operator=(const RealtimeSession&) = delete;
 
-  // Each appends what it asks for to `out`.
+  // The following functions append actions to `out`.
 
   /// Notes that the connection is open.
   void opened(RealtimeActions& out);
@@ -40,17 +39,18 @@ class RealtimeSession {
   void heard(const std::string& item, const HearingNews& news, RealtimeActions& out);
   void answered(const std::string& response, const AnswerNews& news, RealtimeActions& out);
 
-  /// Removes the conversation up to this item from later prompts, because it did not fit.
+  /// Omits this item and all earlier items from later prompts, because they did not fit.
   void leave_out(const std::string& last_item) { state_.conversation.leave_out(last_item); }
 
   /// Returns the request for an answer to the known part of the question; it has no response id.
   BeginAnswer foreseen() const { return question_.so_far(); }
-  /// Returns the request for an answer to the final part of the current turn's audio.
+  /// Returns the request for an answer to the part of the current turn's audio that no longer
+  /// changes.
   BeginAnswer heard_so_far() const { return turns_.heard_so_far(); }
   /// Returns how answers are predicted.
   const Prediction& prediction() const { return state_.config.prediction; }
 
-  /// Returns whether no voice is heard and nothing is transcribed or answered.
+  /// Returns whether no turn, transcript or answer is in progress.
   bool quiet() const;
   /// Returns the bytes of kept audio.
   size_t kept_bytes() const { return state_.audio.kept_bytes(); }

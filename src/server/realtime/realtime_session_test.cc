@@ -237,7 +237,7 @@ TEST(RealtimeSession, ForeseesWhatWouldBeAsked) {
   EXPECT_EQ(peer.begun[0].body["messages"].back()["content"], "of day");
   peer.end();
   EXPECT_EQ(peer.forgotten, 0);
-  // A sound without words, and a cleared buffer, forget the question.
+  // A sound without words drops the question; so does a cleared buffer.
   peer.say(600, true);
   peer.hear(peer.opened.back().item, {.partial = "hm"});
   peer.say(700, false);
@@ -390,13 +390,13 @@ TEST(RealtimeSession, TranscriptionSessionsHearWordsWhileTheyAreSaid) {
                                        .usage = {{"type", "duration"}}});
   EXPECT_EQ(kinds_of(events), "conversation.item.input_audio_transcription.completed");
   EXPECT_EQ(events[0]["transcript"], "The quick brown fox jumps.");
-  // A hypothesis that only grows is sent at once, also the beginning of a word.
+  // A hypothesis that only grows is sent at once, even if it ends within a word.
   const std::string grown = peer.turn();
   EXPECT_EQ(peer.hear(grown, {.partial = "four fi", .grows = true})[0]["delta"], "four fi");
   EXPECT_EQ(peer.hear(grown, {.partial = "four five", .grows = true})[0]["delta"], "ve");
   EXPECT_EQ(kinds_of(peer.hear(grown, {.segments = {" four five"}, .grows = true})), "");
   peer.hear(grown, {.text = "four five"});
-  // Where deltas agree with the end, they are all of it.
+  // Deltas that agree with the transcript add up to all of it.
   const std::string second = peer.turn();
   peer.hear(second, {.partial = "one two"});
   peer.hear(second, {.partial = "one two three"});
@@ -536,7 +536,7 @@ TEST(RealtimeSession, WrongEventsAreNoHarm) {
   EXPECT_TRUE(peer.session->quiet());
 }
 
-/// Settings and responses are as long as an event without audio may be.
+/// Settings and responses may be as long as an event without audio.
 TEST(RealtimeSession, EventsWithoutAudioAreShort) {
   RealtimePeer peer;
   const std::string most = filled_with(kMaxEventBytes - 1000, 'a'), more = most + most;

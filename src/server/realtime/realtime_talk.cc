@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t kMostBacklog = size_t{256} << 10;
 constexpr int kMostVoices = 8;
-constexpr int kAheadVoices = 2;  // voices of sentences spoken ahead, besides kMostVoices
+constexpr int kAheadVoices =
+    2;  // contexts for sentences that are spoken ahead, besides kMostVoices
 constexpr int kMostSentences =
     4096;  // sentences of an answer: text models write faster than voices speak
 
@@ -114,7 +115,8 @@ WireSession::Step RealtimeTalk::read(std::string_view bytes, bool binary) {
   };
 }
 
-/// Returns whether replies or audio to be heard have piled up, so that the client is not read.
+/// Returns whether too many replies, or too much audio for recognisers, wait; then no more events
+/// are read.
 bool RealtimeTalk::full() const { return backlog_bytes_ > kMostBacklog || ears_.full(); }
 
 size_t RealtimeTalk::max_message_bytes() const {
@@ -237,8 +239,7 @@ void RealtimeTalk::submit(Answer& answer) {
   auto checked = answer.check->take();
   if (!checked) return;
   const size_t left = std::exchange(answer.check, nullptr)->left();
-  if (left > 0)
-    answer.heard_ahead = nullptr;  // the request ahead read messages that are now left out
+  if (left > 0) answer.heard_ahead = nullptr;  // that request has messages that are left out now
   if (left > 0 && left <= answer.items.size()) session_.leave_out(answer.items[left - 1]);
   if (auto* error = std::get_if<ApiError>(&*checked)) {
     answer.error = std::move(*error);

@@ -1,7 +1,7 @@
-// A session of the Realtime API with what hears, writes and speaks for it, without its socket: a
-// recogniser, a text model and a voice in a row (the cascade), or one model that is all three.
-// Carries out what a RealtimeSession asks for; audio is only made into frames when the socket has
-// taken those before. One thread, but for `wake` and read().
+// A session of the Realtime API without its socket, with its models: a recogniser, a text model and
+// a voice in a row (the cascade), or one model that does all three. Executes the actions of a
+// RealtimeSession. Converts audio to frames only when the socket has taken the earlier frames. One
+// thread, except for `wake` and read().
 #pragma once
 
 #include <cstdint>
@@ -39,20 +39,20 @@ struct RealtimeCast {
   VoiceDesk* voices = nullptr;
   uint64_t client = 0;  ///< as in SpeechRequest
   bool strict = false;  ///< as for SpeechBody::call()
-  std::string id;       ///< what ids are made of
+  std::string id;       ///< a part of every id
   bool transcribes = false;
-  bool beta = false;  ///< as in RealtimeFacts
-  /// As RealtimeFacts.
+  bool beta = false;  ///< see RealtimeFacts
+  /// See RealtimeFacts.
   std::function<std::unique_ptr<VoiceActivity>(double threshold)> open_activity = {};
   AskTurnEnd ask_turn_end = {};
   PostTask post = {};
-  /// Whether answers are drafted while the question is still being said.
+  /// When answers are drafted during the question.
   PredictWhen predict = PredictWhen::kNever;
-  Prediction prediction = {};                            ///< how, unless a session says otherwise
+  Prediction prediction = {};  ///< how answers are drafted; a session may change it
   std::shared_ptr<PredictionCounters> predictions = {};  ///< may be null
-  SentenceOptions first_sentence = {};                   ///< of an answer, that is spoken ahead
-  std::shared_ptr<TurnMetrics> turns = {};               ///< may be null
-  double max_transcript_wait_s = 5;                      ///< as ServerOptions
+  SentenceOptions first_sentence = {};      ///< end of the first sentence, which is spoken ahead
+  std::shared_ptr<TurnMetrics> turns = {};  ///< may be null
+  double max_transcript_wait_s = 5;         ///< see ServerOptions
 };
 
 class RealtimeTalk : public WireSession {
@@ -76,24 +76,26 @@ class RealtimeTalk : public WireSession {
   struct Answer {
     AnswerConfig config;
     std::shared_ptr<ChatCheck> check;
-    std::vector<std::string> items;        // as BeginAnswer, while it is checked
-    std::unique_ptr<Foresight> foresight;  // null: nothing was foreseen
-    std::optional<ContextOptions> voice;   // while it is open whether a sentence of that serves
-    std::string unspoken;                  // what that one is compared with
-    std::optional<SpeechRequest> request;  // while what is foreseen is judged
-    std::function<bool()> heard_ahead;     // goes on, and it waits for that; null: nothing does
-    std::shared_ptr<AnswerQueue> queue;    // once submitted
+    std::vector<std::string> items;        // BeginAnswer::items, while the request is checked
+    std::unique_ptr<Foresight> foresight;  // drafts for this answer; null: there are none
+    std::optional<ContextOptions>
+        voice;             // set while it is unknown whether the held sentence can be used
+    std::string unspoken;  // text that is compared with the held sentence
+    std::optional<SpeechRequest> request;  // set while the draft is judged
+    std::function<bool()> heard_ahead;     // whether the request that hears ahead, for which the
+                                           // answer waits, still runs; null: none
+    std::shared_ptr<AnswerQueue> queue;    // set once submitted
     std::optional<RequestId> id;
     std::optional<ToolCallFinder> tools;
-    std::unique_ptr<Encoder> encoder;  // of a model that speaks by itself
-    std::optional<Outcome> outcome;    // of the text
-    double spoken_s = 0;               // of the utterances before this one
-    size_t unwritten = 0;              // samples
+    std::unique_ptr<Encoder> encoder;  // for a model that speaks its own answers
+    std::optional<Outcome> outcome;    // outcome of the text
+    double spoken_s = 0;               // length of the utterances before this one
+    size_t unwritten = 0;              // samples that are not written yet
     std::optional<ApiError> error;
   };
 
   RealtimeFacts facts_of(const RealtimeCast& cast) const;
-  /// The model that writes speaks its answers, too, as it makes them.
+  /// Returns whether the model that writes also speaks its answers.
   bool by_itself() const {
     return cast_.writer && cast_.writer == cast_.speaker && cast_.writer->info().converses;
   }
@@ -120,9 +122,9 @@ class RealtimeTalk : public WireSession {
   SessionEars ears_;
   std::optional<SpeechContexts> contexts_;
   std::map<std::string, Answer> answers_;
-  std::unique_ptr<Foresight> foresight_;  // of what is being said
+  std::unique_ptr<Foresight> foresight_;  // drafts for the question that is being said
   int foresights_ = 0;
-  std::unique_ptr<HearingAhead> ahead_;  // of turns, by a model that hears
+  std::unique_ptr<HearingAhead> ahead_;  // hears turns ahead, with a model that takes audio
   TurnClock clock_;
   std::deque<SendMessage> frames_;
   uint64_t frames_made_ = 0, frames_taken_ = 0;

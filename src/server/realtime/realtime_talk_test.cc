@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// The recogniser refuses the language before the turn ends; the session reports it once.
+/// The recogniser refuses the language before the turn ends; the session reports the error once.
 TEST(RealtimeTalk, ASpeakerThatIsNotUnderstoodMaySpeakOn) {
   RealtimeCaller caller(std::make_shared<FakeWriter>(), std::make_shared<FakeBackend>());
   caller.set({{"audio", {{"input", {{"transcription", {{"language", "fr"}}}}}}}});
@@ -34,7 +34,7 @@ TEST(RealtimeTalk, LanguagesAreKnownByTheirNames) {
   }
 }
 
-/// Passes take 0.6 s and twenty speakers talk at once: a turn that would wait longer than 5 s is
+/// A pass takes 0.6 s and twenty speakers talk at once: turns that would wait longer than 5 s are
 /// refused.
 TEST(RealtimeTalk, ARecogniserThatIsBehindRefusesTurns) {
   const auto ears = std::make_shared<CueEars>();
@@ -123,7 +123,7 @@ TEST(RealtimeTalk, ManyRecordingsAreNoMoreThanOne) {
   EXPECT_TRUE(caller.talk->full());
 }
 
-/// An item that was left out is not read again, but stays an item.
+/// An item that was left out of a prompt stays out of later prompts, but stays an item.
 TEST(RealtimeTalk, TheOldestItemsLeaveAConversationThatHasOutgrownItsModel) {
   const auto writer = std::make_shared<FakeWriter>();
   writer->bound(700);

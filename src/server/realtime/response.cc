@@ -51,7 +51,7 @@ void add_audio(ItemPart& part, const std::string& bytes) {
   }
 }
 
-/// Adds the times of words. Words come in the order of the text, and after it.
+/// Adds the times of words, which arrive after their text and in its order.
 void add_words(ItemPart& part, const AnswerNews& news) {
   if (part.cut) return;
   for (const auto& [word, begin_s] : news.words) {

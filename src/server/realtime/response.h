@@ -1,9 +1,9 @@
-// A response of the Realtime API while it runs: its items, written step by step as the answer
-// comes, and every event about it in the documented order: response.created; of each item
-// output_item.added, item.added, content_part.added, deltas, the .done events from the inside out;
-// response.done, also where it was cancelled or failed. Its items are in the session's conversation
-// where it has joined that, else in its own; every call is given that and where events go. A plain
-// value; one thread at a time.
+// A running response of the Realtime API: writes its items as the answer arrives, and sends all of
+// its events in the documented order: response.created; for each item output_item.added,
+// item.added, content_part.added, deltas, the .done events from the inside out; response.done, also
+// after a cancellation or failure. Its items are in the session's conversation or in its own. Each
+// call gets the session's conversation and the outbox for events. A plain value; one thread at a
+// time.
 #pragma once
 
 #include <string>
@@ -57,12 +57,12 @@ class RealtimeResponse {
 
   std::string id_;
   ResponseWish wish_;
-  bool hears_;                      // as RealtimeFacts
-  JsonOut conversation_, audio_;    // as events have them
-  Conversation own_;                // its items, where they are in no conversation
-  bool begun_ = false;              // the answer was asked for
+  bool hears_;                      // see RealtimeFacts
+  JsonOut conversation_, audio_;    // values of these fields in events
+  Conversation own_;                // its items, if they are not in the session's conversation
+  bool begun_ = false;              // the answer was requested
   bool sounded_ = false;            // audio was sent
-  std::vector<std::string> items_;  // of all its items, in order
+  std::vector<std::string> items_;  // ids of all of its items, in order
   std::string message_;             // the item that is being written
   std::vector<ToolCall> calls_;     // tool calls to send after message_
 };

@@ -162,7 +162,7 @@ TEST(RealtimeResponse, AnswersAreReadAsTheyWereMade) {
              {"audio_end_ms", 800}});
   peer.send(respond());
   EXPECT_EQ(peer.begun.back().answers.at(item).made.heard_s, 0.8);
-  // At a higher speed the client has heard more of the answer's own seconds.
+  // At a higher speed the client has played more of the answer in the same time.
   peer.end();
   peer.send(session_update({{"audio", {{"output", {{"speed", 1.5}}}}}}));
   peer.send(respond());
@@ -178,7 +178,7 @@ TEST(RealtimeResponse, AnswersAreReadAsTheyWereMade) {
   peer.end();
   peer.send({{"type", "conversation.item.delete"}, {"item_id", fast}});
   peer.send(respond());
-  // Answers in text have no ids, and neither have answers that a client sends again.
+  // Written answers have no ids; nor have answers that a client sends again.
   peer.end();
   peer.send({{"type", "conversation.item.delete"}, {"item_id", item}});
   peer.send({{"type", "response.create"}, {"response", {{"output_modalities", {"text"}}}}});

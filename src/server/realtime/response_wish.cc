@@ -80,7 +80,7 @@ ResponseWish read_response_wish(const JsonFields& event, const RealtimeConfig& c
 }
 
 BeginAnswer answer_to(const Conversation& context, const AnswerConfig& config, bool hears) {
-  // A voice would read the thoughts aloud before the answer.
+  // Turns off thoughts: a voice would read them aloud before the answer.
   std::vector<std::string> items;
   JsonIn body = {{"messages", context.messages(config.instructions, hears, {}, &items)},
                  {"chat_template_kwargs", {{"enable_thinking", false}}}};

@@ -1,5 +1,5 @@
-// What a response of the Realtime API is to be: as a session answers, or as a client's
-// response.create says; and the chat request that is made of it. Values and free functions.
+// The settings of a response of the Realtime API, from the session and from a client's
+// response.create, and the chat request that is made from them. Values and free functions.
 #pragma once
 
 #include <optional>
@@ -16,17 +16,18 @@ namespace syrinx {
 struct ResponseWish {
   AnswerConfig config = {};
   JsonIn metadata = {};
-  bool joined = true;                      ///< its items are in the session's conversation
-  std::optional<Conversation> input = {};  ///< what is read instead of that
+  bool joined = true;  ///< its items are in the session's conversation
+  std::optional<Conversation> input =
+      {};  ///< the conversation that is read instead of the session's
 };
 
-/// Reads response.create in a session that is set to `config`; `conversation` has the items that it
-/// may name. Throws ApiError.
+/// Reads response.create in a session with `config`; it may refer to items of `conversation`.
+/// Throws ApiError.
 ResponseWish read_response_wish(const JsonFields& event, const RealtimeConfig& config,
                                 const RealtimeFacts& facts, const Conversation& conversation);
 
-/// Returns the request for an answer to `context`, without the id of a response. `hears`:
-/// recordings are part of it.
+/// Returns the request for an answer to `context`, without the id of a response. `hears`: the
+/// request includes recordings.
 BeginAnswer answer_to(const Conversation& context, const AnswerConfig& config, bool hears);
 
 }  // namespace syrinx

@@ -87,7 +87,8 @@ void SessionAnswers::begin_waiting() {
     if (response.begun() || waits) continue;
     BeginAnswer begin = response.begin(session_.conversation);
     begin.truncation = session_.config.truncation;
-    if (begin.foreseen) {  // the answer reads everything that was said, so no further answer is due
+    if (begin.foreseen) {  // the answer considers everything that was said, so no other answer is
+                           // due
       question_.answered();
       due_ = false;
     }

@@ -19,18 +19,18 @@ class SessionAnswers {
       : session_(session), question_(question) {}
 
   bool empty() const { return responses_.empty(); }
-  /// Returns whether audio of an answer was sent, so that the voice is fixed.
+  /// Returns whether audio of an answer was sent; then the voice can no longer change.
   bool sounded() const { return sounded_; }
 
   /// Carry out response.create and response.cancel; each throws ApiError.
   void create(const JsonFields& event);
   void cancel(const JsonFields& event);
-  /// Cancels the response of the conversation because a voice begins.
+  /// Cancels the response of the conversation because the user has begun to speak.
   void interrupt();
 
   /// Notes that the user's words need an answer.
   void want() { due_ = true; }
-  /// Begins the due answer once all transcripts are known and no voice is heard.
+  /// Begins the due answer if all transcripts are known and the user does not speak.
   void answer_if_due();
   void begin(ResponseWish wish);
   /// Begins the responses whose transcripts are all known.
@@ -47,9 +47,9 @@ class SessionAnswers {
   SessionState& session_;
   ForeseenQuestion& question_;
   Responses responses_;  // that run or wait for transcripts
-  bool due_ = false;     // something was said that has no answer
+  bool due_ = false;     // the user has said something that has no answer yet
   bool sounded_ = false;
-  bool excused_ = false;  // the error that there are no answers was sent
+  bool excused_ = false;  // the error that the session cannot answer was sent
 };
 
 }  // namespace syrinx

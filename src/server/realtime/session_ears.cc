@@ -35,8 +35,8 @@ SessionEars::~SessionEars() {
   for (auto& [item, hearing] : hearings_) hearing.queue->detach();
 }
 
-/// Returns the recogniser of that name. The model that answers is used, if it can transcribe: when
-/// it is named, when any recogniser will do and none was configured, or when there is no other.
+/// Returns the recogniser of that name. The model that answers is used, if it can transcribe, in
+/// three cases: it is named; the client names none and none was configured; there is no other.
 Result<std::shared_ptr<Recogniser>> SessionEars::recogniser(const std::string& name) const {
   static const Ears kNone;
   const Ears& apart = apart_ != nullptr ? *apart_ : kNone;

@@ -1,5 +1,5 @@
-// What hears for a session of the Realtime API: a recogniser for each utterance, as the client
-// wishes, and its news in the words of the session. One thread, but for `wake`.
+// The recognisers of a session of the Realtime API: one for each utterance, with the client's
+// settings. Converts their results to HearingNews. One thread, except for `wake`.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace syrinx {
 
 class SessionEars {
  public:
-  /// `apart`: recognisers besides the one that `writer` may have; outlive this. Both may be null.
-  /// `wake` is called when take() may have something, on any thread. `client` as in SpeechRequest.
-  /// `most_wait_s`: predicted time from the end of an utterance to its transcript past which it is
-  /// refused, as long as its recogniser hears others first.
+  /// `apart`: recognisers besides the one of `writer`; they must outlive this object. Both may be
+  /// null. `wake` is called on any thread when take() may return news. `client` as in
+  /// SpeechRequest. `most_wait_s`: an utterance whose transcript is predicted later than this after
+  /// its end is refused if other utterances are the reason.
   SessionEars(const Ears* apart, std::shared_ptr<Backend> writer, uint64_t client,
               double most_wait_s, std::function<void()> wake);
   ~SessionEars();
@@ -35,12 +35,12 @@ class SessionEars {
   void pause(const PauseHearing& pause);
   void end(const std::string& item);
   void drop(const std::string& item);
-  /// Refuses utterances that have ended and whose transcripts will be too late after all.
+  /// Refuses ended utterances whose transcripts turn out to be too late.
   void refuse_late();
 
   /// Returns whether too much audio waits for recognisers, so that the caller should send no more.
   bool full() const;
-  /// Returns the items of the utterances that have a hearing.
+  /// Returns the item ids of the utterances that are being recognised.
   std::vector<std::string> items() const;
   /// Returns the news of an utterance, if any. The last news ends its hearing.
   std::optional<HearingNews> take(const std::string& item);
@@ -53,13 +53,13 @@ class SessionEars {
  private:
   struct Hearing {
     std::shared_ptr<HeardQueue> queue;
-    std::string recogniser;              // its name
+    std::string recogniser;              // name of the recogniser
     std::unique_ptr<Listener> listener;  // null: it could not be opened, or was refused
     std::optional<ApiError> error;
     double given_s = 0;
-    bool scores = false;  // as TranscriptionWish
+    bool scores = false;  // see TranscriptionWish
     bool ended = false;
-    bool grows = false;   // as RecogniserInfo
+    bool grows = false;  // see RecogniserInfo
   };
   Result<std::shared_ptr<Recogniser>> recogniser(const std::string& name) const;
   Status listen(const TranscriptionWish& wish, Hearing& hearing) const;

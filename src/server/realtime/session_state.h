@@ -22,13 +22,13 @@ struct SessionState {
         out(facts.id, facts.beta),
         audio(facts.open_activity, facts.ask_turn_end) {}
 
-  /// Returns whether no voice is heard and no transcript is on its way.
+  /// Returns whether the user does not speak and no transcript is pending.
   bool silent() const { return !turn && hearings.empty(); }
-  /// Returns whether a recogniser is to hear what is said.
+  /// Returns whether a recogniser is needed for the user's turns.
   bool wants_hearing() const {
     return !facts.hears || config.transcription || (config.turns && config.turns->semantic);
   }
-  /// Forgets audio and recordings past their bounds.
+  /// Drops audio and recordings beyond their bounds.
   void bound_audio() {
     conversation.bound_audio();
     conversation.hear_newest(facts.hears_s);
@@ -40,9 +40,10 @@ struct SessionState {
   Conversation conversation;
   AudioIn audio;
   Hearings hearings;
-  std::optional<std::string> turn;  ///< a voice is heard: the item that it will be
-  std::string typed;                ///< of a message that is not committed
-  bool answering = false;           ///< a response of the conversation runs or waits
+  std::optional<std::string>
+      turn;           ///< id of the future item of the current turn; unset: the user does not speak
+  std::string typed;  ///< text of a message that is not committed
+  bool answering = false;  ///< a response of the conversation runs or waits
   IdleTimer idle;
 };
 

@@ -19,7 +19,7 @@ struct RealtimeFormat {
   SampleCoding coding = SampleCoding::kS16;
 
   int rate_hz() const { return coding == SampleCoding::kS16 ? 24000 : 8000; }
-  /// "audio/pcm", "audio/pcmu" or "audio/pcma".
+  /// Returns "audio/pcm", "audio/pcmu" or "audio/pcma".
   const char* name() const;
   double seconds(size_t bytes) const {
     return static_cast<double>(bytes) / static_cast<double>(sample_bytes(coding)) / rate_hz();
@@ -30,16 +30,16 @@ struct RealtimeFormat {
 /// Returns the format with this name; nothing for other names.
 std::optional<RealtimeFormat> realtime_format(std::string_view name);
 
-/// Samples of whole bytes; an odd byte at the end of PCM is left out.
+/// Decodes bytes to samples; ignores an odd byte at the end of PCM.
 std::vector<float> samples_of(std::string_view bytes, RealtimeFormat format);
 
-/// What a client says, as it comes in, at the rate that is heard (kHearingRate). How it is cut
-/// changes nothing. One thread.
+/// Converts a client's audio to samples at kHearingRate while it arrives. The result does not
+/// depend on how the audio is cut. One thread.
 class InputAudio {
  public:
   explicit InputAudio(RealtimeFormat format = {});
   RealtimeFormat format() const { return format_; }
-  /// Appends what became ready.
+  /// Converts bytes and appends the samples that are complete.
   void push(std::string_view bytes, std::vector<float>& out);
 
  private:
@@ -47,11 +47,12 @@ class InputAudio {
   std::unique_ptr<Resampler> resampler_;
 };
 
-/// Appends samples as they are kept: in 16 bits, clipped.
+/// Appends samples in the form in which they are kept: 16 bits, clipped.
 void keep_samples(std::span<const float> samples, std::vector<int16_t>& out);
 /// Converts kept samples to the floats that recognisers take.
 std::vector<float> heard_samples(std::span<const int16_t> kept);
-/// 16-bit samples at kHearingRate in a format of the API, for clients that fetch what they said.
+/// Converts 16-bit samples at kHearingRate to a format of the API, for clients that fetch their own
+/// audio.
 std::string bytes_of(std::span<const int16_t> samples, RealtimeFormat format);
 
 }  // namespace syrinx

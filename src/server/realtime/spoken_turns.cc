@@ -36,7 +36,8 @@ void SpokenTurns::hear_piece() try {
   while (const auto turn = session_.audio.hear(rest, said())) {
     try {
       hear(*turn);
-    } catch (const ApiError& error) {  // the conversation is full; the rest is still heard
+    } catch (const ApiError&
+                 error) {  // the conversation is full; the rest of the audio is still processed
       session_.out.send_error(error, "");
     }
   }
@@ -85,7 +86,7 @@ void SpokenTurns::end(int64_t at_ms) {
   become_item(item, answers);
 }
 
-/// Lets a model that hears by itself hear the part of the turn that will not change any more.
+/// Passes the part of the turn that no longer changes to a model that takes audio itself.
 void SpokenTurns::hear_ahead() {
   const RealtimeFacts& facts = session_.facts;
   const bool answers = facts.hears && !session_.config.transcribes && facts.no_answer.empty();
@@ -107,7 +108,7 @@ BeginAnswer SpokenTurns::heard_so_far() const {
   return out;
 }
 
-/// Makes a turn of the silence when it has lasted as long as `idle_timeout_ms`.
+/// Makes the silence a turn when it has lasted `idle_timeout_ms`.
 void SpokenTurns::answer_silence() {
   const RealtimeConfig& config = session_.config;
   const int idle_ms = config.turns ? config.turns->idle_ms : 0;

@@ -17,17 +17,18 @@ class SpokenTurns {
   SpokenTurns(SessionState& session, ForeseenQuestion& question, SessionAnswers& answers)
       : session_(session), question_(question), answers_(answers) {}
 
-  // The input_audio_buffer's events; each throws ApiError.
+  // Handle the events of input_audio_buffer; each throws ApiError.
   void append(std::string bytes);
   void commit();
   void clear();
-  /// Hears the next piece of what was appended.
+  /// Processes the next piece of the appended audio.
   void hear_piece();
-  /// News of what hears an utterance; nothing happens where it is not heard any more.
+  /// Takes news of an utterance's transcript; does nothing if the utterance is no longer
+  /// recognised.
   void take(const std::string& item, const HearingNews& news);
-  /// Forgets what is said, and its hearing.
+  /// Drops the current turn and its transcript.
   void drop();
-  /// Returns what would be asked if what is heard for good of this turn were all of it.
+  /// Returns the request for an answer to the part of this turn's audio that no longer changes.
   BeginAnswer heard_so_far() const;
 
  private:
@@ -44,7 +45,7 @@ class SpokenTurns {
   SessionState& session_;
   ForeseenQuestion& question_;
   SessionAnswers& answers_;
-  size_t ahead_ = 0;  // samples of what is being said that are heard ahead
+  size_t ahead_ = 0;  // samples of the current turn that are heard ahead
 };
 
 }  // namespace syrinx

@@ -1,6 +1,6 @@
-// Seconds that speakers of the Realtime API wait for an answer, by part: from the end of speech to
-// the transcript, to the answer's first text and to its first audio. Turns whose end the detector
-// of voices found are measured; answers only where they need no further event of the client.
+// Measures how long speakers of the Realtime API wait: from the end of speech to the transcript, to
+// the answer's first text and to its first audio. Measures only turns whose end the voice detector
+// found, and only answers that need no further event of the client.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ namespace syrinx {
 struct TurnMetrics {
   struct Waits {
     Waits();
-    Histogram transcript_s;   ///< to the whole transcript, where it has words
+    Histogram transcript_s;   ///< to the complete transcript, if it has words
     Histogram first_text_s;   ///< to the first text that the model writes
     Histogram first_audio_s;  ///< until the first audio is written to the connection
   };
-  Waits since_voice;     ///< since the last voice, by the time of the audio
-  Waits since_decision;  ///< since the pause was long enough
+  Waits since_voice;     ///< measured from the end of the voice, in time of the audio
+  Waits since_decision;  ///< measured from the moment when the pause was long enough
 };
 
-/// Appends them in Prometheus' text format.
+/// Appends the metrics in Prometheus' text format.
 void write_turns(const TurnMetrics& turns, std::string& out);
 
 /// Measures the turns of one session. Every call takes the time in seconds of one clock. One
@@ -37,18 +37,19 @@ class TurnClock {
   explicit TurnClock(std::shared_ptr<TurnMetrics> all) : all_(std::move(all)) {}
 
   void over(const TurnOver& turn, double now_s);
-  /// The hearing of an item has ended; without words its turn gets no answer.
+  /// Records that the transcript of an item is complete; without `words` its turn gets no answer.
   void heard(const std::string& item, bool words, double now_s);
-  /// The hearing of an item was dropped.
+  /// Records that the hearing of an item was dropped.
   void dropped(const std::string& item) { unheard_.erase(item); }
-  /// An answer to the conversation begins: to the turn that ended last, if that has none yet.
+  /// Records that an answer begins: to the latest turn, if that has no answer yet.
   void begun(const std::string& response);
   void wrote(const std::string& response, double now_s);
-  /// Audio of it lies in a frame to the client: `frame` counts all frames up to that one.
+  /// Records that audio of it is in a frame to the client; `frame`: the number of frames up to that
+  /// one.
   void sounded(const std::string& response, uint64_t frame);
-  /// The answer has ended; audio that is in a frame is still measured.
+  /// Records that the answer has ended; audio that is already in a frame is still measured.
   void stopped(const std::string& response);
-  /// All frames up to this one are written to the connection.
+  /// Records that all frames up to this one were written to the connection.
   void written(uint64_t frame, double now_s);
 
  private:
@@ -63,7 +64,7 @@ class TurnClock {
     std::string response;
     End end;
     bool wrote = false;
-    std::optional<uint64_t> frame = {};  // of its first audio
+    std::optional<uint64_t> frame = {};  // frame with its first audio
   };
   void observe(Histogram TurnMetrics::Waits::*part, const End& end, double now_s);
 

@@ -39,7 +39,7 @@ class AudioQueue : public Sink {
   /// Limits audio to `ahead_s` seconds until release(), because it has no reader yet.
   void hold(double ahead_s);
   void release();
-  /// Returns when the first audio arrived, on base's clock; 0: not yet.
+  /// Returns the time at which the first audio arrived, on base's clock; 0: not yet.
   double first_audio_s() const;
   /// Stops calling `wake`; drops audio that still arrives.
   void detach();

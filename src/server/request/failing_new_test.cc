@@ -1,2 +1,2 @@
-// The operator new of this test program, which fails on demand.
+// Gives this test program an operator new that fails on demand.
 #include "engine/failing_new_test.cc"

@@ -17,8 +17,8 @@ using JsonIn = nlohmann::json;           ///< input: fast also with many keys
 using JsonOut = nlohmann::ordered_json;  ///< output: keeps the order of keys
 
 /// Parses a JSON object nested at most 32 deep; otherwise returns nothing. `lone`: the replacement
-/// for half of a surrogate pair in a string. Marks are for texts whose next message may bring the
-/// other half.
+/// for half of a surrogate pair in a string; marks are for texts whose other half may be in the
+/// next message.
 std::optional<JsonIn> parse_object(std::string_view bytes, LoneHalf lone = LoneHalf::kReplace);
 /// Returns one line; replaces invalid UTF-8.
 std::string dump_json(const JsonIn& json);
@@ -26,7 +26,7 @@ std::string dump_json(const JsonOut& json);
 
 /// Returns the string at `name`; nothing if it is absent, null or of another type.
 std::optional<std::string> string_at(const JsonIn& object, const char* name);
-/// The same for a number and a boolean.
+/// Return the number, or boolean, at `name` in the same way.
 std::optional<double> number_at(const JsonIn& object, const char* name);
 bool true_at(const JsonIn& object, const char* name);
 

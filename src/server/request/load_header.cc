@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-/// A further figure, with Syrinx's name or, if there is one, vLLM's.
+/// A further metric, under vLLM's name if it has one, otherwise under Syrinx's.
 struct NamedMetric {
   const char* name;
   double value;

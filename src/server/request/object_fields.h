@@ -65,7 +65,7 @@ class ObjectFields {
     refuse(name, std::move(message), "unsupported_value");
   }
   [[noreturn]] void missing(std::string_view name) const;
-  /// Throws for another type; `want`: the expected type, as "a string".
+  /// Throws for another type; `want`: the expected type, e.g. "a string".
   [[noreturn]] void wrong_type(std::string_view name, std::string_view want, const Json& got) const;
 
  private:

@@ -52,7 +52,7 @@ std::variant<SpeechBody, ApiError> SpeechBody::parse(std::string_view body) {
     return ApiError{
         .message = concat("The body is not valid JSON in UTF-8 (near byte ", error.byte, ")."),
         .code = "invalid_json"};
-  } catch (const json::exception&) {  // a number beyond all types
+  } catch (const json::exception&) {  // a number outside the range of all types
     return ApiError{.message = "The body holds a number that is out of range.",
                     .code = "invalid_json"};
   }

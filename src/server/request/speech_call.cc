@@ -69,7 +69,8 @@ void read_format(const JsonFields& fields, const PipelineInfo& info, SpeechCall&
       static_cast<int>(fields.integer("sample_rate", kMinHz, kMaxHz).value_or(default_hz));
 }
 
-/// Checks a field that asks for times: they come in the last event, so events are necessary.
+/// Checks a field that asks for times, which are in the last event: only streams of events have
+/// one.
 void check_times(const JsonFields& fields, const char* name, const char* what, bool known,
                  const PipelineInfo& info, bool events) {
   if (!known) {
@@ -159,7 +160,7 @@ void read_markup(const JsonFields& fields, const PipelineInfo& info, bool strict
 }
 
 /// Reads the language. A "language_hint" that the model does not support is ignored with a warning,
-/// because its clients always send one; such a "language" is refused.
+/// because its clients always send one; an unsupported "language" is refused.
 void take_language(const JsonFields& fields, const PipelineInfo& info, SpeechCall& call) {
   const std::string asked = fields.text("language").value_or("");
   const std::string hint = fields.text("language_hint").value_or("");

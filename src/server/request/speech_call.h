@@ -27,11 +27,11 @@ struct SpeechCall {
   /// OpenAI's clients expect; other formats state their rate and get one close to the model's.
   EncoderOptions audio;
   bool ssml = false;                 ///< the text came as SSML; the request has it as plain text
-  std::vector<TextMark> marks = {};  ///< marks of the SSML, whose times are in the last event
-  bool words = true;                 ///< word times in the last event, if the model provides them
-  bool sse = false;    ///< stream_format "sse": events with base64 audio instead of plain bytes
-  bool whole = false;  ///< "stream": false, without events: one body with a known length
-  std::vector<std::string> warnings = {};  ///< about fields that were ignored
+  std::vector<TextMark> marks = {};  ///< marks of the SSML; their times are sent in the last event
+  bool words = true;  ///< send word times in the last event, if the model provides them
+  bool sse = false;  ///< stream_format "sse": sends events with base64 audio instead of plain bytes
+  bool whole = false;  ///< "stream": false without events: sends one body with a known length
+  std::vector<std::string> warnings = {};  ///< warnings about fields that were ignored
 };
 
 /// Moves as much of audio.speed to the model as it supports; the encoder applies the rest.

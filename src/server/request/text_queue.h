@@ -28,7 +28,7 @@ class TextQueue : public Sink {
   struct News {
     std::string text;
     std::vector<ScoredToken> tokens;
-    std::vector<int32_t> ids;        ///< as Sink::answer_ids(); ids alone are not reported
+    std::vector<int32_t> ids;        ///< see Sink::answer_ids(); ids without text are not reported
     std::optional<Outcome> outcome;  ///< set with the last text
     bool empty() const { return text.empty() && tokens.empty() && !outcome; }
   };

@@ -40,7 +40,7 @@ std::optional<ApiError> read_elevenlabs(const JsonIn& message, const VendorCall&
                                              "'; mp3_44100_128, pcm_24000, wav_24000, ulaw_8000, "
                                              "opus_48000_64 and others of these kinds are."));
   }
-  // These APIs use WAV only for answers that are not streamed, which have a length.
+  // These APIs use WAV only for answers that are not streamed, because WAV states a length.
   if (call.answer == VendorCall::kTimes || fields["response_format"] == "wav") {
     fields["stream"] = false;
   }

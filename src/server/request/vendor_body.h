@@ -19,15 +19,15 @@ struct VendorCall {
     kDeepgram,    ///< POST /v1/speak
   };
   enum Answer {
-    kAudio,         ///< plain bytes
+    kAudio,         ///< audio as plain bytes
     kEvents,        ///< Cartesia's server-sent events
     kTimes,         ///< ElevenLabs' JSON object of audio and times of characters
-    kTimesByPiece,  ///< a line with such an object for each piece
+    kTimesByPiece,  ///< a line with such an object for each piece of audio
   };
   Vendor vendor = kElevenLabs;
   Answer answer = kAudio;
   std::string voice = {};  ///< voice in the path, decoded
-  // From the body:
+  // Read from the body:
   std::string context_id = {};  ///< id in Cartesia's events
   bool words = false;           ///< Cartesia: the answer includes word times
 };

@@ -1,4 +1,4 @@
-// Reads the fields that say which voice speaks, and the earlier turns with their voices: names,
+// Reads the fields for the voice of a request, and its earlier turns with their voices: names,
 // recordings, embeddings. Throws ApiError. Any thread.
 #pragma once
 

@@ -14,7 +14,7 @@ namespace syrinx {
 
 /// Encodes base64: RFC 4648 with padding.
 std::string base64(std::string_view bytes);
-/// Decodes base64; accepts white space and missing padding. Anything else gives nothing.
+/// Decodes base64; accepts white space and missing padding. Returns nothing for other text.
 std::optional<std::string> base64_decoded(std::string_view text);
 
 /// Returns `data: {"type": "speech.audio.delta", "audio": ...}` with the empty line after it.

@@ -131,7 +131,7 @@ void read_temperature(FormReader& form, TranscriptionCall& call) {
   if (!parse_number(text, value) || !(value >= 0 && value <= 1)) {
     return form.fail("temperature", "'temperature' is a number from 0 to 1.");
   }
-  // OpenAI's default is 0, which means to try rising temperatures as far as necessary.
+  // OpenAI's default, 0, means: try rising temperatures as far as necessary.
   if (value > 0) call.listen.temperatures = {value};
 }
 

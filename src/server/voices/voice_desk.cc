@@ -109,7 +109,7 @@ struct VoiceDesk::Impl : std::enable_shared_from_this<VoiceDesk::Impl> {
   net::thread_pool worker{1};
 };
 
-/// Returns the voice without reading or decoding; nothing if that is not possible.
+/// Returns the voice if that needs neither reading nor decoding; otherwise nothing.
 std::optional<Result<SharedVoice>> VoiceDesk::Impl::at_hand(const Backend& backend,
                                                             const VoiceSource& source) {
   if (!source.embedding.empty()) {

@@ -1,6 +1,6 @@
-// Fetches voices as data for requests: from the cache, from the store, or encoded by the model,
-// once for all requests for the same voice. Files are read and written on the desk's thread,
-// recordings are encoded by the engine. Public methods are safe from any thread.
+// Fetches voices as data for requests: from the cache, from the store, or by encoding. Requests for
+// the same voice share one encoding. Files are read and written on the desk's thread, recordings
+// are encoded by the engine. Public methods are safe from any thread.
 #pragma once
 
 #include <functional>
@@ -50,7 +50,7 @@ class VoiceDesk {
   /// something has changed; `wake` must not block.
   std::unique_ptr<VoiceFetch> fetch(std::shared_ptr<Backend> backend, std::vector<VoiceWish> wishes,
                                     uint64_t client, std::function<void()> wake);
-  /// Runs `task` on the desk's thread, after all earlier tasks.
+  /// Queues `task` for the desk's thread.
   void post(std::function<void()> task);
 
  private:
