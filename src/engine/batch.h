@@ -65,8 +65,8 @@ class Batch : public StepResults {
   int node = 0;             ///< of the model's graph
   int executor = 0;         ///< the executor slot that runs it
   bool background = false;  ///< its requests are in the background
-  int warmed_for =
-      0;  ///< number of the set of models (ExecutorSlots) for which it has reserved memory
+  /// number of the set of models (ExecutorSlots) for which it has reserved memory
+  int warmed_for = 0;
 
   /// The rows of an AR batch.
   Step step() const {

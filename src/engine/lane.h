@@ -94,8 +94,8 @@ class Lane {
   }
 
  private:
-  static constexpr int64_t kForget =
-      512;  // frames after which taken frames are erased: erasing rarely costs little
+  // frames after which taken frames are erased: erasing rarely costs little
+  static constexpr int64_t kForget = 512;
   ChunkPolicy policy_;
   int width_;
   std::vector<T> frames_;

@@ -25,8 +25,8 @@ TEST(Seats, AFewAreGivenHoweverSlowTheMachineIs) {
 TEST(Seats, AreNotLimitedBeforeEnoughWasMade) {
   ScriptedMachine machine({.options = patient(), .batch_s = half_a_second_each});
   ResidentModel& model = machine.add(make_toy_pipeline());
-  for (int i = 0; i < 9; ++i)
-    ASSERT_TRUE(machine.submit(ask_bytes(100)));  // together 18 s of audio
+  // together 18 s of audio
+  for (int i = 0; i < 9; ++i) ASSERT_TRUE(machine.submit(ask_bytes(100)));
   machine.run_to_end();
   ASSERT_GT(model.load.capacity(), 0);
   EXPECT_EQ(machine.scheduler.load(model).seats, model.options.max_requests);

@@ -19,7 +19,7 @@ struct CheckpointCopy {
                           std::filesystem::copy_options::recursive |
                               std::filesystem::copy_options::overwrite_existing);
   }
-  /// Replaces the first `from` in a file, which must have one.
+  /// Replaces the first `from` in a file, which must contain it.
   void replace(const std::string& file, const std::string& from, const std::string& to) const {
     std::string text = slurp(dir.path(file));
     const size_t at = text.find(from);
@@ -36,11 +36,11 @@ struct CheckpointCopy {
   TestDir dir;
 };
 
-/// Changes the last letter of a tensor's name in a PyTorch file: the tensor is then missing, and an
-/// unknown one is there.
+/// Changes the last letter of a tensor's name in a PyTorch file: then this tensor is missing, and
+/// there is an unknown one.
 inline void misname_tensor(const std::string& path, const std::string& name) {
   std::string bytes = slurp(path);
-  const auto size = static_cast<uint32_t>(name.size());  // as pickle writes a text
+  const auto size = static_cast<uint32_t>(name.size());  // the size of a text in pickle
   const std::string text = 'X' + std::string(reinterpret_cast<const char*>(&size), 4) + name;
   const size_t at = bytes.find(text);
   ASSERT_NE(at, bytes.npos) << name;

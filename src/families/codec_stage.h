@@ -9,8 +9,8 @@
 
 namespace syrinx {
 
-/// Decodes every frame once, when it is fresh. The link needs the codec's lookahead, if any, and no
-/// left context. A Job is the argument of the codec's run(): state, codes, out and, where the codec
+/// Decodes every frame once, when it is fresh. Its edge needs the codec's lookahead, if any, and no
+/// left context. A Job is the argument of the codec's run(): state, codes, out and, if the codec
 /// looks ahead, also fresh and last, in that order.
 template <typename Codec, typename Job>
 class CodecStage : public ChunkStage {

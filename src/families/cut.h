@@ -5,8 +5,8 @@
 
 namespace syrinx {
 
-/// The verdict after a segment that was cut at its bound (Sequence::max_steps), from what would
-/// follow its end: text that waits is spoken, and where none does the request was cut.
+/// Returns the verdict after a segment that was cut at its bound (Sequence::max_steps). `ended`: the
+/// verdict if it had ended by itself. If no segment follows, the request ends with kLength.
 inline Verdict cut(Verdict ended) {
   if (ended.next == Verdict::kFinished) ended.reason = FinishReason::kLength;
   return ended;

@@ -22,8 +22,9 @@ struct LoadSpec {
   std::string model;  ///< the name under which clients ask for the model
   WeightType weights = WeightType::kF32;  ///< the type in which linear weights are kept
   bool dummy = false;                     ///< random weights; only the config is read
-  Device device = Device::kCpu;           ///< the device of all stages that can run there
-  /// Whether a node's stage runs in another process, and so needs no weights here; null: none does.
+  Device device = Device::kCpu;           ///< device of all stages that can run on it
+  /// Whether a node's stage runs in another process, so that it needs no weights here; null: no
+  /// stage does.
   std::function<bool(std::string_view node)> elsewhere = {};
 
   /// Keep the returned object alive while the networks of `node` are built.
@@ -32,7 +33,7 @@ struct LoadSpec {
   }
 };
 
-/// A model that has no kernels for the GPU that LoadSpec names; another device may do.
+/// The model has no kernels for the GPU of LoadSpec; it may run on the CPU.
 class CpuOnlyError : public LoadError {
  public:
   using LoadError::LoadError;
@@ -41,8 +42,8 @@ class CpuOnlyError : public LoadError {
 /// One row of the table: how to identify and load checkpoints of a family.
 struct Family {
   const char* name;
-  /// Whether a directory's config.json is of this family; exact, never a guess by substring. Null:
-  /// the family's checkpoints have no config.json and are identified by a file of the name
+  /// Whether a directory's config.json is of this family; exact, never a guess by a part of a name.
+  /// Null: the family's checkpoints have no config.json and are identified by a file of the name
   /// `marker`.
   bool (*claims)(const Config& config);
   /// Throws LoadError.
@@ -53,8 +54,8 @@ struct Family {
   /// checkpoints are directories only. Such a file is LoadSpec::dir. A family without directories
   /// has no claims and no marker.
   std::array<std::string_view, 2> file_endings = {};
-  /// Facts of a model before it is loaded, from small files alone; throws LoadError. Null:
-  /// nothing.
+  /// Returns facts of a model before it is loaded, from small files only; throws LoadError. Null:
+  /// not supported.
   std::shared_ptr<const PipelineInfo> (*facts)(const LoadSpec& spec) = nullptr;
 
   /// Returns the ending in `file_endings` that a path has; empty: none.

@@ -34,7 +34,7 @@ inline std::vector<float> samples_of(const ChunkStage& stage, const Sequence& se
   return samples;
 }
 
-/// Compares the samples of the first `count` of a golden's "frames" with its "samples".
+/// Compares the samples that a stage makes of a golden's first `count` "frames" with its "samples".
 inline void expect_golden_samples(const ChunkStage& stage, const Sequence& sequence,
                                   const Safetensors& golden, int count, StepContext& ctx) {
   const GoldenSamples want(golden);
@@ -44,7 +44,7 @@ inline void expect_golden_samples(const ChunkStage& stage, const Sequence& seque
   EXPECT_LT(want.distance(got), 1e-5f);
 }
 
-/// Checks that a model with random weights, `load(type)`, speaks with every one of the types.
+/// Checks that a model with random weights, `load(type)`, speaks with weights of each type.
 template <typename Load>
 void expect_made_up_weights_to_speak(std::initializer_list<WeightType> types, const Load& load) {
   for (const WeightType type : types) {
@@ -60,7 +60,7 @@ void expect_made_up_weights_to_speak(std::initializer_list<WeightType> types, co
   }
 }
 
-/// Checks that a sentence is ready as soon as the first letter of the next one is there.
+/// Checks that a sentence is ready as soon as the first letter of the next one has arrived.
 inline void expect_a_sentence_to_be_taken(Sequence& state) {
   EXPECT_FALSE(state.ready());
   const char* const begin =

@@ -1,6 +1,6 @@
 // For tests: the models of the golden suite. A family registers a row: its small checkpoint with
-// the cases that the authors' code computed, bounds, and how requests differ. golden_test.cc runs
-// the models whose language model is a CodecLm through the pipeline;
+// the cases that the authors' code computed, bounds, and the differences of its requests.
+// golden_test.cc runs the models whose language model is a CodecLm through the pipeline;
 // tests/parity/golden/engine_test.cc runs all of them through the engine.
 // A row's folder, below the build's parity folder, holds checkpoint/, cases.json, and for each case
 // NAME.safetensors with prompt_ids [P], frames [T, C], logits [L, V] or [L, K, V] of the first L
@@ -23,26 +23,25 @@
 
 namespace syrinx {
 
-/// Sets the options of a case in cases.json besides its text, voice, penalty and whether the end is
-/// ignored.
+/// Sets the options of a case in cases.json that the suite does not set: all except text, voice,
+/// penalty and whether the end is ignored.
 using AskGolden = void (*)(const nlohmann::json& json, const Safetensors& golden,
                            SpeechRequest& request);
 
 /// Returns the codes of a step that ends a segment, for segments that the authors' bound ended.
 using EndGolden = std::vector<int32_t> (*)(const Pipeline& model);
 
-/// The segments whose last frame is not spoken, because it is the end or was left out: none, those
-/// that ended by themselves, or all.
+/// The segments whose last frame is not spoken: none, those that ended by themselves, or all.
 enum class LeftOut { kNone, kOfEnded, kOfAll };
 
 struct GoldenModel {
   const char *name, *family, *dir;
-  float logits = 1e-4f;   ///< bound, relative to the largest of a row
-  float samples = 1e-4f;  ///< bound, absolute
+  float logits = 1e-4f;   ///< bound on differences, relative to the largest logit of a row
+  float samples = 1e-4f;  ///< bound on absolute differences
   AskGolden ask = nullptr;
   LeftOut left_out = LeftOut::kNone;
   EndGolden end = nullptr;  ///< set if cases have several segments
-  // Through the engine:
+  // For the tests with an engine:
   void (*vary)(int i, SpeechRequest& other);  ///< changes the i-th request of a crowd
   const char* late_text = "";                 ///< a text that arrives in pieces
 };
@@ -157,7 +156,7 @@ inline constexpr GoldenModel kGoldenModels[] = {
      .left_out = LeftOut::kOfEnded,
      .vary = golden::vary_csm<32>,
      .late_text = "hello there. How are you? I'm fine."},
-    {.name = "csm_taught",  // this checkpoint was trained to end its speech
+    {.name = "csm_taught",  // a checkpoint that was trained to end its speech
      .family = "csm",
      .dir = "csm/golden/taught",
      .ask = golden::ask_csm,
@@ -196,7 +195,7 @@ struct GoldenCase {
   std::string name;
   SpeechRequest request;
   struct Segment {
-    int steps = 0;  ///< steps that make frames, and the end step where the golden counts it
+    int steps = 0;  ///< steps that make frames, and the end step if the golden counts it
     bool ended = false;
   };
   std::vector<Segment> segments;

@@ -1,4 +1,4 @@
-// For tests of families that speak text in segments of a prompt each.
+// For tests of families whose segments have a prompt each.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,8 @@
 namespace syrinx {
 
 /// Returns the number of segments that are spoken if the model ends none; `step` takes one step of
-/// a segment. Checks that each segment runs to its bound and that the last is reported as cut.
+/// a segment. Checks that each segment runs to its bound, and that the last segment is reported as
+/// cut.
 template <typename Step>
 int segments_without_ends(Sequence& state, Step step) {
   for (int segments = 1;; ++segments) {

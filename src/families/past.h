@@ -1,4 +1,4 @@
-// Which spoken parts of a long text stay in the prompt of its next part.
+// Chooses the spoken parts of a long text that stay in the prompt of its next part.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 namespace syrinx {
 
 /// Shortens `past` if it has more than `most` rows: only its first parts stay, at most half as many
-/// rows, but at least one part if it fits. So prompts continue from a beginning whose rows are
-/// cached. Late parts cost no more than early ones, and the voice stays that of the beginning.
+/// rows, but at least one part if it fits. So prompts begin with rows that are cached, late parts
+/// cost no more than early ones, and the voice does not drift.
 template <typename Part, typename RowsOf>
 void back_to_the_beginning(std::deque<Part>& past, int64_t most, RowsOf rows_of) {
   int64_t all = 0, first = 0;

@@ -1,4 +1,4 @@
-// Directories as their authors publish them, without the config.json that identifies a family.
+// Directories in their authors' layout without the config.json that identifies a family.
 #pragma once
 
 #include <span>
@@ -6,11 +6,11 @@
 namespace syrinx {
 
 struct Unfinished {
-  const char* marker;  ///< a file by which such a directory is known, whatever other files it has
+  const char* marker;  ///< a file that identifies such a directory, whatever other files it has
   const char* needs;   ///< the missing file and where to get it, as the end of a sentence
 };
 
-/// Returns all such directories that are known.
+/// Returns all known kinds of such directories.
 std::span<const Unfinished> unfinished();
 
 }  // namespace syrinx

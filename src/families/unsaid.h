@@ -1,5 +1,4 @@
-// The symbols of a request's text that a voice has no sound for, of which the client is warned. One
-// thread at a time.
+// Warns a client of symbols in its text that the voice has no sound for. One thread at a time.
 #pragma once
 
 #include <cstdio>
@@ -20,7 +19,8 @@ class UnsaidSymbols {
   void add_all(const Symbols& symbols) {
     for (const char32_t symbol : symbols) add(symbol);
   }
-  /// Warns of the symbols that were added since the last call, of each only once in a request.
+  /// Warns of the symbols that were added since the last call; warns of each symbol once per
+  /// request.
   void report(StepOutput& out) {
     if (fresh_.empty()) return;
     constexpr size_t kMost = 8;

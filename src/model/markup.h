@@ -13,8 +13,8 @@ namespace syrinx {
 
 struct Markup {
   std::vector<TextMark> marks;  ///< positions in RequestText::text, in order
-  std::vector<std::string>
-      warnings;  ///< messages about omitted parts, for users, without a full stop
+  /// messages about omitted parts, for users, without a full stop
+  std::vector<std::string> warnings;
 };
 
 /// Replaces a text in SSML (text/ssml.h) by its words, sayings and deliveries. Omits, with a

@@ -34,8 +34,8 @@ struct WordMark {
 
 /// A phone starts to sound at `frame`.
 struct PhoneMark {
-  std::string_view
-      phone;  ///< ARPAbet in small letters, with a 1 after a stressed vowel; static storage
+  /// ARPAbet in small letters, with a 1 after a stressed vowel; static storage
+  std::string_view phone;
   int64_t frame = 0;
 };
 

@@ -41,8 +41,8 @@ void StepWork::run(StepContext& ctx, const ArStage& ar, const Step& step, StepRe
   const bool valued = traits.values > 0;  // values are written to memory whose address may change
   const bool plain = !scored_ && !tapped_ && !valued && !options_.watch;
   const bool one_row_each = step.rows == std::ssize(seqs_) && emits == step.rows;
-  if (ctx.stream && plain &&
-      one_row_each) {  // such a step probably queues the same work as an earlier step
+  // such a step probably queues the same work as an earlier step
+  if (ctx.stream && plain && one_row_each) {
     ctx.stream->repeat([&] { queue(ctx, ar, step, emits, out); });
   } else {
     queue(ctx, ar, step, emits, out);

@@ -57,16 +57,16 @@ struct StepResults {
   std::vector<SampleStatus> status;  ///< [E], the first error among a row's codes
   std::vector<StepScores> scores;    ///< [E], for rows that asked; empty: no row asked
   std::vector<float> values;         ///< [E, ArTraits::values]
-  std::vector<float>
-      taps;  ///< [rows, ArTraits::tap] of the sequences whose rows are wanted, in order
+  /// [rows, ArTraits::tap] of the sequences whose rows are wanted, in order
+  std::vector<float> taps;
   /// [sequences] the error of each sequence that has failed; empty: none has failed.
   std::vector<std::optional<Error>> faults;
 };
 
 /// Hooks for tests that look into steps; the engine sets none.
 struct StepOptions {
-  bool greedy =
-      false;  ///< draw the largest logit after the rules, whatever sampling a request asks for
+  /// draw the largest logit after the rules, whatever sampling a request asks for
+  bool greedy = false;
   /// Called with logits f32 [rows that are sampled, vocab[k]] of code k: after guidance, before any
   /// rule. They lie on the context's device. Unset: not called.
   std::function<void(StepContext& ctx, int k, View logits)> watch = {};

@@ -108,8 +108,8 @@ struct Track {
   std::vector<int32_t> frames;
   std::string text;                        // StepOutput::text()
   std::vector<std::vector<float>> logits;  // logits of codebook 0 of each step
-  std::vector<std::vector<float>>
-      inner;                        // logits of the other codebooks of each step, side by side
+  // logits of the other codebooks of each step, side by side
+  std::vector<std::vector<float>> inner;
   std::vector<int32_t> codes;       // [steps, codes of a step], as drawn or forced
   std::span<const int32_t> follow;  // codes that replace the drawn ones, until they are used up
   std::vector<float> rows;          // StepOutput::row()

@@ -92,8 +92,8 @@ class BreakableSequence : public Sequence {
     reach("advance");  // after the frames of the step were written: the client must not get them
     if (--steps_left_ == 0) return {Verdict::kFinished, FinishReason::kStop};
     if (step % kStepsASegment != 0) return {};
-    return {Verdict::kNextSegment, FinishReason::kStop,
-            kRows};  // the next segment has the same rows again
+    // the next segment has the same rows again
+    return {Verdict::kNextSegment, FinishReason::kStop, kRows};
   }
   Status append_text(std::string_view, bool last) override {
     reach("append_text");

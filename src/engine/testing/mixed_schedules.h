@@ -81,8 +81,8 @@ class MixedSchedule {
       policy.initial = 1 + below(6);
       policy.steady = 1 + below(12);
       const int least = std::max(policy.initial, policy.steady) + policy.lookahead;
-      edge.window =
-          below(2) == 0 ? least : 1 << 20;  // the smallest window, or one that is never full
+      // the smallest window, or one that is never full
+      edge.window = below(2) == 0 ? least : 1 << 20;
     }));
   }
 

@@ -50,8 +50,8 @@ inline void expect_golden_answers(
     const auto client = machine.submit(request_of(c));
     ASSERT_TRUE(client) << machine.refusal.message;
     const Sequence& answer = *client->active->runs[static_cast<size_t>(nodes.lm)].ar->sequence;
-    std::vector<int32_t>
-        prompt;  // the prompt in each batch; complete when the recording is encoded
+    // the prompt in each batch; complete when the recording is encoded
+    std::vector<int32_t> prompt;
     machine.script.begins = [&](const Batch& batch) {
       if (batch.node == nodes.lm)
         prompt.assign(answer.prompt_ids().begin(), answer.prompt_ids().end());

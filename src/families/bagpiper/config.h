@@ -19,8 +19,8 @@ namespace syrinx::bagpiper {
 enum Control : int32_t {
   kPad = 0,
   kBegin = 1,
-  kEnd = 2,      ///< of a turn
-  kEndPart = 3,  ///< of a part, if the same role has the next part
+  kEnd = 2,      ///< end of a turn
+  kEndPart = 3,  ///< end of a part, if the next part has the same role
   kSystem = 4,
   kUser = 5,
   kAssistant = 6,
@@ -33,7 +33,7 @@ enum Control : int32_t {
 struct ModelConfig {
   DecoderConfig lm;
   int64_t max_positions = 0;
-  int64_t words = 0;                  ///< ids of text
+  int64_t words = 0;                  ///< number of text ids
   int64_t streams = 8, codes = 1024;  ///< S; V of each stream
   Qwen3AudioConfig audio;
 
@@ -45,8 +45,8 @@ struct ModelConfig {
   }
   /// Returns the number of rows of the one table and the one head.
   int64_t vocab() const { return first_code(streams); }
-  /// The ids that a stream's logits stand for: for stream 0 all ids up to its last code; for the
-  /// others kPad, then their own slots.
+  /// Returns the number of ids that a stream's logits stand for: for stream 0 all ids up to its
+  /// last code; for another stream kPad, then its own ids.
   int64_t choices(int64_t stream) const { return stream == 0 ? first_code(1) : codes + 2; }
   int32_t id_of(int64_t stream, int32_t choice) const {
     return stream == 0 || choice == kPad ? choice : first_code(stream) + choice - 1;
@@ -54,7 +54,8 @@ struct ModelConfig {
   /// Returns the code of a choice; a pad in place of a code becomes the first code.
   int32_t code_of(int64_t stream, int32_t choice) const;
 
-  /// Code s is delayed by s steps; the model samples also what fills the streams before and after.
+  /// Returns the pattern: code s is delayed by s steps; the model also samples what fills the
+  /// streams before and after.
   DelayPattern delays() const;
 };
 

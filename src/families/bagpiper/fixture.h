@@ -44,11 +44,11 @@ inline std::shared_ptr<const Recording> recording_of(int64_t samples, int rate =
 struct Case {
   std::string name, answer;
   SpeechRequest request;
-  int steps = 0, kept_samples = 0;  // steps: of the requested parts
+  int steps = 0, kept_samples = 0;  // steps of the requested parts
   bool spoken = false, ended = false, ended_text = false, guided = false;
-  /// whether all parts ended by themselves, without a further part
+  /// All parts ended by themselves, and no other part followed.
   bool stopped = false;
-  std::vector<std::string> more;  // the parts that followed: their words, "" for speech
+  std::vector<std::string> more;  // the words of each part that followed; "" for speech
   std::shared_ptr<Safetensors> golden;
 
   /// Returns all words; a blank line separates those of two parts.
@@ -102,7 +102,7 @@ inline std::vector<Case> load_cases() {
   return cases;
 }
 
-/// Returns the rows that the tower's stage makes of a request's recordings, of which each is one
+/// Returns the rows that the tower's stage makes of a request's recordings, each of which is one
 /// window.
 inline std::vector<float> rows_of(const Bagpiper& model, StepContext& ctx, const Opened& opened) {
   const TowerStage& stage = model.hearing();

@@ -24,7 +24,7 @@ struct PartRows {
   void remember(bool spoke);
   /// Returns the number of rows.
   int size() const;
-  /// Writes the ids [S] of the row at `pos`; entries that the row lacks stay as they are.
+  /// Writes the ids [S] of the row at `pos`; entries without an id stay unchanged.
   void row(int pos, bool companion, std::span<int32_t> ids) const;
   /// Appends the keys of the prompt's rows; rows from the first recording on have none.
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const;
@@ -34,7 +34,7 @@ struct PartRows {
   Prompt prompt;              ///< includes the parts already made; empty while there is no text
   llm::HeardRows heard;       ///< rows [H] of the recordings in the prompt
   std::vector<int32_t> said;  ///< ids of words and turns after the prompt
-  DelayedStreams speech;      ///< after them, as choices, not ids
+  DelayedStreams speech;      ///< speech after the words, as choices, not ids
 
  private:
   void speech_row(int step, std::span<int32_t> ids) const;

@@ -38,7 +38,7 @@ class PartText {
 
   const std::vector<std::string> stops_;
   const bool shown_;
-  std::optional<llm::AnswerText> text_;  // of the current part
+  std::optional<llm::AnswerText> text_;  // text of the current part
   bool apart_ = false;  // the current part needs a separator before its first words
 };
 

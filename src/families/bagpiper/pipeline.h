@@ -20,8 +20,8 @@ namespace syrinx::bagpiper {
 /// The published weight file, which identifies a checkpoint of this family.
 inline constexpr const char* kMarker = "model.pt";
 
-/// Scales a recording to mean 0 and deviation 1, as ESPnet's preparation has it. At 16 kHz; its
-/// last mel frame is whole, samples behind that are only seen by the frames before.
+/// Scales a recording to mean 0 and deviation 1, as ESPnet's preparation has it. At 16 kHz. The
+/// samples after the last complete mel frame affect only earlier frames.
 std::vector<float> prepared(std::vector<float> recording);
 
 class Bagpiper : public LoadedPipeline {
@@ -30,10 +30,9 @@ class Bagpiper : public LoadedPipeline {
   explicit Bagpiper(const LoadSpec& spec);
 
   Result<Opened> open(const SpeechRequest& request) const override;
-  /// Returns a question about the recording, in the form of the authors' own
-  /// (espnet2/bin/bagpiper.py).
+  /// Returns a question about the recording, in the authors' form (espnet2/bin/bagpiper.py).
   Result<SpeechRequest> dictation(const Dictation& dictation) const override;
-  /// The id behind the model's thoughts, where it writes any.
+  /// Returns the answer without the model's thoughts.
   Dictated dictated(const Dictation& asked, std::string_view answer, bool whole) const override;
 
   const ModelConfig& config() const { return config_; }

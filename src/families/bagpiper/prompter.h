@@ -19,7 +19,7 @@ namespace syrinx::bagpiper {
 
 class Prompter {
  public:
-  /// In place of the id of a recording's row.
+  /// Stands for the id of a recording's row.
   static constexpr int32_t kHeardRow = -1;
 
   explicit Prompter(Tokenizer tokenizer);

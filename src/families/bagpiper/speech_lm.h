@@ -1,7 +1,6 @@
 // The language model: a Qwen3 decoder. Its input row is a row of the audio tower, or the sum of the
-// embeddings of S ids, in which pads of all streams but the first add nothing. A step chooses an id
-// for every stream with the one head, logits_s = W (h + e_s), e_0 = 0. Free function; throws
-// LoadError.
+// embeddings of S ids; pads add nothing, except in the first stream. A step chooses an id for every
+// stream with the one head, logits_s = W (h + e_s), e_0 = 0. Free function; throws LoadError.
 // Source: espnet:espnet2/speechlm/model/speechlm/lm/parallel.py.
 #pragma once
 

@@ -34,7 +34,7 @@ namespace syrinx::bagpiper {
 /// Sampling and guidance of speech, and how a text is cut.
 SpokenModel spoken_model(const ModelConfig& config);
 
-/// The most steps of words and of speech in all parts together, and of the segment.
+/// The largest numbers of steps: of words and of speech in all parts together, and of the segment.
 struct PartBounds {
   int words = 1, speech = 1, steps = 1;
 };
@@ -42,7 +42,8 @@ struct PartBounds {
 class State : public Sequence, public Hearer {
  public:
   static constexpr int kHearing = 1;  ///< input port of the tower's rows
-  static constexpr int kLeastSpeech = 50, kMostSpeech = 2048, kMostWords = 2048;  ///< steps
+  /// bounds in steps
+  static constexpr int kLeastSpeech = 50, kMostSpeech = 2048, kMostWords = 2048;
 
   /// `heard`: the request's recordings. `config`, `spoken` and `prompter` must outlive the
   /// sequence.
@@ -101,21 +102,21 @@ class State : public Sequence, public Hearer {
   const std::vector<Heard> heard_;
   const bool chats_, speaks_, ignore_stop_;
   const int max_frames_, max_tokens_;
-  const std::string description_;  // of a reading's scenes
+  const std::string description_;  // description in the scenes of a reading
   const SampleParams words_, speech_, kind_;
   const std::optional<float> guidance_;
 
-  TextPlan text_;  // of a text read aloud: its segments are ids of prompts
+  TextPlan text_;  // the text of a reading; its segments are ids of prompts
   PartText written_;
 
   Phase phase_ = Phase::kWords;
-  bool first_part_ = true;  // of the segment's text
+  bool first_part_ = true;  // the segment's part is the first of its text
   PartRows rows_;
-  int written_ids_ = 0;  // in all parts
+  int written_ids_ = 0;  // ids of words in all parts
   bool cut_ = false;     // a part of any segment was cut
   PartBounds bounds_;
   int end_ = 1;                // rows of all parts and of the prompt
-  int64_t frames_before_ = 0;  // of earlier parts and segments
+  int64_t frames_before_ = 0;  // frames of earlier parts and segments
 };
 
 }  // namespace syrinx::bagpiper

@@ -1,7 +1,7 @@
 // Makes voices of recordings for Chatterbox and Turbo. The language model gets the speaker
 // encoder's vector of the whole recording, the speech tokens of its first seconds and a degree of
-// emotion; the flow gets tokens, mel and vector of the first 10 s. The encoders are loaded when the
-// first recording comes; otherwise const. Thread-safe.
+// emotion; the flow gets tokens, mel and vector of the first 10 s. The encoders are loaded with the
+// first recording; otherwise const. Thread-safe.
 // Source: chatterbox:src/chatterbox/tts.py (prepare_conditionals).
 #pragma once
 
@@ -20,10 +20,10 @@ namespace syrinx::chatterbox {
 /// The way in which a family's authors prepare a recording.
 struct CloningPlan {
   const char* family = "chatterbox";
-  std::string codec = "s3gen.safetensors";  ///< the file of S3 tokenizer and CAM++
-  const char* speaker = "ve.safetensors";   ///< the file of the speaker encoder
-  double least_s = 1;                       ///< the shortest recording
-  size_t prompt_s = 6;                      ///< the part of it whose tokens the language model gets
+  std::string codec = "s3gen.safetensors";  ///< file of the S3 tokenizer and CAM++
+  const char* speaker = "ve.safetensors";   ///< file of the speaker encoder
+  double least_s = 1;                       ///< shortest recording in seconds
+  size_t prompt_s = 6;                      ///< seconds of it whose tokens the language model gets
   std::optional<double> loudness = {};      ///< LUFS to which a recording is scaled first
 };
 
@@ -53,7 +53,7 @@ class Cloning : public VoiceEncoder {
   mutable std::unique_ptr<const Encoders> encoders_;
 };
 
-/// Returns what the checkpoint lacks for cloning; empty for nothing.
+/// Returns what the checkpoint lacks for cloning; empty: nothing.
 std::string missing_for_cloning(const LoadSpec& spec, const Weights& s3gen,
                                 const CloningPlan& plan = {});
 

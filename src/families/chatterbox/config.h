@@ -13,11 +13,11 @@
 namespace syrinx::chatterbox {
 
 inline constexpr int32_t kStartText = 255, kStopText = 0;
-inline constexpr int32_t kSpeechCodes = 6561;  ///< smaller ids are S3 tokens
+inline constexpr int32_t kSpeechCodes = 6561;  ///< number of S3 tokens, which are the ids below it
 inline constexpr int32_t kStartSpeech = 6561, kStopSpeech = 6562;
 inline constexpr int64_t kMostSteps = 1000;
 
-/// One of the models that share this network.
+/// An edition: one of the models that share this network.
 struct Edition {
   const char* family = "chatterbox";
   const char* marker = "t3_cfg.safetensors";  ///< the language model's file, which identifies it
@@ -39,13 +39,13 @@ struct ModelConfig {
   int64_t text_vocab = 704, text_positions = 2050;
   int64_t speech_vocab = 8194, speech_positions = 4100;
   int64_t speaker = 256;  ///< width of the voice encoder's vector
-  int64_t queries = 32;   ///< of the perceiver
+  int64_t queries = 32;   ///< queries of the perceiver
   int64_t perceiver_heads = 4;
   bool emotion = true;  ///< a voice has a degree of emotion
   S3FlowConfig flow;
   HiftConfig hift;
 
-  /// Returns the most rows of a voice, a text and its speech together.
+  /// Returns the largest number of rows of a voice, a text and its speech together.
   int64_t max_positions() const { return 2 + queries + text_positions + speech_positions; }
 };
 

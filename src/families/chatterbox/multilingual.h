@@ -33,7 +33,8 @@ class MultilingualText {
 
   const TextTokenizer& tokenizer_;
   std::vector<std::string> languages_;
-  /// The spelling of a character: letters, and a number where others are spelled alike.
+  /// The spelling of each character: letters, and a number if several characters have the same
+  /// letters.
   std::unordered_map<std::string, std::string> cangjie_;
 };
 

@@ -42,13 +42,14 @@ class Chatterbox : public Pipeline {
   SpokenModel spoken_;
   std::unique_ptr<TextTokenizer> tokenizer_;
   std::unique_ptr<MultilingualText> multilingual_;  // null: the English edition
-  std::unique_ptr<Weights> weights_;  // of the language model: the tables are read from the file
+  // weights of the language model; its tables stay in the mapped file
+  std::unique_ptr<Weights> weights_;
   SpeechNets nets_;
   std::unique_ptr<S3Flow> flow_;
   std::unique_ptr<Hift> hift_;
   Voices voices_;
   mutable Recent<Voice> recent_;
-  mutable Recent<Voice> moods_;  // voices with a changed degree of emotion
+  mutable Recent<Voice> moods_;  // recent voices with a changed degree of emotion
   std::unique_ptr<Cloning> cloning_;
   std::unique_ptr<S3FlowStage> flow_stage_;
   std::unique_ptr<S3VocoderStage> vocoder_stage_;

@@ -8,7 +8,7 @@
 
 namespace syrinx::chatterbox {
 
-/// Tables: text, its positions, speech, its positions.
+/// Returns the settings. Tables: text, its positions, speech, its positions.
 SpokenModel spoken_model(const ModelConfig& config);
 
 /// Tokenizers and tables that read a request's text; all outlive the request.
@@ -18,7 +18,8 @@ struct Reading {
   std::string language = {};                       ///< one of the languages of `multilingual`
 };
 
-/// Makes the script of a request that `voice` speaks; an Error in place of the voice is returned.
+/// Makes the script of a request that `voice` speaks; returns an Error that it gets in place of the
+/// voice.
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, Reading reading,
                                                 Result<std::shared_ptr<const Voice>> voice,
                                                 const SpeechRequest& request);

@@ -21,7 +21,7 @@ class SpeakerEncoder {
   class Work {
    public:
     bool done() const { return window_ == windows_; }
-    /// A unit vector, complete when done.
+    /// Returns the unit vector; complete when done.
     const std::vector<float>& vector() const { return vector_; }
 
    private:

@@ -36,7 +36,7 @@ class TextTokenizer {
   /// the square of its length.
   std::vector<int32_t> encode(std::string_view text) const;
   int32_t size() const { return size_; }
-  /// Returns the id of a token by its text, added or not.
+  /// Returns the id of a token by its text, also of an added token.
   std::optional<int32_t> id(const std::string& token) const;
   int32_t unknown() const { return unknown_; }
 
@@ -44,7 +44,8 @@ class TextTokenizer {
   void encode_word(std::string_view word, std::vector<int32_t>& out) const;
 
   std::unordered_map<std::string, int32_t> vocabulary_;
-  std::map<std::pair<int32_t, int32_t>, std::pair<int32_t, int32_t>> merges_;  // to rank, result
+  // pair of ids -> rank, merged id
+  std::map<std::pair<int32_t, int32_t>, std::pair<int32_t, int32_t>> merges_;
   Regex words_;
   int32_t unknown_ = -1, space_ = -1, size_ = 0;
 };

@@ -16,23 +16,24 @@
 namespace syrinx::chatterbox {
 
 inline constexpr const char* kDefaultVoice = "default";  ///< conds.pt
-inline constexpr float kDefaultEmotion = 0.5f;           ///< from 0 to 2
+inline constexpr float kDefaultEmotion = 0.5f;           ///< degree of emotion, from 0 to 2
 
 struct Voice {
   std::vector<float> speaker;          ///< [ModelConfig::speaker]
-  std::vector<int32_t> prompt_speech;  ///< at most a few hundred
+  std::vector<int32_t> prompt_speech;  ///< speech tokens, at most a few hundred
   float emotion = kDefaultEmotion;
   Tensor rows;  ///< [R, H]: the first rows of the language model
   std::shared_ptr<const S3FlowVoice> flow;
-  uint64_t key = 0;  ///< of prefix caching: different for each voice of the model
+  uint64_t key = 0;  ///< key of its rows in the prefix cache, unique among the model's voices
 };
 
 using Voices = std::map<std::string, Voice>;
 
-/// Loads the voices in `dir`; their `rows` stay empty. Throws LoadError for data that does not fit.
+/// Loads the voices in `dir`; their `rows` stay empty. Throws LoadError for data that does not fit
+/// the model.
 Voices load_voices(const std::string& dir, const ModelConfig& config, const S3Flow& flow);
-/// Reads voice data of a request, which may come from anywhere: an Error says what does not fit.
-/// `rows` stay empty.
+/// Reads voice data of a request, which is not trusted: an Error says what does not fit. `rows`
+/// stay empty.
 Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config, const S3Flow& flow);
 /// Returns factors for the first samples of speech: 20 ms of silence, then 20 ms that rise like
 /// half a cosine, to hide the rest of the voice's reference at the beginning.

@@ -36,7 +36,8 @@ class ChatterboxTurbo : public Pipeline {
   ModelConfig config_;
   SpokenModel spoken_;
   std::unique_ptr<Tokenizer> tokenizer_;
-  std::unique_ptr<Weights> weights_;  // of the language model: the tables are read from the file
+  // weights of the language model; its tables stay in the mapped file
+  std::unique_ptr<Weights> weights_;
   SpeechNets nets_;
   std::unique_ptr<S3Flow> flow_;
   std::unique_ptr<Hift> hift_;

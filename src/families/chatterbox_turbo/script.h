@@ -9,19 +9,20 @@
 
 namespace syrinx::chatterbox_turbo {
 
-inline constexpr int32_t kSpeechCodes = 6561;  ///< smaller ids are S3 tokens
+inline constexpr int32_t kSpeechCodes = 6561;  ///< number of S3 tokens, which are the ids below it
 inline constexpr int32_t kStartSpeech = 6561, kStopSpeech = 6562;
 inline constexpr int32_t kSilence = 4299;  ///< a token of silence
 inline constexpr int kSilences = 3;        ///< tokens of silence after a part
 
-/// Tables: text, speech.
+/// Returns the settings. Tables: text, speech.
 SpokenModel spoken_model(const ModelConfig& config);
 
 /// Returns the ids of a text, cleaned as in the authors' code. Tags such as [laugh] are tokens if
 /// the tokenizer has them; other special tokens are plain text.
 std::vector<int32_t> text_ids(const Tokenizer& tokenizer, std::string_view text);
 
-/// Makes the script of a request that `voice` speaks; an Error in place of the voice is returned.
+/// Makes the script of a request that `voice` speaks; returns an Error that it gets in place of the
+/// voice.
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config,
                                                 const Tokenizer& tokenizer,
                                                 Result<std::shared_ptr<const Voice>> voice,

@@ -16,13 +16,13 @@
 namespace syrinx::cosyvoice2 {
 
 std::unique_ptr<const VoiceEncoder> make_cloning(const LoadSpec& spec, const ModelConfig& config);
-/// Returns what the checkpoint lacks for cloning; empty for nothing.
+/// Returns what the checkpoint lacks for cloning; empty: nothing.
 std::string missing_for_cloning(const LoadSpec& spec, const Edition& edition);
 
-/// Reads voice data of a request, which may come from anywhere: an Error says what does not fit.
+/// Reads voice data of a request, which is not trusted: an Error says what does not fit.
 Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config,
                        const Frontend& frontend, const S3Flow& flow);
-/// Makes a voice of a CAM++ vector alone.
+/// Makes a voice from a CAM++ vector only.
 Result<syrinx::Voice> speaker_voice(std::span<const float> vector, const ModelConfig& config);
 
 }  // namespace syrinx::cosyvoice2

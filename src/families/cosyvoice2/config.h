@@ -13,13 +13,13 @@
 
 namespace syrinx::cosyvoice2 {
 
-/// Differences between the generations of the model, beside sizes.
+/// Differences between the generations of the model, except sizes.
 struct Edition {
   const char* family = "cosyvoice2";
   const char* marker = "cosyvoice2.yaml";  ///< the config file, which identifies a checkpoint
   const char* tokenizer = "speech_tokenizer_v2.onnx";
-  /// Whether it is Fun-CosyVoice3. Its prompts begin with a sentence of the system, marks have
-  /// their rows in the table of speech, the flow has a transformer, and the vocoder is causal.
+  /// Whether it is Fun-CosyVoice3. Then prompts begin with a system sentence, marks have rows in
+  /// the table of speech, the flow has a transformer, and the vocoder is causal.
   bool third = false;
 };
 inline constexpr Edition kSecondEdition;

@@ -28,18 +28,18 @@ class Frontend {
   /// Returns the ids of a text; markup such as [laughter] becomes its token.
   std::vector<int32_t> ids(std::string_view text) const;
   /// Returns the ids of a recording's words: the same text as in parts(), but in one part. In the
-  /// third edition the words are unchanged, and the sentence of the system precedes them.
+  /// third edition the words are unchanged, and follow the system sentence.
   std::vector<int32_t> prompt_text(std::string_view text) const;
-  /// Returns whether ids contain the end of a prompt, which the third edition needs.
+  /// Returns whether ids contain the mark of a prompt's end, which the third edition needs.
   bool ends_prompt(std::span<const int32_t> ids) const;
-  /// Returns the ids that precede a text without prompt: the sentence of the system in the third
-  /// edition, nothing in the second.
+  /// Returns the ids that precede a text without prompt: the system sentence in the third edition,
+  /// nothing in the second.
   const std::vector<int32_t>& system() const { return system_; }
   /// Returns the parts of a text; empty if the text is only punctuation. A text with markup of the
   /// form <|...|> is a single part, unchanged. Without `spell`, digits in a text without Chinese
   /// characters stay digits.
   std::vector<std::string> parts(std::string_view text, bool spell = true) const;
-  /// Returns the ids of a client's instructions on how to speak, with the end of a prompt.
+  /// Returns the ids of a client's instructions on how to speak, with the mark of a prompt's end.
   std::vector<int32_t> instructions(std::string_view text) const;
 
  private:

@@ -24,7 +24,7 @@ class CosyVoice2 : public LoadedPipeline {
   explicit CosyVoice2(const LoadSpec& spec, const Edition& edition = kSecondEdition);
 
   Result<Opened> open(const SpeechRequest& request) const override;
-  /// Makes a voice of a CAM++ vector, the speaker that conditions the flow.
+  /// Makes a voice from a CAM++ vector, which conditions the flow.
   Result<syrinx::Voice> voice_of_embedding(std::span<const float> embedding) const override;
 
   const ModelConfig& config() const { return config_; }
@@ -40,7 +40,8 @@ class CosyVoice2 : public LoadedPipeline {
   ModelConfig config_;
   SpokenModel spoken_;
   std::unique_ptr<Frontend> frontend_;
-  std::unique_ptr<Weights> weights_;  // of the language model: the tables are read from the file
+  // weights of the language model; its tables stay in the mapped file
+  std::unique_ptr<Weights> weights_;
   std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<S3Flow> flow_;
   std::unique_ptr<Hift> hift_;

@@ -1,5 +1,5 @@
-// The language model of CosyVoice2 and 3: a Qwen2 decoder over rows of three tables (Table), one
-// speech token a step. Free function; throws LoadError.
+// The language model of CosyVoice2 and 3: a Qwen2 decoder over rows of three tables (Table), with
+// one speech token per step. Free function; throws LoadError.
 #pragma once
 
 #include <memory>

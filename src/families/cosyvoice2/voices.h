@@ -1,8 +1,8 @@
 // Stored voices of a CosyVoice2 checkpoint, spk2info.pt: for each name, the data that the authors'
-// front end once computed from reference audio. A voice has at least a speaker vector; a zero-shot
-// voice also has the text and the speech tokens of its reference, for the language model, and
-// tokens and mel, for the flow. More .pt files of the same form may be in a folder "voices" beside
-// it. Voices made by cloning.h come with a request.
+// front end computed from reference audio. A voice has at least a speaker vector; a zero-shot voice
+// also has the text and the speech tokens of its reference, for the language model, and tokens and
+// mel, for the flow. More .pt files of the same form may be in a folder "voices" beside it. Voices
+// made by cloning.h come with a request.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 namespace syrinx::cosyvoice2 {
 
 struct Voice {
-  std::vector<int32_t> prompt_text;    ///< ids
+  std::vector<int32_t> prompt_text;    ///< ids of the reference's text
   std::vector<int32_t> prompt_speech;  ///< speech tokens that precede the new ones
   std::shared_ptr<const S3FlowVoice> flow;
 };

@@ -11,7 +11,7 @@
 namespace syrinx::csm {
 
 /// `weights` is the checkpoint's root and must outlive the result: tables are not copied. Tables:
-/// of the text, then of the C codebooks.
+/// that of the text, then those of the C codebooks.
 std::unique_ptr<CodecLm> load_backbone(const ModelConfig& config, const Weights& weights,
                                        WeightType type);
 

@@ -16,19 +16,19 @@ namespace syrinx::csm {
 /// Sizes and ids. Plain data.
 struct ModelConfig {
   DecoderConfig backbone, depth;
-  int64_t max_positions = 2048;  ///< of the backbone
+  int64_t max_positions = 2048;  ///< positions of the backbone
   int64_t codebooks = 32;        ///< C
-  int64_t code_vocab = 0;        ///< V, of each codebook's table and head; exceeds the codes
+  int64_t code_vocab = 0;  ///< V, rows of each codebook's table and head; more than there are codes
   int64_t text_vocab = 0;
-  int32_t end_code = 0;  ///< a frame of this code only is the end
+  int32_t end_code = 0;  ///< a frame that has only this code is the end
   int32_t audio_token = 0,
-          audio_end_token = 0;  ///< text ids of frames and of the end frame
+          audio_end_token = 0;  ///< text ids that stand for frames and for the end frame
   bool tied = true;             ///< the depth decoder reads the backbone's code tables
   MimiConfig codec;
   /// The file of the tensors; empty if the config names none.
   std::string weights_file;
 
-  /// Returns the number of codes that the codec has: they are [0, audio_codes()).
+  /// Returns the number of the codec's codes, which are [0, audio_codes()).
   int64_t audio_codes() const { return codec.codebook_size; }
 };
 
@@ -42,7 +42,7 @@ struct Defaults {
 bool claims(const Config& root);
 /// Reads and checks the sizes. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
-/// Reads generation_config.json; without the file the result is the authors' values.
+/// Reads generation_config.json; without the file, returns the authors' values.
 Defaults load_defaults(const std::string& path);
 
 }  // namespace syrinx::csm

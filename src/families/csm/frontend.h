@@ -22,11 +22,11 @@ class Frontend {
   /// Throws LoadError when the tokenizer lacks a control token.
   explicit Frontend(Tokenizer tokenizer);
 
-  /// Returns a speaker's number, in [0, kMaxSpeaker]; "" is 0.
+  /// Returns the number of a speaker, in [0, kMaxSpeaker]; "" is speaker 0.
   Result<int> speaker(const std::string& voice) const;
   /// Returns the ids of a turn. Control tokens in a client's text are plain text.
   std::vector<int32_t> turn(int speaker, std::string_view text) const;
-  /// The number of a turn's ids that are not text.
+  /// Number of ids of a turn that are not text.
   static constexpr int kControlIds = 2;
 
  private:

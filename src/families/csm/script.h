@@ -7,7 +7,7 @@
 
 namespace syrinx::csm {
 
-/// Tables: of the text, then of the C codebooks.
+/// Returns the settings. Tables: that of the text, then those of the C codebooks.
 SpokenModel spoken_model(const ModelConfig& config, const Defaults& defaults);
 
 /// Makes the script of a request. Refuses a speaker, a voice or a turn that the model does not

@@ -9,11 +9,14 @@
 
 namespace syrinx::finch {
 
-inline constexpr int kBooks = 3;  ///< residual codebooks, in a delay pattern of 0, 1, 2
-inline constexpr int kHeard = 4;  ///< symbols in the LM's input: the current one and the next three
-inline constexpr int kMoves = 4;  ///< the pointer moves 0 to 3 symbols a step
-inline constexpr int kFrameCodes = kBooks + 3;       ///< codes, then symbols: spoken, before, after
-inline constexpr int kFrameWidth = kFrameCodes + 1;  ///< the codes, then the accent's lift in cents
+inline constexpr int kBooks = 3;  ///< residual codebooks, delayed by 0, 1 and 2 steps
+/// symbols in the LM's input: the current symbol and the next three
+inline constexpr int kHeard = 4;
+inline constexpr int kMoves = 4;  ///< possible moves of the pointer in a step: 0 to 3 symbols
+/// codes of a frame, then the spoken symbol, the one before and the one after
+inline constexpr int kFrameCodes = kBooks + 3;
+/// these numbers, then the accent's lift in cents
+inline constexpr int kFrameWidth = kFrameCodes + 1;
 inline constexpr int kMaxLift = 1200;
 
 /// One speaker of a voice.
@@ -25,7 +28,8 @@ struct Speaker {
 /// Sizes, speakers and bounds. Plain data.
 struct FinchConfig {
   std::string voice, description, licence;  ///< `voice`: the name of the default speaker
-  /// In the order of the tables; empty for a checkpoint of one speaker, which has no tables.
+  /// The speakers, in the order of the tables; empty for a checkpoint with one speaker, which has
+  /// no tables.
   std::vector<Speaker> speakers;
   float slowest = 1, fastest = 1;  ///< the range of speeds in the LM's training
   int sample_rate = 16000;         ///< Hz: 16000 or 24000
@@ -40,9 +44,9 @@ struct FinchConfig {
 
   // The decoder.
   int latent = 0;                                                    ///< width of a codebook entry
-  int low_width = 0, low_layers = 0, low_ffn = 0, low_taps = 0;      ///< at 25 Hz
-  int high_width = 0, high_layers = 0, high_ffn = 0, high_taps = 0;  ///< at 100 Hz
-  float pitch_mean = 0, pitch_std = 0;                               ///< of ln Hz
+  int low_width = 0, low_layers = 0, low_ffn = 0, low_taps = 0;      ///< layers at 25 Hz
+  int high_width = 0, high_layers = 0, high_ffn = 0, high_taps = 0;  ///< layers at 100 Hz
+  float pitch_mean = 0, pitch_std = 0;  ///< mean and deviation of ln Hz
 
   /// Throws LoadError.
   static FinchConfig from(const Config& config);

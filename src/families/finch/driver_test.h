@@ -63,7 +63,7 @@ struct Spoken {
   std::vector<int32_t> frames;
   std::vector<WordMark> words;
   std::vector<PhoneMark> phones;
-  std::vector<float> first_logits;  // of all heads, for the first steps
+  std::vector<float> first_logits;  // logits of all heads, for the first steps
   int steps = 0;
   FinishReason reason = FinishReason::kError;
 };

@@ -20,11 +20,11 @@ struct WordStart {
   int64_t begin = 0, end = 0;
 };
 
-/// Text that is spoken in one go: a sentence or a part of one.
+/// Text that is spoken without interruption: a sentence or a part of it.
 struct Segment {
   std::vector<PhoneSymbol> symbols;  ///< begins and ends with a pause; never more than kMaxSymbols
-  std::vector<WordStart> words;      ///< in order
-  float pause_s = 0;                 ///< of silence after it, in addition to its last pause
+  std::vector<WordStart> words;      ///< words, in order
+  float pause_s = 0;                 ///< silence after it, in addition to its last pause
 };
 
 inline constexpr int kMaxSymbols = 180;
@@ -40,9 +40,9 @@ class Frontend {
   /// Returns the segments of one sentence; empty if libflite finds nothing to speak in it.
   std::vector<Segment> read(const Sentence& sentence) const;
 
-  /// The symbols of its pieces [first, last) as they sound in the whole, with the pauses before
-  /// them; of any length. Phrase classes are those of text that arrives word by word. `whole`: the
-  /// sentence has ended, and so does the segment.
+  /// Returns the symbols of the pieces [first, last), as they sound in the whole sentence, with the
+  /// pauses before them; of any length. Phrase classes are those of text that arrives word by word.
+  /// `whole`: the sentence and the segment have ended.
   Segment read_part(const Sentence& sentence, size_t first, size_t last, bool whole) const;
 
  private:

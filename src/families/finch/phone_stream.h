@@ -21,8 +21,8 @@ struct PhoneSymbol {
   int16_t phrase = 0;  ///< phrase kind x syllables left in the phrase, 0..kPhraseClasses-1
   int16_t place = 0;   ///< syllables from phrase start x place in word x content word
   int32_t word = -1;   ///< index of the word in the utterance; -1: a pause
-  int32_t token = -1;  ///< index of the token that the word was read from, -1 for a pause; in a
-                       ///< Segment, of the piece of its sentence
+  int32_t token = -1;  ///< index of the token that the word was read from (in a Segment: of the
+                       ///< piece of its sentence); -1: a pause
   int16_t lift = 0;    ///< cents by which the pitch rises, in a word with an accent; else 0
 };
 
@@ -32,7 +32,7 @@ inline constexpr int kUnknownPhrase = kPhraseClasses;
 inline constexpr int kPlaceClasses =
     26;  ///< 0 padding; 1 + start (3) x word (4) x content; 25 pause
 
-/// Names of the phones by id, e.g. "ah", "ah1" (stressed), "pau.end"; row 0 is padding.
+/// Returns the names of the phones by id, e.g. "ah", "ah1" (stressed), "pau.end"; row 0 is padding.
 const std::vector<std::string_view>& phone_names();
 
 /// Sets to kUnknownPhrase all phrase classes that depend on more text than the symbol's word and

@@ -10,7 +10,7 @@
 namespace syrinx::finch {
 
 struct Tune {
-  bool rises = false;  ///< at its end
+  bool rises = false;  ///< the pitch rises at its end
   /// Byte position of an "or" before which the pitch rises too; npos: there is none.
   size_t choice = std::string_view::npos;
 };

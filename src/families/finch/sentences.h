@@ -23,7 +23,7 @@ namespace syrinx::finch {
 struct Piece {
   std::string text;
   int64_t begin = 0, end = 0;
-  Phones phones = {};  ///< of `text`, which is then one word; empty: libflite decides
+  Phones phones = {};  ///< phones of `text`, which is one word; empty: libflite decides
   bool strong = false;
 };
 
@@ -31,28 +31,29 @@ struct Piece {
 struct Sentence {
   std::vector<Piece> pieces;
   bool rising = false;  ///< a question whose pitch rises at the end
-  float pause_s = 0;    ///< of silence after it, in addition to that of any sentence
+  float pause_s = 0;    ///< silence after it, in addition to the usual silence
 
   /// Returns the texts of all pieces, joined by single spaces.
   std::string text() const;
 };
 
-inline constexpr size_t kMaxSentenceChars = 170;  ///< of the written and of the spoken text
+/// length of the written text, and of the spoken text
+inline constexpr size_t kMaxSentenceChars = 170;
 
 /// Takes text in pieces that may be cut anywhere; the sentences depend only on the whole text. One
 /// thread.
 class SentenceReader {
  public:
-  /// `sayings`: of the text, in order; `lexicon` may be null. `by_word`: speech may begin before
-  /// the sentence's end mark is there, and so its pitch does not rise within the sentence.
+  /// `sayings`: those of the text, in order; `lexicon` may be null. `by_word`: speech may begin
+  /// before the sentence's end mark has arrived, so the pitch does not rise within the sentence.
   explicit SentenceReader(std::vector<Saying> sayings = {},
                           std::shared_ptr<const Lexicon> lexicon = nullptr, bool by_word = false)
       : sayings_(std::move(sayings)), lexicon_(std::move(lexicon)), by_word_(by_word) {}
   /// Takes more text. A sentence is queued for next() once its end is certain: when the next
   /// sentence has begun, or with `last`.
   void push(std::string_view text, bool last);
-  /// Reads the next waiting sentence and appends its parts, if it has any; false when none waits.
-  /// Sentences of a book are thus read while earlier ones are spoken.
+  /// Reads the next waiting sentence and appends its parts, if it has any; false: no sentence
+  /// waits. So the sentences of a book are read while earlier ones are spoken.
   bool next(std::deque<Sentence>& out);
   bool waits() const { return !waiting_.empty(); }
   /// The beginning of a sentence without an end so far, when the queue is empty: its pieces so far,
@@ -66,7 +67,7 @@ class SentenceReader {
 
  private:
   /// The end of a run: pieces of a sentence that are spoken without interruption if they fit. A run
-  /// begins at the end of the run before.
+  /// begins at the end of the previous run.
   struct Run {
     size_t end = 0;
     bool rises = false;

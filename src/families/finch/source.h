@@ -38,8 +38,8 @@ struct SourceState {
     std::array<Pulse, kMaxPulses> pulses;
     int count = 0;
   };
-  std::array<Slot, 3> slots;  ///< of the current window, oldest first
-  float gain = 1;             ///< of all samples
+  std::array<Slot, 3> slots;  ///< slots of the current window, oldest first
+  float gain = 1;             ///< factor of all samples
   double phase = 0;           ///< cycles since the last pulse, in [0, 1)
   uint32_t step = 0;
   std::array<float, 3 * SourceShape::kMaxHop> overlap{};  ///< samples that later windows add to
@@ -50,9 +50,9 @@ class Source {
  public:
   explicit Source(const SourceShape& shape);
   /// Computes one step. head [3 * bins]: ln gain of the pulses, their phase, ln gain of the noise.
-  /// `pitch`: of the newest slot, samples [2 * hop, 3 * hop) of this step's window, in Hz; 0: no
-  /// voice. `gain`: of this step. Writes out [hop]. scratch: fft + bins complex numbers, then fft
-  /// floats.
+  /// `pitch` in Hz of the newest slot, samples [2 * hop, 3 * hop) of this step's window; 0: no
+  /// voice. `gain`: factor of this step. Writes out [hop]. scratch: fft + bins complex numbers,
+  /// then fft floats.
   void step(SourceState& state, const float* head, float pitch, float gain, float* out,
             std::complex<float>* scratch) const;
   /// Returns the size of the scratch memory in complex numbers.
@@ -65,7 +65,7 @@ class Source {
 
   SourceShape shape_;
   RealFft fft_;
-  std::vector<float> window_;  // of the overlap-add
+  std::vector<float> window_;  // window of the overlap-add
 };
 
 }  // namespace syrinx::finch

@@ -1,14 +1,14 @@
-// The loops of a source step on raw pointers: plain, and in vectors. Pulses and shapes have the
-// same bits on all processors; tones have the same bits with AVX2 and NEON, within 1e-6 of the
-// plain ones.
+// The loops of a source step on raw pointers: plain code, and vector code. Pulses and shapes have
+// the same bits on all processors. Tones have the same bits with AVX2 and NEON, and are within 1e-6
+// of the plain code's.
 #pragma once
 
 #include <cstdint>
 
 namespace syrinx::finch {
 
-/// The pulses of a window, in order, as complex numbers and the turn of each from a bin to the
-/// next.
+/// The pulses of a window, in order, as complex numbers, and the rotation of each from one bin to
+/// the next.
 struct PulseTurns {
   static constexpr int kMost = 24;
   int count = 0;
@@ -29,7 +29,7 @@ struct ShapedBins {
 constexpr float kMaxGain = 6;
 
 namespace ref {
-/// Sums the pulses into spectrum [bins] (pairs). Leaves `pulses` turned to a later bin.
+/// Sums the pulses into spectrum [bins] (pairs). Rotates `pulses` to a later bin.
 void pulse_spectrum(PulseTurns& pulses, int bins, float* spectrum);
 /// Computes tone [bins] (pairs) and hiss [bins] from head [3][bins]: ln gain of the tone, its
 /// phase, ln gain of the noise. NaN stays NaN.

@@ -14,23 +14,24 @@ namespace syrinx::finch {
 /// The vectors that one request adds to every row and frame.
 struct Manner {
   std::vector<float> lm;      ///< [hidden], added to the speech LM's input
-  std::vector<float> strong;  ///< [hidden], the same for words with an accent, which are slower
+  std::vector<float> strong;  ///< [hidden], added for words with an accent, which are slower
   std::vector<float> low,
       high;              ///< [low_width], [high_width], added at the decoder's two rates
-  float pitch_mean = 0;  ///< of ln Hz
-  float gain = 1;        ///< of the samples
+  float pitch_mean = 0;  ///< mean and deviation of ln Hz
+  float gain = 1;        ///< factor of the samples
 };
 
 /// The vectors of all speakers, [S, width] for each network.
 class Speakers {
  public:
   /// `weights`: lm.speaker [S, hidden], lm.speed [hidden], decoder.speaker.{low, high} [S, width],
-  /// decoder.speaker.{pitch, gain} [S], the gain as its logarithm; nothing of it where
-  /// config.speakers is empty.
+  /// decoder.speaker.{pitch, gain} [S], the gain as its logarithm; not read if config.speakers is
+  /// empty.
   Speakers(const FinchConfig& config, const Weights& weights);
 
-  /// shares [S], adding up to 1, in the order of config.speakers; speed is a factor above 0, pitch
-  /// in semitones. A speaker's pace never asks more of the LM than it has learned.
+  /// Returns the vectors for shares [S], which add up to 1, in the order of config.speakers. speed
+  /// is a factor above 0, pitch is in semitones. The speed that the LM gets stays within its
+  /// training's range.
   std::shared_ptr<const Manner> manner(std::span<const float> shares, float speed,
                                        float pitch) const;
 

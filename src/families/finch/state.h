@@ -22,7 +22,7 @@ inline constexpr int kInputs = kBooks + kHeard + 3;  ///< ids of a row: codes, s
 
 class FinchState : public Sequence {
  public:
-  /// Texts that arrive take at most max_positions steps a sentence.
+  /// A sentence of late text takes at most max_positions steps.
   FinchState(const SpeechRequest& request, const FinchConfig& config,
              std::shared_ptr<const Frontend> frontend, std::shared_ptr<const Manner> manner);
 
@@ -41,7 +41,7 @@ class FinchState : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// A row is ids [kInputs]: codes of the three books, the symbol at the pointer and the next
+  /// Writes rows of ids [kInputs]: codes of the three books, the symbol at the pointer and the next
   /// three, phrase, place, steps since the last move. Its vector is the manner of speaking.
   void rows(int first, bool companion, InputRows& out) const override;
 
@@ -60,40 +60,42 @@ class FinchState : public Sequence {
   };
 
   void add_text(std::string_view text, bool last);
-  bool next_segment();    ///< false: nothing is left to speak for now
+  bool next_segment();    ///< false: there is nothing to speak now
   bool next_sentences();  ///< false: no complete sentence waits
   void keep_unsaid(std::deque<Sentence> parts);
-  bool begin_sentence();  ///< begins a sentence without an end so far
+  bool begin_sentence();  ///< begins a sentence whose end has not arrived
   void grow();
   void close_sentence();
   void append(Segment more);
-  size_t said(const Sentence& sentence) const;  ///< leading pieces that already have symbols
-  int ahead() const;                            ///< symbols from the pointer to the end
+  /// returns the number of leading pieces that have symbols
+  size_t said(const Sentence& sentence) const;
+  int ahead() const;  ///< returns the number of symbols from the pointer to the end
   void begin_segment(Segment segment);
   void row_ids(int position, std::span<int32_t> ids) const;
   void move_pointer(int count, float survival);
   void emit_frame(int frame, std::span<const int32_t> books, StepOutput& out);
-  int32_t symbol_at(int index) const;  ///< 0 outside
-  int32_t lift_at(int index) const;    ///< 0 outside
+  int32_t symbol_at(int index) const;  ///< 0 outside the symbols
+  int32_t lift_at(int index) const;    ///< 0 outside the symbols
 
   const FinchConfig& config_;
   std::shared_ptr<const Frontend> frontend_;
   std::shared_ptr<const Manner> manner_;
   SampleParams sampling_[kBooks];
   std::vector<int32_t> history_[kBooks];
-  int64_t max_frames_ = 0;  // of the request; 0: none
+  int64_t max_frames_ = 0;  // frames of the request; 0: no bound
   double frames_per_pause_s_ = 0;
-  int steps_per_symbol_ = 0;  // at most, on average over a segment
+  int steps_per_symbol_ = 0;  // largest number of steps per symbol, on average over a segment
   bool repeat_ = false;       // speak the text again and again until max_frames
 
   bool open_ = false;
-  bool by_word_ = false;   // speak words as they come, not only whole sentences
-  bool growing_ = false;   // the segment's sentence has no end yet: symbols will be added
-  bool new_text_ = false;  // text has come since the last grow()
+  bool by_word_ = false;  // speak words as they come, not only whole sentences
+  // the end of the segment's sentence has not arrived: symbols will be added
+  bool growing_ = false;
+  bool new_text_ = false;  // text has arrived since the last grow()
   int64_t said_to_ = 0;    // byte of the text at which the sentence's next words begin
   SentenceReader reader_;
   std::deque<Sentence> sentences_;
-  std::vector<Sentence> spoken_;  // only when repeating
+  std::vector<Sentence> spoken_;  // sentences to repeat, if repeat_
   std::deque<Segment> segments_;  // the other segments of a long sentence
 
   Segment segment_;
@@ -103,11 +105,11 @@ class FinchState : public Sequence {
   size_t next_word_ = 0;
   int next_symbol_ = 0;  // the first symbol whose time is not sent yet
   bool phone_times_ = false;
-  int64_t frames_before_ = 0;  // of earlier segments
-  int pause_frames_ = 0;  // before this segment's first frame, in which the last frame is repeated
+  int64_t frames_before_ = 0;  // frames of earlier segments
+  int pause_frames_ = 0;       // frames of pause before this segment, which repeat the last frame
   std::array<int32_t, kFrameWidth> last_frame_{};
-  int32_t lift_ = 0;    // of the last frame, in cents; follows the symbols' lift smoothly
-  float survival_ = 1;  // the probability in FinchState::Move, so far
+  int32_t lift_ = 0;    // lift of the last frame in cents; it follows the symbols' lift smoothly
+  float survival_ = 1;  // the probability in FinchState::Move so far
 };
 
 }  // namespace syrinx::finch

@@ -1,6 +1,6 @@
 // The chunk stage of finch: frames of codes and symbols to 40 ms of samples each. A ConvNeXt trunk
 // at 25 and 100 steps a second, then a source-filter head. Its first layer reads one frame before
-// and one after, which is the link's context; all other layers are causal, with their state in the
+// and one after, which is the edge's context; all other layers are causal, with their state in the
 // stream.
 // Const after load.
 #pragma once
@@ -38,7 +38,8 @@ class ResidualConv {
 /// The network with its weights.
 class Vocoder : public ChunkStage {
  public:
-  /// Scope of `weights`: book.K, phone.K, inp, low.N, up, high.N, norm, tone, head.
+  /// Loads the network. Scope of `weights`: book.K, phone.K, inp, low.N, up, high.N, norm, tone,
+  /// head.
   Vocoder(const FinchConfig& config, const Weights& weights, WeightType type);
 
   FrameType in() const override { return {Flow::kCodes, kFrameWidth}; }

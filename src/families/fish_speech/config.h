@@ -11,11 +11,12 @@ namespace syrinx::fish_speech {
 
 struct ModelConfig {
   DecoderConfig slow, fast;
-  int64_t vocab = 0;           ///< ids of text and semantic codes
-  int64_t max_positions = 0;   ///< of the slow network
-  int64_t codebooks = 0;       ///< C, codes a frame
-  int64_t codes = 0;           ///< V, of each codebook's table and of the fast network's head
-  int32_t semantic_begin = 0;  ///< the id for a frame is this + the frame's first code
+  int64_t vocab = 0;          ///< number of ids of text and semantic codes
+  int64_t max_positions = 0;  ///< positions of the slow network
+  int64_t codebooks = 0;      ///< C, codes of a frame
+  int64_t codes = 0;          ///< V, rows of each codebook's table and of the fast network's head
+  /// the text id of a frame is this number plus the frame's first code
+  int32_t semantic_begin = 0;
   int32_t end_token = 0;
 
   /// Returns the choice that ends a segment; the other choices of the slow network are codes.

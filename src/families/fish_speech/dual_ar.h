@@ -12,7 +12,8 @@
 namespace syrinx::fish_speech {
 
 /// `weights` is the checkpoint's root and must outlive the result: tables are not copied. Tables:
-/// of the ids, then of the C codebooks. The head has only the codes and the end.
+/// that of the ids, then those of the C codebooks. The head has rows only for the codes and the
+/// end.
 std::unique_ptr<CodecLm> load_dual_ar(const ModelConfig& config, const Weights& weights,
                                       WeightType type);
 

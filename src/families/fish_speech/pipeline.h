@@ -29,7 +29,7 @@ class FishSpeech : public SpokenPipeline {
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_,
-      codec_weights_;  // the codec and later networks read tables in the mapped files
+      codec_weights_;  // kept: the codec and later networks read tables in the mapped files
   std::unique_ptr<FishCodec> codec_;
 };
 

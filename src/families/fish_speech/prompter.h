@@ -35,7 +35,8 @@ class Prompter {
 
   /// Returns the system message of a request without references.
   const std::vector<int32_t>& system() const { return system_; }
-  /// Return what precedes the texts of references, and what separates these from their audio.
+  /// Return the ids before the texts of references, and the ids between these texts and their
+  /// audio.
   const std::vector<int32_t>& references() const { return references_; }
   const std::vector<int32_t>& speech() const { return speech_; }
   /// Return the end of any message, and the beginnings of a user's message and of an answer.
@@ -50,11 +51,11 @@ class Prompter {
   std::vector<int32_t> system_, references_, speech_, end_, user_, answer_;
 };
 
-/// Replaces words of a text by what `sayings` give for them, in order and without overlap: other
-/// words, or phones between tags in the authors' form (CMU's ARPAbet: docs.fish.audio).
+/// Replaces words of a text as `sayings` (in order, without overlap) ask: by other words, or by
+/// phones between tags in the authors' form (CMU's ARPAbet: docs.fish.audio).
 std::string with_phones(std::string_view text, std::span<const Saying> sayings);
 
-/// "<|speaker:3|>".
+/// Returns the tag of a speaker: "<|speaker:3|>".
 std::string speaker_tag(int speaker);
 
 /// One speaker's turn in a text: the tag and the text after it, or the text before the first tag.

@@ -8,9 +8,9 @@
 
 namespace syrinx::fish_speech {
 
-inline constexpr int64_t kMostPast = 2048;  ///< rows of earlier messages: a minute and a half
+inline constexpr int64_t kMostPast = 2048;  ///< rows of earlier messages, i.e. a minute and a half
 
-/// Tables: of the ids, then of the C codebooks.
+/// Returns the settings. Tables: that of the ids, then those of the C codebooks.
 SpokenModel spoken_model(const ModelConfig& config);
 
 /// Makes the script of a request. Refuses a speaker, a voice or a reference that the model does not

@@ -1,5 +1,5 @@
-// The language model's sequence of a request: its input (ids, and the codes of recordings as they
-// come), and the answer. Made on the caller's thread, then touched by one thread at a time.
+// The language model's sequence of a request: its input (ids, and the codes of recordings when they
+// arrive), and the answer. Made on the caller's thread, then touched by one thread at a time.
 #pragma once
 
 #include "families/glm4_voice/config.h"
@@ -9,11 +9,12 @@ namespace syrinx::glm4_voice {
 
 class Answer : public VoiceAnswer {
  public:
-  /// The runs in which the authors' prompt asks the model to answer; the model keeps to them by
-  /// itself.
+  /// The lengths of runs that the authors' prompt asks the model for; in an answer the model
+  /// follows them by itself.
   static constexpr AloudRuns kRuns{13, 26};
 
-  /// The arguments must outlive this, but for the request. Not `speaks`: text alone is drawn.
+  /// All arguments except the request must outlive this object. Without `speaks` only text is
+  /// sampled.
   Answer(const Ids& ids, const llm::ModelConfig& config, const llm::Generation& generation,
          const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt, bool speaks)
       : VoiceAnswer(config, generation, tokenizer, request, std::move(prompt), 0,

@@ -17,7 +17,7 @@ struct Ids {
   int32_t mask = 0, sop = 0;  ///< [gMASK] <sop>, before every prompt
   int32_t system = 0, user = 0, assistant = 0;
   int32_t begin_audio = 0, end_audio = 0;
-  int32_t audio = 0;      ///< of code 0; the other codes follow
+  int32_t audio = 0;      ///< id of code 0; the other codes follow
   int32_t audio_end = 0;  ///< the first id after the codes
   bool is_audio(int32_t id) const { return audio <= id && id < audio_end; }
 };

@@ -21,7 +21,7 @@ class HearingStage : public ChunkStage {
   explicit HearingStage(const GlmSpeechTokenizer& tokenizer)
       : tokenizer_(tokenizer), before_(kHeardBeforeBytes), states_(kStatesBytes) {}
 
-  /// The mel and the convolutions of a block also read the neighbouring blocks.
+  /// A chunk includes the neighbouring blocks, which mel and convolutions of a block also read.
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .left = 1, .lookahead = 1};
   FrameType in() const override;
   FrameType out() const override { return {Flow::kRows, 1}; }
@@ -38,7 +38,7 @@ class HearingStage : public ChunkStage {
   void begin_segment(Stream& stream) const;
   void end_segment(Stream& stream) const;
   const GlmSpeechTokenizer& tokenizer_;
-  mutable HeardBefore before_;  // codes of blocks
+  mutable HeardBefore before_;  // cached codes of blocks
   mutable Remembered<uint64_t, GlmSpeechTokenizer::State> states_;
 };
 
@@ -51,7 +51,7 @@ class FlowStage : public ChunkStage {
  public:
   explicit FlowStage(const GlmFlow& flow);
 
-  /// cut() chooses the chunks; one code after a block shows that it is not the last block.
+  /// cut() chooses the chunks; a code after a block shows that it is not the last block.
   static constexpr ChunkPolicy kPolicy{.initial = 25, .steady = 200, .lookahead = 1};
   /// The most mel frames that wait for the vocoder, including those of the longest block.
   static constexpr int64_t kWindow = 1 << 14;

@@ -13,13 +13,13 @@
 
 namespace syrinx {
 
-/// Encoded rows of parts of recordings, by their keys: turns of a conversation come again with
-/// every later one, and the beginning of a long one while it goes on.
+/// A cache of encoded rows of parts of recordings, by their keys: every request of a conversation
+/// contains the earlier turns again, and a long turn is sent several times while it grows.
 using HeardBefore = Remembered<uint64_t, const std::vector<float>>;
-inline constexpr size_t kHeardBeforeBytes = size_t{64} << 20;  ///< the memory of each model's cache
+inline constexpr size_t kHeardBeforeBytes = size_t{64} << 20;  ///< size of each model's cache
 
-/// Appends a part of a recording to a stage's input: frames of `width` samples, the last one filled
-/// up with zeros.
+/// Appends a part of a recording to a stage's input as frames of `width` samples; fills up the last
+/// frame with zeros.
 void append_frames(std::span<const float> part, int64_t width, std::vector<float>& samples);
 
 /// Puts keys into a stage's bundle.
@@ -31,8 +31,8 @@ void append_row_keys(uint64_t part, int64_t rows, std::vector<uint64_t>& keys);
 
 /// A recording of a request, or a part of a recording, to be encoded by a hearing network.
 struct Heard {
-  int64_t samples = 0;              ///< at 16 kHz
-  int64_t rows = 0;                 ///< that the samples become
+  int64_t samples = 0;              ///< number of samples at 16 kHz
+  int64_t rows = 0;                 ///< number of rows made from the samples
   float loudest = 0;                ///< the highest value of its log-mel
   std::vector<uint64_t> keys = {};  ///< one for each piece that is encoded at once
 };
@@ -41,13 +41,14 @@ struct Heard {
 class Hearer {
  public:
   virtual ~Hearer() = default;
-  /// The recordings, in the order of their rows.
+  /// Returns the recordings, in the order of their rows.
   virtual std::span<const Heard> heard() const = 0;
 };
 
-/// Returns a bundle of the samples, loudest and keys that a Hearer's stage is to encode.
+/// Returns a bundle with `samples`, `loudest` and keys of the recordings that a Hearer's stage
+/// encodes.
 Bundle heard_bundle(const Sequence& hearer);
-/// Reads recordings from a bundle, of at most `longest` samples each; a recording of n samples has
+/// Reads recordings of at most `longest` samples from a bundle; a recording of n samples has
 /// `keys_of`(n) keys. Throws LoadError. Without `keys_of` the keys are left for take_keys().
 std::vector<Heard> take_heard(Bundle& bundle, int64_t longest,
                               const std::function<int64_t(int64_t samples)>& keys_of = {});

@@ -13,7 +13,7 @@ namespace syrinx {
 /// taken from the cache.
 class TowerStage : public ChunkStage {
  public:
-  /// `adaptor`: applied to the tower's rows; null: they are passed on unchanged.
+  /// `adaptor`: applied to the tower's rows; null: none.
   explicit TowerStage(const Qwen3AudioTower& tower, const PackedLinear* adaptor = nullptr)
       : tower_(tower), adaptor_(adaptor), before_(kHeardBeforeBytes) {}
 
@@ -36,7 +36,7 @@ class TowerStage : public ChunkStage {
   void encode(StepContext& ctx, const Qwen3AudioTower::Window& window, const View& out) const;
   const Qwen3AudioTower& tower_;
   const PackedLinear* adaptor_;
-  mutable HeardBefore before_;  // rows of windows
+  mutable HeardBefore before_;  // cached rows of windows
 };
 
 }  // namespace syrinx

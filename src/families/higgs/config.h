@@ -13,10 +13,10 @@ namespace syrinx::higgs {
 
 struct ModelConfig {
   DecoderConfig lm;
-  int64_t vocab = 0;          ///< ids of text
-  int64_t max_positions = 0;  ///< the most of a request: those that the model was trained with
-  int64_t codebooks = 0;      ///< C, codes a step
-  int64_t codes = 0;          ///< V, of each codebook's table and head, including two marks
+  int64_t vocab = 0;          ///< number of text ids
+  int64_t max_positions = 0;  ///< largest number of positions of a request: that of the training
+  int64_t codebooks = 0;      ///< C, codes of a step
+  int64_t codes = 0;          ///< V, rows of each codebook's table and head, including two marks
 
   /// Codes of the codec are [0, real_codes()); the marks are begin(), before a stream's first code,
   /// and end(), after its last.
@@ -24,7 +24,8 @@ struct ModelConfig {
   int32_t begin() const { return static_cast<int32_t>(codes - 2); }
   int32_t end() const { return static_cast<int32_t>(codes - 1); }
 
-  /// Codebook c is delayed by c steps; after the end mark the model may choose any codes.
+  /// Returns the pattern: codebook c is delayed by c steps; after the end mark the model may choose
+  /// any codes.
   DelayPattern delays() const;
 };
 

@@ -1,5 +1,5 @@
-// Higgs Audio v3: expressive speech, directed by tags in the text, in a voice that the model makes
-// up or that a recording gives. A Qwen3 decoder with a head for each codebook, and the X-Codec
+// Higgs Audio v3: expressive speech, directed by tags in the text, in a voice that the model
+// invents or that a recording gives. A Qwen3 decoder with a head for each codebook, and the X-Codec
 // bundled with it.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace syrinx::higgs {
 
 inline constexpr const char* kFamily = "higgs_audio";
 inline constexpr double kMostSeconds = 60;  ///< the longest recording of a voice
-inline constexpr int32_t kHeard = -100;  ///< id of a prompt's row of codes, as the authors write it
+inline constexpr int32_t kHeard = -100;     ///< id of a prompt's row of codes in the authors' code
 
 class Higgs : public SpokenPipeline {
  public:
@@ -36,7 +36,7 @@ class Higgs : public SpokenPipeline {
   std::unique_ptr<DacCodec> codec_;
 };
 
-/// Tables: of the ids, then of the C codebooks.
+/// Returns the settings. Tables: that of the ids, then those of the C codebooks.
 SpokenModel spoken_model(const ModelConfig& config);
 /// Opens a request; refuses a voice that was made for another model. `frame_rate`
 /// in frames a second. Config and prompter must outlive the script.

@@ -22,7 +22,7 @@ struct Tag {
 std::optional<Tag> find_tag(std::string_view text, size_t from = 0);
 
 /// Returns the tags of delivery at the beginning of a text (emotion, style, prosody's speed, pitch
-/// and expressiveness), which hold for all of it; empty: there are none.
+/// and expressiveness), which apply to all of it; empty: there are none.
 std::string_view leading_tags(std::string_view text);
 
 /// Makes the ids of prompts with one tokenizer.
@@ -35,14 +35,15 @@ class Prompter {
   static std::vector<std::string> control_words();
 
   /// Returns the ids of a client's text: tags become their tokens; other control tokens in it are
-  /// plain text. A tag that the tokenizer lacks is an Error, of the field `param`.
+  /// plain text. For a tag that the tokenizer lacks, returns an Error of the field `param`.
   Result<std::vector<int32_t>> text(std::string_view text, const char* param) const;
 
   int32_t tts() const { return tts_; }
   int32_t ref_audio() const { return ref_audio_; }
   int32_t text() const { return text_; }
   int32_t audio() const { return audio_; }
-  /// Unset in older checkpoints, whose references have no text.
+  /// Returns the id before a reference's text; unset in older checkpoints, whose references have no
+  /// text.
   std::optional<int32_t> ref_text() const { return ref_text_; }
 
  private:

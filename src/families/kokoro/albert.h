@@ -1,6 +1,6 @@
-// PL-BERT: an ALBERT whose one layer is run several times, over the phonemes of utterances of
-// different lengths at once. Const after construction; shared by threads. Every row's bits depend
-// on its own utterance only. N is the number of rows of all utterances together.
+// PL-BERT: an ALBERT whose only layer is run several times. It runs over the phonemes of several
+// utterances of different lengths at once. Const after construction; shared by threads. Every row's
+// bits depend on its own utterance only. N is the number of rows of all utterances together.
 // Source: transformers 5.24, models/albert/modeling_albert.py; gelu with tanh, norms of 1e-12.
 #pragma once
 

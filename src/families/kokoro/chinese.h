@@ -22,8 +22,8 @@ struct ChineseReader {
   Pinyin pinyin;
 };
 /// Returns the reader, which the first call loads from jieba_folder() in 0.3 s; later calls return
-/// the same one. Returns an Error that names what to install where jieba's files are missing; a
-/// later call tries again.
+/// the same one. If jieba's files are missing, returns an Error that names what to install; a later
+/// call tries again.
 Result<const ChineseReader*> chinese_reader();
 
 /// Returns the words and marks of each sentence.

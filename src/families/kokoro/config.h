@@ -17,12 +17,13 @@ struct AlbertSizes {
   int64_t embedding = 128, hidden = 768, ffn = 2048;
   int heads = 12;
   int layers = 12;
-  int64_t positions = 512;  ///< most ids of an utterance, including the first and last id 0
+  /// largest number of ids of an utterance, including the ids 0 at its ends
+  int64_t positions = 512;
 };
 
 /// iSTFTNet: turns frames at 80 Hz into samples at 24 kHz.
 struct GeneratorSizes {
-  int64_t channels = 512;  ///< of the input; every upsampling halves the number
+  int64_t channels = 512;  ///< channels of the input; every upsampling halves the number
   std::vector<int64_t> rates{10, 6}, rate_kernels{20, 12};
   std::vector<int64_t> kernels{3, 7, 11};
   std::vector<std::vector<int64_t>> dilations{{1, 3, 5}, {1, 3, 5}, {1, 3, 5}};
@@ -40,9 +41,9 @@ struct KokoroConfig {
   int64_t tokens = 178;  ///< rows of each table of phoneme embeddings
   int64_t hidden = 512;
   int64_t style = 128;  ///< width of each half of a voice's row
-  int64_t layers = 3;   ///< of the text encoder, and of the encoder of durations
+  int64_t layers = 3;   ///< layers of the text encoder, and of the encoder of durations
   int64_t text_taps = 5;
-  int64_t longest = 50;  ///< most frames of a phoneme at speed 1
+  int64_t longest = 50;  ///< largest number of frames of a phoneme at speed 1
   /// Maps each character of the phoneme alphabet (UTF-8) to its id.
   std::unordered_map<std::string, int32_t> vocabulary;
 

@@ -12,15 +12,16 @@
 
 namespace syrinx::kokoro {
 
-/// Returns the words and marks of each sentence. Takes 10 ms where a sentence needs mecab. Returns
-/// an Error that names what to install where mecab is missing and a text has more than kana.
+/// Returns the words and marks of each sentence. Takes 10 ms if a sentence needs mecab. If mecab is
+/// missing and a text has more than kana, returns an Error that names what to install.
 Result<std::vector<std::vector<Spoken>>> japanese_words(
     std::span<const SentenceStream::Item> sentences, const EnglishReader& english);
 
-/// Returns the text as mecab gets it: in Unicode's NFKC, with numbers in kana. For tests.
+/// Returns the text that mecab gets: in Unicode's NFKC, with numbers in kana. For tests.
 std::string japanese_as_read(std::string_view text);
 
-/// The packed list of words that are written in one piece though mecab splits them; made by CMake.
+/// Returns the packed list of words that are written as one word although mecab splits them; made
+/// by CMake.
 std::string_view packed_japanese_words();
 
 }  // namespace syrinx::kokoro

@@ -1,6 +1,6 @@
 // Cuts Chinese text into words as jieba does, by the data files of its package (Debian:
 // python3-jieba): a word list with frequencies, and for unknown words a hidden Markov model of the
-// places of characters in words. Const after loading; any thread.
+// positions of characters in words. Const after loading; any thread.
 // Source: jieba 0.42.1, jieba/__init__.py (get_DAG, calc, __cut_DAG), finalseg/__init__.py.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace syrinx::kokoro {
 class Jieba {
  public:
   /// Reads dict.txt and finalseg/prob_emit.py of `folder`: 0.2 s, 12 MB of memory. Returns an Error
-  /// for missing files, and for files of another form.
+  /// for missing files, or files of another format.
   static Result<std::unique_ptr<const Jieba>> load(const std::string& folder);
 
   /// Cuts a run of Chinese characters into words.
@@ -26,8 +26,8 @@ class Jieba {
 
  private:
   struct Entry {
-    uint32_t begin = 0;  // in text_
-    uint16_t size = 0;   // bytes
+    uint32_t begin = 0;  // offset in text_
+    uint16_t size = 0;   // bytes of the word
     uint32_t count = 0;  // occurrences
   };
   Jieba() = default;
@@ -41,11 +41,11 @@ class Jieba {
   std::string text_;            // dict.txt
   std::vector<Entry> entries_;  // sorted by word
   double total_ = 0;            // occurrences of all words
-  // Logarithms of the probability of a character at a place: begin, end, middle, single.
+  // Logarithms of the probability of a character at a position: begin, end, middle, single.
   std::vector<std::array<double, 4>> places_;  // from kFirstHan on
 };
 
-/// Returns the folder of jieba's data files: that of SYRINX_JIEBA, or of Debian's package.
+/// Returns the folder of jieba's data files: SYRINX_JIEBA, or that of Debian's package.
 std::string jieba_folder();
 
 }  // namespace syrinx::kokoro

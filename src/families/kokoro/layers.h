@@ -1,8 +1,7 @@
-// The layers that Kokoro's networks are made of. Utterances are whole: convolutions see zeros
-// beyond both ends, LSTMs run both ways, and AdaIN normalises each channel over all of the time.
-// Const after construction, shared by threads. Every function computes one utterance, so its bits
-// do not depend on other requests. T is the number of rows, C that of channels; activations are
-// f32 [T, C].
+// The layers of Kokoro's networks. They take whole utterances: convolutions see zeros beyond both
+// ends, LSTMs run both ways, and AdaIN normalises each channel over the whole time. Const after
+// construction, shared by threads. Every function computes one utterance, so its bits do not depend
+// on other requests. T is the number of rows, C the number of channels; activations are f32 [T, C].
 // Source: kokoro 0.9.4, kokoro/modules.py and kokoro/istftnet.py.
 #pragma once
 
@@ -30,7 +29,7 @@ class PaddedConv {
     int64_t taps = 3, dilation = 1, stride = 1;
     int64_t pad = -1;  ///< zeros on each side; -1: the output has as many rows as the input
     bool bias = true;
-    bool normed = true;  ///< the file stores the weight in two parts, by weight normalisation
+    bool normed = true;  ///< the file stores the weight in two parts (weight normalisation)
     WeightType type = WeightType::kF32;
   };
   PaddedConv() = default;
@@ -38,15 +37,16 @@ class PaddedConv {
   PaddedConv(const Weights& weights, int64_t in, int64_t out, const Options& options);
 
   int64_t in() const { return conv_.in(); }
-  /// Takes an array for T rows with zeros around them; the caller writes the rows through inner().
+  /// Takes an array (a "room") for T rows with zeros around them; the caller writes the rows
+  /// through inner().
   View room(StepContext& ctx, int64_t rows) const;
   View inner(const View& room) const { return room.slice(pad_, room.shape[0] - pad_); }
-  /// Returns the part of a room of T rows, made for a convolution with at least this one's zeros,
-  /// that is a room of this one.
+  /// Returns a room of this convolution as a part of a wider room, which was made for a convolution
+  /// with at least as many zeros.
   View room_in(const View& wider, int64_t rows) const;
   /// Convolves the rows that room() made and the caller filled.
   View run_room(StepContext& ctx, const View& room) const;
-  /// The same, added to `out`; of stride 1.
+  /// Does the same, and adds the result to `out`; stride must be 1.
   void add_room(StepContext& ctx, const View& room, const View& out) const;
   View run(StepContext& ctx, const View& x) const;
   size_t bytes() const { return conv_.bytes(); }
@@ -64,7 +64,7 @@ class CroppedConvTranspose {
   /// Scope: weight norm of weight [in, out / groups, taps], bias [out].
   CroppedConvTranspose(const Weights& weights, int64_t in, int64_t out, int64_t taps,
                        int64_t stride, int64_t crop, int64_t groups, WeightType type);
-  /// `before`: rows of any numbers in front of the output.
+  /// Runs the convolution. `before`: number of uninitialised rows to take before the output.
   View run(StepContext& ctx, const View& x, int64_t before = 0) const;
   size_t bytes() const { return conv_.bytes(); }
 
@@ -80,7 +80,8 @@ class BiLstm {
   /// `hidden`: width of the state of each direction.
   BiLstm(const Weights& weights, int64_t in, int64_t hidden)
       : ahead_(weights, "_l0", in, hidden), back_(weights, "_l0_reverse", in, hidden) {}
-  /// x [T, I] -> out [T, 2 hidden]: the state of the forward pass, then of the backward pass.
+  /// Computes x [T, I] -> out [T, 2 hidden]: the states of the forward pass, then those of the
+  /// backward pass.
   void run(StepContext& ctx, const View& x, const View& out) const;
   size_t bytes() const { return ahead_.bytes() + back_.bytes(); }
 
@@ -95,13 +96,13 @@ struct Affine {
 /// Computes (1 + gamma, beta), where (gamma, beta) = fc(style); `fc` has 2 C outputs.
 Affine style_affine(StepContext& ctx, const PackedLinear& fc, const View& style);
 
-/// Each channel is normalised over all rows, then scaled by the style.
+/// Normalises each channel over all rows, then scales it by the style.
 class AdaIn {
  public:
   AdaIn() = default;
-  /// Scope: fc, and where the file has them norm.weight and norm.bias [C].
+  /// Scope: fc and, if the file has them, norm.weight and norm.bias [C].
   AdaIn(const Weights& weights, int64_t style, int64_t channels);
-  /// x, out [T, C]; out may be x.
+  /// Computes AdaIN of x [T, C] into out [T, C]; out may be x.
   void operator()(StepContext& ctx, const View& x, const View& style, const View& out) const;
   /// Computes the AdaIN, then Snake with alpha [C].
   void snaked(StepContext& ctx, const View& x, const View& style, const View& alpha,
@@ -121,7 +122,7 @@ class StyledBlock {
   StyledBlock() = default;
   StyledBlock(const Weights& weights, int64_t in, int64_t out, int64_t style, bool doubles,
               WeightType type);
-  /// x [T, in] -> [T or 2 T, out].
+  /// Computes x [T, in] -> [T or 2 T, out].
   View run(StepContext& ctx, const View& x, const View& style) const;
   size_t bytes() const;
 
@@ -156,7 +157,7 @@ class SnakeBlock {
   std::vector<Part> parts_;  // a dilated and a plain convolution in turn
 };
 
-/// Writes each row x[t] `counts[t]` times in a row; x [T, C], out [sum of counts, C].
+/// Writes each row x[t] `counts[t]` times; x [T, C], out [sum of counts, C].
 void repeat_rows(const View& x, std::span<const int32_t> counts, const View& out);
 
 }  // namespace syrinx::kokoro

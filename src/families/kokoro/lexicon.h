@@ -21,7 +21,7 @@ enum class Follows : uint8_t {
   kVowel,
   kConsonant,
 };
-/// Classifies the first sound of `phonemes`; returns `later` where they have no sound.
+/// Classifies the first sound of `phonemes`; returns `later` if they have no sound.
 Follows follows(std::string_view phonemes, Follows later);
 
 class UsLexicon {
@@ -30,8 +30,7 @@ class UsLexicon {
   UsLexicon();
 
   /// Returns the phonemes of a word of letters and apostrophes, in the alphabet of the model's
-  /// first version; nothing where neither the word nor its stem is known. `to`: the word "to"
-  /// follows.
+  /// first version; nothing if neither the word nor its stem is known. `to`: the word "to" follows.
   std::optional<std::string> find(std::string_view word, Follows next, bool to = false) const;
 
   size_t words() const { return words_.size(); }
@@ -52,7 +51,7 @@ class UsLexicon {
   std::vector<Entry> words_;  // sorted by word
 };
 
-/// The packed lexicon; made by CMake.
+/// Returns the packed lexicon; made by CMake.
 std::string_view packed_us_lexicon();
 
 }  // namespace syrinx::kokoro

@@ -1,6 +1,5 @@
-// The words of Japanese text with their readings, as the program mecab and its dictionary find
-// them. Dictionaries: UniDic, which misaki uses, or IPADIC and NAIST-jdic. Free function; any
-// thread.
+// The words of Japanese text with their readings, from the program mecab and its dictionary.
+// Dictionaries: UniDic, which misaki uses, or IPADIC and NAIST-jdic. Free function; any thread.
 #pragma once
 
 #include <span>
@@ -26,14 +25,14 @@ enum class KanaType : uint8_t {
 /// A word of a sentence, as MeCab cuts it.
 struct Morpheme {
   std::u32string surface;
-  std::u32string reading;  ///< as spoken, in hiragana; of unknown words the surface
+  std::u32string reading;  ///< the spoken form in hiragana; for unknown words the surface
   KanaType type = KanaType::kWord;
   int64_t begin = 0, end = 0;  ///< bytes of the request's text
 };
 
 /// Returns the words of each sentence, without its spaces. Starts mecab once: 10 ms, and a
-/// millisecond a sentence. Returns an Error that names what to install where mecab or its
-/// dictionary are missing.
+/// millisecond per sentence. If mecab or its dictionary is missing, returns an Error that names
+/// what to install.
 Result<std::vector<std::vector<Morpheme>>> mecab_words(
     std::span<const std::vector<Written>> sentences);
 

@@ -27,7 +27,7 @@ struct Spoken {
 /// Splits valid UTF-8 into its characters, one string each.
 std::vector<std::string> characters(std::string_view text);
 
-/// Converts the phones of one word of US English, named as in finch::phone_names(), to misaki's
+/// Converts the phones of a word of US English (names as in finch::phone_names()) to misaki's
 /// alphabet.
 std::string misaki_of_phones(std::span<const std::string_view> phones);
 
@@ -41,7 +41,8 @@ struct EnglishReader {
 /// millisecond.
 std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sentence& sentence);
 
-/// Converts the output of espeak-ng to misaki's alphabet. `voice`: espeak-ng's ("es", "en-gb").
+/// Converts the output of espeak-ng to misaki's alphabet. `voice`: espeak-ng's name of it ("es",
+/// "en-gb").
 std::string misaki_of_espeak(std::string ipa, std::string_view voice);
 
 /// Returns the words and marks of a sentence in a language of espeak-ng; its text begins at byte

@@ -28,14 +28,14 @@ class Pinyin {
   std::vector<uint16_t> usual_;         // reading of each character, from kFirstHan on
   // Phrases in which a character has another reading than alone; 0: the usual one.
   std::unordered_map<std::u32string, std::vector<uint16_t>> phrases_;
-  size_t longest_ = 0;  // characters of a phrase
+  size_t longest_ = 0;  // characters of the longest phrase
 };
 
-/// Returns the phonemes of a syllable in the alphabet of the model's first version; empty for what
-/// is not a syllable.
+/// Returns the phonemes of a syllable in the alphabet of the model's first version; empty for other
+/// text.
 std::string ipa_of_pinyin(std::string_view syllable);
 
-/// The packed tables; made by CMake.
+/// Returns the packed tables; made by CMake.
 std::string_view packed_pinyin();
 
 }  // namespace syrinx::kokoro

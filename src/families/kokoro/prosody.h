@@ -17,7 +17,7 @@ namespace syrinx::kokoro {
 /// One utterance to be read.
 struct ProsodyJob {
   std::span<const int32_t> ids;  ///< [T]; the first and last id are 0
-  std::span<const float> style;  ///< [config.style], a voice's second half
+  std::span<const float> style;  ///< [config.style], the second half of a voice's row
   float speed = 1;               ///< divisor of the durations
   /// Written: [T, 2 H], the prosody of each phoneme, then its features.
   std::vector<float> features = {};

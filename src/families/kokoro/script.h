@@ -1,6 +1,6 @@
-// Cuts a request's text into utterances, in order, each when it is needed. A cut is at the
-// end of a sentence, where a listener does not hear it. A long first sentence is cut at its first
-// comma, too, so that the first sound comes soon. One thread at a time.
+// Cuts a request's text into utterances, in order, each when it is needed. It cuts at the end of a
+// sentence, where a cut is not heard. It also cuts a long first sentence at its first comma, so
+// that the first sound comes soon. One thread at a time.
 #pragma once
 
 #include <deque>
@@ -25,7 +25,7 @@ struct Utterance {
     int64_t begin = 0, end = 0;
   };
   std::vector<int32_t> ids;  ///< the first and last id are 0
-  std::vector<Word> words;   ///< in order
+  std::vector<Word> words;   ///< words, in order
 
   int phonemes() const { return std::max(0, static_cast<int>(ids.size()) - 2); }
 };
@@ -56,7 +56,7 @@ class Script {
   SentenceStream others_;
   std::deque<finch::Sentence> sentences_;
   std::deque<Utterance> ready_;
-  bool begun_ = false;  // an utterance was made
+  bool begun_ = false;  // the first utterance was made
   UnsaidSymbols unsaid_;
 };
 

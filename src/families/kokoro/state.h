@@ -25,7 +25,7 @@ class KokoroState : public Sequence {
   /// Returns whether the request has phonemes, or may get more text.
   bool speakable() const { return open_ || utterance_.phonemes() > 0; }
 
-  // For the stages.
+  // Returns the seed, for the stages.
   uint64_t seed() const { return seed_; }
   float speed() const { return speed_; }
   const VoicePack& voice() const { return *voice_; }
@@ -60,8 +60,8 @@ class KokoroState : public Sequence {
   bool open_ = false;
   int64_t max_frames_ = 0;         // limit of the request; 0: no limit
   bool repeat_ = false;            // speak the text again and again until max_frames
-  Utterance utterance_;            // has no ids before its text has arrived
-  std::vector<Utterance> spoken_;  // only when repeating
+  Utterance utterance_;            // the current utterance; without ids until its text has arrived
+  std::vector<Utterance> spoken_;  // utterances to repeat, if repeat_
   size_t again_ = 0;
   std::vector<float> features_;
   std::vector<int32_t> frames_;

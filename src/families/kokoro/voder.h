@@ -46,8 +46,9 @@ class Voder {
   /// (HiftNoise).
   void run(StepContext& ctx, const VoderJob& job, const HiftNoise& noise, std::span<float> out,
            VoderTrace* trace = nullptr) const;
-  /// Makes room in the arena for an utterance of `frames` frames, without touching it. An arena
-  /// that grows step by step makes the system clear its pages again for each longer utterance.
+  /// Reserves memory in the arena for an utterance of `frames` frames, without touching it.
+  /// Otherwise the arena would grow step by step, and the system would clear its pages again for
+  /// each longer utterance.
   void reserve(StepContext& ctx, int64_t frames) const;
   size_t bytes() const;
 

@@ -11,7 +11,7 @@
 
 namespace syrinx::kokoro {
 
-/// [config.most_phonemes(), 2 config.style].
+/// The rows of a voice, [config.most_phonemes(), 2 config.style].
 using VoicePack = std::vector<float>;
 using Voices = std::map<std::string, std::shared_ptr<const VoicePack>>;
 
@@ -25,8 +25,8 @@ Voices load_voices(const std::string& dir, const KokoroConfig& config);
 Result<std::shared_ptr<const VoicePack>> voice_of(const Voices& voices, const std::string& usual,
                                                   const SpeechRequest& request);
 
-/// Returns the language that the first letter of a voice's name stands for ("af_heart": en-us), ja,
-/// zh, or else by espeak-ng's name; empty where the letter stands for no language.
+/// Returns the language that the first letter of a voice's name stands for ("af_heart": en-us):
+/// "ja", "zh", or espeak-ng's name of a language; empty: the letter stands for none.
 std::string language_of(const std::string& voice);
 
 }  // namespace syrinx::kokoro

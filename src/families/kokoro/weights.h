@@ -9,9 +9,9 @@
 
 namespace syrinx::kokoro {
 
-/// Opens the only *.pth of a directory, a pickle of five dicts whose keys may begin with
-/// "module."; else the only *.onnx; else *.safetensors with the names that the *.pth would have.
-/// Throws LoadError where the directory has no such file.
+/// Opens the only *.pth of a directory, a pickle of five dicts whose keys may begin with "module.";
+/// else the only *.onnx; else *.safetensors with the names that the *.pth would have. Throws
+/// LoadError if the directory has no such file.
 std::unique_ptr<WeightSource> open_kokoro_weights(const std::string& dir);
 
 }  // namespace syrinx::kokoro

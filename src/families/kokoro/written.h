@@ -1,5 +1,5 @@
-// Text of Chinese and Japanese as characters that know which bytes of the request they stand for,
-// also after numbers and widths were rewritten. Free functions; any thread.
+// Chinese and Japanese text as characters with the bytes of the request that they stand for, also
+// after numbers and widths were rewritten. Free functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Written {
   int64_t begin = 0, end = 0;
 };
 
-/// Splits UTF-8 into characters; its first byte is byte `offset` of the request's text. An error
+/// Splits UTF-8, whose first byte is byte `offset` of the request's text, into characters. An error
 /// becomes U+FFFD; a control character becomes a space.
 std::vector<Written> written(std::string_view text, int64_t offset);
 

@@ -1,8 +1,8 @@
-// One request: the ids of its prompt and of the answer so far, guesses of what comes next, and the
-// answer's text. An id is one step. Guesses are the client's expected answer, the ids that
-// followed the newest ids earlier in prompt or answer (prompt lookup), or the iterates of Jacobi
-// decoding. While the answer equals the expected one, a request may accept the next expected id
-// although another id would have been drawn. Made on the caller's thread, then touched by
+// One request: the ids of its prompt and of the answer so far, guesses of the next ids, and the
+// answer's text. An id is one step. Guesses are the client's expected answer, the ids that followed
+// the newest ids earlier in prompt or answer (prompt lookup), or the iterates of Jacobi decoding.
+// While the answer equals the expected one, a request may accept the next expected id although
+// another id would have been drawn. Made on the caller's thread, then touched by
 // one thread at a time.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace syrinx::llm {
 
-/// Refuses options that no text model has: late text, guidance, an answer without any end.
+/// Refuses requests that no text model supports: late text, guidance, an answer without an end.
 Status check_answerable(const SpeechRequest& request);
 
 /// The sequence of one answer.
@@ -53,7 +53,8 @@ class Answer : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   void missed(std::span<const int32_t> codes) override;
 
-  /// Sets the id for table 0: of prompt or answer or, after the answer so far, a guessed id.
+  /// Sets the id of a row for table 0: an id of the prompt or answer, or a guess after the answer
+  /// so far.
   void rows(int first, bool companion, InputRows& out) const override;
 
  protected:
@@ -68,7 +69,7 @@ class Answer : public Sequence {
  private:
   /// A token whose text is not sent yet.
   struct Held {
-    int64_t begin, end;  // of its text, counted from the answer's beginning
+    int64_t begin, end;  // bytes [begin, end) of its text in the answer
     ScoredToken token;
   };
   SampleRule rule_behind(int guesses) const;
@@ -86,17 +87,17 @@ class Answer : public Sequence {
   const bool ignore_stop_;
   const int scores_;
   SampleParams sampling_;
-  std::vector<int32_t> ids_;  // of the prompt, then of the answer, then guesses
-  size_t known_;              // number of ids before the guesses
+  std::vector<int32_t> ids_;  // ids of the prompt, then of the answer, then guesses
+  size_t known_;              // number of ids that are not guesses
   const int prompt_rows_;
   int max_steps_ = 1;
   const std::vector<int32_t> expected_;
-  size_t expected_at_ = 0;  // position of the answer's next id in expected_; its end: none
-  size_t alike_ = 0;        // length of the common beginning of answer and expected_
+  size_t expected_at_ = 0;  // position in expected_ of the answer's next id; expected_.size(): none
+  size_t alike_ = 0;        // number of equal leading ids of the answer and expected_
   const int among_;         // RequestWriting::expected_among
   const size_t settled_;    // leading ids of expected_ that are taken in any case
   const int jacobi_;
-  AnswerForm form_;  // for a tool call that must be made, or for JSON
+  AnswerForm form_;  // form of a tool call that must be made, or of JSON
   AnswerText text_;
   std::deque<Held> held_;
 };

@@ -1,6 +1,5 @@
-// The JSON that an answer must be if it may not be any text: the possible beginnings, of which the
-// model chooses one, and the grammar of the JSON that follows. The answer ends with the JSON. A
-// value; one thread.
+// The form of an answer that must be JSON: its possible beginnings, of which the model chooses one,
+// and the grammar of the JSON after it. The answer ends with the JSON. A value; one thread.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +23,16 @@ class AnswerForm {
     int closers = 0;  ///< braces after the JSON that close objects opened in `begins`
   };
 
-  /// The answer may be any text.
+  /// Makes a form that allows any text.
   AnswerForm() = default;
-  /// Without masks the JSON is checked as far as the model writes it, but the sampler does not
-  /// enforce it.
+  /// Makes a form with these alternatives. Without `masks` the JSON is only checked; the sampler
+  /// does not enforce it.
   AnswerForm(std::vector<One> all, std::shared_ptr<const TokenMasks> masks);
   AnswerForm(AnswerForm&&) = default;
   AnswerForm& operator=(AnswerForm&&) = default;
 
   bool any_text() const { return all_.empty(); }
-  /// Returns whether a rule cannot hold all possible next ids of the beginnings.
+  /// Returns whether some position has more possible next ids than a rule can hold.
   bool too_many() const { return beginnings_.too_many(); }
   /// Restricts `rule` to the ids that may follow `said`, all of the answer so far.
   void restrict(std::span<const int32_t> said, SampleRule& rule) const;
@@ -53,7 +52,7 @@ class AnswerForm {
   std::shared_ptr<const TokenMasks> masks_;
   Beginnings beginnings_;
   std::optional<JsonWriting> writing_;
-  std::vector<Mask> made_;  // the latest last; it is the mask in use
+  std::vector<Mask> made_;  // recent masks; the last one is in use
 };
 
 }  // namespace syrinx::llm

@@ -1,6 +1,6 @@
-// The text of an answer while its tokens come: whole characters of UTF-8, without stop strings.
+// The text of an answer while its tokens arrive: whole characters of UTF-8, without stop strings.
 // Text that may become a stop string, and the bytes of an incomplete character, are held back until
-// more tokens come. One thread.
+// more tokens arrive. One thread.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ class AnswerText {
   std::string finish();
 
   bool stopped() const { return stopped_; }
-  /// The bytes of text that push() and finish() returned so far; and including text held back.
+  /// Return the bytes of text that push() and finish() returned so far; without and with the
+  /// held-back text.
   int64_t told() const { return told_; }
   int64_t known() const { return told_ + static_cast<int64_t>(waiting_.size()); }
 
@@ -36,8 +37,8 @@ class AnswerText {
 
   const std::vector<std::string> stops_;
   const bool spells_bytes_;
-  bool drops_blank_;     // only before the first byte
-  std::string bytes_;    // of an incomplete character
+  bool drops_blank_;     // a blank must be dropped; only before the first byte
+  std::string bytes_;    // bytes of an incomplete character
   std::string waiting_;  // text that may be the beginning of a stop string
   int64_t told_ = 0;
   bool stopped_ = false;

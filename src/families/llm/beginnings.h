@@ -1,5 +1,5 @@
-// Allowed beginnings of an answer that must have a form: some texts as ids, of
-// which it begins with one, chosen by the model id by id. A value.
+// The beginnings that an answer with a form may have, as ids. The model chooses one of them, id by
+// id. A value.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class Beginnings {
   /// Returns whether some position has more possible next ids than a rule can hold.
   bool too_many() const {
     std::span<const int32_t> before;
-    std::vector<int> ways;  // possible next ids after i ids of the text before, as far as counted
+    std::vector<int> ways;  // [i]: possible ids after i ids of the previous text
     for (const std::vector<int32_t>& one : all_) {
       const auto parted =
           std::mismatch(before.begin(), before.end(), one.begin(), one.end()).second;
@@ -52,7 +52,7 @@ class Beginnings {
   }
 
  private:
-  /// Adds an id to a rule; ids come in ascending order. False: the rule is full.
+  /// Adds an id to a rule; called in ascending order of ids. False: the rule is full.
   static bool add(int32_t id, SampleRule& rule) {
     if (rule.ranges > 0 && rule.allowed[rule.ranges - 1].begin == id) return true;
     if (rule.ranges == SampleRule::kMostRanges) return false;
@@ -60,7 +60,7 @@ class Beginnings {
     return true;
   }
 
-  std::vector<std::vector<int32_t>> all_;  // sorted
+  std::vector<std::vector<int32_t>> all_;  // the beginnings, sorted
 };
 
 }  // namespace syrinx::llm

@@ -26,12 +26,12 @@ struct ModelNames {
 struct ModelConfig {
   std::string type;  ///< model_type: llama, qwen2, ...
   DecoderConfig lm;
-  int64_t vocab = 0;  ///< may be more than the tokenizer's
+  int64_t vocab = 0;  ///< number of ids; may be more than the tokenizer has
   int64_t max_positions = 0;
   bool tied = false;      ///< the head is the embedding table
   float table_scale = 1;  ///< factor of the table's rows
   float logit_cap = 0;    ///< logits become cap * tanh(logit / cap); 0: not capped
-  std::optional<QuantizedLayout> quantized;  ///< of linear weights: GPTQ's or AWQ's
+  std::optional<QuantizedLayout> quantized;  ///< layout of linear weights: GPTQ's or AWQ's
   ModelNames names = {};
 };
 
@@ -40,15 +40,16 @@ struct ModelConfig {
 bool claims(const Config& root);
 /// Reads and checks the sizes of a config.json. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
-/// The same where the config is known to be that of model_type `type`, whatever it says.
+/// Does the same for a config that is known to be of model_type `type`, whatever it says.
 ModelConfig load_model_config_as(const std::string& type, const Config& root);
 
 /// The default sampling of a checkpoint, and the ids that end its answers.
 struct Generation {
-  SampleParams sampling;      ///< of generation_config.json; missing values are the API's defaults
-  std::vector<int32_t> ends;  ///< ids, sorted, of generation_config, config and tokenizer
+  /// sampling of generation_config.json; missing values are the API's defaults
+  SampleParams sampling;
+  std::vector<int32_t> ends;  ///< end ids of generation_config, config and tokenizer, sorted
 };
-/// generation_config.json and tokenizer_config.json may be missing.
+/// Reads the files, of which generation_config.json and tokenizer_config.json may be missing.
 Generation load_generation(const std::string& dir, const Config& root, const Tokenizer& tokenizer);
 
 }  // namespace syrinx::llm

@@ -1,4 +1,4 @@
-// Text models in llama.cpp's format, in the terms of the published layout: sizes, tokenizer, chat
+// Text models in llama.cpp's format, in the form of the published layout: sizes, tokenizer, chat
 // template and end ids come from the file's metadata; tensors get their names in transformers.
 // Throws LoadError for values that are missing, contradictory or not supported.
 // Names and permutations: ggml-org/llama.cpp:convert_hf_to_gguf.py, gguf-py/gguf/constants.py.
@@ -27,9 +27,9 @@ Generation load_gguf_generation(const GgufFile& file);
 /// Reads the file's chat template; returns nothing if it has none. Throws LoadError.
 std::optional<ChatTemplate> load_gguf_template(const GgufFile& file);
 
-/// Quantized numbers are unpacked exactly to f32, those of the embedding table to f16; the table is
-/// kept. The latest eight of the other tensors are kept, since a layer packs its tensors before the
-/// next layer reads any.
+/// Returns the file's tensors. Unpacks quantized numbers exactly to f32, those of the embedding
+/// table to f16. Keeps the table, and of the other tensors the latest eight, because a layer packs
+/// its tensors before the next layer reads any.
 std::unique_ptr<WeightSource> gguf_weights(std::shared_ptr<const GgufFile> file,
                                            const ModelConfig& config);
 

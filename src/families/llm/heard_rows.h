@@ -1,6 +1,6 @@
-// Rows of a prompt that another network fills once it has heard a recording: with rows in place of
-// the table's (from an audio tower), or with ids (codes of a speech tokenizer). Plain values, used
-// by one thread at a time.
+// Rows of a prompt that another network fills after it has processed a recording: with rows that
+// replace the table's (from an audio tower), or with ids (codes of a speech tokenizer). Plain
+// values, used by one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace syrinx::llm {
 class HeardRows {
  public:
   HeardRows() = default;
-  /// `places`: the rows' positions in the prompt, ascending. `width` of the rows; 0: they are ids.
+  /// `places`: the rows' positions in the prompt, ascending. `width`: that of the rows; 0: they are
+  /// ids.
   HeardRows(std::vector<int32_t> places, int64_t width);
 
   bool none() const { return places_.empty(); }

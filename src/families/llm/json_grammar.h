@@ -26,13 +26,13 @@ class JsonGrammar {
   /// The values that one place of a text may hold.
   struct Node {
     bool string = false, number = false, integer = false, object = false, array = false;
-    std::vector<std::string> literals = {};  ///< JSON texts of scalars, sorted
-    std::vector<std::string> keys = {};      ///< of the object, as JSON texts, sorted
+    std::vector<std::string> literals = {};  ///< allowed scalars as JSON texts, sorted
+    std::vector<std::string> keys = {};      ///< keys of the object as JSON texts, sorted
     std::vector<int> values = {};            ///< node of each key
     uint64_t required = 0;                   ///< bit i: keys[i] must be there
-    int others = -1;                         ///< node of any key, where `keys` is empty; -1: none
+    int others = -1;                         ///< node of every key, if `keys` is empty; -1: none
     int items = 0;                           ///< node of the array's items
-    int64_t least = 0, most = INT64_MAX;     ///< number of items
+    int64_t least = 0, most = INT64_MAX;     ///< bounds of the number of items
   };
   const Node& node(int at) const { return (*nodes_)[static_cast<size_t>(at)]; }
   int root() const { return root_; }
@@ -94,13 +94,14 @@ class JsonWriting {
 
   const JsonGrammar* grammar_ = nullptr;
   Place place_ = Place::kValue;
-  int node_ = 0;                // of the value that is expected or written
-  uint8_t blanks_ = 0;          // in a row
-  uint8_t part_ = 0;            // of a string or a number, what was before
-  uint8_t digits_ = 0;          // of a number
-  uint8_t low_ = 0, high_ = 0;  // bounds of the next byte of a character; 0: it is whole
-  uint8_t left_ = 0;            // bytes of a character, or digits of an escape, that are missing
-  bool key_ = false;            // the string is a key
+  int node_ = 0;        // node of the value that is expected or being written
+  uint8_t blanks_ = 0;  // number of consecutive blanks
+  uint8_t part_ = 0;    // the last part of a string or a number
+  uint8_t digits_ = 0;  // digits of a number
+  // bounds of the next byte of a character; 0: the character is complete
+  uint8_t low_ = 0, high_ = 0;
+  uint8_t left_ = 0;  // bytes of a character, or digits of an escape, that are missing
+  bool key_ = false;  // the string is a key
   int closers_ = 0;
   uint32_t text_ = 0, at_ = 0;  // in literals or keys: index of the text, and bytes of it so far
   size_t depth_ = 0;

@@ -23,9 +23,9 @@ class TokenMasks {
   /// A token; tokens are sorted by their bytes.
   struct Token {
     int32_t id = 0;
-    uint32_t begin = 0;   // of its bytes
-    uint16_t size = 0;    // bytes
-    uint16_t common = 0;  // length of the beginning that it shares with the token before
+    uint32_t begin = 0;   // offset of its bytes
+    uint16_t size = 0;    // number of bytes
+    uint16_t common = 0;  // number of leading bytes that it shares with the token before
   };
   std::string bytes_;
   std::vector<Token> tokens_;

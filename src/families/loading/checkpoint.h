@@ -1,6 +1,6 @@
-// Opening a checkpoint: its config.json and the model that it describes, its weight files and its
-// tokenizer. With random weights (LoadSpec::dummy) all files but config.json may be missing. Free
-// functions; any thread; faults are LoadErrors.
+// Opens a checkpoint: its config.json, its weight files and its tokenizer. With random weights
+// (LoadSpec::dummy) all files except config.json may be missing. Free functions; any thread; faults
+// are LoadErrors.
 #pragma once
 
 #include <functional>
@@ -20,17 +20,15 @@ namespace syrinx {
 /// Returns the text of "model_type"; empty if there is none.
 std::string model_type(const Config& root);
 
-/// Opens the weights of `path`, or random weights where those were asked for. `has`:
-/// whether the random ones have a tensor of that name where a network asks; null: optional tensors
-/// are missing.
+/// Opens the weights of `path`, or random weights if `spec` asks for them. `has`: whether random
+/// weights have an optional tensor of that name; null: they have none.
 inline std::unique_ptr<WeightSource> weights_at(
     const LoadSpec& spec, const std::string& path,
     std::function<bool(const std::string& name)> has = {}) {
   return spec.dummy ? dummy_weights(std::move(has)) : open_weights(path);
 }
 
-/// The same for networks whose weights may be stored in weight norm; random weights have
-/// none.
+/// Does the same for networks whose weights may be stored in weight norm; random weights are not.
 inline std::unique_ptr<WeightSource> plain_weights_at(const LoadSpec& spec,
                                                       const std::string& path) {
   return weights_at(spec, path, [](const std::string& name) {
@@ -50,14 +48,14 @@ void move_networks(const LoadSpec& spec, Network&... networks) {
   if (spec.device != Device::kCpu) (networks.move_to(spec.device), ...);
 }
 
-/// Throws CpuOnlyError where the model's decoder cannot run on the device of `spec`.
+/// Throws CpuOnlyError if the model's decoder cannot run on the device of `spec`.
 void require_device(const LoadSpec& spec, const DecoderConfig& decoder);
 
 /// Whether `dir` holds the files of a tokenizer.
 bool has_tokenizer(const std::string& dir);
 
-/// Opens the tokenizer of spec.dir, whose ids are below the model's `most`. With random weights and
-/// without files it has an id for each byte and for each of `words` (byte_tokenizer()).
+/// Opens the tokenizer of spec.dir, whose ids must be below `most`. With random weights and without
+/// files it has an id for each byte and for each of `words` (byte_tokenizer()).
 Tokenizer open_tokenizer(const LoadSpec& spec, std::span<const std::string> words = {},
                          int64_t most = std::numeric_limits<int64_t>::max());
 

@@ -10,10 +10,11 @@
 
 namespace syrinx {
 
-/// "28 layers, width 1024, heads 16/8 x 128, ffn 3072"; a mixture's experts stand in place of ffn.
+/// Returns "28 layers, width 1024, heads 16/8 x 128, ffn 3072"; for a mixture, experts instead of
+/// ffn.
 std::string describe_decoder(const DecoderConfig& d);
 
-/// "8 x 1024 codes, 960 samples a frame, looks 2 ahead". A Codec is the config of a codec.
+/// Returns "8 x 1024 codes, 960 samples a frame, looks 2 ahead". A Codec is the config of a codec.
 template <typename Codec>
 std::string describe_codec(const Codec& codec) {
   std::string out = concat(codec.codebooks, " x ", codec.codebook_size, " codes, ");
@@ -38,7 +39,7 @@ CodecInfo codec_info(const Codec& codec) {
           codec.bytes()};
 }
 
-/// Sets the rates of samples and of frames, which are those of the codec.
+/// Sets the sample rate and frame rate to those of the codec.
 template <typename Codec>
 void set_rates(PipelineInfo& info, const Codec& codec) {
   info.speech.sample_rate = static_cast<int>(codec.sample_rate);

@@ -1,5 +1,5 @@
 // Keeps espeak-ng processes running, because starting one takes longer than reading a text. They
-// print the same phonemes as a process that is started for the text. At most kMostEspeaks run, for
+// print the same phonemes as a process that is started for one text. At most kMostEspeaks run, for
 // all voices and threads. Free function; any thread.
 #pragma once
 

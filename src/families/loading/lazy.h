@@ -14,7 +14,7 @@ class Lazy {
  public:
   explicit Lazy(std::function<T()> make) : make_(std::move(make)) {}
 
-  /// Throws what `make` throws; the next call then makes the value anew.
+  /// Returns the value. Throws what `make` throws; the next call then tries again.
   const T& get() const {
     std::call_once(once_, [this] { value_.emplace(make_()); });
     return *value_;

@@ -1,6 +1,6 @@
-// Members of every loaded model: a graph, what it says of itself, and what makes voices of
-// recordings. A family's class derives from it and fills these in when it loads. Const after
-// construction; thread-safe.
+// Members of every loaded model: a graph, the facts about the model, and a voice encoder. A
+// family's class derives from it and fills these in when it loads. Const after construction;
+// thread-safe.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ class LoadedPipeline : public Pipeline {
 
   PipelineInfo info_;
   Graph graph_;
-  std::unique_ptr<const VoiceEncoder> voices_;  // null: no voices of recordings
+  std::unique_ptr<const VoiceEncoder> voices_;  // null: the model makes no voices from recordings
 };
 
 }  // namespace syrinx

@@ -1,6 +1,6 @@
-// The path from a recording to a voice: networks that are loaded with the first recording, and a
-// coroutine of the family that makes the voice with them. For voices that are the frames of a
-// codec, the coroutine is here too.
+// Makes voices from recordings: the networks are loaded with the first recording, and a coroutine
+// of the family makes the voice with them. The coroutine for voices that are the frames of a codec
+// is here, too.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace syrinx {
 
-/// A recording that becomes a voice: the samples, and the voice as far as it is made.
+/// A recording that becomes a voice: its samples, and the parts of the voice made so far.
 class RecordedVoice : public VoiceWork {
  public:
   RecordedVoice(const VoiceEncoderInfo& info, const Recording& recording)
@@ -91,8 +91,8 @@ class RecordedVoices : public VoiceEncoder {
 
 inline constexpr const char* kVoiceCodes = "codes";  ///< i32 [T, C]
 
-/// Writes the frames that a codec makes of the samples, piece by piece. A Codec has open(), room(),
-/// run(), frames() and config() with its codebooks and hop.
+/// Stores the frames that a codec makes from the samples, piece by piece. A Codec has open(),
+/// room(), run(), frames() and config() with its codebooks and hop.
 template <typename Codec>
 Pieces hear_frames(const Codec& codec, RecordedVoice& recorded) {
   const int64_t q = codec.config().codebooks, hop = codec.config().hop();
@@ -136,7 +136,7 @@ inline Error foreign_voice(const std::string& why) {
   return {ErrorCode::kInvalid, "the voice does not fit this model: " + why, "voice"};
 }
 
-/// Returns the error for a voice of `frames` frames where a prompt has room for `most`.
+/// Returns the error for a voice of `frames` frames, of which a prompt takes only `most`.
 inline Error recording_too_long(const Voice& voice, int64_t frames, int64_t most) {
   const auto lasting = [&](int64_t count) {
     const double seconds = voice.seconds * static_cast<double>(count) / static_cast<double>(frames);
@@ -148,8 +148,8 @@ inline Error recording_too_long(const Voice& voice, int64_t frames, int64_t most
           "voice"};
 }
 
-/// Returns the frames [T, C] of a voice, at most `most`, or why a model of C codebooks cannot use
-/// it.
+/// Returns the frames [T, C] of a voice, at most `most`, or an error if a model of C codebooks
+/// cannot use it.
 inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t codebooks,
                                                 int64_t most) {
   const Tensor* codes = voice.find(kVoiceCodes);
@@ -161,7 +161,8 @@ inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t code
   return std::vector<int32_t>(codes->i32(), codes->i32() + codes->shape().count());
 }
 
-/// The same; codes must be below `first` in codebook 0 and below `others` in the other codebooks.
+/// Does the same; codes must be below `first` in codebook 0 and below `others` in the other
+/// codebooks.
 inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t codebooks, int64_t most,
                                                 int64_t first, int64_t others) {
   Result<std::vector<int32_t>> codes = voice_codes(voice, codebooks, most);

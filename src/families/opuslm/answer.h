@@ -22,22 +22,22 @@ struct Hearing : FamilyTask {
 
 /// Facts of a recording before it is encoded.
 struct Heard {
-  int64_t samples = 0;  ///< at 16 kHz
+  int64_t samples = 0;  ///< number of samples at 16 kHz
   int64_t frames = 0;
 };
 
 /// The sequence of one answer or transcript.
 class Answer : public Sequence {
  public:
-  /// `config`, `spoken` and `prompter` must outlive it. `script`: of its speech; an error in place
-  /// of a script refuses the request.
+  /// `config`, `spoken` and `prompter` must outlive it. `script`: the script of its speech; an
+  /// error in place of a script refuses the request.
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
                                                 const SpokenModel& spoken, const Prompter& prompter,
                                                 Result<std::unique_ptr<SpokenScript>> script,
                                                 const SpeechRequest& request,
                                                 std::vector<Heard> heard);
 
-  /// The input port for what the ears make of recordings: rows of S numbers, a unit and codes.
+  /// The input port for encoded recordings: rows of S numbers, a unit and codes.
   static constexpr int kHearing = 1;
   const std::vector<Heard>& heard() const { return heard_; }
 
@@ -87,11 +87,11 @@ class Answer : public Sequence {
 
   llm::AnswerText written_;
   std::vector<int32_t> said_;  // ids of the answer's words
-  bool cut_ = false;           // the words were cut: reported even if the speech ends by itself
+  bool cut_ = false;  // the words were cut, which is reported even if the speech ends by itself
   bool speaking_ = false;
-  Rows rows_;             // of the prompt
+  Rows rows_;             // rows of the prompt
   Prompt prompt_;         // those rows in the delay pattern
-  DelayedStreams steps_;  // choices, not ids
+  DelayedStreams steps_;  // steps of speech, as choices, not ids
 };
 
 }  // namespace syrinx::opuslm

@@ -26,29 +26,32 @@ struct ControlIds {
 struct ModelConfig {
   DecoderConfig lm;
   bool dialogue = false;  ///< trained to answer with speech
-  int64_t vocab = 0;      ///< of the only table and the only head
+  int64_t vocab = 0;      ///< rows of the only table and the only head
   int64_t max_positions = 0;
-  int64_t streams = 0;  ///< S
-  int64_t codes = 0;    ///< V, of each stream of codes
+  int64_t streams = 0;  ///< S, streams of a step
+  int64_t codes = 0;    ///< V, codes of each stream of codes
   int32_t first_unit = 0, units = 0;
-  int32_t first_code = 0;  ///< of stream 1; stream s begins (s - 1) * V later
+  /// id of the first code of stream 1; that of stream s is (s - 1) * V larger
+  int32_t first_code = 0;
   int32_t first_word = 0, words = 0;
   ControlIds ids;
-  int64_t speaker_frames = 0;  ///< of every voice, which is cut or filled with pads to that length
-  int64_t least_steps = 0;     ///< steps of speech before the end is allowed
-  double sample_rate = 0;      ///< Hz
-  float temperature = 0;       ///< of speech
-  int top_k = 0;               ///< of speech
-  std::string codec;           ///< "Org/Name"
-  std::string xeus;            ///< "Org/Name" of the encoder of speech
-  std::string xeus_file;       ///< weights of that encoder
-  std::string units_file;      ///< file of k-means over the encoder's rows
-  int64_t xeus_layer = 0;      ///< behind which these are taken
+  /// frames of a voice, which is cut or filled with pads to this length
+  int64_t speaker_frames = 0;
+  int64_t least_steps = 0;  ///< steps of speech before the end is allowed
+  double sample_rate = 0;   ///< in Hz
+  float temperature = 0;    ///< temperature of speech
+  int top_k = 0;            ///< top-k of speech
+  std::string codec;        ///< name of the codec: "Org/Name"
+  std::string xeus;         ///< "Org/Name" of the encoder of speech
+  std::string xeus_file;    ///< weights of that encoder
+  std::string units_file;   ///< file of k-means over the encoder's rows
+  int64_t xeus_layer = 0;   ///< layer of the encoder whose output the k-means reads
 
-  /// Code s is delayed by s steps. The model samples the whole frame of the end; pads follow it.
+  /// Returns the pattern: code s is delayed by s steps. The model samples the whole frame of the
+  /// end; pads follow it.
   DelayPattern delays() const;
-  /// The ids that a stream's logits stand for: for stream 0 control ids, units and then text; for
-  /// the others the pad and V codes.
+  /// Returns the number of ids that a stream's logits stand for: for stream 0 control ids, units
+  /// and then text; for another stream the pad and V codes.
   int64_t choices(int64_t stream) const { return stream == 0 ? first_code + words : codes + 1; }
   /// Returns the id of choice `choice` of a stream.
   int32_t id_of(int64_t stream, int32_t choice) const;

@@ -1,5 +1,5 @@
 // OpusLM's audio input: a recording as frames of a unit and eight codes, 50 a second. A unit is the
-// nearest of k-means over the rows of XEUS; the codes are those of the codec's encoder. A recording
+// nearest k-means centre of a row of XEUS; the codes are those of the codec's encoder. A recording
 // is heard whole, in pieces of some tens of milliseconds. Const after construction, shared by
 // threads. Sources: espnet/vllm:vllm/model_executor/models/opuslm.py, and
 // espnet:egs2/TEMPLATE/asr1/pyscripts/feats/dump_km_label.py. T frames, S streams.

@@ -20,7 +20,7 @@ namespace syrinx::opuslm {
 
 /// ESPnet's names of the weight files: of OpusLM, and of the dialogue model.
 inline constexpr const char *kWeightsFile = "model.pth", *kDialogueFile = "2epoch.pth";
-/// What a directory in the published ESPnet layout lacks.
+/// The end of the message about a directory in ESPnet's published layout: what it lacks.
 inline constexpr const char* kNeeds =
     "an OpusLM needs config.json and tokenizer.json beside it, which ESPnet's "
     "examples/espnet/convert/bootstrap_assets.py (github.com/espnet/vllm) makes, and the folder of "

@@ -30,8 +30,8 @@ class Rows {
   /// Adds frames [T, S] of ids, and S - 1 rows of pads.
   Rows& frames(std::span<const int32_t> frames);
   Rows& pads(int64_t count);
-  /// Adds `frames` frames of the next recording, which tell() fills in later, the mark of its end
-  /// if `ends`, and S - 1 rows of pads.
+  /// Adds `frames` frames of the next recording, which tell() fills in later; then, if `ends`, the
+  /// mark of its end; then S - 1 rows of pads.
   Rows& heard(int64_t frames, bool ends);
 
   int64_t count() const { return std::ssize(ids_) / config_->streams; }
@@ -39,20 +39,20 @@ class Rows {
   /// are those of stream 0.
   Prompt delayed() const;
 
-  /// The first row whose ids are not all known; count() when all are.
+  /// Returns the first row whose ids are not all known; count() if all are known.
   int64_t known() const { return next_ < unheard_.size() ? unheard_[next_] : count(); }
-  /// Whether some rows are, or were, filled later.
+  /// Returns whether the prompt has rows that are filled in later.
   bool hears() const { return !unheard_.empty(); }
-  /// The first row of those; only with hears().
+  /// Returns the first such row; only with hears().
   int64_t first_heard() const { return unheard_.front(); }
-  /// The next frames [n, S] of ids.
+  /// Fills in the next frames [n, S] of ids.
   void tell(std::span<const int32_t> frames);
 
  private:
   const ModelConfig* config_;
   std::vector<int32_t> ids_;
-  std::vector<int64_t> unheard_;  // rows, rising
-  size_t next_ = 0;               // index in unheard_ of the next row to be heard
+  std::vector<int64_t> unheard_;  // rows that are filled in later, ascending
+  size_t next_ = 0;               // index in unheard_ of the next row to be filled in
 };
 
 /// Makes the rows of prompts with one tokenizer.
@@ -70,7 +70,7 @@ class Prompter {
   Rows speech(std::span<const int32_t> words, std::span<const int32_t> voice) const;
   /// Returns the prompt that transcribes a recording, frames [T, S] of ids.
   Rows recognition(std::span<const int32_t> heard) const;
-  /// The same for T frames that are filled in later.
+  /// Does the same for T frames that are filled in later.
   Rows recognition(int64_t heard) const;
   /// Returns the prompt of a conversation, up to the beginning of the answer. `spoken`: the answer
   /// will be spoken, too. `heard`: frames of each recording, in the order of the messages. A
@@ -84,8 +84,8 @@ class Prompter {
 
   /// Refuses a prompt of `rows` rows that leaves too few positions for an answer.
   Status fits(int64_t rows, const char* param) const;
-  /// Turns a client's frames [T, S], a unit and S - 1 codes each, into ids; or returns what is
-  /// wrong with them.
+  /// Turns a client's frames [T, S], a unit and S - 1 codes each, into ids; or returns an error
+  /// that says what is wrong.
   Result<std::vector<int32_t>> ids_of(std::span<const int32_t> frames, const char* param) const;
 
  private:

@@ -21,7 +21,7 @@ inline constexpr int kQuantizers = 3;
 
 /// Ids that are not codes.
 struct TokenIds {
-  int32_t begin_of_text = 0;    ///< <|begin_of_text|>, before the text as the tokenizer puts it
+  int32_t begin_of_text = 0;    ///< <|begin_of_text|>, which the tokenizer puts before the text
   int32_t end_of_text = 0;      ///< <|eot_id|>, the end of a turn
   int32_t start_of_human = 0;   ///< <custom_token_3>
   int32_t end_of_human = 0;     ///< <custom_token_4>
@@ -29,7 +29,7 @@ struct TokenIds {
   int32_t start_of_speech = 0;  ///< <custom_token_1>
   int32_t end_of_speech = 0;    ///< <custom_token_2>
   int32_t first_code = 0;       ///< <custom_token_10>
-  int32_t audio = 0;            ///< <|audio|>; 0 where the vocabulary lacks it
+  int32_t audio = 0;            ///< <|audio|>; 0: the vocabulary lacks it
 };
 
 /// Sizes and ids. Plain data.
@@ -38,7 +38,7 @@ struct ModelConfig {
   int64_t vocab = 0;
   int64_t max_positions = 8192;
   bool tied = true;      ///< the head is the embedding table
-  int64_t block = 4096;  ///< ids of one block: the codes of a quantizer
+  int64_t block = 4096;  ///< ids of one block, i.e. codes of a quantizer
   TokenIds ids;
 
   /// Returns the first id that the head makes; the sampler counts ids from it.
@@ -55,7 +55,7 @@ struct ModelConfig {
 /// Whether this config.json belongs to the family: a Llama whose vocabulary is Llama 3's with the
 /// tokens of Orpheus after it.
 bool claims(const Config& root);
-/// Reads all but ids and block.
+/// Reads all fields except ids and block.
 ModelConfig load_model_config(const Config& root);
 /// Looks up the ids of the tokens by their names.
 TokenIds load_ids(const Tokenizer& tokenizer);

@@ -1,6 +1,6 @@
-// Models that are Orpheus with other voices and another prompt: the same Llama, tokens of speech
-// and codec. What an edition writes around a text, and its authors' defaults. Constants; any
-// thread.
+// The editions of Orpheus: models with the same Llama, speech tokens and codec, but other voices
+// and another prompt. Here are the tokens that each writes around a text, and its authors'
+// defaults. Constants; any thread.
 #pragma once
 
 #include <string>
@@ -13,26 +13,27 @@ namespace syrinx::orpheus {
 
 struct Edition {
   const char* name;
-  /// A token that only the tokenizers of this edition have; "": the edition of all others.
+  /// A token that only tokenizers of this edition have; "": the edition of all other tokenizers.
   const char* marker;
-  /// Tokens before and behind the voice and the text.
+  /// Tokens before and after the voice and the text.
   std::vector<int32_t TokenIds::*> before, behind;
-  /// Text before and behind the name of a voice, before the text that is spoken.
+  /// Text before and after the name of a voice; the text to speak follows.
   const char *voice_begin, *voice_end;
   bool voice_is_token = false;  ///< `voice_begin`, the name and '>' are one token
-  /// What the only voice is like, in place of its name, unless instructions describe another.
+  /// Description of the only voice, which replaces its name unless instructions describe another
+  /// voice.
   const char* description = nullptr;
-  bool cleaned = false;  ///< spaces before marks are taken away
+  bool cleaned = false;  ///< spaces before marks are removed
   /// Tokens that a text may have, such as "<laugh>".
   std::vector<const char*> tags = {};
-  std::vector<std::string> voices;  ///< the default first
+  std::vector<std::string> voices;  ///< names of voices, the default first
   SampleParams sampling;
   const char *language, *licence;
 };
 
-/// The edition that a tokenizer is of.
+/// Returns the edition of a tokenizer.
 const Edition& edition_of(const Tokenizer& tokenizer);
-/// That of the authors of Orpheus.
+/// Returns the edition of Orpheus' authors.
 const Edition& first_edition();
 
 }  // namespace syrinx::orpheus

@@ -1,6 +1,6 @@
-// Orpheus: a Llama that speaks tokens of SNAC. The prompt is written around a voice and a text as
-// the edition has it (editions.h), tokens come in turn from the blocks of a frame, and the codec's
-// latent frames are made of them as soon as their codes are there. Source:
+// Orpheus: a Llama that speaks tokens of SNAC. The edition defines the prompt around a voice and a
+// text (editions.h). Tokens come from the blocks of a frame in turn. The codec's latent frames are
+// made as soon as their codes are complete. Source:
 // Orpheus-TTS:orpheus_tts_pypi/orpheus_tts/engine_class.py.
 #pragma once
 
@@ -23,7 +23,7 @@ class Orpheus : public SpokenPipeline {
   const Edition& edition() const { return *edition_; }
 
  private:
-  /// Throws LoadError where the edition's tokens are missing.
+  /// Throws LoadError if tokens of the edition are missing.
   void check_voices(const std::string& path) const;
   std::string lead(const std::string& voice, const SpeechRequest& request) const;
   Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;
@@ -35,10 +35,10 @@ class Orpheus : public SpokenPipeline {
   std::unique_ptr<DacCodec> codec_;
 };
 
-/// A step is one token, counted from ModelConfig::audio_begin().
+/// Returns the settings. A step is one token, counted from ModelConfig::audio_begin().
 SpokenModel spoken_model(const ModelConfig& config, const Edition& edition);
-/// Returns what the model says of a request; `lead` is what stands before its text, the voice. The
-/// references must outlive it.
+/// Returns the script of a request; `lead`: the text before the request's text, which names the
+/// voice. The references must outlive it.
 std::unique_ptr<SpokenScript> script_of(const ModelConfig& config, const Tokenizer& tokenizer,
                                         const Edition& edition, std::string lead, bool ignore_stop);
 

@@ -13,7 +13,7 @@ namespace syrinx::piper {
 struct PiperConfig {
   int sample_rate = 22050;  ///< Hz
   std::string quality, dataset;
-  bool espeak = true;        ///< false: the ids are of the text's characters (phoneme_type "text")
+  bool espeak = true;        ///< false: ids stand for characters of the text (phoneme_type "text")
   std::string espeak_voice;  ///< espeak-ng's name of the language
   std::string language;      ///< language code, such as "en"
   float noise_scale = 0.667f, length_scale = 1, noise_w = 0.8f;

@@ -25,7 +25,7 @@ struct WordStart {
   int32_t id = 0;  ///< index into SpokenText::ids
 };
 
-/// A sentence as ids.
+/// A sentence as ids for the voice.
 struct SpokenText {
   std::vector<int32_t> ids;
   std::vector<WordStart> words;
@@ -36,19 +36,20 @@ struct SpokenText {
 struct WrittenText {
   std::string text;
   int64_t begin = 0;
-  std::vector<Saying> sayings = {};  ///< for bytes of `text`; in order, without overlap
+  /// pronunciations of bytes of `text`; in order, without overlap
+  std::vector<Saying> sayings = {};
 };
 
 /// Returns the phonemes of each clause in IPA, with spaces between words.
 using SayClauses = std::function<Result<std::vector<std::string>>(
     const std::vector<std::string>& clauses, const std::string& voice)>;
 
-/// Asks an espeak-ng process that keeps running. Returns an Error where espeak-ng is not installed.
-/// Takes a millisecond; for the first text of a language, a tenth of a second.
+/// Gets the phonemes from a running espeak-ng process. Returns an Error if espeak-ng is not
+/// installed. Takes a millisecond; for the first text of a language, a tenth of a second.
 Result<std::vector<std::string>> say_by_espeak(const std::vector<std::string>& clauses,
                                                const std::string& voice);
 
-/// Starts a new process of espeak-ng, for clauses that the running process cannot be used for.
+/// Does the same with a new espeak-ng process, for clauses that the running process cannot read.
 Result<std::vector<std::string>> say_by_process(const std::vector<std::string>& clauses,
                                                 const std::string& voice);
 

@@ -16,7 +16,7 @@ constexpr const char* kFileEnding = ".onnx";
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
 /// Reads speakers, languages and options of a voice from its .onnx.json only. Throws LoadError.
 std::shared_ptr<const PipelineInfo> facts(const LoadSpec& spec);
-/// Loads a voice whose phonemes come from `say` instead of espeak-ng, for tests.
+/// For tests: loads a voice whose phonemes come from `say` instead of espeak-ng.
 std::shared_ptr<const Pipeline> load_with(const LoadSpec& spec, const SayClauses& say);
 
 }  // namespace syrinx::piper

@@ -1,5 +1,5 @@
-// Layers that see whole texts: a convolution with zeros around each text, as many rows out as in,
-// and a norm over the columns of a row. Const after construction.
+// Layers over whole texts: a convolution with zeros around each text and as many output rows as
+// input rows, and a norm over the columns of a row. Const after construction.
 #pragma once
 
 #include "families/piper/parts.h"

@@ -7,9 +7,9 @@
 
 namespace syrinx::piper {
 
-/// A step reads a sentence: ids -> frames per id -> rows [T, C], drawn with the request's noise
-/// and written to the sequence (State). The step has one row per id; nothing is cached. The step's
-/// value is the number of frames; NaN where the network's durations are not numbers.
+/// A step reads a sentence: ids -> frames per id -> rows [T, C], drawn with the request's noise and
+/// written to the sequence (State). The step has one row per id; nothing is cached. The step's
+/// value is the number of frames; NaN if the network's durations are not numbers.
 class Reader : public ArStage {
  public:
   explicit Reader(const Network& network);

@@ -17,7 +17,7 @@ namespace syrinx::piper {
 
 /// Speaker and options of a request.
 struct Manner {
-  std::vector<float> embedding;  ///< of the speaker; empty for a voice of one speaker
+  std::vector<float> embedding;  ///< embedding of the speaker; empty for a voice of one speaker
   std::vector<float> condition;  ///< DurationPredictor::condition() of `embedding`
   float noise_scale = 0, length_scale = 1, noise_w = 0;
 };
@@ -25,7 +25,7 @@ struct Manner {
 class State : public Sequence {
  public:
   State(const SpeechRequest& request, const PiperConfig& config, SayClauses say, Manner manner);
-  /// Reads the first text. Returns an Error where the text cannot be spoken.
+  /// Reads the first text. Returns an Error if the text cannot be spoken.
   Status begin(const SpeechRequest& request);
 
   int prompt_rows() const override { return std::max(1, static_cast<int>(text_.ids.size())); }
@@ -37,13 +37,13 @@ class State : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  // For the stage.
+  // Returns speaker and options, for the stage.
   const Manner& manner() const { return manner_; }
   std::span<const int32_t> ids() const { return text_.ids; }
   uint64_t seed() const { return seed_; }
   /// Returns the number of this sentence in its request; the noise depends on the number.
   uint32_t sentence() const { return sentence_; }
-  /// Written by the stage for this sentence: frames of each id, and all frames [T, width].
+  /// The stage's results for this sentence: frames of each id, and all frames [T, width].
   std::vector<int32_t> durations;
   std::vector<float> prior, frames;
 
@@ -61,7 +61,7 @@ class State : public Sequence {
   bool open_ = false, repeat_ = false;
   SentenceStream sentences_;
   std::deque<SpokenText> waiting_;
-  std::vector<SpokenText> spoken_;  // only when repeating
+  std::vector<SpokenText> spoken_;  // sentences to repeat
   SpokenText text_;                 // sentence of this segment
   UnsaidSymbols unsaid_;
   uint32_t sentence_ = 0;

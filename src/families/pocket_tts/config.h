@@ -40,11 +40,11 @@ struct ModelConfig {
   FlowType flow = FlowType::kDistilled;
   bool voice_begins = false;  ///< a learned row comes before the rows of a voice
   float temperature = 0.3f, end_threshold = -4;
-  int tail = -1;  ///< frames after the code for the end; negative: by the text's length
+  int tail = -1;  ///< frames after the code for the end; negative: the text's length decides
   TextRules text;
   MimiConfig decoder, encoder;
 
-  static constexpr int64_t kMostPositions = 4096;  ///< our choice; the authors' code has no bound
+  static constexpr int64_t kMostPositions = 4096;  ///< chosen here; the authors' code has no bound
   double frame_rate() const {
     return static_cast<double>(decoder.sample_rate) / static_cast<double>(decoder.hop());
   }

@@ -15,7 +15,7 @@ class FlowHead {
  public:
   /// `weights` is the scope of "flow_net.".
   FlowHead(const ModelConfig& config, const Weights& weights, WeightType type);
-  /// condition [E, ModelConfig::condition], noise [E, latent] -> out [E, latent].
+  /// Computes condition [E, ModelConfig::condition], noise [E, latent] -> out [E, latent].
   void run(StepContext& ctx, const View& condition, const View& noise, const View& out) const;
   size_t bytes() const;
 

@@ -19,7 +19,7 @@ inline constexpr const char* kNeeds =
     "Pocket TTS needs pocket_tts.yaml beside it, the model's file of the Python package pocket-tts "
     "(of English pocket_tts/config/english.yaml)";
 
-/// Makes samples of latents; a stream keeps all of the decoder's past. The first 5 ms of a stream
+/// Makes samples of latents; a stream keeps the decoder's whole past. The first 5 ms of a stream
 /// are faded in, as in the authors' code.
 class LatentStage : public ChunkStage {
  public:

@@ -65,11 +65,11 @@ class State : public Sequence {
   bool ignore_stop_ = false;
   int max_frames_ = 0;
 
-  std::deque<int> tails_;  // Ids::tail of the chunks that wait
+  std::deque<int> tails_;  // Ids::tail of the waiting chunks
   TextPlan text_;
   std::vector<int32_t> ids_;  // ids of this chunk
   int tail_ = 0;              // steps of this chunk after the code for the end
-  std::vector<float> said_;   // latents of this chunk
+  std::vector<float> said_;   // latents of this chunk so far
   int steps_ = 0, max_steps_ = 1;
   int end_step_ = -1;  // the step whose code announced the end; -1: none so far
   int64_t steps_before_ = 0;

@@ -27,7 +27,7 @@ class VoiceFiles {
 
  private:
   ModelConfig config_;
-  std::map<std::string, std::string> paths_;  // by name
+  std::map<std::string, std::string> paths_;  // paths of the files by name
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::shared_ptr<const VoiceRows>> read_;
 };
@@ -41,7 +41,7 @@ std::unique_ptr<VoiceEncoder> make_voices(const ModelConfig& config,
                                           std::function<std::unique_ptr<VoiceNetworks>()> load);
 
 /// Returns the rows of a voice that was made of a recording; the model's learned row before a
-/// voice, if it has one, comes first. An Error if this model cannot use the voice.
+/// voice, if it has one, comes first. Returns an Error if this model cannot use the voice.
 Result<std::shared_ptr<const VoiceRows>> rows_of(const ModelConfig& config, const FlowLm& lm,
                                                  const Voice& voice);
 

@@ -2,7 +2,7 @@
 // "thinker_config", names "thinker.*") or of transformers (names "model.*"). Plain data. Throws
 // LoadError for what is missing, contradictory or not supported.
 //
-// The authors turn queries and keys by three equal positions ("mrope_section"), which is plain
+// The authors rotate queries and keys by three equal positions ("mrope_section"), which is plain
 // RoPE.
 #pragma once
 
@@ -14,9 +14,9 @@ namespace syrinx::qwen3_asr {
 
 struct ModelConfig {
   Qwen3AudioConfig audio;
-  llm::ModelConfig text;   ///< writes
-  int32_t audio_id = 0;    ///< in place of a recording's row
-  bool converted = false;  ///< the layout of transformers
+  llm::ModelConfig text;   ///< the model that writes
+  int32_t audio_id = 0;    ///< id that stands for a recording's row
+  bool converted = false;  ///< the checkpoint has the layout of transformers
 };
 
 /// Whether this config.json belongs to the family.

@@ -20,7 +20,7 @@ class Qwen3Asr : public LoadedPipeline {
   /// Throws LoadError.
   explicit Qwen3Asr(const LoadSpec& spec);
 
-  /// Requests come from dictation(). Others are refused: this model answers no messages.
+  /// Opens requests from dictation(). Refuses others, because this model answers no messages.
   Result<Opened> open(const SpeechRequest& request) const override;
   Result<SpeechRequest> dictation(const Dictation& dictation) const override;
   Dictated dictated(const Dictation& asked, std::string_view answer, bool whole) const override;
@@ -40,7 +40,7 @@ class Qwen3Asr : public LoadedPipeline {
   llm::Generation generation_;
   std::optional<Tokenizer> tokenizer_;
   Ids ids_;
-  std::optional<Weights> weights_;  // has the table, which is not copied
+  std::optional<Weights> weights_;  // kept: the table is read from the mapped file
   std::unique_ptr<Qwen3AudioTower> tower_;
   std::unique_ptr<TowerStage> hearing_;
   std::unique_ptr<CodecLm> lm_;

@@ -1,11 +1,10 @@
 // Settings in config.json of a Qwen3-Omni checkpoint. Plain data, checked when read: every id lies
 // inside its table. Throws LoadError for what is missing, contradictory or not supported.
 //
-// Positions: the thinker and the talker are said to turn queries and keys by three positions each
-// (time, height, width; "mrope_section", interleaved). Where no picture or video is in the request
-// the authors number all three alike, from 0 without gaps, also through recordings
-// (get_rope_index); each frequency then turns by the one position that there is. So for text and
-// audio this is plain RoPE, exactly, and that is what is built here.
+// Positions: by the config, thinker and talker rotate queries and keys by three positions (time,
+// height, width; "mrope_section", interleaved). Without pictures and videos, the authors' three
+// positions are equal and count from 0 without gaps, also through recordings (get_rope_index). So
+// for text and audio this is exactly plain RoPE, which is used here.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +23,8 @@ namespace syrinx::qwen3_omni {
 struct TextIds {
   int32_t im_start = 0, im_end = 0, system = 0, user = 0, assistant = 0;
   int32_t tts_pad = 0, tts_bos = 0, tts_eos = 0;
-  int32_t audio = 0;             ///< in place of a recording's row
-  int32_t image = 0, video = 0;  ///< not supported here
+  int32_t audio = 0;             ///< id that stands for a recording's row
+  int32_t image = 0, video = 0;  ///< inputs that are not supported here
 };
 
 /// Ids of the talker's vocabulary that are not audio codes.
@@ -39,7 +38,7 @@ struct TalkerConfig : qwen3_tts::TalkerSizes {
   int64_t inner = 0;           ///< inner width of the projections of text and of the thinker's rows
   int accept_layer = 0;        ///< the thinker's block before which the talker takes its rows
   CodecIds codec;
-  std::map<std::string, int32_t> speakers;  ///< lower-case name -> id
+  std::map<std::string, int32_t> speakers;  ///< ids of speakers by lower-case name
 
   int64_t audio_codes() const { return vocab - kOtherIds; }
   static constexpr int64_t kOtherIds = 1024;

@@ -17,10 +17,11 @@ struct Networks {
   /// `weights` is the checkpoint's root. Throws LoadError if a tensor is missing or left over.
   Networks(const ModelConfig& config, const Weights& weights, const LoadSpec& spec);
 
-  Weights weights;  ///< has the tables, which are not copied
+  Weights weights;  ///< has the tables, which are not copied from it
   Qwen3AudioTower tower;
-  std::unique_ptr<CodecLm> thinker;  ///< its taps are the talker's input for recordings
-  std::unique_ptr<CodecLm> talker;   ///< null unless config.speaks
+  /// the thinker; its taps are the talker's input for recordings
+  std::unique_ptr<CodecLm> thinker;
+  std::unique_ptr<CodecLm> talker;  ///< null unless config.speaks
   std::optional<Qwen3Codec> codec;
 };
 

@@ -1,6 +1,6 @@
 // Qwen3-Omni as a graph: the client's samples -> tower -> rows -> thinker -> text for the client;
 // the thinker's ids and rows of recordings -> talker -> codes -> code2wav -> samples for the
-// client. A request that wants only text opens neither talker nor code2wav.
+// client. A request that wants only text uses neither talker nor code2wav.
 #pragma once
 
 #include <memory>

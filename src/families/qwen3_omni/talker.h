@@ -19,10 +19,10 @@ struct TalkerRow {
   bool operator==(const TalkerRow&) const = default;
 };
 
-/// Returns the talker's prompt for `ids`, the thinker's prompt: the turns of users only, then the
-/// beginning of the answer: the three ids of its turn's head, the speaker, and `first`, the first
-/// id that the thinker wrote. Rows after the prompt get the thinker's next ids as text, then
-/// tts_eos, then tts_pad. `ids` must end in the head of the answer's turn.
+/// Returns the talker's prompt for the thinker's prompt `ids`. It has the turns of users only, then
+/// the beginning of the answer: the three ids of its turn's head, the speaker, and `first`, the
+/// thinker's first id. Rows after the prompt get the thinker's next ids as text, then tts_eos, then
+/// tts_pad. `ids` must end in the head of the answer's turn.
 std::vector<TalkerRow> talker_prompt(const ModelConfig& config, std::span<const int32_t> ids,
                                      int32_t speaker, int32_t first);
 

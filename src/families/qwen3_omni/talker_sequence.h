@@ -45,11 +45,11 @@ class TalkerSequence : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status take(int port, const Frames& frames) override;
 
-  /// A row is C codes and a text id or the thinker's row of a recording: ids [C + 1].
+  /// Writes rows of C codes and a text id or the thinker's row of a recording: ids [C + 1].
   void rows(int first, bool companion, InputRows& out) const override;
 
  private:
-  /// Writes codes [C] and text of a prompt's row, or of a row after the prompt.
+  /// Writes codes [C] and text of a row of the prompt or after it.
   void prompt_row(int pos, std::span<int32_t> ids, GivenRow& heard) const;
   void frame_row(int64_t frame, std::span<int32_t> ids) const;
   int64_t frames() const { return std::ssize(firsts_); }
@@ -58,9 +58,10 @@ class TalkerSequence : public Sequence {
   const ModelConfig& config_;
   const SampleParams sampling_;
   const bool ignore_stop_;
-  std::vector<TalkerRow> prompt_;  // `heard` counts rows of recordings; the last text comes late
-  std::vector<int32_t> places_;    // positions in it of such rows
-  int64_t rows_announced_ = 0;     // by a thinker that has read its prompt
+  std::vector<TalkerRow> prompt_;  // rows of the prompt; `heard` counts rows of recordings, and the
+                                   // last text comes late
+  std::vector<int32_t> places_;    // positions in prompt_ of rows of recordings
+  int64_t rows_announced_ = 0;     // rows of recordings that the thinker has sent
   int max_steps_ = 1;
   std::vector<float> rows_;       // [rows_heard, T]
   std::vector<int32_t> written_;  // the thinker's ids

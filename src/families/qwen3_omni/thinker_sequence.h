@@ -20,7 +20,7 @@ class ThinkerSequence : public HearingAnswer {
                   const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
                   bool told);
 
-  /// Rows of recordings are tapped for the talker.
+  /// Returns true for rows of recordings, which are tapped for the talker.
   bool tapped(int pos) const override;
   SampleRule rule(int k) const override;
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;

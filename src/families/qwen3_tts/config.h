@@ -35,8 +35,9 @@ struct Defaults {
 /// The encoder of recordings to speaker vectors; Base checkpoints only.
 struct SpeakerConfig {
   int64_t mels = 128;
-  int64_t width = 1024;  ///< of the vector
-  /// By layer: the first, the SE-Res2Net blocks, and the layer that reads the output of all blocks.
+  int64_t width = 1024;  ///< width of the vector
+  /// Channels and taps by layer: the first, the SE-Res2Net blocks, and the layer that reads the
+  /// output of all blocks.
   std::vector<int64_t> channels = {512, 512, 512, 512, 1536}, taps = {5, 3, 3, 3, 1},
                        dilations = {1, 2, 3, 4, 1};
   int64_t attention = 128, parts = 8, squeezed = 128;
@@ -51,10 +52,10 @@ struct ModelConfig {
   Kind kind = Kind::kCustomVoice;
   std::string size;  ///< "0b6", "1b7"
   DecoderConfig talker, predictor;
-  int64_t max_positions = 32768;  ///< of the talker
+  int64_t max_positions = 32768;  ///< positions of the talker
   int64_t codebooks = 16;         ///< C
   int64_t talker_vocab = 0;       ///< audio codes of codebook 0, then 1024 other ids
-  int64_t code_vocab = 0;         ///< of the other codebooks
+  int64_t code_vocab = 0;         ///< vocabulary of the other codebooks
   int64_t text_vocab = 0, text_hidden = 0;
   CodecIds codec;
   TextIds text;

@@ -27,7 +27,7 @@ struct Case {
   bool ended = false;
 };
 
-/// Returns the text ids of the rows that a sequence was fed so far, without padding.
+/// Returns the text ids of a sequence's rows so far, without padding.
 inline std::vector<int32_t> fed_text(const Qwen3Tts& model, const Track& track) {
   const auto& state = dynamic_cast<const State&>(*track.state);
   const TextIds& text = model.config().text;
@@ -41,8 +41,8 @@ inline std::vector<int32_t> fed_text(const Qwen3Tts& model, const Track& track) 
   return out;
 }
 
-/// Returns the same ids from the package's tokenizer: the instruction's turn, the role, the words
-/// of the recording and those to speak (each turn without its role and its end), and the end.
+/// Returns the ids of the package's tokenizer: the instruction's turn, the role, the words of the
+/// recording and those to speak (each turn without its role and its end), and the end.
 inline std::vector<int32_t> golden_text(const Qwen3Tts& model, const Safetensors& golden) {
   const auto part = [&](const char* name, int64_t skip, int64_t drop) {
     return ints(golden.view(name).slice(skip, golden.view(name).shape[0] - drop));
@@ -59,8 +59,8 @@ inline std::vector<int32_t> golden_text(const Qwen3Tts& model, const Safetensors
   return out;
 }
 
-/// Compares the two. Text beside the frames may be incomplete; the fed part must then be the
-/// beginning.
+/// Compares the ids of both. Text beside the frames may be incomplete; then it must be the
+/// beginning of the golden's.
 inline void expect_same_text(const Qwen3Tts& model, const Track& track, const Safetensors& golden,
                              const SpeechRequest& request, const std::string& what) {
   const std::vector<int32_t> fed = fed_text(model, track);

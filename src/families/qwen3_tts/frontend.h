@@ -19,12 +19,12 @@ namespace syrinx::qwen3_tts {
 struct PromptRow {
   int32_t text = -1;
   int32_t codec = -1;
-  int32_t frame = -1;  ///< of the voice's recording, instead of a codec id
+  int32_t frame = -1;  ///< frame of the voice's recording, instead of a codec id
 };
-/// A value of PromptRow::codec: the row has the voice's vector.
+/// The value of PromptRow::codec for a row with the voice's vector.
 inline constexpr int32_t kVectorRow = -2;
 
-/// The ids before the text, of checked names.
+/// The ids before the text, from checked names.
 struct VoiceChoice {
   int32_t speaker = -1;    ///< codec id; -1: no speaker row, unless by_vector
   bool by_vector = false;  ///< the speaker's row has a vector instead of an id
@@ -34,8 +34,8 @@ struct VoiceChoice {
 /// Makes the rows of prompts with one tokenizer.
 class Frontend {
  public:
-  /// Makes control tokens in a client's text plain text. Throws LoadError if the tokenizer does not
-  /// split a turn's role as in the model's training.
+  /// Control tokens in a client's text become plain text. Throws LoadError if the tokenizer does
+  /// not split a turn's role as in the model's training.
   Frontend(const ModelConfig& config, Tokenizer tokenizer);
 
   /// Looks up names, ignoring case; an empty voice is default_voice(), "none" means no speaker.
@@ -47,7 +47,8 @@ class Frontend {
   /// with a newline, which would merge with the role's newline: see turn_text().
   std::vector<int32_t> text_ids(std::string_view text) const;
   static std::string_view turn_text(std::string_view text);
-  /// For text that arrives in pieces: push kRoleText first and drop the first kRoleIds ids.
+  /// Returns an encoder for text that arrives in pieces: push kRoleText first and drop the first
+  /// kRoleIds ids.
   StreamEncoder stream() const;
   static constexpr std::string_view kRoleText = "assistant\n";
   static constexpr int kRoleIds = 2;
@@ -67,7 +68,7 @@ class Frontend {
 
   const ModelConfig& config_;
   Tokenizer tokenizer_;
-  std::vector<int32_t> role_;  // of the assistant's turn: im_start, "assistant", newline
+  std::vector<int32_t> role_;  // ids of the assistant's role: im_start, "assistant", newline
 };
 
 }  // namespace syrinx::qwen3_tts

@@ -18,8 +18,8 @@ namespace syrinx::qwen3_tts {
 std::unique_ptr<CodecLm> load_talker(const ModelConfig& config, const Weights& weights,
                                      WeightType type);
 
-/// Frames to samples. The codec keeps all of its past, so there is neither left context nor
-/// lookahead. If the speech continues a recording, the codec is first run over the recording's end.
+/// Turns frames into samples. The codec keeps its whole past, so there is neither left context nor
+/// lookahead. If the speech continues a recording, the codec first runs over the recording's end.
 class CodecStage : public ChunkStage {
  public:
   explicit CodecStage(const Qwen3Codec& codec);
@@ -68,7 +68,7 @@ class Qwen3Tts : public LoadedPipeline {
   std::unique_ptr<Frontend> frontend_;
   std::unique_ptr<Weights> weights_;  // kept: the tables are read from the mapped file
   std::unique_ptr<CodecLm> talker_;
-  View codec_table_;  // of code 0 and of named speakers, in the mapped file
+  View codec_table_;  // table of code 0 and of named speakers, in the mapped file
   std::unique_ptr<Qwen3Codec> codec_;
   std::unique_ptr<CodecStage> stage_;
 };

@@ -24,7 +24,7 @@ class SpeakerEncoder {
   SpeakerEncoder(const SpeakerConfig& config, const Weights& weights);
 
   int sample_rate() const { return mel_.options().sample_rate; }
-  /// The least samples of a recording that has a vector.
+  /// Length of the shortest recording that has a vector, in samples.
   static constexpr int64_t kLeastSamples = 4096;
   /// Encodes mono samples at sample_rate() into a vector, in pieces, which use the context in `ctx`
   /// while they run. Encoder, samples, vector and `ctx` itself must outlive the pieces.
@@ -46,7 +46,7 @@ class SpeakerEncoder {
   };
 
   Layer load(const Weights& weights, int64_t in, int64_t out, int64_t taps, int64_t dilation) const;
-  /// x [T, C] -> out [T, O].
+  /// Computes a layer: x [T, C] -> out [T, O].
   Pieces layer(StepContext* const& ctx, const Layer& layer, const Tensor& x, Tensor& out) const;
   Pieces block(StepContext* const& ctx, const Block& block, Tensor& x) const;
   /// Computes attentive statistics: x [T, C] -> mean and standard deviation of each channel, [2 C].

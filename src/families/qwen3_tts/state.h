@@ -32,7 +32,7 @@ class State : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// A row is C codes and a text id: ids [C + 1]. A prompt row may have the voice's vector in
+  /// Writes rows of C codes and a text id: ids [C + 1]. A prompt row may have the voice's vector in
   /// addition to its text.
   void rows(int first, bool companion, InputRows& out) const override;
   const std::vector<float>& vector() const { return voice_.vector; }
@@ -58,19 +58,19 @@ class State : public Sequence {
   VoicePrompt voice_;
   std::vector<int32_t> voice_text_;  // ids of the recording's words
   std::string instructions_;
-  SampleParams sampling_[2];  // of codebook 0 and of the other codebooks
+  SampleParams sampling_[2];  // sampling of codebook 0 and of the other codebooks
   int max_frames_ = 0;
   bool ignore_stop_ = false;
   bool text_in_prompt_ = true;
 
-  std::string waiting_;                  // text without ids so far
+  std::string waiting_;                  // text that has no ids yet
   std::vector<std::string> later_;       // segments to come, last first
   bool open_ = false;                    // more text may come
-  std::optional<StreamEncoder> stream_;  // of text beside the audio, once the stream has begun
+  std::optional<StreamEncoder> stream_;  // encodes text beside the audio, once the stream has begun
   int role_ids_ = 0;                     // leading ids of the stream that belong to the role
-  int64_t text_ids_ = 0;                 // of this segment so far
+  int64_t text_ids_ = 0;                 // text ids of this segment so far
   std::vector<PromptRow> prompt_;
-  std::vector<int32_t> prompt_ids_;  // text ids of the prompt's rows; -1: not there yet
+  std::vector<int32_t> prompt_ids_;  // text ids of the prompt's rows; -1: not known yet
   int64_t head_rows_ = 0;            // rows before the text
   int vector_row_ = -1;
   int64_t put_ = 0;              // text ids placed beside codec ids, in the prompt and after it

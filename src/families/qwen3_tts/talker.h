@@ -1,5 +1,5 @@
 // The network that makes frames of codes beside a text: a decoder gives code 0 of a step. The
-// predictor, a small decoder that starts anew in every step, gives the other codes, one after
+// predictor, a small decoder that starts again in every step, gives the other codes, one after
 // another. Shared by Qwen3-TTS and Qwen3-Omni. C codes a frame, H talker width.
 #pragma once
 
@@ -15,13 +15,13 @@ struct PredictorConfig {
   DecoderConfig decoder;
   int64_t wide = 0;        ///< H; inputs are projected if the predictor has another width
   int64_t codebooks = 0;   ///< C
-  int64_t code_vocab = 0;  ///< of each code after the first
+  int64_t code_vocab = 0;  ///< vocabulary of each code after the first
 };
 /// Sizes of decoder and predictor.
 struct TalkerSizes {
   DecoderConfig decoder;
   PredictorConfig predictor;
-  int64_t vocab = 0;  ///< of code 0, including ids that are not codes
+  int64_t vocab = 0;  ///< vocabulary of code 0, including ids that are not codes
   int64_t max_positions = 0;
 };
 

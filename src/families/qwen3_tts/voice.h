@@ -20,11 +20,11 @@ namespace syrinx::qwen3_tts {
 inline constexpr const char* kInContext = "in-context";
 inline constexpr const char* kXVector = "x-vector";
 
-/// The parts of a voice in the prompt, checked.
+/// The checked parts of a voice for the prompt.
 struct VoicePrompt {
   VoiceChoice choice;
   std::vector<float> vector;    ///< [H], in the speaker's row if choice.by_vector
-  std::string text;             ///< of the recording
+  std::string text;             ///< text of the recording
   std::vector<int32_t> frames;  ///< [T, C] of the recording; only together with text
 };
 
@@ -45,7 +45,7 @@ struct VoiceNetworks {
   std::unique_ptr<MimiEncoder> codec;  ///< null if the checkpoint has none
 };
 /// Makes voices of recordings: a vector, and also codes if the words are given and there is a
-/// codec. `frames`: `load` loads a codec.
+/// codec. `frames`: `load` also loads a codec.
 std::unique_ptr<VoiceEncoder> make_voices(std::function<VoiceNetworks()> load, bool frames);
 
 }  // namespace syrinx::qwen3_tts

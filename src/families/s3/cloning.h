@@ -14,7 +14,7 @@ namespace syrinx {
 /// How recordings become voices.
 struct S3CloningOptions {
   bool dummy = false;        ///< the encoders have random weights
-  bool filled = false;       ///< a mel that ends before its tokens is filled up (take_filled())
+  bool filled = false;       ///< a mel that is shorter than its tokens is filled up (take_filled())
   double mel_top_hz = 8000;  ///< highest frequency of the mel
 };
 
@@ -23,7 +23,7 @@ class S3Cloning : public RecordedVoices<std::unique_ptr<S3ReferenceEncoder>> {
   /// Paths of the two networks; not used with random weights.
   struct Files {
     std::string tokenizer, speaker;
-    /// The names of the missing networks; empty for none.
+    /// Returns the names of the missing networks; empty: none is missing.
     std::string missing() const;
   };
   S3Cloning(VoiceEncoderInfo info, Files files, const S3FlowConfig& flow,

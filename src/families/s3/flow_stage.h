@@ -1,8 +1,8 @@
 // Speech tokens to mel frames, in whole blocks of 25 tokens, or in whole segments for requests with
 // the full flow. Blocks count from the beginning of the voice's prompt, so the first block of a
-// stream may be shorter; or from the prompt's end (S3FlowConfig::whole_prompt). The sequence that
-// feeds it, or the sequence's script, is an S3State.
-// Const after construction but for the prompts it keeps, which are locked; any number of executors.
+// stream may be shorter; or, with S3FlowConfig::whole_prompt, from its end. The sequence that feeds
+// it, or the sequence's script, is an S3State.
+// Const after construction except a locked cache of prompts; any number of executors.
 #pragma once
 
 #include <list>
@@ -13,7 +13,7 @@
 
 namespace syrinx {
 
-/// The noise that the flow starts from in frames after the prompt.
+/// The noise from which the flow makes frames after the prompt.
 enum class S3Noise : uint8_t {
   kFixed,   ///< the table that CosyVoice2 draws once with torch's seed 0, by position
   kSeeded,  ///< drawn by the request's seed; the prompt's noise is the table's, so streams can
@@ -42,7 +42,8 @@ class S3FlowStage : public ChunkStage {
   Bundle bundle(const Sequence& request) const override;
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
-  /// Ends a chunk at the end of the next block, once its lookahead has come, or of the segment.
+  /// Ends a chunk at the end of the next block, once its lookahead has arrived, or at the end of
+  /// the segment.
   int cut(const StreamState&, const WaitingFrames& waiting, int planned) const override;
   void follow(StreamState& stream, const ChunkJob& job) const override;
 
@@ -59,7 +60,7 @@ class S3FlowStage : public ChunkStage {
   int64_t mel_width_;
   std::vector<float> table_;  // [mel][kTableFrames]
 
-  /// Flow states after the prompts of the voices that were used last.
+  /// The flow's state after the prompt of a recently used voice.
   struct Prompt {
     std::shared_ptr<const S3FlowVoice> voice;
     std::shared_ptr<const S3FlowState> state;

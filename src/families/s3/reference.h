@@ -1,7 +1,7 @@
-// Features of a recording in the S3 families: speech tokens, mel and speaker vector, which the flow
-// continues. Const after construction, shared by threads; a Work is used by one call at a time.
-// Source: chatterbox:src/chatterbox/models/s3gen/s3gen.py (embed_ref), CosyVoice:
-// cosyvoice/cli/frontend.py (frontend_zero_shot).
+// Computes the features of a recording in the S3 families: speech tokens and mel, which the flow
+// continues, and a speaker vector. Const after construction, shared by threads; a Work is used by
+// one call at a time. Source: chatterbox:src/chatterbox/models/s3gen/s3gen.py (embed_ref),
+// CosyVoice: cosyvoice/cli/frontend.py (frontend_zero_shot).
 #pragma once
 
 #include <memory>
@@ -32,14 +32,14 @@ class S3ReferenceEncoder {
   class Work {
    public:
     bool done() const { return mel_done_ && tokens_.done() && speaker_.done(); }
-    /// The tokens of the recording so far; complete when done.
+    /// Returns the tokens of the recording so far; complete when done.
     const std::vector<int32_t>& tokens() const { return tokens_.tokens(); }
 
    private:
     friend class S3ReferenceEncoder;
     S3Tokenizer::Work tokens_;
     CamPlus::Work speaker_;
-    std::vector<float> samples_;  // at kMelRate
+    std::vector<float> samples_;  // samples at kMelRate
     bool mel_done_ = false;
     std::vector<float> mel_;
   };
@@ -58,8 +58,8 @@ class S3ReferenceEncoder {
   /// Returns the result of a work that is done. The longer of tokens and mel is cut to the end of
   /// the other, but mel keeps up to `spare` more frames (S3FlowVoice::mel).
   S3Reference take(Work& work, int64_t spare = 0) const;
-  /// The same with all tokens: mel is cut at their end, or its last frame is repeated up to their
-  /// end.
+  /// Does the same, but keeps all tokens: cuts the mel at their end, or repeats its last frame up
+  /// to their end.
   S3Reference take_filled(Work& work) const;
   size_t bytes() const { return tokenizer_.bytes() + speaker_.bytes(); }
 
@@ -73,14 +73,14 @@ class S3ReferenceEncoder {
 /// Stores a reference as tensors of a voice: "tokens" i32 [P], "mel" f32 [P * ratio, M] or with
 /// spare frames more, "speaker_vector" f32.
 void put_reference(const S3Reference& reference, Voice& voice);
-/// Reads such a voice, whose file may come from anywhere: an Error says what does not fit. Without
-/// "tokens" and "mel" the voice has a speaker vector only.
+/// Reads such a voice, whose file is not trusted: an Error says what does not fit. Without "tokens"
+/// and "mel" the voice has a speaker vector only.
 Result<std::shared_ptr<const S3FlowVoice>> flow_voice(const Voice& voice, const S3Flow& flow);
 
-/// Reads a tensor of ids below `bound`, at most `most` of them, or returns why it cannot.
+/// Reads a tensor of ids below `bound`, at most `most` of them, or returns an Error.
 Result<std::vector<int32_t>> voice_ids(const Voice& voice, const std::string& name, int64_t most,
                                        int64_t bound);
-/// Reads a tensor of `count` finite floats, or returns why it cannot.
+/// Reads a tensor of `count` finite floats, or returns an Error.
 Result<std::vector<float>> voice_floats(const Voice& voice, const std::string& name, int64_t count);
 /// Makes tensors of a voice from values.
 Tensor tensor_of(std::span<const int32_t> values);

@@ -1,5 +1,5 @@
 // The common part of scripts (SpokenSequence) of families whose language model makes S3 tokens: the
-// tokens that are spoken, the bound of a full flow, and the state that the stages behind read.
+// tokens that are spoken, the bound of a full flow, and the state that the later stages read.
 #pragma once
 
 #include <utility>
@@ -27,11 +27,11 @@ class S3Script : public SpokenScript, public S3State {
 
  private:
   const int32_t tokens_;
-  bool spoke_ = false;   // a token was spoken in this segment or before
-  bool begins_ = false;  // no token of this segment is spoken yet, but tokens of earlier ones
+  bool spoke_ = false;   // a token was spoken in this segment or an earlier one
+  bool begins_ = false;  // tokens of earlier segments were spoken, but none of this segment
 };
 
-/// Returns the state that the stages behind a sequence read: the sequence itself, or its script.
+/// Returns the state that the stages after a sequence read: the sequence itself, or its script.
 const S3State& s3_state_of(const Sequence& sequence);
 
 }  // namespace syrinx

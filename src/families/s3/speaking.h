@@ -1,5 +1,5 @@
 // The common part of pipelines whose language model makes S3 tokens: the voice of a request, the
-// graph behind the language model, and the description of both.
+// graph after the language model, and a description.
 #pragma once
 
 #include <array>
@@ -63,7 +63,7 @@ inline Graph s3_graph(const ArStage& lm, const S3FlowConfig& config, const S3Flo
   return chain(lm, s3_links(config, flow, vocoder));
 }
 
-/// Describes a flow for users, besides its size.
+/// Describes a flow for users, without its size.
 inline std::string shape_text(const S3FlowConfig& f, size_t bytes_per_second) {
   if (f.dit && f.plain_channels > 0) {
     return concat(f.dit->depth, " estimator blocks x ", f.dit->width, ", ", f.steps, " steps; ",

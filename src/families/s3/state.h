@@ -1,4 +1,4 @@
-// The state of a request with S3 speech tokens that the stages behind its language model read.
+// The state of a request with S3 speech tokens that the stages after its language model read.
 #pragma once
 
 #include <memory>
@@ -8,13 +8,13 @@
 
 namespace syrinx {
 
-/// Frames are one speech token each. The first token of every segment but the first carries this
-/// bit: there the flow starts again from the voice's prompt, and the vocoder from silence, as in
-/// the originals, which speak a text in separate parts.
+/// A bit in the first token of every segment except the first (a frame is one token). There the
+/// flow starts again from the voice's prompt, and the vocoder from silence, as in the originals,
+/// which speak a text in separate parts.
 inline constexpr int32_t kS3SegmentStart = 1 << 24;
 
-/// The most tokens of a segment whose flow attends to all of it: 40 s, Chatterbox's bound of a
-/// call. The work grows with the square of the tokens and is one batch.
+/// The largest number of tokens of a segment whose flow attends to all of it: 40 s, Chatterbox's
+/// bound of a call. The work grows with the square of the tokens and is one batch.
 inline constexpr int kMostFullTokens = 1000;
 
 /// The part of a sequence, or of its script, that the flow reads.

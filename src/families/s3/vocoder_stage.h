@@ -23,7 +23,7 @@ class S3VocoderStage : public ChunkStage {
   /// One output frame for each mel frame, except those of the prompt (S3Mark::unheard).
   int most_out() const override { return static_cast<int>(ratio_); }
   int samples_per_token() const { return most_out() * out_width(); }
-  /// Tokens that must follow before a token's samples are certain.
+  /// Returns the number of tokens that must follow before a token's samples are certain.
   int lookahead() const;
   Bundle bundle(const Sequence& request) const override;
   std::unique_ptr<StreamState> open(Bundle bundle) const override;

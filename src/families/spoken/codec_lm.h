@@ -51,8 +51,9 @@ struct CodecLmParts {
   std::vector<StreamHead> heads;  ///< heads that read the decoder's hidden row
   KvSpec kv;
   int64_t max_positions = 0;
-  std::unique_ptr<InnerCodes> inner = {};  ///< makes the codes after the first; may be null
-  std::vector<int> inner_vocab = {};       ///< vocabulary of each of those codes
+  std::unique_ptr<InnerCodes> inner =
+      {};                             ///< makes the codes after that of the only head; may be null
+  std::vector<int> inner_vocab = {};  ///< vocabulary of each of those codes
   /// Factor of rows with an id of table 1, i.e. of frames; 1: rows are not scaled.
   float frame_scale = 1;
   /// Learned positions [max_positions, H] as stored, added to each row (GPT-2); empty: none.
@@ -60,8 +61,8 @@ struct CodecLmParts {
   /// Adds text beside the codes, by an id after those of the tables; null: the model has none.
   std::unique_ptr<TextBeside> beside = {};
   bool adds_vectors = false;  ///< each row has a vector, which is added to its ids' sum
-  PackedLinear values =
-      {};  ///< makes the values of a step (ArTraits::values) from the hidden row; empty: none
+  /// makes the values of a step (ArTraits::values) from the hidden row; empty: none
+  PackedLinear values = {};
   std::vector<Tensor> own_tables = {};  ///< owner of the tables that are not views as stored
   float table_scale = 1;                ///< factor of the tables' sum, not of given vectors
   float logit_cap = 0;  ///< logits become cap * tanh(logit / cap) (Gemma 2); 0: none

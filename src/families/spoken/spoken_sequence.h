@@ -124,9 +124,8 @@ class SpokenSequence final : public Sequence {
   Prompt prompt_;     // empty while no segment waits
   Prompt companion_;  // empty without guidance
   DelayedStreams steps_;
-  int64_t frames_ = 0,
-          frames_before_ =
-              0;  // frames emitted in all segments, and in the segments before this one
+  // frames emitted in all segments, and in the segments before this one
+  int64_t frames_ = 0, frames_before_ = 0;
 };
 
 }  // namespace syrinx

@@ -1,6 +1,6 @@
-// The language model's sequence of a request: its input (ids, and rows of recordings as they come),
-// and the answer, whose codes the flow speaks with the request's voice. Made on the caller's
-// thread, then touched by one thread at a time.
+// The language model's sequence of a request: its input (ids, and rows of recordings when they
+// arrive), and the answer, whose codes the flow speaks with the request's voice. Made on the
+// caller's thread, then touched by one thread at a time.
 #pragma once
 
 #include "families/s3/state.h"

@@ -22,8 +22,8 @@ struct Ids {
   int32_t turn = 0, turn_end = 0;  ///< <|BOT|> <|EOT|>
   int32_t audio_start = 0, audio_end = 0, audio_patch = 0;
   int32_t tts_start = 0, tts_end = 0, tts_pad = 0;
-  int32_t audio = 0;     ///< of code 0; the other codes follow
-  int32_t code_end = 0;  ///< the first id after the codes: that of the padding
+  int32_t audio = 0;     ///< id of code 0; the other codes follow
+  int32_t code_end = 0;  ///< the first id after the codes, which is the padding
   bool is_code(int32_t id) const { return audio <= id && id < code_end; }
 };
 
@@ -41,7 +41,7 @@ bool claims(const Config& root);
 ModelConfig load_config(const Config& root);
 /// Reads flow.yaml at `path`.
 S3FlowConfig load_flow_config(const std::string& path);
-/// Reads the sizes from the shapes of hift.pt: no file states them.
+/// Reads the sizes from the shapes of hift.pt, because no file states them.
 HiftConfig load_hift_sizes(const Weights& weights, const S3FlowConfig& flow);
 /// Loads the folder's tokenizer. All tokens that control prompts and answers are marked as special,
 /// whatever its files say, so that in a client's text they are plain text. The tags of calls are

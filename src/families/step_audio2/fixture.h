@@ -1,5 +1,5 @@
-// What the tests of Step-Audio-2-mini share: the small checkpoint of tests/parity/step_audio2, with
-// and without the encoders that make voices of recordings, and its requests.
+// For tests of Step-Audio-2-mini: the small checkpoint of tests/parity/step_audio2, with and
+// without the encoders that make voices of recordings, and its requests.
 #pragma once
 
 #include <filesystem>

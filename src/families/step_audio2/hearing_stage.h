@@ -1,5 +1,5 @@
 // The audio encoder as a chunk node. A piece of a recording arrives as frames of one mel frame's
-// samples, the last frame filled up with zeros, and leaves as rows of the language model, all at
+// samples, the last frame filled up with zeros, and becomes rows of the language model, all at
 // once. Its work is still cut into chunks, so that other batches get their turn: each chunk takes
 // one frame, and the last chunk takes all remaining frames. Rows of pieces are cached by key. Const
 // after construction, shared by threads; CPU only.

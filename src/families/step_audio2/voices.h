@@ -1,7 +1,7 @@
 // Voices: prompts that the flow continues. The authors' program takes a recording with each
 // request. Here, a checkpoint's recordings (assets/NAME.wav) are its voices by name, encoded when
-// it is loaded. Files made by `syrinx voice` may be in a folder "voices", and a request may bring a
-// voice. Const once made; any thread.
+// it is loaded. Files made by `syrinx voice` may be in a folder "voices", and a request may contain
+// a voice. Const once made; any thread.
 #pragma once
 
 #include <map>
@@ -18,12 +18,12 @@ using Voices = std::map<std::string, std::shared_ptr<const S3FlowVoice>>;
 
 inline constexpr const char* kFamily = "step_audio2";
 
-/// The encoder of voices. Null where the encoders are not there; `missing` says which.
+/// Makes the voice encoder; null if networks are missing, which `missing` names.
 std::unique_ptr<const VoiceEncoder> make_cloning(const LoadSpec& spec, const S3FlowConfig& flow,
                                                  std::string& missing);
 /// Loads the checkpoint's voices; recordings only if there is an encoder. Throws LoadError.
 Voices load_voices(const LoadSpec& spec, const S3Flow& flow, const VoiceEncoder* encoder);
-/// Reads voice data of a request, which may come from anywhere.
+/// Reads voice data of a request, which is not trusted.
 Result<std::shared_ptr<const S3FlowVoice>> voice_of(const Voice& data, const S3Flow& flow);
 
 }  // namespace syrinx::step_audio2

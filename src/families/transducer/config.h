@@ -17,35 +17,36 @@ namespace syrinx::transducer {
 inline constexpr int kSampleRate = 16000;
 
 struct ModelConfig {
-  bool streams = true;  ///< cache-aware: hears a recording while it comes; false: as a whole
+  bool streams = true;  ///< cache-aware: takes a recording while it arrives; false: only as a whole
   MelOptions mel;
-  float preemphasis = 0.97f;  ///< of the signal; 0: none
+  float preemphasis = 0.97f;  ///< preemphasis of the signal; 0: none
   ConvSubsamplingConfig subsampling;
   FastConformerConfig conformer;
   bool scale_input = true;
 
-  int64_t vocab = 1025;  ///< ids, the blank included
+  int64_t vocab = 1025;  ///< number of ids, including the blank
   int32_t blank = 1024;
   int64_t hidden = 640;  ///< width of the predictor and of the joint network
   int64_t lstm_layers = 2;
   Activation joint = Activation::kRelu;
-  int max_symbols = 10;         ///< most ids at one frame
-  std::vector<int> durations;   ///< frames that an id may take (TDT); empty: RNN-T
-  std::vector<int> lookaheads;  ///< later frames that were trained for, largest first
-  int default_lookahead = 13;   ///< of recordings that are there; one of `lookaheads`
+  int max_symbols = 10;         ///< largest number of ids at one frame
+  std::vector<int> durations;   ///< numbers of frames that an id may take (TDT); empty: RNN-T
+  std::vector<int> lookaheads;  ///< lookaheads of the training, in frames, largest first
+  int default_lookahead = 13;   ///< lookahead for complete recordings; one of `lookaheads`
 
-  int factor() const { return 1 << subsampling.layers; }  ///< mel frames of an encoder's frame
+  /// returns the mel frames of an encoder's frame
+  int factor() const { return 1 << subsampling.layers; }
   double frame_s() const { return double(mel.hop) * factor() / kSampleRate; }
-  /// The lookahead of audio that comes while it is spoken: the largest that lets text come within
+  /// Returns the lookahead for audio that arrives while it is spoken: the largest with text within
   /// kLiveDelay_s, else the smallest.
   int live_lookahead() const;
   static constexpr double kLiveDelay_s = 0.6;
 };
 
-/// Whether it is the config of a cache-aware RNN-T (Nemotron) or of a TDT or RNN-T of the Parakeet
+/// Whether a config is that of a cache-aware RNN-T (Nemotron) or of a TDT or RNN-T of the Parakeet
 /// kind.
 bool claims(const Config& root);
-/// Reads config.json and, where it is there, the processor's file in `dir`.
+/// Reads config.json and the processor's file in `dir`, if there is one.
 ModelConfig load_model_config(const Config& root, const std::string& dir);
 
 }  // namespace syrinx::transducer

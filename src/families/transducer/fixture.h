@@ -25,7 +25,7 @@ inline nlohmann::json cases_of(const std::string& checkpoint) {
       read_file(golden_path(checkpoint + "/cases.json"), 1 << 20))["cases"];
 }
 
-/// The samples of a golden case: a recording again and again.
+/// Returns the samples of a golden case: a repeated recording.
 inline std::vector<float> samples_of(const nlohmann::json& c) {
   const std::vector<float> all = read_wav(SYRINX_BINARY_DIR "/parity/mimi/speech.wav").samples;
   std::vector<float> out;
@@ -39,7 +39,7 @@ inline int lookahead_of(const nlohmann::json& run) {
   return run["lookahead"].is_null() ? 0 : run["lookahead"].get<int>();
 }
 
-/// One stream at the encoder, as the engine would feed it.
+/// One stream at the encoder, which gets chunks like those of the engine.
 struct Stream {
   Stream(const HearingStage& stage, int lookahead) {
     Bundle bundle;
@@ -48,11 +48,11 @@ struct Stream {
   }
   std::unique_ptr<StreamState> state;
   std::vector<float> samples;  // received so far
-  int64_t taken = 0;           // hops
+  int64_t taken = 0;           // hops taken so far
   bool closed = false;
   std::vector<float> rows;
 
-  /// Lets the stage take what it wants of the streams, all in one batch, until it waits.
+  /// Runs all streams in one batch until the stage needs more samples.
   static void run(const HearingStage& stage, std::span<Stream* const> streams) {
     const int hop = stage.in_width();
     const ChunkPolicy policy = stage.policy();

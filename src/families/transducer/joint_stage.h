@@ -23,7 +23,7 @@ class JointStage : public ArStage {
 
   const ArTraits& traits() const override { return traits_; }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
-  /// Code 0: an id; code 1, with durations: which of them.
+  /// Writes the logits of code 0, an id, or of code 1, the index of a duration (TDT).
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
   size_t bytes() const;

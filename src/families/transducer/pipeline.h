@@ -1,8 +1,7 @@
 // Recognisers of NVIDIA's in transformers' layout: Nemotron speech streaming (a cache-aware
 // FastConformer with an RNN-T), which writes words of a recording while its samples arrive, and
 // Parakeet (a FastConformer with a TDT or RNN-T), which hears a recording as a whole. Graph: the
-// client's samples -> encoder -> rows -> joint network -> text. There is one request for a
-// recording.
+// client's samples -> encoder -> rows -> joint network -> text. Each recording is one request.
 #pragma once
 
 #include <memory>
@@ -21,7 +20,7 @@ class Transducer : public LoadedPipeline {
   /// Throws LoadError.
   explicit Transducer(const LoadSpec& spec);
 
-  /// The request's task is a Hearing.
+  /// Opens a request whose task is a Hearing.
   Result<Opened> open(const SpeechRequest& request) const override;
   Result<SpeechRequest> listening(const OpenDictation& listening) const override;
   Result<SpeechRequest> dictation(const Dictation& dictation) const override;

@@ -1,7 +1,7 @@
-// A recording being written down: the joint network's side of a request. Rows come from the
-// encoder; each step chooses an id at the present row: text, or the blank, which moves on to the
-// next row (RNN-T), or an id and the number of rows that it takes (TDT). Text is final. Made on the
-// caller's thread, then touched by one thread at a time.
+// The transcription of a recording: the joint network's side of a request. Rows come from the
+// encoder. Each step chooses an id at the current row: text, or the blank, which moves to the next
+// row (RNN-T); or an id and the number of rows to move (TDT). Text is final. Made on the caller's
+// thread, then touched by one thread at a time.
 #pragma once
 
 #include <memory>
@@ -16,29 +16,30 @@
 
 namespace syrinx::transducer {
 
-/// The task of a request: to hear samples that come one after another, or a whole recording.
+/// The task of a request: to transcribe samples while they arrive, or a whole recording.
 struct Hearing : FamilyTask {
-  std::shared_ptr<const Recording> recording;  ///< set where the model hears no other ones
+  /// the whole recording; null: samples arrive one after another
+  std::shared_ptr<const Recording> recording;
   int lookahead = 0;
-  bool scores = false;  ///< tokens have their log-probability
+  bool scores = false;  ///< tokens are sent with their log-probabilities
 };
 
-/// The sequence of one recording: a step for each id that the joint network draws.
+/// The sequence of one recording: it takes a step for each id of the joint network.
 class Transcription : public Sequence {
  public:
   /// The predictor's state, changed by the stage that runs the steps.
   struct Predictor {
     std::vector<float> hidden, cell;  ///< [layers, hidden]
-    std::vector<float> out;           ///< [hidden], behind the last id
-    int32_t next = -1;                ///< id that it has not read; < 0: it has read all
+    std::vector<float> out;           ///< [hidden], output after the last id
+    int32_t next = -1;                ///< the id that it must read next; < 0: it has read all ids
   };
 
-  /// The arguments must outlive it.
+  /// Both config and tokenizer must outlive it.
   Transcription(const ModelConfig& config, const Tokenizer& tokenizer, int lookahead, bool scores);
 
   int lookahead() const { return lookahead_; }
   Predictor& predictor() { return predictor_; }
-  /// Returns the row of the next step, [hidden]; empty: all rows of the recording are through.
+  /// Returns the row of the next step, [hidden]; empty: all rows of the recording were used.
   std::span<const float> row() const;
 
   int prompt_rows() const override { return 1; }
@@ -65,8 +66,8 @@ class Transcription : public Sequence {
   Predictor predictor_;
   std::vector<float> rows_;  // rows [dropped_, have_)
   int64_t dropped_ = 0, have_ = 0, at_ = 0;
-  bool closed_ = false;     // no more rows come
-  int symbols_ = 0;         // ids in a row without moving on
+  bool closed_ = false;     // no more rows will arrive
+  int symbols_ = 0;         // ids chosen at the current row
   int steps_ = 0;           // steps of this segment
   bool told_ = false;       // text was written
   std::string unfinished_;  // bytes of an incomplete character

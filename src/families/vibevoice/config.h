@@ -12,15 +12,16 @@
 namespace syrinx::vibevoice {
 
 struct ModelConfig {
-  DecoderConfig text, speech;  ///< lower and upper layers of one decoder; equal but for the number
+  /// lower and upper layers of one decoder; equal except for their number
+  DecoderConfig text, speech;
   int64_t vocab = 0, max_positions = 0;
   int64_t head_layers = 0, head_ffn = 0;
   float head_eps = 1e-5f;
-  int64_t times = 1000;  ///< steps of the noise schedule in training
+  int64_t times = 1000;  ///< steps of the training's noise schedule
   SigmaVaeConfig vae;
 
   static constexpr int64_t kSampleRate = 24000;  ///< Hz
-  /// The authors' demos ask for these solver steps, not for ddpm_num_inference_steps.
+  /// Solver steps of the authors' demos, which do not use ddpm_num_inference_steps.
   static constexpr int kSolverSteps = 5;
 
   int64_t latent() const { return vae.latent; }

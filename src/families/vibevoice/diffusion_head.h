@@ -1,6 +1,6 @@
-// VibeVoice's diffusion head with its solver: a latent from noise and the row of the speech model,
-// by DPM-Solver++ of second order with classifier-free guidance. Const after construction, shared
-// by threads; latents do not influence each other. CPU only.
+// VibeVoice's diffusion head with its solver: makes a latent from noise and a row of the speech
+// model by DPM-Solver++ of second order, with classifier-free guidance. Const after construction,
+// shared by threads; latents do not influence each other. CPU only.
 // Network and solver: VibeVoice:vibevoice/modular/modular_vibevoice_diffusion_head.py,
 // vibevoice/schedule/dpm_solver.py.
 // E latents, D numbers of a latent, H width.
@@ -16,10 +16,10 @@ namespace syrinx::vibevoice {
 
 /// A latent to be computed.
 struct LatentJob {
-  const float* row = nullptr;        ///< [H], the speech model's
+  const float* row = nullptr;        ///< [H], the speech model's row
   const float* companion = nullptr;  ///< [H], the row without text; null: no guidance
   std::span<const float> noise;      ///< [D]
-  float scale = 1;                   ///< of guidance
+  float scale = 1;                   ///< scale of guidance
   float* out = nullptr;              ///< [D]
 };
 
@@ -28,12 +28,12 @@ class DiffusionHead {
  public:
   /// `weights` is the scope of "prediction_head.".
   DiffusionHead(const ModelConfig& config, const Weights& weights, WeightType type);
-  /// Rows with guidance and their companions run in one batch.
+  /// Computes the latents. Rows with guidance and their companions run in one batch.
   void run(StepContext& ctx, std::span<const LatentJob> jobs) const;
   size_t bytes() const;
 
-  /// A step of the solver: the latent is of_x x + of_out v, for the network's velocity v, and x
-  /// becomes keep x + now latent + before (latent - latent of the step before).
+  /// A step of the solver, with v the network's output: latent = of_x x + of_out v; then x becomes
+  /// keep x + now latent + before (latent - previous latent).
   struct SolverStep {
     double time = 0;
     float of_x = 0, of_out = 0;

@@ -36,7 +36,7 @@ inline SpeechRequest request_of(const nlohmann::json& json) {
   return request;
 }
 
-/// Keeps the rows that a stage's last step yields from.
+/// A stage that keeps the rows of its last step.
 class WatchedStage : public ArStage {
  public:
   explicit WatchedStage(const ArStage& stage) : stage_(stage) {}
@@ -53,7 +53,7 @@ class WatchedStage : public ArStage {
               View out) const override {
     stage_.values(ctx, batch, hidden, codes, out);
   }
-  /// Row `e` of the last step.
+  /// Returns row `e` of the last step.
   std::span<const float> hidden(size_t e) const {
     const auto width = static_cast<size_t>(traits().hidden);
     return std::span<const float>(hidden_).subspan(e * width, width);
@@ -64,7 +64,7 @@ class WatchedStage : public ArStage {
   mutable std::vector<float> hidden_;
 };
 
-/// One request in steps as the engine takes them, with its companion.
+/// Runs one request with its companion, step by step like the engine.
 class GuidedRun {
  public:
   GuidedRun(const VibeVoice& model, const SpeechRequest& request)
@@ -79,10 +79,10 @@ class GuidedRun {
 
   bool finished() const { return finished_; }
   bool ended() const { return finished_ && reason_ == FinishReason::kStop; }
-  /// The latents so far [steps, D], and the logit of the end of each row behind a latent.
+  /// Return the latents so far [steps, D], and the logit of the end in each row after a latent.
   const std::vector<float>& latents() const { return latents_; }
   const std::vector<float>& ends() const { return ends_; }
-  /// The rows that the latents are made from: those of the sequence, and of its companion.
+  /// Return the rows that the latents are made from: the sequence's, and its companion's.
   const std::vector<float>& rows() const { return rows_; }
   const std::vector<float>& companion_rows() const { return companion_rows_; }
   Sequence& state() { return *state_; }

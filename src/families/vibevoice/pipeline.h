@@ -13,7 +13,7 @@
 
 namespace syrinx::vibevoice {
 
-/// Makes samples of latents; a stream keeps all of the decoder's past.
+/// Makes samples of latents; a stream keeps the decoder's whole past.
 class VaeStage : public ChunkStage {
  public:
   /// `model` is the scope of "model.".
@@ -51,8 +51,7 @@ class VibeVoice : public LoadedPipeline {
   std::unique_ptr<SpeechLm> lm_;
   std::unique_ptr<VaeStage> stage_;
   std::unique_ptr<VoiceFiles> files_;
-  std::shared_ptr<const VoiceRows>
-      random_;  // the voice where weights are random and no files exist
+  std::shared_ptr<const VoiceRows> random_;  // voice for random weights without files
 };
 
 /// Loads a checkpoint; throws LoadError.

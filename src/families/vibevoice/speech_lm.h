@@ -1,10 +1,11 @@
 // VibeVoice-Realtime's two language models as one AR stage whose steps yield latents. The text
-// model reads ids; the speech model reads its rows and latents. A step yields a code for "the
-// latent before was the last" and the next latent, which the diffusion head makes. Both caches lie
-// in the pages of the sequence: the n-th position of the text model, which has only ids, takes the
-// place of position n of the speech model, which is never later. Const after construction. CPU
-// only. Network: VibeVoice:vibevoice/modular/modeling_vibevoice_streaming_inference.py. E sequences
-// that yield a step, N rows in the batch, H width, D numbers of a latent.
+// model reads ids; the speech model reads its rows and latents. A step yields a code, 1 for "the
+// previous latent was the last", and the next latent from the diffusion head. Both models' caches
+// are in the pages of the sequence: position n of the text model, which reads only ids, is stored
+// at position n of the speech model, which has at least as many positions. Const after
+// construction. CPU only. Network:
+// VibeVoice:vibevoice/modular/modeling_vibevoice_streaming_inference.py. E sequences that yield a
+// step, N rows in the batch, H width, D numbers of a latent.
 #pragma once
 
 #include "families/vibevoice/diffusion_head.h"
@@ -25,11 +26,11 @@ class SpeechLm : public ArStage {
   const ArTraits& traits() const override { return traits_; }
   /// Writes `hidden` [E, H], the speech model's normed rows.
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
-  /// Writes the logits of a step's only code, 1 for the end. Guidance does not concern it: the row
-  /// of a companion has the logits of its sequence.
+  /// Writes the logits of a step's only code, 1 for the end. It has no guidance: the row of a
+  /// companion has the logits of its sequence.
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
-  /// A step that ends the speech or only looks for the end yields zeros.
+  /// Writes the latents. A step that ends the speech or only looks for the end yields zeros.
   void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
               View out) const override;
 
@@ -37,7 +38,7 @@ class SpeechLm : public ArStage {
   size_t speech_bytes() const { return speech_.bytes(); }
   size_t head_bytes() const { return head_.bytes(); }
   size_t table_bytes() const { return table_.bytes(); }
-  size_t joint_bytes() const;  ///< of the layers between and after the models
+  size_t joint_bytes() const;  ///< bytes of the layers between and after the models
 
  private:
   struct Rows;

@@ -1,9 +1,9 @@
 // One request: its text in windows, and the latents so far. A segment begins with a window of text
-// and has six latents; its last step only looks whether the speech ends, and the next segment
-// continues all rows of this one. Without further text a segment goes on to the end of the speech.
-// A text that is too long for the positions is spoken in parts, each of which begins anew behind
-// the voice. Made on the caller's thread, then touched by one thread at a time. D numbers of a
-// latent.
+// and has six latents; its last step only checks whether the speech ends, and the next segment
+// continues all rows of this one. Without further text a segment continues to the end of the
+// speech. A text that is too long for the positions is spoken in parts, each of which starts again
+// after the voice. Made on the caller's thread, then touched by one thread at a time. D numbers of
+// a latent.
 #pragma once
 
 #include <memory>
@@ -21,10 +21,10 @@ class State : public Sequence {
  public:
   // The authors' values (modeling_vibevoice_streaming_inference.py,
   // realtime_model_inference_from_file.py).
-  static constexpr int kLatents = 6;  ///< of a window (TTS_SPEECH_WINDOW_SIZE)
+  static constexpr int kLatents = 6;  ///< latents of a window (TTS_SPEECH_WINDOW_SIZE)
   static constexpr float kGuidance = 1.5f;
-  static constexpr int32_t kEnd = 1;  ///< the code: the latent before was the last
-  // Values of this server, for speech that does not end by itself:
+  static constexpr int32_t kEnd = 1;  ///< the code for "the previous latent was the last"
+  // Bounds chosen here, for speech that does not end by itself:
   static constexpr int64_t kFramesPerId = 8, kSpareFrames = 40;
 
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
@@ -50,11 +50,11 @@ class State : public Sequence {
   /// Returns the latents of the request so far.
   int64_t frames() const { return frames_before_ + part_frames(); }
   float noise_scale() const { return noise_scale_; }
-  /// Returns whether the next step only looks for the end.
+  /// Returns whether the next step only checks for the end.
   bool looking() const { return windowed_ && steps_ == kLatents; }
 
  private:
-  /// What a row behind the voice is made of: an id of text and its position in the text model, or
+  /// The input of a row after the voice: an id of text and its position in the text model, or
   /// latent number `at` of the part.
   struct Row {
     int32_t id = -1, at = 0;
@@ -80,13 +80,13 @@ class State : public Sequence {
 
   TextWindows text_;
   std::vector<Row> rows_;     // rows of this part, after those of the voice
-  std::vector<int32_t> ids_;  // of this part
+  std::vector<int32_t> ids_;  // ids of this part
   std::vector<float> said_;   // latents of this part
   int prompt_ = 1, companion_prompt_ = 1;
   bool begun_ = false;     // a window has begun
   bool windowed_ = false;  // further text of the part follows this window
   int steps_ = 0, max_steps_ = 1;
-  int64_t frames_before_ = 0;  // in earlier parts
+  int64_t frames_before_ = 0;  // frames of earlier parts
 };
 
 }  // namespace syrinx::vibevoice

@@ -1,7 +1,7 @@
-// The text of a request as ids, whole or as it comes, in parts that fit into the model's positions.
-// All ids together are those of the authors' program: of the text without white space around it,
-// with straight quotes and with a new line at the end, which earlier parts have, too. One thread at
-// a time.
+// Converts the text of a request to ids, whole or while it arrives, in parts that fit into the
+// model's positions. All ids together are those of the authors' program: of the text without white
+// space around it, with straight quotes, and with a new line at the end. Earlier parts end with a
+// new line, too. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ class TextWindows {
  public:
   static constexpr int kWindow = 5;  ///< ids of a window (TTS_TEXT_WINDOW_SIZE)
 
-  /// `most_ids`: of a part; a part ends at the first end of a sentence behind three quarters.
+  /// `most_ids`: largest number of ids of a part, which ends at the first end of a sentence after
+  /// three quarters of them.
   TextWindows(const Tokenizer& tokenizer, int64_t most_ids);
 
   /// Adds text; `last`: no more comes.
@@ -33,7 +34,7 @@ class TextWindows {
   bool more() const { return !part().ids.empty() || !part().complete; }
   /// Takes the next window, 1 to kWindow ids. Must be ready().
   std::vector<int32_t> take();
-  /// Goes on to the next part, dropping what is left of this one; false: there is none.
+  /// Drops the rest of this part and begins the next one; false: there is none.
   bool next_part();
 
   /// Returns the ids of the present part that were or can be taken.
@@ -53,7 +54,8 @@ class TextWindows {
   const Tokenizer& tokenizer_;
   StreamEncoder encoder_;
   int64_t most_ids_;
-  std::string unfinished_, spaces_;  // bytes of a character; white space that may be the last
+  // bytes of an incomplete character; white space that may be the last
+  std::string unfinished_, spaces_;
   bool blank_ = true, closed_ = false;
   bool full_ = false;  // the last part ends before the next id
   std::deque<Part> parts_{1};

@@ -1,6 +1,6 @@
-// The published voices of VibeVoice-Realtime: files of PyTorch (voices/NAME.pt) with the caches
-// that a recording and its text left in both models, and those of the companion, which heard
-// neither. Const after construction; thread-safe.
+// The published voices of VibeVoice-Realtime: files of PyTorch (voices/NAME.pt) with both models'
+// caches after a recording and its text, and the companion's caches without them. Const after
+// construction; thread-safe.
 #pragma once
 
 #include <map>
@@ -15,11 +15,11 @@
 namespace syrinx::vibevoice {
 
 /// A voice as the rows that its requests begin with. Each is the contents of the KV cache at its
-/// position [ModelConfig::cache_row()]: layer by layer, keys, then values. The text model has the
-/// first `texts` rows alone; zeros stand for the others.
+/// position [ModelConfig::cache_row()]: layer by layer, keys, then values. Only the first `texts`
+/// rows have a cache of the text model; the others have zeros there.
 struct VoiceRows {
   std::vector<float> numbers;  ///< [rows, cache_row]
-  /// [companion_rows, cache_row + H]: behind its cache, each row has the speech model's output.
+  /// [companion_rows, cache_row + H]: after its cache, each row has the speech model's output.
   std::vector<float> companion;
   int rows = 0, texts = 0, companion_rows = 0;
 
@@ -45,12 +45,12 @@ class VoiceFiles {
 
  private:
   ModelConfig config_;
-  std::map<std::string, std::string> paths_;  // by name
+  std::map<std::string, std::string> paths_;  // paths of the files by name
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::shared_ptr<const VoiceRows>> read_;
 };
 
-/// Returns a voice of small random numbers, for random weights.
+/// Makes a voice of small random numbers, for random weights.
 std::shared_ptr<const VoiceRows> random_voice(const ModelConfig& config);
 
 }  // namespace syrinx::vibevoice

@@ -15,8 +15,8 @@
 
 namespace syrinx {
 
-/// Checks that the ids of a track's prompt and answer are the golden's, of which the first `prompt`
-/// are the prompt's, and the logits of steps 0, 1, half of `steps` and the last, to `bound`
+/// Checks that the ids of a track's prompt and answer equal the golden's, of which the first
+/// `prompt` are the prompt. Compares the logits of steps 0, 1, `steps` / 2 and the last, to `bound`
 /// (relative).
 inline void expect_golden_answer(Runner& runner, Track& track, const Safetensors& golden,
                                  int prompt, int steps, int chunk, float bound) {
@@ -38,14 +38,14 @@ inline void expect_golden_answer(Runner& runner, Track& track, const Safetensors
   }
 }
 
-/// Returns the ids that an answer has drawn so far; valid as long as the track.
+/// Returns the sampled ids of an answer so far; valid as long as the track.
 inline std::span<const int32_t> made_of(const Track& track) {
   const Sequence& answer = *track.state;
   return answer.history(0).subspan(answer.prompt_ids().size());
 }
 
-/// Checks that a later prompt contains the ids of an earlier answer; an answer in text alone keeps
-/// no ids.
+/// Checks that a later prompt contains the ids of an earlier answer; an answer in text keeps no
+/// ids.
 inline void expect_answers_to_come_back(const Pipeline& model, SpeechRequest request) {
   EXPECT_TRUE(model.info().writing.recalls);
   Runner runner(model);

@@ -1,5 +1,5 @@
-// How families that answer chats ask about a recording: with the request that a client's chat would
-// make.
+// Makes the request with which families that answer chats transcribe a recording: that of a
+// client's chat.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@
 namespace syrinx {
 
 /// Returns a chat of a system message and a user's message, which is the recording followed by
-/// `question`. Either text may be empty and is then left out. Answered in words, greedily.
+/// `question`. Empty texts are left out. The answer is text, sampled greedily.
 inline SpeechRequest asked_about(const Dictation& dictation, const std::string& system,
                                  const std::string& question) {
   using Json = nlohmann::json;

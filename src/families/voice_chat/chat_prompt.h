@@ -1,4 +1,4 @@
-// The prompt of a language model that hears before it answers. Plain values.
+// The prompt of a language model that takes recordings. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,11 @@ namespace syrinx {
 
 struct ChatPrompt {
   std::vector<int32_t> ids;
-  std::vector<int32_t> places;      ///< positions of rows that recordings fill, ascending
-  std::vector<Heard> heard = {};    ///< parts of recordings, in the order of their places
-  std::vector<uint64_t> keys = {};  ///< of the places; empty: these rows are never cached
-  std::vector<int32_t> said = {};   ///< the answer's text, if it is only read aloud
+  std::vector<int32_t> places;    ///< positions of rows that recordings fill, ascending
+  std::vector<Heard> heard = {};  ///< parts of recordings, in the order of their places
+  /// prefix keys of the places; empty: these rows are never shared
+  std::vector<uint64_t> keys = {};
+  std::vector<int32_t> said = {};  ///< the answer's text, if it is only read aloud
 };
 
 /// Returns the recordings of a request, resampled to `rate` Hz, mono. Refuses empty recordings.

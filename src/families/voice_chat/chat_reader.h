@@ -37,7 +37,7 @@ class ChatReader {
 
   /// Returns the index of the recording for the next place.
   Result<size_t> recording();
-  /// The answer that does: its ids as far as it was heard. See known_ids().
+  /// Returns the ids of the answer for the next place, as far as it was heard; see known_ids().
   template <typename IsCode>
   Result<std::span<const int32_t>> answer(double codes_a_second, int64_t known, IsCode&& is_code) {
     if (answers_.empty()) {
@@ -52,7 +52,7 @@ class ChatReader {
 
  private:
   size_t recordings_, next_ = 0;
-  std::span<const EarlierAnswer> answers_;  // those that had no place yet
+  std::span<const EarlierAnswer> answers_;  // the answers that had no place yet
 };
 
 }  // namespace syrinx

@@ -1,8 +1,8 @@
 // An answer to a prompt with recordings in it. Some of the prompt's rows, its places, are filled by
-// another network once it has heard the recordings: with ids (codes of a speech tokenizer) or with
-// rows in place of the table's (those of an audio tower). Values for further networks are held back
-// until all text before them is sent, so that text which may become a stop string is not spoken.
-// Made on the caller's thread, then touched by one thread at a time.
+// another network after it has processed the recordings: with ids (codes of a speech tokenizer) or
+// with rows that replace the table's (from an audio tower). Values for later networks are held back
+// until all text before them is sent, so that no stop string is spoken. Made on the caller's
+// thread, then touched by one thread at a time.
 #pragma once
 
 #include <deque>
@@ -20,22 +20,21 @@ class HearingAnswer : public llm::Answer, public Hearer {
   int heard_rows(int rows) const override { return rows_.before(rows); }
   bool ready() const override { return rows_.complete(); }
   int known_rows() const override { return ready() ? prompt_rows() : rows_.missing(); }
-  /// Rows of recordings have the keys of the recordings. The keys end before the first row without
-  /// one.
+  /// Appends the keys of ids and recordings; they end before the first row without a key.
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   void step_keys(bool companion, std::vector<uint64_t>& keys) const override;
-  /// No draft for given ids: each of them has a rule of its own, which drafts cannot have.
+  /// Returns no draft for given ids, because each has its own rule, which drafts cannot have.
   std::span<const int32_t> draft() const override {
     return said_.empty() ? Answer::draft() : std::span<const int32_t>();
   }
   Status take(int port, const Frames& frames) override;
   std::span<const Heard> heard() const override { return heard_; }
-  /// Gives a row of a recording its vector in place of its id.
+  /// Writes the vector of a recording's row instead of its id.
   void rows(int first, bool companion, InputRows& out) const override;
 
  protected:
-  /// `width`: of the rows that come for the prompt's places; 0: each place gets one number, which
-  /// is added to the id at that place.
+  /// `width`: that of the rows for the prompt's places; 0: each place gets a number, which is added
+  /// to the id there.
   HearingAnswer(const llm::ModelConfig& config, const llm::Generation& generation,
                 const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
                 int64_t width);
@@ -44,18 +43,18 @@ class HearingAnswer : public llm::Answer, public Hearer {
   std::span<const int32_t> said() const { return said_; }
   /// Sends `value` once the text so far is sent.
   void hold_back(int32_t value) { held_back_.push_back({value, text().known()}); }
-  /// The next value that may go on.
+  /// Returns the next value that may be sent.
   std::optional<int32_t> next_passed();
 
  private:
   struct HeldBack {
     int32_t value = 0;
-    int64_t end = 0;  // of the text before the value
+    int64_t end = 0;  // bytes of the text before the value
   };
   llm::HeardRows rows_;
   const bool as_ids_;
   const std::vector<Heard> heard_;
-  const std::vector<uint64_t> keys_;  // of the places
+  const std::vector<uint64_t> keys_;  // prefix keys of the places
   const std::vector<int32_t> said_;
   std::deque<HeldBack> held_back_;
 };

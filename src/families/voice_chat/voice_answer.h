@@ -1,6 +1,6 @@
 // An answer whose text goes to the client and whose audio goes to further stages as codes: ids of
-// one range of the vocabulary. A text that is only read aloud is the answer's text; the family's
-// rules draw it. Made on the caller's thread, then touched by one thread at a time.
+// one range of the vocabulary. If a text is only read aloud, it is the answer's text, which the
+// family's rules enforce. Made on the caller's thread, then touched by one thread at a time.
 #pragma once
 
 #include "families/voice_chat/hearing_answer.h"
@@ -15,7 +15,7 @@ struct AloudRuns {
 /// frames; the `said` ids of a text that is read aloud come on top.
 int most_ids(const SpeechRequest& request, int64_t said, AloudRuns runs, int64_t most);
 
-/// The ids of audio: from that of code 0 up to, not including, the one behind the last code.
+/// The ids of audio: [begin, end), from the id of code 0 on.
 struct AudioIds {
   int32_t begin = 0, end = 0;
   bool has(int32_t id) const { return begin <= id && id < end; }
@@ -24,7 +24,8 @@ struct AudioIds {
 /// The sequence of one answer.
 class VoiceAnswer : public HearingAnswer {
  public:
-  /// The arguments must outlive this, but for the request. Without `speaks` text alone is drawn.
+  /// All arguments except the request must outlive this object. Without `speaks` only text is
+  /// sampled.
   VoiceAnswer(const llm::ModelConfig& config, const llm::Generation& generation,
               const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
               int64_t width, AudioIds audio, bool speaks);

@@ -11,17 +11,18 @@
 namespace syrinx::voxcpm2 {
 
 struct ModelConfig {
-  DecoderConfig base, residual;  ///< the language models; of equal width and with equal cache heads
+  DecoderConfig base, residual;  ///< the language models, of equal width and with equal cache heads
   DecoderConfig encoder, dit;    ///< the local networks, which read one patch at a time
   int64_t vocab = 0;
   int64_t max_positions = 0;
   int64_t patch = 4;      ///< P, latent frames of a step
   int64_t fsq_width = 0;  ///< numbers that are rounded between the two language models
-  int64_t fsq_scale = 9;  ///< they are rounded to a multiple of 1 / this
+  int64_t fsq_scale = 9;  ///< these are rounded to multiples of 1 / fsq_scale
   AudioVaeConfig vae;
 
-  int64_t latent() const { return vae.latent; }               ///< D, numbers of a latent frame
-  int64_t patch_width() const { return patch * vae.latent; }  ///< numbers of a step's patch, [P, D]
+  int64_t latent() const { return vae.latent; }  ///< returns D, the numbers of a latent frame
+  /// returns the numbers of a step's patch, [P, D]
+  int64_t patch_width() const { return patch * vae.latent; }
   int64_t patch_samples() const { return patch * vae.decoder_hop(); }
 };
 

@@ -44,7 +44,7 @@ inline std::shared_ptr<const Voice> encode(const VoiceEncoder& encoder,
 struct Case {
   std::string name;
   SpeechRequest request;
-  size_t reference = 0, prompt = 0;  ///< samples of the recordings, from the same beginning
+  size_t reference = 0, prompt = 0;  ///< samples of the recordings, which begin at the same offset
   int steps = 0;
   bool ended = false;
   std::shared_ptr<Safetensors> golden;

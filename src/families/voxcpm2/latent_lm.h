@@ -19,8 +19,8 @@ class LatentLm : public ArStage {
   LatentLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
-  /// hidden [E, 2 H]: the rows of the base model (rounded if they are patches) and of the residual
-  /// model.
+  /// Writes hidden [E, 2 H]: the rows of the base model (rounded if they are patches) and of the
+  /// residual model.
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   /// Writes the logits of a step's only code: 1 marks its patch as the last one.
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
@@ -30,7 +30,7 @@ class LatentLm : public ArStage {
 
   size_t base_bytes() const { return base_.bytes(); }
   size_t residual_bytes() const { return residual_.bytes(); }
-  size_t joint_bytes() const;  ///< of the layers between and after the two models
+  size_t joint_bytes() const;  ///< bytes of the layers between and after the two models
   size_t table_bytes() const { return table_.bytes(); }
   const LocalEncoder& encoder() const { return encoder_; }
   const LocalDit& dit() const { return dit_; }

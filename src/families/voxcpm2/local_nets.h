@@ -19,34 +19,34 @@ class LocalEncoder {
  public:
   /// `root` has "feat_encoder." and "enc_to_lm_proj.".
   LocalEncoder(const ModelConfig& config, const Weights& root, WeightType type);
-  /// patches [A, P * D] -> out [A, H].
+  /// Computes patches [A, P * D] -> out [A, H].
   void run(StepContext& ctx, const View& patches, const View& out) const;
   size_t bytes() const { return in_.bytes() + decoder_.bytes() + to_lm_.bytes(); }
 
  private:
   ModelConfig config_;
   PackedLinear in_, to_lm_;
-  Tensor first_;  // [W]: the row before the frames; its output is the patch's
+  Tensor first_;  // [W]: the row before the frames; its output is that of the patch
   Decoder decoder_;
 };
 
 /// A patch to be computed.
 struct PatchJob {
-  std::span<const float> before;  ///< [P, D], the patch before it; empty: zeros
+  std::span<const float> before;  ///< [P, D], the previous patch; empty: zeros
   std::span<const float> noise;   ///< [P, D]
-  float scale = 2;                ///< of guidance; 1: no guidance, at half the cost
+  float scale = 2;                ///< scale of guidance; 1: no guidance, at half the cost
 };
 
-/// Computes the next patch from a row of the language models, by a solver.
+/// Computes the next patch from a row of the language models, with a solver.
 class LocalDit {
  public:
   static constexpr int kSolverSteps = 10;
 
   /// `root` has "feat_decoder.estimator." and "{lm,res}_to_dit_proj.".
   LocalDit(const ModelConfig& config, const Weights& root, WeightType type);
-  /// hidden [E, 2 H], rows of the two language models side by side -> out [E, P * D]: Euler's
-  /// method from the noise, with the guidance of CFG-zero* (arXiv 2503.18886). The rows without the
-  /// condition run in the same batch as the rows with it.
+  /// Computes hidden [E, 2 H] (rows of the two language models side by side) -> out [E, P * D] by
+  /// Euler's method from the noise, with the guidance of CFG-zero* (arXiv 2503.18886). The rows
+  /// without the condition run in the same batch as the rows with it.
   void run(StepContext& ctx, std::span<const PatchJob> jobs, const View& hidden,
            const View& out) const;
   size_t bytes() const;

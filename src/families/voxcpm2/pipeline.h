@@ -13,9 +13,9 @@
 
 namespace syrinx::voxcpm2 {
 
-/// Patches to samples. The decoder keeps all of its past, so there is neither left context nor
-/// lookahead. If the speech continues a recording, the recording's last patches are decoded first
-/// and their samples dropped.
+/// Turns patches into samples. The decoder keeps its whole past, so there is neither left context
+/// nor lookahead. If the speech continues a recording, the recording's last patches are decoded
+/// first and their samples dropped.
 class VaeStage : public ChunkStage {
  public:
   VaeStage(const ModelConfig& config, const AudioVaeDecoder& vae) : config_(config), vae_(vae) {}
@@ -54,7 +54,7 @@ class VoxCpm2 : public LoadedPipeline {
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_,
-      vae_weights_;  // kept: a table, and later weights
+      vae_weights_;  // kept for a table and for weights that are loaded later
   std::unique_ptr<LatentLm> lm_;
   std::unique_ptr<AudioVaeDecoder> vae_;
   std::unique_ptr<VaeStage> stage_;

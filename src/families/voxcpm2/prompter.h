@@ -1,4 +1,4 @@
-// Text in the form that VoxCPM2 reads. Const after construction; thread-safe.
+// Turns text into the ids that VoxCPM2 reads. Const after construction; thread-safe.
 // Source: VoxCPM:src/voxcpm/{core.py,model/utils.py}.
 #pragma once
 
@@ -29,7 +29,8 @@ class Prompter {
   void find_chinese(int32_t unknown);
 
   Tokenizer tokenizer_;
-  std::unordered_map<int32_t, std::vector<int32_t>> characters_;  // by id of such a token
+  // characters' ids, by id of such a token
+  std::unordered_map<int32_t, std::vector<int32_t>> characters_;
 };
 
 /// Returns a text with one space for every run of white space.

@@ -1,6 +1,6 @@
 // One request: its text in parts, each with a prompt of text and patches, and the patches so far. A
 // complete text is one part, as in the authors' code, unless it is long; late text is one part for
-// each sentence. A part continues the one before it, as if that were a recording. It also gets a
+// each sentence. A part continues the part before it, as if that were a recording. It also gets a
 // reference for the voice's sound: the recording or, without one, the beginning of the first part.
 // So prompts do not grow with the spoken text. Made on the caller's thread, then touched by the
 // engine's thread only. P * D numbers of a patch.
@@ -24,11 +24,11 @@ class State : public Sequence {
  public:
   // The authors' values (VoxCPM:src/voxcpm/core.py).
   static constexpr float kGuidance = 2;
-  static constexpr int kLeastSteps = 3;  ///< before the end may be sampled
+  static constexpr int kLeastSteps = 3;  ///< steps before the end may be sampled
   static constexpr int64_t kMostSteps = 4096;
   static constexpr int64_t kStepsPerId = 6, kSpareSteps = 10;
   static constexpr int64_t kContext = 3;  ///< patches of the prompt that are decoded first
-  // Values of this server:
+  // Bounds chosen here:
   static constexpr int64_t kMostPartBytes = 2000;   ///< two minutes and a half of English
   static constexpr int64_t kMostLikePatches = 188;  ///< 30 s of speech that serve as the voice
 
@@ -38,7 +38,7 @@ class State : public Sequence {
   int prompt_rows() const override { return std::max(1, prompt_.size()); }
   int max_steps() const override { return max_steps_; }
   bool ready() const override { return !prompt_.empty(); }
-  /// A patch has the id 0, as in the authors' code.
+  /// Returns the ids of the prompt; a patch has the id 0, as in the authors' code.
   std::span<const int32_t> prompt_ids() const override { return prompt_.written(); }
   void prefix_keys(bool, std::vector<uint64_t>& keys) const override { prompt_.append_keys(keys); }
   const SampleParams& sampling(int) const override { return greedy_; }
@@ -46,7 +46,7 @@ class State : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// A row is an id, ids [1], or has a patch [P * D] as its vector.
+  /// Writes rows of an id, ids [1], or of a patch [P * D] as the vector.
   void rows(int first, bool companion, InputRows& out) const override;
   /// Returns the patch before the next one; empty if the prompt ends in text.
   std::span<const float> last_patch() const;
@@ -64,7 +64,7 @@ class State : public Sequence {
   struct Spoken {
     std::string text;
     std::vector<float> patches;
-    bool here = false;  ///< in this request, after its description; else in a recording
+    bool here = false;  ///< in this request, after its description; false: in a recording
   };
 
   State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request);
@@ -91,16 +91,16 @@ class State : public Sequence {
 
   SegmentQueue text_;                // text that is not yet cut into parts
   bool begun_ = false;               // a part of the text was cut
-  std::string description_;          // in brackets, before the words of this request
+  std::string description_;          // description in brackets, before the words of this request
   std::deque<std::string> waiting_;  // parts to come
   std::vector<float> like_;          // patches of the voice's reference
   Spoken before_;                    // the words and patches that the speech continues
   std::string now_;                  // words of this part
 
-  Prompt prompt_{1};          // including the patches above; empty: no part waits
-  std::vector<float> said_;   // patches of this part's steps
-  int max_steps_ = 1;         // of this part
-  int64_t steps_before_ = 0;  // of earlier parts
+  Prompt prompt_{1};         // the part's prompt, including the patches above; empty: no part waits
+  std::vector<float> said_;  // patches of this part's steps
+  int max_steps_ = 1;        // bound of this part
+  int64_t steps_before_ = 0;  // steps of earlier parts
 };
 
 }  // namespace syrinx::voxcpm2

@@ -17,7 +17,7 @@ namespace syrinx::voxcpm2 {
 std::unique_ptr<VoiceEncoder> make_voices(const ModelConfig& config,
                                           std::function<std::unique_ptr<AudioVaeEncoder>()> load);
 
-/// Returns the most positions of a prompt for a voice and its words.
+/// Returns the largest number of positions of a prompt that a voice and its words may take.
 int64_t most_voice_rows(const ModelConfig& config);
 
 /// The patches of a voice, [*, P * D] each; at least one of the two is not empty.
@@ -25,7 +25,7 @@ struct VoicePatches {
   std::vector<float> reference, prompt;
 };
 
-/// Returns the patches of a voice, or why it does not fit this model.
+/// Returns the patches of a voice, or an error if it does not fit this model.
 Result<VoicePatches> voice_patches(const ModelConfig& config, const Voice& voice);
 
 }  // namespace syrinx::voxcpm2

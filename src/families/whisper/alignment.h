@@ -1,7 +1,7 @@
-// Computes where in its window each id of a text was heard, from the cross-attention of some of the
-// decoder's heads. The text is run once more, as one prompt, and the heads' weights are computed
-// then, so that decoding itself stores nothing. Source: whisper:whisper/timing.py,
-// find_alignment(), up to its matrix; the steps after the matrix are in ears/whisper_words.h.
+// Computes the time in its window of each id of a text, from the cross-attention of some of the
+// decoder's heads. The text runs once more, as one prompt, with which the weights are computed, so
+// that decoding itself stores nothing. Source: whisper:whisper/timing.py, find_alignment(), up to
+// its matrix; the steps after the matrix are in ears/whisper_words.h.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace syrinx::whisper {
 
-/// The SpeechRequest::task that aligns a text with the window that it was heard in. Read the
-/// results once the request has finished.
+/// The SpeechRequest::task that aligns a text with its window. Read the results once the request
+/// has finished.
 struct Alignment : FamilyTask {
   WindowRows rows;            ///< Heard::rows of the window
   int frames = 0;             ///< mel frames of the window that the recording fills, at least 2
   std::string language;       ///< ISO 639; empty for a model of English only
   bool translate = false;     ///< the text is a translation
-  std::vector<int32_t> text;  ///< ids below Generation::end, at least one
+  std::vector<int32_t> text;  ///< text ids, below Generation::end; at least one
 
   /// [text + 1, columns()]: row i is the attention to each 20 ms of the window when id i was
   /// written, relative to the other rows; the last row belongs to the end id.
@@ -34,7 +34,7 @@ struct Alignment : FamilyTask {
 /// of a few heads, so that no batch takes long.
 class AlignedText : public DecoderText {
  public:
-  /// The arguments must outlive it. The alignment must be one that Whisper::open() let pass.
+  /// The arguments must outlive it. Whisper::open() must have accepted the alignment.
   AlignedText(const ModelConfig& config, const Generation& generation,
               std::shared_ptr<Alignment> alignment);
 
@@ -44,8 +44,8 @@ class AlignedText : public DecoderText {
   SampleRule rule(int) const override { return {.forced = generation_.end}; }
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
 
-  // Called by the executor that runs the batch.
-  // Stores `q` [width], a row's queries in a layer; `row` counts ids.
+  // Stores `q` [width], a row's queries in a layer; `row` counts ids. Called by the executor that
+  // runs the batch.
   void note_queries(int layer, int row, const float* q);
   /// Returns the id of the text that row `row` predicts; -1: none.
   int32_t predicts(int row) const;

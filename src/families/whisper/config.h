@@ -19,7 +19,7 @@ inline constexpr int64_t kEnglishVocab = 51864;
 /// Sizes. Plain data.
 struct ModelConfig {
   WhisperEncoderConfig encoder;
-  int64_t layers = 4, heads = 6, ffn = 1536;  ///< of the decoder; its width is the encoder's
+  int64_t layers = 4, heads = 6, ffn = 1536;  ///< sizes of the decoder; its width is the encoder's
   int64_t vocab = 51865;
   int64_t max_ids = 448;  ///< positions of the decoder's text
 
@@ -40,19 +40,20 @@ struct Generation {
   std::map<std::string, int32_t> languages;
   int32_t transcribe = -1, translate = -1;
   std::vector<int32_t> suppressed, suppressed_first;
-  int max_first_timestamp = 50;  ///< of the first segment of a window, in steps of 20 ms; -1: any
+  /// largest first timestamp of a window, in steps of 20 ms; -1: any
+  int max_first_timestamp = 50;
   /// The heads whose attention follows the speech, ascending; if the checkpoint names none, all
   /// heads of the upper half of the layers.
   std::vector<AlignmentHead> alignment_heads;
 
   bool multilingual() const { return !languages.empty(); }
   int32_t no_speech() const { return no_timestamps - 1; }
-  /// The first of 1501 ids for 0.00 to 30.00 s.
+  /// Returns the first of 1501 ids for 0.00 to 30.00 s.
   int32_t timestamps() const { return no_timestamps + 1; }
   bool is_timestamp(int32_t id) const { return id >= timestamps(); }
 };
 
-/// Whether it is the config of a Whisper as its authors publish it, or as CTranslate2 converts it
+/// Whether a config is that of a Whisper, as published by its authors or converted by CTranslate2
 /// (families/whisper/ctranslate2.h).
 bool claims(const Config& root);
 /// Reads and checks the sizes. Throws LoadError.

@@ -18,17 +18,17 @@ inline constexpr const char* kCt2File = "model.bin";
 /// Returns whether this config.json belongs to a Whisper that CTranslate2 converted.
 bool claims_ct2(const Config& root);
 
-/// A model in the terms of the published layout.
+/// A model in the form of the published layout.
 struct Ct2Model {
   ModelConfig config;
-  /// Variables by their names in transformers. 8-bit and unaligned ones are copied; the latest
-  /// eight copies are kept, since a layer packs its tensors before the next layer reads any.
+  /// Variables by their names in transformers. 8-bit and unaligned variables are copied. The latest
+  /// eight copies are kept, because a layer packs its tensors before the next layer reads any.
   std::unique_ptr<WeightSource> weights;
 };
 /// Opens a model in CTranslate2's format. Throws LoadError.
 Ct2Model open_ct2(const std::string& dir);
 
-/// Finds the special ids, in config.json and the tokenizer.
+/// Finds the special ids in config.json and the tokenizer.
 Generation load_ct2_generation(const Config& root, const ModelConfig& model,
                                const Tokenizer& tokenizer);
 

@@ -1,8 +1,8 @@
 // Whisper's decoder as an AR stage. A sequence's cache begins with its memory: positions [0,
 // DecoderText::memory_rows()) hold each layer's keys and values for cross-attention to the
-// encoder's rows. The ids follow; they attend to the ids before by self-attention and to the memory
-// by cross-attention. Nothing else is computed for a row of the memory, so it is fed, cached,
-// dropped and made again like any row of a prompt. Source:
+// encoder's rows. The ids follow; they attend to earlier ids by self-attention and to the memory by
+// cross-attention. Nothing else is computed for a row of the memory. It is cached, dropped and
+// computed again like any row of a prompt. Source:
 // transformers:src/transformers/models/whisper/modeling_whisper.py. Const after construction.
 // E sequences that yield a step, W width, V vocabulary. CPU only.
 #pragma once

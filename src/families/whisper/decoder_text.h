@@ -25,7 +25,7 @@ class DecoderText : public Sequence {
   }
   std::span<const int32_t> history(int) const override { return ids_; }
 
-  /// Returns the number of rows of the memory, when it is whole.
+  /// Returns the number of rows of the complete memory.
   int memory_rows() const { return memory_rows_; }
   /// Returns row `pos` < memory_rows() of the memory: [width].
   std::span<const float> memory(int pos) const {
@@ -33,11 +33,10 @@ class DecoderText : public Sequence {
   }
   /// Returns the id of a row `pos` after the memory.
   int32_t input(int pos) const { return ids_[static_cast<size_t>(pos - memory_rows_)]; }
-  /// Changes the logits [V] of the next step as the network made them: reads what the request needs
-  /// of them and sets ids that may not follow to minus infinity. Called by the executor that runs
-  /// the step.
+  /// Reads the network's logits [V] of the next step as the request needs, and sets those of
+  /// forbidden ids to minus infinity. Called by the executor that runs the step.
   virtual void shape(std::span<float> /*logits*/) {}
-  /// Returns the window that the encoder is to hear; null: its rows are given.
+  /// Returns the window that the encoder must process; null: its rows are given.
   virtual const WhisperWindow* audio() const { return nullptr; }
   /// Returns this object if attention is to be stored; else null.
   virtual AlignedText* aligned() { return nullptr; }
@@ -47,12 +46,12 @@ class DecoderText : public Sequence {
   DecoderText(int width, int memory_rows, WindowRows memory)
       : width_(width), memory_rows_(memory_rows), memory_(std::move(memory)) {}
 
-  std::vector<int32_t> ids_;  // of the prompt, then of the steps
+  std::vector<int32_t> ids_;  // ids of the prompt, then of the steps
   int prompt_ = 0;
 
  private:
   const int width_, memory_rows_;
-  const WindowRows memory_;  // [memory_rows_, W], or fewer rows so far
+  const WindowRows memory_;  // [memory_rows_, W]; at first fewer rows
 };
 
 }  // namespace syrinx::whisper

@@ -1,6 +1,6 @@
-// Writes down one window. Its rows come from the encoder. The ids are the text before the window;
-// the start; language, task and whether there are timestamps, each forced or found; then the
-// sampled ids. One step an id.
+// Transcribes one window. Its rows come from the encoder. The ids are: the text before the window;
+// the start; language, task and the choice of timestamps, each forced or found; the sampled ids.
+// Each id is a step.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace syrinx::whisper {
 
 class Dictation : public DecoderText {
  public:
-  /// The arguments must outlive it. The window must be one that open_window() let pass.
+  /// The arguments must outlive it. open_window() must have accepted the window.
   Dictation(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
             std::shared_ptr<Window> window, uint64_t most_ids);
 
@@ -29,7 +29,7 @@ class Dictation : public DecoderText {
   const WhisperWindow* audio() const override { return window_->rows ? nullptr : &window_->audio; }
 
  private:
-  static constexpr int32_t kFound = -1;  // in forced_: a language that the model finds
+  static constexpr int32_t kFound = -1;  // value in forced_: the model finds the language
   using Coming = std::shared_ptr<std::vector<float>>;
   Dictation(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
             std::shared_ptr<Window> window, uint64_t most_ids, Coming rows);
@@ -42,9 +42,9 @@ class Dictation : public DecoderText {
   const Generation& generation_;
   const Tokenizer& tokenizer_;
   const std::shared_ptr<Window> window_;
-  const Coming rows_;  // the memory as far as it has come; nothing comes if Window::rows is set
+  const Coming rows_;  // the rows of the memory so far; none arrive if Window::rows is set
   SampleParams sampling_;
-  std::vector<int32_t> forced_;  // of the first steps
+  std::vector<int32_t> forced_;  // ids of the first steps
   int most_ = 1;
   int64_t step_ = 0;
   std::string unfinished_;  // bytes of an incomplete character

@@ -1,4 +1,4 @@
-// The encoder as a chunk node. A window arrives as frames of one hop and leaves as the decoder's
+// The encoder as a chunk node. A window arrives as frames of one hop and becomes the decoder's
 // memory, all at once. Its work is still cut into chunks, so that other batches get their turn:
 // each chunk takes one frame, and the last chunk takes all remaining frames. Only the last chunk
 // writes rows, because there are far fewer rows than frames.

@@ -18,10 +18,10 @@ namespace syrinx::whisper {
 
 /// A tensor of such a file.
 struct GgmlTensor {
-  std::vector<int64_t> sizes;  ///< outermost first
+  std::vector<int64_t> sizes;  ///< sizes, outermost first
   uint32_t type_number = 0;
   const GgmlType* type = nullptr;  ///< null: unknown; its bytes cannot be skipped
-  std::string_view data;           ///< not aligned
+  std::string_view data;           ///< the numbers, not aligned
 
   std::string str() const;
 };
@@ -45,8 +45,8 @@ class GgmlFile {
   std::map<std::string, GgmlTensor> tensors_;
 };
 
-/// Quantized tensors are unpacked exactly to f32. The latest eight copied tensors are kept, since a
-/// layer packs its tensors before the next layer reads any.
+/// Returns the file's tensors. Unpacks quantized tensors exactly to f32. Keeps the latest eight
+/// copies, because a layer packs its tensors before the next layer reads any.
 std::unique_ptr<WeightSource> ggml_weights(std::shared_ptr<const GgmlFile> file);
 
 }  // namespace syrinx::whisper

@@ -18,7 +18,7 @@ namespace syrinx::whisper {
 /// The endings of such files' names.
 inline constexpr std::string_view kTorchEnd = ".pt", kGgmlEnd = ".bin";
 
-/// A model in the terms of the transformers layout.
+/// A model in the form of the transformers layout.
 struct OpenAiModel {
   ModelConfig config;
   Generation generation;

@@ -1,7 +1,7 @@
-// Whisper as published by its authors through transformers. A request recognises the speech of one
-// window of up to 30 s: the client's samples -> encoder -> rows -> decoder, which keeps them as its
-// memory -> text. A loop around it handles long recordings, fallbacks and the joining of windows
-// (ears/whisper_recogniser.h); it makes requests with SpeechRequest::task.
+// Whisper in the transformers layout. A request recognises the speech of one window of up to 30 s:
+// the client's samples -> encoder -> rows -> decoder, whose memory they are -> text. A loop around
+// it handles long recordings, fallbacks and the joining of windows (ears/whisper_recogniser.h); it
+// makes requests with SpeechRequest::task.
 #pragma once
 
 #include <memory>
@@ -22,8 +22,8 @@ class Whisper : public LoadedPipeline {
   /// Throws LoadError.
   explicit Whisper(const LoadSpec& spec);
 
-  /// The request's task is a Window or an Alignment. A request with a recording in place of a task
-  /// gets the recording's first 30 s written without timestamps, in its `language` or the language
+  /// Opens a request whose task is a Window or an Alignment. For a request with a recording
+  /// instead, transcribes the first 30 s without timestamps, in its `language` or the language
   /// found.
   Result<Opened> open(const SpeechRequest& request) const override;
 

@@ -21,17 +21,17 @@ class PrefixConditioner {
 
   /// Returns the rows [S, H] of all symbols, by id.
   const Tensor& symbols() const { return symbols_; }
-  /// Returns the rows [C, H] of all conditions but the phonemes, in the order of the config. Absent
-  /// conditions are unconditional.
+  /// Returns the rows [C, H] of all conditions except the phonemes, in the order of the config.
+  /// Absent conditions are unconditional.
   Tensor rows(const Conditions& conditions) const;
 
-  size_t bytes() const;  ///< without the symbols
+  size_t bytes() const;  ///< bytes without the symbols
 
  private:
   struct Part {
     ConditionerConfig config;
-    Tensor table = {};              // of integers [count, H]; or frequencies [H / 2, inputs]
-    Tensor weight = {}, bias = {};  // of the projection: [H, inputs], [H]
+    Tensor table = {};              // table of integers [count, H]; or frequencies [H / 2, inputs]
+    Tensor weight = {}, bias = {};  // of the projection: weight [H, inputs], bias [H]
     Tensor unconditional = {};      // [H]
   };
   Part load_part(const ConditionerConfig& config, const Weights& weights) const;
@@ -39,7 +39,7 @@ class PrefixConditioner {
   void map(const Tensor& rows) const;
 
   int64_t width_;
-  std::vector<Part> parts_;  // all but the phonemes
+  std::vector<Part> parts_;  // all parts except the phonemes
   Tensor symbols_;
   PackedLinear project_;
   LayerNorm norm_;

@@ -1,4 +1,4 @@
-// The directions of a request for its speech, as numbers of the model's conditions. Pure
+// Converts a request's instructions for its speech to numbers of the model's conditions. Pure
 // functions. Source of the defaults: Zonos:zonos/conditioning.py.
 #pragma once
 
@@ -20,11 +20,11 @@ Result<std::string> language_of(const std::string& language);
 /// Returns the model's number for such a code.
 double language_number(const std::string& code);
 
-/// Returns the authors' defaults, changed by instructions such as "pitch_std=45
+/// Returns the authors' defaults with the changes of instructions such as "pitch_std=45
 /// emotion=1,0,0,0,0,0,0,0 fmax=none". Without speaker and language.
 Result<Conditions> conditions_of(const ModelConfig& config, const std::string& instructions);
 
-/// Returns only the conditions that cannot be unconditional.
+/// Returns only the conditions that must have numbers.
 Conditions needed(const ModelConfig& config, Conditions conditions);
 
 }  // namespace syrinx::zonos

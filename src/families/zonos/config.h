@@ -16,10 +16,10 @@ struct ConditionerConfig {
   enum Kind { kPhonemes, kVector, kFourier, kInteger };
   Kind kind = kVector;
   std::string name;    ///< "speaker", "emotion", ...
-  int64_t inputs = 1;  ///< numbers that it takes; 0 for kPhonemes
+  int64_t inputs = 1;  ///< number of inputs; 0 for kPhonemes
   double min = 0, max = 1;
-  bool projected = false;  ///< with a linear layer after it
-  bool learned = false;    ///< with a learned vector for "unconditional"
+  bool projected = false;  ///< has a linear layer after it
+  bool learned = false;    ///< has a learned vector for "unconditional"
 };
 
 /// Sizes and ids. Plain data.
@@ -27,10 +27,10 @@ struct ModelConfig {
   DecoderConfig lm;
   int64_t max_positions = 4096;
   int64_t codebooks = 9;
-  int32_t eos = 1024;   ///< codes are smaller
-  int32_t mask = 1025;  ///< in place of the codes that a delayed codebook lacks
+  int32_t eos = 1024;   ///< the end; all codes are smaller
+  int32_t mask = 1025;  ///< replaces the codes that a delayed codebook lacks
   std::vector<ConditionerConfig> conditioners;
-  bool projected = true;  ///< with a linear layer over the whole prefix
+  bool projected = true;  ///< there is a linear layer over the whole prefix
 
   int64_t codes() const { return eos; }
 };

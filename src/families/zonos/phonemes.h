@@ -22,8 +22,8 @@ using Phonemize = std::function<Result<std::string>(std::string_view text, std::
 /// Runs espeak-ng; returns an Error if it is not installed. Takes milliseconds.
 Result<std::string> espeak_phonemes(std::string_view text, std::string_view language);
 
-/// The same for a text in which some parts have given phones or other words. `sayings`: in order,
-/// without overlap.
+/// Does the same for a text in which some parts have given phones or other words. `sayings`: in
+/// order, without overlap.
 Result<std::string> say_phonemes(const Phonemize& phonemize, std::string_view text,
                                  std::string_view language, std::span<const Saying> sayings);
 

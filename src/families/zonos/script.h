@@ -19,7 +19,7 @@ struct Frontend {
   int64_t speaker_width = 0;  ///< 0: the model takes no speaker
 };
 
-/// Table 0 is that of symbols, table k + 1 that of codebook k.
+/// Returns the settings. Table 0 is that of symbols, table k + 1 that of codebook k.
 SpokenModel spoken_model(const ModelConfig& config);
 
 /// Makes the script of a request; checks voice, language and instructions.

@@ -51,7 +51,7 @@ class SpeakerEncoder {
   struct Block {
     Conv first, second, shortcut;  // shortcut empty: the input is added unchanged
   };
-  /// [T, F, C].
+  /// Activations [T, F, C].
   struct Image;
 
   Conv load(const Weights& weights, const std::string& conv, const std::string& norm, int64_t in,

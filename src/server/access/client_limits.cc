@@ -68,8 +68,8 @@ ClientLimits::Verdict ClientLimits::admit(uint64_t client, double now_s) {
   } else {
     if (rate > 0) mine.tokens -= 1;
     ++mine.running;
-    Account* held =
-        &mine;  // references into an unordered_map stay valid; `running` keeps the account
+    // references into an unordered_map stay valid; `running` keeps the account
+    Account* held = &mine;
     verdict.permit = Permit(held, [](void* account) { --static_cast<Account*>(account)->running; });
   }
   if (rate > 0) {

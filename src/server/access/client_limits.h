@@ -17,8 +17,8 @@ namespace syrinx {
 struct LimitOptions {
   double requests_per_min = 0;  ///< also the largest burst; 0: no limit
   int concurrent = 0;           ///< most simultaneous requests of a client; 0: no limit
-  size_t max_clients =
-      100'000;  ///< clients with their own account; all further clients share one account
+  /// clients with their own account; all further clients share one account
+  size_t max_clients = 100'000;
 };
 
 /// Returns a hash of a key or an address, for `client` fields. The secret `salt` prevents clients

@@ -100,8 +100,8 @@ struct SpeechEvent {
   std::string text = {};  ///< kStarted: text of the utterance, if it is already complete
   std::vector<TimedWord> words = {};
   double audio_s = 0;  ///< kSpoken: length of the utterance
-  std::vector<TimedWord> marks =
-      {};  ///< kSpoken: marks of the utterance's SSML, if the model has their times
+  /// kSpoken: marks of the utterance's SSML, if the model has their times
+  std::vector<TimedWord> marks = {};
   std::vector<std::string> warnings = {};  ///< kStarted: parts of its text that were ignored
   ApiError error = {};
   double at_s = 0;  ///< time of the event on the caller's clock

@@ -102,8 +102,8 @@ TEST(WsDialects, NativeSpeaks) {
             "\n");
   EXPECT_EQ(receive(*d, R"({"type":"input.text","text":"Hello "})"),
             "open speech high 24000\ntext speech Hello \n");
-  EXPECT_TRUE(contains(receive(*d, R"({"type":"session.config"})"),
-                       "\"error\""));  // in the middle of an utterance
+  // in the middle of an utterance
+  EXPECT_TRUE(contains(receive(*d, R"({"type":"session.config"})"), "\"error\""));
   EXPECT_EQ(receive(*d, R"({"type":"input.text","text":"you"})"), "text speech you\n");
   EXPECT_EQ(receive(*d, R"({"type":"input.done"})"), "flush speech\n");
   EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kStarted, .context = "speech", .rate_hz = 24000}),

@@ -25,8 +25,8 @@ struct WyomingEvent {
 /// Splits bytes into events.
 class WyomingParser {
  public:
-  static constexpr size_t kMaxHeaderBytes = size_t{256}
-                                            << 10;  ///< old clients put data into the header
+  /// old clients put data into the header
+  static constexpr size_t kMaxHeaderBytes = size_t{256} << 10;
   static constexpr size_t kMaxDataBytes = size_t{256} << 10;
   static constexpr size_t kMaxPayloadBytes = size_t{16} << 20;
 

@@ -81,8 +81,8 @@ TEST_F(HttpServerTest, ClientThatDoesNotReadIsCutOff) {
   start(0, {.stall_timeout_s = 0.5});
   TestClient stalled(port());
   stalled.post(R"({"input": "endless"})");
-  const TestAnswer other =
-      speak(R"({"input": "0123456789"})");  // meanwhile other requests are served
+  // meanwhile other requests are served
+  const TestAnswer other = speak(R"({"input": "0123456789"})");
   EXPECT_TRUE(other.whole);
   EXPECT_TRUE(backend_->wait_idle(5));
   EXPECT_LT(backend_->max_unread_s(), 2.2);

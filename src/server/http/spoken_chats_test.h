@@ -174,9 +174,9 @@ inline void expect_recall(Server& server, const std::string& voice, size_t more)
   const auto prompt = [](const ordered_json& json) {
     return json["usage"]["prompt_tokens"].get<size_t>();
   };
-  const size_t ended = first["choices"][0]["finish_reason"] == "stop"
-                           ? 1
-                           : 0;  // the end of the answer is an id, too
+  const size_t ended =
+      // the end of the answer is an id, too
+      first["choices"][0]["finish_reason"] == "stop" ? 1 : 0;
   const size_t made = first["usage"]["completion_tokens"].get<size_t>() - ended;
   const ordered_json& details = first["usage"]["completion_tokens_details"];
   EXPECT_GT(details["text_tokens"].get<size_t>(), 0u);
@@ -274,8 +274,8 @@ inline void expect_conversation(Server& server, const std::string& model, double
     talk.until("conversation.item.truncated");
   }
   ASSERT_EQ(answers.size(), 3u);
-  const size_t turn =
-      answers[1].prompt_tokens - answers[0].prompt_tokens - 90;  // without the steps of the answer
+  // without the steps of the answer
+  const size_t turn = answers[1].prompt_tokens - answers[0].prompt_tokens - 90;
   EXPECT_GT(answers[1].prompt_tokens, answers[0].prompt_tokens + 90);
   EXPECT_LT(turn, 90u);
   EXPECT_GT(answers[2].prompt_tokens, answers[1].prompt_tokens + turn);

@@ -135,8 +135,8 @@ Result<std::shared_ptr<Backend>> ModelTable::find(std::string_view name) {
 Result<std::shared_ptr<Backend>> ModelTable::load(std::string_view name) {
   const std::lock_guard one(loading_);
   Result<std::shared_ptr<Backend>> there = find(name);
-  if (!there || there.value())
-    return there;  // the model is unknown, or was loaded while this thread waited
+  // the model is unknown, or was loaded while this thread waited
+  if (!there || there.value()) return there;
   Slot* wanted = slot(name);
   if (now_s() - wanted->failed_s < kRetryLoadS) return wanted->failure;
   try {

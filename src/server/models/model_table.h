@@ -32,8 +32,8 @@ struct ModelSource {
 struct ModelTableOptions {
   double keep_s = 600;      ///< seconds without use after which a model is unloaded; 0: never
   double keep_first_s = 0;  ///< keep_s of the first model
-  size_t memory_bytes =
-      0;  ///< bound on the bytes of weights; above it, unused models are unloaded; 0: no bound
+  /// bound on the bytes of weights; above it, unused models are unloaded; 0: no bound
+  size_t memory_bytes = 0;
   std::function<void(const std::string& line)> log = {};
   std::map<std::string, std::string, std::less<>> aliases = {};  ///< further names of models
 };

@@ -96,8 +96,8 @@ class AudioIn {
 
   const OpenActivity open_activity_;
   const AskTurnEnd ask_turn_end_;
-  std::shared_ptr<const std::atomic<TurnEnd>>
-      turn_end_;  // the answer for this pause; null: not requested
+  // the answer for this pause; null: not requested
+  std::shared_ptr<const std::atomic<TurnEnd>> turn_end_;
   InputAudio input_;
   std::string waiting_;  // bytes of the last append()
   size_t decoded_ = 0;   // bytes of `waiting_` that were decoded to samples

@@ -36,8 +36,8 @@ class Foresight::Pieces : public Sink {
   }
   struct News {
     std::vector<std::string> pieces;
-    std::optional<FinishReason>
-        reason;  ///< the reason why the draft ended; unset while it is written
+    /// the reason why the draft ended; unset while it is written
+    std::optional<FinishReason> reason;
   };
   News take() {
     const std::lock_guard lock(mutex_);

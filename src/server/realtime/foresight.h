@@ -46,8 +46,8 @@ struct ForesightCast {
 
 class Foresight {
  public:
-  static constexpr double kAhead_s =
-      3;  ///< seconds of the first sentence's audio that are made ahead
+  /// seconds of the first sentence's audio that are made ahead
+  static constexpr double kAhead_s = 3;
 
   explicit Foresight(ForesightCast cast);
   ~Foresight();
@@ -101,8 +101,8 @@ class Foresight {
   Drafting drafting_;
   AnswerConfig config_;               // settings of the current round
   std::shared_ptr<ChatCheck> check_;  // the check of the next round's request
-  std::optional<SpeechRequest>
-      next_;  // request of the next round, while the draft before it is judged
+  // request of the next round, while the draft before it is judged
+  std::optional<SpeechRequest> next_;
   std::shared_ptr<Reflection> reflection_;
   std::shared_ptr<Pieces> pieces_;  // pieces of the draft that runs or is judged
   std::optional<RequestId> reading_;

@@ -111,8 +111,8 @@ struct AnswerNews {
   std::vector<ToolCall> calls = {};
   std::string audio = {};         ///< bytes of the answer's format
   std::vector<int32_t> ids = {};  ///< see Sink::answer_ids()
-  std::vector<std::pair<std::string, double>> words =
-      {};  ///< words of `text`, each with its time in the answer in seconds
+  /// words of `text`, each with its time in the answer in seconds
+  std::vector<std::pair<std::string, double>> words = {};
   std::optional<Outcome> outcome = {};  ///< the end
   std::optional<ApiError> error = {};   ///< the end: the answer has failed
 

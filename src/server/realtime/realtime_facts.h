@@ -27,8 +27,8 @@ struct RealtimeFacts : RealtimeAbility {
   /// Checks a voice's name.
   std::function<std::optional<ApiError>(const std::string&)> refuse_voice = {};
   OpenActivity open_activity = {};
-  AskTurnEnd ask_turn_end =
-      {};  ///< asks whether a speaker has finished; empty: only words and pitch decide
+  /// asks whether a speaker has finished; empty: only words and pitch decide
+  AskTurnEnd ask_turn_end = {};
 
   /// Throws an ApiError that names `param` if the voice of `wish` differs from the voice of `now`
   /// and is unknown.

@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kMostBacklog = size_t{256} << 10;
 constexpr int kMostVoices = 8;
-constexpr int kAheadVoices =
-    2;  // contexts for sentences that are spoken ahead, besides kMostVoices
+// contexts for sentences that are spoken ahead, besides kMostVoices
+constexpr int kAheadVoices = 2;
 constexpr int kMostSentences =
     4096;  // sentences of an answer: text models write faster than voices speak
 
@@ -239,7 +239,9 @@ void RealtimeTalk::submit(Answer& answer) {
   auto checked = answer.check->take();
   if (!checked) return;
   const size_t left = std::exchange(answer.check, nullptr)->left();
-  if (left > 0) answer.heard_ahead = nullptr;  // that request has messages that are left out now
+  if (left > 0)
+    // the request that heard ahead has messages that are left out now
+    answer.heard_ahead = nullptr;
   if (left > 0 && left <= answer.items.size()) session_.leave_out(answer.items[left - 1]);
   if (auto* error = std::get_if<ApiError>(&*checked)) {
     answer.error = std::move(*error);

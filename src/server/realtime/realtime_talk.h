@@ -78,13 +78,13 @@ class RealtimeTalk : public WireSession {
     std::shared_ptr<ChatCheck> check;
     std::vector<std::string> items;        // BeginAnswer::items, while the request is checked
     std::unique_ptr<Foresight> foresight;  // drafts for this answer; null: there are none
-    std::optional<ContextOptions>
-        voice;             // set while it is unknown whether the held sentence can be used
-    std::string unspoken;  // text that is compared with the held sentence
+    // set while it is unknown whether the held sentence can be used
+    std::optional<ContextOptions> voice;
+    std::string unspoken;                  // text that is compared with the held sentence
     std::optional<SpeechRequest> request;  // set while the draft is judged
-    std::function<bool()> heard_ahead;     // whether the request that hears ahead, for which the
-                                           // answer waits, still runs; null: none
-    std::shared_ptr<AnswerQueue> queue;    // set once submitted
+    // whether the request that hears ahead, for which the answer waits, still runs; null: none
+    std::function<bool()> heard_ahead;
+    std::shared_ptr<AnswerQueue> queue;  // set once submitted
     std::optional<RequestId> id;
     std::optional<ToolCallFinder> tools;
     std::unique_ptr<Encoder> encoder;  // for a model that speaks its own answers

@@ -17,8 +17,8 @@ struct ResponseWish {
   AnswerConfig config = {};
   JsonIn metadata = {};
   bool joined = true;  ///< its items are in the session's conversation
-  std::optional<Conversation> input =
-      {};  ///< the conversation that is read instead of the session's
+  /// the conversation that is read instead of the session's
+  std::optional<Conversation> input = {};
 };
 
 /// Reads response.create in a session with `config`; it may refer to items of `conversation`.

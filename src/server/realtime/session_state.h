@@ -40,9 +40,9 @@ struct SessionState {
   Conversation conversation;
   AudioIn audio;
   Hearings hearings;
-  std::optional<std::string>
-      turn;           ///< id of the future item of the current turn; unset: the user does not speak
-  std::string typed;  ///< text of a message that is not committed
+  /// id of the future item of the current turn; unset: the user does not speak
+  std::optional<std::string> turn;
+  std::string typed;       ///< text of a message that is not committed
   bool answering = false;  ///< a response of the conversation runs or waits
   IdleTimer idle;
 };

@@ -36,8 +36,8 @@ void SpokenTurns::hear_piece() try {
   while (const auto turn = session_.audio.hear(rest, said())) {
     try {
       hear(*turn);
-    } catch (const ApiError&
-                 error) {  // the conversation is full; the rest of the audio is still processed
+      // the conversation is full; the rest of the audio is still processed
+    } catch (const ApiError& error) {
       session_.out.send_error(error, "");
     }
   }

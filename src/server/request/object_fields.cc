@@ -16,8 +16,8 @@ struct JsonView;
 
 template <>
 struct JsonView<JsonIn> {
-  static constexpr const char* kMissingCode =
-      "missing_required_parameter";  // the code in OpenAI's events
+  // the code in OpenAI's events
+  static constexpr const char* kMissingCode = "missing_required_parameter";
   static const JsonIn* at(const JsonIn& object, std::string_view name) {
     const auto found = object.find(std::string(name));
     return found == object.end() ? nullptr : &*found;
