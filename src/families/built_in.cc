@@ -6,7 +6,7 @@
 
 namespace syrinx {
 
-// The families of programs that have built-in models only (SYRINX_BUILT_IN_ONLY); families.cc lists
+// The families of a program that has only built-in models (SYRINX_BUILT_IN_ONLY); families.cc lists
 // all families.
 std::span<const Family> families() {
   static constexpr std::array kFamilies{

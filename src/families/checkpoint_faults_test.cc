@@ -1,5 +1,6 @@
-// Checkpoints whose files contradict themselves or ask for something that a family lacks: loading
-// throws a LoadError that names it. A family registers its small checkpoint and rows of changes.
+// Checkpoints whose files contradict themselves or need something that a family lacks: loading
+// throws a LoadError that names the fault. A family registers its small checkpoint and rows of
+// changes.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -376,7 +377,7 @@ TEST_P(CheckpointFaults, AreNamed) {
   }
 }
 
-/// Formats of a family that are not supported are refused by it, not as unknown.
+/// An unsupported format of a family is refused by the family, not as an unknown format.
 TEST(Claims, OtherFormatsAreOfTheirFamily) {
   const auto family_of = [](const char* config) {
     const Config root = Config::parse(config, "config.json");

@@ -1,5 +1,5 @@
-// The models of golden_models.h against what their authors' code computes on small checkpoints:
-// prompt ids, rows, logits, greedy frames, samples, and the chances of draws.
+// Compares the models of golden_models.h with their authors' code on small checkpoints: prompt ids,
+// rows, logits, greedy frames, samples, and the probabilities of sampled ids.
 #include "families/golden_checks.h"
 #include "families/golden_models.h"
 #include "families/spoken/codec_lm.h"
@@ -31,7 +31,7 @@ class GoldenParity : public testing::TestWithParam<GoldenModel> {
     const std::span<const int32_t> ids = track.state->prompt_ids();
     return {ids.begin(), ids.end()};
   }
-  /// Ends the segment at the step where the authors' bound ended it.
+  /// Ends the segment at the step of the authors' bound.
   void end_segment(Track& track) const {
     std::vector<int32_t> frames;
     std::vector<WordMark> words;
@@ -77,7 +77,7 @@ TEST_P(GoldenParity, LogitsAndGreedyFrames) {
         runner.step(track);
       }
       const bool last = i + 1 == c.segments.size();
-      // An end that the golden does not count.
+      // Takes the end step, which the golden does not count.
       if (ended && (last ? !track.finished : track.steps == steps)) runner.step(track);
       if (!ended && !last) end_segment(track);
       const View logits = c.view("logits", i);
@@ -122,7 +122,7 @@ TEST_P(GoldenParity, Samples) {
 
 TEST_P(GoldenParity, DrawsFollowTheAuthorsChances) {
   const std::string path = golden_path(GetParam(), "sampling.safetensors");
-  if (!is_file(path)) return;  // the model's chances are among those of tests/parity/sampling
+  if (!is_file(path)) return;  // the file of tests/parity/sampling for this model
   const Safetensors golden(path);
   Runner runner(*model_);
   expect_chances(golden.view("logits"), golden.view("settings"), golden.view("chances"),

@@ -1,6 +1,6 @@
-// Loading a checkpoint in every family: it is taken whole or refused, with the
-// names of the tensors that are missing, left over, of another type, or not finite. Sizes in a
-// config that no tensor has cost no memory. On the small checkpoints of tests/parity.
+// Loads the small checkpoints of tests/parity in every family. A checkpoint is accepted whole, or
+// refused with the names of tensors that are missing, unexpected, of another type, or not finite.
+// Sizes in a config that no tensor has cost no memory.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -150,7 +150,7 @@ struct Copy : CheckpointCopy {
   std::string family;
 };
 
-/// A LoadError was thrown that has all of these in its message.
+/// Expects a LoadError whose message has all of these parts.
 void expect_named(const std::string& fault, const std::vector<std::string>& parts) {
   EXPECT_NE(fault, "");
   EXPECT_EQ(fault.find("not a LoadError"), fault.npos) << fault;
@@ -181,8 +181,8 @@ class Loading : public testing::TestWithParam<Golden> {
 
 TEST_P(Loading, TheGoldenLoads) { EXPECT_EQ(Copy(GetParam()).fault(), ""); }
 
-/// A family that loads no weights for nodes in other processes (LoadSpec::part) does so for each
-/// node.
+/// If a family can load no weights for a node in another process (LoadSpec::part), it can do so for
+/// each node.
 TEST_P(Loading, PartsAreNodes) {
   const Copy copy(GetParam());
   std::set<std::string> asked, nodes;
@@ -253,7 +253,7 @@ INSTANTIATE_TEST_SUITE_P(Families, Loading, testing::ValuesIn(goldens()), [](con
   return std::string(test.param.family) + std::to_string(test.index);
 });
 
-// The number of layers must not be found by one tensor of each: without that tensor a shorter
+// The number of layers must not depend on one tensor of each layer: without that tensor a shorter
 // network would load.
 TEST(LoadingChatterbox, PartsAreNotCountedByOneTensor) {
   const Copy copy("chatterbox", "chatterbox/golden/checkpoint");
@@ -379,7 +379,7 @@ TEST(LoadingOrpheus, BiasesThatTheConfigLeavesOutAreLeftOver) {
   header["model.layers.0.self_attn.q_proj.bias"] = entry;
   edited.write(copy.dir.path("model.safetensors"));
   expect_named(copy.fault(), {"model.layers.0.self_attn.q_proj.bias"});
-  // As old exports of transformers have them.
+  // Old exports of transformers have this tensor.
   header.erase("model.layers.0.self_attn.q_proj.bias");
   header["model.layers.0.self_attn.rotary_emb.inv_freq"] = entry;
   edited.write(copy.dir.path("model.safetensors"));
@@ -502,7 +502,7 @@ TEST(LoadingConfigs, RatesThatMakeNoFrame) {
   }
 }
 
-/// Moves rope_theta and rope_scaling to the place where transformers 5 writes them.
+/// Moves rope_theta and rope_scaling to where transformers 5 writes them.
 void put_rope_together(const Copy& copy, const std::string& file, const std::string& at) {
   Json json = Json::parse(slurp(copy.dir.path(file)));
   Json& part = at.empty() ? json : json[Json::json_pointer(at)];

@@ -1,4 +1,4 @@
-// The part of a long text that a prompt repeats.
+// Tests the choice of earlier parts that a prompt repeats.
 #include "families/past.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns the rows of each part that stays, of these `parts` and at most `most` rows.
+/// Returns the rows of each part that stays; `parts`: the rows of all parts.
 std::vector<int64_t> stays(std::deque<int64_t> parts, int64_t most) {
   back_to_the_beginning(parts, most, [](int64_t rows) { return rows; });
   return {parts.begin(), parts.end()};

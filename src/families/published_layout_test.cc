@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-/// "a.{0..2}.b" -> "a.0.b", "a.1.b", "a.2.b".
+/// Expands "a.{0..2}.b" to "a.0.b", "a.1.b", "a.2.b".
 std::vector<std::string> expanded(const std::string& pattern) {
   const size_t open = pattern.find('{');
   if (open == pattern.npos) return {pattern};
@@ -52,7 +52,7 @@ void write_safetensors(const PublishedFile& file, const std::string& path) {
 }
 
 /// A zip archive of stored entries, laid out as torch.save() does: data at multiples of 64, 64-bit
-/// numbers where they are needed. Checksums are left out.
+/// numbers if necessary. Checksums are left out.
 class SparseZip {
  public:
   explicit SparseZip(const std::string& path) : out_(path, std::ios::binary) {}
@@ -125,7 +125,7 @@ std::string pickled(const PublishedTensor& tensor, const std::string& storage) {
 
 void write_torch(const PublishedFile& file, const std::string& path) {
   const std::string root = std::filesystem::path(path).stem().string() + "/";
-  std::map<std::string, std::string> storages;  // by the name of the tensor
+  std::map<std::string, std::string> storages;  // storages by the name of the tensor
   for (const auto& [name, tensor] : file.tensors) {
     if (tensor.same.empty()) storages.emplace(name, std::to_string(storages.size()));
   }

@@ -24,13 +24,13 @@ namespace fs = std::filesystem;
 
 struct Published {
   const char *family, *golden;
-  size_t tensors;                                        ///< in all files together
-  int gib = 2;                                           ///< of free memory that loading takes
+  size_t tensors;                                        ///< number of tensors in all files
+  int gib = 2;                                           ///< GiB of free memory that loading needs
   bool large = false;                                    ///< loading takes half a minute
   const char *file = "", *missing = "", *reshaped = "";  ///< for PublishedChanges
   const char* over = "";  ///< name of a layout whose files replace those of the family's
-  bool encodes = false;   ///< also encodes a recording with what is loaded then; `missing` is a
-                          ///< tensor of that part
+  /// also encodes a recording, with networks that are loaded then; `missing` is a tensor of these
+  bool encodes = false;
 };
 
 std::string parity(const std::string& name) { return SYRINX_BINARY_DIR "/parity/" + name; }
@@ -44,7 +44,8 @@ struct Shortened {
 const Shortened kOmniLayers[] = {
     {"thinker.model.layers.", "/thinker_config/text_config/num_hidden_layers", 3},
     {"talker.model.layers.", "/talker_config/text_config/num_hidden_layers", 2}};
-constexpr const char* kOmniHeard = "/talker_config/accept_hidden_layer";  // below the layers
+// below the number of layers
+constexpr const char* kOmniHeard = "/talker_config/accept_hidden_layer";
 
 class PublishedLayout : public testing::TestWithParam<Published> {
  protected:
@@ -74,8 +75,8 @@ class PublishedLayout : public testing::TestWithParam<Published> {
     }
     name_codes();
   }
-  /// Adds names to the tokenizers for the codes of speech that are tokens: published models have
-  /// more of them than the small checkpoints.
+  /// Adds tokens for codes of speech to the tokenizers: published models have more codes than the
+  /// small checkpoints.
   void name_codes() const {
     const std::string family = GetParam().family;
     const bool glm = family == "glm4_voice";
@@ -154,8 +155,8 @@ TEST_P(PublishedLayout, Loads) {
   EXPECT_EQ(fault(), "");
 }
 
-/// Families whose encoders are published in safetensors, like all their weights. PublishedLayout
-/// loads them whole.
+/// Families whose encoders are published in safetensors, like all their weights; PublishedLayout
+/// loads all files.
 class PublishedEncoders : public PublishedLayout {};
 
 TEST_P(PublishedEncoders, MissATensorWhenARecordingComes) {
@@ -325,7 +326,7 @@ INSTANTIATE_TEST_SUITE_P(
         Published{"qwen3_omni", "qwen3_omni/golden/published/checkpoint", 28010, 8, true}),
     family_of);
 
-// Fish Audio's codec has no config: sizes are read off its tensors.
+// Fish Audio's codec has no config: its sizes are read from its tensors.
 TEST(PublishedFishCodec, SizesAreThoseOfItsTensors) {
   const auto file = PublishedFile::read(parity("published/fish_codec/codec.pth.txt"));
   EXPECT_EQ(file.tensors.size(), 535u);

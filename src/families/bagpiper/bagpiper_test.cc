@@ -1,4 +1,4 @@
-// What the family guarantees without a golden: batches, recomputation, phases, ends, guidance, late
+// Guarantees of the family without a golden: batches, recomputation, phases, ends, guidance, late
 // text, prompts, checks, faults.
 #include "families/bagpiper/fixture.h"
 #include "families/checkpoint_copy.h"
@@ -127,7 +127,7 @@ TEST_F(BagpiperTest, TheModelFillsWhatComesBeforeAndTheEndTakesTheTailAlong) {
     EXPECT_EQ(said_.size(), now < 7 ? 0u : 8u);
     frames += !said_.empty();
   }
-  // This is frame 42: step 42 + s drew its code of codebook s.
+  // This is frame 42: its code of codebook s was sampled in step 42 + s.
   EXPECT_EQ(said_, (std::vector<int32_t>{2, 3, 4, 5, 6, 7, 8, 9}));
   std::vector<int32_t> ids(kS);
   const auto& own = static_cast<const State&>(*state);
@@ -186,7 +186,7 @@ TEST_F(BagpiperTest, ACutIsReportedThoughTheRestEndsByItself) {
   Verdict verdict = spoken_to_its_end(*wordy);
   EXPECT_EQ(verdict.next, Verdict::kFinished);
   EXPECT_EQ(verdict.reason, FinishReason::kLength);
-  // A text read aloud in which the last segment but one is cut.
+  // A text read aloud, in which the segment before the last is cut.
   SpeechRequest r = request("It has been a very long time since we have met in this town. " +
                             std::string(390, 'a') + ".");
   r.terms.max_frames = 0;
@@ -496,7 +496,7 @@ TEST_F(BagpiperTest, BadCheckpointsAreNamed) {
   {
     const ModelDir dir;
     auto json = nlohmann::json::parse(slurp(dir.path("config.json")));
-    json["vocab_size"] = json["vocab_size"].get<int>() + 1;  // as with more streams
+    json["vocab_size"] = json["vocab_size"].get<int>() + 1;  // a vocabulary as for more streams
     std::filesystem::remove(dir.path("config.json"));
     std::ofstream(dir.path("config.json")) << json.dump();
     misname_tensor(dir.path("model.pt"), "stream_emb.weight");

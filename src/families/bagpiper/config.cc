@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kTowerHead = 64;  // width of the tower's heads, which no tensor shows
 
-/// Returns the sizes of Qwen3-Omni's tower; its windows are those of the published config, with
+/// Returns the sizes of Qwen3-Omni's tower; its windows have the published config's size, with
 /// which ESPnet trained.
 Qwen3AudioConfig tower_sizes(const Weights& tower) {
   Qwen3AudioConfig a;

@@ -10,7 +10,8 @@ namespace {
 
 constexpr float kBagpiperLogits = 1e-4f;  // relative to the largest logit of the row
 constexpr int64_t kTail = 7;              // steps beyond the frames
-constexpr size_t kLeastLogits = 200;  // of a step: codes of all streams, or words, which are more
+// logits of a step: codes of all streams, or words, which are more
+constexpr size_t kLeastLogits = 200;
 
 class BagpiperParity : public testing::Test {
  protected:
@@ -117,7 +118,7 @@ TEST_F(BagpiperParity, WordsThenSpeech) {
   RecordProperty("worst_logits", std::to_string(most * 1e6) + "e-6");
 }
 
-// The part is complete and ended by the mark that announces another part.
+// The part is complete, and ends with the mark that announces another part.
 TEST_F(BagpiperParity, TheModelSaysWhatFollows) {
   float most = 0;
   size_t words = 0, speech = 0;
@@ -128,7 +129,7 @@ TEST_F(BagpiperParity, TheModelSaysWhatFollows) {
     for (int step = 0; step < c.steps; ++step) runner.step(track);
     for (size_t n = 0; n < c.more.size(); ++n) {
       ASSERT_FALSE(track.finished) << c.name << " " << n;
-      if (n % 2 == 0) runner.drop(track);  // the ids so far are fed again
+      if (n % 2 == 0) runner.drop(track);  // the rows so far run again
       const std::string name = "more_" + std::to_string(n);
       const bool speaks = c.more[n].empty();
       const size_t before = track.frames.size(), first = track.logits.size() + 1;

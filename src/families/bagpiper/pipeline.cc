@@ -19,12 +19,12 @@ namespace {
 
 /// Fresh frames of the chunks, 20 ms each.
 constexpr int kInitialFrames = 4, kSteadyFrames = 16;
-constexpr double kHearsSeconds = 30;  // as in the model's training
+constexpr double kHearsSeconds = 30;  // seconds, as in the model's training
 // The system message of the authors' own questions about recordings.
 constexpr const char* kUnderstands = "You are an audio understanding assistant.";
 constexpr std::string_view kThoughts = "<think>", kThoughtsEnd = "</think>";
 
-/// The networks that turn recordings into codes.
+/// Tensors of the networks that turn recordings into codes.
 const NamePatterns kOnlyEncodes{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
                                 "fc.*"};
 
@@ -63,7 +63,7 @@ Bagpiper::Bagpiper(const LoadSpec& spec) {
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")), root);
   spoken_ = spoken_model(config_);
   prompter_ = std::make_unique<Prompter>(open_tokenizer(spec, {}, config_.words));
-  root.ignore("vocab_weight");  // of the training only
+  root.ignore("vocab_weight");  // used in training only
   const Weights codec = root.scope(kCodecScope);
   XCodecConfig sizes = XCodecConfig::of(codec, XCodecConfig::general());
   sizes.codec.codebooks = config_.streams;  // so that another model's codec does not fit

@@ -15,11 +15,10 @@ namespace {
 constexpr float kSpeechTemperature = 0.8f, kWordsTemperature = 0.6f, kGuidance = 3;
 constexpr int kTopK = 20;
 
-constexpr int64_t kLeastRoom = 256;  // steps for which a prompt must leave room
+constexpr int64_t kLeastRoom = 256;  // steps for which a prompt must leave positions
 constexpr int kTurnSteps = 2;
-constexpr int64_t kMoreTurns =
-    32;                          // steps of turns of further parts, besides their words and speech
-constexpr int kReserved = 4096;  // words for which memory is reserved at the beginning
+constexpr int64_t kMoreTurns = 32;  // steps for the turns of further parts
+constexpr int kReserved = 4096;     // words for which memory is reserved at the beginning
 
 Error unsupported(const char* what, const char* param) {
   return {ErrorCode::kUnsupported, what, param};
@@ -33,8 +32,8 @@ Status fits(const ModelConfig& config, int64_t rows, const char* param) {
   return past_context(config.max_positions, rows, param, kLeastRoom);
 }
 
-/// Bounds a segment with `room` positions behind its prompt. `tail`: steps of the delay pattern
-/// behind the last frame; `max_tokens`: as in the request; `speech`: steps of speech that may still
+/// Bounds a segment with `room` positions after its prompt. `tail`: steps of the delay pattern
+/// after the last frame; `max_tokens`: as in the request; `speech`: steps of speech that may still
 /// be made.
 PartBounds bounds_of(int64_t room, int64_t tail, bool speaks, int max_tokens, int64_t speech) {
   const int64_t kept = speaks ? std::min<int64_t>(State::kMostSpeech, room / 2) + kTurnSteps : 0;
@@ -122,7 +121,7 @@ Status State::append_text(std::string_view text, bool last) {
   if (chats_) return Sequence::append_text(text, last);
   if (Status taken = text_.append(text, last); !taken.ok()) return taken;
   if (!ready()) begin_reading();
-  // A sentence is only complete once a letter after it has come, so a last text is never empty.
+  // A sentence is complete only when a letter after it has arrived, so a last text is never empty.
   return ready() || !last ? ok_status() : nothing_to_say();
 }
 
@@ -274,8 +273,8 @@ Verdict State::end_speech(int32_t id, FinishReason reason) {
   return {Verdict::kNextSegment, FinishReason::kStop};
 }
 
-/// Makes a prompt of everything so far; the model then chooses the kind of the next part. All parts
-/// together have the steps that the first parts were allowed to take.
+/// Makes a prompt of everything so far; the model then chooses the kind of the next part. The
+/// bounds of the first parts apply to all parts together.
 Verdict State::next_part() {
   const bool spoke = phase_ == Phase::kSpeech;
   const int rows = rows_.size();
@@ -287,7 +286,7 @@ Verdict State::next_part() {
   written_.begin();
   bounds_.speech = static_cast<int>(std::min<int64_t>(speech_steps(), bounds_.steps - 1));
   Verdict verdict{Verdict::kNextSegment, FinishReason::kStop, rows};
-  // The companion's rows end with the kind of the speech; the speech itself is fed to it again.
+  // The companion's kept rows end with the kind of the speech; the speech itself runs again.
   if (spoke) verdict.companion_kept = rows - rows_.speech.steps() - 1;
   verdict.new_streams = spoke;
   rows_.speech.restart(speaks_ ? bounds_.speech : 0);

@@ -25,8 +25,8 @@ class Cloning::Encoding : public VoiceEncoding {
     voice_.text = recording.text;
     voice_.seconds = recording.seconds();
     constexpr int kMelRate = S3ReferenceEncoder::kMelRate, kRate = S3Tokenizer::kSampleRate;
-    // As in the authors' code: librosa's resampler for the language model's input; torchaudio's for
-    // the flow's, which is cut before it is resampled.
+    // As in the authors' code, librosa's resampler makes the language model's input, and
+    // torchaudio's the flow's, which is cut before it is resampled.
     std::vector<float> high =
         resampled(recording.samples, recording.sample_rate, kMelRate, Resampling::kSoxr);
     if (plan.loudness) bring_to_loudness(high, kMelRate, *plan.loudness);

@@ -1,5 +1,5 @@
 // Voices made of a recording, compared with the authors' prepare_conditionals
-// (tests/parity/s3_reference): its conds file is a stored voice that must speak the same.
+// (tests/parity/s3_reference): its conds file is a stored voice, whose speech must be equal.
 #include "families/chatterbox/cloning.h"
 
 #include <gtest/gtest.h>

@@ -27,7 +27,8 @@ void read_t3(const Weights& w, ModelConfig& m) {
   rows = d.kv_heads * static_cast<int>(kHeadDim);
   read_size(w, "tfmr.layers.0.self_attn.k_proj.weight", 0, rows);
   d.kv_heads = std::max<int>(1, rows / kHeadDim);
-  if (d.heads % d.kv_heads != 0) d.kv_heads = d.heads;  // the layers then report what does not fit
+  // the layers then report the tensors that do not fit
+  if (d.heads % d.kv_heads != 0) d.kv_heads = d.heads;
   read_size(w, "speech_emb.weight", 0, m.speech_vocab);
   read_size(w, "text_pos_emb.emb.weight", 0, m.text_positions);
   read_size(w, "speech_pos_emb.emb.weight", 0, m.speech_positions);

@@ -51,7 +51,7 @@ TEST_F(ChatterboxMultilingual, TextsOfManyLanguages) {
   for (const auto& c : mtl_cases()["texts"]) {
     const std::string text = c["text"], language = c["language"];
     EXPECT_EQ(clean(text, Punctuation::kMultilingual), c["clean"].get<std::string>());
-    // The names of tokens in a text are plain text here, but tokens in the authors' code.
+    // Names of tokens in a text are plain text here, but tokens in the authors' code.
     if (text.find('[') != text.npos) continue;
     EXPECT_EQ(ids_of(language, text), c["ids"].get<std::vector<int32_t>>()) << language;
   }

@@ -1,5 +1,5 @@
 // Chatterbox compared with the authors' code on a small checkpoint: clean text and ids, the voice's
-// rows, merged logits, greedy tokens, samples; and what only this family guarantees (all families:
+// rows, merged logits, greedy tokens, samples; and guarantees of this family only (all families:
 // spoken_families_test.cc).
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 namespace syrinx::chatterbox {
 namespace {
 
-constexpr size_t kPartBytes = 300;  // about 20 s; the authors' bound is 40 s a call
+constexpr size_t kPartBytes = 300;  // about 20 s; the authors' bound is 40 s for a call
 constexpr int kStarts = 2;          // rows of the start of speech; the authors' code feeds it twice
 enum Table { kText, kTextPositions, kSpeech, kSpeechPositions, kTables };
 

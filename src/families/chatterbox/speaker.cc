@@ -59,7 +59,7 @@ SpeakerEncoder::SpeakerEncoder(const Weights& weights) : mel_(mel_options()) {
     layers_.emplace_back(lstm, suffix, layers_.empty() ? mel_.mels() : hidden, hidden);
   }
   project_ = load_linear(weights, "proj", width, hidden, true, WeightType::kF32);
-  weights.ignore("similarity_*");  // of the training only
+  weights.ignore("similarity_*");  // used in training only
 }
 
 size_t SpeakerEncoder::bytes() const {

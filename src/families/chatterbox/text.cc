@@ -132,7 +132,7 @@ void TextTokenizer::encode_word(std::string_view word, std::vector<int32_t>& out
     symbols.push_back(found == vocabulary_.end() ? unknown_ : found->second);
     at += size;
   }
-  for (;;) {  // the pair of lowest rank, the first if several are equal
+  for (;;) {  // merges the pair of lowest rank, the first of several equal ones
     size_t best = symbols.size();
     std::pair<int32_t, int32_t> merge{INT32_MAX, -1};
     for (size_t i = 0; i + 1 < symbols.size(); ++i) {
@@ -151,7 +151,7 @@ void TextTokenizer::encode_word(std::string_view word, std::vector<int32_t>& out
 std::vector<int32_t> TextTokenizer::encode(std::string_view text) const {
   std::vector<int32_t> out;
   RegexMatcher words(words_);
-  // The names of tokens in a text are plain text, except that a space becomes its token.
+  // Names of tokens in a text are plain text; only a space becomes a token.
   size_t begin = 0;
   const std::string valid = utf8_repair(text);
   for (size_t at = 0; at <= valid.size(); ++at) {

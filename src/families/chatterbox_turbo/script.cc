@@ -8,8 +8,8 @@
 namespace syrinx::chatterbox_turbo {
 namespace {
 
-constexpr size_t kPartBytes = 300;    // about 20 s; the authors' bound is 40 s a call
-constexpr int64_t kMostSteps = 1001;  // the first, and max_gen_len more
+constexpr size_t kPartBytes = 300;    // about 20 s; the authors' bound is 40 s for a call
+constexpr int64_t kMostSteps = 1001;  // one, and max_gen_len more
 enum Table { kText, kSpeech, kTables };
 
 /// Returns whether the flow attends to whole segments, as in the authors' package.

@@ -25,9 +25,9 @@ void expect_text(const HyperYaml& y, const std::string& key, const std::string& 
   if (y.s(key) != want) y.fail(key, "expected " + want + ", got " + shown(y.s(key)));
 }
 
-/// Returns the number of tokens that attend to each other. Older files lack the encoder's number,
-/// because it was trained with chunks of any length (use_dynamic_chunk); the estimator's number is
-/// in mel frames.
+/// Returns the chunk, in tokens that attend to each other. Older files lack the encoder's chunk,
+/// because it was trained with any length (use_dynamic_chunk); the estimator's chunk is in mel
+/// frames.
 int64_t load_chunk(const HyperYaml& y, int64_t ratio) {
   const std::string encoder = "flow.encoder.", fixed = "static_chunk_size";
   const std::string estimator = "flow.decoder.estimator." + fixed;
@@ -49,7 +49,7 @@ void expect_all_left_chunks(const HyperYaml& y) {
   }
 }
 
-/// Reads what the flows of both editions have.
+/// Reads the settings that the flows of both editions have.
 S3FlowConfig load_solver(const HyperYaml& y) {
   expect_class(y, "flow.decoder", "CausalConditionalCFM");
   expect_text(y, "flow.decoder.cfm_params.content.solver", "euler");
@@ -146,7 +146,7 @@ void load_llm(const Config& c, ModelConfig& m) {
   if (c.opt_s("model_type", "qwen2") != "qwen2") c.fail("model_type", "expected qwen2");
   m.decoder = load_llama_config(c);
   load_rope_theta(c);
-  m.decoder.attention_bias = true;  // of q, k and v, whatever the config says
+  m.decoder.attention_bias = true;  // biases of q, k and v, whatever the config says
   m.decoder.output_bias = false;
   m.text_vocab = c.i("vocab_size", 1, 1 << 24);
   m.max_positions = c.i("max_position_embeddings", 64, 1 << 20);

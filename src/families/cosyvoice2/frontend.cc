@@ -21,7 +21,7 @@ constexpr std::string_view kPhonemes =
     "B CH D DH EH EH0 EH1 EH2 ER ER0 ER1 ER2 EY EY0 EY1 EY2 F G HH IH IH0 IH1 IH2 IY IY0 IY1 "
     "IY2 JH K L M N NG OW OW0 OW1 OW2 OY OY0 OY1 OY2 P R S SH T TH UH UH0 UH1 UH2 UW UW0 UW1 "
     "UW2 V W Y Z ZH";
-/// Initials and finals of Pinyin that have tokens there, in the order of their ids.
+/// Initials and finals of Pinyin that have tokens in the third edition, in the order of their ids.
 constexpr std::string_view kPinyin =
     "a ai an ang ao b c ch d e ei en eng f g h i ian in ing iu ià iàn iàng iào iá ián iáng iáo "
     "iè ié iòng ióng iù iú iā iān iāng iāo iē iě iōng iū iǎ iǎn iǎng iǎo iǒng iǔ j k l m n o "
@@ -159,7 +159,7 @@ bool Frontend::only_punctuation(const std::string& text) const {
   return matcher.find(text, 0) != RegexMatcher::Found::kMatch;
 }
 
-/// Joins sentences to parts of 60 to 80 ids or characters; a short rest is added to the last part.
+/// Joins sentences to parts of 60 to 80 ids or characters; adds a short rest to the last part.
 std::vector<std::string> Frontend::split(const std::string& text, bool chinese) const {
   const auto length = [&](const std::string& part) {
     return chinese ? utf8_count(part) : ids(part).size();

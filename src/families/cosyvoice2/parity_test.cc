@@ -75,8 +75,8 @@ TEST_F(CosyVoice2Parity, NumbersAreSpelledAsTheAuthorsSpellThem) {
   }
 }
 
-/// Compares prompts, the stored logits, and the tokens that are spoken. `kept`: names of the golden
-/// tensors of these tokens and of their number in each part.
+/// Compares prompts, the stored logits and the spoken tokens. `kept`: names of the golden tensors
+/// of these tokens and of their number in each part.
 void expect_speech(const CosyVoice2& model, const nlohmann::json& cases, const std::string& dir,
                    const std::pair<const char*, const char*>& kept) {
   const int32_t end = model.config().end_id();
@@ -140,7 +140,7 @@ float distance_of_sound(const CosyVoice2& model, const std::string& voice,
   return want.distance(through_chunk_stages(model.graph(), *state, frames, runner.context()));
 }
 
-/// Runs the frames of the golden tokens whole through a chain of stages.
+/// Runs all frames of the golden tokens at once through a chain of stages.
 TEST_F(CosyVoice2Parity, SamplesOfSeveralParts) {
   const Safetensors golden(golden_path("parts.safetensors"));
   std::vector<int32_t> frames = ints(golden.view("tokens"));

@@ -1,4 +1,4 @@
-// What only CSM guarantees: the end, segments, context, voices, checks, faults. Guarantees of all
+// Guarantees of CSM only: the end, segments, context, voices, checks, faults. Guarantees of all
 // families are in spoken_families_test.cc and golden_test.cc.
 #include "audio/resampler.h"
 #include "audio/wav_file.h"
@@ -103,7 +103,7 @@ TEST_F(CsmTest, RulesAndBounds) {
   EXPECT_EQ(state->sampling(1).repetition_penalty, 1.f);
   EXPECT_GT(state->max_steps(), 125);
   EXPECT_LT(state->max_steps(), 1125);
-  // The values of the checkpoint, separate for codebook 0 and the others.
+  // The checkpoint's sampling, separate for codebook 0 and the others.
   const auto plain = open([] {
     SpeechRequest p;
     p.say.text = "x";
@@ -128,7 +128,7 @@ TEST_F(CsmTest, LongTextIsSpokenInSegmentsThatHearTheOneBefore) {
   EXPECT_EQ(end(*state).next, Verdict::kNextSegment);
   const int second = state->prompt_rows();
   EXPECT_GT(second, first + 30) << "the frames of the first segment and its text are heard";
-  // The new prompt begins with the rows of the prompt before.
+  // The new prompt begins with the rows of the previous prompt.
   const auto before = open(r);
   std::vector<uint64_t> old_keys, new_keys;
   before->prefix_keys(false, old_keys);
@@ -174,7 +174,7 @@ TEST_F(CsmTest, RefusesInvalidContext) {
   EXPECT_NE(refused({"0", "a", frames(1, codes)}).find("code"), std::string::npos);
   EXPECT_NE(refused({"0", "a", frames(2100)}).find("turns so far"), std::string::npos);
   EXPECT_NE(refused({"0", "a", frames(1990)}).find("needs"), std::string::npos);
-  // All turns together fill the positions exactly, or take one row more; each turn ends with an end
+  // All turns together fill the positions exactly, or need one row more; each turn ends with an end
   // frame.
   const auto ids = [&](const char* text) { return std::ssize(model_.frontend().turn(0, text)); };
   const auto most =
@@ -277,8 +277,7 @@ TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
   ASSERT_TRUE(voice->find("codes"));
   EXPECT_EQ(ints(*voice->find("codes")), encode(recording.samples));
 
-  // A recording at another rate is resampled to the codec's rate in the way of the authors'
-  // program.
+  // A recording at another rate is resampled to the codec's rate like in the authors' program.
   Recording at = recording;
   at.sample_rate = 44100;
   const auto resampling = voices->open(at);

@@ -12,9 +12,9 @@ namespace syrinx::csm {
 namespace {
 
 /// Decoding a frame is much cheaper than a step of the backbone, for any chunk size. The codec
-/// keeps all of its past, so the link has neither left context nor lookahead.
+/// keeps its whole past, so the edge has neither left context nor lookahead.
 constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
-constexpr int kListedSpeakers = 10;  // speakers with any other number exist too
+constexpr int kListedSpeakers = 10;  // speakers with other numbers exist, too
 constexpr const char* kIndex = "transformers.safetensors.index.json";
 constexpr const char* kOriginalName = "backbone.layers.0.attn.q_proj.weight";
 constexpr const char* kCodecScope = "codec_model";

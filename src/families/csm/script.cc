@@ -9,7 +9,7 @@
 namespace syrinx::csm {
 namespace {
 
-constexpr int64_t kSpareFrames = 125;  // ten seconds in addition to what the text needs
+constexpr int64_t kSpareFrames = 125;  // ten seconds more than the text needs
 constexpr int64_t kFramesPerId = 15;   // for slow speech: 1.2 s for one id
 constexpr int64_t kMostFrames = 1125;  // the authors' bound: 90 s
 constexpr int64_t kLikelyPerId = 6;    // frames kept free for each id of a segment
@@ -44,8 +44,7 @@ class Script : public SpokenScript {
     return frontend_.turn(speaker_, trimmed(segment));
   }
 
-  /// Each prompt contains the segment before, because without it each segment would have a new
-  /// voice.
+  /// Each prompt contains the previous segment; without it each segment would have a new voice.
   void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) override {
     if (past.size() > 1) past.erase(past.begin(), past.end() - 1);
     int64_t rows = std::ssize(now.ids);
@@ -95,7 +94,7 @@ class Script : public SpokenScript {
   const Frontend& frontend_;
   const int speaker_;
   const bool ignore_stop_;
-  std::vector<SpokenSegment> context_;  // as given; the voice's recording is the first
+  std::vector<SpokenSegment> context_;  // the given turns; the voice's recording is the first
 };
 
 }  // namespace

@@ -10,14 +10,14 @@
 namespace syrinx::finch {
 namespace {
 
-/// Pitch in Hz and loudness in dB of the voiced frames in a range: each is exceeded by a fifth of
-/// them. Also the number of voiced frames.
+/// The 80th percentiles of pitch (Hz) and loudness (dB) of the voiced frames in a range, and the
+/// number of these frames.
 struct Voiced {
   double pitch = 0, decibels = 0;
   int64_t frames = 0;
 };
 
-/// Measures them by autocorrelation, in windows of 40 ms.
+/// Measures a range by autocorrelation, in windows of 40 ms.
 Voiced voiced(const std::vector<float>& samples, int64_t first, int64_t end) {
   const int rate = voice()->info().speech.sample_rate, frame = rate / 25;
   std::vector<double> pitches, powers;
@@ -43,7 +43,7 @@ Voiced voiced(const std::vector<float>& samples, int64_t first, int64_t end) {
   return {pitches[fifth], 10 * std::log10(powers[fifth]), end - first};
 }
 
-/// Speaks a text and measures its word number `word`.
+/// Speaks a text and measures word number `word`.
 Voiced word_of(const std::string& text, size_t word) {
   const Spoken spoken = speak(greedy(text));
   const std::vector<float> samples = decode(spoken.frames, {1000});

@@ -1,5 +1,5 @@
-// The shipped voice compared with PyTorch (golden/, made by training/golden.py), and what the
-// contract guarantees: the same results in any batch and with any chunks.
+// The shipped voice compared with PyTorch (golden/, made by training/golden.py), and guarantees of
+// the contract: the same results in any batch and with any chunks.
 #include "families/finch/finch.h"
 
 #include <gtest/gtest.h>
@@ -213,7 +213,7 @@ TEST(Finch, SpeaksEverySentenceAsIfItWereAlone) {
   }
 }
 
-/// Returns logits of the pointer's head with which it stays with a given probability.
+/// Returns logits of the pointer's head with a given probability of staying.
 std::array<float, kMoves> staying(float probability) {
   std::array<float, kMoves> logits;
   logits.fill(-100);
@@ -221,7 +221,7 @@ std::array<float, kMoves> staying(float probability) {
   return logits;
 }
 
-/// The pointer stays while this is more likely than not; each sentence begins anew.
+/// The pointer stays while staying is more likely than not; each sentence starts from zero.
 TEST(Finch, ThePointerMovesAlikeInEverySentence) {
   SpeechRequest request = greedy("Hi. Hi.");
   request.sampling.temperature = 0.9f;
@@ -245,7 +245,7 @@ TEST(Finch, ThePointerMovesAlikeInEverySentence) {
     const Verdict verdict = state->advance(codes, out);
     ASSERT_LT(position, 100);
     if (verdict.next == Verdict::kContinue) continue;
-    // The books end one after the other; the steps that are left are those of the whole request.
+    // The books end one after the other; the bound on frames is that of the whole request.
     const int none = FinchConfig{}.codes;
     EXPECT_EQ(std::vector<int32_t>(ids.begin(), ids.begin() + kBooks),
               (std::vector<int32_t>{none, 1, 1}));

@@ -13,7 +13,7 @@ namespace syrinx::finch {
 
 namespace {
 
-constexpr const char* kSentence = "syrinx_sentence";  // of an utterance: its Sentence
+constexpr const char* kSentence = "syrinx_sentence";  // feature of an utterance: its Sentence
 
 cst_val* one_word(const char* word) { return cons_val(string_val(word), nullptr); }
 
@@ -21,7 +21,7 @@ cst_val* one_word(const char* word) { return cons_val(string_val(word), nullptr)
 class PieceFinder {
  public:
   explicit PieceFinder(const Sentence& sentence) {
-    size_t end = 0;  // in the sentence's text
+    size_t end = 0;  // end in the sentence's text
     for (const Piece& piece : sentence.pieces) {
       end += piece.text.size() + (ends_.empty() ? 0 : 1);
       ends_.push_back(end);
@@ -55,8 +55,8 @@ std::string flite_phones(const Phones& phones, bool odd) {
   return out;
 }
 
-/// Returns the word that libflite should look up for a token. The text is words already, but for
-/// capitals that stand alone: "B", "U's". A letter's name is looked up as libflite does itself.
+/// Returns the word that libflite must look up for a token. The text has only words and single
+/// capitals ("B", "U's"); a letter's name is looked up as libflite itself does.
 cst_val* words_of_token(cst_item* token) {
   const std::string_view name = item_name(token);
   const cst_val* given = feat_val(item_utt(token)->features, kSentence);
@@ -120,7 +120,7 @@ struct DeleteUtterance {
   void operator()(cst_utterance* utterance) const { delete_utterance(utterance); }
 };
 
-/// Returns, for each token of the utterance, the piece that it comes from.
+/// Returns the piece from which each token of the utterance comes.
 std::vector<int> piece_of_token(cst_utterance* utterance, const PieceFinder& finder) {
   std::vector<int> pieces;
   for (const cst_item* token = relation_head(utt_relation(utterance, "Token")); token;
@@ -226,7 +226,7 @@ Segment Frontend::read_part(const Sentence& sentence, size_t first, size_t last,
   const auto start_of = [&symbols](size_t piece) {
     size_t at = 0;
     while (at < symbols.size() && symbols[at].token < static_cast<int64_t>(piece)) ++at;
-    if (at == symbols.size() && at > 0) --at;  // no such piece: the last pause
+    if (at == symbols.size() && at > 0) --at;  // no such piece: takes the last pause
     while (at > 0 && symbols[at - 1].word < 0) --at;
     return static_cast<std::ptrdiff_t>(at);
   };

@@ -42,7 +42,8 @@ TEST(Finch, SpeaksWordsBeforeTheirSentenceEnds) {
   EXPECT_TRUE(state->append_text("The quick brown", false).ok());
   EXPECT_FALSE(state->ready());
   EXPECT_TRUE(state->append_text(" ", false).ok());
-  EXPECT_FALSE(state->ready());  // the LM reads three symbols ahead, but "the" has only two
+  // the LM needs three symbols after this one, but "the" has only two
+  EXPECT_FALSE(state->ready());
   EXPECT_TRUE(state->append_text("fox ", false).ok());
   EXPECT_TRUE(state->ready());
   // The LM reads the symbol before the first word and three symbols of this word.
@@ -74,9 +75,8 @@ TEST(Finch, SpeaksWordByWordWhatItSpeaksAtOnce) {
   }
 }
 
-/// Returns the LM's input for an open request whose text comes in pieces of `size` bytes, each when
-/// nothing is left to speak: symbol, phrase, place and accent under a pointer that always moves by
-/// one.
+/// Returns the LM's input (symbol, phrase, place, accent) for an open request whose pointer always
+/// moves by one. The text arrives in pieces of `size` bytes, each when nothing is left to speak.
 std::vector<std::array<int32_t, 4>> heard(const Pipeline& voice, const std::string& text,
                                           size_t size, bool at_once) {
   SpeechRequest request = greedy(at_once ? text : "");

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 4> kPauses = {"pau.start", "pau.mid", "pa
 
 enum PhraseKind { kMiddle = 0, kFinal = 1, kRising = 2 };
 
-/// The place of one syllable: filled in once per utterance, looked up for each phone.
+/// The place of one syllable, computed once per utterance and looked up for each phone.
 struct SyllablePlace {
   int from_start = 0;  ///< syllables of the phrase before it
   int to_end = 0;      ///< syllables of the phrase after it
@@ -121,7 +121,7 @@ void make_strong(std::span<PhoneSymbol> word) {
   };
   const auto is_stressed = [&](const PhoneSymbol& s) { return name(s).back() == '1'; };
   for (PhoneSymbol& symbol : word) {
-    if (symbol.place % 2 == 1) ++symbol.place;  // 1 + ... + content word
+    if (symbol.place % 2 == 1) ++symbol.place;  // now 1 + ... + content word
   }
   auto peak = std::find_if(word.rbegin(), word.rend(), is_stressed);
   if (peak == word.rend()) {

@@ -171,7 +171,7 @@ bool is_aside(const AskingPart& part) {
 /// npos: there is none.
 size_t choice_in(std::span<const AskingPart> parts, AskingPart::Kind kind) {
   std::vector<const SpokenWord*> words;
-  std::vector<bool> begins;  // of a part, whose opener "or" is left out
+  std::vector<bool> begins;  // begin a part, without its opener "or"
   std::vector<size_t> at;
   for (const AskingPart& part : parts) {
     for (size_t i = 0; i < part.words.size(); ++i) {
@@ -212,7 +212,7 @@ Tune tune_of(std::string_view sentence) {
   if (!asks(sentence)) return {};
   std::vector<AskingPart> parts = parts_of(sentence);
   const size_t count = parts.size();
-  bool after_statement = false, open_question = false;  // open_question: not yes or no
+  bool after_statement = false, open_question = false;  // open_question: not a yes-no question
   size_t governing = count;                             // the part that asks
   for (size_t i = 0; i < count; ++i) {
     AskingPart& part = parts[i];

@@ -34,9 +34,9 @@ Piece moved(const english::Piece& piece, int64_t offset) {
   return {std::move(text), piece.begin + offset, piece.end + offset, piece.phones, piece.strong};
 }
 
-constexpr size_t kMostRemembered = 1000;  // bytes of a sentence's parts that were cut off
+constexpr size_t kMostRemembered = 1000;  // kept bytes of a sentence's earlier parts
 
-/// Adds a piece; a text that is longer than a sentence may be is cut, between words if possible.
+/// Adds a piece; cuts a text that is longer than a sentence may be, between words if possible.
 void add_piece(std::vector<Piece>& pieces, const Piece& piece) {
   std::string_view rest = piece.text;
   while (rest.size() > kMaxSentenceChars / 2) {
@@ -52,8 +52,8 @@ void add_piece(std::vector<Piece>& pieces, const Piece& piece) {
   }
 }
 
-/// Returns whether a word is read the same with any neighbours: lower case, with at most a capital
-/// at its beginning, and marks.
+/// Returns whether a word's reading does not depend on its neighbours: lower-case letters and
+/// marks, with at most a capital at the beginning.
 bool is_plain(std::string_view word) {
   const size_t end = word.find_last_not_of(",;:!?");
   if (end == word.npos) return false;
@@ -217,7 +217,7 @@ std::vector<SentenceReader::Run> SentenceReader::runs_of(std::span<const Piece> 
 SentenceReader::Begun SentenceReader::begun() const {
   Begun begun;
   const std::string_view held = stream_.held();
-  // At most the first half of a sentence's limit: the sentence may still be cut after that.
+  // At most half of a sentence's limit, because the sentence may be cut after that.
   const size_t certain = std::min(certain_bytes(held), kMaxSentenceChars / 2);
   if (certain == 0) return begun;
   const auto offset = static_cast<int64_t>(stream_.held_at());

@@ -69,7 +69,7 @@ TEST(Sentences, RiseBehindTheFirstOfTwoThings) {
   EXPECT_EQ(tunes("Would you like tea or coffee?", true), "Would you like tea or coffee?");
   EXPECT_EQ(tunes("Would you like an hour or two?"), "Would you like an hour or two? /");
   const std::string filler(" and so on and on and on and on and on and on and on and on and on");
-  // The "or" begins a part of the sentence.
+  // The "or" begins a new part of the sentence.
   const std::string asked =
       "Is it" + filler + filler + ", or is it the other one that you have seen?";
   EXPECT_EQ(split_sentences(asked).back().text().find("or is it"), 0u);
@@ -209,8 +209,8 @@ TEST(Sentences, WordsAreCertainWhenEnoughFollow) {
   EXPECT_EQ(certain("See the big "), 1u);
   EXPECT_EQ(certain("See Dr. Smith there "), 1u);
   EXPECT_EQ(certain("See Dr. Smith there now "), 3u);
-  // Words in capitals are certain once five words decide whether they are emphasis; an emphasis
-  // once its end is there.
+  // Words in capitals are certain once five words decide whether they are emphasis; an emphasis,
+  // once its end has arrived.
   EXPECT_EQ(certain("See NOW what it is you "), 1u);
   EXPECT_EQ(certain("See NOW what it is you do "), 5u);
   EXPECT_EQ(certain("We see *this and that and more "), 0u);

@@ -39,13 +39,13 @@ struct Four {
   }
 };
 
-/// Adds to the sum of each of four bins the numbers of its vector, one pulse after the other.
+/// Adds the numbers of each bin's vector to the bin's sum, one pulse after the other.
 inline __m128 add_each(__m128 sum, __m128 bin0, __m128 bin1, __m128 bin2, __m128 bin3) {
-  _MM_TRANSPOSE4_PS(bin0, bin1, bin2, bin3);  // now a vector for each pulse
+  _MM_TRANSPOSE4_PS(bin0, bin1, bin2, bin3);  // now one vector per pulse
   return _mm_add_ps(_mm_add_ps(_mm_add_ps(_mm_add_ps(sum, bin0), bin1), bin2), bin3);
 }
 
-/// Adds four bins of `spectrum`, and turns the pulses to the bin after them.
+/// Adds four bins of `spectrum`, and rotates the pulses to the bin after them.
 template <int kFours>
 inline void add_four_bins(Four (&fours)[kFours], float* spectrum) {
   const __m128 a = _mm_loadu_ps(spectrum), b = _mm_loadu_ps(spectrum + 4);

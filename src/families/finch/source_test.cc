@@ -36,8 +36,9 @@ PulseTurns random_pulses(int count, std::mt19937& rng) {
 TEST(SourceLoops, PulsesAreASumOfTurns) {
   PulseTurns pulses;
   pulses.count = 2;
-  pulses.re[0] = 2, pulses.cos[0] = 0, pulses.sin[0] = -1;  // turned back by a quarter for each bin
-  pulses.re[1] = 1, pulses.cos[1] = -1;                     // turned by a half
+  // rotated back by a quarter turn for each bin
+  pulses.re[0] = 2, pulses.cos[0] = 0, pulses.sin[0] = -1;
+  pulses.re[1] = 1, pulses.cos[1] = -1;  // rotated by half a turn
   float spectrum[8];
   ref::pulse_spectrum(pulses, 4, spectrum);
   const float want[8] = {3, 0, -1, -2, -1, 0, -1, 2};
@@ -53,7 +54,7 @@ TEST(SourceLoops, TonesOfVectorsAreThePlainOnes) {
   for (const int bins : {385, 257, 8, 7, 1}) {
     const auto all = static_cast<size_t>(bins);
     std::vector<float> head = random_floats(3 * all, rng);
-    for (int k = 0; k < bins; ++k) head[all + k] *= 20;  // turned more than once
+    for (int k = 0; k < bins; ++k) head[all + k] *= 20;  // more than one turn
     head[0] = 9;                                         // louder than allowed
     std::vector<float> want(3 * all), got = want;
     ref::tones(head.data(), bins, want.data(), want.data() + 2 * all);
@@ -67,7 +68,7 @@ TEST(SourceLoops, TonesOfVectorsAreThePlainOnes) {
   }
 }
 
-/// The expected sum is AVX2's; NEON's functions give the same.
+/// The expected sum is that of AVX2; NEON must give the same.
 TEST(SourceLoops, TonesOfVectorsHaveTheSameBitsOnEveryProcessor) {
 #if defined(__x86_64__)
   if (!cpu_features().avx2) GTEST_SKIP() << "no AVX2";

@@ -6,7 +6,7 @@
 namespace syrinx::finch {
 namespace {
 
-constexpr float kStrongSpeed = 0.7f;  // of words with an accent, relative to other words
+constexpr float kStrongSpeed = 0.7f;  // speed of words with an accent, relative to other words
 
 /// Adds shares [S] times table [S, width] to `sum`.
 void add_mix(std::span<const float> shares, const Tensor& table, std::span<float> sum) {
@@ -33,7 +33,7 @@ Speakers::Speakers(const FinchConfig& config, const Weights& weights) : config_(
 
 std::shared_ptr<const Manner> Speakers::manner(std::span<const float> shares, float speed,
                                                float pitch) const {
-  const float raised = pitch * std::log(2.f) / 12;  // ln Hz
+  const float raised = pitch * std::log(2.f) / 12;  // in ln Hz
   auto manner = std::make_shared<Manner>();
   manner->lm.assign(config_.hidden, 0.f);
   manner->low.assign(config_.low_width, 0.f);

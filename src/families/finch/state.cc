@@ -10,7 +10,7 @@ namespace syrinx::finch {
 namespace {
 
 constexpr int kDrain = kBooks - 1;        // steps after the last frame, for the delayed books
-constexpr float kMaxStepsPerSymbol = 12;  // 0.48 s; the slowest symbols of the teacher take 0.3 s
+constexpr float kMaxStepsPerSymbol = 12;  // 0.48 s; the teacher's slowest symbols take 0.3 s
 constexpr int kMaxStepsBase = 50;
 constexpr float kAgedStay = 0.9f;  // upper limit for an older symbol, so that it ends
 constexpr int kGrowBelow = 30;     // symbols after the pointer: two seconds
@@ -77,8 +77,8 @@ int FinchState::ahead() const {
   return static_cast<int>(segment_.symbols.size()) - rows_.back().pointer;
 }
 
-/// Returns whether a step may run. In a sentence without an end so far, a word begins only when all
-/// its symbols are there, and the symbols that the LM reads ahead.
+/// Returns whether a step may run. In a sentence whose end has not arrived, a word begins only when
+/// all its symbols, and those that the LM reads ahead, are known.
 bool FinchState::ready() const {
   if (!growing_) return !segment_.symbols.empty();
   const std::vector<PhoneSymbol>& symbols = segment_.symbols;
@@ -141,7 +141,7 @@ void FinchState::grow() {
 }
 
 /// Ends the sentence: appends its last symbols or, if a segment cannot hold all of them, makes
-/// another segment of the rest.
+/// another segment from the rest.
 void FinchState::close_sentence() {
   growing_ = false;
   std::deque<Sentence> parts;
@@ -194,7 +194,7 @@ bool FinchState::next_segment() {
 }
 
 void FinchState::begin_segment(Segment segment) {
-  // The pause after the segment before, which is only spoken if another segment follows.
+  // The pause after the previous segment is spoken only if another segment follows.
   frames_before_ += std::max(books_.end_frame(), 0);
   pause_frames_ = static_cast<int>(std::lround(segment_.pause_s * frames_per_pause_s_));
   if (max_frames_ > 0) {
@@ -237,7 +237,8 @@ int32_t FinchState::symbol_at(int index) const {
 void FinchState::rows(int first, bool, InputRows& out) const {
   for (int i = 0; i < out.count(); ++i) {
     row_ids(first + i, out.ids(i));
-    const bool strong = lift_at(rows_[first + i].pointer) > 0;  // of a word with an accent
+    // the frame is part of a word with an accent
+    const bool strong = lift_at(rows_[first + i].pointer) > 0;
     out.give(i, strong ? manner_->strong : manner_->lm);
   }
 }

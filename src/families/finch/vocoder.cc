@@ -12,7 +12,7 @@ namespace syrinx::finch {
 namespace {
 
 constexpr float kNormEps = 1e-6f;
-constexpr int kNeighbours = 3;  // frames that the first layer reads: before, now, after
+constexpr int kNeighbours = 3;  // frames that the first layer reads: previous, current, next
 constexpr float kMinLogPitch = 4.2f, kMaxLogPitch = 5.95f;  // 67 to 384 Hz
 
 /// The change of the logarithms of pitch and gain for a lift of one cent: the gain is 5 dB at 3
@@ -72,7 +72,7 @@ void ResidualConv::run(StepContext& ctx, const View& x, std::span<const int64_t>
 struct Vocoder::Stream : StreamState {
   std::vector<ConvState> low, high;
   SourceState source;
-  std::vector<float> add_low, add_high;  // the speaker's summands: see Manner
+  std::vector<float> add_low, add_high;  // summands of the speaker; see Manner
   float pitch_mean = 0;
 };
 
@@ -150,7 +150,7 @@ void Vocoder::gather(const ChunkJob& job, float* features_out, float* out) const
   for (int t = 0; t < window; ++t) {
     features(&job.codes[static_cast<size_t>(t) * kFrameWidth], features_out + t * width);
   }
-  // After the end: no latent, and symbol 0 in all three places.
+  // After the end: zeros instead of a latent, and symbol 0 in all three places.
   float* past_end = features_out + window * width;
   std::fill(past_end, past_end + width, 0.f);
   for (const Tensor& table : phones_) {
@@ -168,7 +168,7 @@ void Vocoder::gather(const ChunkJob& job, float* features_out, float* out) const
   }
 }
 
-/// Adds to x [N, width] each job's row of its speaker; `steps` rows of x a frame.
+/// Adds the row of each job's speaker to x [N, width]; a frame has `steps` rows of x.
 void Vocoder::add_rows(std::span<const ChunkJob> jobs, std::vector<float> Stream::*row, int steps,
                        const View& x) {
   float* value = x.f32();

@@ -1,4 +1,4 @@
-// What only this family guarantees (all families: spoken_families_test.cc): messages, references,
+// Guarantees of this family only (all families: spoken_families_test.cc): messages, references,
 // phones, checks, faults of files.
 #include "audio/resampler.h"
 #include "audio/wav_file.h"
@@ -54,7 +54,7 @@ class FishSpeechTest : public testing::Test {
     last[0] = model_.config().end_code();
     return say(state, last);
   }
-  /// Returns the parts of row `pos`.
+  /// Returns the ids of row `pos`.
   std::vector<int32_t> row(const Sequence& state, int pos) const {
     std::vector<int32_t> slots(static_cast<size_t>(1 + model_.config().codebooks));
     row_of(state, pos, false, slots);
@@ -177,7 +177,7 @@ TEST_F(FishSpeechTest, AMessageHearsThoseBefore) {
   say(*state, frames(2, 6));
   EXPECT_EQ(row(*state, second), spoken_row(6)) << "its own frames come behind those it hears";
   EXPECT_EQ(row(*state, second + 1), spoken_row(6));
-  // More rows than a prompt may keep: the references and the first message stay.
+  // There are more rows than a prompt may keep: only the references and the first message stay.
   say(*state, frames(static_cast<int>(kMostPast), 6));
   const std::vector<std::vector<int32_t>> long_ago = rows_fed(*state, second);
   const Verdict back = end(*state);
@@ -332,8 +332,7 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
   ASSERT_NE(codes, nullptr);
   const int64_t hop = model_.codec().config().hop();
   EXPECT_EQ(codes->shape()[0], (std::ssize(recording.samples) + hop - 1) / hop);
-  // A recording at another rate is resampled to the codec's rate in the way of the authors'
-  // program.
+  // A recording at another rate is resampled to the codec's rate like in the authors' program.
   Recording other = recording, same = recording;
   other.sample_rate = 32000;
   same.samples = resampled(other.samples, 32000, 44100, Resampling::kHann);

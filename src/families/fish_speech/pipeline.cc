@@ -14,7 +14,7 @@ namespace syrinx::fish_speech {
 namespace {
 
 /// A frame is 46 ms, and decoding it is much cheaper than a step of the networks. The codec keeps
-/// all of its past, so the link has neither left context nor lookahead.
+/// its whole past, so the edge has neither left context nor lookahead.
 constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
 constexpr int kListedSpeakers = 10;  // speakers with any other number exist too
 constexpr const char* kCodecFile = "codec.pth";

@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t kSpareFrames = 215;  // ten seconds in addition to what the text needs
 constexpr int64_t kFramesPerId = 26;   // for slow speech: 1.2 s for one id
 
-/// Returns the steps for which a prompt must leave room: the authors' bound if the model has that
-/// many positions.
+/// Returns the steps for which a prompt must leave positions: the authors' bound, if the model has
+/// so many positions.
 int64_t least_steps(const ModelConfig& config) {
   return std::min<int64_t>(2048, config.max_positions / 2);
 }
@@ -131,7 +131,7 @@ class Script : public SpokenScript {
     return rule;
   }
 
-  /// The first frame of a message does not count for the penalty, as in the authors' code.
+  /// As in the authors' code, the penalty does not count the first frame of a message.
   std::span<const int32_t> history(const DelayedStreams& steps, int k) const override {
     return SpokenScript::history(steps, k).subspan(std::min(1, steps.steps()));
   }

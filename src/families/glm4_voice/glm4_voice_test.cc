@@ -70,7 +70,7 @@ TEST(GlmText, IdsAreTiktokens) {
   EXPECT_EQ(tokenizer.decode(tokenizer.encode(plain)), plain);
 }
 
-/// Compares prompt, logits and greedy ids, with the prompt fed at once or in parts. The codes of
+/// Compares prompt, logits and greedy ids; the prompt runs at once or in parts. The codes of
 /// recordings are those in the goldens' prompts.
 TEST(GlmParity, AnswersAreTransformers) {
   const ordered_json all = cases();
@@ -141,7 +141,7 @@ TEST(GlmVoice, AReadingsBoundCountsCodes) {
   expect_so_many_codes(*model(), request, [&](int32_t id) { return ids.is_audio(id); });
 }
 
-/// Compares ids and chances of draws with tests/parity/sampling.
+/// Compares the sampled ids and their probabilities with tests/parity/sampling.
 TEST(GlmVoice, DrawsAsTheAuthorsDemo) {
   const auto opened = model()->open(chat_of(cases()["text"]["messages"]));
   ASSERT_TRUE(opened.ok()) << opened.error().message;
@@ -207,7 +207,7 @@ TEST(GlmVoice, ClientsWriteNoSpecialTokens) {
   const std::vector<int32_t> made = ids_of("<|user|><|audio_3|>", *model());
   EXPECT_EQ(std::count(made.begin(), made.end(), ids.user), 1);
   EXPECT_EQ(std::count(made.begin(), made.end(), ids.audio + 3), 0);
-  // The file's flags do not count: tiktoken adds special tokens only.
+  // The file's flags have no effect: tiktoken adds only special tokens.
   const CheckpointCopy copy(golden("checkpoint"));
   std::string config = slurp(copy.dir.path("tokenizer_config.json"));
   const std::string special = "\"special\":true";

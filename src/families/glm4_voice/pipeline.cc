@@ -15,7 +15,8 @@ namespace syrinx::glm4_voice {
 namespace {
 
 constexpr const char* kVoice = "glm";
-constexpr int kMostSpokenIds = 2000;  // the most ids of an answer with audio: the authors' bound
+// largest number of ids of an answer with audio: the authors' bound
+constexpr int kMostSpokenIds = 2000;
 constexpr double kHearsSeconds = 300;
 // Sampling as in the authors' web demo; top-k is the default of transformers.
 constexpr float kTemperature = 0.2f, kTopP = 0.8f;
@@ -59,7 +60,7 @@ Glm4Voice::Glm4Voice(const LoadSpec& spec) {
 
 void Glm4Voice::load_networks(const LoadSpec& spec) {
   std::string speech, decoder;
-  // With random weights the parts may be missing; the sizes are then the published ones.
+  // With random weights the parts may be missing; then the sizes are the published ones.
   const bool there = !spec.dummy || is_directory(join_path(spec.dir, "glm-4-voice-tokenizer"));
   config_.hift.rates = {8, 8}, config_.hift.rate_kernels = {16, 16};
   config_.hift.source_kernels = {7, 11};
@@ -127,7 +128,7 @@ void Glm4Voice::describe(const LoadSpec& spec) {
       {"vocoder", concat(config_.hift.hop(), " samples a mel frame"), hift_->bytes()});
 }
 
-/// Returns a request's prompt; also the samples for the hearing stage: whole frames for every
+/// Returns a request's prompt; writes the samples for the hearing stage: whole frames for every
 /// segment of every recording.
 Result<ChatPrompt> Glm4Voice::prompt_of(const SpeechRequest& request,
                                         std::vector<float>& samples) const {

@@ -15,8 +15,8 @@ constexpr const char* kRead =
     "User will provide you with a text instruction. Do it step by step. First, think about the "
     "instruction and respond in a interleaved manner, with 13 text token followed by 26 audio "
     "tokens.";
-constexpr const char* kHead = "streaming_transcription\n";  // of an answer
-constexpr int64_t kMostAloud = 512;                         // ids of a text that is read aloud
+constexpr const char* kHead = "streaming_transcription\n";  // beginning of an answer's turn
+constexpr int64_t kMostAloud = 512;  // largest number of ids of a text that is read aloud
 constexpr double kCodesASecond = 12.5;
 
 std::string without_last_blanks(std::string text) {
@@ -104,8 +104,8 @@ Result<ChatPrompt> Prompter::of_chat(const Chat& chat, std::span<const int64_t> 
   const Result<ChatJson> messages = messages_of(chat);
   if (!messages.ok()) return messages.error();
   if (!chat.tools.empty() && chat.tools != "[]") return refused_chat("this model has no tools");
-  // The demo has one kind of input in a conversation; a conversation with a recording counts as
-  // spoken.
+  // The demo has only one kind of input in a conversation. Here a conversation with a recording
+  // counts as spoken.
   std::string system;
   bool heard = false;
   for (const ChatJson& message : messages.value()) {

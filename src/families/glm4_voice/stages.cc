@@ -11,16 +11,17 @@
 namespace syrinx::glm4_voice {
 namespace {
 
-constexpr std::array<int64_t, 5> kBlocks{25, 50, 100, 150, 200};  // codes; the last size repeats
+// codes of a block; the last size repeats
+constexpr std::array<int64_t, 5> kBlocks{25, 50, 100, 150, 200};
 constexpr int64_t kOverlapCodes = 5;
 constexpr int64_t kMostFrames = 64;  // mel frames of a vocoder's chunk at most: 0.7 s
 constexpr uint32_t kSourceNoise = 0x474C4D01, kSourcePhase = 0x474C4D02;
 
 struct MelStream : StreamState {
   int64_t block = 0;
-  std::vector<int32_t> codes;  // all so far
+  std::vector<int32_t> codes;  // all codes so far
   std::vector<float> told;     // [.., mel], the mel before the next block
-  std::vector<float> held;     // [overlap, mel], held back from the block before
+  std::vector<float> held;     // [overlap, mel], held back from the previous block
 };
 
 struct SoundStream : StreamState {
@@ -54,11 +55,12 @@ struct HearingStage::Stream : StreamState {
   std::vector<Heard> parts;  // segments, with the keys of their blocks
   size_t number = 0;         // index of the segment that is being encoded
   int64_t block = 0;         // index of that segment's next block
-  std::vector<std::shared_ptr<const std::vector<float>>> known;  // of that segment's first blocks
-  std::shared_ptr<GlmSpeechTokenizer::State> state;              // null if all blocks are known
+  // codes of that segment's first blocks
+  std::vector<std::shared_ptr<const std::vector<float>>> known;
+  std::shared_ptr<GlmSpeechTokenizer::State> state;  // null if all blocks are known
 };
 
-/// Looks up the known blocks of a segment: as many as there is a kept state after.
+/// Looks up the known blocks of a segment, up to the last block whose state after it is kept.
 void HearingStage::begin_segment(Stream& stream) const {
   const std::vector<uint64_t>& keys = stream.parts[stream.number].keys;
   stream.known.clear();
@@ -74,7 +76,7 @@ void HearingStage::begin_segment(Stream& stream) const {
   stream.state = std::make_shared<GlmSpeechTokenizer::State>(tokenizer_.open());
 }
 
-/// Ends a segment, whole or not; keeps its state if the recording may continue.
+/// Ends a segment, complete or not; keeps its state if the recording may continue.
 void HearingStage::end_segment(Stream& stream) const {
   const auto state = std::exchange(stream.state, nullptr);
   if (!state || !stream.goes_on) return;
@@ -112,7 +114,7 @@ void HearingStage::run(StepContext& ctx, ChunkJob& job) const {
     SYRINX_CHECK(s.number < s.parts.size(), "[hearing] more frames than segments");
     const Heard& part = s.parts[s.number];
     if (s.block == 0) begin_segment(s);
-    // From the block before (not of another segment) to the end of the block behind.
+    // From the previous block (if in this segment) to the end of the next block.
     const int64_t back = s.block > 0 ? 1 : 0, offset = (s.block - back) * width;
     SYRINX_CHECK(frame >= back, "[hearing] the block before block ", s.block, " is gone");
     const auto window = job.values.subspan(static_cast<size_t>((frame - back) * width));

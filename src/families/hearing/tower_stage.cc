@@ -10,7 +10,7 @@ namespace {
 
 struct TowerStream : StreamState {
   std::vector<Heard> recordings;
-  std::vector<uint64_t> keys;  // of all recordings' windows
+  std::vector<uint64_t> keys;  // keys of all recordings' windows
   size_t window = 0;           // index over the windows of all recordings
   size_t number = 0;           // index of the recording that is being encoded
   int64_t frame = 0;           // index of that recording's next frame
@@ -56,8 +56,7 @@ void TowerStage::run(StepContext& ctx, ChunkJob& job) const {
   SYRINX_CHECK(stream.number < stream.recordings.size(), "[tower] more frames than recordings");
   const Heard& recording = stream.recordings[stream.number];
   const int64_t chunk = tower_.chunk_samples(), number = stream.frame / tower_.window_chunks();
-  // From the chunk before (not of another recording) to the chunk behind, or to the recording's
-  // end.
+  // From the previous chunk (if in this recording) to the next chunk, or to the recording's end.
   const int64_t back = stream.frame > 0 ? 1 : 0, offset = (stream.frame - back) * chunk;
   SYRINX_CHECK(job.left >= back, "[tower] the chunk before window ", number, " is gone");
   const auto window = job.values.subspan(static_cast<size_t>((job.left - back) * chunk));

@@ -8,9 +8,9 @@
 namespace syrinx::higgs {
 namespace {
 
-constexpr double kTheta = 1e6;          // if the config has null, as the published one does
-constexpr int64_t kTrained = 8192;      // positions
-constexpr int64_t kQwen3HeadDim = 128;  // if the config has no value
+constexpr double kTheta = 1e6;          // used if the config has null, as the published one does
+constexpr int64_t kTrained = 8192;      // positions in training
+constexpr int64_t kQwen3HeadDim = 128;  // used if the config has no value
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// What only Higgs Audio guarantees: the end, segments, tags, voices, checks, faults. Guarantees of
+// Guarantees of Higgs Audio only: the end, segments, tags, voices, checks, faults. Guarantees of
 // all families are in spoken_families_test.cc and golden_test.cc.
 #include <nlohmann/json.hpp>
 
@@ -332,8 +332,7 @@ TEST_F(HiggsTest, AVoiceOfARecordingIsItsFrames) {
     EXPECT_EQ(check_recording(encoder.info(), wrong).error().message,
               concat("the recording lasts ", seconds, " s; this model needs 1 s to 60 s"));
   }
-  // A recording at another rate is resampled to the codec's rate in the way of the authors'
-  // program.
+  // A recording at another rate is resampled to the codec's rate like in the authors' program.
   Recording other = recording, same = recording;
   other.sample_rate = 16000;
   same.samples = resampled(other.samples, 16000, 24000, Resampling::kHann);

@@ -14,7 +14,7 @@ namespace {
 constexpr int kInitialFrames = 2, kSteadyFrames = 8;
 constexpr const char* kCodecScope = "tied.embedding.modality_embeddings.0.model";
 
-/// The networks that turn recordings into frames, which is loaded when one comes.
+/// Tensors of the networks that turn recordings into frames; loaded with the first recording.
 const NamePatterns kOnlyHears{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
                               "fc.*", "quantizer.quantizers.*.project_in.*"};
 
@@ -34,7 +34,7 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
     const View& table = tables.emplace_back(all.slice(c * v, (c + 1) * v));
     heads.emplace_back().parts.push_back(PackedLinear::pack(table, at_least_8_bits(type)));
   }
-  tied.ignore("head.*");  // copies of the tables
+  tied.ignore("head.*");  // heads that are copies of the tables
   const KvSpec kv = config.lm.kv_spec(cache_type(type));
   return std::make_unique<CodecLm>(CodecLmParts{std::move(decoder), std::move(tables),
                                                 std::move(heads), kv, config.max_positions});
@@ -75,7 +75,7 @@ Higgs::Higgs(const LoadSpec& spec) {
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   const Weights codec = weights_->scope(kCodecScope);
   XCodecConfig sizes = XCodecConfig::of(codec, XCodecConfig::higgs());
-  // With these sizes, another model's codec has tensors that do not fit.
+  // So another model's codec has tensors that do not fit.
   sizes.codec.codebooks = config_.codebooks;
   sizes.codec.codebook_size = config_.real_codes();
   for (const std::string& pattern : kOnlyHears) codec.ignore(pattern);

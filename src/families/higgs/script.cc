@@ -8,10 +8,10 @@
 namespace syrinx::higgs {
 namespace {
 
-constexpr int64_t kSpareFrames = 250;  // ten seconds in addition to what the text needs
+constexpr int64_t kSpareFrames = 250;  // ten seconds more than the text needs
 constexpr int64_t kFramesPerId = 30;   // for slow speech: 1.2 s for one id
-constexpr int64_t kMostSteps = 2048;   // of a segment: the authors' bound, 82 s
-constexpr int64_t kMostIds = 2000;     // of a segment, or of the words of a voice
+constexpr int64_t kMostSteps = 2048;   // steps of a segment: the authors' bound, 82 s
+constexpr int64_t kMostIds = 2000;     // ids of a segment, or of the words of a voice
 constexpr int64_t kMostPast = 1536;    // most rows of earlier segments: a minute
 
 int64_t most_ids(const ModelConfig& config) { return std::min(kMostIds, config.max_positions / 8); }
@@ -95,7 +95,7 @@ class Script : public SpokenScript {
 
   int emit(const DelayedStreams&, std::span<int32_t> frame, StepOutput& out) override {
     for (int32_t& code : frame) {
-      if (code >= config_.real_codes()) code = 0;  // a mark in place of a code
+      if (code >= config_.real_codes()) code = 0;  // a mark instead of a code
     }
     out.frame(frame);
     return 1;
@@ -129,7 +129,7 @@ class Script : public SpokenScript {
   const bool ignore_stop_;
   std::vector<int32_t> reference_;         // words of the voice's recording
   std::vector<int32_t> reference_frames_;  // [T, C]; empty: no voice
-  bool begun_ = false;                     // a segment of the text was cut before
+  bool begun_ = false;                     // a segment of the text was cut already
   std::string lead_;                       // tags of delivery at the text's beginning
 };
 

@@ -150,7 +150,7 @@ TEST(KokoroBadInput, AVoiceThatIsReplacedMeanwhileIsTheOldTheNewOrAFault) {
       const VoicePack& owl = *voices.at("af_owl");
       EXPECT_TRUE(owl == *before.at("af_owl") || owl == *before.at("bm_rook"));
       ++loads;
-    } catch (const LoadError&) {  // the file was cut off or changed while it was read
+    } catch (const LoadError&) {  // the file was truncated or changed while it was read
     }
   }
   done = true;

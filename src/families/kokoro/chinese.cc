@@ -25,7 +25,7 @@ std::u32string digit_by_digit(std::string_view digits) {
   return out;
 }
 
-/// Reads up to four digits; `first`: nothing is read before them.
+/// Reads up to four digits; `first`: no digits were read before them.
 std::u32string four_in_han(std::string_view digits, bool first) {
   static constexpr std::array<std::u32string_view, 4> kUnits{U"", U"十", U"百", U"千"};
   std::u32string out;
@@ -65,7 +65,7 @@ std::u32string whole_number(std::string_view digits) {
   return out;
 }
 
-/// A number of the text: its digits as ASCII, and characters [begin, end).
+/// A number of the text: its digits in ASCII; its characters are [begin, end).
 struct HanNumber {
   std::string whole, decimals;
   bool minus = false;
@@ -87,7 +87,7 @@ std::string digits_at(WrittenText text, size_t& at) {
   return out;
 }
 
-/// Returns the number at `at`; nothing where there is none. `sign`: it may begin with a minus.
+/// Returns the number at `at`, if there is one. `sign`: it may begin with a minus.
 std::optional<HanNumber> number_at(WrittenText text, size_t at, bool sign) {
   HanNumber out;
   out.begin = at;

@@ -22,7 +22,7 @@ const EnglishReader& english_reader() {
   return kReader;
 }
 
-/// Sets an environment variable for as long as it lives.
+/// Sets an environment variable until it is destroyed.
 class Environment {
  public:
   Environment(const char* name, const std::string& value) : name_(name) {
@@ -112,7 +112,7 @@ TEST(KokoroJapanese, KanjiWithoutMecabNameWhatToInstall) {
   EXPECT_NE(got.error().message.find("apt-get install mecab"), std::string::npos);
 }
 
-/// A program of mecab's name that prints what mecab printed.
+/// A program with mecab's name that prints recorded output of mecab.
 class StandInMecab {
  public:
   explicit StandInMecab(const std::string& printed)
@@ -210,7 +210,7 @@ TEST(KokoroChinese, NumbersAreWrittenOut) {
   EXPECT_EQ(chinese_numbers("20010"), "二万零一十");
 }
 
-/// A folder with files of jieba's form.
+/// A folder with files in jieba's format.
 class StandInJieba {
  public:
   StandInJieba() {

@@ -15,7 +15,7 @@
 namespace syrinx::kokoro {
 namespace {
 
-/// Returns whether a character changes the one before it: a mark of a voiced kana.
+/// Returns whether a character is a mark that makes the kana before it voiced.
 bool joins(char32_t c) { return is_one_of(c, U"\u3099\u309a\uff9e\uff9f"); }
 
 /// Normalises widths (NFKC); a mark of a voiced kana joins its kana.
@@ -31,8 +31,8 @@ std::vector<Written> normalised(std::span<const Written> text) {
   return out;
 }
 
-/// Writes numbers in kana, with a space before each. Commas between groups of three digits are
-/// skipped. A wave dash before a number is spoken as から.
+/// Writes numbers in kana, with a space before each. Skips commas between groups of three digits. A
+/// wave dash before a number is spoken as から.
 std::vector<Written> with_numbers_in_kana(const std::vector<Written>& text) {
   std::vector<Written> out;
   const auto digit = [&](size_t i) { return i < text.size() && is_any_digit(text[i].c); };
@@ -68,7 +68,7 @@ std::vector<Written> with_numbers_in_kana(const std::vector<Written>& text) {
   return out;
 }
 
-/// Words that are one word for misaki, though mecab splits them.
+/// Words that are one word in misaki although mecab splits them.
 class WordList {
  public:
   WordList() {
@@ -166,7 +166,7 @@ class JapaneseSpeech {
       said = kana_phonemes(word.reading);
       if (said.empty()) said = utf8_of(word.surface);
     } else if (letters) {
-      said = utf8_of(word.surface);  // is reported as not in the model's alphabet
+      said = utf8_of(word.surface);  // such a character is reported to the client
     } else {
       for (const char32_t c : word.surface) said += mark_of(c);
     }
@@ -197,7 +197,7 @@ class JapaneseSpeech {
     }
   }
 
-  /// Appends phonemes, without brackets.
+  /// Appends phonemes without brackets.
   void put(std::string_view said, const Morpheme& word, bool mark) {
     constexpr std::string_view kStop = "ʔ";
     if (!out_.empty() && space_) {
@@ -224,11 +224,11 @@ class JapaneseSpeech {
   bool begun_ = false;
 };
 
-/// Returns the words of a sentence without mecab: runs of kana between spaces and marks. Nothing
-/// where the sentence has other letters.
+/// Returns the words of a sentence without mecab: runs of kana between spaces and marks. Returns
+/// nothing if the sentence has other letters.
 std::optional<std::vector<Morpheme>> kana_words(std::span<const Written> sentence) {
   std::vector<Morpheme> out;
-  bool open = false;  // the last word goes on
+  bool open = false;  // the last word may continue
   for (const Written& each : sentence) {
     const bool kana = is_kana(each.c);
     const bool latin = each.c < 0x80 && is_letter(each.c);

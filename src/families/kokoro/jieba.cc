@@ -28,8 +28,8 @@ struct PlaceStep {
   Place from;
   double log_p;
 };
-/// Returns the two places that may precede a place; of equal ones, jieba takes the later letter of
-/// B, E, M, S, which stands second here.
+/// Returns the two places that may precede a place. If both are equal, jieba takes the later letter
+/// of B, E, M, S, which is the second here.
 std::array<PlaceStep, 2> steps_to(Place place) {
   switch (place) {
     case kBegin:
@@ -94,8 +94,8 @@ Status Jieba::read_words() {
   return ok_status();
 }
 
-/// Reads a Python dictionary of dictionaries, from which only lines of the form '\u4e00': -3.65 and
-/// the names of places are taken.
+/// Reads a Python dictionary of dictionaries; takes only lines of the form '\u4e00': -3.65, and the
+/// names of places.
 Status Jieba::read_places(std::string_view source) {
   const std::map<char, Place> names{{'B', kBegin}, {'E', kEnd}, {'M', kMiddle}, {'S', kSingle}};
   places_.assign(kLastHan - kFirstHan + 1, {kNever, kNever, kNever, kNever});
@@ -147,7 +147,7 @@ std::vector<std::u32string> Jieba::cut(std::u32string_view run) const {
   const auto by_word = [&](const Entry& entry, std::string_view word) {
     return word_of(entry) < word;
   };
-  // Returns the occurrences of a word; `goes_on`: a longer word begins with it.
+  // Returns the occurrences of a word; sets `goes_on` if a longer word begins with it.
   const auto count_of = [&](std::string_view word, bool& goes_on) {
     auto at = std::lower_bound(entries_.begin(), entries_.end(), word, by_word);
     uint32_t count = 0;

@@ -9,7 +9,7 @@
 namespace syrinx::kokoro {
 namespace {
 
-// A kana, or two that are spoken as one, and its phonemes.
+// One kana, or two that are spoken as one sound, and the phonemes.
 constexpr std::string_view kSounds =
     "ぁ a あ a ぃ i い i ぅ ɯ う ɯ ぇ e え e ぉ o お o か ka が ɡa き kʲi ぎ ɡʲi く kɯ ぐ ɡɯ け ke "
     "げ ɡe こ ko ご ɡo さ sa ざ ʣa し ɕi じ ʥi す sɨ ず zɨ せ se ぜ ʣe そ so ぞ ʣo た ta だ da "
@@ -67,7 +67,7 @@ std::string_view without_vowel(std::string_view phonemes) {
   return phonemes;
 }
 
-/// Returns the sound of ん, which is made where the next sound is.
+/// Returns the sound of ん, which depends on the next sound.
 std::string_view nasal_before(const std::string* next) {
   if (next == nullptr) return "ɴ";
   const auto begins = [&](std::initializer_list<std::string_view> sounds) {

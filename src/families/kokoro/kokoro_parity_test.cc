@@ -114,7 +114,7 @@ TEST_P(KokoroParity, DurationsPitchSpectraAndSamples) {
     const std::vector<float> whole = f.speak(c, jobs[i], &trace);
     EXPECT_LT(worst_apart(trace.pitch, pitch), 2e-2f) << c.name;  // Hz
     // A phase near pi may be written as pi or -pi, which changes the samples for a few
-    // milliseconds. So the samples and the spectrum are computed from the golden's pitch.
+    // milliseconds. So samples and spectrum are computed from the golden's pitch.
     const std::vector<float> samples =
         f.speak(c, jobs[i], &trace, {pitch.f32(), static_cast<size_t>(pitch.count())});
     EXPECT_LT(rms_apart(whole, samples), 0.05f) << c.name;

@@ -50,8 +50,8 @@ std::string stressed_as_written(std::string phonemes, std::string_view word) {
   return phonemes;
 }
 
-/// Converts phonemes to the alphabet of the model's first version, in which flaps and glottal
-/// stops are letters of their own.
+/// Converts phonemes to the alphabet of the model's first version, in which flaps and glottal stops
+/// have their own letters.
 std::string first_version(std::string phonemes) {
   for (const auto& [from, to] :
        {std::pair<std::string_view, std::string_view>{kFlap, "T"}, {"ʔ", "t"}}) {
@@ -99,7 +99,7 @@ bool is_doubled(std::string_view word) {
   return (last == before && is_one_of({&last, 1}, "bcdgklmnprstvxz")) || stem.ends_with("ck");
 }
 
-/// Returns the column with this index; empty where the line has fewer columns.
+/// Returns the column with this index; empty if the line has fewer columns.
 std::string_view column(std::string_view columns, int index) {
   for (; index > 0; --index) {
     const size_t tab = columns.find('\t');
@@ -156,7 +156,7 @@ UsLexicon::UsLexicon() {
   }
 }
 
-/// Returns all columns of a word in this exact spelling; empty where the lexicon lacks it.
+/// Returns all columns of a word in this exact spelling; empty if the lexicon lacks it.
 std::string_view UsLexicon::columns_of(std::string_view word) const {
   const std::string_view text = text_;
   const auto found = std::lower_bound(words_.begin(), words_.end(), word,

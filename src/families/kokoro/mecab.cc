@@ -72,8 +72,8 @@ Result<Morpheme> morpheme_of(std::string_view line) {
   return out;
 }
 
-/// Gives the words of a sentence their bytes; the sentence has spaces that the words lack, and
-/// characters that the dictionary takes as spaces.
+/// Sets the bytes of a sentence's words. The sentence also has spaces, and characters that the
+/// dictionary takes as spaces, which the words lack.
 Status place(std::span<const Written> sentence, std::vector<Morpheme>& words) {
   size_t at = 0;
   for (Morpheme& word : words) {

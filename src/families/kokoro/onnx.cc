@@ -28,9 +28,10 @@ std::string_view inner_name(std::string_view name) {
   return name;
 }
 
-/// The authors' name of the module of a node. Modules of the predictor that are called one by one
-/// stand alone, and a module that is called again is numbered. `wrapped`: the names have a prefix.
-/// Without it the predictor's text encoder has the name of the model's; only the former has lstms.
+/// Returns the authors' name of a node's module. Modules of the predictor that are called directly
+/// lack its prefix, and a module that is called again has a number. `wrapped`: names have a prefix.
+/// Without one, the predictor's text encoder has the name of the model's; only the former has
+/// lstms.
 std::string module_of(std::string_view node, bool wrapped) {
   const std::string full = onnx_module_of(node);
   std::string name(wrapped ? inner_name(full) : full);
@@ -87,7 +88,7 @@ class OnnxKokoro : public WeightSource {
     size_t tensor = 0;
     Kind kind = kWhole;
     std::optional<size_t> scale = {},
-                          zero = {};  ///< for 8-bit tensors: numbers are (n - zero) * scale
+                          zero = {};  ///< for 8-bit tensors: a number is (n - zero) * scale
     int64_t way = 0;                  ///< direction of an LSTM: 0 or 1
     int64_t half = 0;                 ///< half of an LSTM's bias: 0 for the input, 1 for the state
     bool inputs_first = false;        ///< gate matrices are [inputs, 4 hidden]
@@ -148,7 +149,7 @@ class OnnxKokoro : public WeightSource {
     return out;
   }
 
-  /// Scales or zeros: one per tensor, per output, or per direction of an LSTM.
+  /// Scales or zeros: one for each tensor, output, or direction of an LSTM.
   class Factors {
    public:
     Factors(std::vector<float> all, int64_t way, int64_t rows)
@@ -228,7 +229,7 @@ class OnnxKokoro : public WeightSource {
     return graph_.find(name + "_scale");
   }
 
-  /// Registers a tensor whose name is that of the authors' parameter.
+  /// Registers a tensor that has the name of the authors' parameter.
   void name_plain(const OnnxTensor& tensor) {
     const std::string_view name = inner_name(tensor.name);
     const bool ours = std::any_of(kModules.begin(), kModules.end(), [&](std::string_view module) {

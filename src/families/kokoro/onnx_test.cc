@@ -102,7 +102,7 @@ TEST(KokoroOnnx, LstmsHaveTheirGatesInOrder) {
 }
 
 /// The authors' script (kokoro 0.9.4, KModelForONNX) names tensors "kmodel.bert..." and nodes
-/// without a wrapper; the predictor's text encoder and the model's share a name.
+/// without a prefix; the predictor's text encoder and the model's share a name.
 TEST(KokoroOnnx, NamesOfTheAuthorsExportAreKnown) {
   const TestDir dir;
   const std::vector<std::string> lstm{"x", "w", "w", "b"};
@@ -137,8 +137,8 @@ TEST(KokoroOnnx, NamesOfTheAuthorsExportAreKnown) {
             (std::vector<float>{1, 3, 5, 2, 4, 6}));
 }
 
-/// An f16 export of a whole checkpoint. LSTMs are nodes that read their tensors through casts;
-/// other weights have their own names.
+/// An f16 export of a whole checkpoint. LSTM nodes read their tensors through casts; other weights
+/// have their own names.
 class HalfExport {
  public:
   explicit HalfExport(const std::string& checkpoint)

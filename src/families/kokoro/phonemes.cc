@@ -88,8 +88,8 @@ int64_t main_stress(std::span<const std::string_view> phones) {
   return drawn ? last : first;
 }
 
-/// Splits a piece into words of letters and apostrophes; returns no words where the piece has
-/// other characters.
+/// Splits a piece into words of letters and apostrophes; returns no words if the piece has other
+/// characters.
 std::vector<std::string> written_words(std::string_view text) {
   std::vector<std::string> out(1);
   for (const std::string& c : characters(text)) {
@@ -154,7 +154,7 @@ std::string misaki_of_phones(std::span<const std::string_view> phones) {
 }
 
 std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sentence& sentence) {
-  // The words of a sentence with the marks before and after them.
+  // The words of the sentence, with the marks before and after them.
   std::vector<Spoken> out;
   if (sentence.pieces.empty()) return out;
   const finch::Segment read = reader.frontend.read_part(sentence, 0, sentence.pieces.size(), true);
@@ -167,7 +167,7 @@ std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sent
     last = symbol.word;
     piece.back().push_back(finch::phone_names()[static_cast<size_t>(symbol.phone)]);
   }
-  // Backwards, because the pronunciation of a word depends on the words after it.
+  // Goes backwards, because the pronunciation of a word depends on the words after it.
   Follows next = Follows::kPause;
   bool to = false;
   const auto add = [&](const finch::Piece& piece, std::string phonemes, bool word) {
@@ -233,8 +233,8 @@ Result<std::vector<Spoken>> espeak_words(std::string_view text, int64_t offset,
                                          std::string_view voice) {
   Result<std::string> read = zonos::espeak_phonemes(text, voice);
   if (!read.ok()) return read.error();
-  // Spaces separate the words of the text and of its phonemes. Where the counts are equal, each
-  // spoken word gets its own bytes of the text. Otherwise each gets the bytes of the sentence.
+  // Spaces separate the words of the text and of its phonemes. If the counts are equal, each spoken
+  // word gets its own bytes of the text; otherwise, the bytes of the sentence.
   std::vector<std::pair<size_t, size_t>> written;
   for (size_t at = text.find_first_not_of(" \t\r\n"); at < text.size();) {
     const size_t end = std::min(text.find_first_of(" \t\r\n", at), text.size());

@@ -54,7 +54,7 @@ constexpr std::array<Spelling, 35> kFinals{
      {"ou", "ou0"},   {"u", "u0"},     {"uei", "wei0"},  {"ua", "wa0"},    {"uai", "wai0"},
      {"uan", "wa0n"}, {"uen", "wə0n"}, {"uang", "wa0ŋ"}, {"ueng", "wə0ŋ"}, {"uo", "wo0"},
      {"o", "wo0"},    {"v", "y0"},     {"ve", "ɥe0"},    {"van", "ɥɛ0n"},  {"vn", "y0n"}}};
-// Syllables without an initial that are sounds of their own.
+// Syllables without an initial that have their own sounds.
 constexpr std::array<Spelling, 9> kWhole{{{"yo", "wo0"},
                                           {"ê", "ɛ0"},
                                           {"er", "ɚ0"},
@@ -73,7 +73,7 @@ std::string_view found_in(const std::array<Spelling, N>& table, std::string_view
   return at == table.end() ? std::string_view() : at->second;
 }
 
-/// Returns the final as it is without the rules of spelling: "ui" is uei, "yuan" van.
+/// Returns the final before the rules of spelling: "ui" is uei, "yuan" van.
 std::string full_final(std::string_view initial, std::string final) {
   if (initial.empty() && final.starts_with("y")) {
     final.erase(0, 1);

@@ -14,12 +14,13 @@ namespace syrinx::kokoro {
 namespace {
 
 constexpr float kSlowest = 0.5f, kFastest = 2;
-constexpr size_t kMostEspeakText = 20'000;          // bytes: each sentence costs a run of espeak-ng
-constexpr std::string_view kChineseLetter = "ꭧ";  // of Chinese in the alphabet of version 1.0
+constexpr size_t kMostEspeakText = 20'000;  // bytes: each sentence costs a run of espeak-ng
+// a letter of Chinese in the alphabet of version 1.0
+constexpr std::string_view kChineseLetter = "ꭧ";
 constexpr int kWindow = 4096;  // frames that may wait in the edge: more than an utterance has
 
 /// Opens the checkpoint's weights or random weights. Random weights are stored without weight
-/// normalisation, and without affine norms where these are optional.
+/// normalisation, and without optional affine norms.
 std::unique_ptr<WeightSource> weights_of(const LoadSpec& spec) {
   if (!spec.dummy) return open_kokoro_weights(spec.dir);
   return dummy_weights([](const std::string& name) {
@@ -104,7 +105,7 @@ class KokoroPipeline : public Pipeline {
   }
 
  private:
-  /// Returns the request's language; the voice's language where the request has none.
+  /// Returns the request's language, or else the voice's language.
   Result<std::string> language_asked(const SpeechRequest& request) const {
     const std::string& named =
         request.voice.mix.empty() ? request.voice.name : request.voice.mix.front().voice;

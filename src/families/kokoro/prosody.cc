@@ -10,7 +10,7 @@ namespace {
 
 constexpr float kTextLeak = 0.2f;
 
-/// [x | style] for every row of x [T, C] -> out [T, C + style].
+/// Writes [x | style] for every row: x [T, C] -> out [T, C + style].
 void beside(const View& x, std::span<const float> style, const View& out) {
   const int64_t width = x.shape[1];
   float* to = out.f32();

@@ -34,7 +34,7 @@ int SpeechStage::cut(const StreamState&, const WaitingFrames& waiting, int) cons
   const auto frames = static_cast<int64_t>(waiting.values.size() / width);
   const float told = waiting.values[width - kRowParts + kFrames];
   const bool sound = told >= 1 && told <= kMostFrames;
-  if (!sound) return 1;  // run() reports the fault
+  if (!sound) return 1;  // run() will report the fault
   const auto wanted = static_cast<int64_t>(told);
   return static_cast<int>(frames >= wanted ? wanted : waiting.closed ? frames : 0);
 }

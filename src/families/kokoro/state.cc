@@ -30,7 +30,7 @@ Status KokoroState::append_text(std::string_view text, bool last) {
   if (!open_) return text_is_complete();
   open_ = !last;
   if (Status fault = script_.push(text, last); !fault.ok()) return fault;
-  // No text remains; the request ends with one more step.
+  // No text is left; the request ends with one more step.
   if (utterance_.ids.empty() && !next_utterance() && last) utterance_.ids = {0};
   return ok_status();
 }

@@ -8,9 +8,9 @@
 namespace syrinx::kokoro {
 namespace {
 
-constexpr int64_t kDecoderWidth = 1024, kTextSide = 64;  // used where the file lacks the bias
+constexpr int64_t kDecoderWidth = 1024, kTextSide = 64;  // used if the file lacks the bias
 
-/// Returns the length of a bias, which is the width of its layer; `usual` where it is missing.
+/// Returns the length of a bias, which is the width of its layer; `usual` if the bias is missing.
 int64_t width_of(const Weights& weights, const std::string& name, int64_t usual) {
   const std::optional<Shape> shape = weights.shape(name);
   return shape && shape->dims() == 1 && (*shape)[0] > 0 ? (*shape)[0] : usual;
@@ -159,7 +159,7 @@ View Voder::analyse(StepContext& ctx, std::span<const float> source) const {
   return out;
 }
 
-/// x [2 F, channels] -> log magnitudes and phases [rows, n_fft + 2].
+/// Computes x [2 F, channels] -> log magnitudes and phases [rows, n_fft + 2].
 View Voder::generate(StepContext& ctx, const View& input, const View& style,
                      const View& harmonics) const {
   View x = input;
@@ -176,7 +176,8 @@ View Voder::generate(StepContext& ctx, const View& input, const View& style,
     const View sum = take_rows(ctx, up.shape[0], up.shape[1]);
     for (size_t b = 0; b < stage.blocks.size(); ++b) {
       const Arena::Mark mark(ctx.arena);
-      const bool last = b > 0 && b + 1 == stage.blocks.size();  // may change `up` itself
+      // the last block may change `up` itself
+      const bool last = b > 0 && b + 1 == stage.blocks.size();
       const View y = b == 0 ? sum : last ? up : take_rows(ctx, up.shape[0], up.shape[1]);
       if (!last) copy_rows(ctx, up, y);
       stage.blocks[b].run(ctx, y, style);
@@ -223,7 +224,7 @@ void Voder::run(StepContext& ctx, const VoderJob& job, const HiftNoise& noise, s
   const View style = take_rows(ctx, 2, config_.style);
   std::copy(job.style.begin(), job.style.end(), style.f32());
   const View voice = style.slice(0, 1), manner = style.slice(1, 2);
-  // Prosody joined with the style, and features: first one row per phoneme, then one per frame.
+  // Prosody with the style, and features: first one row per phoneme, then one row per frame.
   const View meant = take_rows(ctx, phonemes, h + config_.style),
              said = take_rows(ctx, phonemes, h);
   for (int64_t t = 0; t < phonemes; ++t) {

@@ -39,7 +39,7 @@ std::shared_ptr<const VoicePack> load_pack(const std::string& path, const Kokoro
   return checked({view.f32(), view.f32() + view.count()}, path);
 }
 
-/// Makes a voice of the numbers in a file, little-endian f32.
+/// Makes a voice from the numbers of a file, little-endian f32.
 std::shared_ptr<const VoicePack> pack_of(std::string_view bytes, const std::string& where,
                                          const KokoroConfig& config) {
   const auto count = static_cast<size_t>(config.most_phonemes() * 2 * config.style);

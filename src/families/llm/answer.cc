@@ -12,7 +12,7 @@ constexpr int64_t kReservedSteps = 4096;  // steps for which memory is reserved 
 
 /// The longest guesses: from earlier ids, and from the expected text.
 constexpr size_t kMostGuesses = 10, kMostExpected = 31;
-/// The number of ids, from the newest back, in which guesses are looked for.
+/// The number of newest ids that are searched for guesses.
 constexpr size_t kLookBack = 16384;
 /// The number of equal ids in a row that a match needs: a single id matches by chance too often,
 /// and more than four do not improve the guess.
@@ -33,7 +33,7 @@ size_t look_up(std::span<const int32_t> ids, std::span<const int32_t> said) {
   return best;
 }
 
-/// Returns the ids before the first that the model does not know.
+/// Returns the ids before the first id that the model does not know.
 std::vector<int32_t> known_ids(std::vector<int32_t> ids, int32_t known) {
   ids.erase(std::find_if(ids.begin(), ids.end(), [=](int32_t id) { return id >= known; }),
             ids.end());
@@ -116,7 +116,7 @@ Result<std::unique_ptr<Answer>> Answer::open(const ModelConfig& config,
 }
 
 /// Sets the form of an answer that must be JSON. Such an answer has no guesses, because its rules
-/// are known for the next step alone.
+/// are known only for the next step.
 Status Answer::shape(const Prompter& prompter, const Chat& chat) {
   if (chat.must_call.empty() && chat.schema.empty()) return ok_status();
   auto forms = chat.must_call.empty() ? prompter.json_of(chat) : prompter.calls_of(chat);
@@ -200,7 +200,7 @@ void Answer::take_id(int32_t id) {
   if (expected_at_ < expected_.size() && expected_[expected_at_] == id) {
     ++expected_at_;
   } else if (!expected_.empty()) {
-    expected_at_ = expected_.size();  // until its position is found again
+    expected_at_ = expected_.size();  // unset until the position is found again
   }
   if (known_ < ids_.size() && ids_[known_] == id) {
     ++known_;
@@ -230,8 +230,8 @@ void Answer::guess() {
   for (size_t at = from; from > 0 && at < end; ++at) ids_.push_back(ids_[at]);
 }
 
-/// Fills the open positions of a block with ids of prompt and answer so far. PredGen's code draws
-/// them at random; here they are a fixed function of the ids, because any guess will do.
+/// Fills the open positions of a block with ids of the prompt and answer. PredGen's code chooses
+/// them at random; here they are a fixed function of the ids, because any guess serves.
 void Answer::fill_block() {
   uint64_t at = known_;
   while (ids_.size() < known_ + static_cast<size_t>(jacobi_)) {
@@ -262,7 +262,7 @@ void Answer::hold(int32_t id, int64_t begin, const StepScores* scores) {
   held_.push_back(std::move(held));
 }
 
-/// Sends text, and the tokens whose text begins in it.
+/// Sends text, and the tokens that begin in it.
 void Answer::tell(std::string text, StepOutput& out) {
   if (!text.empty()) out.text(text);
   while (!held_.empty()) {

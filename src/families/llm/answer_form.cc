@@ -6,7 +6,7 @@
 namespace syrinx::llm {
 namespace {
 
-/// The number of kept masks: inside a string most masks equal that of the step before.
+/// The number of kept masks. Inside a string most masks equal the previous mask.
 constexpr size_t kMostMasks = 4;
 
 std::vector<std::vector<int32_t>> all_beginnings(const std::vector<AnswerForm::One>& all) {

@@ -39,7 +39,7 @@ TEST(AnswerText, HoldsBackCharactersAndStops) {
             "b");
 }
 
-/// However the bytes are cut, the text is that of the whole up to the first stop string.
+/// For any cut of the bytes, the text is the whole text up to the first stop string.
 TEST(AnswerText, DropsABlankAndSpellsBytesWhereTheTokenizerDoes) {
   AnswerText text({}, true, true);
   EXPECT_EQ(text.push(""), "");
@@ -84,7 +84,7 @@ class AnswerTest : public testing::Test {
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
     return opened.take().only();
   }
-  /// Feeds the ids of a text; the text that comes out, its tokens, and the verdict.
+  /// The result of feeding the ids of a text: the sent text, its tokens, and the verdict.
   struct Told {
     std::string text;
     std::vector<ScoredToken> tokens;
@@ -163,7 +163,8 @@ TEST_F(AnswerTest, EndsAtEndsStopsAndBounds) {
     bound.writing.max_tokens = static_cast<int>(said.size());
     bound.writing.stop = {"three more"};
     const Told told = feed(*open(bound), said);
-    EXPECT_EQ(told.text, "One é two three");  // what was held back for the stop string too
+    // with the text that was held back for the stop string
+    EXPECT_EQ(told.text, "One é two three");
     EXPECT_EQ(told.verdict.reason, FinishReason::kLength);
   }
   {
@@ -224,20 +225,21 @@ TEST_F(AnswerTest, SpecialTokensOfAClientStayText) {
   const auto answer = open(chat("a <|end|> b"));
   EXPECT_NE(tokenizer_.decode(answer->prompt_ids()).find("user\na <|end|> b<|end|>"),
             std::string::npos);
-  // Text other than special tokens is plain text; the prompt of a completion is taken as it is.
+  // Text except special tokens is plain text; the prompt of a completion is used unchanged.
   const auto thinks = open(chat("</think>"));
   const auto prompt = thinks->prompt_ids();
   EXPECT_EQ(std::count(prompt.begin(), prompt.end(), tokenizer_.need_id("</think>")), 1);
   EXPECT_EQ(ends(request("<|end|>")), 1);
 }
 
-/// A template writes a message's parts one behind the other.
+/// A template writes a message's parts without anything between.
 TEST_F(AnswerTest, SpecialTokensOfAClientStayTextAcrossParts) {
   const CheckpointCopy copy(golden_dir("qwen3"));
   copy.dir.write("chat_template.jinja",
                  "<|begin|>user\n{% for part in messages[0].content %}{{ part.text }}{% endfor %}"
                  "<|end|>\n<|begin|>assistant\n");
-  copy.replace("tokenizer.json", R"("lstrip": false)", R"("lstrip": true)");  // of <|end|>
+  // changes the flags of <|end|>
+  copy.replace("tokenizer.json", R"("lstrip": false)", R"("lstrip": true)");
   const Llm model({copy.dir.path(), "tiny", WeightType::kF32});
   const auto specials = [&](const std::vector<std::string>& parts) {
     ordered_json content = ordered_json::array();
@@ -386,11 +388,11 @@ TEST_F(AnswerTest, TheSeedChoosesAmongToolsThatMayBeCalled) {
   std::vector<std::vector<int32_t>> many;
   for (int32_t id = 0; id < SampleRule::kMostRanges; ++id) many.push_back({5, 90 - id, id});
   EXPECT_FALSE(Beginnings(many).too_many());
-  many.push_back({5, 89, 3});  // goes on as another one does
+  many.push_back({5, 89, 3});  // continues like another one
   EXPECT_FALSE(Beginnings(many).too_many());
   many.push_back({5, 91});
   EXPECT_TRUE(Beginnings(many).too_many());
-  // A client chooses the names: to look through them takes no longer than to read them.
+  // A client chooses the names, so searching them must take no longer than reading them.
   std::vector<std::vector<int32_t>> alike(128, std::vector<int32_t>(8000, 7));
   for (size_t i = 0; i < alike.size(); ++i) alike[i].back() = static_cast<int32_t>(i / 10);
   const double began_s = now_s();

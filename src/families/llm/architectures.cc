@@ -98,7 +98,7 @@ void describe_qwen3(const Config& root, ModelConfig& m) {
   read_qwen_windows(root, m.lm);
 }
 
-/// Norms follow the branches; queries and keys are normed over all heads together.
+/// Norms come after the branches; queries and keys are normalised over all heads together.
 void describe_olmo2(const Config& root, ModelConfig& m) {
   m.lm = llama_like(root, kTheta);
   m.lm.norm_order = NormOrder::kAfter;
@@ -128,7 +128,7 @@ void describe_smollm3(const Config& root, ModelConfig& m) {
   set_windows(sliding_layers(root, d.layers, sliding), window_of(root), d);
 }
 
-/// "longrope" divides frequencies by given factors: short_factor up to the length of the first
+/// "longrope" divides frequencies by given factors: by short_factor up to the length of the first
 /// training, which is the limit of sequences here.
 void read_longrope(const Config& root, const Config& rope, ModelConfig& m) {
   DecoderConfig& d = m.lm;
@@ -151,8 +151,8 @@ void read_longrope(const Config& root, const Config& rope, ModelConfig& m) {
   m.max_positions = std::min(m.max_positions, first);
 }
 
-/// One linear makes queries, keys and values, another one gate and up; rope turns only a part of
-/// each head.
+/// One linear layer makes queries, keys and values, another makes gate and up; rope rotates only a
+/// part of each head.
 void describe_phi3(const Config& root, ModelConfig& m) {
   DecoderConfig& d = m.lm;
   d = load_llama_sizes(root);
@@ -225,7 +225,7 @@ RopeSpec gemma3_rope(const Config& rope, double theta, int dim) {
   return spec;
 }
 
-/// Layers with a window have a rope base of their own.
+/// Layers with a window have their own rope base.
 void describe_gemma3(const Config& root, ModelConfig& m) {
   DecoderConfig& d = m.lm;
   d = gemma_like(root, m);

@@ -86,8 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, LlmKind,
                                          "phi3"),
                          [](const auto& kind) { return std::string(kind.param); });
 
-/// GGUF files of the kinds (tests/parity/gguf/make_kinds.py), and the values that this format
-/// cannot state.
+/// A GGUF file of a kind (tests/parity/gguf/make_kinds.py), and the values that this format lacks.
 struct Converted {
   const char* kind;
   ordered_json changes;

@@ -11,8 +11,7 @@ namespace {
 
 constexpr int64_t kCachedAngles = 8192;
 
-/// Settings of transformers that Syrinx does not support, and the value that asks for
-/// nothing.
+/// A setting of transformers that Syrinx does not support, and its value that has no effect.
 struct Unsupported {
   const char* key;
   double neutral;

@@ -20,7 +20,7 @@ constexpr const char* kRopeFactors = "rope_freqs.weight";
 constexpr const char* kShortFactors = "rope_factors_short.weight";
 constexpr const char* kLongFactors = "rope_factors_long.weight";
 
-/// A kind's name in the file, and the settings of the kind that the file may have.
+/// The name of a kind in the file, and the settings that the kind may have.
 struct GgufKind {
   const char* name;
   const char* type;     ///< model_type
@@ -170,7 +170,7 @@ class GgufWeights : public WeightSource {
       for (const GgufName& name : block) {
         for (const char* kind : {".weight", ".bias"}) {
           const std::string theirs = concat("blk.", i, ".", name.theirs, kind);
-          // A Llama file has the two rows of a pair side by side; here they are half a head apart.
+          // In a Llama file the two rows of a pair are neighbours; here they are half a head apart.
           const bool paired = in_pairs && name.rows != GgufName::kPlain;
           const int heads = name.rows == GgufName::kKeys ? config.lm.kv_heads : config.lm.heads;
           if (file_->find(theirs))
@@ -276,8 +276,8 @@ class GgufWeights : public WeightSource {
   Tensor table_;
 };
 
-/// Adds the parts of Gemma's config besides sizes. Scale of queries: llama.cpp:src/llama-model.cpp,
-/// by the number of layers.
+/// Adds the parts of Gemma's config that are not sizes. Scale of queries:
+/// llama.cpp:src/llama-model.cpp, by the number of layers.
 void add_gemma(const GgufFile& file, const std::string& name, nlohmann::json& sizes) {
   if (name != "gemma2" && name != "gemma3") return;
   const int64_t layers = sizes["num_hidden_layers"], heads = sizes["num_attention_heads"];
@@ -299,12 +299,13 @@ void add_gemma(const GgufFile& file, const std::string& name, nlohmann::json& si
   }
 }
 
-/// Reads the columns that rope turns, the window (0: none) and the factors of positions.
+/// Reads the number of columns that rope rotates, the window (0: none) and the factors of
+/// positions.
 void add_phi3(const GgufFile& file, nlohmann::json& sizes) {
   const int64_t head_dim = sizes["head_dim"], positions = sizes["max_position_embeddings"];
   const int64_t turned = file.integer("phi3.rope.dimension_count", head_dim);
   sizes["partial_rotary_factor"] = static_cast<double>(turned) / static_cast<double>(head_dim);
-  // Files from before August 2024 do not state the window of models of 4,096 positions.
+  // Files made before August 2024 lack the window of models with 4,096 positions.
   const int64_t window =
       file.integer("phi3.attention.sliding_window", positions == 4096 ? 2047 : 0);
   if (window > 0) sizes["sliding_window"] = window;

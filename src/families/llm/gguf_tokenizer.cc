@@ -38,10 +38,10 @@ enum GgufToken {
   kByte = 6
 };
 
-/// How a text is cut into pieces, by tokenizer.ggml.pre.
+/// The rules for cutting a text into pieces, by tokenizer.ggml.pre.
 struct Cut {
   const char* name;
-  const char* pattern;  ///< null: digits are single pieces, the rest is cut by GPT-2's pattern
+  const char* pattern;  ///< null: each digit is a piece, the rest is cut by GPT-2's pattern
   bool nfc = false;
   bool whole_words = false;  ///< a piece that is a token becomes that token, whatever the merges
   bool begins = false;       ///< a text begins with the begin token, unless the file says otherwise
@@ -145,7 +145,8 @@ void describe_characters(const GgufFile& file, const std::string& unknown, order
   json["decoder"] = {{"type", "Sequence"}, {"decoders", decoders}};
   json["model"]["byte_fallback"] = true;
   json["model"]["fuse_unk"] = true;
-  if (!unknown.empty()) json["model"]["unk_token"] = unknown;  // Gemma has none: it uses bytes
+  // Gemma has no unknown token: it uses bytes
+  if (!unknown.empty()) json["model"]["unk_token"] = unknown;
   json["model"]["merges"] = merges_of_scores(file, json["model"]["vocab"]);
 }
 

@@ -18,8 +18,9 @@ using Node = JsonGrammar::Node;
 
 constexpr size_t kMostNodes = 4096, kMostKeys = 64, kMostLiterals = 4096;
 constexpr int kMostSchemaDepth = 32;
-constexpr uint8_t kMostBlanks = 32;  // in a row; otherwise a model may write blanks for ever
-constexpr uint8_t kMostDigits = 18;  // of a number, so that an integer fits 64 bits
+// consecutive blanks; without a bound a model may write blanks forever
+constexpr uint8_t kMostBlanks = 32;
+constexpr uint8_t kMostDigits = 18;  // digits of a number, so that an integer fits 64 bits
 
 /// Keywords that do not restrict the valid texts.
 constexpr std::string_view kAnnotations[] = {"$comment", "$defs",       "$id",        "$schema",
@@ -391,7 +392,7 @@ bool JsonWriting::begin_key(unsigned char c) {
   return go_on(object.keys, frames_[depth_ - 1].count, c);
 }
 
-/// Finds the first text from text_ on that has the same beginning and then `c`.
+/// Finds the first text, from text_ on, that has the same beginning followed by `c`.
 bool JsonWriting::go_on(const std::vector<std::string>& texts, uint64_t skipped, unsigned char c) {
   for (size_t i = text_; i < texts.size(); ++i) {
     if (texts[i].compare(0, at_, texts[text_], 0, at_) != 0) return false;
@@ -416,7 +417,7 @@ bool JsonWriting::in_literal(unsigned char c) {
 
 bool JsonWriting::in_string(unsigned char c) {
   enum Part : uint8_t { kPlain, kEscape, kHex, kHexBehindD };
-  if (low_ != 0) {  // inside a character
+  if (low_ != 0) {  // within a character
     if (c < low_ || c > high_) return false;
     low_ = --left_ > 0 ? 0x80 : 0, high_ = 0xBF;
     return true;

@@ -112,7 +112,7 @@ struct Copy : CheckpointCopy {
 
 class LlmQuantized : public testing::TestWithParam<const char*> {};
 
-// tests/parity/llm/make_quantized.py: the same 4-bit linears as published by two methods.
+// Equal 4-bit linear layers in the formats of two methods (tests/parity/llm/make_quantized.py).
 TEST_P(LlmQuantized, LogitsAreThoseOfTheWeightsMeant) {
   Copy copy("qwen3");
   const std::string method = GetParam(), made = golden_dir("quantized");

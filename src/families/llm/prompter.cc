@@ -24,7 +24,7 @@ constexpr const char* kCalled =
     R"([{"role": "user", "content": "?"}, {"role": "assistant", "content": "", "tool_calls": [)"
     R"({"id": "call00000", "type": "function", "function": {"name": "name_of_the_tool_x",)"
     R"( "arguments": {"name_of_its_argument_x": 0}}}]}])";
-/// The most bytes for each id; longer texts are refused before they are encoded.
+/// The largest number of bytes for each id; longer texts are refused before they are encoded.
 constexpr size_t kBytesPerId = 64;
 
 std::string without_marks(std::string_view text) {
@@ -76,8 +76,8 @@ std::string Prompter::harmless(std::string_view text) const {
       place += c.size;
     part_at(place);
   }
-  // A template may join texts without anything between, so that a special token begun in one is
-  // completed by the next.
+  // A template may join texts directly, so a special token may begin in one text and end in the
+  // next.
   const auto begun = [&] {
     return at + tokenizer_.special_begun(std::string_view(clean).substr(at));
   };

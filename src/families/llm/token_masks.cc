@@ -6,7 +6,7 @@
 namespace syrinx::llm {
 namespace {
 
-constexpr size_t kLongestToken = 256;  // bytes; longer ones are never allowed
+constexpr size_t kLongestToken = 256;  // bytes of a token; longer tokens are never allowed
 
 }  // namespace
 
@@ -39,7 +39,8 @@ std::vector<uint64_t> TokenMasks::behind(const JsonWriting& text) const {
   std::vector<JsonWriting> after(kLongestToken + 1, text);  // state after i bytes of the token
   size_t taken = 0;                                         // accepted bytes
   for (const Token& token : tokens_) {
-    if (token.common > taken) continue;  // its beginning has the byte that was not accepted
+    // its shared beginning contains the byte that was not accepted
+    if (token.common > taken) continue;
     taken = token.common;
     for (; taken < token.size; ++taken) {
       after[taken + 1] = after[taken];

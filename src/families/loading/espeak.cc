@@ -16,8 +16,9 @@ namespace {
 
 constexpr size_t kMostLine = 900;     // bytes; espeak-ng reads lines of at most 999
 constexpr double kFirstAnswer_s = 3;  // time limit for the first answer of a started process
-constexpr double kPause_s = 30;       // before the next try, after a start failed
-constexpr std::string_view kBorder = "zdragzvok", kEnd = "wubbleflink";  // words of no language
+constexpr double kPause_s = 30;       // pause after a failed start
+// words that exist in no language
+constexpr std::string_view kBorder = "zdragzvok", kEnd = "wubbleflink";
 
 /// Calls `take` with each line that is not blank, trimmed. Text after the last line end is ignored.
 template <typename Take>
@@ -89,7 +90,7 @@ class Espeak {
   Espeak(std::string voice, EspeakInput input, std::unique_ptr<KeptProgram> program)
       : voice_(std::move(voice)), input_(input), program_(std::move(program)) {}
 
-  /// Returns the line that it prints for a word; empty where it prints none.
+  /// Returns the line that the process prints for a word; empty if it prints none.
   std::string sound_of(std::string_view word) {
     const auto whole = [](std::string_view all) {
       bool any = false;
@@ -110,7 +111,7 @@ class Espeak {
 /// Idle processes, the most recently used first.
 class Kept {
  public:
-  /// Returns a process for the voice, idle or new; null: none can be had.
+  /// Returns a process for the voice, idle or new; null: all are busy, or a start failed.
   std::unique_ptr<Espeak> take(std::string_view voice, EspeakInput input) {
     std::unique_ptr<Espeak> gone;  // ends without the lock
     {
@@ -155,7 +156,7 @@ class Kept {
   std::list<std::unique_ptr<Espeak>> idle_;
   int count_ = 0;  // number of processes, including those in use or starting
   std::map<std::string, double, std::less<>>
-      not_before_s_;  // by voice: the next try after a failed start
+      not_before_s_;  // by voice: time of the next try after a failed start
 };
 
 Kept& kept() {

@@ -108,7 +108,7 @@ Status Answer::take(int port, const Frames& frames) {
     Result<std::vector<int32_t>> ids = prompter_.ids_of(codes, "recordings");
     if (!ids) return ids.error();
     rows_.tell(ids.value());
-    prompt_ = rows_.delayed();  // known rows run before the later ones are filled in
+    prompt_ = rows_.delayed();  // the known rows run before later rows are filled in
   }
   SYRINX_CHECK(!frames.last || rows_.known() == rows_.count(), "[opuslm] ", rows_.known(), " of ",
                rows_.count(), " rows are known");
@@ -142,14 +142,14 @@ SampleRule Answer::rule(int k) const {
   if (speaking_) return script_->rule(steps_, k);
   SampleRule rule;
   if (k > 0) {
-    rule.forced = 0;  // a pad
+    rule.forced = 0;  // forces a pad
     return rule;
   }
   const auto allow = [&](int32_t begin, int32_t count) {
     rule.allowed[static_cast<size_t>(rule.ranges++)] = {begin, begin + count};
   };
   if (!ignore_stop_ && steps_.steps() >= kLeastWords) allow(config_.ids.end, 1);
-  allow(config_.ids.text, 1);  // allowed by ESPnet's mask
+  allow(config_.ids.text, 1);  // ESPnet's mask allows it
   allow(config_.first_code, config_.words);
   return rule;
 }

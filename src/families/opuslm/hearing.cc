@@ -64,16 +64,16 @@ Pieces Ears::run(StepContext* const& ctx, std::span<const float> samples, Tensor
 
 struct HearingStage::Stream : StreamState {
   struct Part {
-    int64_t samples = 0, due = 0;  ///< due: input frames of the recording
+    int64_t samples = 0, due = 0;  ///< due: number of input frames of the recording
   };
   std::vector<Part> parts;  // the recordings
-  size_t number = 0;        // index of the recording that is heard
-  int64_t taken = 0;        // its input frames so far
+  size_t number = 0;        // index of the recording that is being encoded
+  int64_t taken = 0;        // input frames of that recording so far
   std::vector<float> samples;
   StepContext* ctx = nullptr;
   Tensor frames;
   Pieces work;
-  int64_t told = 0;  // its output frames so far
+  int64_t told = 0;  // output frames of that recording so far
 };
 
 int64_t HearingStage::frames_in(const Ears& ears, int64_t samples) {
@@ -118,7 +118,7 @@ void HearingStage::take(StepContext& ctx, Stream& s, std::span<const float> samp
     return;
   }
   const bool reporting = s.taken > part.due - out;
-  // How many pieces there are is not known exactly: those that are left come at once.
+  // The number of pieces is not known exactly: at the end, all remaining pieces run at once.
   for (bool once = true; !s.work.done() && (once || reporting); once = false) {
     const Arena::Mark mark(ctx.arena);
     s.work.next();

@@ -1,5 +1,5 @@
-// Recordings heard as ESPnet hears them: frames, prompts and transcripts; voices of recordings; how
-// the work is cut; refusals.
+// Compares the encoding of recordings with ESPnet: frames, prompts and transcripts. Also tests
+// voices from recordings, the pieces of the work, and refusals.
 #include "families/opuslm/hearing.h"
 
 #include "codec/piece_runner.h"
@@ -138,7 +138,7 @@ TEST_F(OpusLmHearing, RowsBeforeARecordingAreKnownAndOnlyTheyHaveKeys) {
   ASSERT_TRUE(state->take(Answer::kHearing, {.type = type, .count = 2, .floats = rows}).ok());
   EXPECT_EQ(state->known_rows(), 5);
   EXPECT_FALSE(state->ready());
-  // These rows may run now.
+  // The known rows may run now.
   EXPECT_EQ(input(*state, 3)[0], model_.config().first_unit + 1);
   EXPECT_EQ(input(*state, 4)[1], model_.config().id_of(1, 2)) << "the frame before";
   rows[3] = 16;

@@ -1,4 +1,4 @@
-// What the family guarantees without a golden: batches, recomputation, the end, phases, guidance,
+// Guarantees of the family without a golden: batches, recomputation, the end, phases, guidance,
 // late text, voices, checks, faults.
 #include "families/checkpoint_copy.h"
 #include "families/golden_checks.h"
@@ -75,7 +75,7 @@ TEST_F(OpusLmTest, StreamsBeginLateAndSpeechEndsAfterTheLeast) {
     EXPECT_EQ(step(*state, unit, now + 1).next, Verdict::kContinue);
     EXPECT_EQ(said_.size(), now < 8 ? 0u : 8u);
   }
-  // Frame 3: code s was chosen at step 3 + s as choice step + 1, which is code step.
+  // In frame 3, the code of stream s was chosen at step 3 + s. Choice step + 1 is code `step`.
   EXPECT_EQ(said_, (std::vector<int32_t>{4, 5, 6, 7, 8, 9, 10, 11}));
   std::vector<int32_t> ids(kS);
   row_of(*state, state->prompt_rows() + 1, false, ids);
@@ -144,7 +144,7 @@ TEST_F(OpusLmTest, WordsAreWrittenThenSpoken) {
   EXPECT_LT(state->max_steps(), 1000) << "speech that never ends is bounded by its words";
 }
 
-// Also in one batch: logits of words are not computed for speech, nor those of codes for words.
+// Logits of words are not computed for speech, nor logits of codes for words, also in one batch.
 TEST_F(OpusLmTest, OnlyWhatMayBeChosenIsComputed) {
   const ModelConfig& m = talker_.config();
   Runner runner(talker_);

@@ -9,7 +9,7 @@ namespace syrinx::opuslm {
 namespace {
 
 constexpr float kOpusLogits = 1e-4f;  // relative to the largest logit of the row
-constexpr size_t kLeastLogits = 40;   // of a step: units, or words, which are more
+constexpr size_t kLeastLogits = 40;   // logits of a step: units, or words, which are more
 
 class OpusLmParity : public testing::Test {
  protected:
@@ -89,7 +89,7 @@ TEST_F(OpusLmParity, WordsThenSpeech) {
     std::vector<int32_t> got;
     for (size_t step = 0; step < want.size(); ++step) {
       ASSERT_FALSE(track.finished) << c.name << " " << step;
-      // The ids are sampled greedily: the id is that of the largest allowed logit.
+      // Sampling is greedy: the id is that of the largest allowed logit.
       runner.step(track);
       const std::vector<float>& logits = track.logits.back();
       const ModelConfig& m = model(c).config();

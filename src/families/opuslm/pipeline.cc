@@ -116,7 +116,7 @@ void OpusLm::load_codec(const LoadSpec& spec) {
   const Weights generator = weights.scope("codec.generator");
   EspnetCodecConfig sizes;
   if (!spec.dummy) sizes = EspnetCodecConfig::of(generator);
-  // With these sizes, another model's codec has tensors that do not fit.
+  // So another model's codec has tensors that do not fit.
   sizes.codebooks = config_.streams - 1;
   sizes.codebook_size = config_.codes;
   generator.build([&] {
@@ -125,8 +125,8 @@ void OpusLm::load_codec(const LoadSpec& spec) {
   find_ears(spec, generator, sizes);
 }
 
-/// Finds the files of the ears. They are read when the first recording is heard, because reading
-/// them takes longer than loading all the rest.
+/// Finds the files of the ears. They are read with the first recording, because reading them takes
+/// longer than loading everything else.
 void OpusLm::find_ears(const LoadSpec& spec, const Weights& generator,
                        const EspnetCodecConfig& codec) {
   const std::string dir = spec.dummy ? "" : xeus_dir(spec, config_);
@@ -227,7 +227,7 @@ Result<Opened> OpusLm::open(const SpeechRequest& request) const try {
   opened.sequences.push_back(answer.take());
   return opened;
 } catch (const LoadError& error) {
-  // An error in the ears' files, which are only read now.
+  // An error in the ears' files, which are read only now.
   return Error{ErrorCode::kInternal, error.what(), "messages"};
 }
 

@@ -8,7 +8,7 @@
 namespace syrinx::opuslm {
 namespace {
 
-constexpr int64_t kSpareFrames = 250;   // five seconds in addition to what the text needs
+constexpr int64_t kSpareFrames = 250;   // five seconds more than the text needs
 constexpr int64_t kFramesPerWord = 40;  // for slow speech: 0.8 s for an id
 
 class Script : public SpokenScript {
@@ -43,12 +43,12 @@ class Script : public SpokenScript {
   SampleRule rule(const DelayedStreams& steps, int k) const override {
     SampleRule rule;
     if (steps.idle(k)) rule.forced = 0;
-    if (k > 0 || rule.forced == 0) return rule;  // forced: a pad
+    if (k > 0 || rule.forced == 0) return rule;  // the forced id is a pad
     const auto allow = [&](int32_t begin, int32_t count) {
       rule.allowed[static_cast<size_t>(rule.ranges++)] = {begin, begin + count};
     };
     if (!ignore_stop_ && steps.steps() >= config_.least_steps) allow(config_.ids.end, 1);
-    allow(config_.ids.speech, 1);  // allowed by ESPnet's mask
+    allow(config_.ids.speech, 1);  // ESPnet's mask allows it
     allow(config_.first_unit, config_.units);
     return rule;
   }

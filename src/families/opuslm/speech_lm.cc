@@ -10,7 +10,7 @@
 namespace syrinx::opuslm {
 namespace {
 
-constexpr int64_t kHeadRows = 12;  // of head_emb, whatever the number of streams
+constexpr int64_t kHeadRows = 12;  // rows of head_emb, for any number of streams
 
 /// Names of the parts: in ESPnet's own files, or after its converter.
 struct Names {
@@ -21,7 +21,7 @@ constexpr Names kEspnet{"corelm.emb.weight", "corelm.lm_head.weight", "corelm.he
 constexpr Names kConverted{"model.embed_tokens.weight", "lm_head.weight", "head_emb.weight",
                            "model"};
 
-/// Returns whether any layer has norms over heads: a single layer would not decide it.
+/// Returns whether any layer has norms over heads.
 bool has_head_norms(const Weights& decoder) {
   for (int64_t i = 0; i < std::max<int64_t>(decoder.count("layers"), 1); ++i) {
     const Weights attention = decoder.scope("layers", i).scope("self_attn");
@@ -51,7 +51,7 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
   const DecoderConfig sizes = with_norms(config.lm, blocks);
   require_device(spec, sizes);
   Decoder decoder(sizes, blocks, spec.weights);
-  weights.ignore("criterion.*");  // of the training only
+  weights.ignore("criterion.*");  // used in training only
   const int64_t width = config.lm.hidden;
   const View table = weights.take(names.table, {config.vocab, width});
   const View head = weights.take(names.head, {config.vocab, width});

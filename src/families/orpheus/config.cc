@@ -10,10 +10,10 @@
 namespace syrinx::orpheus {
 namespace {
 
-constexpr int64_t kLlamaVocab = 128256;  // Llama 3's, special tokens included
+constexpr int64_t kLlamaVocab = 128256;  // Llama 3's, with its special tokens
 constexpr int64_t kOrpheusVocab = kLlamaVocab + 10 + kFrameTokens * 4096;  // without padding
 constexpr int64_t kMostPadding = 64;
-// The models are trained on sequences of this length; the config has Llama's 131072.
+// The length of sequences in training; the config has Llama's 131072.
 constexpr int64_t kTrainedPositions = 8192;
 
 }  // namespace

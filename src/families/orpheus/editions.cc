@@ -5,7 +5,7 @@
 namespace syrinx::orpheus {
 namespace {
 
-/// svara's "Hindi (Female)" and so on.
+/// Returns the names of svara's voices: "Hindi (Female)", ...
 std::vector<std::string> languages_and_genders() {
   std::vector<std::string> out;
   for (const char* language :

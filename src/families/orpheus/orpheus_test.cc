@@ -1,4 +1,4 @@
-// What only Orpheus guarantees: tokens to frames, rules, bounds, voices, checks, faults of
+// Guarantees of Orpheus only: tokens to frames, rules, bounds, voices, checks, faults of
 // checkpoints. Guarantees of all families are in spoken_families_test.cc and golden_test.cc.
 #include <gtest/gtest.h>
 
@@ -141,8 +141,8 @@ TEST_F(OrpheusTest, DescribesItself) {
   EXPECT_EQ(model_.graph().links()[0].policy.left, 0);
 }
 
-/// A copy of the small checkpoint whose unused tokens are another edition's, and what a request's
-/// prompt is: the tokens around the ids of a text, by name, and these.
+/// A copy of the small checkpoint in which unused tokens have the names of another edition's, with
+/// the expected prompt of a request: tokens, by name, around the ids of a text.
 struct EditionCopy : CheckpointCopy {
   explicit EditionCopy(std::vector<std::string> tokens) : CheckpointCopy(checkpoint()) {
     const char* unused[] = {"<custom_token_0>", "<custom_token_6>", "<custom_token_7>",

@@ -7,14 +7,15 @@
 namespace syrinx::orpheus {
 namespace {
 
-constexpr int64_t kSpareSteps = 1260;  // 15 s beyond what the text needs
+constexpr int64_t kSpareSteps = 1260;  // 15 s more than the text needs
 constexpr int64_t kStepsPerId = 70;    // slow speech: 0.85 s for one id
 
-/// How tokens begin that a text must not say.
+/// Beginnings of tokens that a text must not contain.
 constexpr std::array<std::string_view, 2> kTokens{"<custom_token_", "<spk_"};
 
-/// Tokens of a frame after which its latent frames 0 to 3 are complete, and the places of their
-/// codes: quantizer 0 has one code for the frame, 1 one for each half, 2 one each.
+/// Numbers of tokens of a frame after which its latent frames 0 to 3 are complete, and the places
+/// of their codes. Quantizer 0 has one code for the frame, quantizer 1 one for each half, quantizer
+/// 2 one for each latent frame.
 constexpr std::array<int, kFrameLatents> kComplete{3, 4, 6, 7};
 constexpr std::array<std::array<int, kQuantizers>, kFrameLatents> kPlaces{
     {{0, 1, 2}, {0, 1, 3}, {0, 4, 5}, {0, 4, 6}}};
@@ -46,8 +47,8 @@ class Script : public SpokenScript {
         lead_(std::move(lead)),
         ignore_stop_(ignore_stop) {}
 
-  /// The tokens of Orpheus are no special ones in its tokenizer, so those that are written out in
-  /// the text are taken apart to stay text, but for the edition's tags.
+  /// Orpheus' tokens are not special tokens in its tokenizer. So their names in a text are split,
+  /// to stay text, except the edition's tags.
   Result<std::vector<int32_t>> encode(std::string_view segment, int64_t) override {
     std::string said = concat(lead_, segment);
     if (edition_.cleaned) said = clean(std::move(said));
@@ -55,7 +56,7 @@ class Script : public SpokenScript {
     const auto add = [&](std::string_view text) {
       for (const int32_t id : tokenizer_.encode(text, false)) ids.push_back(id);
     };
-    size_t begin = 0;  // of what is not encoded yet
+    size_t begin = 0;  // beginning of the text that is not encoded yet
     for (size_t at = 0; (at = said.find('<', at)) != said.npos; ++at) {
       const std::string_view rest = std::string_view(said).substr(at);
       const std::string_view word = rest.substr(0, rest.find('>') + 1);

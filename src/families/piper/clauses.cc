@@ -62,7 +62,7 @@ class ClauseCutter {
 
  private:
   void finish(char mark) {
-    if (clause_.words.empty()) {  // a mark without words ends the clause before
+    if (clause_.words.empty()) {  // a mark without words ends the previous clause
       if (mark != 0 && !out_.empty() && out_.back().mark == 0) out_.back().mark = mark;
     } else {
       clause_.mark = mark;
@@ -92,7 +92,7 @@ class ClauseCutter {
     return false;
   }
 
-  /// Adds bytes [at, end), for which no sounds are given.
+  /// Adds bytes [at, end), which have no given sounds.
   void plain(size_t at, size_t end) {
     char32_t before = U' ';
     bool word = false;

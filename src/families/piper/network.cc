@@ -15,7 +15,7 @@ constexpr int64_t kGeneratorFrames = 8;  // frames per generator call, to fit th
 /// The next frames of N streams, one lane per stream, in the arenas of a step.
 struct FrameBatch {
   std::span<StreamMemory*> memory;               ///< [N]
-  std::span<bool> last;                          ///< [N] no frame follows in the stream
+  std::span<bool> last;                          ///< [N]: no frame follows in the stream
   std::span<std::span<const float>> conditions;  ///< [N]
   RowBatch latents;                              ///< copies of the jobs' latents
 };

@@ -92,7 +92,7 @@ class IdWriter {
     }
   }
   int32_t next() const { return static_cast<int32_t>(ids_.size()); }
-  /// Moves the written ids into a sentence; the sentence gets no ids where no phoneme is known.
+  /// Moves the written ids into a sentence; without a known phoneme, the sentence gets no ids.
   void take(SpokenText& out) {
     add(config_.end);
     if (any_) out.ids = std::move(ids_);
@@ -117,7 +117,7 @@ std::vector<std::string_view> split_at_spaces(std::string_view text) {
   return out;
 }
 
-/// Writes the words of a clause. Where espeak-ng returns as many words as the text has, they are
+/// Writes the words of a clause. If espeak-ng returns as many words as the text has, they are
 /// matched one to one; otherwise (numbers, joined words) they are spread evenly.
 void write_clause(const Clause& clause, const std::string& said, int64_t begin, IdWriter& ids,
                   std::vector<WordStart>& words) {
@@ -171,8 +171,8 @@ Result<std::vector<std::string>> say_by_espeak(const std::vector<std::string>& c
 Result<std::vector<std::string>> say_by_process(const std::vector<std::string>& clauses,
                                                 const std::string& voice) {
   // espeak-ng may print no line or several lines for a clause. So an invented word precedes each
-  // clause, and its phonemes mark where the clause begins. A second word is tried where the
-  // first word does not split the lines into one part per clause.
+  // clause, and its phonemes mark where the clause begins. A second word is tried if the first does
+  // not split the lines into one part per clause.
   for (const std::string_view border : {"zdragzvok", "wubbleflink"}) {
     std::string input;
     for (const std::string& clause : clauses) {

@@ -62,7 +62,7 @@ Status State::append_text(std::string_view text, bool last) {
   return ok_status();
 }
 
-/// Moves to the next sentence; returns false where no sentence waits.
+/// Moves to the next sentence; returns false if no sentence waits.
 bool State::next_sentence() {
   if (waiting_.empty() && repeat_ && !open_) {
     waiting_.assign(spoken_.begin(), spoken_.end());

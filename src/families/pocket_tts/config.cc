@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kMostWidth = 1 << 14;
 
-/// A file whose optional keys may be null or absent.
+/// Reads a file whose optional keys may be null or absent.
 struct Yaml {
   HyperYaml file;
   bool has(const std::string& key) const {
@@ -92,7 +92,8 @@ MimiConfig load_side(const Yaml& y, const std::string& side) {
   c.head_dim = c.hidden / c.heads;
   c.interleaved = c.gelu_tanh = true;
   const double frame =
-      static_cast<double>(c.sample_rate) / y.file.f("mimi.frame_rate", 0.1, 1000);  // samples
+      // samples per frame
+      static_cast<double>(c.sample_rate) / y.file.f("mimi.frame_rate", 0.1, 1000);
   int64_t samples = 1;
   for (const int64_t ratio : c.ratios) samples *= ratio;
   c.latent_rate = static_cast<int64_t>(frame) / samples;

@@ -26,7 +26,7 @@ struct FlowLm::Rows {
 };
 
 void VoiceRows::make_keys() {
-  constexpr uint64_t kVector = uint64_t{1} << 63;  // differs from the keys of ids
+  constexpr uint64_t kVector = uint64_t{1} << 63;  // distinguishes these keys from those of ids
   const auto size = static_cast<int>(std::ssize(numbers) / width);
   keys.resize(static_cast<size_t>(size));
   for (int at = 0; at < size; ++at) {

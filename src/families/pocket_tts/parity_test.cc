@@ -1,5 +1,5 @@
-// Pocket TTS against results of the authors' code on two small checkpoints with the same noise:
-// chunks and ids, rows of a recording, the latent and the end of every step, samples.
+// Compares Pocket TTS with the authors' code on two small checkpoints with the same noise: chunks
+// and ids, rows of a recording, the latent and the end of every step, samples.
 #include "base/worst.h"
 #include "families/checkpoint_copy.h"
 #include "families/pocket_tts/fixture.h"
@@ -81,7 +81,7 @@ TEST_P(PocketParity, LatentsAndEndsOfEveryStep) {
   RecordProperty("worst_ends", std::to_string(worst_end * 1e6) + "e-6");
 }
 
-/// A head that makes latents of noise instead of adding to it has the same tensors.
+/// A head that makes latents from noise instead of adding to the noise has the same tensors.
 TEST(PocketDrifting, LatentsOfEveryStep) {
   const CheckpointCopy copy(golden_path("small/checkpoint"));
   copy.replace("pocket_tts.yaml", "type: pointwise", "type: drifting");
@@ -91,7 +91,7 @@ TEST(PocketDrifting, LatentsOfEveryStep) {
   EXPECT_LT(relative(track.rows, floats(golden.view("latents"))), 5e-5f);
 }
 
-/// A voice's file holds the caches that its recording's rows would have made.
+/// A voice's file has the caches that the rows of its recording would make.
 TEST_P(PocketParity, AVoiceOfAFileIsThatOfItsRecording) {
   SpeechRequest file = request_of(golden_["cases"][0]), recording = file;
   recording.voice.name.clear();

@@ -30,7 +30,7 @@ float fade_in(int64_t at, int64_t count) {
                         : 1.f - step * static_cast<float>(count - 1 - at);
 }
 
-/// Returns whether a tensor is missing or all zeros, as the encoder's are in the edition without
+/// Returns whether a tensor is missing or all zeros, like the encoder's in the edition without
 /// voice cloning.
 bool all_zeros(const Weights& scope, const std::string& name) {
   const std::optional<Shape> shape = scope.shape(name);
@@ -59,7 +59,8 @@ std::unique_ptr<StreamState> LatentStage::open(Bundle) const {
 void LatentStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const std::span<MimiOutput> outputs = take_array<MimiOutput>(ctx, std::ssize(jobs));
-  const std::span<int64_t> begins = take_array<int64_t>(ctx, std::ssize(jobs));  // samples
+  // first sample of each job
+  const std::span<int64_t> begins = take_array<int64_t>(ctx, std::ssize(jobs));
   for (size_t i = 0; i < jobs.size(); ++i) {
     MimiState& state = static_cast<LatentStream*>(jobs[i].state)->state;
     outputs[i] = {&state, jobs[i].fresh, jobs[i].out};

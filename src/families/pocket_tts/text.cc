@@ -21,7 +21,7 @@ constexpr int kShortWords = 4, kPaddedWords = 5, kTail = 3, kShortTail = 5;
 /// Whether a character is white space by Python's str.isspace().
 bool is_python_space(char32_t code) { return is_space(code) || (code >= 0x1c && code <= 0x1f); }
 
-/// Returns the words of a text, which any white space separates.
+/// Returns the words of a text, separated by white space.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words(1);
   for (size_t at = 0; at < text.size();) {
@@ -71,7 +71,7 @@ std::string with_end_mark(const std::string& text) {
          stripped(std::string_view(text).substr(core.size()));
 }
 
-/// Removes a comma, semicolon or colon that follows an end mark, as after deletions: "?, she"
+/// Removes a comma, semicolon or colon that follows an end mark, as left by deletions: "?, she"
 /// becomes
 /// "? she".
 std::string without_stray_marks(std::string_view text) {

@@ -17,13 +17,15 @@
 namespace syrinx::qwen3_asr {
 namespace {
 
-// The authors' lengths, in qwen_asr/inference/utils.py. They cut at 180 s where words get times,
-// and otherwise at 1,200 s, which needs 1.8 GB of cache and gives the first words after minutes.
+// The authors' lengths, in qwen_asr/inference/utils.py. They cut at 180 s if words get times.
+// Otherwise they cut at 1,200 s, which needs 1.8 GB of cache and yields the first words after
+// minutes.
 constexpr double kStretchSeconds = 180, kSearchSeconds = 5;
 constexpr int64_t kLeastSamples = Qwen3AudioTower::kSampleRate / 2;
 constexpr int64_t kMostSamples =
     static_cast<int64_t>((kStretchSeconds + kSearchSeconds) * Qwen3AudioTower::kSampleRate);
-// Most ids of a transcript: twice the 13 rows a second, for a model that does not end by itself.
+// Bounds of a transcript that does not end by itself: twice the number of rows (13 per second), and
+// some more ids.
 constexpr int64_t kIdsPerRow = 2, kSpareIds = 64;
 
 /// The languages that the authors' code lets a client force, ISO 639.
@@ -40,7 +42,7 @@ constexpr const char* kAudioEnd = "<|audio_end|>";
 /// Returns the authors' name of a language.
 std::string authors_name(const std::string& name) { return name == "Tagalog" ? "Filipino" : name; }
 
-/// One transcript.
+/// The sequence of one transcript.
 class Writing : public HearingAnswer {
  public:
   Writing(const ModelConfig& config, const llm::Generation& generation, const Tokenizer& tokenizer,
@@ -53,7 +55,7 @@ class Writing : public HearingAnswer {
 
 /// The task of a request.
 struct Qwen3Asr::Stretch : FamilyTask {
-  std::string language;  ///< the authors' name; empty: the model finds it
+  std::string language;  ///< the authors' name of the language; empty: the model finds it
   std::string prompt;
 };
 
@@ -142,7 +144,7 @@ Dictated Qwen3Asr::dictated(const Dictation& asked, std::string_view answer, boo
 }
 
 /// Writes the authors' chat template: the client's prompt as the system's turn, the recording as
-/// the user's, and the language, where it is known, as the beginning of the answer.
+/// the user's, and the language, if known, as the beginning of the answer.
 Result<ChatPrompt> Qwen3Asr::prompt_of(const Stretch& stretch,
                                        std::span<const float> samples) const {
   ChatPrompt prompt;

@@ -76,8 +76,7 @@ std::vector<float> heard_rows(const Qwen3Asr& model, const SpeechRequest& reques
   return rows;
 }
 
-/// Compares prompt, logits and greedy ids with the authors', with the prompt fed at once or in
-/// parts.
+/// Compares prompt, logits and greedy ids with the authors', the prompt runs at once or in parts.
 TEST(Qwen3AsrParity, TranscriptsAreTheAuthors) {
   for (const std::string layout : kLayouts) {
     const ordered_json cases = json_of(layout + "/cases.json");

@@ -12,7 +12,7 @@ constexpr size_t kLongestPattern = 20;
 
 constexpr std::u32string_view kTag = U"<asr_text>";
 
-/// As Python's str.isspace().
+/// Returns the result of Python's str.isspace().
 bool is_space(char32_t c) {
   return (c >= 9 && c <= 13) || (c >= 28 && c <= 32) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
@@ -52,8 +52,8 @@ std::u32string without_runs(std::u32string_view text) {
   return out;
 }
 
-/// Returns the length of the shortest pattern that stands often enough at the beginning of `text`;
-/// 0: there is none.
+/// Returns the length of the shortest pattern that is repeated often enough at the beginning of
+/// `text`; 0: none is.
 size_t pattern_of(std::u32string_view text) {
   for (size_t size = 1; size <= kLongestPattern && size * kMostRepeats <= text.size(); ++size) {
     const auto repeated = text.substr(0, size * kMostRepeats);
@@ -63,7 +63,7 @@ size_t pattern_of(std::u32string_view text) {
   return 0;
 }
 
-/// Returns the language of the part before the tag, ISO 639; empty where the model names none.
+/// Returns the language (ISO 639) that the part before the tag names; empty: none.
 std::string language_of(std::string_view head) {
   constexpr std::string_view kBegin = "language ";
   if (lower_ascii(head).find("language none") != std::string::npos) return {};

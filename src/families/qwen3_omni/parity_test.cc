@@ -1,6 +1,5 @@
-// Thinker, talker, predictor and codec compared with transformers, each with its inputs and outputs
-// and without an engine (tests/parity/qwen3_omni). pipeline_test.cc compares the output of the
-// engine.
+// Compares thinker, talker, predictor and codec with transformers, each separately and without an
+// engine (tests/parity/qwen3_omni). pipeline_test.cc compares the output of the engine.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -123,7 +122,7 @@ class OmniParity : public testing::TestWithParam<std::tuple<const char*, const c
     return talker_prompt(config_, std::span(ids_).first(prompt_),
                          config_.talker.speakers.at(lower(speaker_)), ids_[prompt_]);
   }
-  /// Returns the answer without its last id, which is never sent.
+  /// Returns the answer without its last id, which is not sent.
   std::span<const int32_t> written() const {
     return std::span(ids_).subspan(prompt_, ids_.size() - prompt_ - 1);
   }
@@ -176,7 +175,7 @@ TEST_P(OmniParity, TheTalkerGetsTheAuthorsInputs) {
             kClose);
 }
 
-// Every step with the authors' codes: compares the logits of the talker and of its predictor.
+// Takes every step with the authors' codes; compares the logits of the talker and of its predictor.
 TEST_P(OmniParity, TheTalkerAndItsPredictorSpeakAsTheAuthors) {
   const CodecLm& talker = *networks_.talker;
   const int64_t c = config_.codec.codebooks, hidden = config_.talker.decoder.hidden;
@@ -247,7 +246,7 @@ TEST_P(OmniParity, OtherTypesOfWeightsLoad) {
     LoadSpec spec;
     spec.weights = type;
     const Networks other(config_, Weights(open_weights(dir_ + "/checkpoint")), spec);
-    if (type == WeightType::kBF16) {  // 8 bits need groups of 64 inputs, more than there are
+    if (type == WeightType::kBF16) {  // 8 bits need groups of 64 inputs, but there are fewer
       EXPECT_LT(other.thinker->bytes(), networks_.thinker->bytes());
       EXPECT_LT(other.talker->bytes(), networks_.talker->bytes());
     }

@@ -15,17 +15,17 @@
 namespace syrinx::qwen3_omni {
 namespace {
 
-constexpr const char* kDefaultVoice = "ethan";  // the authors'
+constexpr const char* kDefaultVoice = "ethan";  // the authors' default
 constexpr int kSpokenIds = 1024;                // default bound of an answer with audio
-constexpr double kHearsSeconds = 300;           // of all recordings of a request
-constexpr ChunkPolicy kCode2WavPolicy{.initial = 1, .steady = 4};  // as Qwen3-TTS
+constexpr double kHearsSeconds = 300;           // seconds of all recordings of a request
+constexpr ChunkPolicy kCode2WavPolicy{.initial = 1, .steady = 4};  // same as for Qwen3-TTS
 constexpr size_t kHeadIds = 3;                                     // <|im_start|> assistant \n
 
 Error refused(std::string what, const char* param) {
   return {ErrorCode::kUnsupported, std::move(what), param};
 }
 
-/// Reads the thinker's sampling, which is greedy unless the checkpoint says otherwise.
+/// Reads the thinker's sampling, which is greedy unless the checkpoint has other settings.
 llm::Generation generation_of(const std::string& dir, const Config& root,
                               const Tokenizer& tokenizer, const ModelConfig& config) {
   llm::Generation out = llm::load_generation(dir, root, tokenizer);
@@ -225,8 +225,8 @@ Result<Opened> Qwen3Omni::open(const SpeechRequest& request) const {
     append_frames(recording, tower_->in_width(), opened.samples);
   }
   SpeechRequest answer = request;
-  answer.terms.max_frames = 0;  // the bound holds for the talker
-  // Rows of recordings that are sent to the talker have no keys, so they are always run.
+  answer.terms.max_frames = 0;  // the bound applies to the talker
+  // Rows of recordings that are sent to the talker have no keys, so that they always run.
   if (speaks) prompt.keys.clear();
   if (speaks && answer.writing.max_tokens == 0) answer.writing.max_tokens = kSpokenIds;
   // If a text is read aloud, only the talker's codes are sampled.

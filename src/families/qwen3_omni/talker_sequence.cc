@@ -18,7 +18,7 @@ TalkerSequence::TalkerSequence(const ModelConfig& config, std::span<const int32_
       sampling_(sampling),
       ignore_stop_(ignore_stop),
       prompt_(talker_prompt(config, ids, speaker, kNotWritten)) {
-  // From positions of the thinker to the number of the row among all that are sent.
+  // Maps positions of the thinker to the number of the row among all sent rows.
   std::vector<int32_t> sent;
   for (size_t pos = 0; pos < ids.size(); ++pos)
     if (ids[pos] == config.text.audio) sent.push_back(static_cast<int32_t>(pos));
@@ -32,7 +32,8 @@ TalkerSequence::TalkerSequence(const ModelConfig& config, std::span<const int32_
   const int64_t room = config.talker.max_positions - prompt_rows();
   const int64_t wish = max_frames > 0 ? max_frames : kMostFrames;
   max_steps_ = static_cast<int>(std::max<int64_t>(1, std::min(wish, room)));
-  firsts_.reserve(static_cast<size_t>(max_steps_));  // so that steps allocate nothing
+  // reserved here, so that steps allocate nothing
+  firsts_.reserve(static_cast<size_t>(max_steps_));
   codes_.reserve(static_cast<size_t>(max_steps_ * config.codec.codebooks));
 }
 

@@ -23,8 +23,8 @@ SampleRule ThinkerSequence::rule(int k) const {
   return rule;
 }
 
-/// Sends each id once its text is sent, so that text which may become a stop string is not spoken.
-/// The last id before the end, whatever its kind, is never sent, as in the authors' code.
+/// Sends each id only when its text is sent, so that no stop string is spoken. As in the authors'
+/// code, never sends the last id before the end.
 Verdict ThinkerSequence::advance(std::span<const int32_t> codes, StepOutput& out) {
   const Verdict verdict = Answer::advance(codes, out);
   if (!told_) return verdict;

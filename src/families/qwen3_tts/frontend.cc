@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kUser = "user\n";
 
-/// Returns the full name of a language, as in checkpoints; clients often send codes.
+/// Returns the name of a language in checkpoints; clients often send codes.
 std::string language_name(std::string name) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kCodes{
       {{"en", "english"},
@@ -79,7 +79,8 @@ Result<VoiceChoice> Frontend::choose(const std::string& voice, const std::string
     }
     choice.language = static_cast<int32_t>(found->second);
   }
-  // A speaker of a dialect speaks it, unless the request names another language than Chinese.
+  // A speaker of a dialect speaks the dialect, unless the request names a language other than
+  // Chinese.
   if (const auto dialect = config_.dialects.find(speaker);
       dialect != config_.dialects.end() && (name == "auto" || name == "chinese")) {
     choice.language = static_cast<int32_t>(config_.languages.at(dialect->second));

@@ -20,7 +20,7 @@ constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
 struct CodecStream : StreamState {
   explicit CodecStream(Qwen3CodecState fresh) : state(std::move(fresh)) {}
   Qwen3CodecState state;
-  std::vector<int32_t> unheard;  // the recording's frames that are decoded before the first one
+  std::vector<int32_t> unheard;  // frames of the recording that are decoded before the first frame
 };
 
 const std::string kRoles[] = {"assistant"};
@@ -58,7 +58,8 @@ MimiConfig codec_encoder_config(const LoadSpec& spec, const std::string& dir, in
 }  // namespace
 
 /// The codec's states after recently used recordings, because decoding a recording takes longer
-/// than the first frame. Any thread; two threads that need the same missing state both compute it.
+/// than making the first frame. Any thread; two threads that need the same missing state both
+/// compute it.
 class CodecStage::HeardStates {
  public:
   std::optional<Qwen3CodecState> find(const std::vector<int32_t>& codes) {
@@ -198,7 +199,7 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
 void Qwen3Tts::load_voices(const LoadSpec& spec, const std::string& codec_dir, bool codec_encoder) {
   const Weights speakers = weights_->scope("speaker_encoder");
   if (!speakers.has("fc.weight") && speakers.count("blocks") == 0) return;
-  // The codec's first codebooks are the same as those of a full Mimi.
+  // The codec's first codebooks equal those of a full Mimi.
   MimiConfig codec = codec_encoder_config(spec, codec_dir, config_.codebooks);
   const int64_t hop = codec.hop();
   if (hop != codec_->config().hop() ||
@@ -216,7 +217,7 @@ void Qwen3Tts::load_voices(const LoadSpec& spec, const std::string& codec_dir, b
     if (codec_encoder) {
       const Weights all(source(spec, codec_dir));
       const Weights encoder = all.scope("encoder");
-      // Codebooks that the talker lacks, and weights that only a decoder needs.
+      // Ignores codebooks that the talker lacks, and weights that only a decoder needs.
       encoder.build([&] { networks.codec = std::make_unique<MimiEncoder>(codec, encoder); },
                     {"quantizer.*.codebook.*", "quantizer.*.output_proj.weight"});
     }

@@ -1,4 +1,4 @@
-// What the family guarantees without a golden: batches, recomputation, late text, checks, faults.
+// Guarantees of the family without a golden: batches, recomputation, late text, checks, faults.
 #include "families/golden_checks.h"
 #include "families/late_segments.h"
 #include "families/qwen3_tts/checkpoint_copy.h"
@@ -161,7 +161,7 @@ TEST_F(Qwen3TtsTest, WhatDoesNotEndGoesOnAtItsBound) {
   EXPECT_EQ(segments_without_ends(state, [&](int) { return state.advance(codes, out); }), 3);
 }
 
-/// Late text is added to the last segment, which is then as long as if all its text had been there.
+/// Late text is added to the last segment, whose bound is then that of its whole text.
 TEST_F(Qwen3TtsTest, LateTextBehindALongOneGoesToItsLastSegment) {
   const std::string sentence = "The quick brown fox jumps over the lazy dog. ";
   SpeechRequest r = request("");

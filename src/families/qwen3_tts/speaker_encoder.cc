@@ -9,8 +9,8 @@
 namespace syrinx::qwen3_tts {
 namespace {
 
-constexpr double kPieceMacs = 4e8;   // of a piece: some tens of milliseconds
-constexpr int64_t kPieceRows = 256;  // of cheap work
+constexpr double kPieceMacs = 4e8;   // work of a piece: some tens of milliseconds
+constexpr int64_t kPieceRows = 256;  // rows of a piece of cheap work
 constexpr double kLeastVariance = 1e-12;
 
 MelOptions mel_options(const SpeakerConfig& config) {

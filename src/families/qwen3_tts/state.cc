@@ -12,7 +12,7 @@ namespace syrinx::qwen3_tts {
 namespace {
 
 constexpr int64_t kNoEndBefore = 2;     // steps before the end may be sampled
-constexpr int64_t kSpareFrames = 125;   // ten seconds in addition to what the text needs
+constexpr int64_t kSpareFrames = 125;   // ten seconds more than the text needs
 constexpr int64_t kFramesPerId = 15;    // for slow speech: 1.2 s for one id
 constexpr size_t kSegmentBytes = 4000;  // a longer text is cut at the end of a sentence
 
@@ -38,7 +38,7 @@ SpokenModel drawing(const Defaults& d) {
   return model;
 }
 
-/// The digest of `key` and `values`.
+/// Returns a digest of `key` and `values`.
 template <typename T>
 uint64_t digest_of(uint64_t key, std::span<const T> values) {
   Digest digest;
@@ -64,7 +64,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
   state->max_frames_ = request.terms.max_frames;
   state->ignore_stop_ = request.terms.ignore_stop;
   state->open_ = request.say.open;
-  // As in the authors' code.
+  // The authors' code has the same default.
   const bool in_prompt = config.kind != Kind::kBase && !request.say.open;
   state->text_in_prompt_ = request.say.in_prompt.value_or(in_prompt);
   if (request.say.open && state->text_in_prompt_) {
@@ -86,7 +86,8 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
   return std::unique_ptr<Sequence>(std::move(state));
 }
 
-/// With text beside the audio, later rows have no keys, because their text may not be there yet.
+/// With text beside the audio, later rows have no keys, because their text may not have arrived
+/// yet.
 void State::prefix_keys(bool /*companion*/, std::vector<uint64_t>& keys) const {
   const int64_t certain = head_rows_ + static_cast<int64_t>(voice_text_.size());
   const size_t count =
@@ -131,7 +132,7 @@ void State::begin_segment() {
     take_text(!text_open());
   }
   for (const PromptRow& row : prompt_) prompt_ids_.push_back(row.text);
-  firsts_.reserve(max_steps());  // so that steps allocate nothing
+  firsts_.reserve(max_steps());  // reserved here, so that steps allocate nothing
   frames_.reserve(max_steps() * config_.codebooks);
 }
 
@@ -160,7 +161,7 @@ void State::take_text(bool final) {
   while (put_ < pending_rows()) put_beside(config_.text.tts_pad);
 }
 
-/// Puts the next text id beside codec ids: first in the prompt's rows, then in those of the frames.
+/// Puts the next text id beside codec ids: first in the prompt's rows, then in the rows of frames.
 void State::put_beside(int32_t id) {
   if (put_ < pending_rows()) {
     prompt_[head_rows_ + put_].text = id;
@@ -204,7 +205,7 @@ SampleRule State::rule(int k) const {
   if (k > 0) return rule;
   rule.allowed[0] = {0, static_cast<int32_t>(config_.audio_codes())};
   rule.ranges = 1;
-  // The end is not allowed before all text is there.
+  // The end is not allowed before all text has arrived.
   if (steps() >= kNoEndBefore && !ignore_stop_ && !text_open()) {
     rule.allowed[1] = {config_.codec.eos, config_.codec.eos + 1};
     rule.ranges = 2;

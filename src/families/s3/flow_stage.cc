@@ -34,7 +34,7 @@ Tensor filled_tensor(const Shape& shape, std::span<const float> values) {
   return tensor;
 }
 
-/// Compares bit by bit. By content, because a stage sees a voice only as a bundle.
+/// Compares the contents bit by bit, because a stage gets a voice only as a bundle.
 bool same_values(const Tensor& a, const Tensor& b) {
   const int64_t count = a.empty() ? 0 : a.view().count();
   if (count != (b.empty() ? 0 : b.view().count())) return false;
@@ -51,9 +51,10 @@ struct S3FlowStage::Stream : StreamState {
   std::shared_ptr<const S3FlowVoice> voice;
   uint64_t seed = 0;
   bool full = false;
-  std::optional<S3FlowState> flow;  // of the segment, once it has begun; unset with the full flow
-  int64_t taken = 0;                // fresh tokens of the segment so far
-  int64_t ahead = 0;                // later tokens that the flow has taken already
+  // state of the segment, once it has begun; unset with the full flow
+  std::optional<S3FlowState> flow;
+  int64_t taken = 0;  // fresh tokens of the segment so far
+  int64_t ahead = 0;  // later tokens that the flow has taken already
   uint32_t segment = 0;
   std::vector<float> ready;  // mel values of tokens that are not fresh yet
 };
@@ -149,7 +150,7 @@ S3FlowState S3FlowStage::begin(StepContext& ctx,
   return copy;
 }
 
-/// Turns the next codes of a segment into mel values, as far as these are certain.
+/// Turns the next codes of a segment into mel values, as far as these can no longer change.
 void S3FlowStage::solve(StepContext& ctx, std::span<const int32_t> codes, bool ended,
                         Stream& s) const {
   const int64_t prompt = static_cast<int64_t>(s.voice->tokens.size()) * flow_.config().ratio;

@@ -1,5 +1,5 @@
 // The stages behind the language model on the small networks of CosyVoice2's parity tests: streams
-// of several segments, cut as the stages ask for or taken whole.
+// of several segments, in the stages' own chunks or as a whole.
 #include <gtest/gtest.h>
 
 #include "families/s3/flow_stage.h"
@@ -185,7 +185,7 @@ TEST(S3Stages, InABatchAStreamIsAsAlone) {
   const auto mels = f.run_together<int32_t>(flow, requests, tokens);
   const auto sounds = f.run_together<float>(vocoder, requests, mels);
   for (size_t i = 0; i < 4; ++i) {
-    const S3FlowStage fresh(f.flow, S3Noise::kSeeded);  // a stage that has no voice kept yet
+    const S3FlowStage fresh(f.flow, S3Noise::kSeeded);  // a stage that has cached no voice yet
     EXPECT_TRUE(f.run(fresh, *requests[i], tokens[i], 1000, 3) == mels[i]) << i;
     EXPECT_TRUE(f.run(vocoder, *requests[i], mels[i], 1000, 10) == sounds[i]) << i;
   }
@@ -227,7 +227,7 @@ TEST(S3Stages, HalfATokenOfThePromptIsNotHeard) {
       EXPECT_EQ(mark.unheard, mark.starts || i == 0 ? 1 : 0) << i;
     }
     const std::vector<float> samples = f.run(vocoder, request, mel, 1000, 10);
-    ASSERT_EQ(samples.size(), size_t{(31 * 2 - 4) * 480});  // each segment has a frame less
+    ASSERT_EQ(samples.size(), size_t{(31 * 2 - 4) * 480});  // each segment has one frame less
     for (const int given : {1, 2, 7, 30}) {
       EXPECT_TRUE(f.run(flow, request, f.tokens, given, 3) == mel) << given;
       EXPECT_TRUE(f.run(vocoder, request, mel, given, 10) == samples) << given;

@@ -12,18 +12,18 @@ namespace syrinx {
 namespace {
 
 constexpr uint32_t kSourceNoise = 0x53330002, kSourcePhase = 0x53330003;
-constexpr int64_t kMostChunkTokens = 100;  // the most of a chunk: four seconds
+constexpr int64_t kMostChunkTokens = 100;  // tokens of the largest chunk: four seconds
 
 }  // namespace
 
 struct S3VocoderStage::Stream : StreamState {
   uint64_t seed = 0;
-  std::optional<HiftState> hift;  // of the segment, once it has begun
+  std::optional<HiftState> hift;  // state of the segment, once it has begun
   int64_t ahead = 0;              // later tokens that the vocoder has taken already
   int64_t frames_before = 0;      // mel frames of earlier segments
   int64_t frames = 0;             // fresh mel frames of this segment
   uint32_t segment = 0;
-  int64_t samples = 0;  // of the segment, emitted so far
+  int64_t samples = 0;  // samples of the segment, emitted so far
   std::vector<float> ready;
 };
 

@@ -6,7 +6,7 @@ namespace syrinx::step_audio2 {
 namespace {
 
 struct PieceStream : StreamState {
-  std::vector<Heard> pieces;  // with one key each
+  std::vector<Heard> pieces;  // pieces of recordings, with one key each
   size_t number = 0;          // index of the piece that is being encoded
   int chunk = 0;              // index of that piece's next chunk
   StepAudioEncoder::Work work;

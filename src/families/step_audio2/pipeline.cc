@@ -15,11 +15,13 @@
 namespace syrinx::step_audio2 {
 namespace {
 
-constexpr int kMostAnswerIds = 4096;  // the most ids of an answer with audio: the authors' bound
+// largest number of ids of an answer with audio: the authors' bound
+constexpr int kMostAnswerIds = 4096;
 constexpr double kHearsSeconds = 300;
-constexpr double kDictatesSeconds = 25;  // the longest input of the encoder
-constexpr int kMostDictated = 1024;      // ids
-// The system message of the authors' example of recognition: "Write down what you hear said."
+constexpr double kDictatesSeconds = 25;  // longest input of the encoder, in seconds
+constexpr int kMostDictated = 1024;      // largest number of ids of a transcript
+// The system message of the authors' example of recognition: "Please write down the speech that you
+// hear."
 constexpr const char* kRecognises = "请记录下你所听到的语音内容。";
 // Sampling as in the authors' code; top-k is the default of transformers.
 constexpr float kTemperature = 0.7f, kTopP = 0.9f, kPenalty = 1.05f;
@@ -77,7 +79,7 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
   move_networks(spec, *lm_);
   const std::string decoder = join_path(spec.dir, kDecoderFolder);
   const std::string yaml = join_path(decoder, "flow.yaml");
-  // With random weights the folder may be missing; the sizes are then the published ones.
+  // With random weights the folder may be missing; then the sizes are the published ones.
   if (!spec.dummy || is_file(yaml)) {
     config_.flow = load_flow_config(yaml);
   } else {
@@ -144,8 +146,8 @@ void StepAudio2::describe(const LoadSpec& spec) {
       {"vocoder", concat(vocoder_->samples_per_token(), " samples a code"), hift_->bytes()});
 }
 
-/// Returns a request's prompt; also the samples for the hearing stage: whole frames for every piece
-/// of every recording.
+/// Returns a request's prompt; writes the samples for the hearing stage: whole frames for every
+/// piece of every recording.
 Result<ChatPrompt> StepAudio2::prompt_of(const SpeechRequest& request,
                                          std::vector<float>& samples) const {
   if (!request.writing.chat && request.writing.text_only)

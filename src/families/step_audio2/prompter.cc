@@ -11,7 +11,7 @@
 namespace syrinx::step_audio2 {
 namespace {
 
-constexpr int64_t kMostAloud = 512;  // ids of a text that is read aloud
+constexpr int64_t kMostAloud = 512;  // largest number of ids of a text that is read aloud
 constexpr double kCodesASecond = 25;
 
 /// Returns the authors' name for the role of a message.
@@ -78,7 +78,7 @@ class Scribe {
     begin("assistant");
     if (speaks) out_.id(ids_.tts_start);
   }
-  /// Writes the tools behind the system's text.
+  /// Writes the tools after the system's text.
   void write_tools() {
     if (!tools_.empty()) turn("tool_json_schemas", std::exchange(tools_, {}));
   }
@@ -87,9 +87,9 @@ class Scribe {
   Status earlier_answer();
 
   const Ids& ids_;
-  const std::span<const int64_t> samples_;  // of recordings
+  const std::span<const int64_t> samples_;  // samples of each recording
   ChatReader reader_;
-  std::string tools_;  // not written yet
+  std::string tools_;  // tools that are not written yet
   PromptWriter out_;
 };
 

@@ -64,8 +64,8 @@ std::vector<float> heard_rows(const SpeechRequest& request) {
   return rows;
 }
 
-/// Compares prompt, logits and greedy ids with the authors' penalty, with the prompt fed at once or
-/// in parts.
+/// Compares prompt, logits and greedy ids with the authors' penalty, the prompt runs at once or in
+/// parts.
 TEST(StepParity, AnswersAreTransformers) {
   const ordered_json all = golden_cases();
   for (const auto& [name, c] : all.items()) {
@@ -161,7 +161,7 @@ TEST(StepVoice, ATextThatTheFullFlowCannotSayIsRefused) {
   EXPECT_TRUE(model().open(request).ok());
 }
 
-/// Compares ids and chances of draws with tests/parity/sampling.
+/// Compares the sampled ids and their probabilities with tests/parity/sampling.
 TEST(StepVoice, DrawsAsTheAuthorsExamples) {
   const auto opened = model().open(request_of(golden_cases()["text"]));
   ASSERT_TRUE(opened.ok()) << opened.error().message;
@@ -259,8 +259,8 @@ TEST(StepVoice, ClientsWriteNoSpecialTokens) {
   EXPECT_EQ(std::count(made.begin(), made.end(), ids().audio + 3), 0);
 }
 
-/// A recording as a voice, with CosyVoice2's encoders and golden voice: its authors' tokens, mel
-/// and vector. Also the model's own voice, by name.
+/// Makes a voice from a recording with CosyVoice2's encoders, and expects the golden voice: its
+/// authors' tokens, mel and vector. Also uses the model's own voice, by name.
 TEST(StepVoices, ARecordingIsAVoice) {
   const WholeCheckpoint checkpoint;
   const StepAudio2 whole(spec_of(checkpoint.dir.path()));

@@ -12,8 +12,8 @@ constexpr int64_t kMostRows = 128;  // rows of a stream in a chunk, so that othe
 constexpr float kDeviationGuard = 1e-5f;
 
 struct HearingStream : StreamState {
-  int64_t chunk = 1;  // rows
-  int64_t hops = 0;   // taken so far
+  int64_t chunk = 1;  // rows of a chunk
+  int64_t hops = 0;   // hops taken so far
   ConvSubsampling::State subsampling;
   FastConformer::State conformer;
 };
@@ -78,7 +78,7 @@ int HearingStage::cut(const StreamState& state, const WaitingFrames& waiting, in
   const auto& stream = static_cast<const HearingStream&>(state);
   const int64_t hops = std::ssize(waiting.values) / config_.mel.hop;
   if (!config_.streams) return waiting.closed ? static_cast<int>(hops) : 0;
-  // A row needs no mel frame after its own, the first of `factor`.
+  // A row needs no mel frame after the first of its `factor` frames.
   const int64_t factor = config_.factor();
   const int64_t needed_each = factor * stream.chunk, spare = factor - 1;
   const int64_t ready = stream.hops + hops - (waiting.closed ? 0 : policy().lookahead);

@@ -29,7 +29,7 @@ JointStage::JointStage(const ModelConfig& config, const Weights& weights, Weight
     traits_.vocab.push_back(static_cast<int>(durations));
   }
   traits_.max_positions = 1024;
-  traits_.writes = true;  // the predictor's state, to the sequences
+  traits_.writes = true;  // writes the predictor's state to the sequences
 }
 
 /// Runs the predictor for sequences with an id that it has not read.

@@ -11,12 +11,12 @@
 namespace syrinx::transducer {
 namespace {
 
-// The longest recording that is heard as a whole; keys, values and distances then take 300 MB.
+// The longest recording that is processed as a whole; its keys, values and distances take 300 MB.
 constexpr double kLongestWhole_s = 60;
 constexpr size_t kLongestTokenizer = 64 << 20;
 
-/// Opens the vocabulary. The model only writes, so the rules by which a text is cut are left out:
-/// they are sentencepiece's.
+/// Opens the vocabulary, without sentencepiece's rules for cutting a text: the model only writes
+/// text.
 Tokenizer open_words(const LoadSpec& spec, int64_t most) {
   const std::string path = join_path(spec.dir, "tokenizer.json");
   if (spec.dummy && !is_file(path)) {

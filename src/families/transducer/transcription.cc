@@ -28,7 +28,7 @@ std::span<const float> Transcription::row() const {
   return std::span(rows_).subspan(static_cast<size_t>(at_ - dropped_) * width, width);
 }
 
-/// A recording without a row left ends with a step of its own.
+/// A recording without a further row ends with a step of its own.
 SampleRule Transcription::rule(int k) const {
   if (at_ < have_) return {};
   return {.forced = k == 0 ? config_.blank : 0};
@@ -41,7 +41,7 @@ Status Transcription::take(int, const Frames& frames) {
   return ok_status();
 }
 
-/// Returns how many rows a step moves on; keeps count of ids at one row.
+/// Returns the number of rows by which a step moves; counts the ids at one row.
 int64_t Transcription::moved(std::span<const int32_t> codes) {
   const bool blank = codes[0] == config_.blank;
   int64_t frames = config_.durations.empty() ? (blank ? 1 : 0) : config_.durations[codes[1]];
@@ -52,7 +52,7 @@ int64_t Transcription::moved(std::span<const int32_t> codes) {
   return 1;
 }
 
-/// Writes an id that takes `frames` rows from the present one on.
+/// Writes an id that takes `frames` rows, from the current row on.
 void Transcription::write(int32_t id, int64_t frames, StepOutput& out) {
   if (tokenizer_.is_special(id)) return;
   ScoredToken token{{tokenizer_.bytes(id), out.scores() ? out.scores()->drawn.logprob : 0}, {}};

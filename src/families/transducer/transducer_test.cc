@@ -1,6 +1,6 @@
-// Recognisers with transducers against transformers' code on small random checkpoints: rows of the
-// encoder for each lookahead, of whole recordings and of streams with caches; ids, rows that they
-// move on, and logits. Streams have the same bits however they come and in any company.
+// Compares recognisers with transducers with transformers' code on small random checkpoints: rows
+// of the encoder for each lookahead, of whole recordings and of streams with caches; ids, moves and
+// logits. Streams have the same bits for any pieces and in any batch.
 #include <algorithm>
 
 #include "base/worst.h"
@@ -91,7 +91,7 @@ TEST_P(TransducerParity, RowsInCompanyHaveTheSameBits) {
   for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i]->rows, alone[i]) << i;
 }
 
-/// Steps of sequences at the joint network, all together.
+/// Runs steps of several sequences in one batch of the joint network.
 struct Steps {
   std::vector<std::unique_ptr<Transcription>> sequences;
   std::vector<std::vector<int32_t>> ids, moves;
@@ -108,7 +108,7 @@ struct Steps {
     ASSERT_TRUE(sequences.back()->take(0, frames).ok());
     ids.emplace_back(), moves.emplace_back(), texts.emplace_back();
   }
-  /// One step of all that have not ended; false: all have.
+  /// Takes a step of all sequences that have not ended; false: all have ended.
   bool step(const Transducer& model, std::vector<bool>& over) {
     const ArStage& stage = model.graph().ar();
     std::vector<ArSeq> seqs;
@@ -179,7 +179,7 @@ TEST_P(TransducerParity, LogitsBehindEachId) {
   Transcription& sequence = *steps.sequences[0];
   for (const int32_t id : ids) {
     std::vector<bool> over(1);
-    // The row stays: the step is not the sequence's.
+    // The row stays: this step was not taken by the sequence.
     fixture::Bench bench(1);
     const ArStage& stage = model_.graph().ar();
     ArSeq seq{&sequence, 0, 1, 1};
@@ -234,8 +234,8 @@ TEST(Transducer, OpensItsOwnTasksAndSingleRecordingsOnly) {
   EXPECT_EQ(refusal_of(whole, listening.value()).param, "task");
 }
 
-/// Live audio waits at most 0.6 s for a word; a recording that is there is heard with the largest
-/// lookahead of the checkpoint's own choice.
+/// Live audio gets a lookahead of at most 0.6 s; a complete recording, the checkpoint's default
+/// lookahead.
 TEST(Transducer, HearsAheadByHowTheSamplesCome) {
   ModelConfig config;
   config.mel.hop = 160;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t kFrequencies = 128;
 
-/// Returns the deviation of the noise beside the signal after each step of training: sigma / alpha
-/// of a cosine schedule, rounded as in the authors' program.
+/// Returns the deviation of the noise relative to the signal after each step of training: sigma /
+/// alpha of a cosine schedule, rounded as in the authors' program.
 std::vector<float> noise_of_times(int64_t times) {
   const auto alpha_bar = [&](int64_t t) {
     const double at = static_cast<double>(t) / static_cast<double>(times);
@@ -39,7 +39,7 @@ DiffusionHead::Solver DiffusionHead::solver(const ModelConfig& config) {
   constexpr int kN = ModelConfig::kSolverSteps;
   const std::vector<float> noise = noise_of_times(config.times);
   Solver steps;
-  double lambda[kN], alpha[kN], sigma[kN];  // log of signal over noise, signal, noise
+  double lambda[kN], alpha[kN], sigma[kN];  // log of signal / noise; signal; noise
   for (int i = 0; i < kN; ++i) {
     const double time = std::nearbyint(static_cast<double>(config.times - 1) * (kN - i) / kN);
     const double ratio = noise[static_cast<size_t>(time)];
@@ -51,7 +51,7 @@ DiffusionHead::Solver DiffusionHead::solver(const ModelConfig& config) {
   for (int i = 0; i < kN; ++i) {
     SolverStep& step = steps[i];
     step.of_x = static_cast<float>(alpha[i]), step.of_out = static_cast<float>(-sigma[i]);
-    if (i + 1 == kN) {  // to no noise at all, by Euler's method
+    if (i + 1 == kN) {  // the last step ends without noise, by Euler's method
       step.now = 1;
       break;
     }

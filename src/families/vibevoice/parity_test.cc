@@ -1,5 +1,5 @@
-// VibeVoice-Realtime against results of the authors' code on two small checkpoints with the same
-// noise: ids, rows of both conditions, the latent and the end of every step, samples.
+// Compares VibeVoice-Realtime with the authors' code on two small checkpoints with the same noise:
+// ids, rows of both conditions, the latent and the end of every step, samples.
 #include "base/worst.h"
 #include "families/vibevoice/fixture.h"
 

@@ -41,7 +41,7 @@ struct SpeechLm::Rows {
   std::span<int32_t> texts, latents;  // indices in x of the rows of ids and of latents
   std::span<int32_t> text_ids;        // ids of `texts`
   std::span<int32_t> latent_rows;     // indices in the batch of `latents`
-  /// Indices in x of the rows that yield a step; of a voice's row: -1 - its index in the batch.
+  /// Indices in x of the rows that yield a step; for a voice's row, -1 - its index in the batch.
   std::span<int32_t> emitting;
 };
 
@@ -184,7 +184,7 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
     float* to = hidden.f32() + e * width;
     if (row >= 0) {
       std::copy_n(rows.x.f32() + row * width, width, to);
-    } else {  // a companion's voice, whose output is given as well
+    } else {  // the last row of a companion's voice, whose output is given, too
       const GivenRow vector = rows.all.given[static_cast<size_t>(-1 - row)];
       SYRINX_CHECK(std::ssize(vector) == config_.cache_row() + width, "a voice's row of ",
                    vector.size(), " numbers yields a step");

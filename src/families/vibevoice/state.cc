@@ -29,8 +29,8 @@ Status check_absent(const SpeechRequest& r) {
   return ok_status();
 }
 
-/// Returns the most ids of a part: a window and its latents take 2.2 positions an id, and the
-/// speech goes on behind the text.
+/// Returns the largest number of ids of a part: a window and its latents take 2.2 positions per id,
+/// and the speech continues after the text.
 int64_t most_ids(const ModelConfig& config, const VoiceRows& voice) {
   return (config.max_positions - voice.rows) / 4;
 }
@@ -86,7 +86,7 @@ void State::begin_part() {
   begin_window();
 }
 
-/// Begins the next segment of the part with a window of text; false: its text has not come.
+/// Begins the next segment of the part with a window of text; false: its text has not arrived.
 bool State::begin_window() {
   begun_ = text_.ready();
   steps_ = 0;
@@ -113,7 +113,7 @@ bool State::begin_window() {
   return true;
 }
 
-/// Continues with the next window. All rows have run, but the companion's last one has not.
+/// Continues with the next window. All rows except the companion's last one have run.
 Verdict State::next_window() {
   const int kept = voice_->rows + static_cast<int>(std::ssize(rows_));
   const int companion_kept = voice_->companion_rows + static_cast<int>(part_frames()) - 1;
@@ -138,7 +138,7 @@ float State::step_guidance(int) const { return looking() ? 1 : guidance_.value_o
 
 SampleRule State::rule(int) const {
   SampleRule rule;
-  // Behind text there is no latent that could be the last.
+  // The first step after text has no earlier latent that could be the last.
   if (ignore_stop_ || steps_ == 0) rule.allowed[0] = {0, kEnd}, rule.ranges = 1;
   return rule;
 }

@@ -12,7 +12,7 @@ namespace {
 /// Whether a character is white space by Python's str.strip().
 bool is_stripped(char32_t code) { return is_space(code) || (code >= 0x1c && code <= 0x1f); }
 
-/// Returns a character as the authors' demo hands it on.
+/// Returns a character as the authors' demo passes it to the tokenizer.
 std::string_view straight(char32_t code, std::string_view written) {
   if (code == 0x2019) return "'";
   if (code == 0x201c || code == 0x201d) return "\"";
@@ -64,7 +64,7 @@ void TextWindows::encode(std::string_view text) {
   add(ids);
 }
 
-/// Adds ids that are certain to the last part. Where that may end, it does so before the next id.
+/// Adds final ids to the last part. If the part may end after them, it ends before the next id.
 void TextWindows::add(const std::vector<int32_t>& ids) {
   for (const int32_t id : ids) {
     if (full_) {
@@ -86,7 +86,7 @@ void TextWindows::end_part() {
   std::vector<int32_t> ids;
   if (!blank_) encoder_.push("\n", ids);
   encoder_.finish(ids);
-  if (std::ssize(ids) == 1) full_ = false;  // the new line alone would be no part
+  if (std::ssize(ids) == 1) full_ = false;  // a new line alone is not a part
   add(ids);
   parts_.back().complete = true;
 }

@@ -12,7 +12,7 @@
 namespace syrinx::vibevoice {
 namespace {
 
-/// The classes of transformers whose objects the files hold.
+/// The classes of transformers whose objects are in the files.
 constexpr std::string_view kClasses[] = {"transformers.modeling_outputs BaseModelOutputWithPast",
                                          "transformers.cache_utils DynamicCache"};
 
@@ -90,7 +90,7 @@ std::shared_ptr<const VoiceRows> read_voice(const ModelConfig& config, const std
   const TorchPickle file(path, kClasses);
   const Part text(file, "lm", config.text), speech(file, "tts_lm", config.speech);
   const Part companion(file, "neg_tts_lm", config.speech);
-  // A position of the text model takes the page of an earlier or the same one of the speech model.
+  // A position of the text model is stored at an earlier or the same position of the speech model.
   const int64_t most = config.max_positions / 2;
   if (text.rows() > speech.rows() || speech.rows() > most || companion.rows() > most) {
     load_fault(path, "",
@@ -147,7 +147,7 @@ std::shared_ptr<const VoiceRows> VoiceFiles::get(const std::string& name) const 
 
 std::shared_ptr<const VoiceRows> random_voice(const ModelConfig& config) {
   auto voice = std::make_shared<VoiceRows>();
-  // As many as a published voice has, if there are positions for them.
+  // As many rows as a published voice has, if there are positions for them.
   voice->rows = static_cast<int>(std::min<int64_t>(183, config.max_positions / 4));
   voice->texts = std::min(60, voice->rows), voice->companion_rows = 1;
   const int64_t width = config.cache_row();

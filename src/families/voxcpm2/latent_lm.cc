@@ -90,7 +90,7 @@ LatentLm::Inputs LatentLm::embed_rows(StepContext& ctx, const ArBatch& batch) co
   return {x, patches, rows};
 }
 
-/// Puts the rows `rows` of x through the rounding between the language models, in place.
+/// Applies the rounding between the language models to the rows `rows` of x, in place.
 void LatentLm::round(StepContext& ctx, const View& x, std::span<const int32_t> rows) const {
   if (rows.empty()) return;
   const Arena::Mark mark(ctx.arena);

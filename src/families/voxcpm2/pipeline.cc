@@ -15,7 +15,7 @@ constexpr ChunkPolicy kPolicy{1, 2, 0, 0};
 
 struct VaeStream : StreamState {
   AudioVaeState state;
-  std::vector<float> context;  // [*, P * D], until it is decoded
+  std::vector<float> context;  // [*, P * D], kept until it is decoded
 };
 
 VaeStream& stream_of(const ChunkJob& job) { return *static_cast<VaeStream*>(job.state); }

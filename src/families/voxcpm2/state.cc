@@ -26,7 +26,7 @@ size_t leading_description(std::string_view text) {
   return end == text.npos ? 0 : end + 1;
 }
 
-/// The usual value in other models.
+/// Refuses options that this model does not have.
 Status check_absent(const SpeechRequest& r) {
   if (!r.voice.data && !r.voice.name.empty() && r.voice.name != "default") {
     return refused(ErrorCode::kNotFound,
@@ -86,7 +86,7 @@ Status State::set_options(const SpeechRequest& request) {
   seed_ = request.sampling.seed;
   ignore_stop_ = request.terms.ignore_stop;
   max_frames_ = request.terms.max_frames;
-  // The description of voice or manner, in the authors' form.
+  // The description of the voice or manner, in the authors' form.
   if (!request.say.instructions.empty())
     description_ = "(" + one_spaced(request.say.instructions) + ")";
   return ok_status();
@@ -107,13 +107,13 @@ Status State::set_voice(const SpeechRequest& request) {
   return ok_status();
 }
 
-/// Returns the most patches of earlier speech that serve as the voice.
+/// Returns the largest number of patches of earlier speech that serve as the voice.
 int64_t State::most_like_patches() const {
   return std::min(kMostLikePatches, config_.max_positions / 8);
 }
 
-/// Cuts the text so far into parts. Each part fits into a prompt together with the voice, so that
-/// at most the part before must be left out of it.
+/// Cuts the text so far into parts. Each part fits into a prompt together with the voice; only the
+/// previous part may have to be omitted.
 Status State::take_text(std::string_view text, bool last) {
   text_.push(text, last);
   const int64_t like = std::max(most_like_patches(), std::ssize(like_) / config_.patch_width()) + 2;
@@ -144,7 +144,7 @@ Status State::take_text(std::string_view text, bool last) {
 Status State::append_text(std::string_view text, bool last) {
   if (!text_.open()) return text_is_complete();
   if (Status taken = take_text(text, last); !taken) return taken;
-  // A sentence is only complete once a letter after it has come, so a last text is never empty.
+  // A sentence is complete only when a letter after it has arrived, so a last text is never empty.
   if (ready() || begin_part() || !last) return ok_status();
   return nothing_to_say();
 }
@@ -166,7 +166,7 @@ bool State::begin_part() {
   int64_t limit = std::min(kMostSteps, kStepsPerId * ids + kSpareSteps);
   if (max_frames_ > 0) limit = std::max<int64_t>(1, max_frames_ - steps_before_);
   max_steps_ = static_cast<int>(std::min(limit, config_.max_positions - prompt_rows()));
-  // So that the part's steps allocate nothing.
+  // Reserved here, so that the part's steps allocate nothing.
   said_.reserve(static_cast<size_t>(max_steps_ * config_.patch_width()));
   return true;
 }

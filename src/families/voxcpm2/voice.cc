@@ -8,7 +8,7 @@
 namespace syrinx::voxcpm2 {
 namespace {
 
-/// The latents of a voice, f32 [T, P, D], by their use: a reference of its sound, or earlier speech
+/// A use of a voice's latents, f32 [T, P, D]: as a reference of its sound, or as earlier speech
 /// that the new speech continues.
 struct Part {
   const char *tensor, *mode;

@@ -1,4 +1,4 @@
-// What the family guarantees without a golden: batches, recomputation, options, voices, checks,
+// Guarantees of the family without a golden: batches, recomputation, options, voices, checks,
 // faults.
 #include "audio/resampler.h"
 #include "families/checkpoint_copy.h"
@@ -179,7 +179,7 @@ TEST_F(VoxCpm2Test, LongTextsAreSpokenInParts) {
   for (; parts < 100; ++parts) {
     const std::vector<int32_t> prompt = {state->prompt_ids().begin(), state->prompt_ids().end()};
     if (parts == 2) {
-      // A voice, the earlier words with their audio, and the words to come.
+      // The prompt has a voice, the earlier words with their audio, and the new words.
       EXPECT_EQ(prompt.front(), Prompter::kReferenceStart);
       EXPECT_EQ(prompt[6], Prompter::kReferenceEnd);
       EXPECT_EQ(std::vector(prompt.end() - 6, prompt.end()),
@@ -202,7 +202,7 @@ TEST_F(VoxCpm2Test, LongTextsAreSpokenInParts) {
   }
   EXPECT_GT(parts, 5);
   EXPECT_LT(parts, 20);
-  // A part is the words after those of the part before: all parts together are the text.
+  // A part begins where the previous part ended: all parts together are the text.
   SpeechRequest shorter = r;
   shorter.say.text = r.say.text.substr(0, 200);
   EXPECT_EQ(std::ssize(ids(shorter)), std::ssize(p.text(shorter.say.text)) + 1);
@@ -361,7 +361,7 @@ TEST_F(VoxCpm2Test, RecordingsAreResampledAsTheAuthorsDo) {
 TEST_F(VoxCpm2Test, SaysWhatItIs) {
   const PipelineInfo& info = model_.info();
   EXPECT_EQ(info.speech.sample_rate, 48000);
-  EXPECT_EQ(info.speech.frame_rate, 200);  // of the small model: 4 latents of 60 samples
+  EXPECT_EQ(info.speech.frame_rate, 200);  // the small model has 4 latents of 60 samples
   EXPECT_EQ(info.speech.late_text, LateText::kSentence);
   EXPECT_EQ(info.parts.size(), 7u);
   for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
@@ -484,7 +484,7 @@ TEST_F(VoxCpm2Faults, TheVaeIsTakenWholeToo) {
   EXPECT_NE(fault().find("bia_"), std::string::npos) << fault();
   std::filesystem::remove(dir.path("audiovae.pth"));
   EXPECT_NE(fault().find("audiovae.pth"), std::string::npos) << fault();
-  // Random weights need neither file; the tokenizer is used if it is there.
+  // Random weights need neither file, but use the tokenizer if there is one.
   std::filesystem::remove(dir.path("model.safetensors"));
   EXPECT_EQ(fault(true), "");
   std::filesystem::remove(dir.path("tokenizer.json"));

@@ -14,8 +14,8 @@ constexpr int kMedian = 7, kMargin = kMedian / 2;
 constexpr int64_t kColumns = 64;
 constexpr int kHeadsAStep = 8;  // about 50 ms of a core for the longest texts
 
-/// Replaces columns [begin, end), at most kColumns, by their distance from the column's mean, in
-/// standard deviations; by 0 if all rows are equal.
+/// Replaces each number of columns [begin, end), at most kColumns, by its distance from the
+/// column's mean in standard deviations; by 0 if all rows are equal.
 void standardise(std::span<float> weights, int64_t rows, int64_t columns, int64_t begin,
                  int64_t end) {
   std::array<double, kColumns> mean{}, by{};
@@ -30,8 +30,8 @@ void standardise(std::span<float> weights, int64_t rows, int64_t columns, int64_
   each([&](int64_t c, float& x) { x = static_cast<float>((x - mean[c]) * by[c]); });
 }
 
-/// Returns the median of the seven numbers around `at`, with the row reflected at its ends; in a
-/// row that is too short for it, the number itself.
+/// Returns the median of the seven numbers around `at`, with the row reflected at its ends; if the
+/// row is too short, the number itself.
 float median_at(std::span<const float> row, int64_t at) {
   const auto count = std::ssize(row);
   if (count <= kMargin) return row[at];
@@ -70,7 +70,7 @@ AlignedText::AlignedText(const ModelConfig& config, const Generation& generation
   a.probabilities.assign(a.text.size(), 0.f);
 }
 
-/// Returns the number of heads that each step computes: steps need a position each after the
+/// Returns the number of heads that each step computes; each step needs a position after the
 /// prompt.
 int AlignedText::heads_a_step() const {
   const auto heads = std::ssize(generation_.alignment_heads);

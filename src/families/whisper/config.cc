@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kTimestamps = 1501;  // 0.00 to 30.00 s
 
-// The size of the published multilingual vocabulary; later ones are larger.
+// The size of the first published multilingual vocabulary; later ones are larger.
 constexpr int64_t kMultilingualVocab = kEnglishVocab + 1;
 
 /// Reads the languages, written "<|en|>" for "en". Each must have its own id, from `first` to
@@ -31,8 +31,8 @@ std::map<std::string, int32_t> load_languages(const Config& config, int32_t firs
   return out;
 }
 
-/// Returns whether the model is multilingual: by is_multilingual, else by lang_to_id. The two must
-/// agree, also with the vocabulary if that is a published one.
+/// Returns whether the model is multilingual: by is_multilingual, else by lang_to_id. Both must
+/// agree with each other, and with the vocabulary if it has a published size.
 bool multilingual(const Config& config, int64_t vocab) {
   constexpr const char* kKey = "is_multilingual";
   const bool named = config.has("lang_to_id") && !config.raw()["lang_to_id"].empty();

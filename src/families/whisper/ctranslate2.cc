@@ -13,8 +13,8 @@
 namespace syrinx::whisper {
 namespace {
 
-/// A tensor's name here and in CTranslate2; it is part `part` of the `parts` that CTranslate2 joins
-/// into one variable (queries, keys and values).
+/// A tensor's name here and in CTranslate2, which joins `parts` tensors (queries, keys and values)
+/// into one variable; this tensor is part `part`.
 struct Ct2Name {
   const char* ours;
   const char* theirs;
@@ -133,7 +133,7 @@ class Ct2Weights : public WeightSource {
       }
       const int64_t rows = sizes[0] / name.parts;
       const Part part{variable, file_->find(stem + "_scale"), name.part * rows, rows};
-      // The published model has no such bias; CTranslate2 stores zeros for it.
+      // The published model has no bias of keys; CTranslate2 stores zeros for it.
       const bool keys = std::string_view(name.ours).ends_with("k_proj");
       if (keys && std::string_view(kind.ours) == "bias") {
         const View zeros = part.view();
@@ -179,7 +179,7 @@ class Ct2Weights : public WeightSource {
   std::deque<Tensor> latest_;
 };
 
-/// Throws LoadError if an option that this network lacks is on.
+/// Throws LoadError if an option that this network lacks is set.
 void expect_off(const Ct2File& file, const std::string& name) {
   if (file.find(name) != nullptr && file.number(name) != 0) file.fail(name, "is not supported");
 }

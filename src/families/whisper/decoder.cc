@@ -57,7 +57,7 @@ WhisperDecoder::WhisperDecoder(const ModelConfig& config, std::span<const Alignm
   traits_.vocab = {static_cast<int>(config.vocab)};
   traits_.kv = {cache};
   traits_.max_positions = WhisperEncoder::kRows + static_cast<int>(config.max_ids) + 1;
-  traits_.writes = true;  // queries, to the sequences of alignments
+  traits_.writes = true;  // writes queries to the sequences of alignments
 }
 
 size_t WhisperDecoder::bytes() const {
@@ -98,7 +98,7 @@ struct WhisperDecoder::Rows {
     return batch.ragged.kv_len[b] - rows + (i - text_begin[b]) - bound[b];
   }
   Ragged memory, text;
-  bool aligned = false;  // a sequence stores attention
+  bool aligned = false;  // some sequence stores attention
 };
 
 /// Computes keys and values of the batch's memory rows, for all layers.

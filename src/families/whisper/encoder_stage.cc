@@ -28,7 +28,7 @@ Bundle EncoderStage::bundle(const Sequence& sequence) const {
 }
 
 std::unique_ptr<StreamState> EncoderStage::open(Bundle bundle) const {
-  WhisperWindow told;  // the window of the request; its samples come as frames
+  WhisperWindow told;  // the window of the request; its samples arrive as frames
   told.lead = static_cast<int>(bundle.number("lead", WhisperWindow::kMargin));
   told.frames = static_cast<int>(bundle.number("frames", WhisperWindow::kFrames));
   told.rows = static_cast<int>(bundle.number("rows", WhisperEncoder::kRows));

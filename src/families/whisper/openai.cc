@@ -17,7 +17,7 @@ namespace {
 
 using Sizes = std::map<std::string, int64_t>;
 
-/// In the order of their ids; a smaller vocabulary has only the first of them.
+/// Languages in the order of their ids; a smaller vocabulary has only the first of them.
 constexpr std::array<std::string_view, 100> kLanguages{
     "en", "zh", "de", "es",  "ru", "ko", "fr", "ja", "pt", "tr", "pl", "ca", "nl", "ar", "sv",
     "it", "id", "hi", "fi",  "vi", "he", "uk", "el", "ms", "cs", "ro", "da", "hu", "ta", "no",
@@ -26,7 +26,8 @@ constexpr std::array<std::string_view, 100> kLanguages{
     "gl", "mr", "pa", "si",  "km", "sn", "yo", "so", "af", "oc", "ka", "be", "tg", "sd", "gu",
     "am", "yi", "lo", "uz",  "fo", "ht", "ps", "tk", "nn", "mt", "sa", "lb", "my", "bo", "tl",
     "mg", "as", "tt", "haw", "ln", "ha", "ba", "jw", "su", "yue"};
-constexpr int64_t kTimestampIds = 1501, kMarks = 8;  // ids besides ranks and languages
+// numbers of ids that are neither ranks nor languages
+constexpr int64_t kTimestampIds = 1501, kMarks = 8;
 
 /// Part of a tensor's name, here and in the authors' package.
 struct OpenAiName {
@@ -100,7 +101,7 @@ ModelConfig config_of(const Sizes& sizes, const std::string& path) {
   return load_model_config(Config::parse(json.dump(), path));
 }
 
-/// Returns the special tokens after `ranks` ordinary ones, without timestamps.
+/// Returns the special tokens, which follow `ranks` ordinary tokens, without timestamps.
 std::vector<AddedToken> specials_of(int64_t ranks, int64_t vocab, const std::string& path) {
   const int64_t languages = vocab - ranks - kTimestampIds - kMarks;
   if (languages < 1 || languages > std::ssize(kLanguages)) {
@@ -134,7 +135,7 @@ std::vector<int64_t> not_spoken(const Tokenizer& tokenizer) {
        {"「", "」",  "『", "』", "<<",  ">>",  "<<<", ">>>", "--", "---", "-(", "-[",
         "('", "(\"", "((", "))", "(((", ")))", "[[",  "]]",  "{{", "}}",  "♪♪", "♪♪♪"})
     symbols.emplace_back(each);
-  const size_t plain = symbols.size();  // of later symbols the first of several ids counts
+  const size_t plain = symbols.size();  // for later symbols, the first of several ids counts
   for (const char* each : {"♩", "♪", "♫", "♬", "♭", "♮", "♯"}) symbols.emplace_back(each);
   std::set<int64_t> out{tokenizer.encode(" -").front(), tokenizer.encode(" '").front()};
   for (size_t i = 0; i < symbols.size(); ++i) {

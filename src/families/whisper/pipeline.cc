@@ -22,7 +22,7 @@ Whisper::Whisper(const LoadSpec& spec) {
                                                 at_least_8_bits(spec.weights));
     }
     const AbsentTensors part = spec.part("decoder");
-    // In 4 bits the decoder drops sentences.
+    // With 4 bits the decoder would drop sentences.
     decoder_ = std::make_unique<WhisperDecoder>(config_, generation_.alignment_heads, weights,
                                                 at_least_8_bits(spec.weights));
   });

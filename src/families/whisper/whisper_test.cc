@@ -184,7 +184,7 @@ TEST_P(WhisperParity, Windows) {
     Track track = open_window(runner, model_, window);
     const std::string key = "logits_" + std::to_string(number++);
     const auto allowed = c["allowed"].get<std::vector<int>>();
-    // Random sampling is the engine's; this runner numbers the draws differently.
+    // The goldens have the engine's random numbers; this runner counts them differently.
     const bool random = window->temperature > 0;
     size_t drawn = 0;
     while (!track.finished && (!random || drawn < 1)) {
@@ -379,7 +379,8 @@ TEST_P(WhisperParity, Alignments) {
       id = end;
     }
     for (const int chunk :
-         {333, 7}) {  // the same bits if the prompt is cut in pieces and dropped in between
+         // the bits must not change if the prompt runs in pieces and its cache is dropped
+         {333, 7}) {
       const auto again = std::make_shared<Alignment>(*alignment);
       align(runner, again, chunk);
       EXPECT_EQ(again->weights, weights);
@@ -472,7 +473,7 @@ TEST(WhisperRecordings, SameWindowsHoweverTheyCome) {
   WhisperRecording short_one(80);
   short_one.push({}, true);
   EXPECT_EQ(short_one.window(0).frames, 0);
-  whole.forget(20000);  // behind the end
+  whole.forget(20000);  // after the end
   EXPECT_EQ(whole.window(whole.frames()).frames, 0);
 }
 
@@ -510,7 +511,7 @@ TEST(WhisperRules, TimestampsComeInPairsAndRise) {
   // allowed.
   EXPECT_EQ(allowed_after({17, 4}, text),
             (Ids{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 18, 19, 20, 21}));
-  // After the segment's end: the same time again, a later one or the end of all; no text.
+  // After the segment's end: the same time again, a later time, or the end id; no text.
   EXPECT_EQ(allowed_after({17, 4, 19}, text), (Ids{10, 11, 12, 13, 19, 20, 21}));
   EXPECT_EQ(allowed_after({17, 4, 19, 19}, text), (Ids{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}));
   EXPECT_EQ(allowed_after({17, 4, 21, 21, 2}, text),

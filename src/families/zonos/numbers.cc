@@ -19,7 +19,7 @@ std::string_view significant(std::string_view digits) {
 
 std::string ordinal(std::string_view digits) {
   std::string words = inflect_number(digits);
-  const size_t at = words.find_last_of(" -") + 1;  // 0 if there is one word
+  const size_t at = words.find_last_of(" -") + 1;  // 0 if there is only one word
   const std::string last = words.substr(at);
   constexpr std::array<std::pair<const char*, const char*>, 7> kOdd{{{"one", "first"},
                                                                      {"two", "second"},
@@ -85,7 +85,7 @@ size_t run_of(std::string_view text, const char* more) {
   return n;
 }
 
-/// [0-9][0-9,]+[0-9] without its commas.
+/// Replaces [0-9][0-9,]+[0-9] by the same without commas.
 Match commas(std::string_view rest) {
   if (!digit(rest[0])) return {};
   size_t n = run_of(rest, ",");
@@ -98,7 +98,7 @@ Match commas(std::string_view rest) {
   return match;
 }
 
-/// £[0-9,]*[0-9]+
+/// Replaces £[0-9,]*[0-9]+.
 Match pounds(std::string_view rest) {
   constexpr std::string_view kSign = "\xc2\xa3";
   if (!rest.starts_with(kSign)) return {};
@@ -113,7 +113,7 @@ std::string amount(std::string_view number, const char* one, const char* more) {
   return std::string(kept) + " " + (kept == "1" ? one : more);
 }
 
-/// $[0-9.,]*[0-9]+
+/// Replaces $[0-9.,]*[0-9]+.
 Match dollars(std::string_view rest) {
   if (rest[0] != '$') return {};
   size_t n = run_of(rest.substr(1), ".,");
@@ -126,7 +126,7 @@ Match dollars(std::string_view rest) {
     parts.push_back(number.substr(begin, end - begin));
     begin = end + 1;
   }
-  // Commas that are not between digits are left: this is not an amount.
+  // Not an amount, if commas that are not between digits are left.
   const bool odd = parts.size() > 2 || number.find(',') != number.npos;
   if (odd) return {n + 1, std::string(number) + " dollars"};
   const bool whole = !significant(parts[0]).empty();
@@ -137,7 +137,7 @@ Match dollars(std::string_view rest) {
   return {n + 1, first + (whole && cents ? ", " : "") + second};
 }
 
-/// [0-9]+\.[0-9]+
+/// Replaces [0-9]+\.[0-9]+.
 Match decimals(std::string_view rest) {
   const size_t whole = run_of(rest, "");
   if (whole == 0 || whole + 1 >= rest.size() || rest[whole] != '.') return {};
@@ -147,7 +147,7 @@ Match decimals(std::string_view rest) {
                                 std::string(rest.substr(whole + 1, part))};
 }
 
-/// [0-9]+(st|nd|rd|th)
+/// Replaces [0-9]+(st|nd|rd|th).
 Match ordinals(std::string_view rest) {
   const size_t n = run_of(rest, "");
   if (n == 0) return {};
@@ -157,7 +157,7 @@ Match ordinals(std::string_view rest) {
   return {n, std::string(rest.substr(0, n))};
 }
 
-/// [0-9]+
+/// Replaces [0-9]+.
 Match numbers(std::string_view rest) {
   const size_t n = run_of(rest, "");
   return {n, n > 0 ? plain_number(rest.substr(0, n)) : ""};

@@ -83,9 +83,9 @@ Split split_at_marks(std::string_view text) {
   return out;
 }
 
-// The end of a word in SSML. A missing sound ends a clause as an abbreviation does, without the
-// stress that the last word of a clause takes; the authors' library calls give no such stress
-// either. The first tag ends the word, the second makes an empty line after it.
+// The end of a word in SSML. A missing sound ends a clause like an abbreviation, without the stress
+// of a clause's last word, which the authors' library calls lack, too. The first tag ends the word,
+// the second makes an empty line after it.
 constexpr std::string_view kWordEnd = "<audio src=\"-\"/><audio src=\"-\"/>";
 
 std::string escaped(std::string_view word) {
@@ -98,7 +98,7 @@ std::string escaped(std::string_view word) {
     } else if (c == '>') {
       out += "&gt;";
     } else if (c == '\n' || c == '\r' || c == '[' || c == ']') {
-      out += ' ';  // a line's end would end a clause, brackets would begin phonemes
+      out += ' ';  // a line end would end a clause, and brackets would begin phonemes
     } else if (c != '\0') {
       out += c;
     }

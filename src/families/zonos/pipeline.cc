@@ -56,7 +56,7 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Tensor& symbol
   return std::make_unique<CodecLm>(std::move(parts));
 }
 
-/// Used without espeak-ng, for measuring with random weights: letters are symbols too.
+/// Replaces espeak-ng for measuring with random weights: letters are symbols, too.
 Result<std::string> letters(std::string_view text, std::string_view) { return std::string(text); }
 
 }  // namespace

@@ -11,12 +11,12 @@ namespace {
 // The authors' defaults (Zonos:zonos/{model,sampling}.py).
 constexpr float kMinP = 0.1f, kRepetitionPenalty = 3.f, kGuidance = 2.f;
 constexpr int kPenaltyWindow = 2;
-constexpr int64_t kMostFrames = 86 * 30;  // the most of a segment: the model's longest, 30 s
+constexpr int64_t kMostFrames = 86 * 30;  // frames of the longest segment: the model's bound, 30 s
 
-constexpr int64_t kSpareFrames = 430;     // five seconds in addition to what the text needs
+constexpr int64_t kSpareFrames = 430;     // five seconds more than the text needs
 constexpr int64_t kFramesPerSymbol = 20;  // for slow speech: 4.3 symbols a second
 constexpr size_t kSegmentBytes = 250;     // about 17 s
-constexpr int64_t kMostSymbols = 2000;    // of a segment
+constexpr int64_t kMostSymbols = 2000;    // symbols of a segment
 
 class Script : public SpokenScript {
  public:
@@ -103,7 +103,7 @@ class Script : public SpokenScript {
   const std::vector<Saying> sayings_;
   const std::shared_ptr<const Lexicon> lexicon_;
   const bool ignore_stop_;
-  const Tensor rows_, companion_rows_;  // of the conditions, [C, H]
+  const Tensor rows_, companion_rows_;  // rows of the conditions, [C, H]
 };
 
 }  // namespace

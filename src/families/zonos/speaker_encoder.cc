@@ -11,10 +11,10 @@ namespace syrinx::zonos {
 namespace {
 
 constexpr int64_t kMels = 80;
-constexpr int64_t kStages = 4;        // of the ResNet; each but the first halves time and bands
-constexpr int64_t kMostBlocks = 100;  // of a stage
+constexpr int64_t kStages = 4;  // stages of the ResNet; each except the first halves time and bands
+constexpr int64_t kMostBlocks = 100;  // blocks of a stage
 constexpr float kFoldedEps = 1e-5f;   // torch's default
-constexpr double kLambda = 1e-4;      // of SimAM
+constexpr double kLambda = 1e-4;      // constant of SimAM
 constexpr double kLeastVariance = 1e-5;
 constexpr double kPieceMacs = 4e8;    // work of a piece: some tens of milliseconds
 constexpr int64_t kTile = 128;        // positions whose neighbourhoods are gathered at a time

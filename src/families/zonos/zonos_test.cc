@@ -1,5 +1,5 @@
-// What the family guarantees without a golden of the language model: numbers and phonemes compared
-// with the authors' code, the delay pattern, rules, conditions, voices, checks and faults of
+// Guarantees of the family without a golden of the language model: numbers and phonemes equal to
+// the authors' code, the delay pattern, rules, conditions, voices, checks and faults of
 // checkpoints.
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ TEST(ZonosPhonemes, AreThoseOfTheAuthorsLibraryCalls) {
 
 TEST(ZonosPhonemes, SilentWordsStartNoProgramEach) {
   if (!run_program({"espeak-ng", "--version"}, "").ok()) GTEST_SKIP() << "no espeak-ng";
-  // A program of that name that counts how often it is run; no other test keeps one for this
+  // A program with espeak-ng's name that counts its runs; no other test keeps a process for this
   // language.
   constexpr const char* kLanguage = "en-gb-scotland";
   const TestDir dir;
@@ -177,7 +177,7 @@ TEST_F(ZonosTest, TheDelayPattern) {
     EXPECT_EQ(opened->rule(0).forced, -1);
     EXPECT_EQ(feed(*opened, step).next, Verdict::kContinue);
   }
-  // Frame f takes codebook k from step f + k.
+  // The code of codebook k in frame f is from step f + k.
   EXPECT_EQ(frames_, (std::vector<int32_t>{0, 101, 202, 303, 404, 505, 606, 707, 808,  //
                                            100, 201, 302, 403, 504, 605, 706, 807, 908}));
   const int prompt = opened->prompt_rows();

@@ -239,9 +239,7 @@ void RealtimeTalk::submit(Answer& answer) {
   auto checked = answer.check->take();
   if (!checked) return;
   const size_t left = std::exchange(answer.check, nullptr)->left();
-  if (left > 0)
-    // the request that heard ahead has messages that are left out now
-    answer.heard_ahead = nullptr;
+  if (left > 0) answer.heard_ahead = nullptr;  // that request has messages that are left out now
   if (left > 0 && left <= answer.items.size()) session_.leave_out(answer.items[left - 1]);
   if (auto* error = std::get_if<ApiError>(&*checked)) {
     answer.error = std::move(*error);
