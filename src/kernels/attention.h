@@ -1,5 +1,5 @@
-// Attention over a paged cache of keys and values. One call takes rows of prefill and decode rows
-// of many sequences; query heads of a group share the cache rows they read. The result of a row
+// Attention over a paged cache of keys and values. One call takes prefill and decode rows of many
+// sequences; the query heads of a group share the cache rows that they read. The result of a row
 // depends on its own sequence only, bit for bit: not on the batch, on how the prompt was cut into
 // chunks, or on the number of threads. Legend: N rows in the batch, B sequences, D head size (a
 // multiple of 8), L cached positions.

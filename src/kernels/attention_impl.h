@@ -14,9 +14,10 @@ struct AttentionTile {
   static constexpr int kMaxVectors = 12;  ///< most rows * group
   static constexpr int kMaxDim = 256;
 
-  const float* q = nullptr;  ///< first row, first head; consecutive heads are dim floats apart
-  int64_t q_stride = 0;      ///< floats between rows
-  float* out = nullptr;      ///< same layout as q, with out_stride
+  /// query of the first row and first head; consecutive heads are dim floats apart
+  const float* q = nullptr;
+  int64_t q_stride = 0;  ///< floats between rows
+  float* out = nullptr;  ///< same layout as q, with out_stride
   int64_t out_stride = 0;
   int rows = 0, group = 0, dim = 0;
   int64_t position = 0;        ///< position of the first row

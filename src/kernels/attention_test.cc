@@ -180,7 +180,7 @@ TEST_P(AttentionTest, HalfCachesAreCloseAndMasksWork) {
 
 TEST_P(AttentionTest, SameBitsInAnyBatchChunkAndThreads) {
   std::vector<AttentionCase> cases{{4, 2, 64, DType::kF16}, {3, 1, 72, DType::kI8, 45}};
-  std::vector<int> chunks{3, 128};  // 3: spread over blocks on a GPU
+  std::vector<int> chunks{3, 128};  // with 3, groups are spread over blocks on a GPU
   if (!fixture::emulated(GetParam())) {
     chunks = {1, 7, 64, 128, 300};
     cases.insert(cases.end(),
@@ -505,7 +505,7 @@ TEST(Attention, WrongUseIsNamed) {
   };
   bounded({32}, {});
   EXPECT_THROW(bounded({33}, {}), InternalError);    // the row sees no position
-  EXPECT_THROW(bounded({0}, {0}), InternalError);    // no bounds leave a position
+  EXPECT_THROW(bounded({0}, {0}), InternalError);    // the bounds leave no position
   EXPECT_THROW(bounded({-1}, {}), InternalError);    // there is no such position
   EXPECT_THROW(bounded({0, 0}, {}), InternalError);  // there is only one sequence
   EXPECT_THROW(KvPool({1, 2, 30, DType::kF16}, 2), InternalError);

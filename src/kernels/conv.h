@@ -40,12 +40,12 @@ class PackedConv1d {
   Device device() const { return depthwise_.empty() ? matrix_.data.device() : depthwise_.device(); }
   size_t bytes() const { return matrix_.data.bytes() + depthwise_.bytes() + bias_.bytes(); }
 
-  /// Returns [O rounded up per group, K * C / groups], k = tap * C / groups + channel; empty if
-  /// depthwise.
+  /// Returns the matrix [O rounded up per group, K * C / groups], k = tap * C / groups + channel;
+  /// empty if depthwise.
   const PackedMatrix& matrix() const { return matrix_; }
-  /// Returns [K, O] f32 if depthwise.
+  /// Returns the weights [K, O] f32 of a depthwise convolution.
   const Tensor& depthwise_weight() const { return depthwise_; }
-  /// Returns [16 * panels] f32 ([C] if depthwise), or null.
+  /// Returns the bias, [16 * panels] f32 ([C] if depthwise), or null.
   const float* bias() const { return bias_.empty() ? nullptr : bias_.f32(); }
 
  private:

@@ -135,7 +135,7 @@ TEST_P(ConvTest, SegmentsAndThreadsDoNotChangeARow) {
   }
 }
 
-// The product without tensor cores can be selected, to compare both on one machine.
+// A product without tensor cores can be selected, to compare both products on one machine.
 TEST_P(ConvTest, TensorCoresCanBeLeftOut) {
   if (GetParam() == Device::kCpu) GTEST_SKIP() << "of a GPU";
   fixture::Bench machine(1, GetParam());

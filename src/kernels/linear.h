@@ -53,7 +53,7 @@ class PackedLinear {
   /// Returns the output sizes of the parts, in order; each part begins a new panel of the matrix.
   std::span<const int64_t> part_sizes() const { return part_sizes_; }
   const PackedMatrix& matrix() const { return matrix_; }
-  /// Returns [16 * panels] f32, or null.
+  /// Returns the bias, [16 * panels] f32, or null.
   const float* bias() const { return bias_.empty() ? nullptr : bias_.f32(); }
 
  private:

@@ -79,7 +79,7 @@ TEST_P(LinearTest, AgreesWithReferenceOnOddShapes) {
         linear(machine.ctx, placed, machine.on(x), machine.on(got.view()));
         machine.back();
         ASSERT_TRUE(got.clean()) << n << " " << in << " " << out;
-        // Relative to the size that an output has without cancellation.
+        // The error is relative to the size of an output without cancellation.
         ASSERT_LT(rms_error(got.view(), want) / std::sqrt(in + 1.0), tolerance(type()))
             << n << " " << in << " " << out;
       }

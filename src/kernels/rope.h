@@ -48,12 +48,12 @@ class RopeTable {
   int64_t cached_positions() const { return cos_.empty() ? 0 : cos_.shape()[0]; }
   /// Computes cos and sin [dim / 2] of a position >= 0, cached or not.
   void angles(int64_t position, float* cos, float* sin) const;
-  /// Return [cached_positions, dim / 2] f32.
+  /// Return the tables [cached_positions, dim / 2] f32.
   const View& cos() const { return cos_.view(); }
   const View& sin() const { return sin_.view(); }
-  /// Returns [dim / 2] f32: radians per position.
+  /// Returns the radians per position, [dim / 2] f32.
   const View& inv_freq() const { return inv_freq_.view(); }
-  /// Returns [dim / 2] f32: 1 / factors; empty without factors.
+  /// Returns 1 / factors, [dim / 2] f32; empty without factors.
   const View& slow() const { return slow_.view(); }
 
   /// Returns the table in the memory of a GPU; angles() works only for a table of the host.

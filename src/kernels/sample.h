@@ -17,7 +17,7 @@ namespace syrinx {
 /// Parameters of a draw; the defaults filter nothing.
 struct SampleParams {
   float temperature = 1;         ///< <= 1e-5: the largest logit, lowest id on ties
-  int top_k = 0;                 ///< 0: off. Ties with the k-th are kept.
+  int top_k = 0;                 ///< 0: off; ids that tie with the k-th are kept
   float top_p = 1;               ///< >= 1: off
   float min_p = 0;               ///< 0: off
   float repetition_penalty = 1;  ///< 1: off. l < 0 ? l * p : l / p for every id of the history

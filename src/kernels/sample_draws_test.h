@@ -8,7 +8,7 @@
 
 namespace syrinx::draws {
 
-/// Samples one row; returns its id and, where `status` is not null, its status.
+/// Samples one row; returns its id and, if `status` is not null, writes its status.
 inline int32_t one(Device device, const View& logits, const SampleRow& row,
                    SampleStatus* status = nullptr) {
   static std::map<Device, fixture::Bench> benches;
@@ -22,7 +22,7 @@ inline int32_t one(Device device, const View& logits, const SampleRow& row,
   return id;
 }
 
-/// How often each id is drawn by a row.
+/// Returns how often a row draws each id.
 inline std::map<int32_t, int> drawn(const Tensor& logits, SampleRow row, int draws) {
   std::map<int32_t, int> seen;
   for (row.step = 0; row.step < static_cast<uint32_t>(draws); ++row.step) {

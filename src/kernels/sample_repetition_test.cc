@@ -1,4 +1,4 @@
-// Sampling with penalties and repetition-aware sampling, beside their authors' formulas.
+// Compares sampling with penalties, and repetition-aware sampling, with their authors' formulas.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using draws::drawn;
 using draws::one;
 using fixture::Bench;
 
-/// The authors' steps, as they are there, in double: probabilities of the id that is drawn.
+/// Returns the probability of each id by the authors' steps, in double.
 std::vector<double> ras_probabilities(const View& logits, const SampleRow& row) {
   const int64_t n = logits.shape[1];
   const SampleParams& p = row.params;
@@ -71,7 +71,7 @@ TEST(Sample, RepetitionAwareAsItsAuthorsDoIt) {
     SampleRow row;
     row.params = {.temperature = c.temperature, .top_k = c.top_k, .top_p = c.top_p};
     row.params.ras_window = c.window, row.params.ras_repeats = c.repeats;
-    row.params.min_p = 0.9f;  // has no say here
+    row.params.min_p = 0.9f;  // has no effect here
     row.history = history;
     row.seed = 3;
     const std::vector<double> want = ras_probabilities(logits, row);
@@ -87,7 +87,7 @@ TEST(Sample, RepetitionAwareAsItsAuthorsDoIt) {
   }
 }
 
-/// What fish-speech's logits_to_probs() gives, in double.
+/// Returns the result of fish-speech's logits_to_probs(), in double.
 std::vector<double> filtered_first(const View& logits, int top_k, double top_p,
                                    double temperature) {
   const int64_t n = logits.shape[1];
@@ -121,14 +121,14 @@ TEST(Sample, TheFilterMayComeBeforeTheTemperature) {
                         Case{30, 10, 0.7f, 0.6f}, Case{30, 0, 0.01f, 1}, Case{5, 0, 1, 1.5f}}) {
     SampleRow row;
     row.params = {.temperature = c.temperature, .top_k = c.top_k, .top_p = c.top_p};
-    row.params.filter_first = true, row.params.min_p = 0.9f;  // min-p has no say
+    row.params.filter_first = true, row.params.min_p = 0.9f;  // min-p has no effect
     row.params.ras_window = c.window;
     row.params.ras_temperature = 1.5f, row.params.ras_top_p = 0.9f;
     row.history = history;
     row.seed = 3;
     const int top_k = c.top_k > 0 ? c.top_k : kIds;
     std::vector<double> want = filtered_first(logits, top_k, c.top_p, c.temperature);
-    if (c.window > 0) {  // 12, the best of all, is too long ago
+    if (c.window > 0) {  // id 12, the best of all, is outside the window
       const std::vector<double> again = filtered_first(logits, top_k, 0.9, 1.5), first = want;
       for (int id = 0; id < kIds; ++id) {
         if (std::count(history.begin() + 1, history.end(), id) == 0) continue;
@@ -146,7 +146,7 @@ TEST(Sample, TheFilterMayComeBeforeTheTemperature) {
       EXPECT_NEAR(static_cast<double>(seen[i]) / kDraws, want[i], 5 * deviation + 1e-9)
           << i << " at top-p " << c.top_p;
     }
-    row.params.temperature = 0;  // the best, also when it repeats
+    row.params.temperature = 0;  // the best id, even if it repeats
     EXPECT_EQ(one(Device::kCpu, logits, row), 12);
   }
 }

@@ -24,7 +24,7 @@ class SampleTest : public fixture::OnDevice {};
 INSTANTIATE_TEST_SUITE_P(Devices, SampleTest, ::testing::ValuesIn(fixture::devices()),
                          fixture::device_label);
 
-/// The steps of transformers' processors, written as they are there, in double.
+/// Returns the probability of each id by the steps of transformers' processors, in double.
 std::vector<double> probabilities(const View& logits, const SampleRow& row) {
   const int64_t n = logits.shape[1];
   std::vector<double> s(logits.f32(), logits.f32() + n);
@@ -115,7 +115,7 @@ TEST_P(SampleTest, GreedyTakesTheLowestOfEqualIds) {
   const std::vector<int32_t> history{77, 3, 77};
   row.history = history;
   row.params.repetition_penalty = 1e9f;
-  EXPECT_EQ(one(GetParam(), logits, row), 77);  // still larger than the zeros
+  EXPECT_EQ(one(GetParam(), logits, row), 77);  // it is still larger than the zeros
   row.rule.forced = 99;
   EXPECT_EQ(one(GetParam(), logits, row), 99);
 }
@@ -236,7 +236,8 @@ TEST(Sample, FollowsTheProbabilitiesOfTransformers) {
   }
 }
 
-// The statistics above are of the CPU; they hold for other devices if those draw the same ids.
+// The statistics above were computed on the CPU; they apply to other devices that draw the same
+// ids.
 TEST_P(SampleTest, SameIdsAsTheCpuForEveryFilter) {
   Bench cpu, bench(1, GetParam());
   const std::vector<int32_t> history{4, 9, 4, 200, 33, 33, 120, 121, 4};
@@ -301,7 +302,7 @@ TEST_P(SampleTest, SameIdsAsTheCpuForEveryFilter) {
   }
 }
 
-// Half of the ids are penalised, and every row has a mask of its own.
+// Half of the ids are penalised, and every row has its own mask.
 TEST_P(SampleTest, SameIdsAsTheCpuForPenaltiesAndMasks) {
   constexpr int kRows = 400, kVocabulary = 150;
   const Tensor logits = fixture::random({kRows, kVocabulary}, 9, 1.5f);
@@ -344,14 +345,14 @@ TEST_P(SampleTest, PenaltyMayCountEveryOccurrence) {
   row.params.temperature = 0;
   row.params.repetition_penalty = 1.2f;
   row.history = history;
-  EXPECT_EQ(one(GetParam(), logits, row), 0);  // 2 / 1.2 is more than 1.5
+  EXPECT_EQ(one(GetParam(), logits, row), 0);  // because 2 / 1.2 is more than 1.5
   row.params.penalty_each = true;
-  EXPECT_EQ(one(GetParam(), logits, row), 1);  // 2 / 1.2 / 1.2 is not
+  EXPECT_EQ(one(GetParam(), logits, row), 1);  // because 2 / 1.2 / 1.2 is less than 1.5
   row.params.penalty_window = 1;
   EXPECT_EQ(one(GetParam(), logits, row), 0);
 }
 
-// chatterbox:models/t3/t3.py, inference_turbo
+// Source: chatterbox:models/t3/t3.py, inference_turbo.
 TEST(SampleOrder, PenaltyMayComeAfterTheFilters) {
   const std::vector<float> logits{3, 2.9f, 2.8f, 1};
   const std::vector<int32_t> history{0, 0};
@@ -456,8 +457,8 @@ TEST_P(SampleTest, RepetitionAwareKeepsTheOnlyId) {
   EXPECT_EQ(one(GetParam(), logits, row), 1);
 }
 
-/// Codes [E, K] of a step: a guided sequence's companion gets what was drawn; what could not be
-/// drawn is code 0, beside its status.
+/// In the codes [E, K] of a step, a companion gets the code of its sequence; a row that cannot be
+/// sampled gets code 0 and its status.
 TEST(Sample, CodesGoToTheRowsOfThePair) {
   Bench bench(1, Device::kCpu);
   Tensor logits({3, 8}, DType::kF32);

@@ -5,8 +5,8 @@
 
 namespace syrinx {
 
-/// Throws InternalError unless the rows of k and v fit the pool and all pages that they are written
-/// to exist.
+/// Throws InternalError unless the rows of k and v fit the pool, and all pages exist to which they
+/// are written.
 void check_write_kv(const char* caller, const HeadsView& k, const HeadsView& v, const KvPool& pool,
                     int layer, const Ragged& ragged);
 

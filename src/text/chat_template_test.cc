@@ -70,7 +70,7 @@ void compare_with(const std::string& path) {
 
 TEST(ChatTemplate, RendersAsTransformers) {
   compare_with(SYRINX_BINARY_DIR "/parity/chat_template/golden.json");
-  // Cases of published templates, which are not kept here; see tests/parity/chat_template.
+  // Cases of published templates, which are not in this repository; see tests/parity/chat_template.
   if (const char* others = std::getenv("SYRINX_CHAT_GOLDENS")) compare_with(others);
 }
 

@@ -48,8 +48,8 @@ std::string_view without_zeros(std::string_view digits) {
 
 }  // namespace
 
-// Groups of three digits, with commas between them, but not before a last group below 100; with or
-// without "and" there and after hundreds.
+// Writes groups of three digits with commas between them, except before a last group below 100;
+// there and after hundreds it writes "and", if wanted.
 std::string inflect_number(std::string_view digits, bool with_and) {
   digits = without_zeros(digits);
   if (digits.empty()) return kInflectOnes[0];

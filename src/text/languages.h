@@ -10,14 +10,14 @@
 
 namespace syrinx {
 
-/// Returns "english" for "en"; an unknown code stays as it is.
+/// Returns "english" for "en"; an unknown code is returned unchanged.
 std::string language_name(std::string_view code);
 /// Returns the code of a client's name for a language: "en", "EN", "en-US", "eng" or "English".
 /// "auto" gives ""; an unknown name is returned in small letters.
 std::string language_code(std::string_view called);
 
-/// Returns which of `known`, a model's names of languages, a client's name means. An unknown region
-/// falls back to the language. Nothing: the model does not know the language.
+/// Returns the name among `known`, a model's names of languages, that a client's name means. For an
+/// unknown region, returns the language. Nothing: the model does not know the language.
 std::optional<std::string> find_language(std::span<const std::string> known,
                                          std::string_view called);
 

@@ -33,7 +33,7 @@ class Lexicon {
   /// Makes a lexicon of words and their pronunciations. An Error names the word.
   static Result<std::shared_ptr<const Lexicon>> of(
       std::span<const std::pair<std::string, std::string>> entries);
-  /// Looks into `first`, then into `second`; either may be null, and then it is the other.
+  /// Returns a lexicon that searches `first`, then `second`; if one is null, returns the other.
   static std::shared_ptr<const Lexicon> both(const std::shared_ptr<const Lexicon>& first,
                                              const std::shared_ptr<const Lexicon>& second);
 
@@ -48,7 +48,7 @@ class Lexicon {
 
  private:
   struct Entry {
-    std::string words;  ///< words to read instead, or:
+    std::string words;  ///< words to read instead; or:
     Phones phones;
   };
   Status add(std::string_view word, std::string_view how);
@@ -66,7 +66,7 @@ std::shared_ptr<const Lexicon> load_lexicon(const std::string& path);
 class Respeller {
  public:
   explicit Respeller(std::shared_ptr<const Lexicon> lexicon) : lexicon_(std::move(lexicon)) {}
-  /// Returns the certain text: all but a word that may go on.
+  /// Adds a piece and returns the final text: all except a word that may continue.
   std::string push(std::string_view text, bool last);
 
  private:

@@ -125,8 +125,8 @@ TEST(EnglishSayings, AreReadInsteadOfWhatIsWritten) {
   EXPECT_EQ(say("NEVER SAY THAT.", {}), "never|say|that.");
 }
 
-/// Files and texts of any bytes give a lexicon or a fault with its line. Words found do not
-/// overlap, are in order and within the text. A text in pieces is respelled as the whole text is.
+/// A file of any bytes yields a lexicon, or a fault with its line. Words found are in order, within
+/// the text, and do not overlap. A text in pieces is respelled like the whole text.
 TEST(LexiconFuzz, FilesAndTexts) {
   const std::string file =
       "# names\r\nSyrinx\t/\u02c8s\u026a\u0279\u026a\u014bks/\r\n\nnginx engine X\nUS  U S\n"

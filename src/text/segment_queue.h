@@ -1,6 +1,6 @@
-// Cuts text into segments for a model that speaks it in parts, each with a prompt of its own. A
-// segment has whole sentences: as many as fit when all text is known, otherwise one. The segments
-// do not depend on the pieces in which text arrives. One thread.
+// Cuts text into segments for a model that speaks it in parts with separate prompts. A segment has
+// whole sentences: as many as fit if all text is known, otherwise one. The segments do not depend
+// on the pieces in which text arrives. One thread.
 #pragma once
 
 #include <cstdint>
@@ -40,9 +40,9 @@ class SegmentQueue {
 
 /// Returns whether a text is only white space.
 bool is_blank(std::string_view text);
-/// The field that an error names where a text is blank: "input".
+/// Returns the error for a blank text; it names the field "input".
 Error nothing_to_say();
-/// The field that an error names where text comes after the last.
+/// Returns the error for text after the last text.
 Error text_is_complete();
 
 }  // namespace syrinx

@@ -14,7 +14,7 @@ enum class Ending { kNone, kDot, kEllipsis, kStrong, kWide };
 Ending ending_of(char32_t code);
 /// Returns whether a character is a closing quote or bracket, or a mark of emphasis.
 bool is_closer(char32_t code);
-/// Characters that may stand before the first word of a sentence.
+/// Returns whether a character may precede the first word of a sentence.
 bool is_opener(char32_t code);
 /// Returns whether a character is a letter of a script without spaces between words.
 bool is_wide_letter(char32_t code);

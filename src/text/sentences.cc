@@ -222,7 +222,7 @@ std::optional<Splitter::Boundary> Splitter::at_gap(size_t begin, const Gap& gap)
   if (gap.newlines == 0 || gap.end == text_.size()) return {};
   const Boundary boundary{begin, gap.end, gap.newlines > 1};
   if (gap.newlines > 1 || begins_item(gap.end)) return boundary;
-  // One line end: a line of prose continues, a short line is a piece of its own.
+  // After one line end, a line of prose continues; a short line is a separate piece.
   const CodePoint next = look(skip_openers(gap.end));
   const bool short_line = bytes_in_line(begin) <= kShortLine;
   return short_line && !is_lower(next.value) ? std::optional(boundary) : std::nullopt;

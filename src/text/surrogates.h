@@ -16,7 +16,7 @@ enum class LoneHalf {
 };
 
 /// Returns a JSON document in which no escape is half a character. Nothing: there is no such
-/// escape, so the document can be parsed as it is. Other faults are left to the parser.
+/// escape, so the document can be parsed unchanged. Other faults are left to the parser.
 std::optional<std::string> mend_halves(std::string_view json, LoneHalf lone = LoneHalf::kReplace);
 
 /// Joins the halves of a character that arrive in different pieces of a text.

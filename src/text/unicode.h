@@ -30,10 +30,10 @@ bool is_lower(char32_t code);
 /// Returns whether the general category is Nd.
 bool is_digit(char32_t code);
 
-/// Returns a letter as a capital, as Python's str.upper(): one letter but for U+00DF.
+/// Returns a letter as a capital, like Python's str.upper(): one letter, except for U+00DF.
 std::string to_upper(char32_t code);
-/// The text in small letters, as Python's str.lower(): one letter each but for U+0130, and a sigma
-/// that ends a word has its own form.
+/// Returns the text in small letters, like Python's str.lower(): one letter each, except for
+/// U+0130; a sigma that ends a word has its own form.
 std::string to_lower(std::string_view text);
 
 /// Returns the columns of a text in a terminal: a letter takes one, a mark none, an East Asian

@@ -1,5 +1,5 @@
-// Ids of sentencepiece's own vocabularies: those of the goldens, which sentencepiece and the
-// library tokenizers made (tests/parity/pocket_tts), small ones by hand, and files with faults.
+// Tests unigram vocabularies: goldens of sentencepiece and of the library tokenizers
+// (tests/parity/pocket_tts), small vocabularies made by hand, and faulty files.
 #include "text/tokens/unigram.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST_P(UnigramGoldens, AnyBytesHaveIds) {
 
 INSTANTIATE_TEST_SUITE_P(Files, UnigramGoldens, testing::Values("distilled", "small"));
 
-/// A tokenizer.json without a map of characters.
+/// Returns a tokenizer.json without a map of characters.
 Json small_vocabulary() {
   return Json::parse(R"({
     "added_tokens": [{"id": 0, "content": "<unk>", "special": true}],
@@ -59,7 +59,7 @@ Json small_vocabulary() {
       ["b", -2.5], ["ab", -4.6], ["\u2581a", -5], ["abb", -7.5]]}})");
 }
 
-/// What the LoadError says that `load` throws; "" without one.
+/// Returns the message of the LoadError that `load` throws; "" if it throws none.
 std::string unigram_fault(const std::function<void()>& load) {
   try {
     load();
@@ -75,7 +75,7 @@ class UnigramFiles : public testing::Test {
     dir_.write("tokenizer.json", json.dump());
     return Unigram::load(dir_.path());
   }
-  /// What a file says in which `key` is changed.
+  /// Returns the error of a file in which `key` is changed.
   std::string fault(const char* key, const Json& value) const {
     Json json = small_vocabulary();
     json[Json::json_pointer(key)] = value;
@@ -119,7 +119,7 @@ TEST_F(UnigramFiles, PartsOfFilesThatAreNotSupportedAreNamed) {
   }
 }
 
-/// A field of a protocol buffer.
+/// Returns the bytes of a field of a protocol buffer.
 std::string proto_bytes(int id, const std::string& bytes) {
   return std::string(1, static_cast<char>(id << 3 | 2)) + static_cast<char>(bytes.size()) + bytes;
 }

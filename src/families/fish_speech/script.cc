@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t kSpareFrames = 215;  // ten seconds in addition to what the text needs
 constexpr int64_t kFramesPerId = 26;   // for slow speech: 1.2 s for one id
 
-/// Returns the steps for which a prompt must leave positions: the authors' bound, if the model has
-/// so many positions.
+/// Returns the steps for which a prompt must leave positions: the authors' bound, if the positions
+/// of the model suffice.
 int64_t least_steps(const ModelConfig& config) {
   return std::min<int64_t>(2048, config.max_positions / 2);
 }

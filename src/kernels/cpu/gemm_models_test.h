@@ -29,7 +29,7 @@ struct TestedSet {
   GemmKernels kernels;
 };
 
-/// What this machine can run, tiles by emulation if need be.
+/// Returns the sets that this machine can run, with tiles by emulation if necessary.
 inline std::vector<TestedSet> runnable() {
   CpuFeatures features = cpu_features();
 #if defined(__x86_64__) && defined(__linux__)
@@ -48,8 +48,8 @@ inline std::vector<TestedSet> runnable() {
 }
 
 /// The 8-bit products in scalar code with the lanes and tiles of a real instruction set, so that
-/// packing and tiling are tested where a processor lacks it. Here madd is vpdpwssd as its manual
-/// has it, in ModelOfBytes vpdpbusd.
+/// packing and tiling are tested even if the processor lacks it. Here madd is vpdpwssd as in its
+/// manual; in ModelOfBytes it is vpdpbusd.
 template <int kCount, int kMostRows>
 struct Model {
   static constexpr int kLanes = kCount, kUnroll = 4, kTileRows = kMostRows;
@@ -177,7 +177,7 @@ struct ModelOfBytes : GroupScales<Model<kCount, kMostRows>> {
   }
 };
 
-/// vdpbf16ps as its manual has it, but that numbers too small to be normal ones stay.
+/// vdpbf16ps as in its manual, except that denormal numbers are kept.
 struct ModelOfDots : Model<16, 8> {
   using X = uint16_t;
   using W = uint16_t;
@@ -201,7 +201,7 @@ struct ModelOfDots : Model<16, 8> {
   }
 };
 
-/// What the products by tiles ask of vectors, in scalar code.
+/// The functions of vectors that the products by tiles need, in scalar code.
 struct ModelForTiles : Model<16, 8> {
   static void quads(const uint8_t* pairs, uint8_t* to) {
     for (int o = 0; o < 16; ++o) {
@@ -239,7 +239,7 @@ inline GemmKernels model_of_amx() {
   return model;
 }
 
-/// Sums of all panels, [panels][rows][16].
+/// Computes the sums of all panels, [panels][rows][16].
 inline std::vector<float> products(const GemmKernels& kernels, const PackedMatrix& m,
                                    const View& x) {
   const GemmProducts run = m.type == WeightType::kQ8        ? kernels.products_q8

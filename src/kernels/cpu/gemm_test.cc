@@ -296,7 +296,7 @@ TEST(Gemm, TilesAddHalvesByStretches) {
       const std::vector<float> want = sums_of_stretches(m, w, x);
       std::vector<uint16_t> rounded(static_cast<size_t>(n * width));
       for (int64_t i = 0; i < n * width; ++i) rounded[i] = f32_to_bf16(x.f32()[i]);
-      // Adjacent rows, then one row elsewhere, so that the rows are copied.
+      // Adjacent rows; then also one row elsewhere, so that the rows are copied.
       for (const bool apart : {false, true}) {
         if (apart && n < 3) continue;
         GemmRows rows;

@@ -83,7 +83,8 @@ TEST_P(Repeat, PiecesAreApart) {
   EXPECT_EQ(played(), 10u);
 }
 
-// A recorded graph that copies from freed memory fails, even if the memory was allocated again.
+// A recorded graph that copies from freed memory must be dropped, even if the memory was allocated
+// again.
 TEST_P(Repeat, NoRecordingOutlivesMemoryGivenBack) {
   for (int step = 0; step < 4; ++step) sum(step, 300);
   EXPECT_EQ(played(), 2u);
@@ -118,7 +119,8 @@ TEST_P(Repeat, AWaitEndsThePiece) {
       fetch(bench_.ctx, x, std::span<float>(&seen, 1));
       synchronize(bench_.ctx);
       EXPECT_EQ(seen, static_cast<float>(step));
-      store(bench_.ctx, std::vector<float>(1, seen + 1), x);  // depends on what the host read
+      // depends on a number that the host read
+      store(bench_.ctx, std::vector<float>(1, seen + 1), x);
       fetch(bench_.ctx, x, std::span<float>(&out, 1));
     });
     synchronize(bench_.ctx);
@@ -129,7 +131,7 @@ TEST_P(Repeat, AWaitEndsThePiece) {
 }
 
 TEST_P(Repeat, StateOfTheHostMovesOnceAStep) {
-  // As in a codec, the state of the stream determines the result.
+  // The result depends on the state of the stream, as in a codec.
   const Tensor past({1, 4}, DType::kF32, GetParam());
   int64_t position = 0;
   for (int step = 0; step < 6; ++step) {

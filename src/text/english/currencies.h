@@ -6,7 +6,7 @@
 namespace syrinx::english {
 
 struct Currency {
-  std::string sign;         ///< folded (fold.h), or a code
+  std::string sign;         ///< the sign, folded (fold.h), or a code
   std::string one, many;    ///< its name: "dollar", "dollars"
   std::string cent, cents;  ///< name of a hundredth of it; "" for a currency without such a part
 };

@@ -18,7 +18,7 @@ struct Spoken {
 
 using Reading = std::optional<Spoken>;
 
-// measures.cc
+/// In measures.cc: reads an amount of money.
 Reading read_money(const Tokens& tokens, size_t i);
 /// Reads a number with a unit: "5 km", "20 °C".
 Reading read_quantity(const Tokens& tokens, size_t i);
@@ -31,18 +31,17 @@ Reading read_range(const Tokens& tokens, size_t i);
 /// Reads a single number: "1,234.5", "21st".
 Reading read_number(const Tokens& tokens, size_t i);
 
-// fractions.cc
+/// In fractions.cc: reads a fraction.
 Reading read_fraction(const Tokens& tokens, size_t i);
 
-// periods.cc
-/// Reads two decades: "1950s-60s", "1990s/2000s".
+/// In periods.cc: reads two decades, "1950s-60s", "1990s/2000s".
 Reading read_two_decades(const Tokens& tokens, size_t i);
 /// Reads a decade or a plural number: "1990s", "80s music"; "100s of people".
 Reading read_decade(const Tokens& tokens, size_t i);
 /// Reads a duration: "1h 20m", "2d5h", "5m ago".
 Reading read_duration(const Tokens& tokens, size_t i);
 
-// dates.cc
+/// In dates.cc: reads a date.
 Reading read_date(const Tokens& tokens, size_t i);
 /// Reads a range of times: "9 a.m.-5 p.m.", "10:00 - 11:30".
 Reading read_hours(const Tokens& tokens, size_t i);
@@ -53,30 +52,30 @@ Reading read_calendar(const Tokens& tokens, size_t i);
 /// Returns the month or day of the week of an abbreviation: "Jan" -> "January"; "" for other words.
 std::string_view calendar_name(std::string_view core);
 
-// names.cc
+/// In names.cc: reads an abbreviation.
 Reading read_abbreviation(const Tokens& tokens, size_t i);
 /// Reads a Roman numeral: "Henry VIII", "MMXXIV", "the XIX century".
 Reading read_roman(const Tokens& tokens, size_t i);
 
-// addresses.cc
+/// In addresses.cc: reads an address of the web or of mail, or a telephone number.
 Reading read_address(const Tokens& tokens, size_t i);
 /// Reads digits in groups one by one: telephone numbers.
 Reading read_digit_groups(const Tokens& tokens, size_t i);
 /// Reads versions and other numbers with several dots: "v2.1.3".
 Reading read_dotted(const Tokens& tokens, size_t i);
 
-// codes.cc
+/// In codes.cc: reads a number that is a name.
 Reading read_code(const Tokens& tokens, size_t i);
 
-// scripture.cc
+/// In scripture.cc: reads chapter and verse.
 Reading read_scripture(const Tokens& tokens, size_t i);
 /// Reads a ratio: "3:1", "16:9".
 Reading read_ratio(const Tokens& tokens, size_t i);
 
-// chemistry.cc
+/// In chemistry.cc: reads a chemical formula.
 Reading read_formula(const Tokens& tokens, size_t i);
 
-// signs.cc: always reads something.
+/// In signs.cc: reads any token, with its signs.
 Spoken read_signs(const Tokens& tokens, size_t i);
 
 }  // namespace syrinx::english

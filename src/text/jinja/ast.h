@@ -83,11 +83,12 @@ struct Statement {
   Kind kind = kText;
   int line = 1;
   std::string text = {};
-  ExpressionPtr value = {};      ///< to print, set, iterate or call; or a block's filters
+  ExpressionPtr value = {};      ///< the value to print, set, iterate or call; or a block's filters
   ExpressionPtr condition = {};  ///< filter of a for loop's items
   Target target = {};
-  std::vector<std::pair<ExpressionPtr, Body>> branches = {};  ///< an if's; else has no condition
-  std::vector<ExpressionPtr> values = {};                     ///< values of a with, for target.ids
+  /// branches of an if; else has no condition
+  std::vector<std::pair<ExpressionPtr, Body>> branches = {};
+  std::vector<ExpressionPtr> values = {};  ///< values of a with, for target.ids
   Body body = {};
   Body otherwise = {};                      ///< else branch of a for loop
   std::shared_ptr<const Macro> macro = {};  ///< macro that is defined, or the block of a call
@@ -97,7 +98,8 @@ struct Statement {
 struct Macro {
   std::string name;
   int id = -1;
-  std::vector<std::pair<int, ExpressionPtr>> parameters;  ///< id, default or null
+  /// each parameter's id, and its default or null
+  std::vector<std::pair<int, ExpressionPtr>> parameters;
   std::vector<std::string> parameter_names;
   Body body;
 };

@@ -31,7 +31,7 @@ class ExpressionParser {
   ExpressionPtr constant(Value value) const;
   ExpressionPtr arithmetic(std::string sign, ExpressionPtr left, ExpressionPtr right) const;
 
-  // In order of precedence, the weakest first:
+  // Parse operators, in order of precedence, the weakest first.
   ExpressionPtr parse_or();
   ExpressionPtr parse_and();
   ExpressionPtr parse_not();

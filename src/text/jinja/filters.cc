@@ -206,7 +206,7 @@ Value chosen(Budget& budget, const Value& value, const Arguments& given, const V
                        given.values.end());
   }
   std::vector<Value> out;
-  const auto list = iterate_if_any(value, budget);  // named, to live as long as the loop
+  const auto list = iterate_if_any(value, budget);  // named, so that it lives as long as the loop
   for (const Value& item : list->items) {
     budget.spend(4);
     const Value subject = path != nullptr ? down(budget, item, *path) : item;

@@ -175,7 +175,7 @@ std::string Interpreter::captured(const Statement& s) {
   exec(s.body);
   std::string written = std::move(out_);
   if (!s.value) return written;
-  // The output replaces the innermost subject of the filters.
+  // The output is the operand of the innermost filter.
   const Expression* inner = s.value.get();
   while (inner->kind != Expression::kName) inner = inner->parts[0].get();
   assign(scope, inner->id, paid_text(budget_, std::move(written)));

@@ -8,14 +8,14 @@
 // Filters: abs batch capitalize center count d default dictsort e escape first float forceescape
 // format groupby indent int items join last length list lower map max min reject rejectattr replace
 // reverse round safe select selectattr slice sort string sum title tojson trim truncate unique
-// upper wordcount (what is escaped is a plain text, which is not kept from being escaped again).
-// Tests: those of types, comparisons, in, odd, even, divisibleby, defined.
+// upper wordcount (an escaped text is a plain text, so it may be escaped again). Tests: those of
+// types, comparisons, in, odd, even, divisibleby, defined.
 // Methods: of str (format, split, strip, startswith, replace, ...), dict (get, items, keys, values)
-// and list (index, count); none that changes a value. Functions: raise_exception, strftime_now,
-// namespace, dict, range. Everything else is refused by name: what can be seen when a template is
-// read then, also in branches, the rest when it is met.
+// and list (index, count); but no method that changes a value. Functions: raise_exception,
+// strftime_now, namespace, dict, range. Everything else is refused by name: when the template is
+// parsed, if possible, also in branches; otherwise when it runs.
 //
-// Templates and their values are not trusted: reading is bounded in size and nesting, running in
+// Templates and their values are not trusted: parsing is bounded in size and nesting, running in
 // steps, nesting and output. Const once read; any thread.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Values of templates: Python's None, bool, int, float, str, list, tuple and dict, and a few
 // objects of Jinja. Values are immutable and cheap to copy; text is UTF-8 and counted in code
 // points. Errors are thrown as Fault. Work that grows with the data is paid for from a Budget, so
-// that no data and no template runs for ever.
+// that no template runs forever.
 #pragma once
 
 #include <cstdint>
@@ -91,7 +91,7 @@ class Value {
   bool is_loop() const { return is<std::shared_ptr<const Loop>>(); }
   bool is_callable() const { return is<std::shared_ptr<const Callable>>(); }
 
-  // The value, which must be of that kind:
+  // Return the value, which must be of that kind.
   bool flag() const { return std::get<bool>(data_); }
   int64_t integer() const { return std::get<int64_t>(data_); }
   const std::string& text() const { return *std::get<std::shared_ptr<const std::string>>(data_); }

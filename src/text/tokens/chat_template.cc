@@ -15,7 +15,7 @@ constexpr const char* kFile = "chat_template.jinja";
 constexpr const char* kConfig = "tokenizer_config.json";
 constexpr const char* kLegacy = "chat_template.json";
 
-/// Returns the text of a special token: the value itself, or the content of an added token.
+/// Returns the text of a special token: the value itself, or its field "content".
 std::optional<std::string> token_text(const nlohmann::json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_object()) return {};

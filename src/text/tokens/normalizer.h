@@ -1,6 +1,5 @@
-// Normalises a section of text before it is cut into pieces, as the "normalizer" of
-// tokenizer.json says: normal forms of Unicode, and marks in place of spaces as sentencepiece has
-// them. A value.
+// Normalises a section of text before it is cut into pieces, by the "normalizer" of tokenizer.json:
+// normal forms of Unicode, and sentencepiece's marks instead of spaces. A value.
 #pragma once
 
 #include <string>
@@ -20,11 +19,11 @@ class Normalizer {
   Normalizer() = default;
   explicit Normalizer(NormalForm form) { add(form); }
 
-  // Steps, which run in the order in which they were added.
+  // Adds a normal form. Steps run in the order in which they were added.
   void add(NormalForm form);
-  /// Puts `mark` before every section that is not empty.
+  /// Adds a step that puts `mark` before every section that is not empty.
   void add_prepend(std::string mark);
-  /// Replaces every `from`, which must not be empty, by `to`.
+  /// Adds a step that replaces every `from`, which must not be empty, by `to`.
   void add_replace(std::string from, std::string to);
 
   std::string operator()(std::string_view text) const;

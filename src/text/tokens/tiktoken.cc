@@ -107,7 +107,7 @@ TokenizerParts read_tiktoken(const std::string& path, const std::string& pattern
                              const std::string& config, std::vector<AddedToken> extra) {
   std::vector<AddedToken> added;
   if (!config.empty()) added = added_in_config(Config::load(config));
-  for (AddedToken& token : added) token.special = true;  // tiktoken's added tokens all are
+  for (AddedToken& token : added) token.special = true;  // all added tokens of tiktoken are special
   added.insert(added.end(), std::make_move_iterator(extra.begin()),
                std::make_move_iterator(extra.end()));
   return parts_of_ranks(read_ranks(path), path, pattern, std::move(added));

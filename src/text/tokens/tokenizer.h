@@ -71,7 +71,7 @@ class Tokenizer {
   bool is_special(int32_t id) const;
   /// Returns the largest id + 1.
   int32_t size() const;
-  /// The ids that the file's template puts before and after a text: often a token for its
+  /// Return the ids that the file's template puts before and after a text, often a token for its
   /// beginning.
   const std::vector<int32_t>& prefix() const;
   const std::vector<int32_t>& suffix() const;

@@ -23,9 +23,9 @@ namespace {
 
 constexpr std::string_view kMark = "\u2581";  // stands for a blank
 constexpr size_t kMaxModel = 64 << 20, kMaxUnigrams = 1 << 20;
-constexpr double kUnknownPenalty = 10;  // below the least likely piece
+constexpr double kUnknownPenalty = 10;  // score below that of the least likely piece
 
-// As sentencepiece numbers them (sentencepiece:src/sentencepiece_model.proto).
+// Kinds with sentencepiece's numbers (sentencepiece:src/sentencepiece_model.proto).
 enum class PieceKind : uint8_t {
   kNormal = 1,
   kUnknown = 2,
@@ -58,7 +58,8 @@ class CharMap {
   }
   bool empty() const { return units_.empty(); }
 
-  /// The longest beginning of `text` that is replaced, in bytes, and by what; 0: none.
+  /// Returns the bytes of the longest beginning of `text` that is replaced, and the replacement in
+  /// `by`; 0: none.
   size_t longest(std::string_view text, std::string_view& by) const {
     size_t found = 0, at = 0;
     if (!unit(at)) return 0;
@@ -110,16 +111,16 @@ struct UnigramTables {
   std::string unknown_text;
   bool single = false;  // scores are added in f32
   std::array<int32_t, 256> bytes = {};
-  // How a text is normalized, in this order.
+  // Steps of normalizing a text, in this order.
   CharMap map;
   bool strip_left = false, strip_right = false, collapse = false, prefix = true;
-  bool mark_once = false;  // no prefix where the text begins with one
-  bool split = false;      // before each mark
+  bool mark_once = false;  // no prefix if the text begins with one
+  bool split = false;      // cut before each mark
   std::string path;
 
-  std::unordered_map<std::string_view, int32_t> ids;  // of what a text may become
-  size_t longest = 0;                                 // of them, bytes
-  double least = 0, most = 0;                         // of the scores of normal pieces
+  std::unordered_map<std::string_view, int32_t> ids;  // ids by their texts
+  size_t longest = 0;                                 // bytes of the longest of these texts
+  double least = 0, most = 0;                         // bounds of the scores of normal pieces
 
   void index();
   std::string normalized(std::string_view text) const;
@@ -165,7 +166,7 @@ void UnigramTables::index() {
   }
 }
 
-/// Formula: sentencepiece:src/normalizer.cc.
+/// Normalizes a text. Formula: sentencepiece:src/normalizer.cc.
 std::string UnigramTables::normalized(std::string_view text) const {
   std::string out;
   while (!text.empty()) {
@@ -191,7 +192,8 @@ std::string UnigramTables::normalized(std::string_view text) const {
   return prefix && !marked ? std::string(kMark) + out : out;
 }
 
-/// The likeliest pieces of a text. Formula: sentencepiece:src/unigram_model.cc, EncodeOptimized.
+/// Finds the likeliest pieces of a text. Formula: sentencepiece:src/unigram_model.cc,
+/// EncodeOptimized.
 template <typename Real>
 void UnigramTables::encode_piece(std::string_view text, std::vector<int32_t>& out) const {
   struct Node {
@@ -239,7 +241,7 @@ void UnigramTables::encode_piece(std::string_view text, std::vector<int32_t>& ou
 
 namespace {
 
-/// Fields of a ModelProto, its TrainerSpec and its NormalizerSpec.
+/// Reads the fields of a ModelProto, its TrainerSpec and its NormalizerSpec.
 std::shared_ptr<UnigramTables> read_model(const std::string& path) {
   const std::string file = read_file(path, kMaxModel);
   auto out = std::make_shared<UnigramTables>();
@@ -289,7 +291,8 @@ std::shared_ptr<UnigramTables> read_model(const std::string& path) {
   return out;
 }
 
-/// A tokenizer.json whose model is of the type Unigram, as conversions of sentencepiece write it.
+/// Reads a tokenizer.json whose model has the type Unigram, as converters of sentencepiece files
+/// write it.
 class UnigramJson {
  public:
   explicit UnigramJson(const std::string& path)

@@ -1,7 +1,7 @@
-// From text to the ids of a unigram vocabulary and back, exactly as sentencepiece does it from its
-// tokenizer.model, or from a tokenizer.json of such a vocabulary. Words for special tokens in a
-// text are text. Const after load and safe to use from many threads; copies share the tables. Text
-// may be any bytes: what is not UTF-8 becomes U+FFFD.
+// Converts text to the ids of a unigram vocabulary and back, exactly as sentencepiece, from its
+// tokenizer.model or a tokenizer.json. Names of special tokens in a text are plain text. Const
+// after load and safe to use from many threads; copies share the tables. Text may be any bytes:
+// invalid UTF-8 becomes U+FFFD.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,21 @@ namespace syrinx {
 
 struct UnigramTables;
 
-/// Loading faults are LoadErrors naming file and entry.
+/// A unigram tokenizer. Faults of files are LoadErrors that name file and entry.
 class Unigram {
  public:
-  /// From a directory: tokenizer.model, or else tokenizer.json.
+  /// Loads tokenizer.model of a directory, or else tokenizer.json.
   static Unigram load(const std::string& directory);
   static Unigram from_model(const std::string& path);
   static Unigram from_json(const std::string& path);
-  /// Random weights need no files: the blank and the printable ASCII characters, 97 ids.
+  /// Makes a tokenizer for random weights without files: the blank and the printable ASCII
+  /// characters, 97 ids.
   static Unigram characters();
 
   std::vector<int32_t> encode(std::string_view text) const;
-  /// Without the blank that encode() puts first.
+  /// Returns the text of ids, without the blank that encode() puts first.
   std::string decode(std::span<const int32_t> ids) const;
-  /// One more than the largest id.
+  /// Returns the largest id plus one.
   int32_t size() const;
 
  private:
