@@ -77,7 +77,7 @@ class DecodeHelper {
   /// A child of a helper. pid 0: no process could be started; -1: the helper is gone.
   struct Child {
     pid_t pid = -1;
-    uint64_t helper = 0;  ///< number of its helper
+    uint64_t helper = 0;  ///< number of the helper that started it
   };
   /// Starts a child with its end of a socket; replaces a helper that is gone.
   Child begin_child(int socket, uint64_t memory_bytes, uint32_t cpu_s, bool probe) const;
@@ -93,7 +93,7 @@ class DecodeHelper {
   bool filtered_ = false;
   std::string confinement_;
   mutable std::atomic<int64_t> begun_ = 0;
-  mutable std::mutex mutex_;  // for a request with its answer, and for the fields below
+  mutable std::mutex mutex_;  // protects a request with its answer, and the fields below
   mutable pid_t pid_ = -1;
   mutable int control_ = -1;
   mutable uint64_t number_ = 0;  // number of the current helper, counted from the first

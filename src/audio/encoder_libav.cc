@@ -27,7 +27,7 @@ constexpr std::array<int, 9> kMp3Rates = {8000,  11025, 12000, 16000, 22050,
 constexpr std::array<int, 5> kOpusRates = {8000, 12000, 16000, 24000, 48000};
 constexpr std::array<int, 12> kAacRates = {8000,  11025, 12000, 16000, 22050, 24000,
                                            32000, 44100, 48000, 64000, 88200, 96000};
-constexpr int kOpusDecodedHz = 48000;  // at any input rate
+constexpr int kOpusDecodedHz = 48000;  // rate of decoded Opus, whatever the input rate
 constexpr int kWriteBytes = 4096;
 constexpr size_t kFlacStreamInfoBytes = 34;  // RFC 9639, 8.2
 

@@ -13,7 +13,7 @@
 
 namespace syrinx {
 
-/// The window that a frame is multiplied with.
+/// The window by which a frame is multiplied.
 enum class MelWindow : uint8_t { kHann, kHannSymmetric, kHamming, kPovey };
 /// Scale of the bands. Slaney: linear below 1 kHz, then logarithmic. HTK: 2595 log10(1 + f / 700).
 /// Kaldi: HTK's scale, with triangles that are linear in mels instead of hertz.

@@ -31,7 +31,7 @@ class Decoding {
   virtual ~Decoding() = default;
   /// Reads samples as RecordingReader::read() does.
   virtual Result<bool> read(size_t count, std::vector<float>& out) = 0;
-  // These are known after the first read().
+  // Return facts that are known after the first read().
   virtual int sample_rate() const = 0;
   virtual const std::string& format() const = 0;
   virtual double claimed_s() const = 0;

@@ -34,7 +34,7 @@ class LineLog {
  private:
   struct State;
   const std::shared_ptr<State>
-      // Shared with the writing thread, which may block for ever.
+      // Shared with the writing thread, which may block forever.
       state_;
 };
 

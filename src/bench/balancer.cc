@@ -7,7 +7,8 @@
 namespace syrinx {
 namespace {
 
-constexpr int kPoints = 1600;  // on the ring, of a worker: HAProxy has 16 per unit of weight (100)
+// points of a worker on the ring: HAProxy has 16 per unit of weight (100)
+constexpr int kPoints = 1600;
 constexpr double kLeastShare = 0.01;
 
 /// Returns x after the mixer of SplitMix64 (Steele, Lea, Flood 2014).

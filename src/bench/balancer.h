@@ -49,7 +49,7 @@ class Balancer {
   void up(int worker, double now_s, bool slow);
   void down(int worker) { of(worker).up = false; }
   bool is_up(int worker) const { return of(worker).up; }
-  /// Notes what the worker's agent reports: the free share in percent, 1 to 100.
+  /// Records the worker's free share as its agent reports it: percent, 1 to 100.
   void agent(int worker, double percent) { of(worker).free = percent / 100; }
 
   /// Chooses a worker and counts the connection. Returns `avoid` only if no other worker is up, and
@@ -63,7 +63,7 @@ class Balancer {
     double free = 1;
     double slow_since_s = 0;
     bool slow = false;
-    int connections[2] = {0, 0};  // requests without a cloned voice; with one
+    int connections[2] = {0, 0};  // number of requests without and with a cloned voice
     uint64_t turn = 0;  // number of the last choice; among equal workers the smallest is chosen
   };
   Worker& of(int worker) { return workers_[static_cast<size_t>(worker)]; }

@@ -1,4 +1,5 @@
-// Measures how much longer batches take in a running engine than alone. A value; one thread at a time.
+// Measures how much longer batches take in a running engine than alone. A value; one thread at a
+// time.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +42,7 @@ class Contention {
     ++cell.count;
   }
 
-  /// Ratio of the nearest sizes that were seen often enough; 1 when none were.
+  /// Returns the ratio of the nearest sizes that were seen often enough; 1 if there are none.
   double factor(int batch, double frames) const {
     const Key at = key(batch, frames);
     const Cell* best = nullptr;
@@ -55,7 +56,7 @@ class Contention {
     return best == nullptr ? 1 : std::clamp(best->seconds / best->alone_s, 0.2, 5.0);
   }
 
-  /// Quantiles of single batches around the mean of their size.
+  /// Returns quantiles of single batches, relative to the mean of their size.
   std::vector<double> spread() const {
     std::vector<double> ratios;
     for (const One& one : batches_) {

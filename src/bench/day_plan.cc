@@ -11,15 +11,15 @@ namespace syrinx {
 namespace {
 
 constexpr double kLeastFree = 0.01;
-constexpr double kSettle = 0.5;  // part of the way to its new share that a worker goes in a tick
+constexpr double kSettle = 0.5;  // part of the way to its new share that a worker moves in a tick
 
 struct Member {
   bool wanted = false, up = false, slow = false;
   double up_at_s = INFINITY;  ///< when the balancer will notice that the worker is ready
   double up_since_s = 0;
-  double rate = 0;  ///< of the last tick
+  double rate = 0;  ///< rate of the last tick
   WorkerCurve::Position place;
-  double wish = 0, share = 0, voice_share = 0;  ///< of requests without a voice; with one
+  double wish = 0, share = 0, voice_share = 0;  ///< shares of requests without a voice; with one
 };
 
 /// The number of requests that were answered as at each point of the curve.

@@ -17,7 +17,7 @@ namespace syrinx {
 struct DayRow {
   double at_s = 0, for_s = 0;
   double requests = 0, ok = 0, good = 0;
-  double refused = 0, cut = 0;             ///< status 503; cut off by a worker's death
+  double refused = 0, cut = 0;  ///< requests with status 503; requests cut off by a worker's death
   double p50_s = 0, p90_s = 0, p99_s = 0;  ///< first audio of requests that ended well
   double audio_s = 0;
   double workers = 0, up = 0;      ///< workers of the fleet; workers that take requests; both means

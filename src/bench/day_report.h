@@ -14,7 +14,8 @@ struct DayReport {
   std::vector<std::pair<std::string, std::string>> facts;
   ServiceTargets targets;
   DayResult day;
-  std::vector<CurvePoint> curve;  ///< of a computed day; empty: a day simulated exactly
+  /// the worker's curve of a computed day; empty: a day simulated exactly
+  std::vector<CurvePoint> curve;
 };
 
 /// Returns the report as a table for a terminal.

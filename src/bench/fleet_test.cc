@@ -1,4 +1,4 @@
-// Workers behind a balancer: their shares, failures, starts and stops.
+// Tests workers behind a balancer: their shares, failures, starts and stops.
 #include "bench/fleet.h"
 
 #include <gtest/gtest.h>
@@ -137,7 +137,7 @@ TEST(Autoscaler, DoublesAtOnceAndGoesSlowly) {
   EXPECT_EQ(scaler.wish(2, 0, 0, 1000), 2);
 }
 
-// ---------------------------------------------------------------------------- simulated
+// ---------------------------------------------------------------------------- simulated fleets
 
 struct FleetRun {
   LoadResult result;
@@ -157,10 +157,10 @@ FleetRun run_fleet(SimulationOptions options, double rate, double duration_s,
   return run;
 }
 
-/// The only fault that listeners notice is that of the worker that died: the audio that it played.
+/// Listeners notice only that the audio of the dead worker is cut off.
 TEST(Fleet, AKilledWorkerCostsWhatItWasPlaying) {
   StepProfile profile = toy_profile(10);
-  profile.utterances[0].open_s = 0.15;  // seconds before any audio
+  profile.utterances[0].open_s = 0.15;  // delay before any audio
   SimulationOptions options;
   options.replicas = 4;
   for (const double at_s : {10., 20., 30., 40.}) options.fleet.failures.push_back({at_s, 2, 2});

@@ -107,7 +107,7 @@ struct Exchange {
   std::string detail;
   int status = 0;
   bool reusable = false;     ///< the connection can take another request
-  bool nothing_came = true;  ///< no byte of an answer has arrived
+  bool nothing_came = true;  ///< no byte of the answer has arrived
 };
 
 class HttpTarget : public BenchTarget {

@@ -42,7 +42,7 @@ struct TrafficOptions {
   std::function<bool(const RequestRecord&)> give_up = {};
 };
 
-/// State of a load, for a progress line.
+/// The state of a load, for a progress line.
 struct LoadProgress {
   double elapsed_s = 0, total_s = 0;  ///< total 0: unknown
   int sent = 0, done = 0, failed = 0, running = 0;
@@ -58,7 +58,7 @@ struct LoadResult {
   double wall_s = 0;                    ///< from the start to the end of the last request
   bool stopped = false;                 ///< true: ended early by give_up
   std::vector<RequestRecord> requests;  ///< in order of their ends
-  /// Lateness of the generator in seconds, of requests sent and of looks at its clock.
+  /// Lateness of the generator in seconds: of sent requests, and of its checks of the clock.
   Percentiles lag;
 };
 

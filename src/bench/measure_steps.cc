@@ -30,7 +30,7 @@ constexpr int kLongDecode = 4000;  // most steps of one batch size
 constexpr size_t kMostTraceBytes = size_t{512} << 20;
 constexpr size_t kMostRaw = 2000;  // raw points of a batch size
 constexpr size_t kAlone = 32;      // requests that find the engine asleep
-constexpr double kEngine_s = 0.8;  // of a running engine, for each load
+constexpr double kEngine_s = 0.8;  // duration of a run of the engine, for each load
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -408,7 +408,7 @@ void Measurement::in_engine() {
     double batches, members, overhead_s;
   };
   std::vector<Sample> samples;
-  std::vector<double> first_audio;  // of requests sent to an idle engine
+  std::vector<double> first_audio;  // first audio of requests sent to an idle engine
   {
     EngineOptions engine_options = options_.load.engine;
     engine_options.trace_file = trace;

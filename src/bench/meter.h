@@ -56,7 +56,7 @@ class Meter {
 
   void sent(double now);
   void first_byte(double now);
-  /// Notes that samples at `rate_hz` arrived.
+  /// Records that samples at `rate_hz` arrived.
   void audio(double now, std::span<const int16_t> samples, int rate_hz);
   void audio(double now, std::span<const float> samples, int rate_hz);
   /// Ends the record; the last call. A good end without audio becomes kSilent.

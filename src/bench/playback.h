@@ -32,7 +32,7 @@ struct PlaybackFigures {
 /// The player of one stream, and its counts of waits in seconds.
 class Playback {
  public:
-  /// Notes that audio of `audio_s` > 0 arrived at `at_s` (any fixed origin; never decreases).
+  /// Records that audio of `audio_s` > 0 arrived at `at_s` (any fixed origin; never decreases).
   /// Returns when its first sample is heard.
   double arrive(double at_s, double audio_s);
 

@@ -1,4 +1,4 @@
-// Properties of prediction, on the real scheduler and a virtual clock: a small text model of
+// Tests properties of prediction, on the real scheduler and a virtual clock: a small text model of
 // tests/parity writes, the toy pipeline speaks. SYRINX_TURNS=10000 runs 10,000 turns (./check
 // long).
 #include <gtest/gtest.h>

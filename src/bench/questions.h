@@ -20,7 +20,7 @@ struct TimedQuestion {
   double end_s = 0;  ///< when the question has ended and is asked
 };
 
-/// A few dozen built-in questions.
+/// Returns a few dozen built-in questions.
 std::vector<std::string> built_in_questions();
 
 /// Returns a question with an update for each character; it ends with the last update.

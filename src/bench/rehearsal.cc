@@ -15,7 +15,7 @@
 namespace syrinx {
 namespace {
 
-/// Notes when the answer arrived, on the clock of the turn.
+/// Records when the answer arrived, on the clock of the turn.
 class Hearer : public Audience {
  public:
   Hearer(std::function<double()> clock, std::function<int()> forwards, SentenceOptions sentence)

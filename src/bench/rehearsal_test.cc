@@ -1,5 +1,5 @@
-// Prediction rehearsed on a virtual clock, with a small text model of tests/parity and the built-in
-// voice.
+// Tests rehearsals of prediction on a virtual clock, with a small text model of tests/parity and
+// the built-in voice.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -34,7 +34,8 @@ class SimulatedEngine {
   /// Returns streams / streams that the learned costs allow, as the agent port computes it; 0
   /// before costs are known.
   double used() const;
-  /// Returns the free share that its agent reports: from streams and the waits of new requests.
+  /// Returns the free share that the engine's agent reports, computed from streams and from the
+  /// waits of new requests.
   double free() const;
   double predicted_wait_s() const;
 

@@ -22,7 +22,7 @@ struct Asked {
   int avoid = -1;  ///< the worker of the last try; -1: none
 };
 
-/// A client that notes when audio arrived, in seconds since the request was due.
+/// A client that records when audio arrived, in seconds since the request was due.
 class Listener : public Sink {
  public:
   using Done = std::function<void(Asked asked, double heard_until_s)>;

@@ -42,7 +42,8 @@ class Simulation {
   struct Due {
     double at_s;
     int client;
-    std::shared_ptr<Asked> again = {};  ///< failed on another worker; unset: new
+    /// a request that failed on another worker; unset: a new request
+    std::shared_ptr<Asked> again = {};
     bool operator>(const Due& other) const { return at_s > other.at_s; }
   };
   /// An event of the fleet.

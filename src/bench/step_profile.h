@@ -37,7 +37,7 @@ struct ArProfile {
   int lead = 0;
   std::vector<DecodeCosts> decode;              ///< ascending in batch
   std::vector<std::pair<int, double>> prefill;  ///< prompt rows, seconds; may be empty
-  std::vector<double> spread;                   ///< as LinkProfile::spread
+  std::vector<double> spread;                   ///< see LinkProfile::spread
 
   /// Returns the seconds of an AR batch of `decodes` one-row sequences with `kv` cached positions
   /// on average, and `prompt_rows` rows of prompts.

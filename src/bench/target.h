@@ -36,7 +36,7 @@ struct HttpTargetOptions {
   std::string model = {};      ///< sent as "model" unless empty
   std::string api_key = {};    ///< sent as a bearer token; empty: none
   std::string fields = {};     ///< a JSON object merged into every body, or empty
-  int sample_rate_hz = 24000;  ///< of PCM without a header, if the answer states none
+  int sample_rate_hz = 24000;  ///< sample rate of PCM without a header, if the answer states none
   double timeout_s = 60;       ///< longest time of a request
   bool keep_alive = true;      ///< use a connection for several requests
 };

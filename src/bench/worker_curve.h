@@ -12,13 +12,14 @@ namespace syrinx {
 
 /// The results of a worker at one rate of requests.
 struct CurvePoint {
-  double rate = 0;                  ///< requests a second for this worker
-  double ok = 1;                    ///< share of requests that end well; the others are refused
-  double good = 1;                  ///< share of requests that are in time and without an underrun
-  std::vector<double> first_audio;  ///< of successful requests: kQuantiles + 1 quantiles
-  double audio_s = 0;               ///< mean audio of a successful request
-  double used = 0, wait_s = 0;      ///< means of used() and of the predicted wait
-  double free = 1;                  ///< mean of the free share that its agent reports
+  double rate = 0;  ///< requests a second for this worker
+  double ok = 1;    ///< share of requests that end well; the others are refused
+  double good = 1;  ///< share of requests that are in time and without an underrun
+  /// first audio of successful requests: kQuantiles + 1 quantiles
+  std::vector<double> first_audio;
+  double audio_s = 0;           ///< mean audio of a successful request
+  double used = 0, wait_s = 0;  ///< means of used() and of the predicted wait
+  double free = 1;              ///< mean of the free share that its agent reports
   double in_flight = 0, playing = 0;
   int requests = 0;  ///< number of requests that were measured
 };
@@ -27,7 +28,7 @@ struct CurvePoint {
 class WorkerCurve {
  public:
   static constexpr int kQuantiles = 200;
-  /// Where a rate lies: between points `below` and `below` + 1, `part` of the way.
+  /// The position of a rate: between points `below` and `below` + 1, `part` of the way.
   struct Position {
     size_t below = 0;
     double part = 0;
@@ -36,7 +37,8 @@ class WorkerCurve {
   /// Takes at least two points, with rates rising from 0.
   explicit WorkerCurve(std::vector<CurvePoint> points);
   const std::vector<CurvePoint>& points() const { return points_; }
-  /// Rates past the last point are as that one; it takes no more.
+  /// Finds the position of a rate. Rates beyond the last point are at that point, because the
+  /// worker takes no more.
   Position find(double rate) const;
   double most_rate() const { return points_.back().rate; }
   double used(Position at) const { return between(at, &CurvePoint::used); }
@@ -55,7 +57,7 @@ class WorkerCurve {
 
 /// Options of the simulations that make a curve.
 struct CurveOptions {
-  int workers = 4;                    ///< of the small fleet
+  int workers = 4;                    ///< workers of the small fleet
   int requests = 4000;                ///< requests for each rate
   double least_s = 20, most_s = 600;  ///< bounds of the simulated time for each rate
   ServiceTargets targets;

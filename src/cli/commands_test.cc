@@ -1,4 +1,4 @@
-// Options that every command has which loads a model or sends requests for speech.
+// Options of every command that loads a model or sends requests for speech.
 #include "cli/commands.h"
 
 #include <gtest/gtest.h>

@@ -388,7 +388,7 @@ void CamPlus::run_transit(StepContext& ctx, Work& work) const {
 
 /// Pools mean and deviation (unbiased) of every channel, then computes the vector.
 void CamPlus::pool(StepContext& ctx, Work& work) const {
-  relu(ctx, work.features_);  // that of out_nonlinear; its BatchNorm is in the last transit
+  relu(ctx, work.features_);  // the ReLU of out_nonlinear, whose BatchNorm is in the last transit
   const int64_t rows = work.features_.shape()[0], width = work.features_.shape()[1];
   const View stats = ctx.arena.take({1, 2 * width}, DType::kF32);
   for (int64_t c = 0; c < width; ++c) {

@@ -18,7 +18,7 @@ ConvSubsampling::ConvSubsampling(const ConvSubsamplingConfig& config, const Weig
   const int64_t c = config.channels;
   int64_t bands = config.mels;
   for (int i = 0; i < config.layers; ++i) {
-    // The parts of a layer: by name, or by their places in a list with the ReLUs.
+    // Finds the parts of a layer by name, or by their places in a list that includes the ReLUs.
     const auto at = [&](int64_t place) { return weights.scope("layers", place); };
     const bool first = i == 0;
     const Weights depthwise =
@@ -113,7 +113,7 @@ View ConvSubsampling::convolve(StepContext& ctx, const Layer& layer, const View&
 View ConvSubsampling::run(StepContext& ctx, std::span<const Job> jobs,
                           std::span<int64_t> made) const {
   const int64_t c = config_.channels, bands = layers_.back().bands_out;
-  // A bound: past frames may complete a row of every layer.
+  // Computes a bound: past frames may complete a row of every layer.
   int64_t most = 0;
   for (const Job& job : jobs) most += job.x.shape[0] / (int64_t{1} << config_.layers) + 2;
   const View out = ctx.arena.take({most, config_.width}, DType::kF32);

@@ -1,7 +1,7 @@
-// Subsampling of mel frames by strided 2-D convolutions over time and bands, as FastConformers
-// begin: a convolution of one channel, then depthwise and pointwise ones, each of three taps and
-// stride 2 with a ReLU behind, and a linear over channels and bands. A stream cut into calls
-// anywhere has the bits of one whole call. Source:
+// Subsampling of mel frames by strided 2-D convolutions over time and bands, the first layers of
+// FastConformers. First a convolution of one channel, then depthwise and pointwise ones, each of
+// three taps and stride 2 and followed by a ReLU; then a linear over channels and bands. A stream
+// cut into calls anywhere has the bits of one whole call. Source:
 // transformers:src/transformers/models/{nemotron_asr_streaming,parakeet}/modeling_*.py. Const after
 // construction, shared by threads. CPU only.
 // T mel frames, M bands, C channels, W width; activations f32.
@@ -16,7 +16,7 @@ namespace syrinx {
 
 struct ConvSubsamplingConfig {
   int64_t mels = 128, channels = 256, width = 1024;
-  int layers = 3;      ///< each halves time and bands
+  int layers = 3;      ///< number of layers, each of which halves time and bands
   bool causal = true;  ///< an output sees no later frame; else one on either side
 };
 
@@ -34,7 +34,7 @@ class ConvSubsampling {
   struct Job {
     View x;
     State* state = nullptr;
-    bool last = false;  ///< no frame follows: one of zeros stands behind each layer's last input
+    bool last = false;  ///< no frame follows: a frame of zeros is added to each layer's last input
   };
 
   ConvSubsampling() = default;

@@ -1,7 +1,7 @@
 // The convolutional decoder of DAC and SNAC: latent frames to samples, through blocks of snake,
 // transposed convolution and dilated residual units. The decoder is not causal: every convolution
-// is padded on both sides, so a sample depends on later frames, delay() samples' worth of them. In
-// a stream each layer keeps the input that it still needs. Nothing is computed twice. A stream has
+// is padded on both sides, so a sample depends on the input up to delay() samples later. In a
+// stream each layer keeps the input that it still needs. Nothing is computed twice. A stream has
 // the same bits however it is cut into chunks. Its samples do not depend on the other streams of a
 // call. Const after construction, shared by threads; a state is used by one call at a time.
 // Networks: descript-audio-codec:dac/model/dac.py, snac:snac/layers.py. T frames, D latent width;
@@ -27,7 +27,7 @@ enum class DacNames {
 /// Sizes. Plain data.
 struct DacDecoderConfig {
   int64_t latent = 1024;    ///< D
-  int64_t channels = 1536;  ///< after the first convolution; halved by every block
+  int64_t channels = 1536;  ///< channels after the first convolution; halved by every block
   std::vector<int64_t> rates{8, 8, 4, 2};
   bool depthwise = false;  ///< SNAC: the first and the dilated convolutions are depthwise
   bool noise = false;      ///< SNAC: every block adds noise, scaled by a linear of its input
@@ -46,7 +46,7 @@ struct DacDecoderConfig {
 class DacDecoderState {
  private:
   friend class DacDecoder;
-  std::vector<ConvState> convs_, delays_;  // in the order of the network
+  std::vector<ConvState> convs_, delays_;  // states in the order of the network
   std::vector<int64_t> noise_at_;          // next row of noise of each block
   uint64_t seed_ = 0;
 };

@@ -19,7 +19,7 @@ namespace syrinx {
 /// Sizes. Plain data.
 struct DacEncoderConfig {
   int64_t latent = 256;   ///< D
-  int64_t channels = 64;  ///< after the first convolution; doubled by every block
+  int64_t channels = 64;  ///< channels after the first convolution; doubled by every block
   std::vector<int64_t> rates{8, 5, 4, 2, 3};
 
   /// Reads sizes from the scope that has conv1, block.0, ...; a size that no tensor determines

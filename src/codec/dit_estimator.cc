@@ -12,13 +12,13 @@ constexpr float kModulatedEps = 1e-6f;
 constexpr int64_t kTimeCode = 256;  // numbers that encode a time; fixed in the authors' code
 constexpr int64_t kDitTaps = 3;
 constexpr int64_t kNearTaps = 31, kNearGroups = 16;
-constexpr int64_t kCachedPositions = 3000;  // a minute
+constexpr int64_t kCachedPositions = 3000;  // one minute
 // Parts of a block's modulation, in the authors' order; attention, MLP and convolutions have three
 // each.
 enum Part { kShift, kScale, kGate, kParts };
 constexpr int64_t kAttention = 0, kMlp = kParts, kConv = 2 * kParts;
 
-/// Names of what both forms have, in the scope of the estimator or of a block.
+/// Names of the parts of both forms, in the scope of the estimator or of a block.
 struct DitNames {
   const char *time[2], *blocks, *modulation, *attended, *up, *down, *last, *out;
   int64_t last_scale;  ///< place of the scale among the two parts of the last modulation
@@ -163,7 +163,7 @@ DitEstimator::Block DitEstimator::load_block(const Weights& w, const View& time,
   return block;
 }
 
-/// Loads what only blocks of the convolutional form have.
+/// Loads the parts that only blocks of the convolutional form have.
 void DitEstimator::load_convolutions(const Weights& w, WeightType type, Block& block) const {
   const int64_t width = dit_.width;
   const Weights conv = w.scope("conv.block");

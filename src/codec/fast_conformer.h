@@ -1,5 +1,5 @@
 // The blocks of a FastConformer over streams: half a feed-forward network, attention with relative
-// positions in chunks, a depthwise convolution behind a gate, the other half, a norm. Each stream
+// positions in chunks, a gate and a depthwise convolution, the other half, and a norm. Each stream
 // keeps the keys and values that later rows see and the convolutions' past. The bits of a stream
 // depend neither on the calls that it is cut into nor on the other streams of a call. Source:
 // transformers:src/transformers/models/{nemotron_asr_streaming,parakeet}/modeling_*.py. Const after
@@ -18,9 +18,9 @@ namespace syrinx {
 struct FastConformerConfig {
   int64_t width = 1024, heads = 8, ffn = 4096, taps = 9;
   int layers = 24;
-  bool biased = true, conv_biased = true;  ///< of linears; of convolutions
-  /// The convolution sees earlier rows only and a layer norm follows it; else as many rows on
-  /// either side, and a batch norm.
+  bool biased = true, conv_biased = true;  ///< linears have biases; convolutions have biases
+  /// True: the convolution sees only earlier rows, and a layer norm follows it. False: it sees as
+  /// many rows on either side, and a batch norm follows.
   bool causal = true;
   int64_t chunk = 14;  ///< most rows of a chunk
   int64_t left = 70;   ///< most rows before its chunk that a row sees; < 0: all
@@ -55,7 +55,7 @@ class FastConformer {
  private:
   struct Layer {
     LayerNorm before_first, before_attention, before_conv, before_second, norm, conv_norm;
-    PackedLinear first_up, first_down, second_up, second_down;  // halved
+    PackedLinear first_up, first_down, second_up, second_down;  // their output is halved
     PackedLinear value, gate, conv_out;
     CausalConv1d conv;
     RelAttention attention;

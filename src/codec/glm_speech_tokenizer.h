@@ -1,7 +1,7 @@
 // The speech tokenizer of GLM-4-Voice: a recording at 16 kHz to codes, 12.5 a second. It has
 // Whisper's log-mel and encoder, but with causal convolutions and attention by blocks. A row sees
-// its own block of 4 s and all rows before. The mean of 4 rows is then replaced by the index of the
-// nearest row of a codebook.
+// its own block of 4 s and all earlier rows. The mean of 4 rows is then replaced by the index of
+// the nearest row of a codebook.
 //
 // A recording is cut into segments of 30 s, which are encoded independently. Within a segment, a
 // block is final once its own samples and half a window after them have arrived. One exception: the

@@ -31,7 +31,7 @@ void Hift::run(StepContext& ctx, const View& mel, bool last, const HiftNoise& no
 void Hift::run_piece(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise,
                      HiftState& state, std::vector<float>& out) const {
   excite(ctx, mel, last, noise, state);
-  if (last && state.source_.frames == 0) return;  // an empty stream
+  if (last && state.source_.frames == 0) return;  // the stream is empty
   const View spectrum = analyse(ctx, last, state);
   View x = convolve_rows(ctx, first_, mel, last, state.first_);
   for (size_t i = 0; i < stages_.size(); ++i) x = run_stage(ctx, i, x, spectrum, last, state);

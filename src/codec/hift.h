@@ -21,7 +21,7 @@ namespace syrinx {
 /// Sizes of the published 24 kHz vocoder; hop is the product of the rates and of the STFT's hop.
 struct HiftConfig {
   int64_t mel = 80;
-  int64_t channels = 512;     ///< after the first convolution; halved by every upsampling
+  int64_t channels = 512;     ///< channels after the first convolution; halved by every upsampling
   int64_t f0_channels = 512;  ///< channels of the pitch predictor
   std::vector<int64_t> rates{8, 5, 3}, rate_kernels{16, 11, 7};
   std::vector<int64_t> kernels{3, 7, 11};         ///< taps of the residual blocks at each rate
@@ -31,7 +31,8 @@ struct HiftConfig {
   float leak = 0.1f;    ///< slope of the leaky ReLUs before upsampling
   float limit = 0.99f;  ///< largest magnitude of a sample
   /// Whether the form is causal: the first convolution sees `look_right` frames after its own, the
-  /// pitch predictor's first sees 3, and no other layer looks ahead but by the STFT's window.
+  /// pitch predictor's first convolution sees 3, and no other layer looks ahead, except by the
+  /// STFT's window.
   bool causal = false;
   int64_t look_right = 4;
   HiftSourceConfig source;

@@ -16,9 +16,9 @@ namespace syrinx {
 
 /// How a phase changes between two frames of pitch.
 enum class SinePhase : uint8_t {
-  kInterpolated,  ///< linear between the middles of frames (SineGen2)
-  kHeld,          ///< at the pitch of the frame that a sample is in (SineGen)
-  kStepped,       ///< once a frame, before its first sample (SineGen2, causal)
+  kInterpolated,  ///< changes linearly between the middles of frames (SineGen2)
+  kHeld,          ///< changes at the pitch of a sample's frame (SineGen)
+  kStepped,       ///< changes once per frame, before its first sample (SineGen2, causal)
 };
 
 /// Parameters of the sines and the noise.

@@ -27,7 +27,7 @@ struct HubertConfig {
   int64_t position_taps = 128, position_groups = 16;
 
   static HubertConfig of(const Weights& weights);
-  /// Returns the number of heads; one where the width is not a multiple of kHeadDim.
+  /// Returns the number of heads; one if the width is not a multiple of kHeadDim.
   int64_t heads() const { return width % kHeadDim == 0 ? width / kHeadDim : 1; }
 };
 

@@ -10,7 +10,8 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kPassFrames = 8;  // of all streams: bounds the scratch, a megabyte a frame
+// frames of all streams in a pass; bounds the scratch memory, a megabyte per frame
+constexpr int64_t kPassFrames = 8;
 
 }  // namespace
 
@@ -32,7 +33,7 @@ MimiLatentDecoder::MimiLatentDecoder(const MimiConfig& config, const Weights& we
   options.type = conv;
   head_ = mimi::load_conv(next(0), hidden, width, config_.taps, options);
   for (const int64_t ratio : config_.ratios) {
-    const Weights raise = next(2).scope(names.raise);  // an activation has a number of its own
+    const Weights raise = next(2).scope(names.raise);  // an activation also has a number
     Block block;
     block.up = {raise.take("weight", {width, width / 2, 2 * ratio}),
                 raise.take("bias", {width / 2}), ratio, conv};

@@ -1,9 +1,9 @@
 // The decoder of the Mimi speech codec: frames of Q codes, or rows of the latent that codes stand
-// for, to samples. A state keeps everything that later frames of a stream need. Cutting a stream
-// into chunks anywhere gives the bits of decoding it whole, and a stream's samples do not depend on
-// the other streams of a call. Const after construction, shared by threads; a state is used by one
-// call at a time. Layout and names: transformers' MimiModel. Q codebooks, V codes of each, hop
-// samples a frame, T frames, H width of the latent; activations f32 [time, channels].
+// for, to samples. A state keeps everything that later frames of a stream need. A stream has the
+// same bits however it is cut into chunks. Its samples do not depend on the other streams of a
+// call. Const after construction, shared by threads; a state is used by one call at a time. Layout
+// and names: transformers' MimiModel. Q codebooks, V codes of each, hop samples a frame, T frames,
+// H width of the latent; activations f32 [time, channels].
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ class MimiState {
 
  private:
   friend class MimiLatentDecoder;
-  int64_t frames_ = 0;  // decoded so far
+  int64_t frames_ = 0;  // frames decoded so far
   StreamKv kv_;
-  std::vector<ConvState> convs_;  // in the order of the network
+  std::vector<ConvState> convs_;  // states in the order of the network
 };
 
 /// Input and output of one stream in a call.
@@ -50,7 +50,7 @@ struct MimiOutput {
   std::span<float> out;  ///< [T * hop], written; about [-1, 1], not clipped
 };
 
-/// Rows of the latent to samples: what is behind the quantizer.
+/// Decodes rows of the latent to samples: the layers after the quantizer.
 class MimiLatentDecoder {
  public:
   /// Makes the latent [frames, H] of the parts of a pass, in the arena.
@@ -58,12 +58,12 @@ class MimiLatentDecoder {
 
   MimiLatentDecoder() = default;
   /// `weights` is the scope that holds the upsampling, "decoder_transformer." and "decoder.";
-  /// `type` is how the matrices are kept (convolutions: bf16 instead of 8 bits).
+  /// `type` is the storage type of the matrices (convolutions: bf16 instead of 8 bits).
   MimiLatentDecoder(const MimiConfig& config, const Weights& weights, WeightType type);
 
   const MimiConfig& config() const { return config_; }
   MimiState open() const;
-  /// On a GPU the samples are there after synchronize().
+  /// Runs the layers; on a GPU the samples are ready after synchronize().
   void run(StepContext& ctx, std::span<const MimiOutput> jobs, Latents latents) const;
 
   void move_to(Device device);
@@ -86,32 +86,32 @@ class MimiLatentDecoder {
   std::vector<Block> blocks_;
 };
 
-/// Codes to samples.
+/// Decodes codes to samples.
 class MimiDecoder {
  public:
-  /// `weights` is the scope that holds "quantizer." and what MimiLatentDecoder takes.
+  /// `weights` is the scope that holds "quantizer." and the tensors of MimiLatentDecoder.
   MimiDecoder(const MimiConfig& config, const Weights& weights, WeightType type = WeightType::kF32);
 
   const MimiConfig& config() const { return network_.config(); }
   MimiState open() const { return network_.open(); }
-  /// Decodes every job's frames; on a GPU the samples are there after synchronize(). Throws
+  /// Decodes every job's frames; on a GPU the samples are ready after synchronize(). Throws
   /// InternalError for a code outside [0, V).
   void run(StepContext& ctx, std::span<const MimiJob> jobs) const;
 
-  /// Moves the network to a GPU; streams opened from then on lie there.
+  /// Moves the network to a GPU; streams opened afterwards live there.
   void move_to(Device device);
   Device device() const { return network_.device(); }
   size_t bytes() const;
-  /// Memory of one open stream.
+  /// Returns the memory of one open stream in bytes.
   size_t state_bytes() const { return network_.state_bytes(); }
 
  private:
-  /// [frames, H].
+  /// Returns the latents of the codes, [frames, H].
   View dequantise(StepContext& ctx, std::span<const MimiJob> jobs,
                   std::span<const PassPart> parts) const;
 
-  std::vector<Tensor> codebooks_;  // Q of [V, D]
-  std::vector<View> tables_;       // of codebooks_
+  std::vector<Tensor> codebooks_;  // Q tensors [V, D]
+  std::vector<View> tables_;       // views of codebooks_
   PackedLinear semantic_out_, acoustic_out_;
   MimiLatentDecoder network_;
 };

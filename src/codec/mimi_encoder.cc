@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kEncodedFrames = 8;  // bounds the scratch
+constexpr int64_t kEncodedFrames = 8;  // frames of a piece; bounds the scratch memory
 
 /// Appends rows to x until their number is a multiple of `stride`: zeros, or copies of the last
 /// row. Only the end of a recording needs such rows.
@@ -113,7 +113,8 @@ std::vector<int32_t> MimiEncoder::encode(StepContext& ctx, std::span<const float
 }
 
 int64_t MimiLatentEncoder::room(StepContext& ctx, Stream& stream) const {
-  // Pieces are whole frames of latent rows, and so is the room between turns of the positions.
+  // Pieces are whole frames of latent rows; so is the number of rows before positions are shifted
+  // back.
   return std::min(kEncodedFrames, transformer_.room(ctx, stream.kv) / config_.latent_rate);
 }
 

@@ -13,12 +13,12 @@
 
 namespace syrinx {
 
-/// Samples to the latent: what is before the quantizer.
+/// Encodes samples to the latent: the layers before the quantizer.
 class MimiLatentEncoder {
  public:
   /// State of one recording between pieces.
   struct Stream {
-    std::vector<ConvState> convs;  // in the order of the network
+    std::vector<ConvState> convs;  // states in the order of the network
     StreamKv kv;
   };
   MimiLatentEncoder() = default;
@@ -32,8 +32,8 @@ class MimiLatentEncoder {
   Stream open() const;
   /// Returns the most frames that the next piece may have, at least 1. Call it before each piece.
   int64_t room(StepContext& ctx, Stream& stream) const;
-  /// The next piece, mono at config().sample_rate: whole frames of samples, or the end of the
-  /// recording -> [frames, MimiConfig::encoded], in the arena.
+  /// Encodes the next piece, mono at config().sample_rate: whole frames of samples, or the end of
+  /// the recording -> [frames, MimiConfig::encoded], in the arena.
   View run(StepContext& ctx, Stream& stream, std::span<const float> samples) const;
   size_t bytes() const;
 
@@ -49,23 +49,24 @@ class MimiLatentEncoder {
   StreamDecoder transformer_;
 };
 
-/// Samples to codes.
+/// Encodes samples to codes.
 class MimiEncoder {
  public:
   using Stream = MimiLatentEncoder::Stream;
-  /// `weights` is the scope that holds "quantizer." and what MimiLatentEncoder takes.
+  /// `weights` is the scope that holds "quantizer." and the tensors of MimiLatentEncoder.
   MimiEncoder(const MimiConfig& config, const Weights& weights);
 
   const MimiConfig& config() const { return network_.config(); }
   int64_t frames(int64_t samples) const { return network_.frames(samples); }
-  /// samples mono at config().sample_rate, about [-1, 1] -> codes [T, Q]. Memory does not grow with
-  /// the recording but for the codes.
+  /// Encodes mono samples at config().sample_rate, about [-1, 1] -> codes [T, Q]. Only the codes
+  /// need memory that grows with the recording.
   std::vector<int32_t> encode(StepContext& ctx, std::span<const float> samples) const;
 
   Stream open() const { return network_.open(); }
-  /// How many frames the next piece may have, at least 1. Call it before each.
+  /// Returns the most frames that the next piece may have, at least 1. Call it before each piece.
   int64_t room(StepContext& ctx, Stream& stream) const { return network_.room(ctx, stream); }
-  /// The next piece: whole frames of samples, or the end of the recording -> codes [frames, Q].
+  /// Encodes the next piece: whole frames of samples, or the end of the recording -> codes [frames,
+  /// Q].
   void run(StepContext& ctx, Stream& stream, std::span<const float> samples,
            std::span<int32_t> codes) const;
 

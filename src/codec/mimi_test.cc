@@ -147,7 +147,7 @@ TEST(Mimi, LongStreamsGoOnAsTheyWere) {
   Checkpoint c("other_shapes");
   const int64_t q = c.config.codebooks, hop = c.config.hop(), late = 5000, seen = 5300;
   std::vector<int32_t> codes;
-  for (int64_t t = 0; t < 5700; ++t) {  // shifted back after 5280
+  for (int64_t t = 0; t < 5700; ++t) {  // positions are shifted back after 5280 frames
     for (int64_t k = 0; k < q; ++k) {
       codes.push_back(static_cast<int32_t>((t * 7 + k * 13 + t * t % 11) % c.config.codebook_size));
     }

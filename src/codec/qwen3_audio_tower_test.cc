@@ -56,7 +56,7 @@ TEST_P(Qwen3AudioTowerGolden, MelIsThatOfTheAuthors) {
   const View want = f.golden.view("mel_2720");
   const MelSpectrogram mel(whisper_mel(128));
   std::vector<float> got = mel(golden_signal(2720, 2720));
-  got.resize(static_cast<size_t>(want.count()));  // without the last frame
+  got.resize(static_cast<size_t>(want.count()));  // compares without the last frame
   whisper_compress(got);
   EXPECT_LT(fixture::difference({got.data(), DType::kF32, want.shape}, want), 1e-5);
 }
@@ -133,7 +133,7 @@ TEST(Qwen3AudioTower, CountsWhatItEncodes) {
   const TowerFixture f("published");
   EXPECT_EQ(f.tower.count(0), 0);
   EXPECT_EQ(f.tower.count(159), 0);
-  EXPECT_EQ(f.tower.count(200), 0);  // too short to be mirrored
+  EXPECT_EQ(f.tower.count(200), 0);  // the recording is too short to be mirrored
   EXPECT_EQ(f.tower.count(320), 1);
   EXPECT_EQ(f.tower.count(16000), 13);
   EXPECT_EQ(f.tower.count(16159), 13);

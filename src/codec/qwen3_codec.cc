@@ -93,7 +93,7 @@ void Qwen3Codec::move_to(Device device) {
 int64_t Qwen3Codec::reach() const {
   const Qwen3CodecState fresh = open();
   size_t layer = (config_.code2wav ? 0 : 1) + 2 * upsample_.size();
-  double rate = 1, frames = 0;  // rows a frame
+  double rate = 1, frames = 0;  // rows per frame
   for (const int64_t ratio : config_.upsampling_ratios) rate *= static_cast<double>(ratio);
   const auto add_layer = [&] {
     frames += static_cast<double>(fresh.convs_[layer++].past.shape()[0]) / rate;

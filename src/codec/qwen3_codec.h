@@ -56,9 +56,8 @@ class Qwen3Codec {
   /// Decodes every job's frames; on a GPU the samples are ready after synchronize(). Throws
   /// InternalError for a code outside [0, V).
   void run(StepContext& ctx, std::span<const Qwen3CodecJob> jobs) const;
-  /// Brings `state` to where it would be after decoding codes [T, Q], so that later frames can
-  /// follow. Computes samples only for the last frames, on which later samples depend, and drops
-  /// them.
+  /// Brings `state` into the state after decoding codes [T, Q], so that later frames can follow.
+  /// Computes samples only for the last frames, on which later samples depend, and drops them.
   void hear(StepContext& ctx, Qwen3CodecState& state, std::span<const int32_t> codes) const;
 
   /// Moves the network to a GPU; streams opened afterwards live there.

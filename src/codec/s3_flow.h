@@ -22,8 +22,8 @@ namespace syrinx {
 /// The voice that the flow continues. Immutable, shared.
 struct S3FlowVoice {
   std::vector<int32_t> tokens;  ///< P, may be 0
-  /// [P * ratio, M]; empty if P is 0. There may be up to `ratio` - 1 more frames. They take the
-  /// place of the first frames of speech and must not be played.
+  /// [P * ratio, M]; empty if P is 0. There may be up to `ratio` - 1 more frames. They replace the
+  /// first frames of speech and must not be played.
   Tensor mel;
   Tensor speaker;  ///< [M], projected
 };

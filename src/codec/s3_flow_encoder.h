@@ -53,7 +53,7 @@ class S3FlowEncoder {
     PackedLinear linear;
     LayerNorm norm;
   };
-  /// What a plain encoder does not have.
+  /// The parts that a plain encoder does not have.
   struct Conformer {
     Embed embed, up_embed;
     CausalConv1d up;

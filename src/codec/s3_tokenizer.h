@@ -1,9 +1,9 @@
-// S3 speech tokens (v2 and v3, 25 a second) of a recording: Whisper's log-mel, two convolutions, blocks of
-// attention with a memory of nearby values (FSMN), and eight numbers rounded to -1, 0 or 1, which
-// are the digits of the token. Attention sees the whole recording, so the tokenizer cannot stream;
-// its work is cut into pieces of some tens of milliseconds instead. Source:
-// s3tokenizer:s3tokenizer/model_{v2,v3}.py. Const after construction, shared by threads; a Work is used
-// by one call at a time. T mel frames, N tokens, W width.
+// S3 speech tokens (v2 and v3, 25 a second) of a recording: Whisper's log-mel, two convolutions,
+// blocks of attention with a memory of nearby values (FSMN), and eight numbers rounded to -1, 0 or
+// 1, which are the digits of the token. Attention sees the whole recording, so the tokenizer cannot
+// stream; its work is cut into pieces of some tens of milliseconds instead. Source:
+// s3tokenizer:s3tokenizer/model_{v2,v3}.py. Const after construction, shared by threads; a Work is
+// used by one call at a time. T mel frames, N tokens, W width.
 #pragma once
 
 #include <span>
@@ -37,7 +37,8 @@ class S3Tokenizer {
     Stage stage_ = kMel;
     int64_t layer_ = 0, row_ = 0;  // layer and row at which the next piece begins
     std::vector<float> samples_;
-    // [1 + T + 1, mels], [1 + T / 2 + 1, W], [N, W]; the border rows of the first two are zeros.
+    // The mel [1 + T + 1, mels] and results [1 + T / 2 + 1, W], [N, W]; the border rows of the
+    // first two are zeros.
     Tensor mel_, half_, x_;
     Tensor queries_, values_;  // [N, W], [N + taps - 1, W]
     KvPool kv_;

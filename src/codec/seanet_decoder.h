@@ -1,9 +1,9 @@
 // The decoder of a SEANet codec as ESPnet trains it: convolutions that are mirrored at both ends of
 // a stream and not causal, an LSTM over the frames, snakes with one parameter per layer, residual
 // units with a linear shortcut. It takes latent frames and returns samples as soon as they are
-// certain; every frame is computed once. However a stream is cut, its samples have the bits of the
-// whole. CPU only. Const after construction, shared by threads; a stream is used by one call at a
-// time. Network: espnet:espnet2/gan_codec/shared/decoder/seanet.py. T frames, D latent width.
+// certain; every frame is computed once. A stream has the same bits however it is cut. CPU only.
+// Const after construction, shared by threads; a stream is used by one call at a time. Network:
+// espnet:espnet2/gan_codec/shared/decoder/seanet.py. T frames, D latent width.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,7 @@
 // The encoder of a SEANet codec as ESPnet trains it, the mirror image of its decoder. It takes
-// samples and returns latent frames as soon as they are certain. However a recording is cut, its
-// frames have the bits of the whole. CPU only, in f32: fewer bits would choose other codes. Const
-// after construction, shared by threads; a stream is used by one call at a time. Network:
+// samples and returns latent frames as soon as they are certain. A recording has the same bits
+// however it is cut. CPU only, in f32: fewer bits would choose other codes. Const after
+// construction, shared by threads; a stream is used by one call at a time. Network:
 // espnet:espnet2/gan_codec/shared/encoder/seanet.py. T samples, D latent width.
 #pragma once
 

@@ -20,9 +20,10 @@ namespace syrinx {
 
 /// Sizes. Plain data.
 struct SigmaVaeConfig {
-  int64_t latent = 64;                            ///< D
-  int64_t filters = 32;                           ///< channels of the last stage
-  std::vector<int64_t> ratios{8, 5, 5, 4, 2, 2};  ///< rows of a stage for a row of the one before
+  int64_t latent = 64;   ///< D
+  int64_t filters = 32;  ///< channels of the last stage
+  /// rows of a stage for each row of the previous stage
+  std::vector<int64_t> ratios{8, 5, 5, 4, 2, 2};
   std::vector<int64_t> depths{8, 3, 3, 3, 3, 3, 3};  ///< blocks of each stage
   int64_t taps = 7, last_taps = 7;
   float norm_eps = 1e-5f;

@@ -1,8 +1,8 @@
 // Whisper's encoder: 30 seconds of log-mel at 16 kHz to rows for cross-attention in a decoder, 50 a
 // second. It has two convolutions, a table of positions, and blocks in which every row sees every
 // other. The input is a whole window, as in the authors' transcribe(): mel frames that the
-// recording lacks are zeros, after the logarithm. A window may also be cut off after some of them
-// (WhisperWindow::rows), which costs less and changes what the rows before are a little.
+// recording lacks are zeros, after the logarithm. A window may also be cut off after some of these
+// zeros (WhisperWindow::rows), which needs less time and changes the remaining rows a little.
 //
 // The work is cut into pieces: the mel, the convolutions, then each block. CPU only.
 // Source: whisper:whisper/{audio,model}.py; names of transformers:src/transformers/models/whisper.
@@ -43,7 +43,7 @@ struct WhisperWindow {
   std::vector<float> samples;
   int lead = 0;  ///< frames before the window: kMargin, or fewer at the beginning of the recording
   int frames = 0;          ///< frames of the window that the recording has, in [0, kFrames]
-  int rows = kFrames / 2;  ///< of the encoder, from the first on; 2 * rows >= frames
+  int rows = kFrames / 2;  ///< rows of the encoder, from the first on; 2 * rows >= frames
   float loudest = 0;       ///< largest log-mel value of the whole recording
 };
 

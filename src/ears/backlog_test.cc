@@ -13,7 +13,7 @@ TEST(Backlog, IsWhatPassesTookTimesThoseThatAreDue) {
   backlog.end(backlog.begin(10), 10.5, true);
   EXPECT_EQ(backlog.wait_s(10.5), 0) << "no pass is due";
   std::vector<Backlog::Pass> due;
-  for (int i = 0; i < 4; ++i) due.push_back(backlog.begin(100));  // idle time counts for none
+  for (int i = 0; i < 4; ++i) due.push_back(backlog.begin(100));  // idle time does not count
   EXPECT_NEAR(backlog.wait_s(100), 4 * 0.5, 1e-9);
   backlog.end(due[3], 100.2, false);
   EXPECT_NEAR(backlog.wait_s(100.2), 3 * 0.5, 1e-9) << "a pass that is dropped costs nothing";
@@ -90,7 +90,7 @@ TEST(Backlog, ADelayCountsFromWhenAPassBecameDue) {
   const Backlog::Pass first = backlog.begin(10), second = backlog.begin(10.5);
   EXPECT_EQ(backlog.delay_s(11, first), 0) << "it is its turn";
   EXPECT_NEAR(backlog.delay_s(11, second), 0.5 + 1 + 2,
-              1e-9);  // waited, rest of the first, its own
+              1e-9);  // time waited, rest of the first pass, its own pass
   EXPECT_NEAR(backlog.delay_s(11, 0), 1 + 2 + 2, 1e-9) << "of one more pass";
   EXPECT_NEAR(backlog.delay_s(15, second), 4.5 + 5, 1e-9) << "passes take at least 5 s now";
 }

@@ -59,7 +59,7 @@ class DictationLoop final : public HearingLoop {
  private:
   static double seconds(size_t samples) { return static_cast<double>(samples) / kHearingRate; }
   const HearingFacts& facts() const { return model_.info().hearing; }
-  /// Returns the number of samples of the next stretch; 0 if too few have come.
+  /// Returns the number of samples of the next stretch; 0 if too few have arrived.
   size_t due() const {
     const size_t search = samples_in(facts().cut_search_s);
     if (waiting_.size() > most_ && (closed_ || waiting_.size() >= most_ + search)) {
@@ -68,7 +68,7 @@ class DictationLoop final : public HearingLoop {
     return closed_ ? waiting_.size() : 0;
   }
   void skip_silence();
-  /// Returns the text of a stretch as it stands behind the texts before it.
+  /// Returns the text of a stretch, in the form in which it follows earlier texts.
   std::string joined(const Dictated& heard) const;
   void drop(size_t samples) {
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<int64_t>(samples));

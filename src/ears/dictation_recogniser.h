@@ -1,6 +1,6 @@
 // Uses models that answer questions about recordings as recognisers. Each stretch of a recording
 // becomes one request that asks the model to transcribe it (Pipeline::dictation()). A stretch is at
-// most as long as the model accepts, and 30 s where the recording is live or times of segments are
+// most as long as the model accepts, and 30 s if the recording is live or times of segments are
 // read. A recording is cut at its quietest places, no matter in which pieces it arrives; stretches
 // of pure silence are skipped. Stretches are transcribed one after another, each without the text
 // of the others, and each becomes a segment. Times of words are not reported.
@@ -21,9 +21,9 @@ std::shared_ptr<Recogniser> dictation_recogniser(std::shared_ptr<Engine> engine)
 /// in the middle of the quietest 0.2 s of its last third.
 size_t quietest_cut(std::span<const float> samples, size_t most);
 
-/// Returns the same where the model's authors cut at most `reach` samples before or behind `at`:
-/// at the lowest sample of the 0.1 s with the least sum of |x|, the first of equal ones. Source:
-/// qwen_asr/inference/utils.py, split_audio_into_chunks().
+/// Does the same by the rule of the model's authors, which cuts at most `reach` samples before or
+/// after `at`: at the lowest sample of the 0.1 s with the least sum of |x|, the first of equal
+/// ones. Source: qwen_asr/inference/utils.py, split_audio_into_chunks().
 size_t quietest_near(std::span<const float> samples, size_t at, size_t reach);
 
 }  // namespace syrinx

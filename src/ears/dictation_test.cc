@@ -22,7 +22,7 @@ TEST(DictationRecogniser, StretchesEndWhereItIsQuietest) {
   for (size_t i = 0; i < samples.size(); ++i) samples[i] = 0.3f * std::sin(0.1f * i);
   std::fill_n(samples.begin() + kPause, kHearingRate / 5, 0.f);
   EXPECT_NEAR(static_cast<double>(quietest_cut(samples, kMost)), kPause + kHearingRate / 10., 16);
-  // A pause before the last third is too early, however quiet, and what fits needs no cut.
+  // A pause before the last third is too early, however quiet. Samples that fit need no cut.
   std::fill_n(samples.begin() + kPause, kHearingRate / 5, 0.01f);
   std::fill_n(samples.begin() + kHearingRate, kHearingRate, 0.f);
   EXPECT_GT(quietest_cut(samples, kMost), kPause);
@@ -116,7 +116,7 @@ TEST_F(DictatedByAModel, DescribesItself) {
 /// Whole recordings are one stretch, timed ones have segments of about 30 s. The text is the same
 /// beside other recordings, and is reported while it is written.
 TEST_F(DictatedByAModel, ReportsTheTextWhileItIsWritten) {
-  // Drawn nearly evenly: likely ids repeat themselves, which is shortened in the end.
+  // Samples ids nearly evenly, because likely ids repeat themselves, and repetitions are removed.
   const ListenOptions whole{.language = "de", .prompt = "Zoe", .temperatures = {2}, .follow = true};
   ListenOptions timed = whole;
   timed.segment_times = true;
@@ -157,7 +157,8 @@ TEST_F(DictatedByAModel, JoinsLanguagesWithoutBlanks) {
   EXPECT_FALSE(got[1].starts_with(" "));
 }
 
-/// A live recording is heard in passes while it goes on; its transcript is that of the whole.
+/// A live recording is transcribed in passes while it continues; the last transcript is that of the
+/// whole recording.
 TEST_F(DictatedByAModel, HearsASpeakerInPasses) {
   const std::vector<float> samples = fixture::golden_signal(6 * kHearingRate, 5);
   const ListenOptions live{.language = "de", .live = true};

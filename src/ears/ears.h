@@ -44,8 +44,8 @@ class Ears {
   explicit Ears(std::vector<std::shared_ptr<Recogniser>> recognisers, bool asked_for = true);
 
   const std::vector<std::shared_ptr<Recogniser>>& list() const { return recognisers_; }
-  /// False: the recognisers were not asked for, but found installed. For takes_any_ear() names, a
-  /// loaded model that recognises speech is then preferred to them.
+  /// Returns whether the user named the recognisers. If they were only found installed, a loaded
+  /// model that recognises speech is preferred for takes_any_ear() names.
   bool asked_for() const { return asked_for_; }
   /// Returns the recogniser called `name`; "" is the first. The error kNotFound names all of them.
   Result<std::shared_ptr<Recogniser>> find(std::string_view name) const;

@@ -18,8 +18,9 @@
 namespace syrinx {
 namespace {
 
-constexpr int kMostRecordings = 512;  // running or waiting
-constexpr int kMostRefusals = 3;  // of a request, while no other request of this recogniser runs
+constexpr int kMostRecordings = 512;  // recordings that run or wait
+// refusals of a request while no other request of this recogniser runs
+constexpr int kMostRefusals = 3;
 constexpr double kComeBack_s = 5;
 
 /// The state of a recording that is being transcribed.
@@ -36,20 +37,20 @@ struct EngineHearing {
 
   const std::shared_ptr<TranscriptSink> sink;
   const bool live;
-  const bool offline;  // nothing waits for its segments
+  const bool offline;  // no client waits for its segments
   const uint64_t client;
   // Under the recogniser's mutex.
   bool background;
   std::vector<float> waiting;
   FullScale fit;
   bool ended = false, cancelled = false;
-  bool posted = false;           // a piece of work for it waits or runs
-  bool again = false;            // new input came while its piece of work ran
+  bool posted = false;           // a piece of its work waits or runs
+  bool again = false;            // new input arrived while a piece of its work ran
   bool over = false;             // finished() was called, or is about to be
-  Backlog::Pass pass = 0;        // in the backlog; 0: no speaker waits for it
+  Backlog::Pass pass = 0;        // its pass in the backlog; 0: no speaker waits for it
   bool in_line = false;          // its request waits until the backlog lets it run
-  std::string grown;             // the running request's answer so far, where it is followed
-  std::optional<Answer> answer;  // to the running request
+  std::string grown;             // the running request's answer so far, if it is followed
+  std::optional<Answer> answer;  // answer to the running request
   RequestId request = 0;         // the running request; 0: none
   const bool follows;            // so_far() is reported
   // Used only by the thread that runs its piece of work.
@@ -115,8 +116,8 @@ class EngineRecogniser final : public Recogniser {
   const RecogniserInfo info_;
   const LoopMaker loops_;
   mutable std::mutex mutex_;
-  std::list<Hearing> hearings_;  // unfinished
-  std::deque<Hearing> refused_;  // the engine had no room; oldest first
+  std::list<Hearing> hearings_;  // unfinished recordings
+  std::deque<Hearing> refused_;  // recordings for which the engine had no room, oldest first
   int at_work_ = 0;              // requests in the engine
   Backlog backlog_;
   std::condition_variable idle_;           // notified when at_work_ falls
@@ -228,7 +229,7 @@ void EngineRecogniser::count(EngineHearing& hearing, bool done) {
   }
 }
 
-/// Lets the recordings whose turn has come go on.
+/// Continues the recordings whose turn has come.
 void EngineRecogniser::wake_line() {
   for (const Hearing& hearing : hearings_) {
     if (hearing->in_line && backlog_.may_run(hearing->pass)) post(hearing);
@@ -260,7 +261,7 @@ void EngineRecogniser::post(const Hearing& hearing) {
   threads_->post([this, hearing] { run_piece(hearing); });
 }
 
-/// Lets the oldest recording whose request was refused try again.
+/// Lets the oldest recording with a refused request try again.
 void EngineRecogniser::wake_one() {
   if (refused_.empty()) return;
   const Hearing next = std::move(refused_.front());

@@ -18,7 +18,7 @@ namespace syrinx {
 /// The result of a request.
 struct Answer {
   Outcome outcome;
-  std::string text = {};  ///< what the model wrote
+  std::string text = {};  ///< text that the model wrote
 };
 
 /// Decides which requests transcribe one recording. One thread at a time; must not wait.
@@ -30,7 +30,7 @@ class HearingLoop {
   /// Returns whether the recording has ended and all of it has been transcribed.
   virtual bool through() const = 0;
   /// Returns the next request for the model; nothing when through(), or while too little of the
-  /// recording has come. An Error ends the transcript. Not called again before take().
+  /// recording has arrived. An Error ends the transcript. Not called again before take().
   virtual Result<std::optional<SpeechRequest>> next() = 0;
   /// Takes the answer to the last question. Returns the segments that are final now, in order of
   /// time.
@@ -41,12 +41,13 @@ class HearingLoop {
   /// question; empty while nothing is certain.
   virtual std::string so_far(std::string_view /*answer*/) const { return {}; }
 
-  virtual std::string language() const = 0;         ///< as Transcript
-  virtual std::string whole() const { return {}; }  ///< as Transcript, when through
-  virtual double duration_s() const = 0;            ///< of all samples so far
-  /// As TranscriptSink::heard().
+  virtual std::string language() const = 0;         ///< see Transcript::language
+  virtual std::string whole() const { return {}; }  ///< see Transcript::whole; valid when through()
+  virtual double duration_s() const = 0;            ///< length of all samples so far
+  /// Returns the seconds for TranscriptSink::heard().
   virtual double done_s() const = 0;
-  /// As Transcript. 0 for Whisper, whose usage counts seconds, like that of OpenAI's whisper-1.
+  /// Returns Transcript::prompt_tokens; 0 for Whisper, whose usage counts seconds, like that of
+  /// OpenAI's whisper-1.
   virtual int64_t prompt_tokens() const { return 0; }
   virtual int64_t completion_tokens() const { return 0; }
 };

@@ -16,10 +16,10 @@ constexpr size_t kLeastLag = 9, kMostLag = 62;   // samples: 440 to 65 Hz
 constexpr double kVoiced = 0.7;                  // smallest autocorrelation of a frame with a pitch
 constexpr double kOctave = 0.9;     // the shortest lag with this share of the maximum is the pitch
 constexpr double kLoudEnough = 50;  // smallest root mean square of a voiced frame
-constexpr size_t kEnd = 12;         // frames
+constexpr size_t kEnd = 12;         // frames of the pitch at the end
 constexpr size_t kLeastBody = 20;
-constexpr size_t kMostSaid = 3000;  // 30 s
-constexpr double kFall = -1.5;      // semitones
+constexpr size_t kMostSaid = 3000;  // most frames that are kept: 30 s
+constexpr double kFall = -1.5;      // semitones; a pitch below this has fallen
 constexpr double kSlip = -9;        // semitones; a larger fall is an octave error of the pitch
 
 double median(std::vector<float> values) {

@@ -21,7 +21,7 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kDecoderBytes = size_t{100} << 20;  // measured
+constexpr size_t kDecoderBytes = size_t{100} << 20;  // measured memory of a decoder
 constexpr double kRetryS = 2;
 /// Samples of a stretch that the gate passes or rejects as a whole; as long as Whisper's window.
 constexpr int64_t kStretch = 30 * kHearingRate;
@@ -64,7 +64,7 @@ struct Hearing {
   // Used only by the thread that runs its piece of work.
   std::unique_ptr<PocketSphinxDecoder> decoder;
   std::optional<VoiceGate> gate;  // set or left empty at construction
-  int64_t heard = 0;              // samples
+  int64_t heard = 0;              // samples decoded so far
   Transcript transcript;
   std::string partial;
 };
@@ -101,7 +101,7 @@ class PocketSphinx final : public Recogniser {
   int places_ = 0;
   RecogniserInfo info_;
   std::mutex mutex_;
-  std::list<std::shared_ptr<Hearing>> hearings_;  // unfinished, in order of arrival
+  std::list<std::shared_ptr<Hearing>> hearings_;  // unfinished recordings, in order of arrival
   std::vector<std::unique_ptr<PocketSphinxDecoder>> free_;
   std::optional<HearingThreads> threads_;  // destroyed first
 };
@@ -188,7 +188,7 @@ void PocketSphinx::end(const std::shared_ptr<Hearing>& hearing) {
   const std::lock_guard lock(mutex_);
   hearing->ended = true;
   post(hearing);
-  admit_waiting();  // this recording may be next now
+  admit_waiting();  // this recording may be the next one
 }
 
 void PocketSphinx::cancel(const std::shared_ptr<Hearing>& hearing) {

@@ -44,7 +44,7 @@ class PocketSphinxDecoder {
   const std::shared_ptr<const PocketSphinxLibrary> library_;
   PocketSphinxLibrary::Config* config_ = nullptr;
   PocketSphinxLibrary::Decoder* decoder_ = nullptr;
-  std::vector<float> first_mean_;  // of the cepstra, before anything was heard
+  std::vector<float> first_mean_;  // initial mean of the cepstra
   bool in_utterance_ = false;      // between ps_start_utt() and ps_end_utt()
   bool speaks_ = false;            // this utterance has a voice
   int64_t utterance_samples_ = 0, samples_ = 0;

@@ -38,7 +38,7 @@ struct TranscriptWord {
 
 /// A token of a transcript, or a word if the recogniser has no tokens.
 struct ScoredPiece {
-  std::string bytes = {};  ///< the bytes of this piece; joined, those of all pieces are the text
+  std::string bytes = {};  ///< bytes of this piece; the bytes of all pieces together are the text
   float logprob = 0;       ///< natural logarithm of the probability
 };
 
@@ -47,20 +47,20 @@ struct ScoredPiece {
 struct TranscriptSegment {
   double start_s = 0, end_s = 0;
   std::string text = {};             ///< UTF-8
-  std::vector<int32_t> tokens = {};  ///< empty where a recogniser has none
+  std::vector<int32_t> tokens = {};  ///< empty if the recogniser has none
   double window_s = -1;  ///< beginning of the window that held this segment; < 0: start_s
   float temperature = 0;
   float avg_logprob = 0;        ///< mean natural log-probability of its tokens (or words)
   float compression_ratio = 0;  ///< bytes of the text / bytes of it compressed; 0: unknown
   float no_speech_prob = 0;     ///< 0 if the recogniser does not report it
-  std::vector<TranscriptWord> words = {};  ///< where ListenOptions::word_times asked for them
-  std::vector<ScoredPiece> pieces = {};    ///< where ListenOptions::scores asked for them
+  std::vector<TranscriptWord> words = {};  ///< only if ListenOptions::word_times is set
+  std::vector<ScoredPiece> pieces = {};    ///< only if ListenOptions::scores is set
 };
 
 /// The whole transcript of a recording.
 struct Transcript {
   std::string language;   ///< ISO 639-1, e.g. "en": as requested or as detected
-  double duration_s = 0;  ///< of the audio that was heard
+  double duration_s = 0;  ///< length of the audio
   std::vector<TranscriptSegment> segments;
   /// The text of all tokens decoded at once if a character is split between segments; else empty.
   std::string whole = {};
@@ -72,15 +72,16 @@ struct Transcript {
 
 /// Names and abilities of a recogniser.
 struct RecogniserInfo {
-  std::string name = {};                    ///< what clients ask for
+  std::string name = {};                    ///< the name that clients use
   std::string family = {};                  ///< "pocketsphinx", "whisper", ...
   std::vector<std::string> languages = {};  ///< ISO 639-1; empty: any, named by the client
-  bool detects_language = false;  ///< else it assumes the first, unless the client names one
-  bool streams = false;           ///< reports partial hypotheses during speech
-  bool grows = false;  ///< with `streams`: no hypothesis takes back words of the one before
+  /// detects it; otherwise the first is assumed, unless the client names one
+  bool detects_language = false;
+  bool streams = false;  ///< reports partial hypotheses during speech
+  bool grows = false;  ///< with `streams`: a hypothesis never takes back words of the previous one
   bool word_times = false;
-  bool translates = false;     ///< into English
-  bool scores = false;         ///< reports how likely its tokens or words are
+  bool translates = false;     ///< translates into English
+  bool scores = false;         ///< reports probabilities of tokens or words
   bool prompts = false;        ///< ListenOptions::prompt and temperatures change what is heard
   bool first_channel = false;  ///< takes the first of several channels; false: their mean
   size_t bytes = 0;            ///< memory when everything is loaded
@@ -89,10 +90,10 @@ struct RecogniserInfo {
 /// Options of transcribing a recording.
 struct ListenOptions {
   std::string language = {};  ///< ISO 639-1; empty: detected, or the recogniser's first
-  std::string prompt = {};    ///< what was said before, or words to expect
+  std::string prompt = {};    ///< earlier text, or words to expect
   /// Sampling temperatures to try in turn until a segment passes; empty: the recogniser's own.
   std::vector<float> temperatures = {};
-  /// Whether earlier text is context for later windows, where the recogniser can use it.
+  /// Whether earlier text is context for later windows, if the recogniser can use it.
   bool condition_on_text = true;
   bool word_times = false;
   /// The times of segments are read, so a recogniser that finds no times in the speech makes its
@@ -103,8 +104,8 @@ struct ListenOptions {
   /// Samples arrive while they are spoken: segments become final soon and partial hypotheses are
   /// reported. Otherwise samples arrive as fast as they are read.
   bool live = false;
-  /// Where the recording is not live, segments are reported as soon as they are final, and
-  /// partial() reports the certain beginning of the next one, where the recogniser knows it.
+  /// If the recording is not live, segments are reported as soon as they are final, and partial()
+  /// reports the certain beginning of the next one, if the recogniser knows it.
   bool follow = false;
   bool background = false;  ///< runs only while the machine is otherwise idle, if supported
   uint64_t client = 0;      ///< a hash of the client's key or address, for fairness
@@ -143,9 +144,9 @@ class Listener {
   /// Predicts how many seconds the last pass of this listener would wait for passes of other
   /// listeners if the recording ended now; 0 also if unknown. Threads: as hear().
   virtual double wait_s() const { return 0; }
-  /// Predicts how many seconds after the end of the recording (now, if it goes on) its transcript
-  /// comes; 0 if its last pass waits for no pass of another listener, or if unknown. Threads: as
-  /// hear().
+  /// Predicts how many seconds after the end of the recording (now, if it has not ended) its
+  /// transcript comes; 0 if its last pass waits for no pass of another listener, or if unknown.
+  /// Threads: as hear().
   virtual double delay_s() const { return 0; }
   /// Ends the recording. Called at most once; hear() must not follow.
   virtual void end() = 0;

@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kBetweenPasses = kHearingRate / 2;  // samples
+constexpr size_t kBetweenPasses = kHearingRate / 2;  // samples between two passes
 constexpr auto kMostEarly = static_cast<size_t>(kLongestEarlyPass_s * kHearingRate);
 
 /// State shared by the listener and its passes; the recogniser's threads change it.

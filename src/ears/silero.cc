@@ -13,11 +13,11 @@ namespace {
 
 constexpr int kWindow = 256, kHop = 128, kBins = 129;
 constexpr size_t kBehind = 64;  // mirrored samples appended after a chunk
-constexpr int kFrames = 4;      // of the transform
+constexpr int kFrames = 4;      // frames of the transform
 constexpr int kKernel = 3;
 constexpr double kLower = 0.15;  // a voice ends at the threshold minus this value
 
-/// [rows, columns] -> [columns, rows], so that products run along the outputs.
+/// Transposes [rows, columns] to [columns, rows], so that products run along the outputs.
 std::vector<float> turned(const float* from, int64_t rows, int64_t columns) {
   std::vector<float> out(static_cast<size_t>(rows * columns));
   for (int64_t r = 0; r < rows; ++r)
@@ -31,7 +31,7 @@ std::vector<float> numbers(const Weights& weights, const std::string& name, cons
   return {data, data + tensor.view().count()};
 }
 
-/// out += value * row
+/// Adds value * row to out.
 void add_row(float value, const float* row, float* out, int count) {
   for (int i = 0; i < count; ++i) out[i] += value * row[i];
 }
@@ -100,8 +100,8 @@ std::shared_ptr<const SileroVad> SileroVad::load(const std::string& path) {
   return out;
 }
 
-/// `from` [frames, in] -> `to` [frames / stride, out], with a zero frame at either end; negative
-/// results are zero.
+/// Computes `from` [frames, in] -> `to` [frames / stride, out], with a zero frame at either end;
+/// negative results are zero.
 void SileroVad::run(const Convolution& conv, const std::vector<float>& from,
                     std::vector<float>& to) {
   const int frames = static_cast<int>(from.size()) / conv.in;

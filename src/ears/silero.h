@@ -48,7 +48,7 @@ class SileroVad {
   float last_bias_ = 0;
 };
 
-/// The probabilities of one stream, as its samples come. One thread at a time.
+/// Computes the probabilities of one stream while its samples arrive. One thread at a time.
 class SileroStream {
  public:
   explicit SileroStream(std::shared_ptr<const SileroVad> model);

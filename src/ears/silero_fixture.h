@@ -9,7 +9,7 @@
 
 namespace syrinx::fixture {
 
-/// As made() of make_golden.py.
+/// Returns the same numbers as made() of make_golden.py.
 inline float made_number(uint64_t seed, uint64_t i) {
   uint64_t z = ((seed << 32) + i + 1) * 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;

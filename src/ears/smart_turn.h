@@ -19,7 +19,7 @@ namespace syrinx {
 /// Const after loading; shared by threads.
 class SmartTurn {
  public:
-  static constexpr int kSeconds = 8;    ///< of audio that the model takes, up to its last sample
+  static constexpr int kSeconds = 8;    ///< seconds of audio that the model takes: the last ones
   static constexpr float kDone = 0.5f;  ///< a speaker is done from this probability on
   static constexpr int kPauseMs = 200;  ///< silence before the model is run, in ms; as in Pipecat
 
@@ -38,8 +38,8 @@ class SmartTurn {
   PackedConv1d conv1_, conv2_;
   Tensor positions_;
   Decoder blocks_;
-  PackedLinear attention_, weight_;     // of rows
-  PackedLinear first_, second_, last_;  // of the classifier
+  PackedLinear attention_, weight_;     // attention over the rows
+  PackedLinear first_, second_, last_;  // layers of the classifier
   LayerNorm norm_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 constexpr double kSilence_s = 1;
 constexpr double kLeastSentence_s = 2;
 constexpr double kLongSegment_s = 30;
-constexpr double kLongestSegment_s = 60;  // also within a word
+constexpr double kLongestSegment_s = 60;  // a segment ends here even within a word
 
 bool ends_sentence(std::string_view text) {
   return text.ends_with('.') || text.ends_with('?') || text.ends_with('!');
@@ -40,7 +40,7 @@ class StreamedTranscript final : public Sink {
   }
   void finished(const Outcome& outcome) override;
 
-  std::atomic<int64_t> samples = 0;  ///< given so far, without padding
+  std::atomic<int64_t> samples = 0;  ///< samples given so far, without padding
 
  private:
   static std::string_view without_blank(std::string_view text) {
@@ -56,9 +56,9 @@ class StreamedTranscript final : public Sink {
 
   const ListenOptions options_;
   const std::shared_ptr<TranscriptSink> sink_;
-  TranscriptSegment segment_;  // the present one; without text, none has begun
+  TranscriptSegment segment_;  // the current segment; without text, none has begun
   int tokens_ = 0;             // tokens of the present segment
-  double logprobs_ = 0;        // their sum
+  double logprobs_ = 0;        // sum of their log-probabilities
   double told_s_ = 0;          // reported by heard()
   Transcript transcript_;
 };

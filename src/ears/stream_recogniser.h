@@ -11,7 +11,8 @@
 
 namespace syrinx {
 
-/// Returns null for a model that does not hear so.
+/// Makes the recogniser of an engine's model; null if the model does not write while samples
+/// arrive.
 std::shared_ptr<Recogniser> stream_recogniser(std::shared_ptr<Engine> engine);
 
 }  // namespace syrinx

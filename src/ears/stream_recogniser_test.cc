@@ -1,5 +1,6 @@
-// A model that writes words while samples arrive, through the recogniser and an engine: the text of
-// transformers' code, however the samples come, alone and in company; hypotheses only grow.
+// Tests the recogniser of a model that writes words while samples arrive, with an engine. Its text
+// equals that of transformers' code for any pieces, alone and beside other recordings; hypotheses
+// only grow.
 #include "ears/stream_recogniser.h"
 
 #include <future>
@@ -20,7 +21,7 @@ std::shared_ptr<Engine> listening_engine(const std::string& name, EngineOptions 
       transducer::load({transducer::golden_path(name + "/checkpoint"), name}), options);
 }
 
-/// What a recogniser reported of one recording.
+/// Collects the reports of a recogniser about one recording.
 class HeardWords final : public TranscriptSink {
  public:
   void partial(std::string_view text) override {
@@ -86,8 +87,8 @@ TEST(StreamRecogniser, WritesTheTextOfTheAuthorsCode) {
     EXPECT_TRUE(recogniser->info().streams && recogniser->info().grows);
     for (const auto& c : cases_of(name)) {
       const std::vector<float> samples = samples_of(c);
-      // A recording that is there is heard with the checkpoint's lookahead; live audio with the
-      // largest of at most 0.6 s.
+      // A complete recording gets the checkpoint's lookahead; live audio, the largest one of at
+      // most 0.6 s.
       for (const bool live : {false, true}) {
         const int lookahead = name == std::string("small") ? 3 : live ? 5 : 2;
         for (const size_t each : {size_t{333}, samples.size()}) {
@@ -187,7 +188,7 @@ TEST(StreamRecogniser, EndsWithoutSamplesAndWhenCancelled) {
   listener.value()->cancel();
   EXPECT_EQ(sink->wait().error().code, ErrorCode::kCancelled);
   EXPECT_TRUE(engine->drain(10));
-  // Drained: no more are opened.
+  // After drain() no listener is opened.
   EXPECT_EQ(recogniser->open({}, sink).error().code, ErrorCode::kOverloaded);
 }
 
@@ -216,7 +217,7 @@ TEST(StreamRecogniser, SamplesThatARequestDoesNotTakeEndIt) {
   EXPECT_EQ(sink->done.get_future().get().error.code, ErrorCode::kUnsupported);
 }
 
-/// A Parakeet hears recordings as a whole; its text is that of the authors' code, too.
+/// A Parakeet model takes recordings as a whole; its text also equals that of the authors' code.
 TEST(StreamRecogniser, ModelsOfWholeRecordingsAreHeardAsStretches) {
   for (const char* name : {"tdt", "rnnt"}) {
     const auto engine = listening_engine(name);

@@ -21,16 +21,17 @@ struct VerboseParts {
   bool segments = true, words = false;
   bool translated = false;
 };
-/// {"task", "language", "duration", "text", "segments", "words", "usage"}; its usage is a duration,
-/// because OpenAI's TranscriptionVerbose allows only this usage.
+/// Returns {"task", "language", "duration", "text", "segments", "words", "usage"}; its usage is a
+/// duration, because OpenAI's TranscriptionVerbose allows only this usage.
 std::string transcript_verbose_json(const Transcript& transcript, const VerboseParts& parts);
-/// {"text", "usage"}, with "logprobs" if `scores` is set.
+/// Returns {"text", "usage"}, with "logprobs" if `scores` is set.
 std::string transcript_json(const Transcript& transcript, bool scores = false);
-/// [{"token", "logprob", "bytes"}], the log-probabilities of OpenAI's API.
+/// Returns [{"token", "logprob", "bytes"}], the log-probabilities of OpenAI's API.
 std::string logprobs_json(std::span<const ScoredPiece> pieces);
 /// Returns the scored pieces of all segments.
 std::vector<ScoredPiece> pieces_of(const Transcript& transcript);
-/// {"type": "tokens", ...} if the model counts tokens, else {"type": "duration", "seconds"}.
+/// Returns {"type": "tokens", ...} if the model counts tokens, else {"type": "duration",
+/// "seconds"}.
 std::string usage_json(const Transcript& transcript);
 
 }  // namespace syrinx

@@ -110,7 +110,7 @@ TEST(Turns, AnotherSpeakerEndsATurn) {
   ASSERT_EQ(events.size(), 1u);
   detector.reset();
   EXPECT_FALSE(detector.speaking());
-  detector.hear(loud, events);  // the voice goes on: a new turn, from here on
+  detector.hear(loud, events);  // the voice continues: a new turn begins here
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[1], (TurnEvent{TurnEvent::kStarted, 200}));
 }

@@ -24,7 +24,7 @@ class VoiceGate {
 
  private:
   SileroStream stream_;
-  std::vector<bool> voices_;  // of each chunk
+  std::vector<bool> voices_;  // for each chunk, whether it has a voice
 };
 
 }  // namespace syrinx

@@ -20,7 +20,7 @@ constexpr auto kTailRows = static_cast<int>(WhisperOptions::kTail_s / kTimestamp
 constexpr double kWarm =
     0.5;  // text sampled at higher temperatures is not context for later windows
 
-/// As Python's str.strip(), for ASCII.
+/// Returns the result of Python's str.strip(), for ASCII.
 std::string stripped(const std::string& text) {
   constexpr const char* kBlanks = " \t\n\v\f\r\x1c\x1d\x1e\x1f";
   const size_t begin = text.find_first_not_of(kBlanks);

@@ -26,7 +26,7 @@ namespace syrinx {
 
 /// The options of the authors' transcribe().
 struct WhisperOptions {
-  std::string language = {};  ///< as Window's
+  std::string language = {};  ///< see whisper::Window
   bool translate = false;
   std::string prompt = {};
   std::vector<float> temperatures = {0, 0.2f, 0.4f, 0.6f, 0.8f, 1};
@@ -42,9 +42,9 @@ struct WhisperOptions {
   bool keep_best = true;
   bool word_times = false;
   bool scores = false;
-  /// A recording that ends within its first window is heard with kTail_s of silence behind it, not
-  /// with the rest of 30 s, and its language is found there. If the text then looks wrong, or the
-  /// model finds no speech, the whole window is heard. Not with word_times.
+  /// A recording that ends within its first window is transcribed with kTail_s of silence after it
+  /// instead of the rest of 30 s, and its language is detected there. If the text then looks wrong,
+  /// or the model finds no speech, the whole window is transcribed. Not with word_times.
   bool trims = false;
   static constexpr double kTail_s = 4;
   /// Windows in which this detector finds no voice are skipped as silence; null: none are skipped.
@@ -118,12 +118,12 @@ class WhisperLoop {
   int attempt_ = 0, windows_ = 0;
   bool whole_ = false;        // the window at seek_ looked wrong when it was trimmed
   std::vector<int32_t> ids_;  // the prompt, then the ids of all segments
-  size_t prompt_size_ = 0;    // of ids_
+  size_t prompt_size_ = 0;    // number of ids of the prompt in ids_
   size_t context_from_ = 0;   // in ids_: begin of the context for later windows
   std::shared_ptr<whisper::Window> asked_;
   std::vector<Attempt> failed_;  // attempts of the window that begins at seek_
-  whisper::WindowRows rows_;     // of the window at seek_, once the encoder has made them
-  std::shared_ptr<whisper::Alignment> alignment_;  // of cut_; runs before the next window
+  whisper::WindowRows rows_;     // rows of the window at seek_, once the encoder has made them
+  std::shared_ptr<whisper::Alignment> alignment_;  // alignment of cut_; runs before the next window
   Cut cut_;
   double last_speech_s_ = 0;
 };

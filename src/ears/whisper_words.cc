@@ -21,10 +21,10 @@ constexpr std::string_view kOpening = "\"'“¿([{-";
 constexpr std::string_view kClosing = "\"'.。,，!！?？:：”)]}、";
 constexpr std::string_view kAscii = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 
-/// As Python's `part in whole`.
+/// Returns the result of Python's `part in whole`.
 bool is_in(std::string_view part, std::string_view whole) { return whole.find(part) != whole.npos; }
 
-/// As Python's str.strip().
+/// Returns the result of Python's str.strip().
 std::string_view trimmed(std::string_view text) {
   while (!text.empty()) {
     const CodePoint first = utf8_at(text, 0);

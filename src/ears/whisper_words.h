@@ -45,10 +45,11 @@ std::vector<HeardWord> heard_words(const Tokenizer& tokenizer, const whisper::Al
 
 /// The segments of a window whose words and times are to be set.
 struct TimedSegments {
-  std::span<TranscriptSegment> segments;  ///< of one window, in order; words, start and end are set
-  std::span<const size_t> ids;            ///< number of text ids in each segment
-  double window_s = 0;                    ///< beginning of the window
-  double last_speech_s = 0;               ///< end of the previous segment, of any window
+  /// segments of one window, in order; words, start and end are set
+  std::span<TranscriptSegment> segments;
+  std::span<const size_t> ids;  ///< number of text ids in each segment
+  double window_s = 0;          ///< beginning of the window
+  double last_speech_s = 0;     ///< end of the previous segment, of any window
 };
 /// Sets words and times of the segments; `words` are the words of all segments together. Returns
 /// the end of the last word, or of the last segment if there are no words.

@@ -103,7 +103,7 @@ TEST(WhisperWords, PausesAreNobodysWord) {
   EXPECT_EQ(segments[0].words[1].word, "two.");
   EXPECT_DOUBLE_EQ(segments[0].words[1].end_s, 14.2);
   ASSERT_EQ(segments[1].words.size(), 2u);
-  EXPECT_DOUBLE_EQ(segments[1].words[0].start_s, 17.6);  // behind a full stop
+  EXPECT_DOUBLE_EQ(segments[1].words[0].start_s, 17.6);  // after a full stop
   EXPECT_DOUBLE_EQ(segments[1].end_s, 18.2);
   EXPECT_DOUBLE_EQ(end_s, 18.2);
 }

@@ -40,7 +40,7 @@ class Descriptor {
 
 /// Opens a regular file for reading and returns its size; else LoadError.
 int open_regular(const std::string& path, uint64_t& size) {
-  // O_NONBLOCK: opening a pipe without a writer would otherwise wait for ever.
+  // O_NONBLOCK: opening a pipe without a writer would otherwise wait forever.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) load_fault(path, "", std::string("cannot open: ") + std::strerror(errno));
   struct stat info {};

@@ -35,7 +35,7 @@ std::string_view without_comment(std::string_view line) {
   return line;
 }
 
-/// Where the ':' of a line is that ends its key, which may be quoted.
+/// Returns the position of the ':' that ends a line's key, which may be quoted.
 size_t end_of_key(const std::string& content) {
   const bool quoted = content[0] == '\'' || content[0] == '"';
   size_t end = quoted ? content.find(content[0], 1) : 0;
@@ -44,7 +44,7 @@ size_t end_of_key(const std::string& content) {
   return end == content.npos ? end : content.find(':', end);
 }
 
-/// Without quotes; two single ones within single ones are one.
+/// Removes quotes; within single quotes, two single quotes become one.
 std::string unquoted(const std::string& text) {
   const bool quoted = text.size() > 1 && (text[0] == '\'' || text[0] == '"');
   if (!quoted || text.back() != text[0]) return text;
@@ -111,7 +111,7 @@ HyperYaml HyperYaml::parse(const std::string& text, const std::string& path) {
   return out;
 }
 
-/// A line "- item" below `key` adds to what then reads as a list on one line.
+/// Adds a line "- item" below `key` to the key's list, which is kept as a list on one line.
 void HyperYaml::add_item(const std::string& key, const std::string& item, int64_t line) {
   if (key.empty()) load_fault(path_, concat("line ", line), "an item without the key of its list");
   std::string& value = values_[key];

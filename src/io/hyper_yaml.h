@@ -1,8 +1,8 @@
 // The part of YAML that configs of the hyperpyyaml kind are written in: maps by indentation,
-// scalars, lists on one line. Tags (!new:package.Class) are kept as the value of their key, nothing
-// is ever built from them; "!ref <name>" and products of such are replaced by what they refer to.
-// Lists in brackets over several lines are skipped; lists of scalars, one in a line after "- ", are
-// read. Keys may be quoted. Faults are LoadErrors naming file, line or key.
+// scalars, lists on one line. Tags (!new:package.Class) are kept as the value of their key; no
+// object is built from them. "!ref <name>", and products of references, are replaced by their
+// values. Lists in brackets over several lines are skipped; lists of scalars, one in a line after
+// "- ", are read. Keys may be quoted. Faults are LoadErrors naming file, line or key.
 // Const after load; may be read by many threads.
 #pragma once
 

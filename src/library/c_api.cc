@@ -118,7 +118,7 @@ Result<std::unique_ptr<Speech>> open_speech(syrinx_model* model, const char* tex
   return Speech::open(model->loaded, request.take(), speed);
 }
 
-/// How a speech that has ended went.
+/// Reports the result of a speech that has ended.
 int report_end(const Outcome& outcome, syrinx_error* error) {
   if (outcome.reason == FinishReason::kCancelled) {
     return report(error, SYRINX_CANCELLED, "the speech was cancelled");

@@ -87,7 +87,8 @@ bool SpeechQueue::take(double timeout_s, std::vector<float>& samples, std::vecto
   words.swap(words_);
   end = outcome_;
   uint64_t count = 0;
-  if (fd_ >= 0 && !outcome_) (void)!::read(fd_, &count, sizeof count);  // empty until more arrives
+  // makes the descriptor unreadable until more arrives
+  if (fd_ >= 0 && !outcome_) (void)!::read(fd_, &count, sizeof count);
   return true;
 }
 

@@ -84,7 +84,7 @@ extern "C" {
 enum syrinx_code {
   SYRINX_OK = 0,
   SYRINX_INVALID = 1,      ///< malformed; a repetition fails again
-  SYRINX_NOT_FOUND = 2,    ///< no voice of that name
+  SYRINX_NOT_FOUND = 2,    ///< there is no voice with that name
   SYRINX_UNSUPPORTED = 3,  ///< well-formed, but not supported by the model
   SYRINX_OVERLOADED = 4,   ///< no capacity now; see retry_after_s
   SYRINX_CANCELLED = 5,    ///< cancelled by the caller
@@ -186,7 +186,7 @@ typedef struct syrinx_speech_options {
   /// A voice of the model, one stored by `syrinx voice add`, or a mix; NULL: the model's default.
   const char* voice;
   const syrinx_voice* learned;  ///< used instead of `voice`; NULL: none
-  const char* language;         ///< as the model names it; NULL: the model decides
+  const char* language;         ///< the model's name of the language; NULL: the model decides
   const char* instructions;     ///< NULL: none
   float speed;                  ///< 0.25 to 4
   /// Options of the sampler; below 0: the model's default.

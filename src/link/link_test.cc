@@ -1,5 +1,5 @@
-// Both ends of a link in one process, over real sockets: the same bits as without a link, peers of
-// another version or model, peers that are lost and come back, peers that send other bytes.
+// Tests both ends of a link in one process, over real sockets: the bits are the same as without a
+// link; peers of other versions or models, lost peers and invalid bytes are handled.
 #include <filesystem>
 #include <random>
 
@@ -186,7 +186,7 @@ TEST_F(LinkTest, FramesComeInOrderAndOnce) {
   codes.window = wrong;
   EXPECT_NE(caller.push({6, 0, {codes}}).at(0).find("[toy] code 2139062143"), std::string::npos);
   EXPECT_NE(caller.push({7, 0, {job(2, 8)}}).at(0).find("[toy]"),
-            std::string::npos);  // still failed
+            std::string::npos);  // the stream has still failed
 }
 
 TEST_F(LinkTest, ABundleThatDoesNotFitFailsItsStreamAlone) {
@@ -226,10 +226,10 @@ TEST_F(LinkTest, StrangersAreDropped) {
     append(bytes);
     caller.send(bytes);
   };
-  EXPECT_TRUE(after([&](Caller& c) {  // for an unknown stream
+  EXPECT_TRUE(after([&](Caller& c) {  // a push for an unknown stream
     send(c, [&](auto& b) { append_push(b, {1, 0, {{5, 0, 0, 4, 0, false, four}}}); });
   }));
-  EXPECT_TRUE(after([&](Caller& c) {  // for an unknown node
+  EXPECT_TRUE(after([&](Caller& c) {  // an open for an unknown node
     send(c, [&](auto& b) { append_push(b, {1, 9, {}}); });
   }));
   EXPECT_TRUE(after([&](Caller& c) { c.open(1), c.open(1); }));
@@ -296,7 +296,7 @@ TEST_F(LinkFuzz, AnyMessagesAreSurvived) {
         }
         caller.send(bytes);
       }
-    } catch (const LoadError&) {  // the connection was closed
+    } catch (const LoadError&) {  // the connection may be closed
     }
   }
   EXPECT_GT(connections, 30);

@@ -41,7 +41,7 @@ enum class MessageKind : uint8_t {
   kPush,
   kMade,
   kClose,
-  // For AR nodes (step_message.h):
+  // Kinds for AR nodes (step_message.h):
   kCache,
   kCall,
   kStep,
@@ -100,8 +100,8 @@ struct PushMessage {
 /// The result of a job of a push, or its error.
 struct MadeJob {
   std::optional<std::string> fault;
-  uint32_t made = 0;        ///< frames
-  std::string_view values;  ///< f32
+  uint32_t made = 0;        ///< number of frames
+  std::string_view values;  ///< f32 values of the frames
 };
 
 /// The answer to a PushMessage.

@@ -14,7 +14,7 @@ inline void append_words(std::string& out, std::string_view words) {
   append_number(out, static_cast<uint32_t>(words.size()));
   out += words;
 }
-/// Reads text that append_words() wrote; returns a view into the message.
+/// Reads a string that append_words() wrote; returns a view into the message.
 inline std::string_view read_words(ByteReader& in) { return in.bytes(in.number<uint32_t>()); }
 
 /// Writes a message; `fields(out)` writes its fields.

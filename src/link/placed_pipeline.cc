@@ -18,7 +18,7 @@ class PlacedPipeline : public Pipeline {
                  const LinkOptions& options)
       : inner_(std::move(inner)) {
     const Graph& graph = inner_->graph();
-    std::map<std::string, LinkOptions> wanted;  // by address
+    std::map<std::string, LinkOptions> wanted;  // options of links, by address
     for (const Placement& placement : placements) {
       LinkOptions& link = wanted.try_emplace(placement.address, options).first->second;
       link.address = placement.address;
@@ -29,7 +29,7 @@ class PlacedPipeline : public Pipeline {
       }
       link.wanted.nodes.push_back(std::move(shape));
     }
-    std::map<std::string, std::vector<StageCopy>> copies;  // by node
+    std::map<std::string, std::vector<StageCopy>> copies;  // copies of stages, by node
     for (const auto& [address, link_options] : wanted) {
       check_address(address, link_options.keys);
       const auto link = std::make_shared<StageLink>(link_options);
@@ -133,7 +133,7 @@ class PlacedPipeline : public Pipeline {
   }
 
   const std::shared_ptr<const Pipeline> inner_;
-  std::vector<std::pair<std::string, std::vector<StageCopy>>> copies_;  // by node
+  std::vector<std::pair<std::string, std::vector<StageCopy>>> copies_;  // copies of stages, by node
   std::vector<std::unique_ptr<RemoteStage>> chunks_;
   std::vector<std::unique_ptr<RemoteArStage>> steps_;
   std::vector<const RemoteArStage*> remote_sequences_;  // for each AR node; null: not remote

@@ -1,5 +1,5 @@
-// Streams that are computed again after the loss of their process: in another process, or in the
-// same one when it is back. Also the input of streams that is kept for this.
+// Tests streams that are computed again after the loss of their process: in another process, or in
+// the same one after its return. Also tests the kept input of streams.
 #include <poll.h>
 
 #include <atomic>

@@ -182,7 +182,7 @@ void RemoteArStage::compute_again(Attempt& attempt) const {
     const StepSequence& seq = attempt.step.sequences[i];
     if (attempt.fails[i]) continue;
     const std::span<const int32_t> pages = attempt.pages(i);
-    int valid = 0;  // leading pages
+    int valid = 0;  // number of leading pages with the right contents
     while (valid * KvPool::kPageRows < seq.first_pos && home_.homes[pages[valid]] == home_.number) {
       ++valid;
     }
@@ -256,7 +256,7 @@ void RemoteArStage::count_again(const Attempt& attempt) const {
                      name_, " again in ", ms, " ms"));
 }
 
-/// Takes the results from an answer. Throws LoadError if the answer does not fit the step.
+/// Reads the results from an answer. Throws LoadError if the answer does not fit the step.
 void RemoteArStage::take(Attempt& attempt, std::string_view body) const {
   SteppedMessage stepped = read_stepped(body);
   if (stepped.batch != attempt.number) throw LoadError("it took another step");

@@ -53,7 +53,7 @@ class RemoteArStage : public ArStage {
   void settle(Attempt& attempt) const;
   void compute_again(Attempt& attempt) const;
   void send(Attempt& attempt) const;
-  /// kAll: all results came. kFaults: some sequences failed, and the others must be tried again.
+  /// kAll: all results arrived. kFaults: some sequences failed, and the others must be tried again.
   /// kNothing: the process was lost.
   enum class Received { kAll, kFaults, kNothing };
   Received receive(Attempt& attempt) const;

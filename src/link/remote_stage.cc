@@ -34,7 +34,7 @@ struct RemoteStage::Stream : StreamState {
   uint64_t epoch = 0;           ///< its connection to that process
   uint64_t number = 0;
   bool opened = false;                ///< the other process has opened the stream
-  bool lost = false;                  ///< the results of a chunk did not come
+  bool lost = false;                  ///< the results of a chunk did not arrive
   std::unique_ptr<StreamState> here;  ///< local state, for cut() only
   StreamPast past;
 };
@@ -215,7 +215,7 @@ void RemoteStage::run(StepContext&, std::span<ChunkJob> jobs) const {
   for (ChunkJob* job : left) job->fault = process_gone(name_);
 }
 
-/// Takes the results from an answer. Throws LoadError if the answer does not fit the batch.
+/// Reads the results from an answer. Throws LoadError if the answer does not fit the batch.
 void RemoteStage::take(std::string_view body, const Group& group) const {
   const MadeMessage made = read_made(body);
   if (made.batch != group.number || made.jobs.size() != group.jobs.size()) {

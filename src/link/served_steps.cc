@@ -108,7 +108,7 @@ std::string ServedSequence::check_main(const PushedSequence& rows) const {
   return {};
 }
 
-// ---------------------------------------------------------------------------- of a server
+// ---------------------------------------------------------------------------- all of a server
 
 void ServedSteps::make_cache(int node, uint32_t pages) {
   const ArStage& ar = *pipeline_.graph().node(node).ar;

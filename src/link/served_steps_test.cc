@@ -1,5 +1,5 @@
-// The answers of a process that holds an AR node to invalid messages of servers: a fault of the
-// sequence, a fault of the step, or the end of the connection; never a crash.
+// Tests how a process that holds an AR node answers invalid messages of servers: with a fault of
+// the sequence, a fault of the step, or the end of the connection, but never with a crash.
 #include "link/served_steps.h"
 
 #include <gtest/gtest.h>

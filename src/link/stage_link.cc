@@ -77,7 +77,7 @@ struct StageLink::Impl {
   std::thread thread;
 };
 
-// ---------------------------------------------------------------------------- the thread
+// ---------------------------------------------------------------------------- the link's thread
 
 void StageLink::Impl::run() {
   double pause_s = options.first_pause_s;
@@ -221,7 +221,7 @@ void StageLink::Impl::take(Message message, size_t bytes) {
   changed.notify_all();
 }
 
-/// Under the lock.
+/// Needs the lock.
 double StageLink::Impl::first_deadline() const {
   double first = std::numeric_limits<double>::infinity();
   for (const auto& [batch, one] : waiting) first = std::min(first, one->until_s);
@@ -242,7 +242,7 @@ void StageLink::Impl::went_down(const std::string& why) {
   changed.notify_all();
 }
 
-/// Under the lock.
+/// Needs the lock.
 Error StageLink::Impl::gone() const {
   std::string names;
   for (const NodeShape& node : options.wanted.nodes)

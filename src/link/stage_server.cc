@@ -23,7 +23,8 @@ namespace {
 
 constexpr double kForever_s = 1e9;
 constexpr double kStuck_s = 30;  // a server that reads no answer for this time is dropped
-constexpr size_t kMostValues = kMostMessage / 2 / sizeof(float);  // output of a batch
+// most values in the output of a batch
+constexpr size_t kMostValues = kMostMessage / 2 / sizeof(float);
 
 /// A stream that a server opened. If it has failed, its fault answers the next chunk.
 struct ServedStream {

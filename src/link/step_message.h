@@ -58,7 +58,8 @@ struct SteppedMessage {
   uint64_t batch = 0;
   std::string fault;  ///< not empty: the fault of the whole step
   StepResults
-      results;  ///< of the sequences without a fault; `faults` has one entry per sequence or none
+      /// results of the sequences without a fault; `faults` has one entry per sequence or none
+      results;
 };
 
 /// Sets the size of a node's cache; once per connection.

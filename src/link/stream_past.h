@@ -21,7 +21,7 @@ class StreamPast {
   /// Whether the whole input was kept.
   bool whole() const { return whole_; }
 
-  /// Adds a chunk that was run; its fresh frames begin at at().
+  /// Adds a chunk that was run; its fresh frames begin at frame at().
   void add(const PushedJob& job);
   size_t chunks() const { return cuts_.size(); }
   /// Returns chunk i as it was added, except for its stream; its window is a view into this object.

@@ -1,5 +1,5 @@
-// Links between hosts, over gRPC on the loopback: the promises that link_test.cc tests with
-// sockets, keys, and the state of links. Skipped if the module is not built.
+// Tests links between hosts, over gRPC on the loopback: the promises of link_test.cc, keys, and the
+// state of links. Skipped if the module is not built.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -132,7 +132,7 @@ TEST_F(GrpcTest, OnlyThoseWithKeysOfTheAuthorityMeet) {
   const auto placed = placed_toy(at, {"features"}, [&](auto& o) { o.keys = ours; });
   StageLink& link = link_of(*placed, "features");
   ASSERT_TRUE(link.wait_until_up(kPatience_s)) << link.state().trouble;
-  // Foreign keys; our authority but a certificate of another one; no TLS.
+  // Three cases: foreign keys; our authority with a certificate of another one; no TLS.
   const StageKeys half{theirs.certificate, theirs.key, ours.authority};
   for (const StageKeys& keys : {theirs, half, StageKeys()}) {
     EXPECT_NE(fault_of([&] { connect_at(at, keys, kPatience_s); }), "none");
@@ -168,7 +168,7 @@ TEST_F(GrpcTest, StrangersAreDropped) {
   loud.send("GET / HTTP/1.1\r\n\r\n");
   EXPECT_TRUE(loud.dropped());
   std::mt19937 random(5);
-  for (int i = 0; i < 20; ++i) {  // damaged messages after the greeting
+  for (int i = 0; i < 20; ++i) {  // sends damaged messages after the greeting
     Caller caller(at);
     caller.greet();
     std::string bytes;

@@ -144,7 +144,7 @@ void CausalConvTranspose1d::run(StepContext& ctx, std::span<const ConvJob> jobs)
     }
     const int64_t zeros = job.last && crop_ > 0 ? 1 : 0;
     segments[i] = {join(ctx, job, packed_.in(), zeros, copies), job.out};
-    // Whole rows go to scratch, then the needed part is copied.
+    // Writes whole rows to scratch, then copies the needed part.
     if (crop_ > 0 && (job.state->fresh || job.last)) {
       segments[i].out = ctx.arena.take({(t + zeros) * stride, packed_.out()}, DType::kF32);
     }

@@ -42,7 +42,8 @@ enum class ConvPad : uint8_t { kZero, kReplicate };
 /// The settings of a convolution, without its weights.
 struct CausalConv1dOptions {
   int64_t dilation = 1, stride = 1, groups = 1;
-  int64_t ahead = 0;  ///< later inputs on which an output depends: the padding on the right
+  /// number of later inputs on which an output depends: the padding on the right
+  int64_t ahead = 0;
   ConvPad pad = ConvPad::kZero;
   WeightType type = WeightType::kF32;
 };

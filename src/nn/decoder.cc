@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kMostCachedAngles = 1 << 17;  // positions; a config may state more
+constexpr int64_t kMostCachedAngles = 1 << 17;  // most cached positions; a config may state more
 
 /// Loads a linear of a block in the checkpoint's order.
 PackedLinear load(const Weights& block, const std::string& name, int64_t out, int64_t in, bool bias,
@@ -132,7 +132,7 @@ Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType
   blocks_.reserve(config.layers);
   for (int i = 0; i < config.layers; ++i)
     blocks_.emplace_back(weights.scope(config_.names.blocks, i), config_, type);
-  weights.ignore("layers.*.self_attn.rotary_emb.inv_freq");  // in older exports
+  weights.ignore("layers.*.self_attn.rotary_emb.inv_freq");  // tensors of older exports
   if (config.final_norm) final_ = Norm(weights.scope(config_.names.final_norm), config_);
   const int64_t cached = std::min(config.rope_positions, kMostCachedAngles);
   if (config.rotary) rope_ = RopeTable(config_.rope, cached);

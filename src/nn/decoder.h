@@ -20,8 +20,8 @@ namespace syrinx {
 enum class NormKind : uint8_t { kRms, kLayer };
 /// Whether a branch norms its input, its output before the addition, or both.
 enum class NormOrder : uint8_t { kBefore, kAfter, kBoth };
-/// down(silu(gate x) * up x), down(gelu_tanh(gate x) * up x), fc2(gelu(fc1 x)), or the last with
-/// gelu's tanh approximation.
+/// The formula of an MLP: down(silu(gate x) * up x), down(gelu_tanh(gate x) * up x), fc2(gelu(fc1
+/// x)), or the last with gelu's tanh approximation.
 enum class MlpKind : uint8_t { kSwiGlu, kGeGlu, kGelu, kGeluTanh };
 /// Returns whether the inner activation is multiplied by a gate.
 constexpr bool is_gated(MlpKind kind) {
@@ -78,13 +78,14 @@ struct DecoderConfig {
   int window = 0;            ///< sliding window in positions; 0: none
   /// One entry per layer, which replaces `window` and `rotary`; empty: all layers are alike.
   std::vector<LayerKind> layer_kinds = {};
-  std::optional<RopeSpec> local_rope = {};  ///< for layers with Rope::kLocal; dim as in `rope`
-  float query_scale = 0;                    ///< factor of the scores; 0: 1 / sqrt(head_dim)
-  float score_cap = 0;                      ///< AttentionSpec::cap
+  /// rotation of layers with Rope::kLocal; dim as in `rope`
+  std::optional<RopeSpec> local_rope = {};
+  float query_scale = 0;  ///< factor of the scores; 0: 1 / sqrt(head_dim)
+  float score_cap = 0;    ///< AttentionSpec::cap
   bool causal = true;
   bool wide_qkv = false;  ///< q, k and v are kept in bf16 if other linears have fewer bits
   NormKind norm = NormKind::kRms;
-  float norm_offset = 0;  ///< of the weights of all RMS norms
+  float norm_offset = 0;  ///< number that is added to the weights of all RMS norms
   NormOrder norm_order = NormOrder::kBefore;
   MlpKind mlp = MlpKind::kSwiGlu;
   bool final_norm = true;

@@ -129,7 +129,7 @@ std::vector<Tensor> run(const Decoder& decoder, const std::vector<const Tensor*>
   }
 }
 
-// Computes the block from the formulas in double; qwen3() with its norms and biases.
+// Computes the block from the formulas in double; for qwen3(), with its norms and biases.
 Tensor by_hand(const DecoderConfig& c, const Weights& root, const Tensor& input) {
   const int64_t n = input.shape()[0], h = c.hidden, d = c.head_dim;
   using Rows = std::vector<std::vector<double>>;

@@ -98,7 +98,7 @@ Moe::Routes Moe::route(StepContext& ctx, const View& x) const {
                      chosen.subspan(i * k, k), weights.subspan(i * k, k));
     }
   });
-  // Sorts rows by expert: counts, sums, places.
+  // Sorts rows by expert: counts them, sums the counts, and places the rows.
   for (const int32_t e : chosen) ++routes.begin[e + 1];
   for (int64_t e = 0; e < experts; ++e) routes.begin[e + 1] += routes.begin[e];
   const std::span<int32_t> next = take_array<int32_t>(ctx, experts);

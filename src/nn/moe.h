@@ -40,7 +40,7 @@ class Moe {
   void add(StepContext& ctx, const View& x, const View& out) const;
 
  private:
-  /// Computes down(silu(gate x) * up x).
+  /// The linears of an expert, which computes down(silu(gate x) * up x).
   struct Expert {
     Expert() = default;
     Expert(const Weights& weights, int64_t hidden, int64_t ffn, WeightType type);

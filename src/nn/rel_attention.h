@@ -31,8 +31,8 @@ class RelAttention {
     std::vector<float> keys = {}, values = {}, distances = {};
     int64_t rows = 0;     ///< rows so far
     int64_t dropped = 0;  ///< leading rows that no later row sees; keys and values begin after them
-    int64_t most = 0;     ///< rows of a chunk; 0: the layer's setting. Constant for a stream
-    int64_t left = -1;    ///< chunks before its own that a row sees; < 0: all. Constant
+    int64_t most = 0;     ///< most rows of a chunk; 0: the layer's setting. Constant for a stream
+    int64_t left = -1;    ///< number of chunks before its own that a row sees; < 0: all. Constant
   };
   /// The next `rows` rows of a stream. With Cache::left, they are of any number of chunks, the
   /// first of which begins here; else of one chunk.
@@ -53,7 +53,7 @@ class RelAttention {
 
   /// Appends the rows `normed` [R, H] to the cache and adds their attention to x [R, H].
   void run(StepContext& ctx, const View& normed, Cache& cache, const View& x) const;
-  /// Does so for the streams of `jobs`, whose rows follow one another in normed and x [N, H].
+  /// Does the same for the streams of `jobs`, whose rows follow one another in normed and x [N, H].
   void run(StepContext& ctx, const View& normed, std::span<const Job> jobs, const View& x) const;
   size_t bytes() const { return qkv_.bytes() + out_.bytes() + distance_.bytes(); }
 

@@ -30,7 +30,7 @@ class StreamKv {
   const KvPool& pool() const;
   int32_t first_page() const;
 
-  KvPool own_;                                   // on the CPU
+  KvPool own_;                                   // pages on the CPU
   std::shared_ptr<StreamPageRange> page_range_;  // on a GPU: pages of a pool that streams share
   int64_t position_ = 0;
 };
@@ -75,9 +75,10 @@ class StreamDecoder {
   std::span<DecoderPart> parts_of(StepContext& ctx, std::span<const StreamRows> streams) const;
 
   Decoder decoder_;
-  std::shared_ptr<StreamPages> pages_;      // on a GPU
-  std::vector<float> turn_cos_, turn_sin_;  // of turn_, for the host
-  std::vector<int32_t> ring_;               // pages of a stream
+  std::shared_ptr<StreamPages> pages_;  // pages on a GPU
+  // cosines and sines of the shift turn_, in the host's memory
+  std::vector<float> turn_cos_, turn_sin_;
+  std::vector<int32_t> ring_;     // pages of a stream
   int64_t turn_ = 0, limit_ = 0;  // shift of positions, and the first position that needs it
   int64_t max_rows_ = 0;
 };

@@ -110,7 +110,7 @@ TEST_P(StreamDecoderTest, CutsChangeNothingAlsoWherePositionsTurnBack) {
     return;
   }
   EXPECT_TRUE(same_bits(stream(x, [](int i) { return 1 + i % 7; }), whole));
-  // A stream that begins late must agree once the rows that it lacks have left every layer's
+  // A stream that begins late must agree as soon as the rows that it lacks have left every layer's
   // window.
   const Tensor late = stream(x.view().slice(2000, total), [](int) { return 5; });
   const int64_t seen = 2 * 20;

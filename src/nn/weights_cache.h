@@ -53,7 +53,7 @@ class WeightsCache : public PackedStore {
   struct Header {
     char magic[16];
     char key[64];
-    uint64_t matrices, table_at, table_sum, sum;  // `sum`: checksum of the fields before it
+    uint64_t matrices, table_at, table_sum, sum;  // `sum`: checksum of the earlier fields
   };
   struct Entry {
     int64_t type, out, k;

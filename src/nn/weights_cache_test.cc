@@ -40,7 +40,7 @@ struct Model {
   unsigned seed = 1;
   int64_t wider = -1;   // the matrix that has `by` more outputs
   int64_t by = 16;      // negative: fewer outputs
-  float in_last = 0;    // added to one row in each matrix's last panel
+  float in_last = 0;    // number that is added to one row in each matrix's last panel
   bool broken = false;  // the third matrix has a NaN
 };
 

@@ -41,7 +41,7 @@ bool Drafting::enough() const {
   return now_.count() >= aim(held_);
 }
 
-/// Returns the tokens of a round in which `held` tokens of the draft held.
+/// Returns the length in tokens of a round in which `held` tokens of the draft were right.
 int Drafting::aim(int held) const {
   return draft_.count() == 0 ? rules_.first : std::max(rules_.first, held + 1 + rules_.more);
 }
@@ -59,7 +59,7 @@ void Drafting::end(bool whole) {
   }
   // A round that was stopped before it differed from the draft does not disprove the rest of it.
   if (whole || alike_ < now_.text.size() || alike_ == draft_.text.size()) {
-    counts_.drafted += now_.count() - held_;  // keeps `drafted` the sum of held and wasted
+    counts_.drafted += now_.count() - held_;  // keeps `drafted` the sum of right and wasted tokens
     counts_.wasted += draft_.count() - held_;
     draft_ = std::move(now_);
     draft_.whole = whole;

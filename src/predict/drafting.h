@@ -1,7 +1,6 @@
-// Bookkeeping of the drafts of one answer: how long the next one may be, what of it held, and when
-// to stop. Each round of drafting goes on from the draft before it, as far as that is what the
-// model writes after the question as it is known by then. A pure state machine: no engine, no
-// clock. One thread at a time.
+// Bookkeeping of the drafts of one answer: how long the next one may be, how much of it was right,
+// and when to stop. Each round continues the part of the last draft that the model still writes
+// after the newer question. A pure state machine: no engine, no clock. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +12,11 @@ namespace syrinx {
 
 /// Lengths of drafts in tokens.
 struct DraftRules {
-  int first = 30;         ///< first draft's length (PredGen, Li and Grover, 2025); least of others
-  int more = 10;          ///< tokens that a later draft adds after those that held and one more
+  /// length of the first draft, and least length of others (PredGen, Li and Grover, 2025)
+  int first = 30;
+  int more = 10;          ///< tokens that a later draft adds to those that were right, and one more
   int most = 120;         ///< any draft's largest length, so that a pause costs little
-  int most_wasted = 500;  ///< given up in a turn; then its drafting ends
+  int most_wasted = 500;  ///< wrong tokens in a turn after which its drafting ends
 
   bool operator==(const DraftRules&) const = default;
 };
@@ -24,10 +24,10 @@ struct DraftRules {
 /// Counts of a turn. A token is counted once, when it is first written; when the answer has ended,
 /// `drafted` = `accepted` + `wasted`.
 struct DraftCounts {
-  int drafts = 0;    ///< rounds
-  int drafted = 0;   ///< tokens
-  int accepted = 0;  ///< drafted tokens that the answer begins with
-  int wasted = 0;    ///< and those that were given up
+  int drafts = 0;    ///< number of rounds
+  int drafted = 0;   ///< drafted tokens
+  int accepted = 0;  ///< drafted tokens with which the answer begins
+  int wasted = 0;    ///< drafted tokens that were given up
 };
 
 /// The drafts of one turn.
@@ -43,9 +43,9 @@ class Drafting {
   void begin_answer();
   /// Adds the text of a token of the round or the answer.
   void wrote(std::string_view piece);
-  /// Returns whether the round has written as much as it may, so that it must be stopped.
+  /// Returns whether the round must be stopped, because it has written as much as it may.
   bool enough() const;
-  /// Ends the round or the answer. `whole`: the model had reached its own end.
+  /// Ends the round or the answer. `whole`: the model itself ended the text.
   void end(bool whole = false);
   /// Ends drafting without an answer.
   void give_up();
@@ -56,7 +56,7 @@ class Drafting {
   bool guess_is_whole() const { return draft_.whole; }
   /// Returns RequestWriting::max_tokens of the next round.
   int most_tokens() const;
-  /// The text of the round, or of the answer, so far.
+  /// Returns the text of the round, or of the answer, so far.
   const std::string& written() const { return now_.text; }
   const DraftCounts& counts() const { return counts_; }
 
@@ -74,7 +74,7 @@ class Drafting {
   const DraftRules rules_;
   Tokens draft_, now_;
   size_t alike_ = 0;  // bytes of the common beginning of both
-  int held_ = 0;      // tokens of draft_ within these bytes
+  int held_ = 0;      // number of tokens of draft_ within these bytes
   bool running_ = false, answering_ = false;
   DraftCounts counts_;
 };

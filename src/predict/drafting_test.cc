@@ -21,11 +21,12 @@ TEST(Drafting, WhatHoldsIsCountedOnce) {
   EXPECT_EQ(drafting.guess(), "I am a cat");
   EXPECT_EQ(drafting.most_tokens(), 7);  // 4 tokens of a draft, 2 added, 1 between
   drafting.begin();
-  write(drafting, {"I", " am", " the", " dog"});  // as long as the first draft; two tokens match it
+  // is as long as the first draft; two tokens match it
+  write(drafting, {"I", " am", " the", " dog"});
   EXPECT_FALSE(drafting.enough());
   drafting.wrote(".");
   EXPECT_TRUE(drafting.enough());
-  drafting.begin_answer();  // also ends the round
+  drafting.begin_answer();  // this also ends the round
   EXPECT_EQ(drafting.guess(), "I am the dog.");
   EXPECT_EQ(drafting.counts().drafted, 4 + 3);
   EXPECT_EQ(drafting.counts().wasted, 2);
@@ -51,12 +52,12 @@ TEST(Drafting, ARoundThatIsStoppedWhereAllHoldsKeepsTheRest) {
   EXPECT_EQ(drafting.counts().wasted, 0);
   drafting.begin();
   drafting.wrote("a");
-  drafting.end(true);  // here the model reached its own end
+  drafting.end(true);  // here the model itself ended the text
   EXPECT_EQ(drafting.guess(), "a");
   EXPECT_EQ(drafting.counts().wasted, 2);
   EXPECT_EQ(drafting.counts().drafted, 3);
   drafting.begin();
-  drafting.wrote("ax");  // the draft's text and more, but in another token
+  drafting.wrote("ax");  // writes the draft's text and more, in another token
   drafting.give_up();
   EXPECT_EQ(drafting.counts().drafted, 3);
   EXPECT_EQ(drafting.counts().wasted, 3);

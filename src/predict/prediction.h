@@ -11,7 +11,7 @@
 
 namespace syrinx {
 
-/// Which tokens at the beginning of a draft are kept when more of the question is known.
+/// Decides which tokens at the beginning of a draft are kept when more of the question is known.
 enum class DraftRule {
   kGreedy,      ///< those that the model would write: answers are the same as without drafts
   kTopK,        ///< those that are among the k most probable at their position

@@ -1,7 +1,8 @@
-// PredGen's reflection. The text model reads the question as far as it is known and the beginning
-// of the last draft, up to the end of each of its first sentences. It is asked whether this text is
-// an answer. A sentence is good while "yes" is at least as probable as "no". All sentences are
-// judged in one batch. Each request continues the conversation, whose beginning is in the cache.
+// PredGen's reflection. The text model reads the known part of the question and the beginning of
+// the last draft, up to the end of each of its first sentences. Then it is asked whether this
+// beginning is an answer. A sentence is good while "yes" is at least as probable as "no". All
+// sentences are judged in one batch. Each request continues the conversation, whose beginning is in
+// the cache.
 #pragma once
 
 #include <functional>

@@ -39,8 +39,9 @@ struct TurnOptions {
 
 /// Figures of prediction in a turn.
 struct TurnCounts : DraftCounts {
-  int reflections = 0;                       ///< times that the model judged its draft
-  int spoken_ahead = 0, spoken_in_vain = 0;  ///< first sentences spoken; not used
+  int reflections = 0;  ///< times that the model judged its draft
+  /// first sentences that were spoken; those of them that were not used
+  int spoken_ahead = 0, spoken_in_vain = 0;
   bool ready = false;  ///< the answer began with the sentence that was spoken ahead
 };
 
@@ -98,7 +99,7 @@ class Turn : public std::enable_shared_from_this<Turn> {
 
   Turn(std::shared_ptr<Service> writer, std::shared_ptr<Service> speaker, TurnOptions options,
        std::shared_ptr<Audience> audience);
-  // Call these with the mutex locked:
+  // These need the locked mutex:
   void draft_on();
   void stop_reading();
   void read_on(const Chat& chat, bool background);

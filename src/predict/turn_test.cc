@@ -1,4 +1,4 @@
-// Turns of a conversation on a small text model of tests/parity and the built-in voice.
+// Tests turns of a conversation on a small text model of tests/parity and the built-in voice.
 #include "predict/turn.h"
 
 #include <gtest/gtest.h>
@@ -115,7 +115,8 @@ TEST_F(TurnTest, AnswersAsIfNothingHadBeenPredicted) {
     const auto turn = Turn::begin(*writer_, *speaker_, options(true), ear);
     for (int piece = 0; piece < 1 + i % 4; ++piece) {
       std::string known = question.substr(0, dice() % (question.size() + 1));
-      if (i % 3 == 1 && !known.empty()) known[dice() % known.size()] = 'x';  // recognised wrongly
+      // a wrongly recognised character
+      if (i % 3 == 1 && !known.empty()) known[dice() % known.size()] = 'x';
       turn->hear(said(known));
       if (i % 5 == 0) ear->wait_for_draft(1 + dice() % 8);
     }

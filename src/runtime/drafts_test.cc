@@ -1,6 +1,6 @@
-// Guesses of next steps through the scheduler: they change how many batches an answer takes and
-// nothing else. On the small text checkpoints of tests/parity, which repeat themselves a lot, and
-// on a scripted clock, so that a batch costs what it does with a large model: mostly the weights.
+// Tests guesses of next steps with the scheduler: they change only the number of batches of an
+// answer. Uses the small text checkpoints of tests/parity, which repeat themselves often, and a
+// scripted clock, on which a batch costs what it costs with a large model: mostly the weights.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -23,7 +23,7 @@ EngineOptions drafting(bool drafts) {
   return options;
 }
 
-/// A machine on which a batch takes 10 ms and a tenth for every row.
+/// A machine on which a batch takes 10 ms and a tenth of that for every row.
 struct Reader : ScriptedMachine {
   Reader(const std::shared_ptr<const Pipeline>& model, const EngineOptions& options)
       : ScriptedMachine({.options = options, .batch_s = [this](const Batch& b) {
@@ -83,7 +83,7 @@ std::vector<SpeechRequest> questions() {
   return all;
 }
 
-/// For "qwen3": its answer is 60 characters, each of one token, with surprises among them.
+/// For "qwen3": its answer has 60 characters, one token each, some of them unexpected.
 SpeechRequest plain_letters() {
   SpeechRequest request;
   request.say.text = "fwPK";
@@ -110,7 +110,7 @@ TEST_P(Drafts, ChangeTimeAndNothingElse) {
   }
   EXPECT_EQ(plain.model().metrics.drafted.value(), 0);
   EXPECT_GT(alone.hits(), 0);
-  // A step that was guessed needs no batch, and no other is missing.
+  // A step that was guessed right needs no batch; each other step has one.
   EXPECT_EQ(alone.batches + static_cast<int64_t>(alone.hits()), plain.batches);
 
   constexpr int kPages = 8;
@@ -146,7 +146,7 @@ TEST(ExpectedAnswer, TakesAFewBatches) {
   EngineOptions options = drafting(true);
   options.share_prefixes = false;
   Reader reader(model, options);
-  for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // costs are learned
+  for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // learns the costs
   const auto ask = [&](const std::string& expected) {
     SpeechRequest request = plain_letters();
     request.writing.expected = expected;
@@ -168,13 +168,13 @@ TEST(ExpectedAnswer, TakesAFewBatches) {
   EXPECT_EQ(ask(std::string(1000, '\xff')).first, plain);
 }
 
-/// Each of two in one batch is held to what was guessed for it.
+/// Two requests in one batch have different expected answers.
 TEST(ExpectedAnswer, EachHasItsOwn) {
   const auto model = model_of("qwen3");
   EngineOptions options = drafting(true);
   options.share_prefixes = false;
   Reader reader(model, options);
-  for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // costs are learned
+  for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // learns the costs
   const std::string plain = reader.ask(plain_letters())->written;
   SpeechRequest wrong = plain_letters(), right = plain_letters();
   wrong.writing.expected =
@@ -187,12 +187,12 @@ TEST(ExpectedAnswer, EachHasItsOwn) {
   EXPECT_GE(second->outcome.right_guesses, 50);
 }
 
-/// A sentence that is what the client expects takes one batch, that of the prompt's last row.
+/// If the answer is as the client expects, it takes one batch, that of the prompt's last row.
 TEST(ExpectedAnswer, IsVerifiedAtOnce) {
   EngineOptions options = drafting(true);
   options.share_prefixes = false;
   Reader reader(model_of("qwen3"), options);
-  for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // costs are learned
+  for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // learns the costs
   SpeechRequest request = plain_letters();
   request.writing.max_tokens = 16;
   const std::string sentence = reader.ask(request)->written;
@@ -203,8 +203,8 @@ TEST(ExpectedAnswer, IsVerifiedAtOnce) {
   EXPECT_EQ(reader.batches - before, 1);
 }
 
-/// The top-k rule: a longer beginning of what is expected is kept, the more ids count as likely;
-/// and what is kept does not depend on whether guesses are run.
+/// The top-k rule: the more ids count as likely, the more of the expected answer is kept. This does
+/// not depend on whether guesses are run.
 TEST(ExpectedAnswer, MoreOfItIsKeptAmongMore) {
   const auto model = model_of("qwen3");
   Reader guessing(model, drafting(true)), plain(model, drafting(false));
@@ -237,8 +237,8 @@ TEST(ExpectedAnswer, MoreOfItIsKeptAmongMore) {
   EXPECT_EQ(kept("fwPK", 3), std::ssize(draft)) << "an unchanged prompt keeps all";
 }
 
-/// Reflection's rule: a beginning that was found good is kept in any case, and what comes behind it
-/// is what the model writes behind it.
+/// Reflection's rule: a beginning that was judged to be good is always kept, and the model
+/// continues it.
 TEST(ExpectedAnswer, WhatIsSettledIsKept) {
   const auto model = model_of("qwen3");
   Reader guessing(model, drafting(true)), plain(model, drafting(false));
@@ -261,7 +261,7 @@ TEST(ExpectedAnswer, WhatIsSettledIsKept) {
   }
 }
 
-/// The first id behind what is settled must be likely, as all behind it.
+/// Ids after the settled beginning must be likely, including the first one.
 TEST(ExpectedAnswer, WhatIsSettledEndsWhereItSays) {
   const auto model = model_of("qwen3");
   const std::string settled = "No, it is not so.";
@@ -281,8 +281,8 @@ TEST(ExpectedAnswer, WhatIsSettledEndsWhereItSays) {
   EXPECT_EQ(whole->drafted_rule(count).wanted, draft[count]);
 }
 
-/// Jacobi iteration: the fixed point is what would be written step by step, at any temperature, in
-/// no more batches.
+/// Jacobi iteration: its fixed point is the text that single steps would write, at any temperature,
+/// in no more batches.
 TEST(Jacobi, ItsFixedPointIsTheAnswer) {
   for (const char* type : {"llama", "qwen2", "qwen3"}) {
     const auto model = model_of(type);
@@ -305,9 +305,8 @@ TEST(Jacobi, ItsFixedPointIsTheAnswer) {
   }
 }
 
-/// A question that grows, shrinks and changes, each draft verified behind the next of it: what is
-/// in the cache then is what a fresh prefill puts there, since all that follows has the same
-/// scores.
+/// A question grows, shrinks and changes, and each draft is checked after the next question. The
+/// cache then is that of a new prefill, because all later scores are the same.
 TEST(Rounds, TheCacheIsThatOfAFreshPrefill) {
   const auto model = model_of("qwen3");
   EngineOptions alone = drafting(false);
@@ -342,7 +341,8 @@ TEST(Conversation, TheNextTurnFindsTheAnswerInTheCache) {
   const auto first = reader.ask(request);
   EXPECT_EQ(first->outcome.completion_tokens, 60);
   request.say.text += first->written;
-  // All but the last token, whose row was never run, and the last of the new prompt.
+  // Counts all tokens but the last of the answer, whose row was never run, and the last of the new
+  // prompt.
   EXPECT_EQ(reader.ask(request)->outcome.cached_tokens, first->outcome.prompt_tokens + 59);
 }
 

@@ -6,8 +6,9 @@
 
 namespace syrinx {
 
-/// As executors_alone() of runtime.h. With a few threads, all of them run one batch also where a
-/// client waits for one large batch: a chunk that is a whole utterance, or a recogniser's encoder.
+/// Does what executors_alone() of runtime.h describes. With a few threads, all of them also run one
+/// batch if a client waits for one large batch: a chunk that is a whole utterance, or a
+/// recogniser's encoder.
 Executors executors_for(const Pipeline& pipeline, int threads);
 
 }  // namespace syrinx

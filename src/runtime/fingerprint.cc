@@ -20,11 +20,12 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kWhole = int64_t{64} << 20, kEnd = int64_t{8} << 20;
 constexpr int64_t kPieces = 256, kPiece = int64_t{16} << 10;
-constexpr int64_t kBeginning = int64_t{64} << 10;  // in safetensors names and types are there
+// contains the names and types of a safetensors file
+constexpr int64_t kBeginning = int64_t{64} << 10;
 constexpr size_t kMostFiles = 10'000;
 constexpr int kMostDepth = 8;
 
-/// A file, and the digests of parts of it one after the other.
+/// A file, and the concatenated digests of its parts.
 class Digested {
  public:
   explicit Digested(const std::string& path)
@@ -35,7 +36,7 @@ class Digested {
   Digested(const Digested&) = delete;
   Digested& operator=(const Digested&) = delete;
 
-  /// Bytes [begin, begin + size), 8 MiB at a time.
+  /// Adds the bytes [begin, begin + size), 8 MiB at a time.
   void add(int64_t begin, int64_t size) {
     std::string buffer;
     while (size > 0) {
@@ -47,7 +48,7 @@ class Digested {
       begin += got, size -= got;
     }
   }
-  /// 64 digits.
+  /// Returns 64 hexadecimal digits.
   std::string digest() const { return sha256_hex(parts_); }
 
  private:
@@ -55,7 +56,7 @@ class Digested {
   int fd_;
 };
 
-/// 64 digits for the contents of a file.
+/// Returns 64 hexadecimal digits for the contents of a file.
 std::string digest_file(const std::string& path, int64_t size) {
   Digested file(path);
   if (size <= kWhole) {
@@ -71,12 +72,12 @@ std::string digest_file(const std::string& path, int64_t size) {
 }
 
 struct ModelFile {
-  std::string name, path;  // below the directory; where it is
+  std::string name, path;  // name below the directory; full path
   int64_t size = 0;
 };
 
-/// The files below `dir` that make the model, in the order of their names. `dir` may be a model of
-/// one file: that, and what lies beside it under its name and .json.
+/// Returns the files below `dir` that make the model, in the order of their names. `dir` may be a
+/// model of one file, which may have more files beside it with the same name and the ending .json.
 std::vector<ModelFile> model_files(const std::string& dir) {
   std::vector<ModelFile> files;
   if (is_file(dir)) {

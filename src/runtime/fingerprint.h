@@ -14,9 +14,9 @@ namespace syrinx {
 /// a single changed bit may be missed. Throws LoadError if a file cannot be read.
 std::string fingerprint(const std::string& dir);
 
-/// A digest that changes with a model's files on this machine and costs little.
+/// A digest that changes with a model's files on this machine, and needs little time.
 struct ModelStamp {
-  /// SHA-256 (hexadecimal) of the names, sizes, times of change and first 64 KiB of all files.
+  /// The SHA-256 (hexadecimal) of the names, sizes, times of change and first 64 KiB of all files.
   std::string digest;
   int64_t bytes = 0;  ///< size of all files
 };

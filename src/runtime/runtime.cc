@@ -32,7 +32,7 @@
 namespace syrinx {
 namespace {
 
-/// Directory of the running program, or "".
+/// Returns the directory of the running program, or "".
 std::string program_dir() {
   std::array<char, PATH_MAX> path{};
   const ssize_t size = readlink("/proc/self/exe", path.data(), path.size() - 1);
@@ -41,8 +41,8 @@ std::string program_dir() {
   return whole.substr(0, whole.rfind('/'));
 }
 
-/// Directories in which the built-in voices may lie: given, beside the program, in the source tree
-/// that a build folder belongs to, or installed.
+/// Returns the directories that may have the built-in voices: the given one, those beside the
+/// program, in the source tree of a build folder, and installed.
 std::vector<std::string> voice_places(const LoadOptions& options) {
   if (!options.voices_dir.empty()) return {options.voices_dir};
   const std::string here = program_dir();
@@ -58,7 +58,7 @@ std::optional<std::string> find_voice(const LoadOptions& options) {
   return std::nullopt;
 }
 
-/// A copied program has left its voices behind: where they were looked for.
+/// Throws an error that names the searched directories: a copied program may lack its voices.
 [[noreturn]] void no_voice(const LoadOptions& options) {
   std::string places;
   for (const std::string& place : voice_places(options)) {
@@ -71,8 +71,8 @@ std::optional<std::string> find_voice(const LoadOptions& options) {
                          "give a model's directory, Org/Name or a name of 'syrinx hub list'"));
 }
 
-/// auto: on a CPU 8 bits, which bear comparison with what checkpoints are trained in and read half
-/// as much (docs/decisions/0012); on a GPU bf16.
+/// For auto, returns 8 bits on a CPU: almost as exact as the checkpoint's own type, with half the
+/// reading (docs/decisions/0012). On a GPU, returns bf16.
 WeightType weight_type(const std::string& name, Device device) {
   if (name == "auto") return device == Device::kCpu ? WeightType::kQ8 : WeightType::kBF16;
   for (WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8,
@@ -82,8 +82,8 @@ WeightType weight_type(const std::string& name, Device device) {
   throw LoadError("--weights " + name + ": known are auto, f32, bf16, q8, q8a8, q4 and mixed");
 }
 
-/// Where the family's stages go. A family without any for a GPU stays on the CPU, unless a GPU was
-/// asked for by name.
+/// Returns the device for the family's stages. A family without stages for a GPU runs on the CPU,
+/// unless a GPU was explicitly requested.
 Device device_for(const std::string& name, const Family& family) {
   if (name == "cpu") return Device::kCpu;
   const std::string missing = device_missing(Device::kCuda);
@@ -98,7 +98,7 @@ Device device_for(const std::string& name, const Family& family) {
   return Device::kCuda;
 }
 
-/// Files by which directories of models are recognised.
+/// Returns the names of files by which directories of models are recognised.
 std::vector<std::string> markers() {
   std::vector<std::string> out{"config.json"};
   for (const Family& family : families()) {
@@ -110,7 +110,7 @@ std::vector<std::string> markers() {
 
 }  // namespace
 
-// "Org/Name@rev", "/path/Name/" and "/path/Name.gguf" are "Name".
+// Returns "Name" for "Org/Name@rev", "/path/Name/" and "/path/Name.gguf".
 std::string model_name(std::string name) {
   if (const size_t at = name.rfind('@'); at != std::string::npos && at > name.rfind('/')) {
     name.resize(at);
@@ -129,7 +129,7 @@ std::string model_name(std::string name) {
 
 namespace {
 
-/// Where a model lies and what family it is of.
+/// The place and the family of a model.
 struct FoundModel {
   const Family* family = nullptr;
   std::string dir;
@@ -143,8 +143,9 @@ const Family* family_of_file(const std::string& path) {
   return nullptr;
 }
 
-/// The model that `path` is, a file, or the only one of that kind in a directory in which nothing
-/// else shows a model. Throws LoadError where there are several, or `path` is another file.
+/// Returns the model of one file at `path`, or the only one in the directory `path`, if no other
+/// file there identifies a model. Throws LoadError if there are several, or if `path` is another
+/// file.
 std::optional<FoundModel> find_model_file(const std::string& path) {
   if (is_file(path)) {
     if (const Family* family = family_of_file(path)) return FoundModel{family, path};
@@ -218,7 +219,7 @@ Introduction introduce(const LoadOptions& options, const FoundModel& found) {
           {}};
 }
 
-/// Which part of a model is loaded; empty: all of it.
+/// Describes which part of a model is loaded; empty: all of it.
 std::string parts_of(const LoadOptions& options) {
   std::set<std::string> nodes(options.held_nodes.begin(), options.held_nodes.end());
   for (const Placement& placement : options.placements) nodes.insert(placement.node);
@@ -228,8 +229,8 @@ std::string parts_of(const LoadOptions& options) {
   return out;
 }
 
-/// The cache for the weights of a model; null where there is none. Raise kPacking when matrices are
-/// packed otherwise: the cache would find that out, but only when it looks at them.
+/// Returns the cache for the weights of a model; null if there is none. Increase kPacking if
+/// matrices are packed in another way, because the cache detects that only late.
 std::unique_ptr<WeightsCache> weights_cache(const LoadOptions& options, const FoundModel& found,
                                             const LoadSpec& spec) {
   constexpr int kPacking = 3;
@@ -258,7 +259,7 @@ std::unique_ptr<WeightsCache> weights_cache(const LoadOptions& options, const Fo
 
 namespace {
 
-/// Which nodes' stages are not to run here.
+/// Returns a test for nodes whose stages run in other processes.
 std::function<bool(std::string_view)> elsewhere(const LoadOptions& options) {
   const bool holds = !options.held_nodes.empty();
   std::vector<std::string> nodes = options.held_nodes;
@@ -271,7 +272,7 @@ std::function<bool(std::string_view)> elsewhere(const LoadOptions& options) {
   };
 }
 
-/// Reports the tensors that a load takes, and its end.
+/// Reports the tensors that are loaded, and the end of the load.
 class ProgressReports {
  public:
   ProgressReports(const LoadOptions& options, const std::string& dir) : report_(options.progress) {
@@ -320,7 +321,7 @@ std::shared_ptr<const PipelineInfo> facts_of(const LoadOptions& options) try {
   if (found.family->facts == nullptr) return nullptr;
   return found.family->facts({.dir = found.dir, .model = model_name(options.model)});
 } catch (const LoadError&) {
-  return nullptr;  // loading says why
+  return nullptr;  // a load reports the reason
 }
 
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
@@ -350,7 +351,7 @@ namespace {
 
 constexpr int kFewThreads = 4;  // measured with two: docs/measurements.md, "all cores on one step"
 
-/// Whether the client waits for chunks that are longer than any sentence.
+/// Returns whether a client waits for chunks that are longer than any sentence.
 bool chunks_are_utterances(const Pipeline& pipeline) {
   constexpr double kLong_s = 30;
   const Graph& graph = pipeline.graph();
@@ -359,7 +360,7 @@ bool chunks_are_utterances(const Pipeline& pipeline) {
   return graph.feeding(speaker).policy.steady > kLong_s * pipeline.info().speech.frame_rate;
 }
 
-/// Whether the model takes recordings and does not speak: a recogniser.
+/// Returns whether the model takes recordings and does not speak: a recogniser.
 bool only_hears(const Pipeline& pipeline) {
   const Graph& graph = pipeline.graph();
   return !pipeline.info().speaks && std::ranges::any_of(graph.edges(), [&](const Edge& edge) {
@@ -404,7 +405,7 @@ void warm_up(Engine& engine, int max_batch, double most_s) {
   const int most = on_cpu ? 1 : max_batch;
   SpeechRequest request;
   request.say.text = "Hello.";
-  // A first chunk and one as later ones are; on a GPU until what is repeated has been recorded.
+  // Makes a first and a later chunk; on a GPU, enough steps to record the repeated launches.
   request.terms.max_frames = on_cpu ? 6 : 16;
   for (int crowd = 1; crowd <= most && (crowd == 1 || now_s() < until_s); crowd *= 2) {
     std::vector<std::shared_ptr<Collector>> listeners;

@@ -23,20 +23,21 @@ struct ModelProgress {
 };
 
 struct LoadOptions {
-  /// "finch" or "wren" (the built-in voice and text model), a checkpoint directory, or
-  /// Org/Name[@revision] as found in the hub's local cache.
+  /// The model to load: "finch" or "wren" (the built-in voice and text model), a checkpoint
+  /// directory, or Org/Name[@revision] as found in the hub's local cache.
   std::string model = "finch";
-  /// Storage type of weights: auto, or the name of a WeightType.
+  /// The storage type of weights: auto, or the name of a WeightType.
   std::string weights = "auto";
   /// Where packed weights are stored for the next start: a directory; auto, which is
   /// default_weights_cache() for checkpoints of at least kCachedFrom bytes; or off.
   std::string weights_cache = "auto";
-  /// NUMA node on whose cores the caller runs (base/cores.h): weights are copied into its memory.
+  /// The NUMA node on whose cores the caller runs (base/cores.h): weights are copied into its
+  /// memory.
   int node = -1;
   std::string device = "auto";  ///< cpu, cuda, or auto: cuda if build and machine support it
   bool dummy = false;           ///< random weights for the config, for measurements
   std::string voices_dir;  ///< directory of built-in voices; empty: searched beside the program
-  /// Chunk nodes whose stages run in other processes (StageServer); this process connects to them.
+  /// The nodes whose stages run in other processes (StageServer); this process connects to them.
   std::vector<Placement> placements;
   /// The file that `placements` come from. If it lacks a node of the model, the model is not
   /// loaded.

@@ -15,7 +15,7 @@
 namespace syrinx {
 namespace {
 
-/// The smallest that loads: random weights for the config of a text model.
+/// Returns the smallest model that loads: random weights for the config of a text model.
 LoadOptions text_model() {
   LoadOptions options;
   options.model = SYRINX_BINARY_DIR "/parity/llm/llama";
@@ -23,7 +23,7 @@ LoadOptions text_model() {
   return options;
 }
 
-/// Returns the load error of these options; "" when they load.
+/// Returns the load error of these options; "" if they load.
 std::string load_fault(const LoadOptions& options) {
   try {
     load_pipeline(options);
@@ -137,7 +137,7 @@ TEST(Load, NamesOfDevices) {
   EXPECT_TRUE(says(load_fault(voice), gpu ? "CPU only" : "--device cuda"));
 }
 
-/// finch with its weights kept in `cache`, and what it says.
+/// Loads finch with its weights cached in `cache`, and returns it with its speech.
 std::pair<std::shared_ptr<const Pipeline>, Trace> speak(const std::string& weights,
                                                         const std::string& cache) {
   LoadOptions options;

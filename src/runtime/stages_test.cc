@@ -1,6 +1,6 @@
-// Models with some of their stages behind a link: the engine gives the same bits as without one,
-// and goes on when the process that holds them goes away. The other process is a thread here; that
-// it is a process of its own is tested with the program (tests/http/test_stages.py).
+// Tests models with some of their stages behind a link: the engine makes the same bits as without a
+// link, and continues after the loss of the other process. That process is a thread here;
+// tests/http/test_stages.py uses the program.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -94,7 +94,7 @@ void expect_the_same_bits(const LoadOptions& options, const std::vector<std::str
                           const std::vector<SpeechRequest>& requests) {
   Engine here(load_pipeline(options), options.engine);
   const std::vector<std::vector<float>> want = spoken(here, requests);
-  TestDir kept;  // by the first round for the second
+  TestDir kept;  // weights that the first round caches for the second
   for (const auto executors : {std::optional<Executors>(), std::optional(Executors::kShared)}) {
     TestDir dir;
     LoadOptions half = options;
@@ -166,8 +166,8 @@ TEST(Stages, LanguageModelsStepTheSameApart) {
   expect_the_same_bits(golden("cosyvoice2/golden"), {"ar"}, fox);
 }
 
-/// What is written with guesses and log-probabilities is written the same. On a scripted clock, on
-/// which a batch costs what it does with a large model, so that guesses pay.
+/// Text with guesses and log-probabilities is the same. Uses a scripted clock, on which a batch
+/// costs what it costs with a large model, so that guesses save time.
 TEST(Stages, TextModelsGuessTheSameApart) {
   LoadOptions options = model_options(SYRINX_BINARY_DIR "/parity/llm/qwen3");
   options.weights = "f32";
@@ -217,7 +217,7 @@ TEST(Stages, TextModelsGuessTheSameApart) {
   EXPECT_EQ(ask(far, false, {}), want);
 }
 
-/// Each half of a model keeps its own packed weights, and the next load finds them.
+/// Each half of a model has its own cache of packed weights, which the next load finds.
 TEST(Stages, EachHalfKeepsItsWeights) {
   LoadOptions options =
       model_options(SYRINX_BINARY_DIR "/parity/qwen3_tts/golden/projected/checkpoint");
@@ -322,7 +322,7 @@ TEST(Fingerprint, OfLargeFilesReadsBothEnds) {
   const std::string path = dir.write("m/a.bin", "");
   const auto with = [&](int64_t at) {
     std::filesystem::resize_file(path, 0);
-    std::filesystem::resize_file(path, int64_t{65} << 20);  // of zeros, which take no room
+    std::filesystem::resize_file(path, int64_t{65} << 20);  // zeros, which need no disk space
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(at);
     file << "x";

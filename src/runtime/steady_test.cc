@@ -1,4 +1,5 @@
-// A steady step of a real family asks for no memory: what a request needs is there when it begins.
+// Tests that steady steps of real families allocate no memory: a request allocates all that it
+// needs when it begins.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,7 +13,7 @@
 
 namespace {
 std::atomic<int64_t> asked_for{0};
-thread_local bool counts = true;  // what this thread asks for
+thread_local bool counts = true;  // whether allocations of this thread count
 }  // namespace
 
 void* operator new(size_t size) {
@@ -21,7 +22,7 @@ void* operator new(size_t size) {
   throw std::bad_alloc();
 }
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // both sides are replaced here
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // both new and delete are replaced here
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 #pragma GCC diagnostic pop
@@ -29,13 +30,13 @@ void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 namespace syrinx {
 namespace {
 
-/// Notes what had been asked for at its `from`-th piece of output and at its `to`-th.
+/// Records the number of allocations at its `from`-th and its `to`-th piece of output.
 class Watch : public Sink {
  public:
   Watch(std::atomic<bool>& all_submitted, int from, int to)
       : all_submitted_(all_submitted), from_(from), to_(to) {}
   void audio(std::span<const float>) override {
-    all_submitted_.wait(false);  // what submit() asks for must not count
+    all_submitted_.wait(false);  // allocations of submit() must not count
     ++pieces;
     if (pieces == from_) first = asked_for.load();
     if (pieces == to_) last = asked_for.load();
@@ -55,8 +56,8 @@ class Watch : public Sink {
   const int from_, to_;
 };
 
-/// A small checkpoint of tests/parity, and between which pieces nothing is asked for: what batches
-/// of every size need has been met before.
+/// A small checkpoint of tests/parity, and the pieces between which nothing may be allocated: by
+/// then, batches of all sizes have been run.
 struct Steady {
   const char* checkpoint;
   int from, to;
@@ -80,9 +81,9 @@ TEST_P(SteadyStep, AsksForNoMemory) {
   request.terms.ignore_stop = true;
   request.terms.max_frames = 150;
   request.terms.initial_chunk_frames = 1;
-  // The test's own thread asks for memory whenever it gets a core.
+  // The test's own thread allocates memory at any time.
   counts = false;
-  // Which requests share a batch depends on time: batches of every size are met before.
+  // Timing decides which requests share a batch, so batches of all sizes are run first.
   for (int crowd = 1; crowd <= 3; ++crowd) {
     std::atomic<bool> go{true};
     std::vector<std::shared_ptr<Watch>> first;

@@ -1,6 +1,6 @@
-// Models with some of their AR nodes behind a link: the same bits as without one, whatever the
-// engine does with pages, guesses, companions and late text; and when the process that holds them
-// goes away, what is needed is computed again. The other process is a thread here.
+// Tests models with some of their AR nodes behind a link. The bits are the same as without one,
+// whatever the engine does with pages, guesses, companions and late text. After the loss of the
+// other process, its state is computed again. That process is a thread here.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -90,7 +90,7 @@ struct Said {
   }
 };
 
-/// Reads, too.
+/// Also collects the text.
 class Listener : public Collector {
  public:
   void text(std::string_view piece, std::span<const ScoredToken>) override { read += piece; }
@@ -155,7 +155,7 @@ void expect_alike(const std::vector<Said>& got, const std::vector<Said>& want) {
 TEST(StepsApart, TheSameBitsWithTheModelElsewhere) {
   Engine here(toy(), with_slots(0));
   const std::vector<Said> want = say(here, toy_requests());
-  // Few pages: sequences lose theirs, shared ones are copied.
+  // With few pages, sequences lose pages, and shared pages are copied.
   for (const size_t kv_bytes : {size_t{0}, size_t{60'000}}) {
     TestDir dir;
     const StepsHolder holder(toy, {"ar"}, dir.path("s"));
@@ -202,7 +202,7 @@ TEST(StepsApart, ThinkerAndTalkerInAnyProcess) {
   }
 }
 
-/// Text alone opens no talker, so it needs none.
+/// A request for text opens no talker, so no process needs to hold one.
 TEST(StepsApart, AReaderNeedsNoTalker) {
   TestDir dir;
   Engine far(apart(duet, {{"talker", dir.path("s")}}), with_slots(1));
@@ -212,7 +212,7 @@ TEST(StepsApart, AReaderNeedsNoTalker) {
   EXPECT_FALSE(say(far, {request})[0].text.empty());
 }
 
-/// Long enough to be at work when something happens.
+/// Returns requests that are long enough to still run when a process is lost.
 std::vector<SpeechRequest> long_requests(size_t count) {
   std::vector<SpeechRequest> out;
   for (uint64_t seed = 0; seed < count; ++seed) {
@@ -221,15 +221,15 @@ std::vector<SpeechRequest> long_requests(size_t count) {
   return out;
 }
 
-/// Times that a link came up.
+/// Returns how often links came up.
 uint64_t connections(const Engine& engine) {
   uint64_t out = 0;
   for (const RemoteNode& node : engine.pipeline().remote_nodes()) out += node.connections;
   return out;
 }
 
-/// One of two goes, then the other, again and again, while both nodes of several requests step.
-/// None goes while what the other lost is being computed again.
+/// Two processes end in turn, again and again, while both nodes of several requests step. None ends
+/// while the other's lost state is computed again.
 TEST(StepsApart, WhatOneLosesTheOtherComputesAgain) {
   Engine here(duet(), with_slots(0));
   const std::vector<SpeechRequest> requests = long_requests(6);
@@ -266,7 +266,8 @@ TEST(StepsApart, WhatOneLosesTheOtherComputesAgain) {
   expect_alike(got, want);
 }
 
-/// A process that is to end is left at once where there is another: its cache is computed there.
+/// Sequences leave a process that is about to end if there is another, which computes the cache
+/// again.
 TEST(StepsApart, SequencesMoveFromALeavingProcess) {
   Engine here(duet(), with_slots(0));
   const std::vector<SpeechRequest> requests = long_requests(3);
@@ -291,7 +292,7 @@ TEST(StepsApart, SequencesMoveFromALeavingProcess) {
   for (const RemoteNode& node : far.pipeline().remote_nodes()) EXPECT_EQ(node.lost_batches, 0u);
 }
 
-/// But not while it has a sequence that received more than is remembered, which ends where it is.
+/// They stay while one of them has more calls than are kept; that sequence ends in its process.
 TEST(StepsApart, ALeavingProcessFinishesWhatCannotMove) {
   Engine here(toy(), with_slots(0));
   std::vector<SpeechRequest> requests = long_requests(3);
@@ -300,7 +301,7 @@ TEST(StepsApart, ALeavingProcessFinishesWhatCannotMove) {
   TestDir dir;
   StepsHolder one(toy, {"ar"}, dir.path("a")), other(toy, {"ar"}, dir.path("b"));
   EngineOptions options = with_slots(2);
-  options.max_batch = 1;  // steps of one that could move come between
+  options.max_batch = 1;  // there are also steps of a sequence that could move
   Engine far(apart(toy, {{"ar", dir.path("a")}, {"ar", dir.path("b")}}, 300), options);
   ASSERT_TRUE(soon([&] { return everything_up(far); }));
   std::vector<std::shared_ptr<Listener>> listeners;
@@ -321,7 +322,7 @@ TEST(StepsApart, ALeavingProcessFinishesWhatCannotMove) {
   EXPECT_GT(other.held->state().batches, 0u);
 }
 
-/// Nor is one kept by such a sequence once that has ended.
+/// A sequence that cannot move does not keep a process after the sequence has ended.
 TEST(StepsApart, EndedRequestsHoldUpNoProcess) {
   TestDir dir;
   StepsHolder one(toy, {"ar"}, dir.path("a")), other(toy, {"ar"}, dir.path("b"));
@@ -343,8 +344,8 @@ TEST(StepsApart, EndedRequestsHoldUpNoProcess) {
   }
 }
 
-/// How long a sound has lasted decides when the next begins: that comes back with each step, and is
-/// known to the process that takes over in the middle of a sound.
+/// The duration of a sound so far decides when the next one begins. It comes back with each step,
+/// so the process that continues in the middle of a sound knows it.
 TEST(StepsApart, FinchGoesOnElsewhereInTheMiddleOfASound) {
   std::vector<SpeechRequest> requests;
   for (uint64_t seed = 0; seed < 4; ++seed) {
@@ -403,7 +404,7 @@ TEST(StepsApart, ARequestThatCannotBeComputedAgainEndsWithAnError) {
   EXPECT_TRUE(soon([&] { return far.stats().requests == 0; }));
 }
 
-/// Calls of a sequence are kept up to a bound; without all of them it cannot move.
+/// Calls of a sequence are kept up to a bound. A sequence with more calls cannot move.
 TEST(StepsApart, WhatIsNotKeptIsNotComputedAgain) {
   TestDir dir;
   std::optional<StepsHolder> holder;
@@ -423,7 +424,7 @@ TEST(StepsApart, WhatIsNotKeptIsNotComputedAgain) {
   EXPECT_EQ(heard(*listener).error.code, ErrorCode::kOverloaded);
 }
 
-/// A sequence or a stage that throws there ends its requests as it does here.
+/// A sequence or a stage that throws in the other process ends its requests as it does in this one.
 TEST(StepsApart, WhatBreaksThereBreaksAlone) {
   TestDir dir;
   const StepsHolder holder(toy, {"ar"}, dir.path("s"));
@@ -457,10 +458,11 @@ TEST(StepsApart, ACancelledRequestIsForgottenThere) {
   EXPECT_EQ(listener->wait().reason, FinishReason::kCancelled);
   const uint64_t steps = holder.held->state().batches;
   EXPECT_TRUE(soon([&] { return holder.held->state().streams == 0; }));
-  EXPECT_LE(holder.held->state().batches, steps + 1);  // the one that was at work
+  EXPECT_LE(holder.held->state().batches, steps + 1);  // the one that was running
 }
 
-/// The attention weights of Whisper's decoder go only to the request that asked for them.
+/// The attention weights of Whisper's decoder are written into the sequence of a request, so its
+/// stage cannot move.
 TEST(StepsApart, AStageThatWritesToItsSequencesStays) {
   LoadOptions options;
   options.model = SYRINX_BINARY_DIR "/parity/whisper/small";

@@ -13,7 +13,8 @@
 namespace syrinx {
 namespace {
 
-/// The first chunk stage that an AR stage feeds: what it is fed are the frames. Others hear.
+/// Returns the first chunk stage that an AR stage feeds; its input are the frames. Other chunk
+/// stages take recordings.
 const ChunkStage* speaking_link(const Graph& graph) {
   const auto& nodes = graph.nodes();
   for (size_t n = 0; n < nodes.size(); ++n) {
@@ -24,7 +25,7 @@ const ChunkStage* speaking_link(const Graph& graph) {
   throw InternalError("a graph that speaks, and no stage of it is fed by one that steps");
 }
 
-/// This machine with one executor that runs batches at once and writes down what they bring.
+/// This machine with one executor, which runs batches at once and records their results.
 class TracingPlatform : public Platform {
  public:
   TracingPlatform(const Graph& graph, const TraceOptions& options, Trace& trace)
@@ -60,11 +61,11 @@ class TracingPlatform : public Platform {
     }
     return true;
   }
-  /// Text has no reader here.
+  /// Late text is not supported here.
   void prepare(std::unique_ptr<HostJob>) override { throw InternalError("late text in a trace"); }
 
  private:
-  /// A chunk has codes or values.
+  /// Adds a chunk's codes or values.
   template <typename T>
   void keep_fresh(const ChunkJob& job, std::span<const T> window, std::vector<T>& all) const {
     if (window.empty()) return;
@@ -84,7 +85,7 @@ class TracingPlatform : public Platform {
   const ChunkStage* const first_link_;
   const TraceOptions options_;
   Trace& trace_;
-  bool traced_ = false;  // the batch that runs is a step of ar_
+  bool traced_ = false;  // the running batch is a step of ar_
   Executor executor_;
 };
 
@@ -108,14 +109,14 @@ class TraceSink : public Sink {
   std::vector<float>& samples_;
 };
 
-/// Room for one request of any length, in every cache.
+/// Returns options with caches for one request of any length.
 EngineOptions options_for(const Graph& graph, bool guided) {
   EngineOptions options;
   options.policy = "throughput";
   options.max_batch = 2;
   options.share_prefixes = false;
   options.repetition_s = 0;
-  options.drafts = false;  // rows of logits are then rows of steps
+  options.drafts = false;  // then each row of logits is that of a step
   for (const Node& node : graph.nodes()) {
     if (!node.ar) continue;
     size_t page_bytes = 0;
@@ -155,7 +156,7 @@ Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& asked
   std::vector<std::string> names;
   for (const Node& node : graph.nodes()) names.push_back(node.name);
   EngineMetrics metrics(names);
-  // The caller's pipeline, which outlives the call.
+  // Shares the caller's pipeline, which outlives the call.
   ResidentModel model(std::shared_ptr<const Pipeline>(std::shared_ptr<void>(), &pipeline), engine,
                       metrics);
   const auto sink = std::make_shared<TraceSink>(trace.samples);

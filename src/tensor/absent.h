@@ -19,7 +19,7 @@ class AbsentTensors {
   AbsentTensors(const AbsentTensors&) = delete;
   AbsentTensors& operator=(const AbsentTensors&) = delete;
 
-  /// Returns whether the tensors that this thread now makes need not be filled.
+  /// Returns whether tensors that this thread makes now may stay unfilled.
   static bool here();
 
   // Used by Tensor.

@@ -76,7 +76,7 @@ std::span<T> take_array(StepContext& ctx, int64_t count) {
 View upload(StepContext& ctx, const View& host);
 /// Copies numbers of the host to memory of the context's device.
 void store(StepContext& ctx, std::span<const float> host, const View& to);
-/// Copies results of kernels to host memory. On a GPU they are there after synchronize(), on the
+/// Copies results of kernels to host memory. On a GPU they are ready after synchronize(), on the
 /// CPU at once.
 void fetch(StepContext& ctx, const View& from, std::span<float> host);
 void fetch(StepContext& ctx, const View& from, std::span<int32_t> host);

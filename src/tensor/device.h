@@ -46,7 +46,7 @@ class Stream {
   /// Returns the cudaStream_t.
   virtual void* native() const = 0;
 
-  /// Runs `work`, which queues kernels and copies on this stream, but notes them as a piece until
+  /// Runs `work`, which queues kernels and copies on this stream, but records them as a piece until
   /// `work` returns or waits. Then the piece is queued. When an identical piece is queued a second
   /// time, it is recorded as a CUDA graph; from the third time on the graph runs, as one launch.
   /// Identical means launches and arguments; uploaded numbers may differ. An exception of `work`
@@ -64,7 +64,7 @@ class Stream {
     (sign(what), ...);
     notes_.add(call);
   }
-  /// Returns, within repeat(), device memory that has these numbers until repeat() ends; else null.
+  /// Within repeat(), returns device memory that has these numbers until repeat() ends; else null.
   void* staged(const void* host, size_t bytes);
 
   /// State of the kernels for this stream: counters.
@@ -128,7 +128,7 @@ class Stream {
   void sign(T value) {
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_clear_padding)
-    __builtin_clear_padding(&value);  // otherwise padding could look like a difference
+    __builtin_clear_padding(&value);  // padding must not count as a difference
 #endif
 #endif
     sign_bytes(&value, sizeof(value));
@@ -141,7 +141,7 @@ class Stream {
 
   bool noting_ = false;
   Notes notes_;
-  std::unordered_map<uint64_t, Recording> recordings_;  // by signature
+  std::unordered_map<uint64_t, Recording> recordings_;  // recordings by signature
   uint64_t clock_ = 0, played_ = 0, signature_ = 0;
   // Pinned memory for uploads and downloads within repeat(); staged_ is the device's copy of
   // uploads.

@@ -49,7 +49,7 @@ constexpr int kPositions = 1024;  // positions of each sequence when steps are t
 constexpr int kSizes[] = {1, 8, 32, 64};
 constexpr double kStreamS = 10;       // audio of each concurrent stream
 constexpr double kLateShare = 0.002;  // share of streams that may have an underrun
-constexpr double kLeastSeconds = 10;  // of a model; with less the program only tries its code
+constexpr double kLeastSeconds = 10;  // time of a model; with less the program only tests its code
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

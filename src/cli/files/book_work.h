@@ -12,11 +12,11 @@
 
 namespace syrinx {
 
-/// How far a book is.
+/// The progress of a book.
 struct BookPosition {
-  size_t parts = 0;             ///< spoken, from the first on
-  uint64_t samples = 0;         ///< of the file that is being made
-  uint64_t all_samples = 0;     ///< of the whole book
+  size_t parts = 0;             ///< parts spoken, from the first on
+  uint64_t samples = 0;         ///< samples of the unfinished file
+  uint64_t all_samples = 0;     ///< samples of the whole book
   size_t cut_short = 0;         ///< parts that reached a bound before their end
   std::vector<uint64_t> marks;  ///< first sample of each chapter in the file
 };

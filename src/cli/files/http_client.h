@@ -1,5 +1,5 @@
 // Requests to other servers, one after another on one connection, which is kept open. Reads whole,
-// bounded answers. One thread an object; calls wait for the answer.
+// bounded answers. One thread per object; calls wait for the answer.
 #pragma once
 
 #include <cstddef>

@@ -38,18 +38,18 @@ struct BenchOptions {
   double timeout_s = 60;
   bool new_connections = false;
 
-  std::vector<double> rates;  ///< requests a second of an open loop
+  std::vector<double> rates;  ///< requests per second of an open loop
   std::vector<int> streams, listeners;
   std::string trace;
   double trace_speed = 1;
-  std::string text, text_file;  ///< instead of the built-in texts
+  std::string text, text_file;  ///< a text, or a file of texts, instead of the built-in ones
   double duration_s = 0;        ///< 0: 30 s, except when `repeats` count
   double warmup_s = -1;         ///< negative: 2 s, except 0 for counted repeats and traces
   int repeats = 0;              ///< requests of each stream; 0: 3, unless a duration is set
   double audible_dbfs = -40;
 
   bool search = false;
-  double search_start = 0;  ///< 0: 1 request a second, or 4 clients
+  double search_start = 0;  ///< first load of a search; 0: 1 request a second, or 4 clients
   double search_precision = 0.05;
   double target_first_audio_ms = 100, target_percentile = 90, target_viable = 0.999;
 
@@ -77,7 +77,7 @@ struct DayCommand {
 struct SimulateOptions {
   std::string profile_file;
   SimulationOptions how;
-  std::vector<std::string> failures;  ///< as read_failure()
+  std::vector<std::string> failures;  ///< texts for read_failure()
   std::vector<int> autoscale;         ///< least and most workers
   Autoscaling scaling;
   DayCommand day;

@@ -36,7 +36,7 @@ struct WorkerView {
   int streams = 0, waiting = 0;
   double capacity = 0;  ///< streams that its learned costs allow; 0: unknown
   double wait_s = 0;    ///< predicted wait of a further request
-  /// Since the last look; at the first look, since the worker's start:
+  /// Since the last look, or at the first look since the worker's start.
   std::optional<double> first_audio_p50_s = {}, first_audio_p95_s = {};
   double late_a_minute = 0;   ///< chunks that were late per minute of audio
   double audio_a_second = 0;  ///< seconds of audio made per second

@@ -35,15 +35,15 @@ struct ServeOptions {
   /// Speech recognisers. "auto": PocketSphinx if it is installed; "none".
   std::vector<std::string> ears = {"auto"};
   std::string vad;         ///< Silero's weights; empty: WebRTC's detector finds turns
-  std::string smart_turn;  ///< Smart Turn's weights; empty: words and pitch alone end a turn
+  std::string smart_turn;  ///< Smart Turn's weights; empty: only words and pitch end a turn
   double max_heard_s = 4 * 3600;
-  std::string predict = "auto";  ///< on, ask, off or auto
-  Prediction prediction = {};    ///< and how
+  std::string predict = "auto";  ///< when answers are predicted: on, ask, off or auto
+  Prediction prediction = {};    ///< how answers are predicted
   double max_transcript_wait_s = 5;
-  bool decode_in_server = false;  ///< recordings, instead of in confined children
-  std::string voice_store;        ///< empty: where it lies by default
+  bool decode_in_server = false;  ///< decode recordings in this process, not in confined children
+  std::string voice_store;        ///< directory of voices; empty: the default
   bool no_voice_upload = false;   ///< clients may neither add nor remove voices
-  bool strict = false;            ///< refuse what a model cannot honour
+  bool strict = false;            ///< refuse fields that a model does not support
   std::vector<std::string> voice_aliases, model_aliases;  ///< "NAME=VOICE", "NAME=MODEL"
   size_t voice_cache_mib = 256;
   int max_connections = 1024;

@@ -9,8 +9,8 @@
 namespace syrinx {
 
 /// Returns the whole content of a file, a pipe or the standard input ("-"), in UTF-8 without a byte
-/// order mark. Converts Windows-1252, and says so in one line of `report` (null: no line). Refuses
-/// other bytes that are not text, and more than kMaxTextFileBytes.
+/// order mark. Converts Windows-1252, and reports this in one line of `report` (null: no line).
+/// Refuses other bytes that are not text, and more than kMaxTextFileBytes.
 std::string read_text(const std::string& path, std::ostream* report = nullptr);
 inline constexpr size_t kMaxTextFileBytes = size_t{64} << 20;
 

@@ -225,7 +225,7 @@ void end_stream(void* stream) {
   ending->end();
 }
 
-// ---------------------------------------------------------------------------- the one called
+// ---------------------------------------------------------------------------- the listener
 
 class Listener : public grpc::Service {
  public:
@@ -332,7 +332,7 @@ constexpr SyrinxGrpc kBridge{
 }  // namespace
 
 const SyrinxGrpc* syrinx_grpc_1() {
-  // Callers of this module get the reasons of errors; gRPC's own log would let any peer fill it.
+  // Callers of this module get the reasons of errors; any peer could fill gRPC's own log.
   if (!std::getenv("GRPC_VERBOSITY")) gpr_set_log_function([](gpr_log_func_args*) {});
   return &kBridge;
 }
