@@ -3,7 +3,7 @@
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listed TIMEOUT 60
   COMMAND_ERROR_IS_FATAL ANY)
-# Their names stand at the beginning of a line and end with a dot, and perhaps a remark.
+# Names of suites are at the beginning of a line and end with a dot; a remark may follow.
 string(REGEX MATCHALL "(^|\n)[^ \n]+\\.(  #[^\n]*)?\n" lines "${listed}")
 set(text "")
 list(TRANSFORM PROGRAM REPLACE "(.+)" "[=[\\1]=]" OUTPUT_VARIABLE command)

@@ -1,12 +1,12 @@
-# syrinx_flags(target): what all code of this project is compiled and linked with. Called right after
-# a target is made, so that the target's own options come later and count more.
+# syrinx_flags(target): sets the flags of all code of this project. Called right after a target is
+# made, so that the target's own options come later and take precedence.
 function(syrinx_flags target)
   if(SYRINX_DEPS_DIR)
     target_link_directories(${target} PRIVATE ${SYRINX_DEPS_DIR}/lib)
     target_include_directories(${target} SYSTEM PRIVATE ${SYRINX_DEPS_DIR}/include)
   endif()
   if(SYRINX_CUDA)
-    # Products stay products here too; kernels that want a fused multiply-add ask for it by name.
+    # No contraction of products here either (see below).
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>
       $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>
       "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall>")
@@ -18,19 +18,19 @@ function(syrinx_flags target)
     $<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra>
     $<$<COMPILE_LANGUAGE:CXX>:-Wshadow> $<$<COMPILE_LANGUAGE:CXX>:-Werror=return-type>
     $<$<COMPILE_LANGUAGE:CXX>:-Werror=switch>
-    # Clang takes macros of FFmpeg and libseccomp for forgotten fields.
+    # Clang wrongly reports macros of FFmpeg and libseccomp as missing fields.
     $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-missing-field-initializers>)
   if(CMAKE_UNITY_BUILD)
-    # Several files are the main file. GCC collects garbage from 128 MB on, a tenth of the time that
-    # such a file takes.
+    # In a unity build several files are the main file. GCC collects garbage from 128 MB on, which
+    # takes a tenth of the time.
     target_compile_options(${target} PRIVATE
       $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>
       $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=1000000>)
   endif()
-  # Products stay products: the compiler must not contract a*b+c on its own, or the reference kernels
-  # and the fast ones would round differently. Kernels that want FMA ask for it by name.
+  # The compiler must not contract a*b+c by itself, because the reference kernels and the fast ones
+  # would then round differently. Kernels call FMA by name.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
-  # A char is signed here; ARM's would be unsigned.
+  # A char is signed on all processors; on ARM the default is unsigned.
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fsigned-char>
       $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fsigned-char>)
@@ -38,7 +38,8 @@ function(syrinx_flags target)
   if(SYRINX_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${SYRINX_SANITIZE} -fno-sanitize-recover=all
       -fno-omit-frame-pointer -g1 -O1)
-    # What fails at null fails under the address sanitizer, too; these three double what a file costs.
+    # The address sanitizer also detects these faults; the three checks double the time to compile a
+    # file.
     if(SYRINX_SANITIZE MATCHES undefined)
       target_compile_options(${target} PRIVATE -fno-sanitize=null,vptr,alignment)
     endif()

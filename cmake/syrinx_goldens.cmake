@@ -1,6 +1,6 @@
-# tests/parity as tests read it: in the build folder, at SYRINX_BINARY_DIR "/parity/", with the weights
-# that are not kept but made again (tests/parity/seeded.py). Tests depend on `goldens`, or link it and
-# have SYRINX_BINARY_DIR with it.
+# Copies tests/parity for tests into the build folder, SYRINX_BINARY_DIR "/parity/", and makes the
+# weights that are not stored (tests/parity/seeded.py). Tests depend on `goldens`, or link it and thus
+# get SYRINX_BINARY_DIR.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 file(GLOB_RECURSE golden_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/parity/*)
 list(FILTER golden_files EXCLUDE REGEX "(\\.cc|\\.md|/CMakeLists\\.txt)$")
@@ -15,7 +15,7 @@ target_compile_definitions(goldens INTERFACE SYRINX_BINARY_DIR="${PROJECT_BINARY
 add_dependencies(goldens make_goldens)
 
 # syrinx_parity_test(name SOURCES files... LIBS targets...): a program of `parity:` tests, which read
-# whole models' goldens; built as the tests of rooms are.
+# goldens of whole models; built like the tests of rooms.
 function(syrinx_parity_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   find_package(nlohmann_json REQUIRED)

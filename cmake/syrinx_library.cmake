@@ -1,10 +1,11 @@
 # syrinx_library(name [DEPS targets...] [TEST_DEPS targets...] [WITHOUT regex]
 #                [PCH library|server] [COLD])
-# One folder = one static library `syrinx_<name>` from its *.cc (sub-folders too), and one test
-# program `<name>_test` from its *_test.cc. Includes are written from src/ ("tensor/view.h").
-# ./run and ./check compile several files of a library at once (CMAKE_UNITY_BUILD), which reads the
-# same headers once; so names in unnamed namespaces are unique in a library, and in its tests. COLD: nothing in it takes time, so it is built to be built quickly.
-# Rooms of SYRINX_PLAIN_ROOMS are taken from the build folder SYRINX_PLAIN_FROM, where that is given.
+# Makes of one folder a static library `syrinx_<name>` from its *.cc (with sub-folders), and a test program
+# `<name>_test` from its *_test.cc. Includes are written from src/ ("tensor/view.h"). ./run and ./check
+# compile several files of a library at once (CMAKE_UNITY_BUILD), which reads common headers only once.
+# Therefore names in unnamed namespaces must be unique in a library, and in its tests. COLD: its speed does
+# not matter, so it is compiled quickly. Rooms of SYRINX_PLAIN_ROOMS are taken from the build folder
+# SYRINX_PLAIN_FROM, if it is set.
 function(syrinx_library name)
   cmake_parse_arguments(ARG "COLD" "WITHOUT;PCH" "DEPS;TEST_DEPS" ${ARGN})
   string(REPLACE "/" "_" target ${name})
@@ -18,7 +19,7 @@ function(syrinx_library name)
     get_filename_component(room ${room} DIRECTORY)
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${room}/")
   endforeach()
-  # The GPU backend, or what stands for it where it is not built. Its tests are always built.
+  # The GPU backend, or its replacement in builds without it. Its tests are always built.
   set(absent no_cuda)
   if(NOT SYRINX_CUDA)
     set(absent cuda)
@@ -26,15 +27,15 @@ function(syrinx_library name)
     file(GLOB device_sources CONFIGURE_DEPENDS cuda/*.cu)
     list(APPEND sources ${device_sources})
   endif()
-  # Files of their own in the archive, so that the emulation of the tests can stand for them.
+  # Separate files in the archive, so that the emulation of the tests can replace them.
   file(GLOB stand_ins CONFIGURE_DEPENDS no_cuda/*.cc)
   set_source_files_properties(${stand_ins} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   file(GLOB absent_sources CONFIGURE_DEPENDS ${absent}/*.cc cuda/emulation/*.cc)
   list(FILTER absent_sources EXCLUDE REGEX "_test\\.cc$")
   list(REMOVE_ITEM sources ${absent_sources} "")
-  # Files for more than the base instruction set, by name; others must run anywhere. Those of the
-  # products are built for it as a whole and share no inline code with the rest of the program; in
-  # *_simd.cc kernels/cpu/simd_begin.h marks what is (tests/instruction_sets.py looks for leaks).
+  # Files for more than the base instruction set, by name; others must run on any processor. Files of products
+  # are compiled for it as a whole, and share no inline code with the rest of the program. In *_simd.cc,
+  # kernels/cpu/simd_begin.h marks the code for it (tests/instruction_sets.py looks for leaks).
   if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     list(FILTER sources EXCLUDE REGEX "_(avx[a-z0-9]+|amx)\\.cc$")
   endif()
@@ -70,7 +71,7 @@ function(syrinx_library name)
     string(REGEX REPLACE "/.*" "" room ${folder})
     set(built "")
     if(SYRINX_PLAIN_FROM AND room IN_LIST SYRINX_PLAIN_ROOMS)
-      # An archive of nothing, which brings the one that was built there.
+      # An empty archive that links the one of that build folder.
       set(built syrinx_${target}_built)
       add_library(${built} STATIC IMPORTED GLOBAL)
       set_target_properties(${built} PROPERTIES INTERFACE_LINK_LIBRARIES "${ARG_DEPS}"
@@ -86,7 +87,7 @@ function(syrinx_library name)
     if(NOT ARG_PCH)
       set(ARG_PCH library)
     endif()
-    # GCC 14 takes no headers that were precompiled at another level; those of `server` are all COLD.
+    # GCC 14 rejects headers that were precompiled at another level; libraries with `server` are all COLD.
     if(NOT (ARG_COLD AND ARG_PCH STREQUAL library AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 14
             AND CMAKE_CXX_COMPILER_ID STREQUAL GNU))
       syrinx_use_pch(syrinx_${target} ${ARG_PCH})
@@ -103,7 +104,7 @@ function(syrinx_library name)
     target_link_libraries(syrinx_${target} INTERFACE ${ARG_DEPS})
   endif()
 
-  # How recordings are confined shows only without sanitizers.
+  # The confinement of decoders works only without sanitizers.
   if(SYRINX_SANITIZED_APART AND name IN_LIST SYRINX_SANITIZED_ROOMS AND NOT name STREQUAL audio)
     set(tests "")
   endif()

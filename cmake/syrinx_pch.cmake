@@ -1,9 +1,9 @@
 # Headers that most files read are compiled once, where SYRINX_PCH is on:
 #   syrinx_use_pch(target library|server|test)    cmake/pch/<which>.h
-# The first target of each kind compiles them, the others share that, so their options are the same;
-# for tests it is a program of its own, so that building one test does not build another.
-# Every file still includes what it needs: a build without SYRINX_PCH shows where one does not.
-if(SYRINX_PCH AND CCACHE)  # so that it accepts that macros before precompiled headers do not change them
+# The first target of each kind compiles them, and the others use the result, so their options are the
+# same. For tests, a separate program does this, so that building one test does not build another. Every
+# file still includes the headers that it needs; a build without SYRINX_PCH detects missing ones.
+if(SYRINX_PCH AND CCACHE)  # accepts macros before precompiled headers, which do not change them
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
     CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()

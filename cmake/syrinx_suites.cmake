@@ -1,7 +1,7 @@
-# syrinx_suites(program PREFIX prefix): the tests of a program for ctest, each suite (what their names
-# have before the dot) in a process of its own: to start one takes longer than most tests do. ctest
-# knows a suite by prefix and name, and lists those that the program had when it was built.
-# tools/run_tests counts the tests in them, and says how many processors there are.
+# syrinx_suites(program PREFIX prefix): adds the tests of a program to ctest. Each suite (the part of
+# a test's name before the dot) has its own process, because a start takes longer than most tests.
+# ctest knows a suite by prefix and name, and lists those that the program had when it was built.
+# tools/run_tests counts the tests of suites, and passes the number of processors.
 set(suites_script ${CMAKE_CURRENT_LIST_DIR}/list_suites.cmake)
 function(syrinx_suites program)
   cmake_parse_arguments(ARG "" "PREFIX" "" ${ARGN})
@@ -10,7 +10,7 @@ function(syrinx_suites program)
     COMMAND ${CMAKE_COMMAND} "-DPROGRAM=${CMAKE_CROSSCOMPILING_EMULATOR};$<TARGET_FILE:${program}>"
             -DPREFIX=${ARG_PREFIX} -DOUTPUT=${list} -P ${suites_script}
     VERBATIM)
-  # Also before there is a program: then ctest has one test of it, which fails.
+  # If the program is not built yet, ctest has one test for it, which fails.
   set(include ${CMAKE_CURRENT_BINARY_DIR}/${program}_include.cmake)
   file(CONFIGURE OUTPUT ${include} @ONLY CONTENT [[
 if(EXISTS "@list@")

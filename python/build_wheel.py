@@ -1,9 +1,9 @@
-"""Packs the wheel: this package, an installed libsyrinx and program, and the built-in voices.
+"""Packs the wheel from this package, an installed libsyrinx and program, and the built-in voices.
 
 A build backend (PEP 517) without dependencies: `pip install ./python`. Nothing is compiled. The installed
 files are those of SYRINX_PREFIX, else of the first of CMAKE_PREFIX_PATH, ~/.local, /usr/local and /usr that
-has libsyrinx.so.0. SYRINX_WHEEL_PLATFORM replaces the platform tag, as in manylinux_2_31_x86_64. The same
-files give the same bytes; times are SOURCE_DATE_EPOCH.
+has libsyrinx.so.0. SYRINX_WHEEL_PLATFORM replaces the platform tag, as in manylinux_2_31_x86_64.
+The same input gives the same bytes; file times are SOURCE_DATE_EPOCH.
 """
 import base64
 import glob
@@ -15,7 +15,7 @@ import time
 import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Finds the package without importing it, and with it numpy.
+# Finds the package without an import, which would also import numpy.
 SCRIPT = b"""#!python
 import importlib.util
 import os
@@ -41,7 +41,7 @@ def prefix():
 
 
 def project():
-    """The lines of [project] that the wheel's metadata repeats."""
+    """Returns the values of [project] for the wheel's metadata."""
     with open(os.path.join(HERE, "pyproject.toml"), encoding="utf-8") as file:
         text = file.read()
     found = dict(re.findall(r'^([a-z-]+) = "(.*)"$', text, re.M))
@@ -50,7 +50,7 @@ def project():
 
 
 def tree(folder, into):
-    """{name in the wheel: file} of all files below a folder."""
+    """Returns {name in the wheel: file} for all files below a folder."""
     out = {}
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name != "__pycache__"]
@@ -75,7 +75,7 @@ def tag():
 
 
 def contents():
-    """{name in the wheel: (bytes, executable)}."""
+    """Returns {name in the wheel: (bytes, executable)}."""
     place, library = prefix()
     files = tree(os.path.join(HERE, "syrinx"), "syrinx")
     files["syrinx/libsyrinx.so.0"] = os.path.realpath(library)
@@ -117,7 +117,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     name = f"{stem}-{tag()}.whl"
     with zipfile.ZipFile(os.path.join(wheel_directory, name), "w", zipfile.ZIP_DEFLATED,
                          compresslevel=9) as wheel:
-        # The lists of a wheel stand at its end.
+        # The metadata of a wheel is at its end.
         for each in sorted(files, key=lambda key: (".dist-info/" in key, key)):
             data, executable = files[each]
             entry = zipfile.ZipInfo(each, when)

@@ -1,4 +1,4 @@
-// The standard headers that most files of the libraries read.
+// The standard headers that most files of the libraries include.
 #pragma once
 
 #include <algorithm>

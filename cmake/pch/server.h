@@ -1,4 +1,4 @@
-// What the server's files read besides: Asio, Beast and JSON.
+// Further headers of most of the server's files: Asio, Beast and JSON.
 #pragma once
 
 #include "library.h"

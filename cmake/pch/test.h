@@ -1,4 +1,4 @@
-// What tests read besides.
+// A further header of all tests.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-/* What GCC 12's own libraries take from a C library newer than 2.31, and a variable for others.
+/* Functions of newer C libraries than 2.31 that GCC 12's own libraries call, and a variable for other
+libraries.
    tools/portable_sysroot puts it beside the C library, into libc_nonshared.a. */
 #define _GNU_SOURCE
 #include <link.h>
@@ -35,7 +36,7 @@ uint32_t arc4random(void) {
   return out;
 }
 
-/* 2.35: the unwinder finds by it which object a code address belongs to. The layout is glibc's
+/* 2.35: the unwinder uses it to find the object of a code address. The layout is glibc's
    <dlfcn.h>. */
 struct dl_find_object {
   unsigned long long flags;

@@ -1,5 +1,5 @@
-# Programs that need the C library 2.31 or newer and nothing else: -DSYRINX_SYSROOT=FOLDER names what
-# tools/portable_sysroot made, -DSYRINX_ARCH=x86_64|aarch64 the processor.
+# Builds programs that need only the C library, 2.31 or newer. -DSYRINX_SYSROOT=FOLDER is the folder of
+# tools/portable_sysroot, -DSYRINX_ARCH=x86_64|aarch64 the processor.
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES SYRINX_SYSROOT SYRINX_ARCH)
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR ${SYRINX_ARCH})
@@ -16,15 +16,15 @@ list(PREPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
 set(ENV{PKG_CONFIG_LIBDIR} ${CMAKE_SYSROOT}/usr/lib/${triple}/pkgconfig:${CMAKE_SYSROOT}/usr/share/pkgconfig)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CMAKE_SYSROOT})
 set(PKG_CONFIG_ARGN --static)
-# Nothing in the bytes says where they were made.
+# The files do not depend on the folder of the build.
 get_filename_component(source ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
 set(CMAKE_CXX_FLAGS_INIT "-ffile-prefix-map=${source}=. -ffile-prefix-map=${SYRINX_SYSROOT}=sysroot")
 set(libs ${CMAKE_SYSROOT}/usr/lib/${triple})
-set(link "-B${libs}/ -L${libs} -L${CMAKE_SYSROOT}/lib/${triple}")  # before this machine's folders
+set(link "-B${libs}/ -L${libs} -L${CMAKE_SYSROOT}/lib/${triple}")  # searched before this machine's folders
 string(APPEND link " -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--as-needed -Wl,--build-id=none")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "${link} -Wl,--exclude-libs,ALL")
 set(CMAKE_SHARED_LINKER_FLAGS_INIT "${link}")
-# What static libraries need of each other, in any order.
+# Static libraries that need each other, in any order.
 set(CMAKE_CXX_STANDARD_LIBRARIES_INIT "-lssl -lcrypto -lz -lmp3lame -lopus -lpthread -ldl -lm")
 set(all "-Wl,--start-group <LINK_LIBRARIES> -Wl,--end-group")
 set(CMAKE_CXX_LINK_EXECUTABLE

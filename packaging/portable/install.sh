@@ -1,6 +1,6 @@
 #!/bin/sh
-# Copies Syrinx from the unpacked archive into a folder, or removes it from there. It also runs where it lies:
-# bin/syrinx say "Hello."
+# Copies Syrinx from the unpacked archive into a folder, or removes it from there. It also runs from the
+# unpacked folder: bin/syrinx say "Hello."
 #   ./install.sh [FOLDER]            /usr/local as root, else ~/.local
 #   ./install.sh --remove [FOLDER]
 # With systemd and as root: systemctl enable --now syrinx, afterwards.

@@ -1,4 +1,4 @@
-"""Speech language models, spoken piece by piece while they are made.
+"""Speaks with speech language models; audio arrives piece by piece while it is made.
 
     import syrinx
 
@@ -40,12 +40,12 @@ class Word:
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """New audio. numpy takes it for its samples: np.concatenate(list_of_chunks) works."""
+    """New audio. numpy treats it as its samples, so np.concatenate(list_of_chunks) works."""
 
     samples: npt.NDArray[np.float32]  # mono, full scale 1
     sample_rate: int  # Hz
-    begin_s: float  # of the first sample, since the beginning of the speech
-    words: list[Word]  # whose times became known; their audio comes here or later
+    begin_s: float  # time of the first sample, since the beginning of the speech
+    words: list[Word]  # words whose times became known; their audio is in this or a later chunk
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -56,7 +56,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a speech went. `end`: "text", or "length" and "repetition" where it was cut short."""
+    """The result of a speech. `end`: "text"; if it was cut short, "length" or "repetition"."""
 
     end: str
     underruns: int
@@ -66,16 +66,16 @@ class Outcome:
 
 
 def _plain(text: str) -> str:
-    """C ends its texts with a zero, so none may be inside."""
+    """Returns the text; raises an error if it contains a zero, which ends a text in C."""
     return text.replace("\0", " ")
 
 
 class _Chunks:
-    """Reads a speech; going away before the end cancels it."""
+    """Reads a speech; leaving before the end cancels it."""
 
     def __init__(self, speech: Speech) -> None:
         self._speech = speech
-        self._reads = False  # true once no other task reads
+        self._reads = False  # true while a task reads
 
     def _next(self, timeout_s: float) -> Optional[Chunk]:
         chunk = self._speech._next(timeout_s)
@@ -109,7 +109,7 @@ class _Chunks:
 
 
 class Speech:
-    """A speech on its way: `for chunk in speech`, or `async for` in a coroutine; once, by one reader.
+    """A running speech: `for chunk in speech`, or `async for` in a coroutine; once, by one reader.
 
     Leaving the loop cancels it. feed(), end() and cancel() may be called from any thread.
     """
@@ -125,27 +125,29 @@ class Speech:
         return _Chunks(self)
 
     def read(self) -> npt.NDArray[np.float32]:
-        """All audio that is still to come, in one array."""
+        """Returns all audio that is not yet read, in one array."""
         parts = [chunk.samples for chunk in self]
         return np.concatenate(parts) if parts else np.zeros(0, np.float32)
 
     def feed(self, text: str) -> None:
-        """More text, of a speech begun with `open_text=True`."""
+        """Adds text to a speech that was begun with `open_text=True`."""
         text = _plain(text)
         self._text += text.encode()
         self._speech.feed(text, False)
 
     def end(self) -> None:
-        """That was all of the text."""
+        """Ends the text of the speech."""
         self._speech.feed("", True)
 
     def cancel(self) -> None:
-        """Ends it before the next step; a reader gets CancelledError after what is there."""
+        """Ends the speech before its next step; a reader gets CancelledError after the existing
+        audio."""
         self._speech.cancel()
 
     @property
     def outcome(self) -> Optional[Outcome]:
-        """For a reader, once all has been read, unless it was cancelled or failed."""
+        """Returns the result after all audio was read; None before, or if the speech was cancelled
+        or failed."""
         told = self._speech.outcome()
         return Outcome(_ENDS[told[0]], *told[1:]) if told and told[0] in _ENDS else None
 
@@ -174,19 +176,20 @@ class Speech:
 
 
 class Voice:
-    """A voice made of a recording, for models of the family that made it."""
+    """A voice from a recording, for models of the family that made it."""
 
     def __init__(self, voice: _syrinx.Voice) -> None:
         self._voice = voice
 
     def save(self, path: _Path, consent: Optional[str] = None) -> None:
-        """As a .safetensors file. `consent`: the person that agreed to being cloned, and how."""
+        """Saves the voice as a .safetensors file. `consent`: the person that agreed to be cloned,
+        and how."""
         self._voice.save(os.fspath(path), consent)
 
 
 class Model:
-    """A loaded model. Any number of threads may speak with it; what they speak at once is computed
-    in the same batches."""
+    """A loaded model. Any number of threads may speak with it at the same time, in common
+    batches."""
 
     def __init__(self, model: _syrinx.Model) -> None:
         self._model = model
@@ -201,12 +204,12 @@ class Model:
 
     @property
     def sample_rate(self) -> int:
-        """Hz; one channel."""
+        """Returns the sample rate in Hz; audio has one channel."""
         return self._model.sample_rate
 
     @property
     def voices(self) -> dict[str, str]:
-        """Names, and what they are like."""
+        """Returns the names of voices with their descriptions."""
         return self._model.voices
 
     @property
@@ -219,7 +222,8 @@ class Model:
 
     @property
     def hears_late_text(self) -> bool:
-        """Speaks before all text has come; others gather it first."""
+        """Returns whether the model speaks before all text has arrived; other models wait for all
+        text."""
         return bool(self._model.traits & 2)
 
     @property
@@ -235,9 +239,9 @@ class Model:
               top_p: Optional[float] = None, top_k: Optional[int] = None,
               repetition_penalty: Optional[float] = None, guidance: Optional[float] = None,
               seed: int = 0, max_s: float = 0.0) -> Speech:
-        """Begins to speak at once. `voice`: a name, a mix such as "finch(2)+raven(1)", one kept by
-        `syrinx voice add`, or a Voice. With `open_text` more text follows by feed() and end().
-        The same seed makes the same samples."""
+        """Begins to speak at once. `voice`: a name, a mix such as "finch(2)+raven(1)", a voice
+        stored by `syrinx voice add`, or a Voice. With `open_text`, more text follows by feed() and
+        end(). The same seed makes the same samples."""
         text = _plain(text)
         learned = voice._voice if isinstance(voice, Voice) else None
         name = voice if isinstance(voice, str) else None
@@ -247,8 +251,8 @@ class Model:
 
     def learn_voice(self, recording: Union[_Path, npt.ArrayLike],
                     sample_rate: Optional[int] = None, text: Optional[str] = None) -> Voice:
-        """A voice of a recording: the name of an audio file, or mono samples and their rate. `text`:
-        what it says, which some models need. Takes seconds."""
+        """Makes a voice from a recording: the name of an audio file, or mono samples and their
+        rate. `text`: its words, which some models need. Takes seconds."""
         if isinstance(recording, (str, os.PathLike)):
             return Voice(self._model.learn_file(os.fspath(recording), text))
         if sample_rate is None:
@@ -263,12 +267,12 @@ def load(model: str = "finch", *, weights: Optional[str] = None, device: Optiona
          policy: Optional[str] = None, threads: int = 0, max_batch: int = 0, max_open: int = 0,
          max_wait_s: float = 0.0, beside: Optional[Model] = None) -> Model:
     """Loads "finch" (the built-in voice), a checkpoint's directory, or Org/Name[@revision] from the
-    hub's local cache; nothing is downloaded. `beside`: a model to share threads with. What the rest
-    means, and the defaults that 0 and None stand for, is in syrinx.h."""
+    hub's local cache; nothing is downloaded. `beside`: a model to share threads with. syrinx.h
+    explains the other options, and the defaults that 0 and None mean."""
     return Model(_syrinx.Model(os.fspath(model), weights, device, policy, threads, max_batch,
                                max_open, max_wait_s, beside._model if beside else None))
 
 
 def load_voice(path: _Path) -> Voice:
-    """What Voice.save() or `syrinx voice export` wrote."""
+    """Loads a voice from a file of Voice.save() or `syrinx voice export`."""
     return Voice(_syrinx.open_voice(os.fspath(path)))

@@ -1,4 +1,4 @@
-"""`python -m syrinx ...`: the program that the wheel brought."""
+"""`python -m syrinx ...`: runs the program of the wheel."""
 import os
 import sys
 

@@ -1,4 +1,5 @@
-"""syrinx.h by ctypes: handles as objects, codes as the exceptions of errors.py.
+"""Calls syrinx.h with ctypes: handles become objects, error codes become the exceptions of
+errors.py.
 
 A call releases the interpreter's lock. The library is the one in this folder, else the system's.
 """
@@ -103,7 +104,7 @@ def _bytes(text: Optional[str]) -> Optional[bytes]:
 
 
 def _call(name: str, *arguments: Any) -> Any:
-    """Calls a function that takes an error last; raises what it reports."""
+    """Calls a function whose last argument is an error; raises the reported error."""
     error = _Error()
     out = _C[name](*arguments, byref(error))
     if error.code != _OK:
@@ -153,8 +154,8 @@ class Speech:
 
     def read(self, timeout_s: float) -> Optional[
             tuple[_Samples, int, float, list[tuple[int, int, float]]]]:
-        """(samples, rate, begin_s, [(begin, end, at_s)]); None at the end and after timeout_s without
-        audio. Below 0 it waits for as long as it takes."""
+        """Returns (samples, rate, begin_s, [(begin, end, at_s)]); None at the end, or after
+        timeout_s without audio. Below 0: no timeout."""
         if not self._reading.acquire(blocking=False):
             raise ValueError("a speech is read by one thread at a time")
         try:
@@ -179,7 +180,7 @@ class Speech:
             left_s -= _SIGNALS_S
 
     def outcome(self) -> Optional[tuple[int, int, float, float, float]]:
-        """(end, underruns, audio_s, first_audio_s, total_s) once the end has been read."""
+        """Returns (end, underruns, audio_s, first_audio_s, total_s) after the end was read."""
         known = _C["outcome_of"](self._handle)
         if not known:
             return None
@@ -253,7 +254,7 @@ class Model:
              repetition_penalty: Optional[float], guidance: Optional[float], seed: int,
              max_s: float) -> Speech:
         def given(value: Any) -> Any:
-            return -1 if value is None else value  # below 0: as the model has it
+            return -1 if value is None else value  # below 0: the model's default
 
         options = _SpeechOptions(
             ctypes.sizeof(_SpeechOptions), _bytes(voice), learned.handle if learned else None,

@@ -1,26 +1,26 @@
-"""Why something failed. The message is the library's own."""
+"""Exceptions for errors of the library. Messages come from the library."""
 
 
 class Error(Exception):
-    """Anything that syrinx raises; `retry_after_s` is 0 where there is no prediction."""
+    """Base of all exceptions of syrinx; `retry_after_s` is 0 if there is no prediction."""
 
     retry_after_s: float = 0.0
 
 
 class InvalidError(Error, ValueError):
-    """The request is malformed; the same again fails again."""
+    """The request is malformed; a repetition fails again."""
 
 
 class NotFoundError(Error, LookupError):
-    """There is no voice of that name."""
+    """There is no voice with that name."""
 
 
 class UnsupportedError(Error):
-    """Well-formed, but this model cannot do it."""
+    """The request is well-formed, but not supported by the model."""
 
 
 class OverloadedError(Error):
-    """No room now; see `retry_after_s`."""
+    """There is no capacity now; see `retry_after_s`."""
 
 
 class CancelledError(Error):
@@ -44,7 +44,7 @@ _CLASSES = {1: InvalidError, 2: NotFoundError, 3: UnsupportedError, 4: Overloade
 
 
 def fault(code: int, message: str, retry_after_s: float) -> Error:
-    """The exception for a code of syrinx.h."""
+    """Returns the exception for an error code of syrinx.h."""
     error = _CLASSES.get(code, Error)(message)
     error.retry_after_s = retry_after_s
     return error
