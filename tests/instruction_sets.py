@@ -1,8 +1,6 @@
-"""Code for more than the base instruction set must stay in the files that are asked for by name.
-
-An inline function of a header that such a file emits may be the copy that the linker keeps for the
-whole program, which then dies on older processors. So no symbol that other files could share (weak)
-may contain such instructions.  instruction_sets.py OBJECT...
+"""Checks that code for more than the base instruction set stays in its files. The linker keeps one copy of each
+inline function of a header; if that copy comes from such a file, the program crashes on older processors. So no
+symbol that other files could share (weak) may contain such instructions. instruction_sets.py OBJECT...
 """
 
 import pathlib
@@ -19,7 +17,7 @@ def run(*command):
 
 
 def leaks(path):
-    """Weak functions of an object file with AVX instructions in them."""
+    """Returns the weak functions of an object file that contain AVX instructions."""
     shared = {line.split()[2] for line in run("nm", "--defined-only", path)
               if line.split()[1] in "WVu"}
     found, current = set(), None

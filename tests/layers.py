@@ -4,9 +4,9 @@
 A layer may include itself and those before it in LAYERS. families/, link/ and engine/ know only model/
 and what is above it, never each other. Tests may use what lies below (a test of a low layer may need a
 toy model), but not across the families/engine wall either.
-What only tests use stands in a folder testing/ of its layer; no other file includes it.
-The rooms of ROOMS, folders in a layer, are in such an order, too: lowest first.
-Run: layers.py SOURCE_DIR. Prints every breach as file:line; exit code 1 when there is one.
+Files only for tests are in a folder testing/ of their layer; only tests include them. The rooms of ROOMS (folders in
+a layer) have such an order, too: lowest first. Run: layers.py SOURCE_DIR. Prints every breach as file:line; exit code
+1 when there is one.
 """
 import pathlib
 import re
@@ -24,7 +24,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 
 
 def breach(layer, target, is_test):
-    """Why a file of `layer` must not include from `target`, or None."""
+    """Returns why a file of `layer` must not include from `target`, or None."""
     if target not in LAYERS:
         return f"'{target}/' is not a layer; includes are written from src/"
     if (layer, target) in WALLS:
@@ -35,7 +35,7 @@ def breach(layer, target, is_test):
 
 
 def room_breach(parts, target):
-    """Why a file in the folders `parts` must not include `target` of the same layer, or None."""
+    """Returns why a file in the folders `parts` must not include `target` of the same layer, or None."""
     rooms = ROOMS.get(parts[0])
     if rooms is None or target[0] != parts[0]:
         return None

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that shared memory of kernels that is read 16 bytes at a time is declared so.
-
-nvcc aligns an array of numbers to one number only. The emulation of a GPU cannot show it: a C++ compiler aligns every
-array to 16 bytes. So the text is read: an array of numbers in __shared__ memory whose address becomes a pointer to float4,
-uint4, ... needs alignas of the size of that type on its declaration.
-Run: shared_alignment.py SOURCE_DIR. Prints every breach as file: line: name; exit code 1 when there is one.
+"""Checks the alignment of shared memory that kernels read 16 bytes at a time. nvcc aligns an array of numbers only to
+one number. The emulation of a GPU cannot detect this, because a C++ compiler aligns every array to 16 bytes. So this
+program reads the text. If the address of a __shared__ array becomes a pointer to float4, uint4, ..., its declaration
+needs alignas with the size of that type. Run: shared_alignment.py SOURCE_DIR. Prints every breach as file: line:
+name; exit code 1 when there is one.
 """
 import pathlib
 import re

@@ -75,7 +75,7 @@ class _Chunks:
 
     def __init__(self, speech: Speech) -> None:
         self._speech = speech
-        self._reads = False  # true while a task reads
+        self._reads = False  # true after the first read
 
     def _next(self, timeout_s: float) -> Optional[Chunk]:
         chunk = self._speech._next(timeout_s)

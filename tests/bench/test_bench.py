@@ -1,4 +1,4 @@
-"""`syrinx bench` and `syrinx simulate` as programs: against `syrinx serve`, in process, and wrong."""
+"""Tests the programs `syrinx bench` and `syrinx simulate`: against `syrinx serve`, in process, and with errors."""
 import json
 import os
 import sys
@@ -32,7 +32,7 @@ class Bench(unittest.TestCase):
 
     def test_open_loop_against_a_server(self):
         html = self.path("report.html")
-        # On a busy machine no request is refused here, however long it waits.
+        # With this limit no request is refused on a busy machine.
         with harness.Server("--quiet", "--max-wait", "600") as server:
             runs = self.runs("--url", f"http://127.0.0.1:{server.port}/v1", "--model", MODEL,
                              "--rates", "4,12", "-d", "2", "--warmup", "0.5", "--html", html,

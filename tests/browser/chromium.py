@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 
-# WCAG contrast of every text that is seen, against the background that lies behind it.
+# Computes the WCAG contrast of every visible text against its background.
 CONTRAST = """(() => {
   const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) =>
@@ -45,13 +45,13 @@ def find():
 
 
 class Browser:
-    """One process with a profile of its own; use it in a with statement."""
+    """A browser process with its own profile; use it in a with statement."""
 
     def __init__(self, *flags):
         self.profile = tempfile.mkdtemp(prefix="syrinx_browser_")
         to_browser, self.writer = os.pipe()
         self.reader, from_browser = os.pipe()
-        # The browser reads from 3 and writes to 4; ours must not be those before they are moved.
+        # The browser reads from 3 and writes to 4; our descriptors must not have these numbers before they are moved.
         ends = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (to_browser, from_browser)]
 
         def move():
@@ -83,7 +83,7 @@ class Browser:
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def receive(self, timeout_s):
-        """The next message, or None when none came in time."""
+        """Returns the next message, or None if none arrived in time."""
         deadline = time.monotonic() + timeout_s
         while b"\0" not in self.held:
             left = deadline - time.monotonic()
@@ -122,7 +122,7 @@ class Browser:
 
 
 class Page:
-    """A tab. Problems that the browser reports (script errors, breaches of the policy) are kept."""
+    """A tab. It collects problems that the browser reports (script errors, violations of the policy)."""
 
     def __init__(self, browser, width=1000, height=900, mobile=False, scale=1, dark=False,
                  calm=False, before="", bypass_policy=False):
@@ -154,7 +154,7 @@ class Page:
         self.wait("document.readyState === 'complete'")
 
     def run(self, expression):
-        """The value of a JavaScript expression, which may be a promise."""
+        """Returns the value of a JavaScript expression, which may be a promise."""
         done = self.call("Runtime.evaluate", expression=expression, awaitPromise=True,
                          returnByValue=True, userGesture=False)
         if "exceptionDetails" in done:
@@ -162,7 +162,7 @@ class Page:
         return done["result"].get("value")
 
     def wait(self, expression, timeout_s=30):
-        """Until an expression is true; its value."""
+        """Waits until an expression is true; returns its value."""
         deadline = time.monotonic() + timeout_s
         while True:
             value = self.run(expression)
@@ -173,8 +173,8 @@ class Page:
             time.sleep(0.03)
 
     def problems(self, optional=("/metrics", "/openapi.json")):
-        """What went wrong; the page may ask in vain for the optional paths."""
-        self.run("0")  # what is under way arrives first
+        """Returns the problems; requests for optional paths may fail."""
+        self.run("0")  # pending events arrive first
         found = []
         for session, method, parameters in self.browser.events:
             if session != self.session:
@@ -187,7 +187,7 @@ class Page:
         return found
 
     def requests(self):
-        """Addresses of everything that the page has asked for."""
+        """Returns the addresses of all requests of the page."""
         return [p["request"]["url"] for s, m, p in self.browser.events
                 if s == self.session and m == "Network.requestWillBeSent"]
 

@@ -1,4 +1,4 @@
-"""What tests of the playground start from."""
+"""The base of the tests of the playground."""
 import os
 import sys
 import unittest
@@ -35,7 +35,7 @@ class PlaygroundTest(unittest.TestCase):
         return page
 
     def idle(self, page, timeout_s=60):
-        """Until everything is spoken and heard."""
+        """Waits until everything was spoken and played."""
         page.wait("document.querySelector('#speak').textContent === 'Speak'", timeout_s)
 
     def figures(self, page):

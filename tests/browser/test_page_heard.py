@@ -1,12 +1,12 @@
-"""What comes out of the loudspeaker of the playground is what the server made: heard in real time, and
-so alone on the machine (tests/CMakeLists.txt). Skipped (77) where there is no Chromium.
+"""Tests that the playground plays exactly the server's samples. Plays in real time, and therefore runs alone on the
+machine (tests/CMakeLists.txt). Skipped (77) without Chromium.
 """
 import array
 
 import playground
 from playground import TEXT
 
-# Keeps whatever reaches the loudspeaker: a second way out of every node that is connected to it.
+# Records all sound for the loudspeaker: every node that is connected to it gets a second output.
 LISTEN = """
 window.heard = [];
 const connect = AudioNode.prototype.connect;
@@ -33,7 +33,7 @@ window.samplesHeard = () => {
 
 class Heard(playground.PlaygroundTest):
     def speak_without_a_gap(self):
-        """(page, figures); again where the machine was too busy to keep up."""
+        """Returns (page, figures); repeats if the machine was too busy."""
         for _ in range(5):
             page = self.open(before=LISTEN)
             page.replace("#text", TEXT)

@@ -1,5 +1,5 @@
-"""Recordings written down in a real browser: chosen and dropped, shown with their times, played from there, kept as
-files. Skipped (77) without Chromium or PocketSphinx.
+"""Tests transcription in a real browser: recordings are chosen and dropped, shown with times, played from there, and
+saved as files. Skipped (77) without Chromium or PocketSphinx.
 
 SYRINX_SCREENSHOTS=DIR keeps pictures of what the tests saw.
 """
@@ -20,7 +20,7 @@ import harness  # noqa: E402
 # The second is longer than a subtitle.
 TEXTS = ["Good morning.", "The quick brown fox jumps over the lazy dog and the old man walks home along the river with a "
          "letter for his sister."]
-# What a server may answer, for tests of everything else.
+# A possible answer of the server, for tests of the page.
 KNOWN = {"duration": 3725.5, "language": "english", "text": "Good morning. <b>Two</b> birds & a tree.", "segments": [
     {"start": 0.2, "end": 1.9, "text": " Good morning."},
     {"start": 61.25, "end": 62, "text": " <b>Two</b> birds & a tree, and a_very_long_name_without_any_blank_" + 12 * "x"},
@@ -57,7 +57,7 @@ class Recording(unittest.TestCase):
         cls.addClassCleanup(cls.browser.__exit__)
 
     def heard(self, form):
-        """What the server itself makes of it."""
+        """Returns the server's own transcript."""
         line = uuid.uuid4().hex
         part = f'--{line}\r\nContent-Disposition: form-data; name="{{}}"{{}}\r\n\r\n'.format
         body = (part("response_format", "") + form + "\r\n" + part("file", '; filename="x.wav"')).encode() + self.audio
@@ -111,7 +111,7 @@ class Recording(unittest.TestCase):
             rows = self.written(page)
             self.assertGreater(len(rows), 1)
             self.assertEqual(page.run("document.querySelector('#heard-name').textContent"), "Two birds.wav")
-            # By keyboard to the last segment, which plays from where it is said.
+            # The keyboard reaches the last segment, which plays from its time.
             page.run("document.querySelector('#segments button').focus()")
             for _ in rows[1:]:
                 page.key("ArrowDown")
@@ -123,7 +123,7 @@ class Recording(unittest.TestCase):
             self.assertFalse(page.run("document.querySelector('#sound').hidden"))
             page.wait("document.querySelector('#segments li:last-child button').matches('[aria-current=true]')")
             self.picture(page, "recording")
-            # The server's own subtitles of what the recogniser says, cut by the times of words.
+            # Compares with the server's own subtitles, cut by the times of words.
             srt = self.saved(page, place, "Two birds.srt")
             self.assertEqual(srt, self.heard("srt"))
             self.assertGreater(srt.count("-->"), len(rows))
@@ -157,7 +157,7 @@ class Recording(unittest.TestCase):
         self.drop(page, other)
         page.wait("document.querySelector('#hear-trouble').textContent")
         self.assertTrue(page.run("document.querySelector('#transcript').hidden"))
-        # The error leaves when the next try begins, which can be stopped.
+        # The error disappears when the next try begins, which can be stopped.
         page.run("window.fetch = (_, {signal}) => new Promise((_, no) => "
                  "signal?.addEventListener('abort', () => no(new DOMException('', 'AbortError'))))")
         self.drop(page, self.file)

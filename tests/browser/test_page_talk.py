@@ -1,6 +1,6 @@
-"""A conversation by voice in a real browser: Chromium's fake microphone asks, PocketSphinx hears, a small random text
-model answers, the built-in voice speaks, and the next question interrupts it. Skipped (77) without Chromium or
-PocketSphinx.
+"""Tests a conversation by voice in a real browser: Chromium's fake microphone asks, PocketSphinx transcribes, a small
+random text model answers, the built-in voice speaks, and the next question interrupts it. Skipped (77) without
+Chromium or PocketSphinx.
 
 SYRINX_SCREENSHOTS=DIR keeps pictures of what the tests saw.
 """
@@ -20,11 +20,11 @@ import harness  # noqa: E402
 
 WRITER = os.path.join(harness.PARITY, "llm", "qwen3")
 QUESTION = "The quick brown fox jumps over the lazy dog."
-PAUSE_S = 8  # between two questions: the answer begins meanwhile, and the next one interrupts it
+PAUSE_S = 8  # pause between two questions: the answer begins meanwhile, and the next question interrupts it
 RATE = 24000
 
-# Keeps what is given to the loudspeaker: when that was, when it is to begin, when it was cut off and how late the
-# loudspeaker was then; and the microphone.
+# Records each sound for the loudspeaker (its time, start and cut, and the delay of the loudspeaker) and the
+# microphone.
 WATCH = """
 window.pieces = [];
 const {start} = AudioBufferSourceNode.prototype, {stop} = AudioScheduledSourceNode.prototype;
@@ -61,15 +61,15 @@ class Piece:
         self.end = at + self.seconds
 
     def heard(self):
-        """Seconds of it."""
+        """Returns its length in seconds."""
         return self.seconds if self.stopped is None else min(max(0, self.stopped - self.at), self.seconds)
 
 
 def answers_of(pieces, made):
-    """{item: its pieces}, for every way in which the pieces are the beginnings of what was made for the items, without a
-    hole and in their order. `made`: [(item, bytes)]. Answers that begin with the same silence may be distinguished in
-    several ways; a wrong sample in none."""
-    ways = [(-1, 0, {})]  # the answer that is being played, how much of it, its pieces
+    """Returns {item: its pieces} for each assignment of the played pieces to items. In an assignment, the pieces of
+    an item are the beginning of its audio, in order and without gaps. `made`: [(item, bytes)]. Answers that begin
+    with the same silence may be distinguished in several ways; a wrong sample in none."""
+    ways = [(-1, 0, {})]  # the current answer, its played length, its pieces
     for piece in pieces:
         fresh = []
         for now, told, parts in ways:
@@ -118,7 +118,7 @@ class Talk(unittest.TestCase):
             page.screenshot(os.path.join(os.environ["SYRINX_SCREENSHOTS"], name + ".png"))
 
     def said(self, page, direction):
-        """The events of the page's conversations, as the browser saw them on the wire."""
+        """Returns the events of the page's conversations, as the browser sent and received them."""
         return [json.loads(p["response"]["payloadData"]) for s, m, p in self.browser.events
                 if s == page.session and m == "Network.webSocketFrame" + direction]
 
@@ -133,7 +133,7 @@ class Talk(unittest.TestCase):
         page.wait(mine("some((e) => e.textContent.includes('fox'))"), 120)
         page.wait("document.querySelector('#talk').dataset.state === 'answering'", 120)
         page.wait("pieces.length > 0", 60)
-        # The question comes again and interrupts the answer after some of it was heard.
+        # The question is asked again and interrupts the answer after a part of it was heard.
         cut = "find((e) => parseFloat(e.querySelector('.note').textContent.split(' ').at(-2)) > 0)"
         page.wait(theirs(cut) + " !== undefined", 120)
         self.assertEqual(page.run(chromium.CONTRAST), [])
@@ -141,7 +141,7 @@ class Talk(unittest.TestCase):
             page.call("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
             self.assertLessEqual(page.run("document.documentElement.scrollWidth"), width)
             self.picture(page, f"talk-{width}")
-        # What was given to the loudspeaker comes from what came before.
+        # Sounds for the loudspeaker come from audio that had arrived.
         pieces = [Piece(*each) for each in page.run("given()")]
         sent, came = self.said(page, "Sent"), self.said(page, "Received")
         self.assertEqual(sent[0]["type"], "session.update")
@@ -153,8 +153,8 @@ class Talk(unittest.TestCase):
             if event["type"] == "response.output_audio.delta":
                 made[event["item_id"]] = made.get(event["item_id"], b"") + base64.b64decode(event["delta"])
         made_s = len(made[item]) / 2 / RATE
-        # What was played is what was made, sample by sample, and as much of it as was reported to the server. A machine that is
-        # too busy to make it in time may let it run dry, also before it is cut off.
+        # The played samples are those that were made, as many as were reported to the server. On a busy machine
+        # playback may pause, also before it is cut off.
         ways = [way[item] for way in answers_of(pieces, list(made.items())) if item in way]
         self.assertNotEqual(ways, [], "something else was played than was made")
         told_s = truncate["audio_end_ms"] / 1000
@@ -165,7 +165,7 @@ class Talk(unittest.TestCase):
             self.assertGreater(after.at, before.end - 0.5 / RATE, "two pieces at once")
             if after.at > before.end + 0.5 / RATE:
                 self.assertGreater(after.given, before.end, "a gap, though the next piece was there in time")
-        # The transcript is what the server knows to have been heard.
+        # The transcript is the part that was heard, as the server knows it.
         whole = "".join(e["delta"] for e in came
                         if e["type"] == "response.output_audio_transcript.delta" and e["item_id"] == item)
         kept = self.wait_for(page, "conversation.item.retrieved", item)["item"]["content"][0]["transcript"]
@@ -205,7 +205,7 @@ class Talk(unittest.TestCase):
             self.assertTrue(page.run("document.querySelector('#recording').disabled"))
 
     def test_without_a_microphone(self):
-        # What is neither of this machine nor encrypted gets no microphone.
+        # A page that is neither from this machine nor encrypted gets no microphone.
         with chromium.Browser("--host-resolver-rules=MAP elsewhere.test 127.0.0.1") as browser, \
                 harness.Server("--quiet", "--model", WRITER, "--allowed-host", "elsewhere.test") as server:
             page = browser.page()
@@ -214,13 +214,13 @@ class Talk(unittest.TestCase):
             self.assertIn("--tls-cert", said)
             self.assertIn(f"ssh -L {server.port}:localhost:{server.port} elsewhere.test", said)
             self.assertTrue(page.run("document.querySelector('#talk-button').disabled"))
-            # On this machine it may be asked for, but there is none.
+            # A page from this machine may request a microphone, but there is none.
             page.open(f"http://127.0.0.1:{server.port}/")
             page.wait("!document.querySelector('#talk-button').disabled")
             page.click("#talk-button")
             page.wait("document.querySelector('#talk-trouble').textContent === 'There is no microphone.'")
             self.assertEqual(page.run("document.querySelector('#talk-button').innerText.trim()"), "Talk")
-        # Refused by the user.
+        # The user refuses.
         with chromium.Browser(FLAGS[0]) as browser:
             browser.call("Browser.setPermission", permission={"name": "microphone"}, setting="denied")
             page = browser.page()
@@ -231,7 +231,7 @@ class Talk(unittest.TestCase):
         self.wait_idle(self.server)
 
     def wait_idle(self, server):
-        """The server has no conversation left."""
+        """Waits until the server has no conversation."""
         for _ in range(1000):
             if server.get("/health")[2]["streams"] == 0:
                 return
@@ -252,7 +252,7 @@ class Talk(unittest.TestCase):
                 self.assertEqual(page.run("document.querySelector('#talk-button').innerText.trim()"), "Talk")
 
     def wait_for(self, page, kind, item):
-        """The event of a kind that came for an item, once it is there."""
+        """Waits for an event of a kind for an item; returns it."""
         for _ in range(1000):
             page.run("new Promise((done) => setTimeout(done, 30))")
             for event in self.said(page, "Received"):

@@ -1,7 +1,5 @@
-"""The playground in a real browser: speaks, by mouse, by keyboard, on a phone, in the dark, and
-when something fails. Skipped (77) where there is no Chromium.
-
-SYRINX_SCREENSHOTS=DIR keeps pictures of what the tests saw.
+"""Tests the playground in a real browser: speech, mouse, keyboard, phone sizes, dark colours, and errors. Skipped
+(77) without Chromium. SYRINX_SCREENSHOTS=DIR stores screenshots.
 """
 import ast
 import array
@@ -23,7 +21,8 @@ import harness
 
 
 def page_words(html):
-    """What is seen of a page, or read aloud; names of languages and keys, and what is for programs, are left out."""
+    """Returns the texts of a page that are visible or read aloud, without names of languages and keys, and without
+    code."""
     words, open_tags = set(), []
     left_out = {"title", "noscript", "h1", "kbd", "textarea", "svg"}
 
@@ -197,7 +196,7 @@ class Playground(playground.PlaygroundTest):
         page.wait("document.querySelector('.take') === null")
         self.picture(page, "error")
         page.replace("#text", "Hello.")
-        # The error leaves when the next try begins, not when it ends.
+        # The error disappears when the next try begins, not when it ends.
         page.run("window.fetch = () => new Promise(() => {})")
         page.click("#speak")
         self.assertEqual(page.run("document.querySelector('#trouble').textContent"), "")
@@ -299,7 +298,7 @@ class Playground(playground.PlaygroundTest):
             self.assertEqual(connection.getresponse().status, 200)
             connection.close()
             page.wait(f"{row}[2][1] === '0' && {row}[2][4] !== ''")
-            # What the table's models have together is what the figures above it say.
+            # The sums over the table's models equal the figures above it.
             value = "[...document.querySelectorAll('#engine div')].find((e) => e.firstChild" \
                     ".textContent === 'streams')?.lastChild.textContent"
             page.wait(f"{value} === {row}[1][1]")
@@ -365,7 +364,7 @@ class Playground(playground.PlaygroundTest):
         page.click("#speak")
         self.idle(page)
         page.wait("document.querySelector('.said').textContent.includes('seed')")
-        # The rows of the upper part that the waveform reaches, of those that it may.
+        # Counts the rows of the upper part that the waveform reaches, and all of its rows.
         rows = page.run("""new Promise((done) => requestAnimationFrame(() => {
             const c = document.querySelector('.scope canvas'), wave = Math.round(c.height * 0.42);
             const {data} = c.getContext('2d').getImageData(0, 0, c.width - 4, wave);
@@ -408,7 +407,7 @@ class Playground(playground.PlaygroundTest):
         self.assertGreater(len(words), 100)
         for language, table in tables.items():
             self.assertEqual(sorted(words - set(table)), [], language)
-            # Nothing that stands for a value got lost.
+            # No placeholder for a value is missing.
             odd = [w for w in table if sorted(re.findall(r"\{\w+\}", w)) != sorted(re.findall(r"\{\w+\}", table[w]))]
             self.assertEqual(odd, [], language)
 
@@ -486,7 +485,7 @@ class Playground(playground.PlaygroundTest):
         self.assertIn("agrees", kept["consent"])
         page.wait("[...document.querySelector('#voice-a').options].some((o) => "
                   "o.value === 'anna-bell')")
-        # The same name again is refused, in words that leave with the next try.
+        # The same name again is refused, with a message that disappears at the next try.
         page.call("DOM.setFileInputFiles", nodeId=chosen, files=[recording])
         page.replace("#voice-name", "Anna Bell")
         page.click("#voice-consent")
@@ -538,7 +537,7 @@ class Playground(playground.PlaygroundTest):
         sums = page.run(f"""import('/playground/api.js').then((m) =>
             Object.fromEntries(m.parseMetrics({json.dumps(metrics)})))""")
         self.assertEqual(sums, {"a": 1, "b": 5, "b/ar": 3})
-        # A tone of 1 kHz is loudest in the band of 1 kHz, and a long take costs no more columns.
+        # A tone of 1 kHz is loudest in the band of 1 kHz, and a long take has no more columns.
         tone = page.run("""import('/playground/take.js').then(({Take}) => {
             const take = new Take(16000, 1);
             const pcm = Int16Array.from({length: 16000 * 60},

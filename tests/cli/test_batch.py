@@ -1,4 +1,4 @@
-"""A list of texts spoken by an engine of its own and by servers: resumed, shared out, reported."""
+"""Tests a list of texts, spoken by an engine and by servers: resumption, distribution, reports."""
 import http.server
 import io
 import json
@@ -79,7 +79,7 @@ class Batch(unittest.TestCase):
         self.assertEqual(os.stat(os.path.join(self.out, "t0.wav")).st_mtime_ns, kept)
         self.assertGreater(len(self.read("t2.wav")), len(before))
         self.assertEqual([entry["id"] for entry in self.manifest()], ["t0", "t1", "t2", "t3", "new"])
-        # And so is what the options say otherwise.
+        # Other options are refused, too.
         for options in (["--format", "flac"], ["--format", "flac", "--weights", "f32"]):
             done = self.batch(self.write(lines), *options)
             self.assertNotIn(b"going on", done.stderr, options)

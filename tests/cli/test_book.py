@@ -1,4 +1,4 @@
-"""`syrinx book`: chapters, files, and a book that is interrupted and goes on."""
+"""Tests `syrinx book`: chapters, files, and the resumption of an interrupted book."""
 import fcntl
 import os
 import signal
@@ -54,10 +54,10 @@ class Book(unittest.TestCase):
         for name in names:
             data = self.read("birds", name)
             self.assertEqual(harness.wav_header(data)[1], len(data) - 44)
-        # The same samples whatever runs beside, and in one file too.
+        # The samples do not depend on parallel work, and are the same in one file.
         done = self.book("birds.txt", "-o", "all.wav", "--jobs", "1")
         self.assertEqual(done.returncode, 0, done.stderr)
-        # There with 0.7 s between two chapters.
+        # One file has pauses of 0.7 s between chapters.
         pause = bytes(2 * int(0.7 * harness.wav_header(data)[0] + 0.5))
         self.assertTrue(self.read("all.wav")[44:] ==
                         pause.join(self.read("birds", name)[44:] for name in names))
@@ -77,7 +77,7 @@ class Book(unittest.TestCase):
         self.write(document)
         done = self.book("birds.txt", "-o", "a.wav")
         self.assertEqual(done.returncode, 0, done.stderr)
-        # The first part alone, as 'say' says it.
+        # The first part equals the speech of `say`.
         short = document.split("<p>Number")[0] + "</speak>"
         self.write(short)
         done = self.book("birds.txt", "-o", "b.wav", "--seed", "4")
@@ -125,7 +125,7 @@ class Book(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, rb"^going on after \d+:\d\d of audio\n")
         self.assertTrue(self.read("cut.wav") == self.read("whole.wav"))
-        # Files of two formats would be no book.
+        # A book must not have files of two formats.
         process = subprocess.Popen([*command[:5], "-o", "cut/", "--jobs", "1"], cwd=self.dir, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
         while not os.path.exists(self.path("cut", "01-chapter-1.wav")) and time.monotonic() < deadline:
@@ -133,7 +133,7 @@ class Book(unittest.TestCase):
         process.send_signal(signal.SIGKILL)
         process.wait()
         if os.path.exists(self.path("cut", "book.m3u8")):
-            return  # it was faster
+            return  # the book was already complete
         other = self.book("birds.txt", "-o", "cut/", "--format", "mp3")
         self.assertEqual(other.returncode, 1)
         self.assertIn(b"--restart", other.stderr)
@@ -181,7 +181,7 @@ class Book(unittest.TestCase):
         self.assertIn("01-chapter-1.wav", os.listdir(self.path("name")))
         self.assertEqual(self.book("birds.txt", "-o", "whole", "--format", "flac").returncode, 0)
         self.assertTrue(self.read("whole").startswith(b"fLaC"))
-        os.mkdir(self.path("v1.2"))  # its dot ends no file's name
+        os.mkdir(self.path("v1.2"))  # the dot is part of the directory's name
         self.assertEqual(self.book("birds.txt", "-o", "v1.2/whole", "--format", "flac").returncode, 0)
         self.assertEqual(sorted(os.listdir(self.path("v1.2"))), ["whole", "whole.cue"])
 
@@ -237,7 +237,7 @@ class Book(unittest.TestCase):
         self.assertEqual(max(map(len, lines)), 39)
 
     def test_a_directory_of_its_own(self):
-        """Where nothing is said, never the root, and never in the way of a file."""
+        """Without a given directory, the book is never in the root, and never replaces a file."""
         for name in ("notes", ".notes"):
             with open(self.path(name), "w", encoding="utf-8") as file:
                 file.write("Hello there.")

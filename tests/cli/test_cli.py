@@ -1,4 +1,4 @@
-"""The command line: what it writes, what it says when something is wrong, and exit codes."""
+"""Tests the command line: its output, its errors and exit codes."""
 import json
 import os
 import shutil

@@ -1,4 +1,5 @@
-"""`syrinx hub pull` against a stand-in of the hub's HTTP API: whole, cut, corrupt, resumed."""
+"""Tests `syrinx hub pull` against an imitation of the hub's HTTP API: complete, interrupted, corrupt and resumed
+downloads."""
 import hashlib
 import http.server
 import json
@@ -29,7 +30,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     files = {"config.json": CONFIG, "sub/model weights.bin": WEIGHTS, "empty.txt": b""}
     lies, cuts, faults, log, extra, no_ranges = {}, [], [], [], [], False
-    facts = {}  # what the hub states beside the files
+    facts = {}  # the hub's metadata of the files
     repositories = {"Org/Name", "hexgrad/Kokoro-82M", "rhasspy/piper-voices", "Zyphra/Zonos-v0.1-transformer",
                     "Zyphra/Zonos-v0.1-speaker-embedding", "descript/dac_44khz"}
 
@@ -93,7 +94,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
 
 class Quiet(http.server.ThreadingHTTPServer):
     def handle_error(self, *_):
-        pass  # clients hang up: that is what is tested
+        pass  # clients disconnect: the tests cause that
 
 
 class HubPull(unittest.TestCase):
@@ -138,7 +139,7 @@ class HubPull(unittest.TestCase):
         Hub.log.clear()
         self.assertEqual(self.pull("Org/Name").returncode, 0)
         self.assertEqual(len(Hub.log), 1)  # the list alone: everything is there
-        # The rest of the program finds it there.
+        # The other commands find the model there.
         env = {"HF_HOME": self.home.name, "HF_HUB_CACHE": ""}
         self.assertIn(b"no known family", run_cli("inspect", "Org/Name", env=env).stderr)
 
@@ -285,9 +286,9 @@ class HubPull(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         snapshot = os.path.join(self.home.name, "hub", "models--hexgrad--Kokoro-82M", "snapshots", COMMIT)
         self.assertEqual(done.stdout.decode().strip(), snapshot)
-        self.assertEqual(os.listdir(snapshot), ["config.json"])  # what the family reads, nothing else
+        self.assertEqual(os.listdir(snapshot), ["config.json"])  # only files that the family reads
         self.assertIn(b"hexgrad/Kokoro-82M: 1 file, 22 bytes; licence Apache-2.0\n", done.stderr)
-        # The rest of the program finds it by that name.
+        # The other commands find the model by that name.
         env = {"HF_HOME": self.home.name, "HF_HUB_CACHE": ""}
         self.assertIn(b"no known family", run_cli("inspect", "kokoro", env=env).stderr)
         self.assertIn(b"syrinx hub pull zonos", run_cli("inspect", "zonos", env=env).stderr)

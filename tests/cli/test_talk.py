@@ -1,4 +1,4 @@
-"""`syrinx chat`: answers that are written and spoken, at once and while one types."""
+"""Tests `syrinx chat`: written and spoken answers, also while the user types."""
 import array
 import os
 import pty
@@ -53,7 +53,7 @@ class Chat(unittest.TestCase):
         self.assertEqual(done.stderr.count(b"first text"), 2)
 
     def typed(self):
-        """A chat at a terminal: its process, the terminal, and what waits until it shows something."""
+        """Starts a chat at a terminal; returns its process, the terminal, and a function that waits for output."""
         main, child = pty.openpty()
         process = subprocess.Popen([harness.BIN, *COMMON, "-o", self.wav("typed.wav")],
                                    stdin=child, stdout=child, stderr=child, close_fds=True)
@@ -75,7 +75,7 @@ class Chat(unittest.TestCase):
         return process, main, until
 
     def test_typed(self):
-        """What is typed is drafted meanwhile; the answer is the same."""
+        """The answer is drafted while the user types; it is the same as without drafts."""
         process, main, until = self.typed()
         os.write(main, b"Who arr")
         until(rb"\x1b\[2m  \S")  # a draft
@@ -113,7 +113,7 @@ class Chat(unittest.TestCase):
 
 
 class BuiltIn(unittest.TestCase):
-    """Without --model: wren answers."""
+    """Tests chats without --model: wren answers."""
 
     def setUp(self):
         self.dir = tempfile.TemporaryDirectory()
@@ -128,11 +128,11 @@ class BuiltIn(unittest.TestCase):
         self.assertRegex(done.stdout.decode(), r"^It is \d\d:\d\d\.\n$")
 
     def question(self):
-        """A file of what a recorder gives."""
+        """Writes a file with the output of a recorder."""
         question, raw = self.path("question.wav"), self.path("question.raw")
         self.assertEqual(run_cli("say", "What time is it?", "--voice", "curlew", "-o", question).returncode, 0)
         with wave.open(question) as file, open(raw, "wb") as out:
-            self.assertEqual(file.getframerate(), 24000)  # two samples of three, as recorders give them
+            self.assertEqual(file.getframerate(), 24000)  # keeps two of three samples, for the rate of recorders
             spoken = array.array("h", file.readframes(file.getnframes()))
             heard = ((spoken[3 * i // 2] + spoken[(3 * i + 1) // 2]) // 2
                      for i in range(len(spoken) * 2 // 3))
@@ -140,7 +140,7 @@ class BuiltIn(unittest.TestCase):
         return raw
 
     def test_spoken_questions(self):
-        """The recorder plays a question once, and has nothing when it is started again."""
+        """The recorder returns a question once, and nothing when it is started again."""
         raw = self.question()
         recorder = f"cat {raw} 2>/dev/null; rm -f {raw}"
         done = run_cli("chat", "--listen", "-o", self.path("answer.wav"), env={"SYRINX_RECORDER": recorder})

@@ -1,4 +1,4 @@
-"""The program's descriptions of itself: help, completion, the manual; and playing aloud."""
+"""Tests help, completion, the manual, and playback."""
 import os
 import pty
 import re
@@ -23,7 +23,7 @@ def commands():
 
 class Texts(unittest.TestCase):
     def complete(self, *words):
-        """What bash offers for the last word."""
+        """Returns bash's completions of the last word."""
         script = run_cli("completion", "bash").stdout.decode()
         quoted = " ".join(f"'{word}'" for word in words)
         script += f"COMP_WORDS=({quoted}) COMP_CWORD={len(words) - 1}; _syrinx\n"
@@ -150,7 +150,7 @@ class Play(unittest.TestCase):
     def test_a_real_player(self):
         if not shutil.which("ffplay"):
             self.skipTest("no ffplay")
-        os.symlink(shutil.which("ffplay"), os.path.join(self.dir, "ffplay"))  # and no other
+        os.symlink(shutil.which("ffplay"), os.path.join(self.dir, "ffplay"))  # and no other player
         done = subprocess.run([BIN, "say", "--model", MODEL, "Hello.", "--play"], cwd=self.dir,
                               capture_output=True, timeout=60, check=False,
                               env={"PATH": self.dir, "SDL_AUDIODRIVER": "dummy"})
@@ -165,7 +165,7 @@ class Play(unittest.TestCase):
         self.say("-o", "a.pcm")
         self.assertTrue(self.read("a.pcm") == self.read("a.wav")[44:])
         streamed, kept = self.say("-o", "-", "--format", "flac").stdout, self.read("a.flac")
-        self.assertTrue(streamed[42:] == kept[42:])  # but for STREAMINFO, which has the length
+        self.assertTrue(streamed[42:] == kept[42:])  # except STREAMINFO, which has the length
         for name in ["a.wma", "a.xyz", "noending"]:
             done = self.say("-o", name)
             self.assertEqual((done.returncode, os.path.exists(os.path.join(self.dir, name))),
@@ -192,7 +192,7 @@ class Play(unittest.TestCase):
             self.assertAlmostEqual(float(told), seconds, places=5, msg=name)
 
     def test_documented_pipes(self):
-        """Commands of the guide that go through ffmpeg: they work, and it has nothing to remark."""
+        """Commands of the guide that use ffmpeg work, and ffmpeg reports no warning."""
         root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
         with open(os.path.join(root, "docs", "guide", "cli.md"), encoding="utf-8") as file:
             lines = [line.split("#")[0].strip() for line in file if "| ffmpeg" in line]
@@ -207,7 +207,7 @@ class Play(unittest.TestCase):
             self.assertEqual(self.read("remarks"), b"", line)
 
     def test_interrupted(self):
-        """Ctrl-C: what was there before stays, and nothing lies beside it."""
+        """After Ctrl-C, an existing file is unchanged, and there is no temporary file."""
         for what in [signal.SIGINT, signal.SIGTERM]:
             with open(os.path.join(self.dir, "kept.wav"), "wb") as file:
                 file.write(b"older")
@@ -216,7 +216,7 @@ class Play(unittest.TestCase):
                 cwd=self.dir, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             deadline = time.monotonic() + 60
             while len(os.listdir(self.dir)) < 2 and time.monotonic() < deadline:
-                time.sleep(0.005)  # until it has begun to write
+                time.sleep(0.005)  # waits until it has begun to write
             self.assertEqual(len(os.listdir(self.dir)), 2)
             process.send_signal(what)
             self.assertEqual(process.communicate(timeout=20)[1], b"")

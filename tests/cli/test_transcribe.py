@@ -1,4 +1,4 @@
-"""`syrinx transcribe`: recordings written down in every format, one and several, from files and a pipe."""
+"""Tests `syrinx transcribe`: every format, one and several recordings, from files and a pipe."""
 import json
 import os
 import random
@@ -17,7 +17,7 @@ SAID = "Good evening. Please come in and sit down."
 
 
 class AModel(unittest.TestCase):
-    """A small random Whisper, loaded and asked as the options say."""
+    """Tests a small random Whisper with several options."""
     MODEL = os.path.join(harness.PARITY, "whisper", "small")
 
     def setUp(self):
@@ -79,7 +79,7 @@ class Transcribe(unittest.TestCase):
         self.assertTrue(self.text.endswith("\n"))
 
     def test_several_into_a_directory(self):
-        """One of them is not a recording: it is named, and the others are written down."""
+        """One of the files is not a recording: the error names it, and the others are transcribed."""
         broken, other = self.at("letter.wav"), self.at("again.wav")
         with open(broken, "w", encoding="utf-8") as file:
             file.write("Dear sister, " * 100)

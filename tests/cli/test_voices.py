@@ -1,4 +1,4 @@
-"""Kept voices on the command line, and what a model that cannot clone says of them."""
+"""Tests stored voices on the command line, and the errors of a model that cannot clone."""
 import array
 import json
 import math

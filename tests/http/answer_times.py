@@ -1,16 +1,16 @@
-"""How long a model that hears and speaks by itself takes until it is heard: a question spoken into the Realtime API in real
-time, answered by random weights in the published shapes of a family, of as many of its layers as the machine holds.
+"""Measures when a model that takes and returns speech begins to answer. A question is spoken into the Realtime API in
+real time. The model has random weights in the published shapes of a family, with as many layers as fit into memory.
 
     tests/http/answer_times.py glm4_voice --layers 4 --weights q8 --turns 3
 
-Each question is spoken anew, in a session of its own or, with --conversation, in one for all. With --at-once it is sent in one
-piece when it has ended, so that nothing of it can be heard before.
+Each question has its own session; with --conversation, all are in one. With --at-once a question is sent in one piece
+at its end, so that no part of it can be processed before.
 
 Parts: from the end of the question's sound until the server says that it ended (the detector's pause), then until the first
-text (hearing, the prompt, a step), then until the first audio (steps, flow, vocoder). What the parts of the model took before
-the server said so (`ahead`) and since comes from the server's metrics. Microphones are never silent: --noise adds what they
-hear in a quiet room, without which pauses are digital silence. The vocabulary has as many ids of text for each code as the family's answers have, so that
-random answers have the family's rhythm on average. What is said means nothing.
+text (hearing, the prompt, a step), then until the first audio (steps, flow, vocoder). The times of the model's parts
+before that moment (`ahead`) and after it are from the server's metrics. --noise adds the noise of a microphone in a
+quiet room; without it, pauses are digital silence. The vocabulary has as many ids of text for each code as the
+family's answers have, so that random answers have the family's rhythm on average. Answers have no meaning.
 """
 import argparse
 import array
@@ -34,7 +34,7 @@ STAGES = ["hearing", "lm", "flow", "vocoder"]
 
 
 def texts(count):
-    """So many tokens of text: bytes, then combinations of letters."""
+    """Returns `count` tokens of text: bytes, then combinations of letters."""
     out = [bytes([b]) for b in range(256)]
     for size in itertools.count(2):
         for letters in itertools.product(string.ascii_lowercase, repeat=size):
@@ -48,7 +48,8 @@ def token(content):
 
 
 def glm4_voice(folder, layers):
-    """glm-4-voice-9b but for its number of layers (40) and its text; the two other checkpoints have their published sizes."""
+    """Makes glm-4-voice-9b, except for its number of layers (40) and its text; the two other checkpoints have their
+    published sizes."""
     codes, ranks = 16384, texts(8192)
     lines = [f"{base64.b64encode(text).decode()} {rank}\n" for rank, text in enumerate(ranks)]
     with open(os.path.join(folder, "tokenizer.model"), "w", encoding="utf-8") as file:
@@ -66,7 +67,7 @@ def glm4_voice(folder, layers):
 
 
 def step_audio2(folder, layers):
-    """Step-Audio-2-mini but for the number of its language model's layers (28) and its text."""
+    """Makes Step-Audio-2-mini, except for the number of its language model's layers (28) and its text."""
     codes, ranks = 6561, texts(1640)
     letters = [chr(b) if 33 <= b <= 126 or 161 <= b <= 172 or b >= 174 else None for b in range(256)]
     others = itertools.count(256)
@@ -94,14 +95,14 @@ FAMILIES = dict(glm4_voice=(glm4_voice, 40), step_audio2=(step_audio2, 28))
 
 
 def stage_seconds(server):
-    """Seconds of batches so far, by stage."""
+    """Returns the seconds of batches so far, by stage."""
     metrics = server.get("/metrics")[2]
     found = re.findall(r'_step_seconds_sum\{[^}]*stage="(\w+)"[^}]*\} (\S+)', metrics)
     return {stage: float(value) for stage, value in found}
 
 
 def noisy(pcm, amplitude, seed):
-    """16-bit samples with white noise of that RMS added."""
+    """Returns 16-bit samples with added white noise of this RMS."""
     if not amplitude:
         return pcm
     noise = random.Random(seed)
@@ -117,7 +118,7 @@ def open_session(server, name, at_once):
 
 
 def turn(server, ws, question, quiet, seconds, at_once):
-    """One question of a session: times by the client's clock, and what the stages took."""
+    """Asks one question of a session; returns times by the client's clock, and the times of the stages."""
     server.wait_running(0, 60)
     times, wanted = {}, ["input_audio_buffer.speech_stopped", "response.output_audio_transcript.delta",
                          "response.output_audio.delta"]

@@ -1,8 +1,8 @@
-"""Many conversations at once, in real time: every speaker has a microphone that never stops, asks, listens to the whole
-answer and asks again; a client plays its answer as it comes, and a gap is a moment in which there was nothing left to play.
+"""Holds many conversations at once, in real time. Every speaker has a microphone that never stops, asks, listens to
+the whole answer and asks again. A client plays its answer while it arrives; a gap is a moment without audio to play.
 
 `conversations.py --conversations 20 --seconds 120` starts a server (finch, wren, PocketSphinx) and prints figures;
-`--ears DIR` lets another recogniser hear, such as a Whisper, and further options are the server's (`--vad FILE`).
+`--ears DIR` sets another recogniser, such as a Whisper; further options are passed to the server (`--vad FILE`).
 One thread serves all connections, so that the clients take little of the machine; the lateness of that thread is printed.
 """
 import argparse
@@ -24,11 +24,11 @@ RATE = 24000
 CHUNK_MS = 40
 QUESTIONS = ["What time is it?", "What is the capital of Norway?", "What is ten plus seven?", "What can you do?",
              "What is the capital of Italy?", "How many minutes are in two hours?", "What day is tomorrow?"]
-PAUSE_S = 1  # after an answer was played, until the next question
+PAUSE_S = 1  # pause between the end of an answer and the next question
 
 
 def append_frame(pcm):
-    """The whole WebSocket frame of an append, under a mask of zeros: Python masks slowly."""
+    """Returns the WebSocket frame of an append, with a mask of zeros, because Python masks slowly."""
     event = {"type": "input_audio_buffer.append", "audio": base64.b64encode(pcm).decode()}
     data = json.dumps(event).encode()
     return struct.pack("!BBH", 0x81, 0x80 | 126, len(data)) + bytes(4) + data
@@ -44,7 +44,7 @@ SILENCE = frames_of(bytes(RATE * 2 * CHUNK_MS // 1000))[0]
 
 
 class Player:
-    """Starts with the first sample, waits when it runs dry, and remembers those waits."""
+    """A player that starts with the first sample, waits when it has no audio, and records those waits."""
 
     def __init__(self):
         self.ends, self.gaps, self.audio_s = None, [], 0
@@ -57,7 +57,7 @@ class Player:
 
 
 class Talker:
-    """One conversation. `due` is when its microphone has the next piece."""
+    """One conversation. `due` is the time of its microphone's next piece."""
 
     def __init__(self, server, questions, first_at, ears):
         self.ws = WebSocket(server.port, "/v1/realtime?model=wren")
@@ -70,13 +70,13 @@ class Talker:
         self.got, self.unsent = b"", b""
         self.questions, self.asking, self.ask_at = questions, iter(()), first_at
         self.due = first_at
-        self.spoke_until = None  # when the question had been said
+        self.spoke_until = None  # time of the question's end
         self.player, self.answered = Player(), False
         self.turns, self.troubles = [], []
         self.turn = {}
 
     def speak(self, now):
-        """Sends the piece that is due."""
+        """Sends the due piece."""
         if self.ask_at is not None and now >= self.ask_at:
             self.asking, self.ask_at = iter(next(self.questions)), None
             self.turn = {}
@@ -129,7 +129,7 @@ class Talker:
             self.turn.setdefault("stopped", now)
         elif kind.endswith("input_audio_transcription.completed"):
             self.turn["heard"], self.turn["transcript"] = now, event["transcript"]
-            if not event["transcript"]:  # no question: it is asked again
+            if not event["transcript"]:  # no question was recognised: it is asked again
                 self.end(now)
         elif kind.endswith("input_audio_transcription.failed"):
             if event["error"]["code"] == "server_is_overloaded":
@@ -150,14 +150,14 @@ class Talker:
 
 
 def waits_of(server, part, since):
-    """(turns, seconds in all) of a histogram of turns in /metrics."""
+    """Returns (turns, total seconds) of a histogram of turns in /metrics."""
     text = server.get("/metrics")[2]
     name, labels = f"syrinx_turn_{part}_seconds", f'{{since="{since}"}} '
     return tuple(float(text.split(f"\n{name}{end}{labels}")[1].split("\n")[0]) for end in ("_count", "_sum"))
 
 
 def hearing_and_all(process):
-    """Processor seconds of the threads that gave up priority, and of all."""
+    """Returns processor seconds of the threads with low priority, and of all threads."""
     low = every = 0
     for task in os.listdir(f"/proc/{process.pid}/task"):
         try:
@@ -172,12 +172,13 @@ def hearing_and_all(process):
 
 
 def hold(server, count, seconds, enough=0, ears="pocketsphinx"):
-    """Holds them for `seconds`, or until each had `enough` turns; (turns, troubles, how late the clients were at most)."""
+    """Holds conversations for `seconds`, or until each had `enough` turns. Returns (turns, troubles, largest lateness
+    of the clients)."""
     spoken = []
     for at, text in enumerate(QUESTIONS):
         pcm = server.speak({"input": text, "voice": "raven", "response_format": "pcm", "seed": at})[2]
         spoken.append(frames_of(pcm))
-    period = 6.0  # of a turn, about: so the first questions are spread
+    period = 6.0  # about one turn, so that the first questions are spread
     began = time.monotonic() + 0.5
     talkers = [Talker(server, itertools.cycle(spoken[i % len(spoken):] + spoken[:i % len(spoken)]),
                       began + period * i / count, ears) for i in range(count)]
@@ -215,7 +216,8 @@ def measure(count, seconds, ears, options):
 
 
 def report(server, count, seconds, ears):
-    """True: every conversation was answered or refused, and no stream had a gap that the client did not make."""
+    """Returns whether every conversation was answered or refused, and no stream had a gap, except those caused by its
+    client."""
     before = hearing_and_all(server.process)
     began = time.monotonic()
     turns, troubles, late = hold(server, count, seconds, ears=ears)

@@ -16,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-# Tests keep no voices among those of the user that runs them.
+# Tests store no voices in the directory of the user that runs them.
 VOICES = tempfile.TemporaryDirectory()
 os.environ.setdefault("SYRINX_VOICES", VOICES.name)
 BIN = os.environ.get("SYRINX_BIN", "build/release/syrinx")
@@ -31,7 +31,7 @@ NEEDS_GRPC = unittest.skipUnless(
 
 
 def stage_keys(folder, name):
-    """Options with keys for links between hosts, of an authority of their own."""
+    """Returns options with keys for links between hosts, signed by a new authority."""
     at = os.path.join(folder, name)
     curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
     with open(at + ".ext", "w", encoding="utf-8") as file:
@@ -48,10 +48,10 @@ def stage_keys(folder, name):
 
 
 class Server:
-    """`syrinx serve` on a free port; use it in a with statement."""
+    """Runs `syrinx serve` on a free port; use it in a with statement."""
 
     def __init__(self, *options, env=None, model=MODEL, before=(), program=BIN):
-        """`before`: a command that runs the rest of its command line."""
+        """`before`: a command that gets the server's command line as its arguments."""
         command = [*before, program, "serve", "--model", model, "--port", "0", *options]
         environment = dict(os.environ, **(env or {}))
         name = f"syrinx_test_{os.getpid()}_{id(self)}.log"
@@ -66,7 +66,7 @@ class Server:
             self.process.wait()
             raise RuntimeError("the server did not start: " + self.read_log())
         self.port = int(match.group(1))
-        self.context = None  # of TLS
+        self.context = None  # context of TLS
 
     def read_log(self):
         self.log.flush()
@@ -74,7 +74,7 @@ class Server:
             return log.read()
 
     def wait_for_log(self, text, seconds=10):
-        """Returns the log once it contains `text`, or after that many seconds: a thread writes it."""
+        """Returns the log when it contains `text`, or after `seconds`, because a thread writes it."""
         deadline = time.monotonic() + seconds
         while text not in self.read_log() and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -101,7 +101,7 @@ class Server:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def get(self, path, headers=None):
-        """(status, headers, JSON or text)"""
+        """Returns (status, headers, JSON or text)."""
         connection = self.connect()
         connection.request("GET", path, headers=headers or {})
         answer = connection.getresponse()
@@ -111,7 +111,7 @@ class Server:
         return answer.status, answer.headers, json.loads(body) if "json" in kind else body.decode()
 
     def open_speech(self, body, headers=None):
-        """Posts a body (a dict or bytes); the answer's head has come, its body not."""
+        """Posts a body (a dict or bytes); returns when the answer's head has arrived, before its body."""
         connection = self.connect()
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         connection.request("POST", SPEECH, data,
@@ -121,7 +121,7 @@ class Server:
         return answer
 
     def speak(self, body, headers=None):
-        """(status, headers, bytes)"""
+        """Returns (status, headers, bytes)."""
         answer = self.open_speech(body, headers)
         data = answer.read()
         answer.connection.close()
@@ -131,7 +131,7 @@ class Server:
         return self.get("/health")[2]["engine"]["requests"]
 
     def wait_running(self, count, timeout_s=10):
-        """Seconds until the given number of requests runs; fails after timeout_s."""
+        """Waits until `count` requests run; returns the seconds. Fails after timeout_s."""
         began = time.monotonic()
         while self.running() != count:
             if time.monotonic() - began > timeout_s:
@@ -140,7 +140,7 @@ class Server:
         return time.monotonic() - began
 
     def raw(self, receive_buffer=None):
-        """A bare socket, for clients that misbehave."""
+        """Returns a plain socket, for clients that misbehave."""
         connection = socket.socket()
         if receive_buffer:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -160,7 +160,7 @@ def raw_request(body, extra=""):
 
 
 def wav_header(data):
-    """(sample rate, bytes stated for the samples)"""
+    """Returns (sample rate, stated bytes of samples)."""
     if data[:4] != b"RIFF" or data[8:16] != b"WAVEfmt " or data[36:40] != b"data":
         raise AssertionError(f"not a WAV header: {data[:44]!r}")
     kind, channels, rate, _, _, bits = struct.unpack("<HHIIHH", data[20:36])
@@ -170,7 +170,7 @@ def wav_header(data):
 
 
 def make_certificate(folder):
-    """(certificate, key) for 127.0.0.1: PEM files in `folder`."""
+    """Returns (certificate, key) for 127.0.0.1: PEM files in `folder`."""
     certificate, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
                     "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=test",
@@ -180,7 +180,7 @@ def make_certificate(folder):
 
 
 def ffmpeg_decode(data, rate):
-    """16-bit mono samples at `rate`, as bytes."""
+    """Returns 16-bit mono samples at `rate`, as bytes."""
     return subprocess.run(["ffmpeg", "-v", "error", "-i", "pipe:0", "-f", "s16le", "-ac", "1",
                            "-ar", str(rate), "pipe:1"], input=data, capture_output=True,
                           check=True).stdout
@@ -192,7 +192,7 @@ def run_cli(*arguments, stdin=b"", env=None):
 
 
 def main():
-    # A shell's background jobs ignore Ctrl-C, and so would the programs that are tested.
+    # A shell's background jobs ignore Ctrl-C, and the tested programs would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if not os.path.exists(BIN):
         print(f"skipped: there is no {BIN}")

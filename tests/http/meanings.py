@@ -1,11 +1,11 @@
-"""For schemathesis: what no schema states. A text must be one that the model can say, a name one that
-is served. Where a request fits the schema, this puts such in; everything else of it stays as it was
-drawn, and all of it where the request is meant to be wrong."""
+"""For schemathesis: values that no schema states. A text must be speakable, a name must be that of a served model.
+Requests that match the schema get such values; their other fields, and requests that are meant to be wrong, stay as
+drawn."""
 import schemathesis
 
 SAID = "Hello there."
 TEXTS = ("input", "text", "transcript")
-# What finch lacks: it has voices of its own alone, and neither feelings nor other languages.
+# Fields that finch does not support: it has only its own voices, no emotions and no other languages.
 OF_OTHER_MODELS = (
     "voice", "ref_audio", "ref_text", "ref_mode", "ref_trim", "x_vector_only_mode", "references",
     "speaker_embedding", "pronunciations", "language", "guidance", "flow", "exaggeration",

@@ -1,5 +1,6 @@
-"""Waits of a spoken turn by part: a question said in real time over loopback, until the server says that it has ended,
-until its transcript, the first text and the first audio of the answer. For the documentation.
+"""Measures the waits of a spoken turn, for the documentation. A question is spoken in real time over loopback. The
+parts are the waits until the server reports its end, until its transcript, and until the first text and the first
+audio of the answer.
 
     tests/http/spoken_turns.py                                  PocketSphinx, a small random text model, finch
     tests/http/spoken_turns.py --trained                        Whisper base, Qwen2.5-Coder-0.5B (tests/real), finch
@@ -39,7 +40,7 @@ def processor_s(process):
 
 
 def turn(server, model, question):
-    """(ms of each part since the end of the question, its transcript)"""
+    """Returns (ms of each part since the end of the question, its transcript)."""
     with Conversation(server, "?model=" + model, instructions=INSTRUCTIONS, temperature=0, max_output_tokens=40,
                       audio={"input": {"transcription": {"model": "any"}}}) as ws:
         at, heard = {}, []
@@ -60,7 +61,7 @@ def turn(server, model, question):
 
 
 class Side:
-    """A server of the comparison, and what was measured of it."""
+    """A server of the comparison, and its measurements."""
 
     def __init__(self, options, ears, writer):
         words = shlex.split(options)
@@ -75,7 +76,7 @@ class Side:
     def measure(self, question):
         before = processor_s(self.server.process)
         row, text = turn(self.server, self.model, question)
-        time.sleep(1)  # the answer's rest
+        time.sleep(1)  # lets the rest of the answer arrive
         self.spent.append(processor_s(self.server.process) - before)
         self.rows.append(row)
         self.texts.add(text)
@@ -89,13 +90,13 @@ class Side:
         try:
             sums = [conversations.waits_of(self.server, part, "voice") for part in ("transcript", "first_text", "first_audio")]
         except IndexError:
-            return  # a program from before there were these
+            return  # an older program without these
         print("  voice until transcript, first text, first audio: "
               + ", ".join(f"{1000 * seconds / max(1, count):.0f}" for count, seconds in sums) + " ms, means")
 
 
 def interruptions(server, question, times=4):
-    """Prints how soon an answer is cancelled by a voice."""
+    """Prints how soon a voice cancels an answer."""
     rows = []
     for _ in range(times):
         with Conversation(server, temperature=0, max_output_tokens="inf") as ws:
@@ -104,7 +105,7 @@ def interruptions(server, question, times=4):
             def listen(stop=stop, ws=ws):
                 events = ws.until_type("input_audio_buffer.speech_started")
                 stop["voice_ms"] = events[-1]["audio_start_ms"]
-                # A client that reads at once may have all of the answer: then it is silent from here on.
+                # A client that reads fast may already have the whole answer; then it is silent from here on.
                 if "response.done" not in [event["type"] for event in events]:
                     ws.until_type("response.done")
                 stop["done"] = time.monotonic()
@@ -118,8 +119,8 @@ def interruptions(server, question, times=4):
             began = time.monotonic()
             ws.talk(question, pace=True)
             listener.join()
-            # The voice began behind a prefix of 300 ms and was clear to the detector after 120 ms of it; a piece is
-            # sent when it begins.
+            # The voice began after a prefix of 300 ms, and the detector was sure of it 120 ms later; a piece is sent
+            # at its beginning.
             enough = began + (stop["voice_ms"] + 300 + 120 - 1000) / 1000
             rows.append(1000 * (stop["done"] - enough))
     print(f"interrupted: {statistics.median(rows):.1f} ms from enough of a voice to the answer's end, most {max(rows):.1f}")

@@ -1,5 +1,5 @@
-"""Frameworks for voice agents, with their own OpenAI services pointed here; skipped (exit code 77)
-where they are not installed."""
+"""Tests frameworks for voice agents, whose OpenAI services connect to this server. Skipped (exit code 77) if they are
+not installed."""
 import asyncio
 import importlib.util
 import os
@@ -49,7 +49,7 @@ class Agents(unittest.TestCase):
 
         frames = asyncio.run(speak())
         self.assertEqual({frame.sample_rate for frame in frames}, {RATE})
-        self.assertGreater(len(frames), 3)  # in pieces, not at the end
+        self.assertGreater(len(frames), 3)  # audio comes in pieces, not at the end
         self.assertAlmostEqual(sum(frame.duration for frame in frames), self.seconds, delta=1)
 
     @needs("pipecat")

@@ -1,5 +1,5 @@
-"""Chat and text completions of a small random text model, through the real server; with the official client where it is
-installed."""
+"""Tests chat and text completions of a small random text model on the real server, also with the official client if
+it is installed."""
 import json
 import os
 import pathlib
@@ -40,7 +40,7 @@ class Chat(unittest.TestCase):
         cls.server.__exit__()
 
     def post(self, path, body):
-        """(status, headers, text)"""
+        """Returns (status, headers, text)."""
         connection = self.server.connect()
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         connection.request("POST", path, data, {"Content-Type": "application/json"})
@@ -121,7 +121,8 @@ class Chat(unittest.TestCase):
             self.assertEqual(json.loads(text)["error"]["param"], param, text)
 
     def test_many_messages(self):
-        """As many as a body may hold: refused by the prompt's length, and no other request waits long."""
+        """A body with as many messages as it may have is refused for the prompt's length, and no other request waits
+        long."""
         body = {"messages": [{"role": "user", "content": ""}] * 30_000}
         status, _, text = self.post("/v1/chat/completions", json.dumps(body, separators=(",", ":")).encode())
         self.assertEqual(status, 400, text[:300])

@@ -1,4 +1,4 @@
-"""Clients that go away, do not read, or trickle; and a server that gets a signal to stop."""
+"""Tests clients that disconnect, do not read, or send slowly, and a server that gets a signal to stop."""
 import concurrent.futures
 import contextlib
 import http.client
@@ -99,7 +99,7 @@ class Stopping(unittest.TestCase):
             answer = server.open_speech({"input": LONG})
             server.terminate()
             with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
-                while answer.read(1 << 16):  # slower than it is made
+                while answer.read(1 << 16):  # reads more slowly than the audio is made
                     time.sleep(0.05)
             self.assertEqual(server.process.wait(timeout=30), 0)
             answer.connection.close()

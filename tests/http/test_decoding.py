@@ -1,5 +1,5 @@
-"""Recordings of strangers, decoded in confined children: hostile uploads, children and helpers that
-are killed, and what the server says of it."""
+"""Tests the decoding of recordings in confined children: hostile uploads, killed children and helpers, and the
+server's messages."""
 import os
 import random
 import signal
@@ -10,14 +10,15 @@ import unittest
 import harness
 from test_transcription import form, wav
 
-# Whether a model clones is known once it is loaded; until then consents are taken.
+# Whether a model clones is known after it was loaded; until then consents are accepted.
 MAY_CLONE = ("--model", "/nowhere/cloner")
 CONSENTS = "/v1/audio/voice_consents"
 TRANSCRIPTIONS = "/v1/audio/transcriptions"
 
 
 def children(pid):
-    """The children of a process, by its threads' lists or, where the kernel has none, by all processes' parents."""
+    """Returns the children of a process, from the lists of its threads or, if the kernel has none, from the parents
+    of all processes."""
     found = []
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
@@ -32,7 +33,7 @@ def children(pid):
 
 
 def until(condition, seconds=60):
-    """What the condition gives once it is true."""
+    """Waits until the condition is true; returns its value."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = condition()
@@ -43,7 +44,7 @@ def until(condition, seconds=60):
 
 
 def hostile_files():
-    """(name, bytes) of files that look like recordings and are not."""
+    """Yields (name, bytes) of files that look like recordings, but are invalid."""
     rng = random.Random(3)
     magic = {"flac": b"fLaC", "ogg": b"OggS", "mp3": b"ID3\4\0\0\x7f\x7f\x7f\x7f", "caf": b"caff",
              "webm": b"\x1a\x45\xdf\xa3", "aiff": b"FORM\xff\xff\xff\xffAIFF", "amr": b"#!AMR\n",
@@ -53,7 +54,7 @@ def hostile_files():
         yield name + " and zeros", head + bytes(5000)
         yield name + " and ones", head + b"\xff" * 5000
         yield name + " and noise", head + rng.randbytes(5000)
-    # Sizes that are not there.
+    # These state larger sizes than they have.
     yield "a wav of 4 GB", b"RIFF\xff\xff\xff\xffWAVEfmt " + struct.pack(
         "<IHHIIHH", 16, 1, 64, 16000, 16000, 2, 16) + b"data\xff\xff\xff\xff" + bytes(100)
     yield "boxes of 2^63 bytes", b"\0\0\0\x1cftypM4A \0\0\0\0M4A mp42\0\0\0\1moov" + b"\x7f" * 400
@@ -73,7 +74,7 @@ class Decoding(unittest.TestCase):
         return self.server.get("/health")[2]["decoding"]
 
     def helper(self, server=None):
-        """The process that forks decoders."""
+        """Returns the process that forks decoders."""
         server = server or self.server
         for pid in children(server.process.pid):
             with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
@@ -122,7 +123,7 @@ class Decoding(unittest.TestCase):
         for name, data in hostile_files():
             status, text = self.consent(data)
             if name.startswith("amr") and status == 200:
-                continue  # to its decoder any noise may be speech
+                continue  # its decoder may accept any noise as speech
             self.assertEqual(status, 400, (name, text))
             self.assertIn("record", text, name)
         self.assertEqual(self.consent(self.tone(1))[0], 200)
@@ -135,7 +136,7 @@ class Decoding(unittest.TestCase):
         body, kind = form([("model", "pocketsphinx")], self.tone(600))
         connection = self.server.connect(timeout=120)
         connection.request("POST", TRANSCRIPTIONS, body, {"Content-Type": kind})
-        # It waits, far ahead of the recogniser.
+        # The child waits, far ahead of the recogniser.
         child = until(lambda: children(self.helper()))[0]
         self.speaks()
         until(lambda: os.path.exists(f"/proc/{child}"))

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a request gets a clear error in OpenAI's shape and disturbs no other request."""
+"""Tests that each invalid request gets a clear error in OpenAI's format and does not affect other requests."""
 import json
 import unittest
 

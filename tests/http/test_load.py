@@ -1,4 +1,4 @@
-"""Many clients at once, and crowds that misbehave, while good ones get what they would alone."""
+"""Tests many clients at once, and crowds that misbehave: good clients get the same answers as alone."""
 import concurrent.futures
 import contextlib
 import json
@@ -15,7 +15,7 @@ FORMATS = ["mp3", "opus", "aac", "flac", "wav", "pcm"]
 
 
 class Crowd:
-    """Threads that repeat `act(socket)` on fresh connections until the end of the with block."""
+    """Runs threads that repeat `act(socket)` on new connections until the end of the with block."""
 
     def __init__(self, server, threads, act):
         self.server, self.act, self.count = server, act, 0
@@ -42,7 +42,7 @@ class Crowd:
 
 class Load(unittest.TestCase):
     def test_two_hundred_streams(self):
-        # However long some have to wait: that all are answered is what is tested here.
+        # The wait may be long: this tests only that all are answered.
         with harness.Server("--quiet", "--max-wait", "300") as server:
             bodies = [{"input": "Hello there, all of you.", "seed": i % 3,
                        "response_format": FORMATS[i % 6]} for i in range(18)]
@@ -60,7 +60,7 @@ class Load(unittest.TestCase):
             self.assertEqual(server.get("/health")[2]["streams"], 0)
 
     def undisturbed(self, server, crowd):
-        """Good clients beside a crowd: all are answered, with the bytes that they get alone."""
+        """Checks good clients beside a crowd: all get the same bytes as alone."""
         body = {"input": SENTENCE, "seed": 5}
         alone = server.speak(body)[2]
         with crowd:
@@ -138,7 +138,8 @@ class Load(unittest.TestCase):
             self.assertEqual(server.speak({"input": "Hello."})[0], 200)
 
     def chats(self, *options):
-        """(status, text) of fifty chats at once, after a few that show the server how fast they end."""
+        """Returns (status, text) of fifty chats at once, after a few from which the server learns how fast they
+        end."""
         body = json.dumps({"model": "wren", "messages": [{"role": "user", "content": "What can you do?"}],
                            "max_tokens": 60, "temperature": 0})
 

@@ -1,4 +1,4 @@
-"""A log that is not read, or whose reader ends, never stops or kills the server."""
+"""Tests that a log that is not read, or whose reader ends, never stops the server."""
 import fcntl
 import http.client
 import os
@@ -14,7 +14,7 @@ METRIC = "syrinx_http_log_lines_dropped_total"
 
 
 class Piped:
-    """`syrinx serve` with its standard error in a small pipe that this test holds."""
+    """Runs `syrinx serve` with its standard error in a small pipe of this test."""
 
     def __init__(self, *options):
         self.reader, writer = os.pipe()
@@ -42,7 +42,7 @@ class Piped:
         self.reader = None
 
     def ask(self, path, body=None):
-        """(status, bytes); an error when no answer comes within 20 s."""
+        """Returns (status, bytes); an error if no answer comes within 20 s."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         connection.request("POST" if body else "GET", path, body,
                            {"Content-Type": "application/json"} if body else {})
@@ -52,7 +52,7 @@ class Piped:
         return answer.status, data
 
     def fill_log(self, lines):
-        """Each unknown path is one line of the log."""
+        """Adds lines to the log: each unknown path makes one."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         for _ in range(lines):
             connection.request("GET", "/nowhere")
@@ -66,7 +66,7 @@ class Piped:
         return int(float(re.search(rf"^{METRIC} (\S+)$", metrics, re.M).group(1)))
 
     def drain_reader(self, until, timeout_s=20):
-        """Reads the log until a text has come."""
+        """Reads the log until a text has arrived."""
         os.set_blocking(self.reader, False)
         text, end = "", time.monotonic() + timeout_s
         while until not in text and time.monotonic() < end:
@@ -89,7 +89,7 @@ class Log(unittest.TestCase):
     def test_a_pipe_that_is_not_read_stops_nothing(self):
         # A line takes about 25 bytes: more than the pipe and the 1 MiB that may wait.
         with Piped() as server:
-            server.fill_log(1000)  # behind these the pipe is full
+            server.fill_log(1000)  # these fill the pipe
             server.assert_serves(self)
             self.assertEqual(server.dropped(), 0)
             while server.dropped() == 0:

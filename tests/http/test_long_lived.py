@@ -1,5 +1,5 @@
-"""Servers that live long and in narrow places: models that leave memory, a short soak, few descriptors,
-read-only file systems without /tmp, IPv6, a sub-path behind a proxy.
+"""Tests long-running and restricted servers: models that are unloaded, a short soak, few descriptors, read-only file
+systems without /tmp, IPv6, a sub-path behind a proxy.
 """
 import http.client
 import http.server
@@ -99,7 +99,7 @@ class Narrow(unittest.TestCase):
 
 
 class Prefix(http.server.BaseHTTPRequestHandler):
-    """Passes /speech/X on as /X and answers nothing else."""
+    """A proxy that forwards /speech/X as /X, and nothing else."""
 
     target = 0
 
@@ -135,7 +135,7 @@ class SubPath(unittest.TestCase):
                 proxy.server_close()
 
     def read_all(self, top):
-        """Every file that the pages and their modules name, as a browser resolves it."""
+        """Reads every file that the pages and their modules name, as a browser does."""
         waiting, seen = [top, top + "api.html"], set()
         while waiting:
             address = waiting.pop()

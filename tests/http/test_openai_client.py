@@ -1,4 +1,4 @@
-"""The official client, where it is installed; otherwise skipped (exit code 77)."""
+"""Tests the official client. Skipped (exit code 77) if it is not installed."""
 import base64
 import json
 import sys
@@ -94,7 +94,7 @@ class OpenAiClient(unittest.TestCase):
 
 
 class OpenAiChat(unittest.TestCase):
-    """Chats with audio in and out: of a small random Qwen3-Omni, so what is said means nothing."""
+    """Chats with audio in and out, with a small random Qwen3-Omni, whose answers have no meaning."""
 
     @classmethod
     def setUpClass(cls):
@@ -129,7 +129,7 @@ class OpenAiChat(unittest.TestCase):
         self.assertEqual((text, len(sound)), (said.transcript, size))
 
     def test_the_shape_of_vllm_omni(self):
-        """As their clients read it."""
+        """Reads an answer as their clients do."""
         shape = {"audio_shape": "vllm-omni"}
         whole = self.ask({"voice": "aiden", "format": "wav"}, extra_body=shape)
         text, sound = "", b""

@@ -1,5 +1,5 @@
-"""The Realtime API for the official client, where it is installed with its realtime part; otherwise skipped. Every
-event must be one that the client's own types allow."""
+"""Tests the Realtime API with the official client. Skipped if the client or its realtime part is not installed. Every
+event must match the client's own types."""
 import base64
 import json
 import sys
@@ -36,7 +36,7 @@ class OpenAiRealtime(unittest.TestCase):
         cls.server.__exit__()
 
     def until(self, connection, kind):
-        """Events up to one of a kind; each is validated, which the client leaves out."""
+        """Returns events up to one of a kind; validates each, which the client does not do."""
         out = []
         while not out or out[-1].type != kind:
             event = EVENT.validate_json(connection.recv_bytes())
@@ -46,7 +46,7 @@ class OpenAiRealtime(unittest.TestCase):
         return out
 
     def test_names_of_the_beta(self):
-        """The client's own beta, every event held to its types of then."""
+        """Uses the client's own beta; every event must match the types of that beta."""
         from openai.types.beta.realtime import RealtimeServerEvent as BetaEvent
         allowed = pydantic.TypeAdapter(BetaEvent)
 
@@ -54,7 +54,7 @@ class OpenAiRealtime(unittest.TestCase):
             out = []
             while not out or out[-1].type != kind:
                 event = json.loads(connection.recv_bytes())
-                if "session" in event:  # it knew no models but OpenAI's
+                if "session" in event:  # the beta allowed only OpenAI's models
                     event["session"]["model"] = "gpt-realtime"
                 out.append(allowed.validate_python(event))
                 self.assertNotEqual(out[-1].type, "error", out[-1])

@@ -1,4 +1,4 @@
-"""Recordings written down for the official client, where it is installed; otherwise skipped."""
+"""Tests transcription with the official client. Skipped if it is not installed."""
 import sys
 import unittest
 

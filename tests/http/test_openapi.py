@@ -1,4 +1,4 @@
-"""The description of the API: true in every path, and, where schemathesis is installed, by it."""
+"""Tests that the description of the API is right for every path; if schemathesis is installed, also with it."""
 import importlib.util
 import os
 import subprocess
@@ -49,22 +49,21 @@ class OpenApi(unittest.TestCase):
                            PYTHONDONTWRITEBYTECODE="1")
         if hooks:
             environment["SCHEMATHESIS_HOOKS"] = hooks
-        with tempfile.TemporaryDirectory() as folder:  # it keeps notes where it runs
+        with tempfile.TemporaryDirectory() as folder:  # schemathesis writes files into its working directory
             done = subprocess.run(
                 [tool, "run", f"http://127.0.0.1:{self.server.port}/openapi.json", "--seed", "1",
                  "--max-examples", "20", "--no-color", *arguments],
                 capture_output=True, text=True, check=False, cwd=folder, env=environment)
         self.assertEqual(done.returncode, 0, done.stdout[-6000:])
 
-    # Every check: what fits the schema is accepted, what does not is refused, and every answer is
-    # described. Texts and names get a meaning (meanings.py), which no schema states.
+    # Runs every check: requests that match the schema are accepted, others are refused, and every answer is
+    # described. meanings.py sets texts and names that no schema states.
     def test_schemathesis(self):
         self.schemathesis(*(word for path in FORMS for word in ("--exclude-path", path)),
                           hooks="meanings")
 
-    # In a form everything is text, so the tool's null and its wrong types are not there when it has
-    # arrived, and whether a recording and a field fit each other no schema can state: it stops at a
-    # condition beside a file. So of forms it does not ask whether all that fit are accepted.
+    # In a form everything is text, so null and wrong types are not detectable. No schema can state whether a
+    # recording matches a field. Therefore forms are not tested for the acceptance of all matching requests.
     def test_schemathesis_of_forms(self):
         self.schemathesis("--exclude-checks", "positive_data_acceptance",
                           *(word for path in FORMS for word in ("--include-path", path)))

@@ -1,5 +1,6 @@
-"""Conversations by the Realtime API, with the real program: PocketSphinx hears, a small random text model answers,
-the built-in voice speaks. What the model says means nothing; which events come, when and in which order does."""
+"""Tests conversations by the Realtime API with the real program: PocketSphinx transcribes, a small random text model
+answers, the built-in voice speaks. The answers have no meaning; the tests check events, their times and their
+order."""
 import base64
 import json
 import pathlib
@@ -29,10 +30,10 @@ ENDED = events_of("output_audio.done", "output_audio_transcript.done", "content_
 
 
 class Conversation(WebSocket):
-    """A session; audio goes in as fast as the test wants."""
+    """A session; the test sends audio at any speed."""
 
     def __init__(self, server, query="?model=qwen3", headers=(), **session):
-        # PocketSphinx gives way to all else: beside four busy processes a question of 2 s took 40 s.
+        # PocketSphinx runs at low priority: beside four busy processes a question of 2 s took 40 s.
         super().__init__(server.port, "/v1/realtime" + query, headers, timeout=300)
         if self.status != 101:
             raise AssertionError(f"status {self.status}")
@@ -53,7 +54,7 @@ class Conversation(WebSocket):
         return self.until_type("session.updated")[-1]["session"]
 
     def until_type(self, *kinds):
-        """Events up to the first of one of these kinds."""
+        """Returns events up to the first of one of these kinds."""
         out = []
         while True:
             out.append(self.event())
@@ -66,7 +67,7 @@ class Conversation(WebSocket):
         self.send({"type": "input_audio_buffer.append", "audio": base64.b64encode(pcm).decode()})
 
     def talk(self, pcm, pace=False):
-        """In pieces, as a microphone gives them."""
+        """Sends samples in pieces, like a microphone."""
         step = RATE * 2 * CHUNK_MS // 1000
         began = time.monotonic()
         for i, at in enumerate(range(0, len(pcm), step)):
@@ -85,7 +86,7 @@ class Conversation(WebSocket):
 
 
 def unmasked(ws, data):
-    """A text message whose mask is zeros: Python masks megabytes slowly."""
+    """Sends a text message with a mask of zeros, because Python masks megabytes slowly."""
     ws.socket.sendall(struct.pack("!BBQ", 0x81, 0x80 | 127, len(data)) + bytes(4) + data)
 
 
@@ -103,7 +104,7 @@ def text_of(events):
 
 
 def kinds(events):
-    """Their types, runs of the same as one."""
+    """Returns the types of events; equal consecutive types once."""
     out = []
     for event in events:
         if not out or out[-1] != event["type"]:
@@ -120,7 +121,7 @@ class Realtime(unittest.TestCase):
             print("skipped: PocketSphinx is not installed")
             sys.exit(77)
         cls.question = cls.server.speak({"input": QUESTION, "response_format": "pcm", "seed": 5})[2]
-        # Greedy, so that a test that passes today passes tomorrow.
+        # Greedy sampling makes the tests reproducible.
         cls.greedy = {"temperature": 0, "max_output_tokens": 60}
 
     @classmethod
@@ -148,7 +149,7 @@ class Realtime(unittest.TestCase):
         self.assertEqual(kinds(events)[-6:], ENDED)
         response = answer[-1]["response"]
         self.assertEqual(response["output"][0]["content"][0]["transcript"], text_of(events))
-        self.assertGreater(len(audio_of(events)), RATE)  # half a second
+        self.assertGreater(len(audio_of(events)), RATE)  # more than half a second
         self.assertEqual(len({e["event_id"] for e in events}), len(events))
         self.assertEqual(response["usage"]["total_tokens"],
                          response["usage"]["input_tokens"] + response["usage"]["output_tokens"])
@@ -166,11 +167,11 @@ class Realtime(unittest.TestCase):
             first = text_of(events)
             self.assertTrue(first)
             self.assertEqual(audio_of(events), b"")
-            # What was said stays: the same question again is another one.
+            # The conversation continues: the same question again gets another answer.
             ws.say("What is the weather?")
             ws.respond()
             self.assertNotEqual(text_of(ws.until_type("response.done")), first)
-            # Beside the conversation it is the first one again.
+            # Outside the conversation it gets the first answer again.
             ws.respond(conversation="none", input=[{"type": "message", "role": "user", "content": [
                 {"type": "input_text", "text": "What is the weather?"}]}])
             beside = ws.until_type("response.done")
@@ -179,7 +180,8 @@ class Realtime(unittest.TestCase):
             self.assertIsNone(beside[-1]["response"]["conversation_id"])
 
     def test_names_of_the_beta(self):
-        """On request only, by a header or, from browsers, a subprotocol; and then no others."""
+        """The names of the beta are used only on request, by a header or, from browsers, a subprotocol; then no
+        others are used."""
         for header in ("OpenAI-Beta: realtime=v1",
                        "Sec-WebSocket-Protocol: realtime, openai-insecure-api-key.x, openai-beta.realtime-v1"):
             with Conversation(self.server, headers=[header]) as ws:
@@ -231,7 +233,7 @@ class Realtime(unittest.TestCase):
             self.assertLessEqual(len(base64.b64decode(kept["audio"])), RATE * 2 * 40 // 1000)
 
     def test_truncation_by_word_times(self):
-        """What was heard of the answer is whole words, the more the later."""
+        """The part of the answer that was heard consists of whole words, and grows with time."""
         with self.open() as ws:
             ws.say("Count, please.")
             ws.respond()
@@ -265,7 +267,7 @@ class Realtime(unittest.TestCase):
             self.assertEqual(deltas, events[-1]["transcript"])
 
     def test_telephone(self):
-        """G.711 in and out."""
+        """Uses G.711 for input and output."""
         call = self.server.speak({"input": QUESTION, "response_format": "pcm", "sample_rate": 8000,
                                   "encoding": "pcm_mulaw", "seed": 5})[2]
         law = {"format": {"type": "audio/pcmu"}}
@@ -275,7 +277,7 @@ class Realtime(unittest.TestCase):
                 ws.append(call[at:at + 160])
             ws.send({"type": "input_audio_buffer.commit"})
             heard = ws.until_type("conversation.item.input_audio_transcription.completed")[-1]
-            self.assertTrue(heard["transcript"])  # telephones are not what PocketSphinx was made for
+            self.assertTrue(heard["transcript"])  # PocketSphinx is not made for telephone audio
             ws.respond()
             events = ws.until_type("response.done")
             law_s = len(audio_of(events)) / 8000
@@ -302,12 +304,12 @@ class Realtime(unittest.TestCase):
                 self.assertEqual((got["type"], got["error"]["event_id"]), ("error", "mine"))
                 if code != "*":
                     self.assertEqual(got["error"]["code"], code)
-            ws.say("Hi")  # and all is well
+            ws.say("Hi")  # and the session still works
 
     def test_long_appends(self):
-        """15 MiB at once are heard like many small ones, and more end the connection."""
+        """15 MiB in one append are processed like many small appends; a larger append ends the connection."""
         with self.open(audio={"input": {"turn_detection": None}}) as ws:
-            for _ in range(3):  # each gives its place back
+            for _ in range(3):  # each session frees its place
                 append = {"type": "input_audio_buffer.append",
                           "audio": base64.b64encode(bytes(15 << 20)).decode()}
                 unmasked(ws, json.dumps(append).encode())
@@ -316,13 +318,13 @@ class Realtime(unittest.TestCase):
             try:
                 unmasked(ws, b" " * (22 << 20))
             except OSError:
-                pass  # it is closed before all of it is there
+                pass  # the connection is closed before all of the append has arrived
             try:
                 while ws.recv() is not None:
                     pass
                 self.assertEqual(ws.close_code, 1009)
             except ConnectionResetError:
-                pass  # what was still to be read may cost the last frame
+                pass  # unread data may cause the loss of the last frame
 
     def test_which_model_answers(self):
         with harness.Server("--quiet", "--ears", "none") as alone:
@@ -334,7 +336,7 @@ class Realtime(unittest.TestCase):
                 self.assertEqual(ws.status, 404)
 
     def test_twenty_at_once(self):
-        """Every session gets the whole answer that one alone gets, which ends as its writer ends it."""
+        """Every session gets the same whole answer as a session alone."""
         with self.open() as ws:
             ws.say(QUESTION)
             ws.respond()
@@ -354,14 +356,14 @@ class Realtime(unittest.TestCase):
             thread.join()
         self.assertEqual(len(results), 20)
         self.assertEqual({text_of(events) for events in results}, {text_of(alone)})
-        for events in [alone, *results]:  # spoken by chance, so not sample for sample
+        for events in [alone, *results]:  # the voice samples randomly, so samples differ
             self.assertAlmostEqual(len(audio_of(events)) / len(audio_of(alone)), 1, delta=0.3)
             for what in ["status", "status_details"]:
                 self.assertEqual(events[-1]["response"][what], alone[-1]["response"][what])
 
 
 class BuiltIn(unittest.TestCase):
-    """Nothing is downloaded: PocketSphinx hears, wren answers, finch speaks."""
+    """Uses only built-in models: PocketSphinx transcribes, wren answers, finch speaks."""
 
     def test_what_time_is_it(self):
         with harness.Server("--quiet", "--model", "wren") as server:
@@ -373,7 +375,7 @@ class BuiltIn(unittest.TestCase):
                 events = ws.until_type("response.done")
                 self.assertRegex(text_of(events), r"^It is \d\d:\d\d\.$")
                 self.assertGreater(len(audio_of(events)), RATE)
-                ws.say("What can you do?")  # typed: no wait of a spoken turn
+                ws.say("What can you do?")  # the question is typed: there is no wait of a spoken turn
                 ws.respond()
                 ws.until_type("response.done")
             waits = {since: [conversations.waits_of(server, part, since) for part in ("transcript", "first_text", "first_audio")]
@@ -384,7 +386,8 @@ class BuiltIn(unittest.TestCase):
         self.assertGreater(waits["voice"][0][1], waits["decision"][0][1] + 0.49)  # the pause
 
     def test_a_tool_that_must_be_called(self):
-        """Asked for a sum, wren sets a timer where it must, in conversations and in chats; others say that they cannot."""
+        """If a tool call is required, wren sets a timer even when asked for a sum, in conversations and in chats.
+        Other models refuse that."""
         timer = {"name": "set_timer", "description": "Sets a timer.", "parameters": {
             "type": "object", "properties": {unit: {"type": "integer"} for unit in ("hours", "minutes", "seconds")}}}
         tools, question = [{"type": "function", **timer}], "How much is two plus three?"
@@ -414,8 +417,8 @@ class BuiltIn(unittest.TestCase):
             self.assertEqual(choice["message"]["tool_calls"][0]["function"]["name"], "set_timer")
 
     def test_conversations_beside_each_other(self):
-        """Several microphones that never stop, in real time: every question is answered, and no answer has a gap that
-        the clients did not make. Twenty of them are measured by conversations.py."""
+        """Several microphones never stop, in real time. Every question is answered, and no answer has a gap, except
+        those caused by clients. conversations.py measures twenty of them."""
         with harness.Server("--quiet", "--model", "wren") as server:
             if "pocketsphinx" not in [m["id"] for m in server.get("/v1/models")[2]["data"]]:
                 self.skipTest("PocketSphinx is not installed")

@@ -1,7 +1,6 @@
-"""Realtime sessions that would have no bounds if the server set none, with the real program: one that never reads, and one
-that is silent for long. What they cost is bounded, they end as documented or go on, and no other session is disturbed.
-
-`./check` has minutes of silence, `./check long` an hour (SYRINX_SILENCE_MINUTES=60)."""
+"""Tests the bounds of Realtime sessions with the real program: one that never reads, and one with long silence. Their
+memory is bounded, they end as documented or continue, and other sessions are not affected. `./check` has minutes of
+silence, `./check long` an hour (SYRINX_SILENCE_MINUTES=60)."""
 import base64
 import json
 import os
@@ -20,7 +19,7 @@ MB = 1 << 20
 
 
 def memory(process):
-    """Bytes that are resident."""
+    """Returns the resident bytes of a process."""
     with open(f"/proc/{process.pid}/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -35,8 +34,8 @@ class Bounds(unittest.TestCase):
         cls.server.__exit__()
 
     def answer_s(self, ws):
-        """Seconds until the first audio of an answer to a line of text, which is whole. Random weights may write what no
-        voice can say, or nothing: then it asks again."""
+        """Asks a line of text; returns the seconds until the first audio. Random weights may write nothing, or text
+        that no voice can speak; then it asks again."""
         for _ in range(20):
             ws.say("Hello!")
             began = time.monotonic()
@@ -46,20 +45,21 @@ class Bounds(unittest.TestCase):
             if events[-1]["type"] == "response.done":
                 continue
             events += ws.until_type("response.done")
-            self.assertIn(events[-1]["response"]["status"], ("completed", "incomplete"))  # at its bound
+            self.assertIn(events[-1]["response"]["status"], ("completed", "incomplete"))  # ended at its length limit
             self.assertTrue(text_of(events))
             return took
         self.fail("twenty answers without audio")
 
     def test_a_session_that_never_reads(self):
-        """It asks and asks; the server stops reading from it, and cuts it once the stall's time is over."""
+        """The client asks without end; the server stops reading from it, and closes the connection after the stall
+        timeout."""
         with Conversation(self.server) as other:
             other.update(max_output_tokens=20)
             alone = statistics.median(self.answer_s(other) for _ in range(5))
             before, cut = memory(self.server.process), self.server.read_log().count("the client does not read")
             with Conversation(self.server) as deaf:
                 deaf.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-                # The reply to each update has all of it: far more than the server would keep for it.
+                # The reply to each update contains the whole session: far more than the server keeps for a client.
                 update = json.dumps({"type": "session.update", "session": {
                     "type": "realtime", "instructions": "x" * 100_000}}).encode()
                 deaf.socket.settimeout(0.5)
@@ -69,7 +69,7 @@ class Bounds(unittest.TestCase):
                         unmasked(deaf, update)
                         sent += len(update)
                 self.assertLess(sent, 40 * MB, "it is read from no longer")
-                # Meanwhile others are answered as before.
+                # Meanwhile other sessions are answered as before.
                 beside = [self.answer_s(other) for _ in range(5)]
                 self.assertLess(statistics.median(beside), 3 * alone + 0.2)
                 self.assertLess(memory(self.server.process) - before, 48 * MB)
@@ -77,7 +77,7 @@ class Bounds(unittest.TestCase):
                     self.assertLess(time.monotonic() - began, STALL_S + 20)
                     time.sleep(0.05)
                 self.assertGreater(time.monotonic() - began, STALL_S)
-                # What the socket still held can be read, then the connection ends without a close frame: 1006.
+                # The data in the socket can be read, then the connection ends without a close frame: 1006.
                 deaf.socket.settimeout(30)
                 try:
                     while deaf.recv() is not None:
@@ -88,7 +88,7 @@ class Bounds(unittest.TestCase):
             self.assertLess(statistics.median(self.answer_s(other) for _ in range(5)), 3 * alone + 0.2)
 
     def silence_for(self, ws, minutes):
-        """Appends it in pieces of ten seconds, as fast as the server takes it; seconds until all of it was taken."""
+        """Appends silence in pieces of ten seconds, as fast as the server takes it; returns the seconds."""
         piece = json.dumps({"type": "input_audio_buffer.append",
                             "audio": base64.b64encode(silence(10_000)).decode()}).encode()
         began = time.monotonic()
@@ -100,7 +100,7 @@ class Bounds(unittest.TestCase):
         return time.monotonic() - began
 
     def heard(self, ws, question, turns):
-        """A question becomes an item, and is written down where there is a recogniser."""
+        """Checks that a question becomes an item, and is transcribed if there is a recogniser."""
         ws.append(question + silence(1500))
         if turns is None:
             ws.send({"type": "input_audio_buffer.commit"})
@@ -110,14 +110,14 @@ class Bounds(unittest.TestCase):
         ws.until_type(written + "completed", written + "failed")
 
     def test_silence_for_long(self):
-        """With a detector and without one: nothing is kept of it but what a turn may have, no answer comes, and a voice
-        after it is heard."""
+        """With and without a detector: at most the audio of one turn is kept, no answer comes, and a later voice is
+        heard."""
         question = self.server.speak({"input": "What time is it?", "response_format": "pcm", "seed": 5})[2]
         for turns in ({"type": "server_vad", "create_response": False}, None):
             with Conversation(self.server) as ws, Conversation(self.server) as other:
                 ws.update(audio={"input": {"turn_detection": turns, "transcription": {"model": "any"}}})
                 other.update(max_output_tokens=20)
-                self.heard(ws, question, turns)  # and the recogniser has its memory
+                self.heard(ws, question, turns)  # so that the recogniser has allocated its memory
                 self.silence_for(ws, 0.5)
                 before = memory(self.server.process)
                 took = self.silence_for(ws, MINUTES)
@@ -127,7 +127,7 @@ class Bounds(unittest.TestCase):
                 self.heard(ws, question, turns)
 
     def test_what_was_sent_at_once_is_given_back(self):
-        """Appends of 15 MiB leave nothing behind, not even memory that the process keeps for the next ones."""
+        """After appends of 15 MiB all memory is freed, even memory that the process could reuse."""
         append = json.dumps({"type": "input_audio_buffer.append", "audio": base64.b64encode(bytes(15 << 20)).decode()}).encode()
 
         def send(count):
@@ -146,7 +146,7 @@ class Bounds(unittest.TestCase):
         self.assertLess(memory(self.server.process) - before, 48 * MB)
 
     def test_a_long_reply_to_one_that_reads_slowly(self):
-        """What counts is how long it reads nothing, not how long it takes for all."""
+        """Only the time without any reading counts, not the time for the whole reply."""
         with Conversation(self.server) as slow:
             slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
             content = {"type": "input_audio", "audio": base64.b64encode(bytes(60 * 48_000)).decode(), "transcript": "none"}
@@ -165,7 +165,7 @@ class Bounds(unittest.TestCase):
                 read += more
 
     def test_silence_beside_an_answer(self):
-        """While it is sent as fast as it is taken, an answer of another session has all its audio."""
+        """While silence is sent at full speed, an answer of another session is complete."""
         with Conversation(self.server) as ws, Conversation(self.server) as other:
             other.say("Hello!")
             other.respond()

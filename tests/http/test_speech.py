@@ -1,4 +1,4 @@
-"""Speech that works: streaming, formats, determinism, many clients, the lists."""
+"""Tests speech: streaming, formats, determinism, many clients, the lists."""
 import base64
 import concurrent.futures
 import json
@@ -13,7 +13,7 @@ from harness import SENTENCE
 class Speech(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # On a busy machine twenty at once may be more than it would let in.
+        # On a busy machine the server might refuse some of twenty requests.
         cls.server = harness.Server("--quiet", "--max-wait", "300").__enter__()
 
     @classmethod
@@ -47,7 +47,7 @@ class Speech(unittest.TestCase):
             body = {"input": SENTENCE, "seed": 3, "sample_rate": rate}
             pcm = self.server.speak({**body, "response_format": "pcm"})[2]
             samples = len(pcm) // 2
-            # Samples that a decoder yields more than there are; aac cannot declare its priming.
+            # Surplus samples that a decoder may yield; aac cannot declare its priming.
             for name, least, most in [("wav", 0, 0), ("flac", 0, 0), ("opus", 0, 0),
                                       ("mp3", 0, 2 * 576), ("aac", 1024, 2 * 1024),
                                       ("m4a", 1024, 2 * 1024)]:
@@ -115,7 +115,7 @@ class Speech(unittest.TestCase):
         answer = self.server.open_speech({"input": SENTENCE * 200, "response_format": "pcm"})
         self.assertEqual(answer.status, 200)
         self.assertGreater(len(answer.read(1000)), 0)
-        self.assertEqual(self.server.running(), 1)  # the first bytes came before the end
+        self.assertEqual(self.server.running(), 1)  # the first bytes arrived before the end
         answer.connection.close()
         self.server.wait_running(0)
 

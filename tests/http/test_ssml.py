@@ -1,4 +1,4 @@
-"""SSML, pronunciations and pauses over HTTP and WebSockets: what is said, when, and what is refused."""
+"""Tests SSML, pronunciations and pauses over HTTP and WebSockets: the speech, its times, and refusals."""
 import array
 import json
 import unittest
@@ -84,7 +84,7 @@ class Ssml(unittest.TestCase):
         self.assertIn("§", error["message"])
 
     def stream(self, pieces, **config):
-        """Audio, and the messages, of a text for the native WebSocket."""
+        """Returns audio and messages for a text on the native WebSocket."""
         audio, messages = b"", []
         with ws.WebSocket(self.server.port, "/v1/audio/speech/stream") as client:
             client.send({"type": "session.config", "seed": 3, "sample_rate": 24000, **config})
@@ -121,7 +121,7 @@ class Ssml(unittest.TestCase):
         self.assertNotEqual(accent, plain)
 
     def silence_s(self, text, **fields):
-        """The longest stretch within the text that is 40 dB below its loudest."""
+        """Returns the longest stretch within the speech that is 40 dB below its loudest."""
         samples = array.array("h", self.samples(text, **fields))
         least = max(abs(s) for s in samples) / 100
         loud = [i for i, s in enumerate(samples) if abs(s) > least]

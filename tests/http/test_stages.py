@@ -1,5 +1,5 @@
-"""A server whose chunk stages run in other processes: the same bytes, kill -9 of such a process under
-load, strangers and misfits at its socket; over gRPC with keys."""
+"""Tests a server whose stages run in other processes: the bytes are the same, a process is killed under load, unknown
+and wrong peers connect to its socket. Also over gRPC with keys."""
 import base64
 import concurrent.futures
 import contextlib
@@ -26,7 +26,7 @@ PATIENCE_S = 60
 
 
 class Holder:
-    """`syrinx serve --stage`: the process that holds stages."""
+    """Runs `syrinx serve --stage`: the process that holds stages."""
 
     def __init__(self, path, stages, *options, model=harness.MODEL, env=None):
         self.path = path
@@ -85,7 +85,7 @@ def recording(seconds):
 
 
 def omni_question(seed, tokens=12, stream=False):
-    """A client sends a recording and a text, and wants a spoken answer."""
+    """Returns the question of a client that sends a recording and a text, and wants a spoken answer."""
     heard = {"type": "input_audio", "input_audio": {"data": recording(1 + seed / 2), "format": "wav"}}
     return json.dumps({
         "modalities": ["text", "audio"], "audio": {"voice": "aiden", "format": "pcm16"}, "seed": seed,
@@ -166,14 +166,14 @@ class Stages(unittest.TestCase):
             self.assertTrue(stage_of(server, 0)["up"] and stage_of(server, 1)["up"])
 
     def test_qwen3_omni_in_three_processes(self):
-        """Recordings are heard in one, thinker and talker run in the server, the voice is made in another; of two
-        that can hear one is killed then."""
+        """The encoder of recordings runs in one process, thinker and talker in the server, the vocoder in another.
+        Then one of two encoder processes is killed."""
         seeds = range(4)
         with harness.Server("--quiet", model=OMNI) as server:
             alone = [ask_omni(self, server, seed) for seed in seeds]
         for transcript, audio in alone:
             self.assertTrue(transcript)
-            self.assertGreater(len(set(audio)), 20)  # it is not silent
+            self.assertGreater(len(set(audio)), 20)  # the audio is not silent
         self.assertGreater(len({audio for _, audio in alone}), 2)
         ears, spare, voice = self.path, self.path + "2", self.path + "3"
         with Holder(ears, "tower", model=OMNI) as holder, Holder(spare, "tower", model=OMNI), \
@@ -192,7 +192,7 @@ class Stages(unittest.TestCase):
             return [ask_omni(self, server, seed) for seed in seeds]
 
     def check_omni_apart(self, address):
-        """The nodes that step, in any process: the talker with its voice, the thinker, both, each in its own."""
+        """Checks AR nodes in any process: the talker with its voice, the thinker, both, each in its own."""
         seeds = range(4)
         alone = self.omni_alone(seeds)
         for places in (["talker,code2wav"], ["thinker"], ["tower,thinker", "talker", "code2wav"]):
@@ -208,7 +208,7 @@ class Stages(unittest.TestCase):
                 self.assertEqual(server.get("/ready")[0], 200)
                 for stage in server.get("/health")[2]["models"][0]["remote_stages"]:
                     self.assertGreater(stage["batches"], 0, stage)
-                if places == ["talker,code2wav"]:  # what is only read needs no talker
+                if places == ["talker,code2wav"]:  # an answer in text needs no talker
                     holder.kill()
                     wait_for(lambda: not stage_of(server)["up"])
                     self.assertTrue(read_omni(self, server))
@@ -221,9 +221,10 @@ class Stages(unittest.TestCase):
         self.check_omni_apart(lambda _: "grpc://127.0.0.1:0")
 
     def test_kill_of_a_talker_under_load(self):
-        """One of two processes that can speak is killed while it does: no client notices. Then the other."""
+        """One of two processes with the talker is killed while it runs: no client notices. Then the other one is
+        killed."""
         bodies = [{"input": "hello there and so on " * 40, "seed": seed, "voice": "aiden", "response_format": "pcm"}
-                  for seed in (14, 15, 18, 32)]  # with these it talks for longer than what buffers hold
+                  for seed in (14, 15, 18, 32)]  # with these seeds the speech is longer than the buffers
         with harness.Server("--quiet", model=OMNI) as server, \
                 concurrent.futures.ThreadPoolExecutor(len(bodies)) as pool:
             want = list(pool.map(lambda body: server.speak(body)[2], bodies))
@@ -257,7 +258,7 @@ class Stages(unittest.TestCase):
                 self.assertTrue(answer.read(3200))
             spare.process.send_signal(signal.SIGKILL)
             spare.process.wait()
-            for answer in playing:  # cut off, never ended as if whole
+            for answer in playing:  # the audio is cut off, and never ends as if it were complete
                 with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
                     answer.read()
                 answer.connection.close()
@@ -273,7 +274,7 @@ class Stages(unittest.TestCase):
                 harness.Server("--quiet", "--remote", f"talker={self.path}", model=OMNI) as server:
             connection = server.connect()
             connection.request("POST", "/v1/chat/completions", omni_question(3, 400, stream=True),
-                               {"Content-Type": "application/json"})  # it talks for 400 steps
+                               {"Content-Type": "application/json"})  # the speech has 400 steps
             answer = connection.getresponse()
             wait_for(lambda: stage_of(server)["batches"] > 20)
             answer.close()
@@ -295,7 +296,7 @@ class Stages(unittest.TestCase):
                 self.assertTrue(answer.read(3200))
             holder.process.send_signal(signal.SIGKILL)
             holder.process.wait()
-            for answer in playing:  # cut off, never ended as if whole
+            for answer in playing:  # the audio is cut off, and never ends as if it were complete
                 with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
                     answer.read()
                 answer.connection.close()
@@ -315,7 +316,8 @@ class Stages(unittest.TestCase):
                 self.assertEqual(server.get("/ready")[0], 200)
 
     def test_drain(self):
-        """A holder that is asked to end goes when what it has is finished; new requests go to another, or nowhere."""
+        """A process that is asked to end does so when its streams have ended. New requests go to another process, or
+        are refused."""
         long = {"input": SENTENCE * 40, "seed": 1, "response_format": "pcm"}
         short = {"input": "Good evening.", "seed": 2, "response_format": "pcm"}
         other = self.path + "2"
@@ -474,7 +476,7 @@ class Stages(unittest.TestCase):
                     stranger.connect(self.path)
                     stranger.sendall(words)
                     with contextlib.suppress(ConnectionError):
-                        while stranger.recv(4096):  # it may get the reason
+                        while stranger.recv(4096):  # the peer may get the reason
                             pass
             self.assertEqual(server.speak({"input": "Good evening."})[0], 200)
             self.assertEqual(stage_of(server)["connections"], 1)

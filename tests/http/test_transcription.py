@@ -1,5 +1,5 @@
-"""Recordings written down: what PocketSphinx hears through the API is what its own program hears; the
-forms, formats and events of OpenAI's API; bad uploads."""
+"""Tests transcription: PocketSphinx returns the same text through the API as its own program; forms, formats and
+events of OpenAI's API; bad uploads."""
 import concurrent.futures
 import io
 import json
@@ -34,7 +34,7 @@ def wav(pcm, rate=16000):
 
 
 def form(fields, file=None, name="speech.wav", boundary="xyz"):
-    """(body, Content-Type); `fields` is a list of pairs."""
+    """Returns (body, Content-Type); `fields` is a list of pairs."""
     out = b""
     for key, value in fields:
         out += (f'--{boundary}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'
@@ -46,7 +46,7 @@ def form(fields, file=None, name="speech.wav", boundary="xyz"):
 
 
 def own_program(data):
-    """[(word, start, end)] that pocketsphinx_continuous hears in a WAV file."""
+    """Returns [(word, start, end)] of pocketsphinx_continuous for a WAV file."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "speech.wav")
         with open(path, "wb") as file:
@@ -64,7 +64,7 @@ def own_program(data):
 
 
 def word_errors(said, heard):
-    """Least insertions, deletions and substitutions."""
+    """Returns the least number of insertions, deletions and substitutions."""
     row = list(range(len(heard) + 1))
     for i, word in enumerate(said, 1):
         before, row[0] = row[0], i
@@ -96,7 +96,7 @@ class Transcription(unittest.TestCase):
         return wav(pcm)
 
     def post(self, fields, file=None, path=PATH, name="speech.wav", headers=None):
-        """(status, headers, bytes)"""
+        """Returns (status, headers, bytes)."""
         body, kind = form(fields, file, name)
         return self.post_bytes(body, kind, path, headers)
 
@@ -118,7 +118,7 @@ class Transcription(unittest.TestCase):
                                **{"timestamp_granularities[]": "word"})
 
     def heard(self, i):
-        """What verbose() says of sentence i when it is heard alone; each is heard once."""
+        """Returns verbose() for sentence i alone; each sentence is transcribed once."""
         if i not in self.heard_alone:
             self.heard_alone[i] = self.verbose(self.speech[i])
         return self.heard_alone[i]
@@ -203,7 +203,7 @@ class Transcription(unittest.TestCase):
         self.assertEqual(silence[1]["text"], "")
 
     def test_models(self):
-        self.assertNotEqual(self.names[0], "pocketsphinx")  # what speaks comes first
+        self.assertNotEqual(self.names[0], "pocketsphinx")  # models that speak come first
         for name in ("pocketsphinx", "whisper-1", "gpt-4o-transcribe"):
             status, _, model = self.server.get("/v1/models/" + name)
             self.assertEqual((status, model["id"], model["hears"]), (200, "pocketsphinx", True))
@@ -264,7 +264,7 @@ class Transcription(unittest.TestCase):
         connection.endheaders(body)
         self.assertEqual(connection.getresponse().status, 413)
         connection.close()
-        # A small file of a very long recording.
+        # Sends a small file with a very long recording.
         with harness.Server("--quiet", "--max-recording", "3") as short:
             silence = subprocess.run(
                 ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "anullsrc=r=16000:cl=mono", "-t",
@@ -280,7 +280,7 @@ class Transcription(unittest.TestCase):
             connection.close()
 
     def test_large_body(self):
-        """More than a request without a recording may have: 2 MiB, three sentences in it."""
+        """A body of 2 MiB with three sentences, which is more than a request without a recording may have."""
         pause = b"\0" * 32000
         pcm = b"".join(self.speech[i][44:] + pause for i in (1, 2, 3))
         file = wav(pcm + b"\0" * max(0, (2 << 20) - len(pcm)))
@@ -289,7 +289,7 @@ class Transcription(unittest.TestCase):
         self.assertGreater(len(verbose["words"]), 15)
 
     def test_many_at_once_hear_the_same(self):
-        """More than are heard at a time."""
+        """Sends more recordings than are transcribed at a time."""
         short = (1, 2, 3)
         want = [self.heard(i) for i in short]
         with concurrent.futures.ThreadPoolExecutor(9) as pool:

@@ -1,5 +1,5 @@
-"""A client that types, over the Realtime API with the real program: pieces of a question and rewrites go in, the answer is
-drafted and its first sentence spoken ahead, and what is heard is what would have been heard without all this."""
+"""Tests a client that types, over the Realtime API with the real program. It sends pieces of a question and changes;
+the answer is drafted, and its first sentence is spoken ahead. The client gets the same answer as without drafts."""
 import time
 import unittest
 
@@ -46,7 +46,7 @@ class Typing(unittest.TestCase):
         return ws.until_type("response.done")
 
     def plain(self, question):
-        """The answer and its audio without prediction."""
+        """Returns the answer and its audio without prediction."""
         with self.open(predict=False) as ws:
             ws.say(question)
             ws.respond()
@@ -70,7 +70,7 @@ class Typing(unittest.TestCase):
             text, audio = self.plain(question)
             self.assertTrue(text)
             self.assertEqual(text_of(events), text)
-            # Each session draws a seed of its own for the voice.
+            # Each session has its own random seed for the voice.
             self.assertAlmostEqual(len(audio_of(events)) / len(audio), 1, delta=0.3)
         self.wait_idle()
         after = self.predictions()
@@ -107,21 +107,21 @@ class Typing(unittest.TestCase):
             self.assertEqual(fault({"type": "input_text_buffer.append", "text": ["a"]}), "invalid_type")
             self.assertEqual(fault({"type": "session.update", "session": {"predict": {"rule": "best"}}}),
                              "invalid_value")
-            # One that never ends is stopped at 64 KiB, and the session goes on.
+            # A question that never ends is stopped at 64 KiB, and the session continues.
             for _ in range(16):
                 self.type(ws, "All work and no play. " * 180)
             self.assertEqual(fault({"type": "input_text_buffer.append", "text": "a" * 4000}),
                              "input_text_buffer_too_long")
             ws.send({"type": "input_text_buffer.clear"})
             ws.until_type("input_text_buffer.cleared")
-            # A thousand updates a second, none of which is answered; then the end, then one more.
+            # Sends a thousand updates per second, none of which is answered; then the end, then one more.
             began = time.monotonic()
             for i in range(1000):
                 self.type(ws, f"What is {i % 50} plus 5?", "replace")
                 time.sleep(max(0, began + i / 1000 - time.monotonic()))
             self.type(ws, QUESTIONS[0], "replace")
             events = self.ask(ws)
-            self.type(ws, "What is ")  # after the question has ended: text of the next question
+            self.type(ws, "What is ")  # text after the end of the question belongs to the next one
             self.assertEqual(text_of(events), self.plain(QUESTIONS[0])[0])
             self.assertLessEqual(self.predictions()["drafted_tokens"], 20_000)
         self.wait_idle()

@@ -1,4 +1,4 @@
-"""Text in while audio comes out, with the real program and the built-in voice."""
+"""Tests text input during audio output, with the real program and the built-in voice."""
 import ssl
 import tempfile
 import threading

@@ -1,5 +1,5 @@
-"""Spoken turns heard by a Whisper (a small one of random weights), with the real program: more speakers at once than it can
-hear in time, and sound in which a detector of voices finds no voice."""
+"""Tests spoken turns with a small random Whisper and the real program: more speakers than it can transcribe in time,
+and sound in which a voice detector finds no voice."""
 import json
 import os
 import statistics
@@ -19,7 +19,7 @@ COMPLETED, FAILED = ("conversation.item.input_audio_transcription." + end for en
 
 
 def detector(path, says):
-    """Weights in the layout of Silero's detector that find a voice everywhere, or nowhere."""
+    """Makes weights in the layout of Silero's detector that find a voice everywhere, or nowhere."""
     shapes = {"stft_conv.weight": [258, 1, 256], "final_conv.weight": [1, 128, 1], "final_conv.bias": [1]}
     for name, shape in (("conv1", [128, 129, 3]), ("conv2", [64, 128, 3]), ("conv3", [64, 64, 3]), ("conv4", [128, 64, 3])):
         shapes[name + ".weight"], shapes[name + ".bias"] = shape, shape[:1]
@@ -46,12 +46,12 @@ class WhisperTurns(unittest.TestCase):
         return server
 
     def test_more_speakers_than_it_can_hear(self):
-        """Those that are admitted get their transcripts within the bound, the others an error without waiting."""
+        """Admitted speakers get their transcripts within the bound, the others an error at once."""
         server = self.server()
         question = silence(300) + server.speak({"input": QUESTION, "response_format": "pcm", "seed": 5})[2] + silence(1500)
 
         def turn(server, ready=lambda: None):
-            """(seconds from the end of the turn to the last event of its transcript, that event)"""
+            """Returns (seconds from the end of the turn to the last event of its transcript, that event)."""
             with Conversation(server, audio={"input": {
                     "transcription": {"model": "small", "language": "en"},
                     "turn_detection": {"type": "server_vad", "create_response": False}}}) as ws:
@@ -84,7 +84,7 @@ class WhisperTurns(unittest.TestCase):
         self.assertEqual(turn(server)[1]["type"], COMPLETED, "it has caught up")
 
     def test_sound_without_a_voice(self):
-        """Behind a detector neither recordings nor turns reach the recogniser."""
+        """With a detector, neither recordings nor turns without a voice reach the recogniser."""
         for says in (False, True):
             with tempfile.TemporaryDirectory() as folder:
                 server = self.server("--vad", detector(os.path.join(folder, "vad.safetensors"), says))

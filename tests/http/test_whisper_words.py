@@ -1,5 +1,5 @@
-"""The times of words of a Whisper (a small one of random weights): over HTTP as on the command line, only where
-they are asked for, within the recording and in order."""
+"""Tests the times of words with a small random Whisper: over HTTP and on the command line, only on request, within
+the recording and in order."""
 import io
 import json
 import os
@@ -15,7 +15,7 @@ SECONDS = 12
 
 
 def noise():
-    """As golden_signal() of the tests in C++: sixteen bits hold it."""
+    """Returns the samples of golden_signal() in the C++ tests; they fit into 16 bits."""
     state, out = 7, bytearray()
     for i in range(SECONDS * 16000):
         state = (state * 1664525 + 1013904223) & 0xFFFFFFFF
@@ -56,7 +56,7 @@ class WhisperWords(unittest.TestCase):
             self.assertTrue(0 <= word["probability"] <= 1 and word["word"].strip() == word["word"] != "")
             if after:
                 self.assertLessEqual(word["start"], after["start"])
-        # In a language without blanks words are characters: all of the text.
+        # In a language without blanks, words are characters; together they are the text.
         self.assertEqual("".join(word["word"] for word in words), "".join(heard["text"].split()))
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "noise.wav")

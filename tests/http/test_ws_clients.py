@@ -1,4 +1,4 @@
-"""Other vendors' own clients, where they are installed; otherwise skipped (exit code 77)."""
+"""Tests other vendors' own clients. Skipped (exit code 77) if they are not installed."""
 import array
 import asyncio
 import base64
@@ -41,7 +41,7 @@ class Clients(unittest.TestCase):
     def test_elevenlabs(self):
         from elevenlabs.client import ElevenLabs
         client = ElevenLabs(api_key="any", base_url=f"http://{self.host}")
-        # Its realtime client insists on wss.
+        # Its realtime client requires wss.
         client.text_to_speech._ws_base_url = f"ws://{self.host}"
         audio = b"".join(client.text_to_speech.convert_realtime(
             "alloy", text=iter(PIECES), model_id="eleven_turbo_v2_5", output_format="pcm_24000"))

@@ -1,4 +1,4 @@
-"""Wyoming with several models: the built-in voice and two Piper voices of a directory, with the real program."""
+"""Tests Wyoming with several models, the built-in voice and two Piper voices of a directory, and the real program."""
 import json
 import os
 import shutil
@@ -14,7 +14,7 @@ GOLDEN = os.path.join(harness.PARITY, "piper/golden")
 
 
 def voice_config(speakers):
-    """The .onnx.json of a golden's network; its ids are of characters, so that no espeak-ng is needed."""
+    """Returns the .onnx.json of a golden's network; its ids are characters, so that espeak-ng is not needed."""
     ids = {"_": [0], "^": [1], "$": [2]}
     for number, letter in enumerate(" ,.?!" + string.ascii_lowercase[:16], 3):
         ids[letter] = [number]
@@ -57,7 +57,7 @@ class WyomingTest(unittest.TestCase):
             return client.recv()[1]["tts"][0]["voices"]
 
     def speak(self, **voice):
-        """(rate, bytes) of a sentence, or the text of the error."""
+        """Returns (rate, bytes) of a sentence, or the text of the error."""
         with Wyoming(self.wyoming) as client:
             client.send("synthesize", text="Abcd efg, hij.", voice=voice)
             rate, audio = 0, b""
@@ -119,10 +119,10 @@ class WyomingTest(unittest.TestCase):
         self.assertIn("de_DE-gone-low.onnx", self.speak(name="de_DE-gone-low"))
         os.remove(path)
         self.assertIsInstance(self.speak(name="de_DE-gone-low"), str)
-        self.assertEqual(self.speak(name="de_DE-one-low")[0], 16000)  # the server lives
+        self.assertEqual(self.speak(name="de_DE-one-low")[0], 16000)  # the server still works
         with open(path, "wb") as file:
             file.write(whole)
-        deadline = time.monotonic() + 30  # what cannot be loaded is tried again after some seconds
+        deadline = time.monotonic() + 30  # a failed load is repeated after some seconds
         while isinstance(self.speak(name="de_DE-gone-low"), str):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.5)

@@ -7,7 +7,7 @@ import struct
 
 
 class WebSocket:
-    """One connection. Text frames come as str, binary ones as bytes; None is the end."""
+    """One connection. It returns text frames as str, binary frames as bytes, and None at the end."""
 
     def __init__(self, port, target, headers=(), timeout=60, context=None):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
@@ -69,7 +69,7 @@ class WebSocket:
                 self.frame(10, data)
 
     def until(self, part):
-        """Audio (bytes) and messages up to the first text that holds `part`."""
+        """Returns audio (bytes) and messages up to the first text that contains `part`."""
         audio, messages = b"", []
         while True:
             got = self.recv()
@@ -105,7 +105,7 @@ class Wyoming:
         self.socket.sendall(json.dumps(head).encode() + b"\n" + body)
 
     def recv(self):
-        """(type, data, payload), or None at the end."""
+        """Returns (type, data, payload), or None at the end."""
         line = self.file.readline()
         if not line:
             return None

@@ -1,4 +1,4 @@
-"""Workers and HAProxy in front of them, as packaging/haproxy/haproxy.cfg has them, on free ports."""
+"""Runs workers behind HAProxy with packaging/haproxy/haproxy.cfg, on free ports."""
 import http.client
 import json
 import os
@@ -36,8 +36,8 @@ def wait_until(holds, what, timeout_s=60):
 
 
 class Stream:
-    """A speech request whose client takes little: the answer waits in the worker. Retries are the
-    balancer's; here there are none."""
+    """A speech request whose client reads little, so that the answer waits in the worker. Only the balancer repeats
+    requests."""
 
     def __init__(self, port, body, headers=None):
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -56,7 +56,7 @@ class Stream:
         return self
 
     def rest(self):
-        """All of the audio; an error where it was cut."""
+        """Returns the whole audio; raises an error if it was cut off."""
         with self:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
             return self.answer.read()
@@ -82,7 +82,7 @@ class Worker:
             [BIN, "serve", "--model", MODEL, "--threads", "1", "--ears", "none", "--quiet",
              "--port", str(self.port), "--agent-port", str(self.agent_port),
              "--wyoming-port", str(self.wyoming_port),
-             # Clients here pause, and share the cores with four workers.
+             # Clients pause here, and share the cores with four workers.
              "--stall-timeout", "250", "--drain-timeout", "250"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             env=dict(os.environ, **(self.env or {})))
@@ -119,7 +119,8 @@ class Worker:
 
 
 class Fleet:
-    """Use it in a with statement. With the workers of another fleet it is a second balancer in front of them."""
+    """Workers and a balancer; use it in a with statement. With the workers of another fleet, it is a second balancer
+    for them."""
 
     def __init__(self, count=4, workers=None):
         ports = iter(free_ports((0 if workers else 3 * count) + 3))
@@ -142,7 +143,7 @@ class Fleet:
         for i, worker in enumerate(self.workers.values(), 1):
             own |= {8080 + i: worker.port, 9080 + i: worker.agent_port,
                     10200 + i: worker.wyoming_port}
-        # Port 1: of workers that there are not.
+        # Port 1 stands for absent workers.
         text = re.sub(r"(?<=[: ])(80\d\d|908\d|1020\d|8404)\b",
                       lambda found: str(own.get(int(found[0]), 1)), text)
         self.folder = tempfile.TemporaryDirectory()
@@ -168,7 +169,7 @@ class Fleet:
             self.folder.cleanup()
 
     def table(self):
-        """What HAProxy thinks of its servers: rows by (proxy, server)."""
+        """Returns HAProxy's state of its servers: rows by (proxy, server)."""
         connection = http.client.HTTPConnection("127.0.0.1", self.stats_port, timeout=10)
         connection.request("GET", "/;csv")
         lines = connection.getresponse().read().decode().splitlines()
@@ -188,7 +189,7 @@ class Fleet:
         return Stream(self.port, body, headers)
 
     def speak(self, body, headers=None):
-        """(status, worker, bytes)"""
+        """Returns (status, worker, bytes)."""
         stream = self.stream(body, headers).head()
         return stream.status, stream.worker, stream.rest()
 

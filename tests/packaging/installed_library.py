@@ -1,4 +1,4 @@
-"""libsyrinx as `cmake --install --component library` puts it into a folder, for tests."""
+"""Installs libsyrinx for tests, with `cmake --install --component library`."""
 import os
 import subprocess
 

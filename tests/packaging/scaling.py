@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What workers behind HAProxy hold, each with a share of a core: 1, 2, 4 of them.
+"""Measures the load that 1, 2 and 4 workers behind HAProxy hold, each with a share of a core.
 
   SYRINX_BIN=build/release/syrinx tests/packaging/scaling.py [--share 0.1] [--workers 1,2,4] [-- BENCH...]
 
@@ -22,7 +22,7 @@ PERIOD_US = 10000
 
 @contextlib.contextmanager
 def share(name, cores, pid):
-    """A control group with a quota of `cores`, for one process and its threads."""
+    """Makes a control group with a quota of `cores`, for one process and its threads."""
     old = os.path.isdir(f"{GROUPS}/cpu")
     path = f"{GROUPS}/cpu/{name}" if old else f"{GROUPS}/{name}"
     os.mkdir(path)
@@ -41,7 +41,7 @@ def share(name, cores, pid):
 
 
 def held(count, cores, options):
-    """Requests a second that `count` workers hold."""
+    """Returns the requests per second that `count` workers hold."""
     with contextlib.ExitStack() as stack, fleet.Fleet(count) as workers:
         for name, worker in workers.workers.items():
             stack.enter_context(share(f"syrinx-{os.getpid()}-{name}", cores, worker.process.pid))

@@ -1,7 +1,5 @@
-"""packaging/haproxy/haproxy.cfg in front of four workers on this machine: what users are promised
-when workers come, go, drain and die.
-
-Skipped (77) where there is no haproxy. Standard library only.
+"""Tests packaging/haproxy/haproxy.cfg with four workers on this machine: the promises to users when workers start,
+stop, drain and die. Skipped (77) without haproxy. Standard library only.
 """
 import http.client
 import json
@@ -19,12 +17,12 @@ import harness
 from ws import WebSocket, Wyoming
 
 SHORT = {"input": "All is well.", "voice": "finch", "response_format": "pcm", "seed": 1}
-# More than the buffers on the way hold: most of it is still in the worker when its head has come.
+# Longer than all buffers on the way: most of it is still in the worker when its head has arrived.
 LONG = dict(SHORT, input=harness.SENTENCE * 16)
 
 
 class Asking:
-    """Short requests one after another, in the background, while something happens."""
+    """Sends short requests one after another, in the background."""
 
     def __init__(self, whole_fleet):
         self.fleet, self.answers, self.ended = whole_fleet, [], threading.Event()
@@ -80,7 +78,7 @@ class Haproxy(unittest.TestCase):
         return max(set(names), key=names.count)
 
     def whole(self, stream):
-        """Whether all of it came; what was cut must be an error, and never a short success."""
+        """Returns whether the audio was complete; audio that was cut off must be an error, never a short success."""
         try:
             audio = stream.rest()
         except (OSError, http.client.HTTPException):
@@ -89,7 +87,7 @@ class Haproxy(unittest.TestCase):
         return True
 
     def fates(self, streams):
-        """Whether each is whole; read side by side, since their workers wait for no reader for ever."""
+        """Returns whether each stream is complete; reads them in parallel, because workers do not wait forever."""
         with ThreadPoolExecutor(len(streams)) as readers:
             return list(readers.map(self.whole, streams))
 
@@ -100,7 +98,7 @@ class Haproxy(unittest.TestCase):
         self.assertNotRegex(done.stderr, "WARNING|ALERT")
 
     def test_requests_spread(self):
-        # A worker that the test before has restarted or kept busy has a small share at first.
+        # A worker that the last test restarted or loaded has a small share at first.
         for name, worker in self.fleet.workers.items():
             fleet.wait_until(lambda at=worker: at.says() == "up 100%\n", name + " is rested")
             fleet.wait_until(lambda at=name: self.fleet.table()["workers", at]["weight"] == "100",
@@ -114,7 +112,7 @@ class Haproxy(unittest.TestCase):
 
     def test_weights_follow_what_is_free(self):
         worker = self.fleet.workers["w1"]
-        # What newcomers felt under the test before is forgotten within seconds.
+        # Waits of new requests in the last test are forgotten within seconds.
         fleet.wait_until(lambda: worker.says() == "up 100%\n", "it is rested")
         streams = [fleet.Stream(worker.port, LONG) for _ in range(8)]
         for stream in streams:
@@ -142,7 +140,7 @@ class Haproxy(unittest.TestCase):
             fleet.wait_until(lambda: not self.fleet.takes(victim), "it is taken out")
         for worker, whole in fates:
             self.assertEqual(whole, worker != victim, fates)
-        # At most one of the short ones: that which the victim was speaking.
+        # At most one short request is cut: the one of the killed worker.
         cut = [worker for status, worker, _ in asking.answers if status == 0]
         self.assertIn(cut, ([], [victim]))
         whole = [answer for answer in asking.answers if answer[0] != 0]
@@ -161,7 +159,7 @@ class Haproxy(unittest.TestCase):
                          "its share grows")
 
     def test_what_had_not_begun_is_served_elsewhere(self):
-        """Both by load and by voice. A stopped worker takes requests and does not answer."""
+        """Tests requests by load and by voice. A stopped worker accepts requests and does not answer."""
         for voice in ["finch", "finch(3)+raven(1)"]:
             body = dict(SHORT, voice=voice)
             expected = self.fleet.speak(body)[2]
@@ -181,8 +179,8 @@ class Haproxy(unittest.TestCase):
             self.tearDown()
 
     def test_two_balancers(self):
-        """Neither knows what the other sends; agents report to both. A worker that dies costs its own streams,
-        a balancer that dies those that went through it; the other goes on."""
+        """Two balancers do not know each other's requests; agents report to both. A dead worker ends its streams, a
+        dead balancer the streams that pass through it; the rest continues."""
         with fleet.Fleet(workers=self.fleet.workers) as other:
             streams = [each.stream(LONG) for _ in range(6) for each in (self.fleet, other)]
             for stream in streams:
@@ -242,7 +240,7 @@ class Haproxy(unittest.TestCase):
         asked = dict(body, input=SHORT["input"])
         home = {self.fleet.speak(asked)[1] for _ in range(5)}
         self.assertEqual(len(home), 1)
-        # The same voice by other words.
+        # Other forms of the same voice.
         for way in [dict(asked, voice={"id": "finch(2)+curlew(1)"})]:
             self.assertEqual({self.fleet.speak(way)[1]}, home)
         self.assertEqual({self.fleet.speak(asked, {"X-Voice": "FINCH(2)+curlew(1)"})[1]}, home)

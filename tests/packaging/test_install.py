@@ -1,6 +1,5 @@
-"""What `cmake --install` and the Debian package put where, and that it runs from there.
-
-Skipped (77) where the tools are missing. Standard library only.
+"""Tests the files of `cmake --install` and of the Debian package, and that they run. Skipped (77) if tools are
+missing. Standard library only.
 """
 import gzip
 import os
@@ -48,7 +47,7 @@ class Install(unittest.TestCase):
         unit = os.path.join(prefix, "lib/systemd/system/syrinx.service")
         with open(unit, encoding="utf-8") as file:
             self.assertIn(f"\nExecStart={named_prefix}/bin/syrinx serve ", file.read())
-        # Away from the source tree the voice is found beside the program.
+        # Outside of the source tree, the voice is found beside the program.
         wav = os.path.join(self.dir, "said.wav")
         run(os.path.join(prefix, "bin/syrinx"), "say", "Installed.", "-o", wav, cwd=self.dir)
         with open(wav, "rb") as file:
@@ -88,7 +87,7 @@ class Install(unittest.TestCase):
         run("dpkg-deb", "-e", package, scripts)
         for name in ["postinst", "prerm", "postrm"]:
             run("sh", "-n", os.path.join(scripts, name))
-            # Without systemd they do nothing, and well.
+            # Without systemd the scripts do nothing, and succeed.
             if not os.path.isdir("/run/systemd/system"):
                 run(os.path.join(scripts, name), "remove")
 

@@ -1,7 +1,7 @@
-"""packaging/kubernetes against Kubernetes' own schemas, and against what the server says.
+"""Compares packaging/kubernetes with Kubernetes' own schemas, and with the server's names.
 
-The schemas are those that kubernetes-validate (PyPI) carries; skipped (77) without it. It has none
-for the inference gateway's and kustomize's kinds: of those only names and links are compared.
+The schemas are those that kubernetes-validate (PyPI) carries; skipped (77) without it. It has none for the kinds of
+the inference gateway and of kustomize; for these, only names and links are compared.
 """
 import glob
 import os
@@ -36,7 +36,7 @@ def read(path):
 def documents(folder=FOLDER):
     for path in sorted(glob.glob(os.path.join(folder, "*.yaml"))):
         for document in read(path):
-            # Not the values of a Helm chart, nor what is only a part.
+            # Skips the values of a Helm chart, and patches.
             if "kind" in document and os.path.basename(path) != PATCH:
                 yield document
 
@@ -47,7 +47,7 @@ def only(kind, folder=FOLDER):
 
 
 def patched(base, patch):
-    """As kustomize merges them: what has a name, or is mounted at a path, by that; other lists are replaced."""
+    """Merges like kustomize: entries of lists by their name or mount path; other lists are replaced."""
     if isinstance(base, dict):
         both = {key: patched(base[key], patch[key]) for key in base.keys() & patch.keys()}
         return {**base, **patch, **both}
@@ -110,7 +110,7 @@ class Kubernetes(unittest.TestCase):
 
     @harness.NEEDS_GRPC
     def test_both_roles_start(self):
-        """The very words of the manifests, but for addresses and where the keys lie."""
+        """Runs the commands of the manifests, except for addresses and paths of keys."""
         with tempfile.TemporaryDirectory() as folder:
             keys = harness.stage_keys(folder, "pods")
             def here(arguments, address):
@@ -123,7 +123,7 @@ class Kubernetes(unittest.TestCase):
                 address = holder.stdout.readline().split("; servers connect to ")[1].split(" (ready")[0]
                 serve, *options = here(container_of(self.server_with_stages())["args"], address)
                 remote = options[options.index("--remote"):]
-                del remote[2:4]  # both holders are one here
+                del remote[2:4]  # both stage processes are one here
                 self.assertEqual(serve, "serve")
                 with harness.Server("--quiet", *remote) as server:
                     self.assertEqual(server.get("/ready")[0], 200)

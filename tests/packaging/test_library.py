@@ -1,7 +1,5 @@
-"""libsyrinx as programs in C meet it: the header's own example is built against the installed library
-by pkg-config and by CMake, and runs; nothing else is to be seen of the library.
-
-Skipped (77) where the tools are missing. Standard library only.
+"""Tests libsyrinx for C programs: the header's example is built against the installed library, with pkg-config and
+with CMake, and runs. The library exports nothing else. Skipped (77) if tools are missing. Standard library only.
 """
 import os
 import re

@@ -1,7 +1,6 @@
-"""The Python package: its wheel is packed from an installed libsyrinx and tried in an environment of its
-own, by wheel_checks.py; the same files give the same bytes, and the program that a wheel brings runs.
-
-Skipped (77) where pip or numpy are missing: nothing is downloaded.
+"""Tests the Python package: wheel_checks.py tests its wheel, packed from an installed libsyrinx, in a new
+environment. The same files give the same bytes, and the program in the wheel runs. Skipped (77) without pip or numpy:
+nothing is downloaded.
 """
 import glob
 import importlib.util
@@ -39,7 +38,7 @@ class Wheel(unittest.TestCase):
         again = self.pack(prefix, inside("again"), SOURCE_DATE_EPOCH="1700000000")
         with open(wheel, "rb") as one, open(again, "rb") as two:
             self.assertTrue(one.read() == two.read(), "the bytes differ")
-        shutil.rmtree(prefix)  # the wheel is all that is left
+        shutil.rmtree(prefix)  # only the wheel is left
 
         venv.create(inside("venv"), symlinks=True)
         packages, = glob.glob(inside("venv", "lib", "python*", "site-packages"))

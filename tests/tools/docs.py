@@ -21,7 +21,7 @@ def pages(root):
 
 
 def anchor(heading):
-    """The anchor that Markdown pages give a heading."""
+    """Returns the anchor of a heading in Markdown."""
     heading = re.sub(r'\[([^\]]*)\]\([^)]*\)', r'\1', heading.strip().lower())
     return re.sub(r'[^\w\- ]', '', heading).replace(' ', '-')
 
@@ -44,12 +44,12 @@ def broken_links(page, text):
 
 
 def joined(text):
-    """Commands that go on after a backslash, in one line."""
+    """Returns the text with commands that continue after a backslash joined to one line."""
     return re.sub(r'\\\n\s*', ' ', text)
 
 
 def commands(text):
-    """(words after `syrinx`, the rest of the line) of each command in code."""
+    """Returns (words after `syrinx`, the rest of the line) for each command in code."""
     text = joined(text)
     for code in FENCED.findall(text) + QUOTED.findall(FENCED.sub('', text)) + re.findall(r'^    \S.*$', text, re.M):
         for words, rest in COMMAND.findall(code):
@@ -74,7 +74,7 @@ class Program:
         return self.known[words]
 
     def unknown_options(self, words, line):
-        """What of a command line the program does not have."""
+        """Returns the options of a command line that the program does not have."""
         if not words:
             return
         if self.help(words[0]) is None:
@@ -84,7 +84,7 @@ class Program:
         if len(words) > 1 and re.search(rf'^  {words[1]}\s', text, re.M):
             text += self.help(words[0], words[1]) or ''
         for option in re.findall(r'(?<=\s)(--?[a-z][a-z0-9-]*)', line):
-            if option not in options(text) | {'--help', '--config'}:  # --config is the program's own
+            if option not in options(text) | {'--help', '--config'}:  # --config is an option of the program itself
                 yield f'option {option} of {words[0]}'
 
 

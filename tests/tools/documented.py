@@ -21,7 +21,7 @@ FUNCTION = re.compile(r'([\w:~]+)\(')
 
 
 def statements(text):
-    """(line number, the statement in one line, whether a body follows, comment before, blank before)."""
+    """Yields (line number, the statement in one line, whether a body follows, comment before, blank before)."""
     lines = text.split('\n')
     hidden = 0  # depth of namespaces that are not counted
     at = 0
@@ -42,12 +42,12 @@ def statements(text):
                 break
             at += 1
         yield first, ' '.join(parts), lines
-        # What is inside a body is indented, so that the next line in the first column ends it.
+        # Bodies are indented, so the next line in the first column ends a body.
         at += 1
 
 
 def kind_of(statement):
-    """('type' or 'function', name), or None for what is not counted."""
+    """Returns ('type' or 'function', name); None for statements that do not count."""
     if statement.startswith('template <>') or 'operator' in statement or re.match(r'[A-Z_0-9]+\(', statement):
         return None
     found = TYPE.match(statement)
@@ -67,7 +67,7 @@ def kind_of(statement):
 
 
 def declarations(text):
-    """(line number, kind, name, whether it is documented) of the text of a header."""
+    """Returns (line number, kind, name, whether it is documented) for each declaration of a header."""
     before, first_one = None, True
     for at, statement, lines in statements(text):
         what = kind_of(statement)

@@ -15,7 +15,7 @@ PATH = re.compile(r'`(' + ROOMS + r'/[^`\s]+)`')
 
 
 def parts(block):
-    """The runs of lines between "..." lines."""
+    """Returns the runs of lines between "..." lines."""
     runs = [[]]
     for line in block.splitlines():
         if line.strip() == '...':
@@ -26,7 +26,7 @@ def parts(block):
 
 
 def missing_parts(block, source):
-    """The runs that do not follow one another in the source."""
+    """Returns the runs that do not follow one another in the source."""
     at = 0
     for part in parts(block):
         found = source.find(part + '\n', at)

@@ -13,12 +13,12 @@ Options of each model beside those of sampling, made by `tests/tools/families.py
 | model | options |
 |---|---|
 """
-SAMPLING = {'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'seed'}  # nearly all have them
+SAMPLING = {'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'seed'}  # nearly all families have them
 ROW = re.compile(r'\bFamily\{\s*"(\w+)"')
 
 
 def options(page):
-    """The names in the first column of a page's tables of options, in order."""
+    """Returns the names in the first column of a page's tables of options, in order."""
     found, within = [], False
     for line in page.splitlines():
         cells = [cell.strip() for cell in line.strip('|').split('|')] if line.startswith('|') else []

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks comments and messages of the source for words that CONTRIBUTING.md rules out.
+"""Checks comments and messages of the source for words that CONTRIBUTING.md forbids.
 
 Usage: language.py ROOT [ROOM...]. Without rooms it checks the whole tree. In C++ it
 reads comments, strings of several words and names of tests; in Python comments and docstrings; in shell
@@ -22,12 +22,12 @@ QUOTED = re.compile(r'`[^`]*`|\b\w+\(\)')  # names of the code
 TEST_NAME = re.compile(r'\bTEST(?:_F|_P)?\(\w+, (?:I\d+_)?(\w+)\)')
 NAME_RULED_OUT = re.compile(r'(?:^|(?<=[a-z0-9]))(?:Who|Whoever|Nobody|Somebody|Everybody|Tells?|Told)(?![a-z])')
 
-SPOKEN = pathlib.Path('src/text/english')  # its strings are words of the language
-SPEAKS = ('questions.cc', 'workload.cc', 'main.cc', 'sentence_rules.cc')  # and so are theirs
+SPOKEN = pathlib.Path('src/text/english')  # its strings are data of the language
+SPEAKS = ('questions.cc', 'workload.cc', 'main.cc', 'sentence_rules.cc')  # files whose strings are data, too
 
 
 def texts(line, strings=True):
-    """The comment of a line of C++ and, where wanted, its string literals of several words."""
+    """Returns the comment of a line of C++ and, with `strings`, its string literals of several words."""
     found = [] if line.lstrip().startswith('#include') or not strings else STRING.findall(line)
     comment = COMMENT.search(STRING.sub('""', line))
     return [text for text in found if ' ' in text] + ([comment.group(1)] if comment else [])
@@ -47,14 +47,14 @@ def faults(path):
 
 
 def script_texts(text, python):
-    """(line number, text) of the comments of a script, and of the docstrings of Python."""
+    """Returns (line number, text) of the comments of a script, and of the docstrings of Python."""
     if not python:
         for number, line in enumerate(text.splitlines(), 1):
             found = re.search(r'(?:^|\s)#(?!!)\s?(.*)$', line)
             if found:
                 yield number, found.group(1)
         return
-    begins = True  # of a statement
+    begins = True  # at the beginning of a statement
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT and not token.string.startswith('#!'):
             yield token.start[0], token.string.lstrip('# ')

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The runner of a GPU kit (tools/gpu_kit_run) with small programs in place of the tests and benches."""
+"""Tests the runner of a GPU kit (tools/gpu_kit_run), with small programs instead of the tests and benches."""
 import json
 import os
 import pathlib
@@ -62,10 +62,10 @@ class GpuKitTest(unittest.TestCase):
         self.assertIn("20.0 (25)", done.stdout)
         self.assertIn("Orpheus-3B: a kernel faulted", done.stdout)
         results = json.loads((self.kit / "out" / "results.json").read_text())
-        self.assertEqual(len(results["rows"]["steps"]), 1)  # the line that was cut short is left out
+        self.assertEqual(len(results["rows"]["steps"]), 1)  # the incomplete line is left out
 
     def test_ends_in_time(self):
-        # A part needs 5 s: the runner has 9 s to start in, which a busy machine takes some of.
+        # A part needs 5 s; the runner has 9 s to start, some of which a busy machine may need.
         done, states = self.run_kit(14, "gpu_test steps")
         self.assertTrue(states["gpu_test"].startswith("cut after"), states)
         self.assertEqual(states["steps"], "no time left")

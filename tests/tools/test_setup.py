@@ -1,4 +1,4 @@
-"""tools/setup.sh: what a build shows, and what ./run says without root and sudo."""
+"""Tests tools/setup.sh: the output of a build, and messages of ./run without root and sudo."""
 import os
 import pty
 import subprocess
@@ -42,7 +42,7 @@ class Progress(unittest.TestCase):
 
 
 class WithoutRoot(unittest.TestCase):
-    """Programs of these names stand for the system's."""
+    """Replaces the system's programs of these names."""
 
     def say(self, *programs):
         with tempfile.TemporaryDirectory() as place:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the titles of commits since this rule exists: `room: verb object`, at most 72 characters.
+"""Checks the titles of all commits since the rule was introduced: `room: verb object`, at most 72 characters.
 
-Usage: titles.py ROOT. Exit code 77: the history is not there (an archive, a shallow clone)."""
+Usage: titles.py ROOT. Exit code 77: the history is missing (an archive, a shallow clone)."""
 import re
 import subprocess
 import sys
@@ -12,7 +12,7 @@ IMPERATIVE_IN_S = {'pass', 'process', 'address', 'discuss', 'express', 'press', 
 
 
 def fault(title):
-    """What is wrong with a title; empty: nothing."""
+    """Returns the fault of a title; empty: none."""
     if len(title) > 72:
         return f'{len(title)} characters, at most 72'
     found = TITLE.match(title)
