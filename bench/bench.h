@@ -1,4 +1,4 @@
-// What the benchmark programs share: a machine with n threads, and names and statistics of rows.
+// Helpers of the benchmark programs: a machine with n threads, and names and statistics of rows.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -22,7 +22,7 @@ struct Machine {
   StepContext ctx;
 };
 
-/// Numbers in [-1, 1), made quickly.
+/// Returns numbers in [-1, 1), made quickly.
 inline Tensor filled(const Shape& shape, uint32_t seed) {
   Tensor t(shape, DType::kF32);
   for (int64_t i = 0; i < shape.count(); ++i) {
@@ -32,20 +32,21 @@ inline Tensor filled(const Shape& shape, uint32_t seed) {
   return t;
 }
 
-/// Something small in every row: pages never written would all be one in the processor's caches.
+/// Writes small numbers into every row: pages that were never written would share one place in the
+/// processor's caches.
 inline void fill_pages(const KvPool& pool) {
   const size_t bytes = KvPool::page_bytes(pool.spec()) * static_cast<size_t>(pool.pages());
   std::memset(pool.keys(0, 0, 0), 0x11, bytes);
 }
 
-/// Processor time of the process so far.
+/// Returns the processor time of the process so far.
 inline double processor_ms() {
   timespec t;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
 }
 
-/// Keeps the least disturbed call's processor time.
+/// Keeps the processor time of the fastest call.
 template <typename F>
 void keep_best(double& best_ms, F f) {
   const double began = processor_ms();
@@ -53,7 +54,7 @@ void keep_best(double& best_ms, F f) {
   best_ms = std::min(best_ms, processor_ms() - began);
 }
 
-/// What an encoder makes of a second of audio, in ms of processor time.
+/// Measures the processor time of an encoder for one second of audio, in ms.
 template <typename Encoder>
 void encode_once(benchmark::State& state, Machine& machine, const Encoder& encoder, size_t count) {
   std::vector<float> samples(count);
@@ -68,7 +69,7 @@ void encode_once(benchmark::State& state, Machine& machine, const Encoder& encod
   state.counters["weights_MB"] = static_cast<double>(encoder.bytes()) / 1e6;
 }
 
-/// Best of the repetitions: on a shared machine the least disturbed one.
+/// Reports the best of the repetitions: on a shared machine, the least disturbed one.
 inline void best_of(benchmark::internal::Benchmark* b) {
   b->UseRealTime()
       ->Unit(benchmark::kMicrosecond)

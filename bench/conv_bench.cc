@@ -1,6 +1,6 @@
 // Convolutions of codec decoders over one second of 24 kHz audio at each stage (or a chunk of it),
-// f32, beside oneDNN where it is installed: the same shape, its blocked layout, dilation split into
-// phases, the fastest way that it has for these.
+// f32. Compares with oneDNN if it is installed: the same shape in its blocked layout, with dilation
+// split into phases, its fastest way.
 // conv_bench --benchmark_repetitions=7 --benchmark_report_aggregates_only=true
 #include "bench.h"
 #include "kernels/conv.h"
@@ -48,7 +48,7 @@ void run_transpose(benchmark::State& state, const TransposeCase& c, int threads)
 #ifdef SYRINX_BENCH_DNNL
 using dnnl::memory;
 
-/// A primitive over memories in the layouts that it likes, run on `threads` OpenMP threads.
+/// A primitive with memories in its preferred layouts, run on `threads` OpenMP threads.
 struct Prepared {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
     syrinx::add_conv({256, 3000, dilation});
     syrinx::add_conv({512, 375, dilation});
   }
-  for (const int64_t chunk : {12, 4}) {  // one second in chunks of 80 ms, and less
+  for (const int64_t chunk : {12, 4}) {  // chunks of 80 ms of one second, and shorter ones
     syrinx::add_conv({64, 24000 / chunk, 3});
     syrinx::add_conv({256, 3000 / chunk, 3});
     syrinx::add_conv({512, 375 / chunk, 3});

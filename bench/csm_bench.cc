@@ -1,5 +1,5 @@
-// What CSM-1B costs at its published size, with random weights, in ms of processor time of one
-// thread for a frame (80 ms of audio) of each of B streams.
+// Measures CSM-1B at its published size with random weights: ms of processor time of one thread for
+// a frame (80 ms of audio) of each of B streams.
 //   csm_bench --benchmark_filter='step/q8'
 // step: the backbone and the 31 steps of the depth decoder, ~60 cached positions; mimi/decoder:
 // chunks of N frames; mimi/encoder: one second of audio.
@@ -36,7 +36,7 @@ csm::ModelConfig published() {
   return c;
 }
 
-/// B requests that have taken their prompts.
+/// B requests whose prompts have run.
 class Streams {
  public:
   Streams(const CodecLm& backbone, const csm::Frontend& frontend, const csm::ModelConfig& config,
@@ -57,7 +57,7 @@ class Streams {
   }
 
   int rows_due() const { return cached_ == 0 ? states_[0]->prompt_rows() : 1; }
-  /// The rows that are due, then the codes of a frame; each part's time into its best.
+  /// Runs the due rows, then the codes of a frame; keeps the best time of each part.
   void step(StepContext& ctx, double& backbone_ms, double& depth_ms) {
     const int rows = rows_due(), count = static_cast<int>(states_.size());
     std::vector<ArSeq> seqs;

@@ -1,6 +1,6 @@
-// What DAC at 44.1 kHz (Zonos) costs at its published size, with random weights: one second of
-// audio of each of `streams` streams, in steps of 8 frames, in seconds of one thread's processor
-// time.
+// Measures DAC at 44.1 kHz (Zonos) at its published size with random weights: seconds of one
+// thread's processor time for one second of audio of each of `streams` streams, in steps of 8
+// frames.
 //   dac_bench --benchmark_filter='dac/bf16'
 #include <time.h>
 

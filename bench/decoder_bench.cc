@@ -1,5 +1,5 @@
-// One decode step of a whole transformer stack, and its attention alone: B sequences with `context`
-// cached positions each get one more token, final norm and logits included.
+// Measures one decode step of a whole transformer stack, and its attention alone: B sequences with
+// `context` cached positions each get one more token, final norm and logits included.
 //   decoder_bench --benchmark_filter='step/small' --benchmark_repetitions=5
 // small: 6 layers, hidden 384, 6 heads of 64, ffn 1024, vocabulary 4096.
 // mid: 16 layers, hidden 1024, 16 heads over 8, ffn 3072, vocabulary 30000.
@@ -29,8 +29,8 @@ double seconds(clockid_t clock) {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-/// The least disturbed single step, in ms: wall time, and CPU time of the whole process. On a
-/// shared machine means say more about the neighbours than about the program.
+/// The fastest single step, in ms: wall time, and CPU time of the whole process. On a shared
+/// machine, means depend more on other programs than on this one.
 struct Best {
   double wall = std::numeric_limits<double>::max(), cpu = wall;
   template <typename F>
@@ -82,7 +82,7 @@ struct Model {
   PackedLinear head;
 };
 
-/// Packed once per size and type; the last one is kept.
+/// Returns the model, packed once per size and type; keeps the last one.
 const Model& model(const Size& size, WeightType type) {
   static std::string name;
   static std::unique_ptr<Model> kept;
@@ -99,7 +99,7 @@ const Model& model(const Size& size, WeightType type) {
   return *kept;
 }
 
-// B sequences whose cache is full of something, so that all their pages are in memory.
+// B sequences with filled caches, so that all their pages are in memory.
 struct Batch {
   Batch(const Size& size, int b, DType dtype, int more = kTimed)
       : pages_each(static_cast<int>(KvPool::pages_for(kContext + more))),
@@ -124,7 +124,7 @@ struct Batch {
                   {table.data() + s * pages_each, static_cast<size_t>(pages_each)},
                   pages_each});
   }
-  /// The next step: lengths grow by one, and start over before the pages end.
+  /// Returns the next step: lengths grow by one, and start again before the pages end.
   Ragged next() {
     const int32_t now = length[0] < kContext + kTimed ? length[0] + 1 : kContext;
     std::fill(length.begin(), length.end(), now);
@@ -159,7 +159,7 @@ void step(benchmark::State& state, const Size& size, WeightType type, DType cach
   best.report(state);
 }
 
-/// Rows of one sequence in one batch.
+/// Measures rows of one sequence in one batch.
 void rows(benchmark::State& state, const Size& size, WeightType type) {
   const int count = static_cast<int>(state.range(0));
   const bool each = state.range(1) != 0;
@@ -185,7 +185,7 @@ void rows(benchmark::State& state, const Size& size, WeightType type) {
   best.report(state);
 }
 
-/// Attention of all layers of one step, nothing else.
+/// Measures only the attention of all layers of one step.
 void attention(benchmark::State& state, const Size& size, DType dtype) {
   const int b = static_cast<int>(state.range(0));
   bench::Machine machine(static_cast<int>(state.range(1)));

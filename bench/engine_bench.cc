@@ -1,9 +1,9 @@
-// What whole requests cost through the engine, in processor seconds of the process: one thread.
+// Measures whole requests through the engine, in processor seconds of the process, with one thread.
 //   engine_bench long CHECKPOINT [SECONDS]
 // A long text, minute by minute of its audio: SECONDS of audio are a minute (60; for small codecs,
 // whose frames are shorter than the published ones', the seconds of as many frames).
-// Small checkpoints of the goldens show what could grow (prompts, caches, sampler, codec), not what
-// a step of a large decoder costs.
+// Small checkpoints of the goldens show costs that may grow (prompts, caches, sampler, codec), not
+// the cost of a step of a large decoder.
 //   engine_bench guided [ROUNDS]
 // Rows a processor second of OpusLM-Dialogue's layout with 12 layers of width 1024, random weights
 // in 8 bits and the codec of published size: 16 requests without guidance, 8 with it, whose
@@ -34,7 +34,7 @@ std::unique_ptr<Engine> engine_of(LoadOptions load) {
   return load_engine(load);
 }
 
-/// Processor seconds at every minute of audio; then it wants no more.
+/// Records processor seconds at every minute of audio; ends after the given length.
 class Minutes : public Sink {
  public:
   explicit Minutes(double samples) : samples_(samples) {}
@@ -98,8 +98,8 @@ constexpr const char* kDialogue =
     "codec_ssl_tts_task_token_id": 81, "codec_ssl_plain_tts_task_token_id": 82,
     "text_dialogue_task_token_id": 88, "audio_dialogue_task_token_id": 89})";
 
-/// Rows a processor second of `count` requests; a companion's are counted where its sequence is
-/// guided.
+/// Returns rows per processor second of `count` requests; rows of companions count for guided
+/// sequences.
 double rows_a_second(Engine& engine, int count, bool guided, int words) {
   constexpr int kFrames = 48, kTail = 8;
   std::vector<std::shared_ptr<Collector>> sinks;
@@ -137,7 +137,7 @@ void guidance(int rounds) {
   load.dummy = true;
   load.engine.policy = "throughput";
   const auto engine = engine_of(load);
-  rows_a_second(*engine, 2, true, 4);  // what happens only once
+  rows_a_second(*engine, 2, true, 4);  // runs once before the measurement
   std::printf("| rows a processor second | 16 unguided | 8 guided | |\n|---|---|---|---|\n");
   for (int round = 0; round < rounds; ++round) {
     for (const int words : {0, 60}) {

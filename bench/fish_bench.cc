@@ -1,9 +1,9 @@
-// What Fish Speech S2 Pro costs with random weights of its published widths, in ms of processor
-// time of one thread for a frame (46 ms of audio) of each of B streams.
+// Measures Fish Speech S2 Pro with random weights of its published widths: ms of processor time of
+// one thread for a frame (46 ms of audio) of each of B streams.
 //   fish_bench --benchmark_filter='step/q8'
-// step: the slow network, of which one layer in six is there (6 of 36), and the nine steps of the
-// whole fast one, with the given number of cached positions; codec: chunks of N frames; encoder:
-// one second of audio.
+// step: the slow network with one layer in six (6 of 36), and the nine steps of the whole fast one,
+// with the given number of cached positions; codec: chunks of N frames; encoder: one second of
+// audio.
 #include <limits>
 #include <string>
 
@@ -37,7 +37,7 @@ fish_speech::ModelConfig scaled() {
       "published"));
 }
 
-/// B requests that have taken their prompts.
+/// B requests whose prompts have run.
 class Streams {
  public:
   Streams(const CodecLm& model, const SpokenModel& spoken, const fish_speech::Prompter& prompter,
@@ -54,7 +54,8 @@ class Streams {
       auto script = fish_speech::script_of(config, prompter, request);
       states_.push_back(SpokenSequence::open(spoken, std::move(script), request).take().only());
     }
-    // Only the last row of a long prompt is run; what is cached of the others does not matter here.
+    // Only the last row of a long prompt is run; the cached values of other rows do not matter
+    // here.
     if (past > 0) cached_ = states_[0]->prompt_rows() - 1;
     pages_ = static_cast<int>(KvPool::pages_for(states_[0]->prompt_rows() + kMostSteps));
     kv_ = KvPool(model.traits().kv[0], int64_t{count} * pages_);
@@ -63,7 +64,7 @@ class Streams {
     for (size_t i = 0; i < table_.size(); ++i) table_[i] = static_cast<int32_t>(i);
   }
 
-  /// The rows that are due, then the codes of a frame; each part's time into its best.
+  /// Runs the due rows, then the codes of a frame; keeps the best time of each part.
   void step(StepContext& ctx, double& slow_ms, double& fast_ms) {
     const int rows = cached_ == 0 ? states_[0]->prompt_rows() : 1;
     const int count = static_cast<int>(states_.size());

@@ -1,5 +1,5 @@
-// Linears: [rows, in] times [out, in] for the weight types, cold (copies of the weights in turn,
-// 64 MB in all) or warm (one copy), on 1 and 2 threads.
+// Measures linears: [rows, in] times [out, in] for the weight types, cold (copies of the weights in
+// turn, 64 MB in all) or warm (one copy), on 1 and 2 threads.
 // linear_bench --benchmark_repetitions=7 --benchmark_report_aggregates_only=true
 #include "bench.h"
 #include "kernels/linear.h"
@@ -14,7 +14,7 @@ struct LinearCase {
   bool operator==(const LinearCase&) const = default;
 };
 
-/// The weights of one case at a time: packing takes longer than measuring.
+/// The weights of one case at a time, because packing takes longer than measuring.
 class Store {
  public:
   const std::vector<PackedLinear>& copies(const LinearCase& c) {

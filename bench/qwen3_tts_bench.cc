@@ -1,6 +1,6 @@
-// What Qwen3-TTS 0.6B costs at its published size, with random weights, in ms for a frame (80 ms of
-// audio) of each of B streams on T threads: the least disturbed of the runs, by the clock and in
-// processor time of all threads together.
+// Measures Qwen3-TTS 0.6B at its published size with random weights: ms for a frame (80 ms of
+// audio) of each of B streams on T threads. Reports the fastest run, by the clock and in processor
+// time of all threads together.
 //   qwen3_tts_bench --benchmark_filter='step/q4/B:1/'
 // talker: 28 blocks and code 0, 60 to 200 cached positions; predictor: the other 15 codes; codec:
 // chunks of N frames.
@@ -44,7 +44,7 @@ DecoderConfig blocks(int layers) {
   return d;
 }
 
-/// The language model, without the text's table and projection.
+/// The language model, without the table and projection of text.
 struct Model {
   explicit Model(WeightType type)
       : source(dummy_weights()),
@@ -65,7 +65,7 @@ struct Model {
   InnerCodes predictor;
 };
 
-/// The last one asked for is kept.
+/// Returns a model; keeps the last one.
 const Model& model(WeightType type) {
   static WeightType last;
   static std::unique_ptr<Model> kept;

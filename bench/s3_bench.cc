@@ -1,5 +1,5 @@
-// What the codec of CosyVoice2 and Chatterbox costs at its published size, with random weights: the
-// S3 flow and the HiFT vocoder, one stream, in seconds of processor time a second of audio.
+// Measures the codec of CosyVoice2 and Chatterbox at its published size with random weights: the S3
+// flow and the HiFT vocoder, one stream, in seconds of processor time a second of audio.
 //   s3_bench --benchmark_filter='flow/q8'
 // flow: chunks of one second after `seconds` seconds of prompt and speech; step: the same of
 // Step-Audio 2, with a prompt of four seconds; glm: a block of 16 s of GLM-4-Voice after `seconds`
@@ -24,7 +24,7 @@ double processor_s() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-/// The least disturbed call.
+/// Returns the time of the fastest call.
 template <typename F>
 void time_calls(benchmark::State& state, F f) {
   double best = std::numeric_limits<double>::max();
@@ -50,13 +50,13 @@ void flow(benchmark::State& state, const S3FlowConfig& config, WeightType type) 
   std::vector<float> mel;
   const auto begin = [&](int64_t seconds) {
     S3FlowState stream = flow.open(machine.ctx, voice, kQuiet);
-    flow.run(machine.ctx, std::span(tokens).first(3), false, kQuiet, stream, mel);  // lookahead
+    flow.run(machine.ctx, std::span(tokens).first(3), false, kQuiet, stream, mel);  // the lookahead
     for (int64_t i = 0; i < seconds; ++i) {
       flow.run(machine.ctx, tokens, false, kQuiet, stream, mel);
     }
     return stream;
   };
-  // The first stream to touch the pages has the kernel clear them, later ones use them again.
+  // For the first stream the system clears the pages; later streams use them again.
   begin(std::min<int64_t>(state.range(0), 15) + static_cast<int64_t>(state.max_iterations));
   S3FlowState stream = begin(state.range(0));
   time_calls(state, [&] {
@@ -69,7 +69,7 @@ void flow(benchmark::State& state, const S3FlowConfig& config, WeightType type) 
 }
 
 void glm(benchmark::State& state, WeightType type) {
-  constexpr int64_t kBlock = 200, kBlockSeconds = 16;  // codes
+  constexpr int64_t kBlock = 200, kBlockSeconds = 16;  // codes of a block
   bench::Machine machine(1);
   GlmFlowConfig config;
   const auto steps = static_cast<double>(config.steps);

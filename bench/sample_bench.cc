@@ -1,5 +1,5 @@
-// Sampling of a batch of rows: vocabulary, filters and batch size as in real requests. Time per
-// call.
+// Measures the sampling of a batch of rows: time per call, with vocabulary, filters and batch size
+// as in real requests.
 #include <cmath>
 #include <random>
 #include <vector>

@@ -1,7 +1,7 @@
-// What the models of several streams of codes cost (OpusLM 7B, OpusLM-Dialogue, Bagpiper, Higgs
-// Audio) with random weights of their published widths, in ms of processor time of one thread, the
-// least disturbed call. One in four of the decoder's layers is there; all of them with --whole as
-// the first argument, which takes up to 12 GB and a minute or two to load.
+// Measures models with several streams of codes (OpusLM 7B, OpusLM-Dialogue, Bagpiper, Higgs Audio)
+// with random weights of their published widths: ms of processor time of one thread for the fastest
+// call. The decoder has one in four of its layers; all of them with --whole as the first argument,
+// which takes up to 12 GB and a minute or two to load.
 //   streams_bench --benchmark_filter='step/opuslm/q8'
 // step: a step of speech of each of B streams, its decoder and its heads apart; words: the same of
 // words; prompt: a row of a prompt of one stream, 300 at once; codec: a second of audio, in the
@@ -25,10 +25,10 @@ constexpr double kNone = std::numeric_limits<double>::max();
 struct Model {
   const char* name;
   std::shared_ptr<const Pipeline> (*load)(const LoadSpec&);
-  int layers;          // of the decoder, as published
-  const char* config;  // but for those, as published
+  int layers;          // published layers of the decoder
+  const char* config;  // the published config, except for the layers
   bool writes = false;
-  int share = 4;  ///< how many layers there are for each that is loaded
+  int share = 4;  ///< published layers for each loaded layer
 };
 
 constexpr const char* kOpusIds =
@@ -76,7 +76,7 @@ std::shared_ptr<const Pipeline> dummy(const Model& model, WeightType type) {
   return model.load({.dir = dir.path(), .model = "x", .weights = type, .dummy = true});
 }
 
-/// Requests of one model that have taken their prompts, stepped together.
+/// Requests of one model whose prompts have run, stepped together.
 class Streams {
  public:
   Streams(const Pipeline& model, int count, bool words, size_t bytes = 1)
@@ -90,9 +90,10 @@ class Streams {
       request.writing.text_only = true;
     } else {
       request.say.text = std::string(bytes, 'a');
-      request.writing.max_tokens = 1;  // of what is written before the speech
+      request.writing.max_tokens = 1;  // tokens of the text before the speech
     }
-    if (!model.open(request).ok()) request.sampling.guidance.reset();  // not even 1: it has none
+    // the model has no guidance, not even 1
+    if (!model.open(request).ok()) request.sampling.guidance.reset();
     for (int i = 0; i < count; ++i) states_.push_back(model.open(request).take().only());
     pages_ = static_cast<int>(KvPool::pages_for(states_[0]->prompt_rows() + kMostSteps));
     kv_ = KvPool(ar_.traits().kv[0], int64_t{count} * pages_);
@@ -102,7 +103,7 @@ class Streams {
 
   int prompt_rows() const { return states_[0]->prompt_rows(); }
 
-  /// The rows that are due, then the codes of a step.
+  /// Runs the due rows, then the codes of a step.
   void step(StepContext& ctx, double& decoder_ms, double& heads_ms) {
     const int rows = cached_ == 0 ? states_[0]->prompt_rows() : 1;
     const int count = static_cast<int>(states_.size());
@@ -152,7 +153,7 @@ class Streams {
 };
 
 void step(benchmark::State& state, const Model& model, WeightType type, bool words) {
-  constexpr int kUntilSpeech = 12;  // words, the turn, and streams that have not begun
+  constexpr int kUntilSpeech = 12;  // steps of words, the turn, and streams that have not begun
   bench::Machine machine(1);
   const auto pipeline = dummy(model, type);
   const auto count = static_cast<int>(state.range(0));
@@ -176,7 +177,7 @@ void step(benchmark::State& state, const Model& model, WeightType type, bool wor
 }
 
 void prompt(benchmark::State& state, const Model& model) {
-  constexpr size_t kBytes = 300;  // an id each
+  constexpr size_t kBytes = 300;  // each byte is an id
   bench::Machine machine(1);
   const auto pipeline = dummy(model, WeightType::kQ8);
   double decoder = kNone, heads = kNone;

@@ -1,9 +1,9 @@
-// What VoxCPM2 costs with random weights of its published widths, in ms of processor time of one
-// thread for a patch (160 ms of audio) of each of B streams, least disturbed call.
+// Measures VoxCPM2 with random weights of its published widths: ms of processor time of one thread
+// for a patch (160 ms of audio) of each of B streams, fastest call.
 //   voxcpm2_bench --benchmark_filter='tail/q8'
 // tail: the local transformer with its solver, guided, and the local encoder of the patch; step:
-// the language models, of which one layer in four is there (7 of 28 and 2 of 8), the given number
-// of cached positions; vae: chunks of N patches.
+// the language models with one layer in four (7 of 28 and 2 of 8), and the given number of cached
+// positions; vae: chunks of N patches.
 #include <limits>
 #include <string>
 

@@ -1,8 +1,8 @@
-// What Whisper costs at its published sizes, with random weights, in ms of processor time of one
+// Measures Whisper at its published sizes with random weights, in ms of processor time of one
 // thread.
 //   whisper_bench --benchmark_filter='tiny/bf16'
-// encoder: a window of 30 s, all its pieces, each at its best; memory: the keys and values that
-// attention across makes of it, and the first step; step: an id of each of B windows, ~60 ids in.
+// encoder: a window of 30 s, all its pieces, each at its best; memory: the keys and values of
+// cross-attention for it, and the first step; step: an id of each of B windows, ~60 ids in.
 #include <time.h>
 
 #include <limits>
@@ -77,7 +77,7 @@ void encoder(benchmark::State& state, const Size& size, WeightType type) {
   state.counters["weights_MB"] = static_cast<double>(net.bytes()) / 1e6;
 }
 
-/// B windows whose encoder is done.
+/// B encoded windows.
 class Windows {
  public:
   Windows(const whisper::WhisperDecoder& net, const whisper::ModelConfig& config, int count)
@@ -103,7 +103,7 @@ class Windows {
     for (size_t i = 0; i < table_.size(); ++i) table_[i] = static_cast<int32_t>(i);
   }
 
-  /// The rows that are due, at most `most`; an id of each when all were run.
+  /// Runs at most `most` due rows; then samples an id of each window.
   void step(StepContext& ctx, int most, double& best) {
     const int count = static_cast<int>(dictations_.size());
     const int due = dictations_[0]->prompt_rows() + steps_ - cached_;

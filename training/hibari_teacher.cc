@@ -1,5 +1,5 @@
-// The teacher of the Python package hibari-tts: libflite's front end, hibari's network in a process of
-// its own (hibari_voice.py, which states the protocol), so phones and times are those of finch's front end.
+// The teacher of the Python package hibari-tts: libflite's front end, hibari's network in a process of its
+// own (hibari_voice.py, which describes the protocol). So phones and times are those of finch's front end.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,7 +38,7 @@ std::vector<std::string> feature_of_all(const cst_utterance* utterance, const ch
   return values;
 }
 
-/// The mark of a pause inside a sentence: what stands behind the token before it, else a comma.
+/// Returns the mark of a pause inside a sentence: the punctuation after the previous token, or a comma.
 std::string pause_mark(const std::vector<std::string>& punctuation, int token) {
   for (const char c : token >= 0 ? punctuation[token] : std::string{}) {
     if (std::strchr(",;:", c)) return {c};
@@ -46,14 +46,14 @@ std::string pause_mark(const std::vector<std::string>& punctuation, int token) {
   return ",";
 }
 
-/// The mark at the end of a sentence.
+/// Returns the mark at the end of a sentence.
 std::string end_mark(const std::string& text) {
   const size_t at = text.find_last_of(".!?");
   return at == std::string::npos ? "." : text.substr(at, 1);
 }
 
-/// One line for hibari_voice.py: speed, then `|WORD` before the phones of each word, and marks; `/` at the end
-/// where the pitch rises.
+/// Returns one line for hibari_voice.py: speed, then `|WORD` before the phones of each word, and marks; `/`
+/// at the end where the pitch rises.
 std::string request_line(const Line& line, bool rising, const std::vector<PhoneSymbol>& stream,
                          const std::vector<std::string>& words,
                          const std::vector<std::string>& punctuation) {
@@ -73,7 +73,7 @@ std::string request_line(const Line& line, bool rising, const std::vector<PhoneS
   return out + (rising ? " /\n" : "\n");
 }
 
-/// hibari_voice.py as a child process: a line in, numbers out.
+/// hibari_voice.py as a child process, which reads lines and writes numbers.
 class VoiceProcess {
  public:
   explicit VoiceProcess(const std::string& warp) {
@@ -104,7 +104,7 @@ class VoiceProcess {
     if (std::fputs(line.c_str(), to_) < 0 || std::fflush(to_) != 0) fail("hibari_voice.py ended");
   }
 
-  /// A count, then as many numbers.
+  /// Reads a count, and as many numbers.
   template <typename T>
   std::vector<T> read_list() {
     int count = 0;

@@ -86,13 +86,13 @@ Utterance flattened(const cst_utterance* utterance, bool rising) {
 std::string number(int n) { return std::to_string(n); }
 std::string flag(bool b) { return b ? "1" : "0"; }
 
-/// Of the items [first, last): how many are so.
+/// Returns the number of items in [first, last) with the property.
 template <typename Item, typename Is>
 int how_many(const std::vector<Item>& items, int first, int last, Is is) {
   return static_cast<int>(std::count_if(items.begin() + first, items.begin() + last, is));
 }
 
-/// Steps from `at` to the next item that is so, in [first, last); 0: there is none.
+/// Returns the steps from `at` to the next item with the property, in [first, last); 0: there is none.
 template <typename Item, typename Is>
 int distance(const std::vector<Item>& items, int at, int step, int first, int last, Is is) {
   for (int i = at + step; i >= first && i < last; i += step) {
@@ -160,7 +160,7 @@ class Labeller {
     const int first = phrase.first_syllable, last = first + phrase.syllables;
     const auto stressed = [](const Syllable& x) { return x.stress; };
     const auto accented = [](const Syllable& x) { return x.accent; };
-    // As festival counts: the phrase's first syllable is not one of those before.
+    // Counts like festival: the phrase's first syllable does not count as an earlier one.
     const auto both = [&](auto is) {
       return number(how_many(all_.syllables, std::min(first + 1, i), i, is) + 1) + "-" +
              number(how_many(all_.syllables, i + 1, last, is) + 1);

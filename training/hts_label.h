@@ -7,5 +7,5 @@
 
 #include "families/finch/flite_c.h"
 
-/// One label for each segment. `rising`: the last phrase ends as a yes-no question does.
+/// Returns one label for each segment. `rising`: the last phrase ends as a yes-no question does.
 std::vector<std::string> hts_labels(const cst_utterance* utterance, bool rising);

@@ -1,7 +1,6 @@
-// Speaks the sentences of standard input with one of the teachers (teacher.h) and writes what
-// training needs: all audio as one file of 16-bit samples (mono, of RATE, 24000 a second) and one JSON line per
-// sentence with its place in that file, its symbols, the time at which each symbol ends, the pitch
-// and the speed.
+// Speaks the sentences of standard input with one of the teachers (teacher.h) and writes the training data:
+// all audio as one file of 16-bit samples (mono, of RATE, 24000 a second) and one JSON line per sentence with
+// its place in that file, its symbols, the time at which each symbol ends, the pitch and the speed.
 //
 //   synth TEACHER OUT.pcm OUT.jsonl [RATE] < sentences.txt
 //
@@ -22,11 +21,11 @@ namespace {
 
 constexpr double kLead = 0.02;         // s of silence kept before the first sound
 constexpr double kTail = 0.16;         // s kept after the last: the pause between two sentences
-constexpr double kSilence = 0.01;      // of the loudest 5 ms: what is softer is no sound yet
-constexpr double kLoudness = -20.0;    // LUFS of every sentence
-constexpr double kPeak = 0.9;          // of full scale, at most
+constexpr double kSilence = 0.01;  // share of the loudest 5 ms; anything softer is silence
+constexpr double kLoudness = -20.0;  // loudness of every sentence in LUFS
+constexpr double kPeak = 0.9;  // largest peak, full scale 1
 
-/// Root mean square of each 5 ms.
+/// Returns the root mean square of each 5 ms.
 std::vector<double> block_levels(const std::vector<float>& wave, int rate) {
   const long block = rate / 200;
   std::vector<double> levels;
@@ -42,8 +41,8 @@ struct Extent {
   long first = 0, count = 0;  // samples
 };
 
-/// What is kept of the wave: from kLead before the first sound to kTail after the last. `speech` is
-/// when the first phone begins, in s; what clicks long before it is no sound of the sentence.
+/// Returns the part of the wave that is kept: from kLead before the first sound to kTail after the last.
+/// `speech`: seconds at which the first phone begins; clicks long before it do not count.
 Extent sounding(const std::vector<float>& wave, double speech, double speed, int rate) {
   const long block = rate / 200;
   const auto levels = block_levels(wave, rate);
@@ -69,7 +68,7 @@ struct Biquad {
   }
 };
 
-/// Loudness in LUFS, as ITU-R BS.1770: K weighting, 400 ms blocks in steps of
+/// Returns the loudness in LUFS, as ITU-R BS.1770: K weighting, 400 ms blocks in steps of
 /// 100 ms, gated at -70 LUFS and at 10 LU below the mean of the blocks above that.
 double loudness(const std::vector<float>& samples, int rate) {
   const double k1 = std::tan(M_PI * 1681.974450955533 / rate), q1 = 0.7071752369554196;
@@ -103,7 +102,7 @@ double loudness(const std::vector<float>& samples, int rate) {
   return -0.691 + 10 * std::log10(mean_above(mean * 0.1) + 1e-12);
 }
 
-/// Gain that makes the samples kLoudness loud, without a peak above kPeak.
+/// Returns the gain that gives the samples the loudness kLoudness, without a peak above kPeak.
 double levelling_gain(const std::vector<float>& samples, int rate) {
   double peak = 1e-4;
   for (const float s : samples) peak = std::max(peak, std::abs(double{s}));
@@ -125,7 +124,7 @@ std::string json_text(const std::string& text) {
   return out;
 }
 
-/// One sentence to the two files; returns the number of samples written.
+/// Writes one sentence to the two files; returns the number of samples written.
 long write_sentence(const Line& line, const Spoken& spoken, int rate, FILE* pcm, FILE* lines,
                     long offset) {
   const auto& [wave, stream, ends, pitch] = spoken;

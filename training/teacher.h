@@ -1,4 +1,4 @@
-// Who speaks the sentences that the voice learns from.
+// Speakers of the sentences that the voice learns from.
 #pragma once
 
 #include <memory>
@@ -24,24 +24,24 @@ struct Spoken {
 class Teacher {
  public:
   virtual ~Teacher() = default;
-  /// Nothing but empty lists where libflite makes nothing of the text.
+  /// Speaks a line; returns empty lists if libflite makes nothing of the text.
   virtual Spoken speak(const Line& line) = 0;
 };
 
-/// One of flite's voices, 16 kHz: slt, rms, awb, kal16; or `hts`, the voice festvox-us-slt-hts, 32 kHz.
+/// Opens one of flite's voices, 16 kHz: slt, rms, awb, kal16; or `hts`, the voice festvox-us-slt-hts, 32 kHz.
 /// `hts:50:-9` is another speaker made of that one: warped by 0.50 (0.45 is her own; more is a longer
 /// throat), nine half tones lower. Null for other names.
 std::unique_ptr<Teacher> open_teacher(const std::string& name, int rate);
 std::unique_ptr<Teacher> open_flite_teacher(const std::string& name, int rate);
-/// `hibari`, the voice of the Python package hibari-tts, or `hibari:88:-7`, another speaker made of it.
+/// Opens `hibari`, the voice of the Python package hibari-tts, or `hibari:88:-7`, another speaker made of it.
 std::unique_ptr<Teacher> open_hibari_teacher(const std::string& name, int rate);
 std::unique_ptr<Teacher> open_hts_teacher(const std::string& name, int rate);
 
-/// Time at which a rising question rises: the start of the last stressed vowel, at most 0.45 s before
-/// the last phone ends.
+/// Returns the time at which a rising question rises: the start of the last stressed vowel, at most 0.45 s
+/// before the last phone ends.
 double rise_start(const std::vector<syrinx::finch::PhoneSymbol>& stream,
                   const std::vector<double>& ends);
-/// The factor that bends the pitch at `t`. The teachers themselves do not rise.
+/// Returns the factor that changes the pitch at `t`, because the teachers themselves do not rise.
 double rise_factor(double t, double start, double end);
-/// When the voice ends: the last segment is a pause.
+/// Returns the end of the voice, because the last segment is a pause.
 double voice_end(const std::vector<double>& ends);

@@ -20,7 +20,7 @@ class Vocoder {
     const double* cepstrum = nullptr;  // [order + 1]
     double pitch = 0;                  // Hz, 0 where unvoiced
   };
-  /// 160 samples a frame, in units of the cepstra. The noise is the same for the same frames.
+  /// Returns 160 samples per frame, in units of the cepstra. The noise is the same for the same frames.
   std::vector<float> speak(const std::vector<Frame>& frames);
 
  private:

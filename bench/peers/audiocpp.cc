@@ -1,12 +1,10 @@
-// Speech by audio.cpp, for comparison: ours are its calls, nothing of it is here. README.md says
-// how to build it and random_checkpoint.py makes MODEL.
-//   audiocpp FAMILY MODEL THREADS WEIGHTS CONV FRAMES
-// FAMILY: qwen3_tts, chatterbox, voxcpm2, higgs_audio or fish_speech. WEIGHTS: q8_0, bf16, f16, f32
-// or native, of linears; CONV: the same of Qwen3-TTS' convolutions, of Chatterbox' flow and vocoder
-// as a whole, of the others' codecs. Speaks FRAMES frames
-// once, says `ready`, and then once more for each line of standard input; its sessions take one
-// request at a time. One line a request: seconds of audio, seconds until all of it was there,
-// processor seconds.
+// Speech by audio.cpp, for comparison. This file only calls it and has none of its code. README.md
+// says how to build it and random_checkpoint.py makes MODEL. audiocpp FAMILY MODEL THREADS WEIGHTS
+// CONV FRAMES FAMILY: qwen3_tts, chatterbox, voxcpm2, higgs_audio or fish_speech. WEIGHTS: q8_0,
+// bf16, f16, f32 or native, of linears; CONV: the same of Qwen3-TTS' convolutions, of Chatterbox'
+// flow and vocoder as a whole, of the others' codecs. Speaks FRAMES frames once, prints `ready`,
+// and then once more for each line of standard input; its sessions take one request at a time.
+// Prints one line per request: seconds of audio, seconds until its end, processor seconds.
 #include <time.h>
 
 #include <cmath>
@@ -34,7 +32,7 @@ struct Arguments {
   int threads;
 };
 
-/// Speaks, and says how many seconds.
+/// Speaks; returns the seconds of audio.
 using Speaker = std::function<double()>;
 
 double seconds(clockid_t clock) {
@@ -43,7 +41,7 @@ double seconds(clockid_t clock) {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-/// Three seconds of something, as a voice: what it sounds like decides nothing.
+/// Returns three seconds of any sound as a voice; its sound does not matter.
 rt::AudioBuffer recording() {
   rt::AudioBuffer audio{24000, 1, {}};
   std::minstd_rand rng(1);

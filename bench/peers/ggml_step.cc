@@ -1,11 +1,10 @@
-// One decode step by ggml, for comparing with decoder_bench: B sequences with 512 cached positions
-// get one more token each; blocks, final norm and logits. The graph is ours and as good as ggml's
-// operations allow: q, k and v in one product, gate and up in another, the query heads that share a
-// key head side by side in one product over a f16 cache in the order that its reader likes.
-//   ggml_step small|mid B THREADS SECONDS
-// Prints a line for each type of weights and kind of attention: the least disturbed step in
-// ms, by the clock and in processor time of all threads.
-// How to build it: README.md beside this file.
+// Measures one decode step by ggml, for comparison with decoder_bench: B sequences with 512 cached
+// positions get one more token each; blocks, final norm and logits. The graph is ours, and as fast
+// as ggml's operations allow: q, k and v in one product, gate and up in another, the query heads
+// that share a key head side by side in one product over an f16 cache in its preferred order.
+// ggml_step small|mid B THREADS SECONDS Prints a line for each type of weights and kind of
+// attention: the fastest step in ms, by the clock and in processor time of all threads. How to
+// build it: README.md beside this file.
 #include <ggml-alloc.h>
 #include <ggml-backend.h>
 #include <ggml-cpu.h>
@@ -53,12 +52,13 @@ double now_ms(clockid_t clock) {
   return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
 }
 
-/// Times of the least disturbed step: by the clock, and of all threads.
+/// Times of the fastest step: by the clock, and processor time of all threads.
 struct Best {
   double wall_ms = 1e9, cpu_ms = 1e9;
 };
 
-/// Where weights lie in the order of ggml's fastest products; null if it has none here.
+/// Returns the buffer type with the weights' order of ggml's fastest products; null if there is
+/// none on this machine.
 ggml_backend_buffer_type_t repacking() {
   ggml_backend_reg_t reg = ggml_backend_cpu_reg();
   auto extra = reinterpret_cast<ggml_backend_dev_get_extra_bufts_t>(
@@ -70,7 +70,7 @@ ggml_backend_buffer_type_t repacking() {
   return nullptr;
 }
 
-/// Random numbers of the tensor's type.
+/// Fills a tensor with random numbers of its type.
 void fill(ggml_tensor* tensor) {
   const int64_t columns = tensor->ne[0], rows = ggml_nelements(tensor) / columns;
   std::vector<float> row(static_cast<size_t>(columns));
@@ -148,7 +148,8 @@ class Model {
   static ggml_tensor* norm(ggml_context* c, ggml_tensor* x, ggml_tensor* weight) {
     return ggml_mul(c, ggml_rms_norm(c, x, 1e-6f), weight);
   }
-  /// [hidden, B] -> [heads * head_dim, B]; the new keys and values go to the cache's last place.
+  /// Computes attention, [hidden, B] -> [heads * head_dim, B]; writes the new keys and values to
+  /// the end of the cache.
   ggml_tensor* attend(ggml_context* c, ggml_cgraph* g, const Block& block, ggml_tensor* x) const {
     const Size& s = size_;
     const int d = s.head_dim, group = s.heads / s.kv_heads;
@@ -178,7 +179,7 @@ class Model {
     const float scale = 1 / std::sqrt(static_cast<float>(d));
     if (flash_) {
       ggml_tensor* out = ggml_flash_attn_ext(c, q, block.k, block.v, nullptr, scale, 0, 0);
-      // [d, kv_heads, group, B]: turned back before o.
+      // [d, kv_heads, group, B] is permuted back before o.
       if (group > 1) out = ggml_cont(c, ggml_permute(c, out, 0, 2, 1, 3));
       return ggml_reshape_2d(c, out, int64_t{d} * s.heads, b_);
     }

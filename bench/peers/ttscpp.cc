@@ -1,5 +1,5 @@
-// Orpheus by TTS.cpp, for comparison: ours are its calls, nothing of it is here. README.md says how
-// to build it and orpheus_gguf.py makes MODEL.
+// Orpheus by TTS.cpp, for comparison. This file only calls it and has none of its code. README.md
+// says how to build it and orpheus_gguf.py makes MODEL.
 //   ttscpp MODEL THREADS FRAMES
 // Reads a prompt of 16 ids and then 7 ids for each of FRAMES frames (85 ms), which are given and
 // not drawn, so that random weights make codes that the codec knows (drawing costs it more); the
@@ -28,7 +28,7 @@ class Orpheus {
       : any_(runner_from_file(model, threads, generation_configuration(), true)),
         runner_(dynamic_cast<orpheus_runner&>(*any_)) {}
 
-  /// Seconds of audio.
+  /// Speaks; returns the seconds of audio.
   double speak(int frames) {
     std::minstd_rand rng(1);
     runner_.octx->reset();

@@ -1,8 +1,8 @@
-// How well a text model foresees given texts, by kind of weights: the perplexity of real weights.
+// Measures how well a text model predicts given texts: the perplexity of real weights of one type.
 //   text_scores MODEL WEIGHTS FILE [THREADS]
-// FILE holds passages apart by blank lines; the first line of each is the prompt, the others are
-// what must follow. All passages go together, a token a step. Writes JSON: of each passage the ids
-// that follow, their natural log-probabilities, and the ids that the model would have said.
+// FILE has passages, separated by blank lines. The first line of each is the prompt, the others are
+// the text that must follow. All passages run together, one token per step. Writes JSON: for each
+// passage the ids that follow, their natural log-probabilities, and the model's most probable ids.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -48,7 +48,7 @@ std::vector<int32_t> ids_of(const Pipeline& model, const std::string& text) {
   return {ids.begin(), ids.end()};
 }
 
-/// A passage on its way.
+/// A running passage.
 struct Scored {
   Track track;
   std::vector<int32_t> follow, likeliest;

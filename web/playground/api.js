@@ -1,7 +1,7 @@
-// What this page says to the server. It uses nothing but the public HTTP API.
+// The requests of this page to the server. They use only the public HTTP API.
 import {t} from './words.js';
 
-/** A failure in words for people. `status` is 0 when no answer came. */
+/** A failure with a message for people. `status` is 0 when no answer came. */
 export class ApiError extends Error {
   constructor(status, message, retryAfter = 0) {
     super(message);
@@ -54,7 +54,7 @@ export class Api {
     return (await this.request(path)).text();
   }
 
-  /** Resolves when the first audio exists: the server holds its status line until then. */
+  /** Resolves when the first audio exists: the server sends its status line only then. */
   speech(body, signal) {
     return this.request('v1/audio/speech', {
       method: 'POST', signal, body: JSON.stringify(body),
@@ -69,7 +69,7 @@ export class Api {
     const response = await this.speech({...body, response_format: 'pcm'}, signal);
     start(Number(response.headers.get('X-Sample-Rate')) || 24000);
     const reader = response.body.getReader();
-    let odd = new Uint8Array(0);  // half a sample that waits for its other byte
+    let odd = new Uint8Array(0);  // the first byte of an incomplete sample
     try {
       for (;;) {
         const {done, value} = await reader.read();
@@ -89,8 +89,8 @@ export class Api {
 }
 
 /**
- * Prometheus text to a map from name to the sum over its series, and from "name/stage" to the sum
- * over those of a stage. Buckets of histograms are left out: their sum means nothing.
+ * Converts Prometheus text to a map from names to the sums over their series, and from "name/stage"
+ * to those of a stage. Buckets of histograms are left out: their sum has no meaning.
  */
 export function parseMetrics(text) {
   const sums = new Map();

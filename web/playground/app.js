@@ -1,4 +1,4 @@
-// The page: reads the form, speaks, shows what comes.
+// The page: reads the form, speaks, shows the results.
 import {Api} from './api.js';
 import {EngineView} from './engine.js';
 import {Player} from './player.js';
@@ -23,7 +23,7 @@ const CHARS_PER_SECOND = 15;
 let models = [];
 let model = {id: '', sample_rate: 24000};
 let voices = [];
-let running = null;  // AbortController of what is being spoken
+let running = null;  // AbortController of the running speech
 let views = [];
 
 // ---------------------------------------------------------------------------- words
@@ -59,7 +59,7 @@ function side(letter) {
 
 const sides = () => ($('compare').checked ? ['a', 'b'] : ['a']).map(side);
 
-/** The request of a side; without its seed when none was chosen. */
+/** Returns the request of a side; without a seed if none was chosen. */
 function bodyOf({voice, temperature, seed}, format) {
   const body = {model: model.id, input: $('text').value, response_format: format};
   if (voice) body.voice = voice;
@@ -74,7 +74,7 @@ function bodyOf({voice, temperature, seed}, format) {
   return body;
 }
 
-/** Whether the model does anything with a field that not every model knows. */
+/** Returns whether the model supports a field that not every model has. */
 const takes = (name) => (name === 'language' ? (model.languages ?? []).length > 1 : model[name]);
 
 function offerFields() {
@@ -83,7 +83,7 @@ function offerFields() {
   }
 }
 
-/** Any seed, but a known one: the same request can be made again in another format. */
+/** Draws a seed here, so that the same request can be made again in another format. */
 const anySeed = () => crypto.getRandomValues(new Uint32Array(1))[0];
 
 function fill(select, options) {
@@ -109,7 +109,7 @@ async function copySnippet() {
   const text = $('snippet').textContent;
   try {
     await navigator.clipboard.writeText(text);
-  } catch {  // not on plain http beyond this machine
+  } catch {  // not available on plain http from other machines
     getSelection().selectAllChildren($('snippet'));
     document.execCommand('copy');
   }
@@ -153,7 +153,7 @@ class TakeView {
   }
 
   async speak(signal) {
-    // Ask for the model's own rate, so that the samples are not resampled on their way.
+    // Request the model's own rate, so that the samples are not resampled by the server.
     await api.stream({...this.body, sample_rate: model.sample_rate}, {
       signal,
       start: (rate) => {
@@ -169,7 +169,7 @@ class TakeView {
     });
   }
 
-  /** However it ended. */
+  /** Called at the end of a take, whatever the reason. */
   end(cut) {
     this.cut = cut;
     this.spentMs = performance.now() - this.began;
@@ -198,7 +198,7 @@ class TakeView {
     }
   }
 
-  /** wav and pcm are here already; for other formats the same request is made once more. */
+  /** wav and pcm are already here; other formats need the same request once more. */
   async download() {
     const format = $('format').value;
     this.save.disabled = true;
@@ -237,7 +237,8 @@ class TakeView {
   draw() {
     const {take} = this;
     this.button.disabled = !take || take.length === 0;
-    this.save.disabled = this.button.disabled || !take.done || Boolean(this.cut);  // no half for a whole
+    // an incomplete take cannot be saved
+    this.save.disabled = this.button.disabled || !take.done || Boolean(this.cut);
     this.button.textContent = t(this.mine && player.playing ? 'Pause' : 'Play');
     this.button.setAttribute('aria-label', `${this.button.textContent} ${this.name}`);
     this.save.textContent = t('Download {format}', {format: $('format').value});
@@ -272,7 +273,7 @@ class TakeView {
 
 // ---------------------------------------------------------------------------- speaking
 
-/** One button: while there is something to stop, it stops. */
+/** The one button: stops a running speech, otherwise starts one. */
 const stoppable = () => running !== null || player.playing;
 
 function showRunning() {
@@ -286,7 +287,7 @@ async function speak() {
   trouble('');
   $('sound').pause();
   previews.stop();
-  talk.stop();  // two voices at once
+  talk.stop();  // two voices must not speak at once
   if ($('text').value.trim() === '') {
     trouble(t('There is no text to speak yet.'));
     $('text').focus();
@@ -314,7 +315,7 @@ async function speak() {
   showRunning();
 }
 
-/** Whether nothing is left to be heard before B. */
+/** Returns whether A was played to its end, so that B may begin. */
 function isNext(view) {
   const [a, b] = views;
   return view === b && (a.take ? player.ended === a.take : Boolean(a.cut));
@@ -339,7 +340,7 @@ async function speakOne(view, controller) {
 }
 
 function stop() {
-  $('sound').pause();  // a recording that was written down
+  $('sound').pause();  // stops a transcribed recording
   previews.stop();
   running?.abort();
   running = null;
@@ -359,7 +360,7 @@ player.changed = () => {
   }
 };
 
-/** The line that moves with the sound; seldom where people want no motion. */
+/** Moves the line along with the sound; rarely if the user prefers reduced motion. */
 function follow() {
   if (!player.playing) return;
   views.find((view) => view.mine)?.draw();
@@ -381,7 +382,7 @@ async function formats() {
     const names = JSON.parse(known[1]);
     return FORMATS.filter((name) => names.includes(name));
   } catch {
-    return ['wav', 'pcm'];  // what every server of this kind has
+    return ['wav', 'pcm'];  // formats that every server has
   }
 }
 
@@ -415,17 +416,18 @@ async function connect() {
   } catch (error) {
     if (error.status === 401) {
       trouble(explain(error));
-    } else {  // still loading, or away for a moment
+    } else {  // the server is still loading, or briefly unavailable
       setTimeout(connect, 1000);
     }
   }
 }
 
-/** The conversation is spoken by the first voice; the form's is its own only where that is its model's. */
+/** Returns the voice for conversations: the form's if it belongs to the speaking model; '': the default. */
 function talkVoice() {
   const writer = models.find((m) => m.id === $('writer').value);
   if (!writer?.loaded) return '';
-  if (writer.speaks) return writer.id === model.id ? $('voice-a').value : '';  // its answers are its own
+  // the model speaks its answers itself
+  if (writer.speaks) return writer.id === model.id ? $('voice-a').value : '';
   const first = models.find((m) => m.loaded && m.speaks && !m.writes);
   return first?.id === model.id ? $('voice-a').value : '';
 }
@@ -451,7 +453,7 @@ $('form').addEventListener('input', () => {
   showSnippet();
 });
 $('model').addEventListener('change', () => {
-  trouble('');  // it was about another model
+  trouble('');  // the message was about another model
   connect();
 });
 $('compare').addEventListener('change', () => {

@@ -1,17 +1,17 @@
-// The engine while it works: figures of all models together and a pulse of the last minute, and a
-// table of the models where there are several; read from /health and, where the server has it,
-// /metrics. Asks only while the page is seen.
+// Shows the running engine: figures of all models together, a curve of the last minute, and a table
+// if there are several models. Reads /health and, if the server has it, /metrics, only while the
+// page is visible.
 import {parseMetrics} from './api.js';
 import {t} from './words.js';
 
 const EVERY_MS = 1000, MINUTE = 60, UNKNOWN = '–';
 
 export class EngineView {
-  /** returned() is called when the server answers again after it was away. */
+  /** returned() is called when the server answers again after an outage. */
   constructor(api, {figures, table, canvas, note, state, returned}) {
     Object.assign(this, {api, figures, table, canvas, note, state, returned});
     this.rates = [];  // seconds of audio made per second, oldest first
-    this.metrics = true;  // until the server says that it has none
+    this.metrics = true;  // false once the server has none
     this.last = null;
     document.addEventListener('visibilitychange', () => this.schedule(0));
     this.schedule(0);
@@ -44,13 +44,13 @@ export class EngineView {
     try {
       this.sums = parseMetrics(await this.api.text('metrics'));
     } catch (error) {
-      // 401: they have a key of their own.
+      // 401: metrics need another key.
       if ([401, 403, 404].includes(error.status)) this.metrics = false;
       this.sums = null;
     }
   }
 
-  /** Figures of a server that does not answer are old: they are shown as such. */
+  /** Marks the figures as old while the server does not answer. */
   fade(old) {
     for (const part of [this.figures, this.table, this.canvas]) part.classList.toggle('old', old);
   }
@@ -67,7 +67,7 @@ export class EngineView {
     const engine = total(models);
     const before = this.last;
     this.last = {now, engine, models: new Map(models.map((m) => [m.id, m.engine]))};
-    // A model that was let go takes its counts with it.
+    // An unloaded model's counts disappear with it.
     const per = (name, is, was) =>
         was && is[name] >= was[name] ? (is[name] - was[name]) / (now - before.now) : 0;
     if (before) this.rates = [...this.rates, per('audio_s', engine, before.engine)].slice(-MINUTE);
@@ -76,7 +76,7 @@ export class EngineView {
     this.drawPulse();
   }
 
-  /** A row for each model, where there are several. */
+  /** Shows a row for each model if there are several. */
   fillTable(models, per) {
     this.table.hidden = models.length < 2;
     if (this.table.hidden) return;
@@ -92,7 +92,7 @@ export class EngineView {
     const sums = this.sums ?? new Map();
     const batch = mean(sums, this.sumsBefore, 'syrinx_batch_size', '/ar');
     const room = sums.get('syrinx_streams_capacity');
-    // Always six, so that they stand in one row, or three by two.
+    // Always six figures, so that they fit into one row, or three by two.
     const rows = [
       ['audio per second', `${per('audio_s').toFixed(1)} s`],
       ['streams', health.streams],
@@ -128,7 +128,7 @@ export class EngineView {
   }
 }
 
-/** Every count of the loaded models, added up. */
+/** Returns the sums of all counts over the loaded models. */
 function total(models) {
   const sum = {};
   for (const {engine} of models) {
@@ -142,7 +142,7 @@ function cacheInUse(engine) {
   return `${((100 * (engine.pages - engine.pages_free)) / engine.pages).toFixed(0)} %`;
 }
 
-/** Mean of a histogram since the last look; nothing when nothing was added. */
+/** Returns the mean of a histogram since the last call; undefined if it did not grow. */
 function mean(sums, before, name, stage) {
   const since = (part) => {
     const key = `${name}_${part}${stage}`;
@@ -152,7 +152,7 @@ function mean(sums, before, name, stage) {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** Rows [name, value] into a <dl>, touching only what changed. */
+/** Writes rows [name, value] into a <dl>; changes only what differs. */
 function write(list, rows) {
   while (list.children.length > rows.length) list.lastChild.remove();
   rows.forEach(([name, value], i) => {
@@ -168,7 +168,7 @@ function write(list, rows) {
   });
 }
 
-/** Heads and rows into a <table>, touching only what changed. */
+/** Writes heads and rows into a <table>; changes only what differs. */
 function writeTable(table, heads, rows) {
   const lines = [heads.map((head) => t(head)), ...rows];
   while (table.rows.length > lines.length) table.deleteRow(-1);

@@ -1,10 +1,10 @@
-// The microphone as a stream of 16-bit samples. Worklets and microphones exist only where the page
-// is of this machine or came over TLS.
+// The microphone as a stream of 16-bit samples. Worklets and microphones are available only if the page
+// is from this machine or came over TLS.
 import {t} from './words.js';
 
 const PIECE_S = 0.04;
 
-/** Whether browsers give a microphone to this page at all. */
+/** Returns whether a browser can give a microphone to this page. */
 export const mayHaveMicrophone = () => Boolean(navigator.mediaDevices && window.AudioWorklet);
 
 const WHY = {
@@ -14,12 +14,12 @@ const WHY = {
 };
 
 export class Microphone {
-  /** It was unplugged, or taken back. */
+  /** Called when it was unplugged, or the permission was withdrawn. */
   lost = () => {};
 
   /**
-   * Asks for it, and calls heard(Int16Array at `rate` Hz) until close(). Rejects in words. What the
-   * page itself plays is taken out by the browser, so that an answer does not interrupt itself.
+   * Requests it, and calls heard(Int16Array at `rate` Hz) until close(). Rejects with a message. The
+   * browser removes the sound that the page itself plays, so that an answer does not interrupt itself.
    */
   async open(rate, heard) {
     try {
@@ -37,7 +37,7 @@ export class Microphone {
       channelCount: 1, channelCountMode: 'explicit',
       processorOptions: {rate, piece: Math.round(rate * PIECE_S)}});
     worklet.port.onmessage = ({data}) => heard(data);
-    // Only what leads to the loudspeaker is run; the worklet's own output is silence.
+    // Browsers run only nodes that lead to the loudspeaker; the worklet's own output is silence.
     this.context.createMediaStreamSource(this.stream).connect(worklet).connect(this.context.destination);
     await this.context.resume();
   }

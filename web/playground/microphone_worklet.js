@@ -1,5 +1,5 @@
-// On the browser's audio thread: what the microphone gives, at the rate and in the pieces that the
-// server is sent.
+// Runs on the browser's audio thread: converts the microphone's samples to the rate and the pieces
+// that the server gets.
 import {Resampler} from './resampler.js';
 
 class MicrophoneWorklet extends AudioWorkletProcessor {

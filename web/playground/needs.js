@@ -1,7 +1,7 @@
-// What a user has to start before a part of the page works, in words and as a command.
+// Shows what a user must start before a part of the page works: a sentence and a command.
 import {t} from './words.js';
 
-/** Rows [words, command] of what has to be started before something works, into a <ul>. */
+/** Writes rows [sentence, command] into a <ul>. */
 export function showNeeds(list, rows) {
   list.hidden = rows.length === 0;
   list.replaceChildren(...rows.map(([words, command]) => {

@@ -1,24 +1,24 @@
-// Plays a Take while it grows, without a seam: pieces are scheduled end to end on the audio clock,
-// in a context of the take's own rate so that nothing is resampled piece by piece. Scheduled
-// buffers and not a worklet, because worklets do not exist on plain http beyond this machine.
+// Plays a Take without gaps while it grows. Pieces are scheduled one after another on the audio
+// clock, in a context of the take's own rate, so that pieces are not resampled. Uses scheduled
+// buffers, because worklets are not available on plain http from other machines.
 
-const AHEAD_S = 20;       // audio that is handed to the browser before it is due
-const START_S = 0.05;     // from the first samples to their sound
+const AHEAD_S = 20;       // audio that the browser gets before it is due
+const START_S = 0.05;     // delay from the first samples to their sound
 const PIECE_S = 0.5;
 const MAX_CUSHION_S = 4;
 
 export class Player {
-  /** Called when playing begins, pauses, runs dry, goes on or ends. */
+  /** Called when playing begins, pauses, runs out of samples, continues or ends. */
   changed = () => {};
 
   take = null;
-  /** The take that was heard to its end last, until something else plays. */
+  /** The last take that was played to its end, until something else plays. */
   ended = null;
   playing = false;
   gaps = 0;
   gapSeconds = 0;
 
-  /** In a click or key press: browsers let sound begin only there. */
+  /** Call it in a click or key press: browsers allow sound to begin only there. */
   prepare(rate) {
     if (this.context && this.context.sampleRate !== rate) {
       this.context.close();
@@ -28,7 +28,7 @@ export class Player {
     this.context.resume();
   }
 
-  /** From sample `from`; the end of whatever played before. */
+  /** Plays from sample `from`; stops any other sound. */
   play(take, from = 0) {
     this.stop();
     this.prepare(take.rate);
@@ -36,9 +36,9 @@ export class Player {
     this.ended = null;
     this.playing = true;
     this.next = from;      // first sample that is not scheduled
-    this.due = null;       // when it shall sound; null: nothing is scheduled
+    this.due = null;       // the time of its sound; null: nothing is scheduled
     this.dry = false;      // ran out of samples before the end
-    this.cushion = 0;      // seconds to have before going on
+    this.cushion = 0;      // seconds of audio needed to continue
     this.gaps = this.gapSeconds = 0;
     this.pieces = [];      // {at, from, count, source}, in order
     this.timer = setInterval(() => this.pump(), 40);
@@ -73,14 +73,14 @@ export class Player {
     this.changed();
   }
 
-  /** Stops, and gives the loudspeaker back; prepare() takes it again. */
+  /** Stops, and releases the loudspeaker; prepare() takes it again. */
   close() {
     this.stop();
     this.context?.close();
     this.context = null;
   }
 
-  /** Schedules what has arrived. */
+  /** Schedules the samples that have arrived. */
   pump() {
     if (!this.playing) return;
     const {take} = this;
@@ -99,7 +99,7 @@ export class Player {
     while (this.next < take.length && this.due - now < AHEAD_S) this.schedule();
   }
 
-  /** The first piece, or the one after running dry; false while more should come together first. */
+  /** Starts, or continues after a lack of samples; false while more samples should arrive first. */
   begin(now, seconds) {
     if (this.due !== null && !this.dry) {
       this.dry = true;
@@ -135,7 +135,7 @@ export class Player {
     this.due = Math.round(this.due * take.rate + count) / take.rate;
   }
 
-  /** What is heard now, in samples of the take. */
+  /** Returns the position that is heard now, in samples of the take. */
   position() {
     if (!this.take) return 0;
     const latency = this.context.outputLatency || 0;

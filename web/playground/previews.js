@@ -1,10 +1,10 @@
-// The voices of a model, each with a button that lets it say one short sentence.
+// The voices of a model, each with a button that plays one short sentence.
 import {Samples} from './samples.js';
 import {t} from './words.js';
 
 const $ = (id) => document.getElementById(id);
 
-/** A sentence of each language that a voice may speak; English for the rest. */
+/** A sentence for each language of voices; English for other languages. */
 const SENTENCES = {
   en: 'Hello, this is how I sound.',
   de: 'Hallo, so höre ich mich an.',
@@ -21,7 +21,7 @@ const SENTENCES = {
   ko: '안녕하세요, 제 목소리입니다.',
 };
 
-/** What a voice says, and the model's name of that language: English where the model has it. */
+/** Returns the sentence of a voice, and the model's name of its language: English if the model has it. */
 export function previewFor(languages) {
   const codeOf = (language) => language.toLowerCase().startsWith('en') ? 'en' : language.toLowerCase().split(/[-_]/)[0];
   const language = languages.find((each) => codeOf(each) === 'en') ?? languages.find((each) => codeOf(each) in SENTENCES);
@@ -84,7 +84,7 @@ export class PreviewsView {
     }
   }
 
-  /** Ends the request; what has come stays in the player. */
+  /** Ends the request; audio that has arrived stays in the player. */
   stop() {
     this.running?.abort();
     this.running = null;

@@ -1,5 +1,5 @@
-// The part of the page where a recording is written down: chosen or dropped, sent to the server,
-// shown as segments that play what they say, and kept as a file.
+// The part of the page that transcribes recordings: a recording is chosen or dropped, and sent to the
+// server. Its segments are shown, can be played, and saved as a file.
 import {NEEDS_EARS, showNeeds} from './needs.js';
 import {clock, srt, txt, vtt} from './subtitles.js';
 import {t} from './words.js';
@@ -9,7 +9,7 @@ const $ = (id) => document.getElementById(id);
 const holdsFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes('Files');
 
 export class RecordingView {
-  running = null;  // AbortController of what is being written down
+  running = null;  // AbortController of the running transcription
   transcript = null;
   stem = '';
   ears = [];
@@ -30,7 +30,7 @@ export class RecordingView {
     this.acceptDrops();
   }
 
-  /** Anywhere on the page, but for the fields that take files themselves. */
+  /** Accepts files anywhere on the page, except on fields that take files themselves. */
   acceptDrops() {
     const ours = (event) => holdsFiles(event) && !event.target.closest?.('input[type=file]');
     const lit = (on) => document.body.classList.toggle('dropping', on);
@@ -137,7 +137,7 @@ export class RecordingView {
     const row = $('segment').content.cloneNode(true).firstElementChild;
     const button = row.querySelector('button');
     button.dataset.start = start;
-    button.tabIndex = index === 0 ? 0 : -1;  // one stop of the Tab key; arrows go on from there
+    button.tabIndex = index === 0 ? 0 : -1;  // one stop of the Tab key; arrows move from there
     row.querySelector('time').textContent = clock(start);
     row.querySelector('span').textContent = text.trim();
     return row;
@@ -160,17 +160,17 @@ export class RecordingView {
   play(button) {
     if (!button) return;
     $('sound').currentTime = Number(button.dataset.start);
-    $('sound').play().catch(() => {});  // what cannot be played says so by 'error'
+    $('sound').play().catch(() => {});  // sounds that cannot be played send 'error'
   }
 
   /** Marks the segment that is heard. */
   follow() {
-    const now = $('sound').currentTime + 0.001;  // where a click went may come back rounded
+    const now = $('sound').currentTime + 0.001;  // the time of a click may come back rounded
     const current = this.buttons().findLast((button) => Number(button.dataset.start) <= now);
     if (current?.hasAttribute('aria-current')) return;
     for (const button of this.buttons()) button.removeAttribute('aria-current');
     current?.setAttribute('aria-current', 'true');
-    const list = $('segments'), row = current?.parentElement;  // its list scrolls, not the page
+    const list = $('segments'), row = current?.parentElement;  // scrolls the list, not the page
     if (!row) return;
     if (row.offsetTop < list.scrollTop) list.scrollTop = row.offsetTop;
     const below = row.offsetTop + row.offsetHeight - list.clientHeight;

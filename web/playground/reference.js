@@ -1,4 +1,5 @@
-// The API to read and to try: made of the server's own description, without other requests.
+// The reference of the API, with forms to try it. Made from the server's own description, without
+// other requests.
 import {Api} from './api.js';
 
 const MAX_SHOWN = 20_000;  // characters of an answer
@@ -6,7 +7,7 @@ const api = new Api();
 const $ = (id) => document.getElementById(id);
 let document_ = {};
 
-/** What a "$ref" points to. */
+/** Returns the target of a "$ref". */
 function resolve(part) {
   while (part?.$ref) {
     part = part.$ref.slice(2).split('/').reduce((at, name) => at?.[name], document_);
@@ -14,7 +15,7 @@ function resolve(part) {
   return part ?? {};
 }
 
-/** A body to begin with: what is required, and the example where there is one. */
+/** Returns a body to start from: required fields, and the example if there is one. */
 function example(schema) {
   const {properties = {}, required = [], example: given} = resolve(schema);
   if (given !== undefined) return given;
@@ -44,7 +45,7 @@ function input(id, {type = 'text', required = false} = {}) {
   return element;
 }
 
-/** One operation of the document as an element. */
+/** Returns an element for one operation of the document. */
 function operation(method, path, facts, index) {
   const root = $('operation').content.cloneNode(true).firstElementChild;
   const find = (selector) => root.querySelector(selector);
@@ -127,7 +128,7 @@ async function send(address, options, status, shown) {
 function pretty(text) {
   try {
     text = JSON.stringify(JSON.parse(text), null, 2);
-  } catch {  // as it is
+  } catch {  // shows the text unchanged
   }
   return text.slice(0, MAX_SHOWN);
 }

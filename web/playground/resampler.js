@@ -1,12 +1,13 @@
-// Brings samples from one rate to another as they come. Windowed sinc, one row of taps for each
-// place that an output can have between two inputs (J. O. Smith, "Digital Audio Resampling").
+// Converts samples from one rate to another while they arrive. Uses a windowed sinc, with one row
+// of taps for each position of an output between two inputs (J. O. Smith, "Digital Audio
+// Resampling").
 
 const CROSSINGS = 16;  // zeros of the sinc on either side
-const PASS = 0.92;     // of the lower rate's band is kept; the rest of it fades
+const PASS = 0.92;     // share of the lower rate's band that is kept; the rest fades
 
 const gcd = (a, b) => (b === 0 ? a : gcd(b, a % b));
 
-/** Taps for an output `fraction` of an input after the middle one. */
+/** Returns the taps for an output that is `fraction` of an input after the middle one. */
 function taps(fraction, half, cut) {
   const row = Float32Array.from({length: 2 * half + 1}, (_, k) => {
     const at = k - half - fraction;
@@ -15,11 +16,11 @@ function taps(fraction, half, cut) {
     return (x === 0 ? 1 : Math.sin(x) / x) * window;
   });
   const sum = row.reduce((a, b) => a + b);
-  return row.map((v) => v / sum);  // what is constant stays so
+  return row.map((v) => v / sum);  // a constant signal stays constant
 }
 
 export class Resampler {
-  /** Whole numbers of Hz. */
+  /** `from` and `to` are whole numbers of Hz. */
   constructor(from, to) {
     const common = gcd(from, to);
     this.up = to / common;
@@ -27,12 +28,12 @@ export class Resampler {
     const cut = PASS * Math.min(1, to / from);
     this.half = Math.ceil(CROSSINGS / cut);
     this.rows = Array.from({length: this.up}, (_, phase) => taps(phase / this.up, this.half, cut));
-    this.held = new Float32Array(this.half);  // silence before the first
-    this.at = this.half;  // in `held`: the input that the next output lies at or after
-    this.phase = 0;       // how far after it, in 1 / up
+    this.held = new Float32Array(this.half);  // silence before the first sample
+    this.at = this.half;  // index in `held` of the last input at or before the next output
+    this.phase = 0;       // distance of the output from that input, in 1 / up
   }
 
-  /** What became ready with them. */
+  /** Returns the outputs that became ready. */
   push(samples) {
     const input = new Float32Array(this.held.length + samples.length);
     input.set(this.held);

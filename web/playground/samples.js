@@ -23,17 +23,17 @@ export class Samples {
     this.length += samples.length;
   }
 
-  /** Nothing more will come. */
+  /** No more samples follow. */
   finish() {
     this.done = true;
   }
 
-  /** Frees the memory of a take that is not played any more. */
+  /** Frees the memory of a take that is no longer played. */
   forget() {
     this.pcm = new Int16Array(0);
   }
 
-  /** Samples [from, from + count) in [-1, 1]. */
+  /** Returns samples [from, from + count) in [-1, 1]. */
   read(from, count) {
     const out = new Float32Array(count);
     for (let i = 0; i < count; ++i) out[i] = this.pcm[from + i] / 32768;

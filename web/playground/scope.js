@@ -1,15 +1,15 @@
-// Draws a Take: waveform above, spectrum below, the part that was heard in colour.
+// Draws a Take: the waveform above, the spectrum below, the played part in colour.
 import {BANDS} from './spectrum.js';
 
-const WAVE = 0.42;    // of the height
-const QUIET = 0.05;   // a peak below it does not fill the height: what is silent looks silent
+const WAVE = 0.42;    // the waveform's share of the height
+const QUIET = 0.05;   // a lower peak does not fill the height, so silence looks silent
 
 export class Scope {
   constructor(canvas) {
     this.canvas = canvas;
-    this.image = document.createElement('canvas');  // the spectrum, a pixel per column and band
+    this.image = document.createElement('canvas');  // the spectrum, one pixel per column and band
     this.image.height = BANDS;
-    this.painted = 0;  // columns that are in it
+    this.painted = 0;  // number of columns in the image
     this.hop = 0;
     new ResizeObserver(() => this.again?.()).observe(canvas);
   }
@@ -19,7 +19,7 @@ export class Scope {
     return {heard: style.getPropertyValue('color'), rest: style.getPropertyValue('--faint')};
   }
 
-  /** heard: samples. Draws only what is new of the spectrum. */
+  /** heard: played samples. Draws only new columns of the spectrum. */
   draw(take, heard) {
     this.again = () => this.draw(take, heard);
     const {canvas} = this;
@@ -43,7 +43,7 @@ export class Scope {
     context.imageSmoothingEnabled = true;
     context.drawImage(this.image, 0, 0, take.columns, BANDS, 0, wave + gap, end,
                       height - wave - gap);
-    // The picture is a mask; colour flows into it.
+    // The picture is a mask, which is filled with colour.
     context.globalCompositeOperation = 'source-in';
     context.fillStyle = bright;
     context.fillRect(0, wave, width, height - wave);
@@ -57,7 +57,7 @@ export class Scope {
 
   drawWave(context, take, {width, wave, span, split, bright, rest, scale}) {
     const middle = wave / 2;
-    const tall = middle / Math.max(QUIET, take.peak);  // the loudest fills the height
+    const tall = middle / Math.max(QUIET, take.peak);  // the loudest sample fills the height
     const perPixel = (span * take.rate) / take.hop / width;  // columns
     const step = Math.max(2, Math.round(3 * scale)), bar = Math.max(1, Math.round(2 * scale));
     for (let x = 0; x < width; x += step) {
@@ -75,7 +75,7 @@ export class Scope {
     }
   }
 
-  /** New columns of the spectrum, as opacity. */
+  /** Draws new columns of the spectrum, as opacity. */
   paint(take) {
     if (this.hop !== take.hop || this.take !== take) {
       this.hop = take.hop;
@@ -102,7 +102,7 @@ export class Scope {
   }
 }
 
-/** Seconds across the whole width: what is expected, what is there, and in the end what it is. */
+/** Returns the seconds of the whole width: expected or present audio; at the end the real length. */
 export function axis(take) {
   if (take.done) return Math.max(0.1, take.seconds);
   let span = Math.max(2, take.expected);

@@ -1,4 +1,4 @@
-// The same request as a program would make it.
+// The same request as code for programs.
 
 /** Formats that OpenAI's API names, in the order in which they are offered. */
 export const FORMATS = ['wav', 'pcm', 'mp3', 'opus', 'aac', 'flac'];
@@ -23,8 +23,9 @@ export function curl(base, body, key) {
 
 export function python(base, body, key) {
   const extra = Object.entries(body).filter(([name]) => EXTRA.includes(name));
-  const known = Object.entries({voice: 'alloy', ...without(body, EXTRA)});  // which OpenAI's client wants
-  // JSON's strings and numbers are Python's, but not its characters beyond 16 bits.
+  // which OpenAI's client requires
+  const known = Object.entries({voice: 'alloy', ...without(body, EXTRA)});
+  // JSON's strings and numbers are valid Python, except characters beyond 16 bits.
   const value = (v) => literal(v).replace(/[\ud800-\udbff][\udc00-\udfff]/g, (pair) =>
       `\\U${pair.codePointAt(0).toString(16).padStart(8, '0')}`);
   const lines = ['# pip install openai', ...(key ? ['import os'] : []),

@@ -2,7 +2,7 @@
 
 export const BANDS = 80;
 const SIZE = 512;
-/** Samples that a measurement looks at on either side of its middle. */
+/** The number of samples that a measurement reads on either side of its middle. */
 export const REACH = SIZE / 2;
 const FLOOR_DB = -78, RANGE_DB = 62;
 
@@ -23,7 +23,7 @@ export class Spectrum {
         {length: BANDS + 1}, (_, b) => (hz((top * b) / BANDS) * SIZE) / rate);
   }
 
-  /** Around sample `middle` of pcm[0, length), into out[BANDS], lowest band first. */
+  /** Measures around sample `middle` of pcm[0, length) into out[BANDS], lowest band first. */
   measure(pcm, length, middle, out) {
     const begin = middle - SIZE / 2;
     for (let i = 0; i < SIZE; ++i) {
@@ -45,7 +45,7 @@ export class Spectrum {
     }
   }
 
-  /** In place, radix 2, from bit-reversed order. */
+  /** Transforms in place, radix 2, from bit-reversed order. */
   transform() {
     const {real, imag, cos, sin} = this;
     for (let half = 1; half < SIZE; half *= 2) {

@@ -1,12 +1,12 @@
-// A transcript as files: SubRip, WebVTT, lines of text. The same cues as the server's own srt and
-// vtt (src/ears/transcript_text.cc), without being heard again for them.
+// Converts a transcript to files: SubRip, WebVTT, lines of text. The cues are those of the server's
+// srt and vtt (src/ears/transcript_text.cc), without another transcription.
 
-// Two lines of a screen, and no longer than it takes to read them.
+// A cue has at most two lines of a screen, and the time to read them.
 const CUE_BYTES = 84, CUE_S = 7;
 
 const bytes = (text) => new TextEncoder().encode(text).length;
 
-/** Each word of a segment with what follows it up to the next; nothing where they are not its own. */
+/** Returns each word of a segment with the characters up to the next; empty if they do not match. */
 function wordsOf({text}, words) {
   const out = [];
   let at = 0;
@@ -73,7 +73,7 @@ export function vtt(transcript) {
       `${span(cue, '.')}\n${cue.text.replace(/[<>&]/g, (c) => marks[c])}\n\n`).join('');
 }
 
-/** A line for each segment. */
+/** Returns a line for each segment. */
 export function txt({segments}) {
   return segments.map(({text}) => `${text.trim()}\n`).join('');
 }

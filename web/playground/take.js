@@ -1,17 +1,18 @@
-// One spoken text: its samples, which grow while it is being made, and the picture of them.
+// One spoken text: its samples, which grow while it is being made, and their picture.
 import {Samples} from './samples.js';
 import {BANDS, REACH, Spectrum} from './spectrum.js';
 import {wav} from './wav.js';
 
-const MAX_COLUMNS = 4096;  // past it two columns become one, so that a book costs what a page costs
+// beyond it two columns become one, so that a book needs no more than a page
+const MAX_COLUMNS = 4096;
 
 export class Take extends Samples {
   columns = 0;
-  peak = 0;  // the largest magnitude so far, of 1
+  peak = 0;  // the largest magnitude so far; full scale 1
   /** Called after anything has changed. */
   changed = () => {};
 
-  /** rate in Hz; expected seconds, to have an axis before the end is known. */
+  /** rate in Hz; `expected`: seconds, for the axis until the end is known. */
   constructor(rate, expected) {
     super(rate);
     this.expected = expected;
@@ -24,7 +25,7 @@ export class Take extends Samples {
 
   append(samples) {
     super.append(samples);
-    // A column needs samples behind it: wait for them instead of taking them for silence.
+    // A column also needs later samples: wait for them instead of assuming silence.
     while ((this.columns + 1) * this.hop + REACH <= this.length) this.addColumn();
     this.changed();
   }
@@ -66,7 +67,7 @@ export class Take extends Samples {
     this.hop *= 2;
   }
 
-  /** A WAV file of what there is. */
+  /** Returns a WAV file of the samples so far. */
   wav() {
     return wav(this.pcm.subarray(0, this.length), this.rate);
   }

@@ -1,5 +1,5 @@
-// A conversation by voice over the server's Realtime API: what the microphone gives goes out,
-// answers are played as they come, and a voice interrupts them. Knows nothing of the page.
+// A conversation by voice over the server's Realtime API: sends the microphone's samples, plays answers while
+// they arrive, and stops them when the user speaks. It does not use the page.
 import {Microphone} from './microphone.js';
 import {Player} from './player.js';
 import {Samples} from './samples.js';
@@ -8,7 +8,7 @@ import {t} from './words.js';
 const RATE = 24000;  // Hz, of the API's audio/pcm
 const EVENT = 'conversation.item.input_audio_transcription.';
 
-/** One side's turn. `text` grows; `heardS` is set where an answer was interrupted. */
+/** One side's turn. `text` grows; `heardS` is set if an answer was interrupted. */
 class Turn {
   done = false;
   text = '';
@@ -24,18 +24,18 @@ export class Talk {
   turns = [];
   /** '': over; 'connecting', 'listening', 'hearing' (the user speaks), 'thinking', 'answering' */
   state = 'connecting';
-  /** Answers are heard, not only read. */
+  /** Whether answers are heard, not only read. */
   aloud = true;
-  /** After anything has changed; the turn that did, if one did. */
+  /** Called after a change, with the turn that changed, if any. */
   changed = () => {};
-  /** The loudness of the microphone's last piece, from 0 to 1. */
+  /** Called with the loudness of the microphone's last piece, from 0 to 1. */
   level = () => {};
-  /** Something went wrong; the conversation may go on. */
+  /** Called after an error; the conversation may continue. */
   trouble = () => {};
 
   /**
-   * In a click or key press. `session` as in session.update; `key` may be ''. The address is that
-   * of the page's server.
+   * Call it in a click or key press. `session` as in session.update; `key` may be ''. Connects to the page's
+   * server.
    */
   constructor({model, key, session}) {
     this.session = session;
@@ -44,7 +44,7 @@ export class Talk {
     this.player = new Player();
     this.player.changed = () => this.played();
     this.player.prepare(RATE);
-    this.waiting = [];  // answers to be played after this one
+    this.waiting = [];  // answers that are played after this one
     this.begin(model, key);
   }
 
@@ -52,7 +52,7 @@ export class Talk {
     const address = new URL(`v1/realtime?model=${encodeURIComponent(model)}`, document.baseURI);
     address.protocol = address.protocol.replace('http', 'ws');
     const protocols = ['realtime'];
-    // A browser's WebSocket has no headers, and a subprotocol no odd characters.
+    // A browser's WebSocket cannot set headers, and a subprotocol allows only some characters.
     if (/^[\w!#$%&'*+.^`|~-]+$/.test(key)) protocols.push(`openai-insecure-api-key.${key}`);
     else if (key) address.searchParams.set('api_key', key);
     this.socket = new WebSocket(address, protocols);
@@ -99,7 +99,7 @@ export class Talk {
     } catch (error) {
       this.fail(error.message);
     }
-    if (this.over) this.microphone.close();  // the client hung up meanwhile
+    if (this.over) this.microphone.close();  // the conversation was closed meanwhile
     else this.become('listening');
   }
 
@@ -142,7 +142,7 @@ export class Talk {
   }
 
   takeError(message) {
-    if (this.state === 'connecting') return this.fail(message);  // the session is not as asked for
+    if (this.state === 'connecting') return this.fail(message);  // the session has not the requested settings
     this.trouble(message);
     if (this.state === 'thinking') this.become('listening');  // the error ends the answer
   }
@@ -160,7 +160,7 @@ export class Talk {
       if (what === 'completed') turn.text = event.transcript.trim();
       else this.trouble(event.error.message);
       turn.done = true;
-      // A cough is not a question; what was said is answered now.
+      // No words were recognised, e.g. in a cough: the previous question is answered now.
       if (this.state === 'thinking' && turn.text === '') this.state = 'listening';
     }
     this.changed(turn);
@@ -205,7 +205,7 @@ export class Talk {
     this.player.play(this.playing.audio);
   }
 
-  /** Playing began, ran dry, ended. */
+  /** Called when playing began, ran out of samples, or ended. */
   played() {
     if (this.over || this.player.take) return;
     this.playing?.audio.forget();
@@ -214,7 +214,7 @@ export class Talk {
     if (!this.playing && this.state === 'answering') this.become('listening');
   }
 
-  /** Silence at once; the server and its model forget what was not heard. */
+  /** Stops the sound at once; the server and its model forget the part that was not heard. */
   interrupt() {
     const {playing, player} = this;
     const heardS = playing ? player.position() / RATE : 0;
@@ -232,7 +232,7 @@ export class Talk {
     }
   }
 
-  /** What the server knows to have been heard of an interrupted answer. */
+  /** Handles the server's report of the heard part of an interrupted answer. */
   takeHeard(item) {
     const turn = this.find(item.id);
     if (!turn) return;

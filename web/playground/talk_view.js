@@ -1,5 +1,5 @@
-// The part of the page for conversations with a text model: its parts, what is missing, the
-// button, the level of the microphone, and what both sides said.
+// The part of the page for conversations with a text model: its models, missing models, the button, the level
+// of the microphone, and the turns of both sides.
 import {mayHaveMicrophone} from './microphone.js';
 import {NEEDS_EARS, showNeeds} from './needs.js';
 import {Talk} from './talk.js';
@@ -14,7 +14,7 @@ const $ = (id) => document.getElementById(id);
 
 export class TalkView {
   talk = null;
-  rows = new Map();  // turn to its paragraph
+  rows = new Map();  // maps a turn to its paragraph
 
   /**
    * announce(message) for screen readers; key() of the API, voice() to answer with or '';
@@ -30,7 +30,7 @@ export class TalkView {
   fill(models) {
     this.models = models;
     this.ears = models.find((m) => m.hears);
-    // What a model that is not loaded can do is not known before.
+    // The abilities of a model are known only after it was loaded.
     const writers = models.filter((m) => m.writes || m.loaded === false);
     const chosen = $('writer').value;
     $('writer').replaceChildren(...writers.map((m) => new Option(m.id, m.id)));
@@ -88,12 +88,12 @@ export class TalkView {
     const {talk} = this;
     const words = t(talk.state === 'connecting' && this.loads ? 'loading the model …' : STATES[talk.state]);
     if ($('talk-state').textContent !== words) $('talk-state').textContent = words;
-    // Told once: a screen reader's voice would be heard by the microphone, too.
+    // Announced once: the microphone would hear a screen reader's voice, too.
     if (talk.state === 'listening' && !this.announced) this.announce(words);
     this.announced = this.announced || talk.state === 'listening';
     $('talk').dataset.state = talk.state;
     $('talk-word').textContent = t(talk.over ? 'Talk' : 'End');
-    // For the same reason the transcript is read aloud only where the answers are not.
+    // For the same reason the transcript is read aloud only if the answers are not.
     $('turns').setAttribute('aria-live', talk.aloud ? 'off' : 'polite');
     for (const each of turn ? [turn] : talk.turns) this.showTurn(each);
     if (talk.over) this.close();
@@ -103,7 +103,7 @@ export class TalkView {
     const {talk} = this;
     const nothing = turn.mine && turn.done && turn.text === '';
     let row = this.rows.get(turn);
-    if (nothing) {  // a cough
+    if (nothing) {  // no words were recognised, e.g. a cough
       row?.remove();
       return;
     }

@@ -1,9 +1,9 @@
-// Voices of recordings: lists those that are kept, keeps a file or what the microphone hears, and
-// deletes. Shown where the model can take the voice of a recording.
+// Voices from recordings: lists stored voices, stores the voice of a file or of the microphone, and
+// deletes voices. Shown if the model can clone a voice.
 import {wav} from './wav.js';
 import {t} from './words.js';
 
-const RATE = 24000;  // Hz, of what is recorded here
+const RATE = 24000;  // Hz, of recordings made here
 const $ = (id) => document.getElementById(id);
 
 export class VoicesView {
@@ -13,7 +13,8 @@ export class VoicesView {
   /** explain(error) in words; announce(message) for screen readers; changed() after a change. */
   constructor(api, {explain, announce, changed}) {
     Object.assign(this, {api, explain, announce, changed});
-    $('record').hidden = !navigator.mediaDevices || !window.MediaRecorder;  // plain http elsewhere
+    // not available on plain http from other machines
+    $('record').hidden = !navigator.mediaDevices || !window.MediaRecorder;
     $('record').addEventListener('click', () => this.record());
     $('voice-file').addEventListener('change', () => {
       this.recorded = null;
@@ -68,7 +69,7 @@ export class VoicesView {
     return row;
   }
 
-  /** Runs something that the server may refuse; the words about the last try go first. */
+  /** Runs something that the server may refuse; first removes the message of the last try. */
   async attempt(task) {
     this.trouble('');
     $('keep').disabled = true;
@@ -113,7 +114,7 @@ export class VoicesView {
       return;
     }
     this.trouble('');
-    $('record').disabled = true;  // while the browser asks
+    $('record').disabled = true;  // while the browser asks the user
     try {
       const stream = await navigator.mediaDevices.getUserMedia(
           {audio: {echoCancellation: false, noiseSuppression: false, autoGainControl: false}});
@@ -152,7 +153,7 @@ export class VoicesView {
   }
 }
 
-/** What a browser recorded, in whatever format it has, as WAV. */
+/** Converts a browser's recording, in any format, to WAV. */
 async function toWav(blob) {
   const context = new OfflineAudioContext(1, 1, RATE);
   const audio = await context.decodeAudioData(await blob.arrayBuffer());

@@ -1,5 +1,5 @@
-// The page's words in the reader's language. English is what stands in the page and in the code;
-// the tables say it in others, and what they lack stays English.
+// The texts of the page in the reader's language. The page and the code have the English texts; tables
+// translate them, and missing texts stay English.
 
 export const TABLES = {
   de: {
@@ -236,12 +236,12 @@ const wanted = (navigator.languages ?? []).map((tag) => tag.slice(0, 2).toLowerC
 export const LANGUAGE = wanted.find((tag) => tag === 'en' || tag in TABLES) ?? 'en';
 const table = TABLES[LANGUAGE] ?? {};
 
-/** `english` in the reader's language; {name} becomes values.name. */
+/** Returns `english` in the reader's language; {name} becomes values.name. */
 export function t(english, values = {}) {
   return (table[english] ?? english).replace(/\{(\w+)\}/g, (_, name) => values[name]);
 }
 
-/** What stands in the page: texts and the attributes that are read or seen. */
+/** Translates the page: its texts, and the attributes that users read. */
 export function translate(root) {
   if (LANGUAGE === 'en') return;
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);

@@ -73,7 +73,8 @@ TEST_F(BagpiperEngine, SpeaksAsEspnet) {
   EXPECT_GE(find("guided").golden->view("frames").shape[0], 200);
 }
 
-// Words, sound, words, words, sound: parts behind the first sound are sent only when complete.
+// Words, sound, words, words, sound: parts after the first sound are sent only when they are
+// complete.
 TEST_F(BagpiperEngine, PartsComeInTheirOrder) {
   const auto server = engine();
   const Case& c = find("guided_back");
@@ -91,11 +92,11 @@ TEST_F(BagpiperEngine, PartsComeInTheirOrder) {
   EXPECT_EQ(sink->wait().prompt_tokens, c.golden->view("prompt_ids").shape[0]);
 }
 
-// Parts behind the first sound are cut at the bounds of words, of sound and of rows.
+// Parts after the first sound are cut at the limits of words, of sound and of rows.
 TEST_F(BagpiperEngine, WhatFollowsIsBounded) {
   const auto server = engine();
   SpeechRequest request = find("back").request;
-  request.writing.max_tokens = 20;  // seven tokens before the sound, up to 19 behind it
+  request.writing.max_tokens = 20;  // seven tokens before the sound, up to 19 after it
   const auto words = answered(*server, request);
   EXPECT_EQ(words->wait().reason, FinishReason::kLength);
   EXPECT_TRUE(words->samples() == decoded(find("back")));

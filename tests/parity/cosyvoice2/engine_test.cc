@@ -111,7 +111,7 @@ TEST(CosyVoice2Engine, SameSamplesHoweverServed) {
   request.voice.name = "fox";
   request.sampling.seed = 5;
   request.terms.max_frames = 140;
-  // Fewer entries in a batch than requests.
+  // A batch has fewer entries than there are requests.
   const auto make = [](const EngineOptions&) { return engine("f32", 3); };
   expect_the_same_in_a_crowd(make, request, 9, [](int i, SpeechRequest& other) {
     if (i % 3 == 1) other.voice.name = "owl", other.say.text = "Hello number " + std::to_string(i);

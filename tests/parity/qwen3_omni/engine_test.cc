@@ -197,8 +197,8 @@ TEST(OmniSchedules, TextAloneOpensNeitherTalkerNorCodec) {
   EXPECT_EQ(batches[kTalker] + batches[kCode2Wav], 0);
 }
 
-/// The output is the same if the stages run at the same time, each waiting only for its input. It
-/// is also the same if a slow stage makes them run one after another.
+/// The output is the same if stages run at the same time, or if a slow stage makes them run one
+/// after another.
 TEST(OmniSchedules, StagesRunBesideOrBehindEachOther) {
   Executor executor(1);
   SpeechRequest request = kinds("other").front();
