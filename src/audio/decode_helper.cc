@@ -151,7 +151,7 @@ Error DecodingApart::died() {
     const int signal = WTERMSIG(status);
     if (signal == SIGXCPU) return late();
     if (signal != SIGKILL) {
-      return bad_audio(concat("the recording broke its decoder (", strsignal(signal), ")"));
+      return bad_audio(concat("the recording crashed its decoder (", strsignal(signal), ")"));
     }
     return {ErrorCode::kInternal, "the decoder of the recording was killed", "ref_audio"};
   }
@@ -176,7 +176,8 @@ std::optional<Error> DecodingApart::begin() {
   if (child_.pid < 0) return helper_gone();
   ++helper_.begun_;
   if (child_.pid == 0) {
-    return Error{ErrorCode::kOverloaded, "there is no process left to decode in", "ref_audio", 1};
+    return Error{ErrorCode::kOverloaded, "no further process can be started to decode it",
+                 "ref_audio", 1};
   }
   socket_ = std::move(pair->here);
   const DecodeJob job{file_.size(), limits_.max_s, limits_.max_decode_s, limits_.first_channel};
@@ -369,14 +370,15 @@ void DecodeHelper::probe() {
   filtered_ = told && answer.filter;
   confinement_ = told ? answer.text.data() : "unknown";
   if (!told || !answer.limits) {
-    throw LoadError(concat("recordings cannot be decoded apart: ", confinement_));
+    throw LoadError(concat("recordings cannot be decoded in another process: ", confinement_));
   }
 }
 
 DecodeHelper::DecodeHelper(const DecodeHelperOptions& options) : options_(options) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    throw LoadError(concat("recordings cannot be decoded apart: ", std::strerror(errno)));
+    throw LoadError(
+        concat("recordings cannot be decoded in another process: ", std::strerror(errno)));
   }
   pid_ = fork();
   if (pid_ == 0) {

@@ -231,7 +231,7 @@ TEST(DecodeChild, ThatCrashesFailsAlone) {
   for (int i = 0; i < 3; ++i) {
     const Error error = fault_of(helper, good_file());
     EXPECT_EQ(error.code, ErrorCode::kInvalid);
-    EXPECT_EQ(error.message, "the recording broke its decoder (Illegal instruction)");
+    EXPECT_EQ(error.message, "the recording crashed its decoder (Illegal instruction)");
   }
 }
 

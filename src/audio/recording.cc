@@ -137,15 +137,16 @@ Result<RecordedAudio> read_recording_file(const std::string& path, const Recordi
 std::vector<std::string> recording_remarks(const RecordedAudio& audio) {
   std::vector<std::string> out;
   if (audio.clipped > kClippedRemark) {
-    out.push_back(concat(tenths(100 * audio.clipped),
-                         " % of the recording is clipped; a softer one makes a cleaner voice"));
+    out.push_back(
+        concat(tenths(100 * audio.clipped),
+               " % of the recording is clipped; a quieter recording makes a cleaner voice"));
   }
   if (audio.level_db < kQuietDb) {
     out.push_back(concat("the recording is quiet (", std::round(audio.level_db),
                          " dB); noise in it will be heard"));
   }
   if (std::fabs(audio.offset) > kOffsetRemark) {
-    out.emplace_back("the recording's samples are not centred on zero, which codecs may hear");
+    out.emplace_back("the recording's samples are not centred on zero, which may change the voice");
   }
   if (audio.sample_rate < 16000) {
     out.push_back(concat("the recording has only ", audio.sample_rate,

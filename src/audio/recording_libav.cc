@@ -287,7 +287,7 @@ std::optional<Error> FileDecoder::open_codec() {
   codec_.reset(codec == nullptr ? nullptr : avcodec_alloc_context3(codec));
   const char* name = avcodec_get_name(parameters->codec_id);
   const auto unknown = [&] {
-    return bad_audio(concat("the audio is coded as '", name, "', which is not taken here"));
+    return bad_audio(concat("the audio is coded as '", name, "', which is not supported"));
   };
   if (!codec_) return unknown();
   if (auto error = check(parameters->sample_rate, parameters->ch_layout.nb_channels)) return error;
@@ -322,7 +322,7 @@ std::optional<Error> FileDecoder::step() {
   }
   if (more) return {};
   done_ = true;
-  if (decoded_ == 0) return bad_audio("the recording holds no audio");
+  if (decoded_ == 0) return bad_audio("the recording has no audio");
   return {};
 }
 
@@ -352,7 +352,7 @@ std::optional<Error> FileDecoder::append(const AVFrame& frame) {
   }
   const auto format = static_cast<AVSampleFormat>(frame.format);
   const SampleAt read = sample_reader(format);
-  if (read == nullptr) return bad_audio("the samples of the recording are of an unknown kind");
+  if (read == nullptr) return bad_audio("the samples of the recording have an unknown format");
   const bool planar = av_sample_fmt_is_planar(format) != 0;
   const auto value = [&](int c, int i) {
     return planar ? read(frame.extended_data[c], i)
@@ -370,7 +370,7 @@ std::optional<Error> FileDecoder::append(const AVFrame& frame) {
     const float sample = one == kMean ? mean(i) : value(one, i);
     if (!std::isfinite(sample)) {
       return bad_audio(
-          concat("the recording holds a value that is not a number, at ",
+          concat("the recording has a value that is not a number, at ",
                  static_cast<double>(decoded_ + static_cast<size_t>(i)) / out_.sample_rate, " s"));
     }
     out_.samples.push_back(sample);

@@ -143,9 +143,9 @@ TEST(Recording, RefusesInWordsForPeople) {
             "decoding the recording took longer than -");
   std::vector<float> bad = tone(1);
   bad[1600] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(refusal(float_wav(bad)), "the recording holds a value that is not a number, at 0.1 s");
+  EXPECT_EQ(refusal(float_wav(bad)), "the recording has a value that is not a number, at 0.1 s");
   bad[1600] = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(refusal(float_wav(bad)), "the recording holds a value that is not a number, at 0.1 s");
+  EXPECT_EQ(refusal(float_wav(bad)), "the recording has a value that is not a number, at 0.1 s");
   bad[1600] = 1e30f;
   EXPECT_EQ(refusal(float_wav(bad)), "the recording reaches 1e+30, where full scale is 1");
 }

@@ -52,7 +52,7 @@ void expect_memory(int64_t bytes) {
   if (bytes < kAskFrom) return;
   const int64_t there = available_memory();
   if (bytes <= there) return;
-  throw OutOfMemory(shown_bytes(bytes) + " of memory are wanted, " + shown_bytes(there) +
+  throw OutOfMemory(shown_bytes(bytes) + " of memory are needed, " + shown_bytes(there) +
                     " are there");
 }
 

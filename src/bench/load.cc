@@ -122,7 +122,7 @@ void LoadRun::launch(double due_s, Utterance utterance, std::function<void(const
   };
   if (running_ > options_.max_in_flight) {
     meter->sent(now_s());
-    meter->end(now_s(), Failure::kSkipped, "too many requests are under way");
+    meter->end(now_s(), Failure::kSkipped, "too many requests are unfinished");
     done();
   } else {
     target_.start(utterance, meter, done);

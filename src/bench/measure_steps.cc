@@ -53,7 +53,8 @@ std::vector<int> batch_sizes(int most) {
 std::vector<Link> links_of(const Pipeline& pipeline) {
   std::vector<Link> links = pipeline.graph().links();
   if (!links.empty()) return links;
-  throw LoadError(concat("steps are measured of models that speak; of ", pipeline.info().model,
+  throw LoadError(concat("only steps of models that speak are measured; for ",
+                         pipeline.info().model,
                          ", which writes, bench --predict measures what batches cost"));
 }
 
@@ -79,7 +80,7 @@ class Measurement {
         pages_each_(static_cast<int>(KvPool::pages_for(std::min(ar_.max_positions, kPositions)))) {
     const auto nodes = pipeline_->graph().nodes();
     if (std::count_if(nodes.begin(), nodes.end(), [](const Node& n) { return n.ar; }) > 1) {
-      throw LoadError("steps are measured of models with one autoregressive node; " +
+      throw LoadError("only steps of models with one autoregressive node are measured; " +
                       pipeline_->info().model + " has more");
     }
     profile_.ars.resize(1);

@@ -21,7 +21,7 @@ std::string rehearsal_rows(const std::vector<RehearsalRun>& runs) {
   for (const char* title :
        {"rule", "questions", "failed", "first sentence, mean", "p90", "forwards, mean", "at once",
         "first audio, mean", "p90", "times as soon", "ready", "same answer", "tokens drafted",
-        "of use", "wasted", "reflections", "sentences spoken in vain"}) {
+        "of use", "wasted", "reflections", "sentences spoken but unused"}) {
     out += concat("<th>", title, "</th>");
   }
   out += "</tr>\n";
@@ -102,7 +102,7 @@ std::string rehearsal_html(const std::vector<RehearsalRun>& runs, const std::str
   charts +=
       by_question(runs, {.title = "First audio", .x_label = "", .y_label = "ms"}, audio_ms, 0);
   charts += by_question(
-      runs, {.title = "Tokens drafted in vain", .x_label = "", .y_label = "tokens"}, wasted, 1);
+      runs, {.title = "Tokens drafted but unused", .x_label = "", .y_label = "tokens"}, wasted, 1);
   return html_page(title, "syrinx bench", {},
                    "<p>Times count from the end of the question. Same answer: as without "
                    "prediction.</p>\n" +

@@ -51,7 +51,7 @@ std::string rehearsal_text(const std::vector<RehearsalRun>& runs) {
       out += line_of("  %6d", s.tokens.drafted);
       out += s.tokens.accepted > 0
                  ? line_of("   %.1f", static_cast<double>(s.tokens.wasted) / s.tokens.accepted)
-                 : std::string("   none was of use");
+                 : std::string("   none was used");
     }
     if (s.failed > 0) out += line_of("  %d failed", s.failed);
     out += "\n";

@@ -41,7 +41,7 @@ std::vector<int> counts(const Config& from, const std::string& key) {
 std::vector<double> seconds(const Config& from, const std::string& key, size_t count) {
   std::vector<double> out = from.floats(key);
   for (const double value : out) {
-    if (!(value >= 0 && value < kLongest_s)) from.fail(key, "holds a time that makes no sense");
+    if (!(value >= 0 && value < kLongest_s)) from.fail(key, "has an impossible time");
   }
   if (out.size() != count) {
     from.fail(key, concat("has ", out.size(), " items, expected ", count));
@@ -56,7 +56,7 @@ int small(const Config& from, const std::string& key, int least) {
 std::vector<double> spread(const Config& from, const std::string& key) {
   std::vector<double> out = from.floats(key);
   for (const double value : out) {
-    if (!(value >= 0 && value < 1e6)) from.fail(key, "holds a factor that makes no sense");
+    if (!(value >= 0 && value < 1e6)) from.fail(key, "has an impossible factor");
   }
   return out;
 }

@@ -33,7 +33,7 @@ void each_line(std::string_view file, const std::string& path, F&& take) {
     }
     take(line, where);
   }
-  if (taken == 0) load_fault(path, "", "there is nothing in it");
+  if (taken == 0) load_fault(path, "", "it is empty");
 }
 
 TracedUtterance traced(const Config& line) {

@@ -198,7 +198,7 @@ TEST_F(WeightsTest, BuildReportsTheFaultsBehindAFailure) {
       expect_memory(int64_t{1} << 60);
     });
   });
-  EXPECT_NE(memory.find("tensor speaker.w: 1152921504.6 GB of memory are wanted, "), memory.npos)
+  EXPECT_NE(memory.find("tensor speaker.w: 1152921504.6 GB of memory are needed, "), memory.npos)
       << memory;
 }
 
@@ -278,7 +278,7 @@ TEST(DummyWeights, MustFitTheMemory) {
   const std::string text = fault_of([&] {
     root.build([&] { root.take("w", {int64_t{1} << 40, 1024}); });
   });
-  EXPECT_NE(text.find("dummy weights: tensor w: 1125899.9 GB of memory are wanted, "), text.npos)
+  EXPECT_NE(text.find("dummy weights: tensor w: 1125899.9 GB of memory are needed, "), text.npos)
       << text;
 }
 

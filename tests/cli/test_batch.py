@@ -137,8 +137,8 @@ class Batch(unittest.TestCase):
         done = self.batch(path, "-s", "http://127.0.0.1:1", "--patience", "1", code=1,
                           out=os.path.join(self.dir, "none"))
         told, ended, _ = done.stderr.split(b"\n")
-        self.assertIn(b"http://127.0.0.1:1: Couldn't connect to server; it is tried again", told)
-        self.assertIn(b"no server took a request for 1 s: http://127.0.0.1:1: Couldn't", ended)
+        self.assertIn(b"http://127.0.0.1:1: Couldn't connect to server; retrying", told)
+        self.assertIn(b"no server accepted a request for 1 s: http://127.0.0.1:1: Couldn't", ended)
         self.assertIn(b"1 are not done", ended)
         self.assertLess(time.monotonic() - began, 15)
 

@@ -123,7 +123,7 @@ class Book(unittest.TestCase):
         self.assertIn(b"--restart", other.stderr)
         done = self.book("birds.txt", "-o", "cut.wav")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, rb"^going on after \d+:\d\d of audio\n")
+        self.assertRegex(done.stderr, rb"^continuing after \d+:\d\d of audio\n")
         self.assertTrue(self.read("cut.wav") == self.read("whole.wav"))
         # A book must not have files of two formats.
         process = subprocess.Popen([*command[:5], "-o", "cut/", "--jobs", "1"], cwd=self.dir, stderr=subprocess.DEVNULL)
@@ -203,7 +203,7 @@ class Book(unittest.TestCase):
         self.assertEqual(self.book("-", "-o", "x.wav", stdin=b" \n").returncode, 1)
         short = self.book("birds.txt", "-o", "short.wav", "--max-frames", "5")
         self.assertEqual(short.returncode, 3)
-        self.assertIn(b"1 of 1 parts reached a bound", short.stderr)
+        self.assertIn(b"1 of 1 parts reached a length limit", short.stderr)
 
     def test_progress_is_for_people(self):
         self.write("Hello there.")
@@ -243,7 +243,7 @@ class Book(unittest.TestCase):
                 file.write("Hello there.")
             done = self.book(name)
             self.assertEqual(done.returncode, 1)
-            self.assertIn(f"cannot make {name}/: a file has that name; say where".encode(), done.stderr)
+            self.assertIn(f"cannot make {name}/: a file has that name; give an output".encode(), done.stderr)
         self.assertEqual(sorted(os.listdir(self.dir)), [".notes", "notes"])
 
 

@@ -147,8 +147,8 @@ class Say(unittest.TestCase):
         self.refused(2, "did you mean '--output'?", "say", "Hello", "--outptu=x")
         self.refused(2, "did you mean 'list'?", "voice", "lsit")
         self.refused(2, "syrinx voice list --help", "voice", "list", "--nonsense")
-        self.refused(2, "say what?", *text)
-        self.refused(2, "say what?", *text, "Hello", "-f", "file")
+        self.refused(2, "nothing to say", *text)
+        self.refused(2, "nothing to say", *text, "Hello", "-f", "file")
         self.refused(2, "--temperature: 5 is not between 0 and 2", *text, "Hello",
                      "--temperature", "5")
         self.refused(2, "--max-frames: -1 is not between 0 and 1000000", *text, "Hello", "--max-frames", "-1")
@@ -164,9 +164,9 @@ class Say(unittest.TestCase):
         self.refused(1, "no/such", "say", "--model", MODEL, "Hello", "-o", "/no/such/dir.wav")
         self.refused(1, "no-such-model", "say", "--model", "/no-such-model", "Hello")
         self.refused(1, "no-such-model", "inspect", "/no-such-model")
-        self.refused(2, "both be written down in texts/x.txt", "transcribe", "a/x.wav", "b/x.mp3", "-o",
+        self.refused(2, "both be written to texts/x.txt", "transcribe", "a/x.wav", "b/x.mp3", "-o",
                      "texts/")
-        self.refused(2, "the standard output is for what is written", "chat", "--once", "Hi", "-o", "-")
+        self.refused(2, "the standard output has the text", "chat", "--once", "Hi", "-o", "-")
         self.refused(2, "--seed: '1e3' is not a whole number", *text, "Hello", "--seed", "1e3")
         self.refused(2, "--seed: -1 is not 0 or more", *text, "Hello", "--seed", "-1")
         self.refused(1, "'wren' writes; it cannot speak a text", "say", "--model", "wren", "Hi", "-o", self.wav)
@@ -175,8 +175,8 @@ class Say(unittest.TestCase):
         self.refused(1, "cannot read /nowhere: No such file", "serve", "--port", "0", "--tls-cert", "/nowhere",
                      "--tls-key", "/nowhere")
         self.refused(2, "--model-memory-mib: -5 is not 0 or more", "serve", "--model-memory-mib", "-5")
-        self.refused(1, "its name has no ending that names a format, as hello.wav would", *text[:3], "Hi", "-o", "hello")
-        self.refused(1, "there is no format 'xyz'", *text[:3], "Hi", "-o", "hello.xyz")
+        self.refused(1, "its name needs the ending of a format, e.g. hello.wav", *text[:3], "Hi", "-o", "hello")
+        self.refused(1, "unknown format 'xyz'", *text[:3], "Hi", "-o", "hello.xyz")
         self.refused(1, "is a directory", "say", "--model", MODEL, "Hi", "-o", self.dir.name)
         self.refused(1, "before its </speak>", *text, "<speak>Hello")
         self.refused(1, "XML has &amp;", *text, "<speak>a &nbsp; b</speak>")
@@ -366,7 +366,7 @@ class ConfigFile(unittest.TestCase):
         for text, says in [
                 ("[serve]\nhost\n", ":2: expected NAME = VALUE, got 'host'"),
                 ("[serve]\nhost =\n", ":2: expected NAME = VALUE, got 'host ='"),
-                ('[serve]\nhost = "a\n', ":2: a text in quotes does not end"),
+                ('[serve]\nhost = "a\n', ":2: a quoted string does not end"),
                 ("[serve]\n\nmodel = [\n 'a'\n", ":3: this list does not end"),
                 ('[serve]\nmodel = [\n"a",\n]\nprot = 1\n', ":5: [serve] has no option 'prot'"),
                 ('[serve]\nquiet = "so so"\n', ":2: --quiet: 'so so' is neither true nor false"),

@@ -229,7 +229,7 @@ class Play(unittest.TestCase):
         for player in ["exit 1", "head -c 10 >/dev/null; exit 1", "cat >/dev/null; exit 1"]:
             done = self.say("--play", "-o", "kept.wav", player=player)
             self.assertEqual(done.returncode, 1, player)
-            self.assertIn(b"the file is written", done.stderr)
+            self.assertIn(b"the file was written", done.stderr)
             self.assertTrue(self.read("kept.wav") == self.read("want.wav"), player)
 
     def test_incomplete_is_told(self):

@@ -114,8 +114,8 @@ class Transcribe(unittest.TestCase):
     def test_what_makes_no_sense(self):
         for arguments, why in (
                 ([self.wav, "-o", self.at("talk.doc")], "'.doc' is an unsupported format of a transcript"),
-                ([self.wav, self.wav, "--format", "srt"], "a directory for their subtitles"),
-                (["-", "-"], "can be read once"),
+                ([self.wav, self.wav, "--format", "srt"], "subtitles of several files need a directory"),
+                (["-", "-"], "can be read only once"),
                 ([self.wav, "--language", "de"], "de"),
                 ([self.wav, "--translate"], "translate")):
             done = run_cli("transcribe", *arguments)

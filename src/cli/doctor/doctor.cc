@@ -57,12 +57,12 @@ int run_doctor(const DoctorOptions& options, const std::string& version) {
 void add_doctor(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<DoctorOptions>();
   CLI::App* sub = app.add_subcommand(
-      "doctor", "What this machine can do, and what to install for what is missing");
-  sub->add_option("--port", options->port, "the port that `syrinx serve` is to listen on")
+      "doctor", "Show what works on this machine, and what to install for the rest");
+  sub->add_option("--port", options->port, "the port on which `syrinx serve` will listen")
       ->check(CLI::Range(1, 65535))
       ->capture_default_str();
   sub->add_flag("--json", options->json, "as JSON, for reports of faults");
-  sub->footer("Exits with 1 where the built-in voice does not speak.");
+  sub->footer("Exits with 1 if the built-in voice does not speak.");
   sub->callback([&app, &chosen, options] {
     chosen = [options, version = app.version()] { return run_doctor(*options, version); };
   });

@@ -47,10 +47,11 @@ Finding processor(const MachineFacts& facts) {
 
 Finding memory(const MachineFacts& facts) {
   const bool little = facts.free_bytes < kLittleMemory;
-  return {
-      "memory", little ? Health::kLimited : Health::kGood,
-      concat(bytes_text(facts.free_bytes), " may be taken of ", bytes_text(facts.memory_bytes)),
-      little ? "enough for the built-in voice; `syrinx inspect MODEL` says what others take" : ""};
+  return {"memory", little ? Health::kLimited : Health::kGood,
+          concat(bytes_text(facts.free_bytes), " may be taken of ", bytes_text(facts.memory_bytes)),
+          little
+              ? "enough for the built-in voice; `syrinx inspect MODEL` reports the needs of others"
+              : ""};
 }
 
 Finding gpu(const MachineFacts& facts) {
@@ -69,7 +70,7 @@ Finding phonemes(const MachineFacts& facts) {
 
 Finding ears(const MachineFacts& facts) {
   if (facts.pocketsphinx_fault.empty() && facts.detector_fault.empty()) {
-    return {"ears", Health::kGood, "PocketSphinx and the voice detector are there", ""};
+    return {"ears", Health::kGood, "PocketSphinx and the voice detector are installed", ""};
   }
   const bool debian = facts.distribution == "debian" || facts.distribution == "ubuntu";
   const std::string way = debian ? install_command(facts.distribution,
@@ -80,7 +81,7 @@ Finding ears(const MachineFacts& facts) {
                                  : "";
   return {"ears", Health::kMissing,
           facts.pocketsphinx_fault.empty() ? facts.detector_fault : facts.pocketsphinx_fault,
-          way + "take a Whisper model (docs/guide/recognition.md)"};
+          way + "use a Whisper model instead (docs/guide/recognition.md)"};
 }
 
 Finding player(const MachineFacts& facts) {
@@ -95,7 +96,7 @@ Finding ports(const MachineFacts& facts) {
     return {"port", Health::kGood, concat(facts.port, " is free", also), ""};
   }
   return {"port", Health::kLimited, concat(facts.port, ": ", facts.port_fault, also),
-          "`syrinx serve --port` takes another one"};
+          "`syrinx serve --port` sets another one"};
 }
 
 Finding certificates(const MachineFacts& facts) {
@@ -107,7 +108,7 @@ Finding certificates(const MachineFacts& facts) {
 Finding files(const MachineFacts& facts) {
   const bool few = facts.open_files < kFewFiles;
   return {"open files", few ? Health::kLimited : Health::kGood,
-          concat("at most ", facts.open_files), few ? "ulimit -n 4096 lets more clients in" : ""};
+          concat("at most ", facts.open_files), few ? "ulimit -n 4096 allows more clients" : ""};
 }
 
 Finding recordings(const MachineFacts& facts) {
@@ -127,7 +128,7 @@ Finding cache(const MachineFacts& facts) {
   const bool little = facts.cache_free_bytes < kLittleDisk;
   return {"packed weights", little ? Health::kLimited : Health::kGood,
           concat(facts.cache, ", ", bytes_text(facts.cache_free_bytes), " free"),
-          little ? "they are kept where 2 GiB stay free" : ""};
+          little ? "they are stored only if 2 GiB stay free" : ""};
 }
 
 }  // namespace
@@ -164,7 +165,7 @@ std::string install_command(std::string_view distribution, std::string_view pack
   for (const Manager& each : kManagers) {
     if (each.distribution == distribution) return concat(each.command, packages);
   }
-  return concat("install what Debian calls ", packages);
+  return concat("install the Debian packages ", packages);
 }
 
 std::vector<Finding> examine(const MachineFacts& facts) {

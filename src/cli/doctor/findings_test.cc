@@ -58,9 +58,9 @@ TEST(Doctor, SaysWhatToInstall) {
   EXPECT_NE(finding(facts, "ears").advice.find("libwebrtc-audio-processing1"), std::string::npos);
   facts.distribution = "fedora";
   EXPECT_EQ(finding(facts, "espeak-ng").advice, "dnf install espeak-ng");
-  EXPECT_EQ(finding(facts, "ears").advice, "take a Whisper model (docs/guide/recognition.md)");
+  EXPECT_EQ(finding(facts, "ears").advice, "use a Whisper model instead (docs/guide/recognition.md)");
   facts.distribution = "";
-  EXPECT_EQ(finding(facts, "espeak-ng").advice, "install what Debian calls espeak-ng");
+  EXPECT_EQ(finding(facts, "espeak-ng").advice, "install the Debian packages espeak-ng");
 }
 
 TEST(Doctor, DistinguishesBrokenFromMissing) {

@@ -191,13 +191,13 @@ void BatchWork::took_nothing(const std::string& server, const std::string& why, 
   const std::lock_guard lock(mutex_);
   trouble_ = server + ": " + why;
   if (!absent || !absent_.insert(server).second) return;
-  std::fprintf(stderr, "%ssyrinx: %s; it is tried again for up to %g s\n",
+  std::fprintf(stderr, "%ssyrinx: %s; retrying for up to %g s\n",
                isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", trouble_.c_str(), options_.patience_s);
 }
 
 std::string BatchWork::nobody_takes() const {
   const std::lock_guard lock(mutex_);
-  return concat("no server took a request for ", options_.patience_s, " s",
+  return concat("no server accepted a request for ", options_.patience_s, " s",
                 trouble_.empty() ? "" : ": " + trouble_);
 }
 
@@ -368,7 +368,7 @@ int run_batch(const BatchOptions& options) {
   }
   if (missing.size() < all.size() && !options.quiet) {
     std::fprintf(
-        stderr, "going on: %zu of %zu are done%s\n", all.size() - missing.size(), all.size(),
+        stderr, "continuing: %zu of %zu are done%s\n", all.size() - missing.size(), all.size(),
         failed > 0 ? concat(", ", failed, " of them failed (--retry-failed)").c_str() : "");
   }
 
@@ -421,7 +421,7 @@ int run_batch(const BatchOptions& options) {
   }
   if (failed > 0 || undone > 0) return kExitFailed;
   if (cut_short == 0) return kExitOk;
-  std::fprintf(stderr, "syrinx: %zu reached a bound before their end\n", cut_short);
+  std::fprintf(stderr, "syrinx: %zu reached a length limit before their end\n", cut_short);
   return kExitIncomplete;
 }
 
@@ -431,32 +431,31 @@ void add_batch(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<BatchOptions>();
   BatchOptions& batch = *options;
   CLI::App* sub = app.add_subcommand("batch", "Speak a list of texts, a file for each");
-  sub->add_option(
-         "list", batch.list,
-         "JSON Lines: 'text' or 'input', an 'id', and what else a speech request may have; "
-         "'-' is the standard input")
+  sub->add_option("list", batch.list,
+                  "JSON Lines: 'text' or 'input', an 'id', and further fields of a speech request; "
+                  "'-' is the standard input")
       ->required();
   sub->add_option("-o,--output", batch.output, "directory of the files and of manifest.jsonl")
       ->required();
   sub->add_option("-s,--server", batch.servers,
                   "http://host:port of a server that speaks; may be repeated. Without it an engine "
                   "in this process");
-  sub->add_option("-j,--jobs", batch.jobs, "requests at a time, of each server")
+  sub->add_option("-j,--jobs", batch.jobs, "requests at a time for each server")
       ->check(between(1, 4096))
       ->capture_default_str();
   sub->add_option("--shard", batch.shard,
                   "2/8: the second of eight parts of the list; each has a manifest of its own");
   sub->add_option("--extra", batch.fields,
-                  "a JSON object: fields that lines do not have themselves, as the options below");
+                  "a JSON object: fields for lines without them, like the options below");
   add_format(*sub, batch.format, "by default wav");
-  sub->add_flag("--retry-failed", batch.retry_failed, "what failed before is tried again");
+  sub->add_flag("--retry-failed", batch.retry_failed, "repeat texts that failed before");
   sub->add_option("--api-key-file", batch.api_key_file,
                   "for servers: its first line (or set SYRINX_API_KEY or OPENAI_API_KEY)");
   sub->add_option("--timeout", batch.timeout_s, "seconds for a request as a whole")
       ->check(above(0))
       ->capture_default_str();
   sub->add_option("--patience", batch.patience_s,
-                  "seconds without any server that takes requests, after which it ends")
+                  "seconds without a server that accepts requests, after which the command ends")
       ->check(above(0))
       ->capture_default_str();
   sub->add_flag("-q,--quiet", batch.quiet, "print no progress and no summary");
@@ -471,14 +470,14 @@ void add_batch(CLI::App& app, Chosen& chosen) {
       ->check(between(1, 4096))
       ->capture_default_str();
   sub->footer(
-      "Interrupted, the same command goes on where it was; what a line says anew is spoken "
-      "anew.\n\n"
+      "After an interruption the same command continues; lines that have changed are spoken "
+      "again.\n\n"
       "Examples:\n"
       "  syrinx batch texts.jsonl -o audio/\n"
       "  syrinx batch texts.jsonl -o audio/ --server http://a:8080 --server http://b:8080\n"
       "  syrinx batch texts.jsonl -o audio/ --shard 2/8 --extra '{\"voice\": \"raven\"}'\n\n"
       "Exit codes: 0 all spoken, 1 some failed or are not done, 3 all spoken, but some reached a "
-      "bound.");
+      "length limit.");
   sub->callback([&chosen, options] {
     if (options->quiet) options->load.progress = nullptr;
     chosen = [options] { return run_batch(*options); };

@@ -68,7 +68,7 @@ std::pair<std::string, std::string> read_item(const std::string& path, size_t nu
   }
   for (const char* ours : {"stream", "stream_format", "response_format"}) {
     if (line.contains(ours)) {
-      line_fault(path, number, concat("'", ours, "' is not for a line to say; see --format"));
+      line_fault(path, number, concat("'", ours, "' is not allowed in a line; see --format"));
     }
   }
   for (const auto& [field, value] : fields.items()) {

@@ -96,27 +96,28 @@ void refuse_finished(const Target& target, bool restart) {
   if (!is_file(target.directory ? join_path(target.path, kPlaylist) : target.path)) return;
   throw LoadError(target.path +
                   (target.directory ? " holds a finished book" : " is there already") +
-                  "; --restart speaks it anew, another -o leaves it");
+                  "; --restart replaces it, another -o keeps it");
 }
 
 Target find_target(const BookOptions& options) {
   std::string path = options.output;
   if (path.empty() && options.text_file == "-") {
-    throw UsageError("say where a book from the standard input goes: -o DIRECTORY/ or -o FILE.wav");
+    throw UsageError(
+        "a book from the standard input needs an output: -o DIRECTORY/ or -o FILE.wav");
   }
   if (path.empty()) {
     const std::string name = options.text_file.substr(options.text_file.rfind('/') + 1);
     const size_t dot = name.rfind('.');
     path = (dot == 0 ? name : name.substr(0, dot)) + "/";  // ".notes" has no ending
   }
-  if (path == "-") throw UsageError("a book does not go to the standard output; 'say' does that");
+  if (path == "-") throw UsageError("a book cannot be written to the standard output; use 'say'");
   const bool directory = path.ends_with('/') || is_directory(path);
   const bool made = directory && mkdir(path.c_str(), 0777) == 0;
   if (directory && !made && !is_directory(path)) {
     const bool taken = errno == EEXIST || errno == ENOTDIR;
     throw LoadError(
         "cannot make " + path + ": " +
-        (taken ? "a file has that name; say where it goes: -o DIRECTORY/" : std::strerror(errno)));
+        (taken ? "a file has that name; give an output: -o DIRECTORY/" : std::strerror(errno)));
   }
   const Target target{directory, path};
   refuse_finished(target, options.restart);
@@ -272,7 +273,7 @@ void Book::keep(size_t index, Running running) {
   if (!running.silent) {
     const Outcome& outcome = running.collector->wait();
     if (outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled) {
-      throw LoadError(outcome.error.message + "; the same command goes on from here");
+      throw LoadError(outcome.error.message + "; the same command continues from here");
     }
     cut_short = outcome.reason != FinishReason::kStop;
   }
@@ -316,7 +317,8 @@ void Book::take_markup(const PipelineInfo& info) {
   for (const std::string& warning : markup.warnings) {
     std::fprintf(stderr, "syrinx: %s\n", warning.c_str());
   }
-  if (!markup.marks.empty()) std::fputs("syrinx: SSML: a book reports no marks\n", stderr);
+  if (!markup.marks.empty())
+    std::fputs("syrinx: SSML: marks are not reported for a book\n", stderr);
 }
 
 int Book::speak() {
@@ -328,9 +330,9 @@ int Book::speak() {
   choose_voice(*engine, options_.voice, request_);
   take_markup(engine->pipeline().info());
   const BookPosition& place = work_.place();
-  if (place.parts > parts_.size()) throw LoadError("the journal of the book makes no sense");
+  if (place.parts > parts_.size()) throw LoadError("the journal of the book is invalid");
   if (place.parts > 0) {
-    std::fprintf(stderr, "going on after %s of audio\n",
+    std::fprintf(stderr, "continuing after %s of audio\n",
                  clock_text(static_cast<double>(place.all_samples) / rate_).c_str());
   }
   // The last run ended after a file's last part, but before the file was finished: finish it now.
@@ -359,7 +361,7 @@ int Book::speak() {
               clock_text(static_cast<double>(place.all_samples) / rate_).c_str(),
               clock_text(now_s() - began_s).c_str(), target_.path.c_str());
   if (place.cut_short == 0) return 0;
-  std::fprintf(stderr, "syrinx: %zu of %zu parts reached a bound before their end\n",
+  std::fprintf(stderr, "syrinx: %zu of %zu parts reached a length limit before their end\n",
                place.cut_short, parts_.size());
   return kExitIncomplete;
 }
@@ -379,13 +381,13 @@ void add_book(CLI::App& app, Chosen& chosen) {
   sub->add_option(
       "-o,--output", book.output,
       "a directory ('name/') for a file per chapter and a playlist, or one audio "
-      "file with a cue sheet of its chapters; by default a directory named as the text");
+      "file with a cue sheet of its chapters; by default a directory with the text's name");
   sub->add_option("-j,--jobs", book.jobs, "parts that are spoken at the same time")
       ->check(between(1, 256))
       ->capture_default_str();
-  add_format(*sub, book.format, "by default as the output's name ends, or wav");
+  add_format(*sub, book.format, "by default from the ending of the output's name, or wav");
   sub->add_flag("--restart", book.restart,
-                "begin anew instead of going on, or although it is finished");
+                "begin again instead of continuing, even if the book is finished");
   add_model(*sub, book.load);
   // There is no listener: a part may wait for its turn.
   book.load.engine.policy = "throughput";
@@ -397,7 +399,7 @@ void add_book(CLI::App& app, Chosen& chosen) {
       "Chapters are headings of Markdown, or short lines between empty ones such as 'Chapter 3', "
       "with\n"
       "their title under them or not, or Roman numerals.\n"
-      "Interrupted, the same command goes on where it was.\n\n"
+      "After an interruption the same command continues.\n\n"
       "Examples:\n"
       "  syrinx book alice.txt                    alice/01-chapter-i-down-the-rabbit-hole.wav\n"
       "  syrinx book alice.txt -o alice.wav       one file, and alice.cue\n"

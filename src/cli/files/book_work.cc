@@ -50,8 +50,9 @@ BookWork::~BookWork() {
 void BookWork::read_journal() {
   const Config journal = Config::load(journal_path_);
   if (journal.s("book") != fingerprint_) {
-    throw LoadError(journal_path_ +
-                    " is of another text or of other options; give another -o, or --restart");
+    throw LoadError(
+        journal_path_ +
+        " was made from another text or with other options; give another -o, or --restart");
   }
   place_.parts = static_cast<size_t>(journal.i("parts"));
   place_.samples = static_cast<uint64_t>(journal.i("samples"));
@@ -68,7 +69,7 @@ void BookWork::open() {
   if (fd_ < 0 || fstat(fd_, &status) != 0) fail("open", part_path_);
   const auto bytes = static_cast<off_t>(2 * place_.samples);
   if (status.st_size < bytes) {
-    throw LoadError(part_path_ + " holds less than its journal says; --restart begins anew");
+    throw LoadError(part_path_ + " has less than its journal states; --restart begins again");
   }
   // Removes bytes after the last entry of the journal: they are an incomplete part.
   if (ftruncate(fd_, bytes) != 0) fail("shorten", part_path_);

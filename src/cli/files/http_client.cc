@@ -133,7 +133,7 @@ std::string read_client_key(const std::string& file) {
   if (!file.empty()) {
     const std::string text = read_file(file, kMaxKeyFileBytes);
     const std::string key = text.substr(0, text.find_first_of("\r\n"));
-    if (key.empty()) load_fault(file, "", "its first line holds no key");
+    if (key.empty()) load_fault(file, "", "its first line has no key");
     return key;
   }
   for (const char* name : {"SYRINX_API_KEY", "OPENAI_API_KEY"}) {

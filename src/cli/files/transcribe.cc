@@ -121,7 +121,7 @@ class InputBytes {
     char block[1 << 16];
     for (size_t got = 0; (got = std::fread(block, 1, sizeof block, stdin)) > 0;) {
       if (read_.size() + got > kMaxPipe) {
-        throw LoadError(concat("the standard input holds more than ", kMaxPipe >> 20, " MiB"));
+        throw LoadError(concat("the standard input has more than ", kMaxPipe >> 20, " MiB"));
       }
       read_.append(block, got);
     }
@@ -301,8 +301,8 @@ std::vector<std::string> output_names(const TranscribeOptions& options, bool dir
     const auto before = std::find(out.begin(), out.end() - 1, out.back());
     if (before == out.end() - 1) continue;
     throw UsageError(concat(options.files[static_cast<size_t>(before - out.begin())], " and ", file,
-                            " would both be written down in ", out.back(),
-                            "; give them directories of their own"));
+                            " would both be written to ", out.back(),
+                            "; give them separate directories"));
   }
   return out;
 }
@@ -314,10 +314,10 @@ int run_transcribe(const TranscribeOptions& options) {
   const std::string format = wanted_format(options, directory);
   const bool standard = options.output.empty() || options.output == "-";
   if (several && standard && (format == "srt" || format == "vtt")) {
-    throw UsageError("several files need a directory for their subtitles: -o DIRECTORY");
+    throw UsageError("subtitles of several files need a directory: -o DIRECTORY");
   }
   if (std::count(options.files.begin(), options.files.end(), "-") > 1) {
-    throw UsageError("the standard input can be read once");
+    throw UsageError("the standard input can be read only once");
   }
   const std::vector<std::string> outputs = output_names(options, directory, format);
   const InterruptGuard guard;
@@ -344,37 +344,38 @@ int run_transcribe(const TranscribeOptions& options) {
 void add_transcribe(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<TranscribeOptions>();
   TranscribeOptions& transcribe = *options;
-  CLI::App* sub = app.add_subcommand("transcribe", "Write down what is said in recordings");
+  CLI::App* sub = app.add_subcommand("transcribe", "Transcribe recordings");
   sub->add_option("files", transcribe.files, "audio files; '-' is the standard input")->required();
-  sub->add_option(
-         "-m,--model", transcribe.ears,
-         "what recognises: pocketsphinx, or a Whisper or another model that writes recordings "
-         "down (a directory or Org/Name)")
+  sub->add_option("-m,--model", transcribe.ears,
+                  "the recogniser: pocketsphinx, or a Whisper or another model that transcribes (a "
+                  "directory or Org/Name)")
       ->capture_default_str();
   sub->add_option("--vad", transcribe.vad,
                   "silero_vad_16k.safetensors of Silero's detector of speech, or its directory: "
                   "Whisper and PocketSphinx look at no windows of noise or music");
-  sub->add_option("--language", transcribe.language,
-                  "of the speech, as 'en' or 'english'; by default found out, or the only one");
-  sub->add_option("--prompt", transcribe.prompt,
-                  "what was said before, or words to expect, for models that heed it");
   sub->add_option(
-         "--temperature", transcribe.temperature,
-         "of the first attempt, for models that draw; where an attempt looks wrong the next "
-         "one is 0.2 warmer (0)")
+      "--language", transcribe.language,
+      "language of the speech, e.g. 'en' or 'english'; by default detected, or the only one");
+  sub->add_option("--prompt", transcribe.prompt,
+                  "earlier text, or words to expect, for models that use it");
+  sub->add_option("--temperature", transcribe.temperature,
+                  "temperature of the first attempt, for models that sample; each further attempt "
+                  "adds 0.2 (0)")
       ->check(between(0.0, 1.0));
   sub->add_flag("--no-fallback", transcribe.no_fallback,
-                "keep the first attempt, however it looks: no attempts at higher temperatures");
+                "always keep the first attempt: no attempts at higher temperatures");
   sub->add_flag("--no-condition", transcribe.no_condition,
-                "do not give the model what it wrote before: fewer loops, less agreement");
-  sub->add_flag("--translate", transcribe.translate, "into English, with models that can");
-  sub->add_flag("--words", transcribe.word_times, "the times of words, in JSON");
-  sub->add_option("--format", transcribe.format,
-                  "of the transcript; by default as the output's name ends, or txt")
+                "do not give the model its earlier text: fewer loops, less consistent text");
+  sub->add_flag("--translate", transcribe.translate,
+                "translate into English, if the model supports it");
+  sub->add_flag("--words", transcribe.word_times, "report the times of words, in JSON");
+  sub->add_option(
+         "--format", transcribe.format,
+         "format of the transcript; by default from the ending of the output's name, or txt")
       ->check(CLI::IsMember({"txt", "srt", "vtt", "json"}));
-  sub->add_option("-o,--output", transcribe.output,
-                  "a file, or a directory for those of several recordings; '-' is the standard "
-                  "output, where it goes without this");
+  sub->add_option(
+      "-o,--output", transcribe.output,
+      "a file, or a directory for several recordings; '-', the default, is the standard output");
   sub->add_flag("-q,--quiet", transcribe.quiet, "no progress");
   add_load(*sub, transcribe.load);
   sub->callback([&chosen, options] {
@@ -383,12 +384,12 @@ void add_transcribe(CLI::App& app, Chosen& chosen) {
   });
   sub->footer(
       "Examples:\n"
-      "  syrinx transcribe talk.mp3                       lines of text as they are settled\n"
+      "  syrinx transcribe talk.mp3                       lines of text while they become final\n"
       "  syrinx transcribe talk.m4a -o talk.srt           subtitles\n"
       "  syrinx transcribe *.ogg --format vtt -o texts/   a file for each\n"
       "  syrinx transcribe --format json --words - < talk.wav\n\n"
       "Exit codes: 0 done, 1 a recording could not be read (the others were), 2 the command line "
-      "makes no sense.");
+      "is invalid.");
 }
 
 }  // namespace syrinx

@@ -69,23 +69,22 @@ CLI::Option* add_option_of(CLI::App& app, const RequestOption& option, SpeechReq
 
 void add_load(CLI::App& app, LoadOptions& load) {
   load.progress = show_load();
-  app.add_option(
-         "--weights", load.weights,
-         "how linear weights are kept: f32, bf16, q8, q8a8, q4, mixed (of q8 and q4), or auto: "
-         "q8 on a CPU, bf16 on a GPU")
+  app.add_option("--weights", load.weights,
+                 "type of linear weights: f32, bf16, q8, q8a8, q4, mixed (of q8 and q4), or auto: "
+                 "q8 on a CPU, bf16 on a GPU")
       ->check(CLI::IsMember({"auto", "f32", "bf16", "q8", "q8a8", "q4", "mixed"}))
       ->capture_default_str();
   app.add_option("--weights-cache", load.weights_cache,
-                 "where packed weights are kept for the next start: a directory, off, or auto: "
+                 "where packed weights are stored for the next start: a directory, off, or auto: "
                  "syrinx/weights in XDG_CACHE_HOME or ~/.cache, for checkpoints from 64 MiB")
       ->type_name("DIR|off|auto")
       ->capture_default_str();
   app.add_option("--device", load.device,
-                 "cpu, cuda, or auto: cuda where this build and this machine have it")
+                 "cpu, cuda, or auto: cuda if this build and this machine have it")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--lexicon", load.lexicon,
-                 "a file of pronunciations, one a line: Syrinx /IPA/, Nguyen {ARPAbet} "
+                 "a file of pronunciations, one per line: Syrinx /IPA/, Nguyen {ARPAbet} "
                  "or nginx engine X");
   app.add_option("--threads", load.engine.threads, "CPU threads; 0: all cores")
       ->check(between(0, 1024))
@@ -101,7 +100,7 @@ void add_load(CLI::App& app, LoadOptions& load) {
            stay_on(node, core_nodes());
            load.node = node;
          },
-         "run on the cores and in the memory of one node of a machine that has several (NUMA)")
+         "use the cores and the memory of one node of a machine with several (NUMA)")
       ->check(at_least(0))
       ->type_name("N");
   app.add_option_function<std::string>(
@@ -120,7 +119,8 @@ void add_model(CLI::App& app, LoadOptions& load) {
 }
 
 void add_volume(CLI::App& app, double& volume) {
-  app.add_option("--volume", volume, "factor, 0.1 to 4; what gets too loud is bent, not clipped")
+  app.add_option("--volume", volume,
+                 "factor, 0.1 to 4; samples that become too loud are limited, not clipped")
       ->check(between(kMinVolume, kMaxVolume))
       ->type_name("FACTOR");
 }
@@ -145,8 +145,8 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
   app.add_option_function<std::string>(
          "--executors",
          [&engine](const std::string& name) { engine.executors = find_executors(name); },
-         "shared: all threads on one batch; split: language models beside codecs; each: a batch a "
-         "thread; auto: split with two threads or more, but shared with two or three for a "
+         "shared: all threads on one batch; split: language models beside codecs; each: one batch "
+         "per thread; auto: split with two threads or more, but shared with two or three for a "
          "recogniser "
          "or one large model (auto)")
       ->check(CLI::IsMember({"auto", "shared", "split", "each"}));
@@ -154,28 +154,27 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
       ->check(between(1, 4096))
       ->capture_default_str();
   app.add_option("--max-prefill-rows", engine.max_prefill_rows,
-                 "prompt rows that ride along in one step")
+                 "prompt rows that may be added to one step")
       ->check(between(1, 1 << 20))
       ->capture_default_str();
-  app.add_flag(
-      "--drafts,!--no-drafts", engine.drafts,
-      "run guesses of a text's next tokens along with its steps; the same text, sooner (on)");
+  app.add_flag("--drafts,!--no-drafts", engine.drafts,
+               "guess a text's next tokens and check them in its steps; the text is the same, but "
+               "faster (on)");
   app.add_option(
          "--background-share", engine.background_share,
-         "of the executors' time, what drafts and other requests in the background may take "
-         "while no other request wants it")
+         "share of the executors' idle time that drafts and other background requests may use")
       ->check(between(0.001, 1))
       ->capture_default_str();
   app.add_option("--background-pages", engine.background_pages,
-                 "share of a KV cache that they may hold")
+                 "share of a KV cache that they may use")
       ->check(between(0, 1))
       ->capture_default_str();
   app.add_option("--max-wait", engine.max_wait_s,
-                 "seconds of predicted wait past which requests that are heard get a 503")
+                 "seconds of predicted wait above which requests for audio get a 503")
       ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--max-read-wait", engine.max_read_wait_s,
-                 "the same of requests that are only read: chats in text, transcriptions; not less "
+                 "the same for requests without audio: chats in text, transcriptions; not less "
                  "than --max-wait")
       ->check(at_least(0))
       ->capture_default_str();
@@ -184,7 +183,7 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
       ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--trace-file", engine.trace_file,
-                 "write what the engine does, for Perfetto or chrome://tracing");
+                 "write a trace of the engine for Perfetto or chrome://tracing");
   app.add_option("--max-requests", engine.max_requests, "accepted and unfinished; more get a 503")
       ->check(between(1, 1'000'000))
       ->capture_default_str();

@@ -28,7 +28,7 @@ int run(const Program& program, int argc, char** argv) {
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", SYRINX_VERSION);
   app.allow_config_extras(CLI::config_extras_mode::error);
-  app.set_config("--config", "", "TOML file: options of a command under its name, as [serve]");
+  app.set_config("--config", "", "TOML file: options of a command under its name, e.g. [serve]");
   const auto config = std::make_shared<LocatedConfig>(app);
   app.config_formatter(config);
   Chosen chosen;

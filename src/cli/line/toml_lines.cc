@@ -57,7 +57,7 @@ std::string toml_lines(std::string_view text, const std::string& file) {
     const TomlLine read = read_toml_line(line, depth > 0);
     const std::string_view kept = trimmed(read.text);
     lines.emplace_back(depth > 0 ? "" : kept);
-    if (read.in_quotes) throw fault(lines.size(), "a text in quotes does not end on its line");
+    if (read.in_quotes) throw fault(lines.size(), "a quoted string does not end on its line");
     if (depth > 0) {
       lines[first - 1] += " " + std::string(kept);
     } else if (!kept.empty() && kept.front() != '[') {

@@ -57,7 +57,8 @@ void add_target(CLI::App& app, BenchOptions& bench) {
                  "OPENAI_API_KEY)")
       ->group(group);
   app.add_option("--extra", bench.fields, "a JSON object added to every body")->group(group);
-  app.add_option("--sample-rate", bench.sample_rate_hz, "of pcm where the answer has none")
+  app.add_option("--sample-rate", bench.sample_rate_hz,
+                 "sample rate of pcm if the answer states none")
       ->check(between(1000, 384000))
       ->capture_default_str()
       ->group(group);
@@ -65,7 +66,7 @@ void add_target(CLI::App& app, BenchOptions& bench) {
       ->check(between(0.1, kMostSeconds))
       ->capture_default_str()
       ->group(group);
-  app.add_flag("--new-connections", bench.new_connections, "a connection for every request")
+  app.add_flag("--new-connections", bench.new_connections, "use a new connection for every request")
       ->group(group);
   app.add_flag("--ignore-stop", bench.request.terms.ignore_stop,
                "in this process: run every request to --max-frames")
@@ -90,9 +91,10 @@ void add_targets(CLI::App& app, BenchOptions& bench) {
       ->group(group);
   app.add_flag("--search", bench.search,
                "find the highest rate that holds the targets, or with --streams or --realtime the "
-               "highest number of clients; begins at the value given there")
+               "highest number of clients; begins at the given value")
       ->group(group);
-  app.add_option("--search-precision", bench.search_precision, "of the answer, as a share of it")
+  app.add_option("--search-precision", bench.search_precision,
+                 "precision of the result, as a share of it")
       ->check(between(0.001, 0.5))
       ->capture_default_str()
       ->group(group);
@@ -116,8 +118,8 @@ void add_predict(CLI::App& app, PredictBench& predict) {
   const char* group = "Prediction";
   CLI::Option* on =
       app.add_flag("--predict", predict.on,
-                   "instead: questions that come in over time to a text model (--model), answered "
-                   "aloud with prediction and without, one after another")
+                   "instead: questions that arrive over time at a text model (--model), answered "
+                   "in speech with and without prediction, one after another")
           ->group(group);
   app.add_option("--voice-model", predict.speaker, "the model that speaks the answers")
       ->capture_default_str()
@@ -148,9 +150,10 @@ void add_predict(CLI::App& app, PredictBench& predict) {
       ->capture_default_str()
       ->needs(on)
       ->group(group);
-  app.add_option("--rules", predict.rules,
-                 "beside no prediction: greedy, top-K, reflection, jacobi-N (greedy, with guesses "
-                 "by Jacobi iteration, an experiment)")
+  app.add_option(
+         "--rules", predict.rules,
+         "compared with no prediction: greedy, top-K, reflection, jacobi-N (greedy, with guesses "
+         "by Jacobi iteration, an experiment)")
       ->capture_default_str()
       ->needs(on)
       ->group(group);
@@ -163,12 +166,12 @@ void add_predict(CLI::App& app, PredictBench& predict) {
       ->needs(on)
       ->group(group);
   app.add_flag("--real-time", predict.real_time,
-               "by the clock on the wall; otherwise on a virtual clock, with real answers and "
-               "measured costs, the same every time")
+               "in real time; otherwise on a virtual clock with real answers and measured costs, "
+               "the same in every run")
       ->needs(on)
       ->group(group);
   app.add_option("--costs", predict.costs_file,
-                 "what batches take on the virtual clock, as --json wrote it; otherwise measured")
+                 "costs of batches on the virtual clock, as written by --json; otherwise measured")
       ->needs(on)
       ->group(group);
 }
@@ -177,7 +180,7 @@ void add_files(CLI::App& app, BenchOptions& bench) {
   const char* group = "Results";
   app.add_option("--json", bench.json_file, "write figures; '-' is the standard output")
       ->group(group);
-  app.add_flag("--json-requests", bench.json_requests, "with every request in it")->group(group);
+  app.add_flag("--json-requests", bench.json_requests, "write every request into it")->group(group);
   app.add_option("--html", bench.html_file, "write a report with charts")->group(group);
 }
 
@@ -197,17 +200,18 @@ void add_fleet(CLI::App& app, SimulateOptions& simulate) {
       ->group(group);
   app.add_option_function<double>(
          "--link-ms", [&](double ms) { simulate.how.link_s = ms / 1e3; },
-         "to it and back, for each of its batches")
+         "delay to it and back, for each of its batches")
       ->check(between(0.0, 1e4))
       ->group(group);
   app.add_option("--failure", simulate.failures,
                  "AT+FOR or AT+FORxWORKERS, in seconds: workers that are killed, and when they are "
                  "ready again; repeatable")
       ->group(group);
-  option("--voices", fleet.voices.voices, "cloned voices, each at home with a worker", 1, 1e6);
-  option("--voice-share", fleet.voices.share, "of the requests, those with a cloned voice", 0, 1)
+  option("--voices", fleet.voices.voices,
+         "number of cloned voices, each of which has a home worker", 1, 1e6);
+  option("--voice-share", fleet.voices.share, "share of requests with a cloned voice", 0, 1)
       ->capture_default_str();
-  option("--voice-skew", fleet.voices.skew, "the n-th voice is asked for in proportion to n^-skew",
+  option("--voice-skew", fleet.voices.skew, "the n-th voice is requested in proportion to n^-skew",
          0, 10)
       ->capture_default_str();
   app.add_option("--autoscale", simulate.autoscale, "least and most workers: 2,20")
@@ -215,9 +219,9 @@ void add_fleet(CLI::App& app, SimulateOptions& simulate) {
       ->expected(2)
       ->check(between(1, 100'000))
       ->group(group);
-  option("--scale-load", scaling.load, "streams by capacity that a worker is to have", 0.01, 1)
+  option("--scale-load", scaling.load, "target: streams by capacity of a worker", 0.01, 1)
       ->capture_default_str();
-  option("--scale-wait", scaling.wait_s, "predicted wait in seconds that one is to have", 1e-3, 1e3)
+  option("--scale-wait", scaling.wait_s, "target: predicted wait of a worker in seconds", 1e-3, 1e3)
       ->capture_default_str();
   option("--scale-start", scaling.start_s, "seconds until a new worker is ready", 0, 1e5)
       ->capture_default_str();
@@ -255,8 +259,8 @@ void add_day(CLI::App& app, DayCommand& day) {
       ->capture_default_str()
       ->group(group);
   app.add_flag("--exact", day.exact,
-               "every request through the engine's scheduler, for small fleets and to check the "
-               "quick way")
+               "simulate every request with the engine's scheduler, for small fleets and to check "
+               "the fast method")
       ->needs(listeners)
       ->group(group);
 }
@@ -279,8 +283,8 @@ void add_bench(CLI::App& app, Chosen& chosen) {
       ->capture_default_str()
       ->group(group);
   sub->add_option("--profile-steps", bench.profile_file,
-                  "measure what steps and chunks of the model cost instead, and write that as JSON "
-                  "for `syrinx simulate`; --duration is then the seconds for each batch size")
+                  "instead, measure the costs of the model's steps and chunks, and write them as "
+                  "JSON for `syrinx simulate`; --duration is then the seconds for each batch size")
       ->group(group);
   add_model(*sub, bench.load);
   add_request(*sub, bench.request);
@@ -290,11 +294,12 @@ void add_bench(CLI::App& app, Chosen& chosen) {
 
 void add_simulate(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<SimulateOptions>();
-  CLI::App* sub =
-      app.add_subcommand("simulate", "Compute what a load would meet, from measured costs");
+  CLI::App* sub = app.add_subcommand(
+      "simulate", "Compute how a server would handle a load, from measured costs");
   SimulateOptions& simulate = *options;
   SimulationOptions& how = simulate.how;
-  sub->add_option("--profile", simulate.profile_file, "what `syrinx bench --profile-steps` wrote")
+  sub->add_option("--profile", simulate.profile_file,
+                  "the output of `syrinx bench --profile-steps`")
       ->required();
   sub->add_option("--policy", how.policy, "streaming, throughput or fcfs")
       ->check(CLI::IsMember({"streaming", "throughput", "fcfs"}))
@@ -306,7 +311,7 @@ void add_simulate(CLI::App& app, Chosen& chosen) {
   sub->add_flag("--split", how.split, "instead: chunk stages on one, any stage on the other");
   sub->add_flag(
       "--whole", how.whole,
-      "a stage begins when the one before it has ended; otherwise frames go on as they come");
+      "a stage begins when the previous one has ended; otherwise frames are passed on at once");
   sub->add_option("--max-batch", how.max_batch)->check(between(2, 4096))->capture_default_str();
   sub->add_option("--max-prefill-rows", how.max_prefill_rows)
       ->check(between(1, 1 << 20))
@@ -314,14 +319,14 @@ void add_simulate(CLI::App& app, Chosen& chosen) {
   sub->add_option("--max-requests", how.max_requests, "of an engine, accepted and unfinished")
       ->check(between(1, 1'000'000))
       ->capture_default_str();
-  sub->add_option("--max-wait", how.max_wait_s, "predicted wait past which requests are refused")
+  sub->add_option("--max-wait", how.max_wait_s, "predicted wait above which requests are refused")
       ->check(between(0.0, 1e6))
       ->capture_default_str();
   sub->add_option_function<double>(
          "--network-ms", [&how](double ms) { how.delivery_s = ms / 1e3; },
          "from the engine to the client")
       ->check(between(0.0, 1e4));
-  sub->add_flag("!--no-noise", how.noise, "batches take their typical time, always");
+  sub->add_flag("!--no-noise", how.noise, "batches always take their typical time");
   sub->add_option("--seed", simulate.load.request.sampling.seed, "of arrivals and texts")
       ->check(at_least(0))
       ->capture_default_str();

@@ -88,14 +88,14 @@ int run_trace(TraceCommand options) {
 void add_trace(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<TraceCommand>();
   TraceCommand& trace = *options;
-  CLI::App* sub =
-      app.add_subcommand("trace",
-                         "Speak in f32, greedily unless sampling is asked for, and keep "
-                         "ids, logits, frames and samples for comparing");
+  CLI::App* sub = app.add_subcommand("trace",
+                                     "Speak in f32, greedily by default, and store ids, logits, "
+                                     "frames and samples for comparison");
   trace.load.weights = "f32";
   sub->add_option("-t,--text", trace.request.say.text, "what to speak")->required();
   sub->add_option("--dump", trace.output, "safetensors file")->required();
-  sub->add_option("--logit-steps", trace.logit_steps, "steps of which the logits are kept")
+  sub->add_option("--logit-steps", trace.logit_steps,
+                  "number of first steps whose logits are stored")
       ->check(at_least(0))
       ->capture_default_str();
   add_model(*sub, trace.load);

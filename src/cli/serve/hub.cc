@@ -116,16 +116,17 @@ void add_hub(CLI::App& app, Chosen& chosen) {
   CLI::App* hub = app.add_subcommand("hub", "Models of the hub");
   hub->require_subcommand(1);
   CLI::App* sub = hub->add_subcommand("pull",
-                                      "Download models into the hub's local cache, or go on with "
-                                      "it (HF_ENDPOINT, HF_HOME, HF_TOKEN)");
+                                      "Download models into the hub's local cache, or continue a "
+                                      "download (HF_ENDPOINT, HF_HOME, HF_TOKEN)");
   sub->add_option("model", pulled.models,
                   "a name of 'syrinx hub list' (kokoro, piper:en_US-lessac-medium), Org/Name or "
                   "Org/Name@revision")
       ->required();
-  sub->add_option("--include", pulled.include, "only files like this: '*.safetensors'; repeatable");
+  sub->add_option("--include", pulled.include,
+                  "only files that match, e.g. '*.safetensors'; repeatable");
   sub->add_flag("--dry-run", pulled.dry_run, "only report sizes and licences");
   sub->callback([&chosen, options] { chosen = [options] { return run_hub_pull(*options); }; });
-  hub->add_subcommand("list", "The models that have a short name: sizes, licences, what they need")
+  hub->add_subcommand("list", "List the models with a short name: sizes, licences, requirements")
       ->callback([&chosen] { chosen = run_hub_list; });
 }
 

@@ -180,7 +180,7 @@ int run_inspect(const LoadOptions& options) {
 void add_inspect(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<LoadOptions>();
   LoadOptions& load = *options;
-  CLI::App* sub = app.add_subcommand("inspect", "Show what a model is made of");
+  CLI::App* sub = app.add_subcommand("inspect", "Show the parts of a model");
   sub->add_option("name", load.model, "built-in voice, directory or Org/Name");
   add_model(*sub, load);
   sub->callback([&chosen, options] { chosen = [options] { return run_inspect(*options); }; });

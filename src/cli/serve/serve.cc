@@ -199,7 +199,7 @@ void wait_for_stages(const Engine& engine, const LogLine& report) {
     const auto away = std::find_if(nodes.begin(), nodes.end(), [](const auto& n) { return !n.up; });
     if (away == nodes.end()) return;
     if (now_s() > until_s) {
-      return report("the stage '" + away->node + "' is not there yet: " + away->where + ": " +
+      return report("the stage '" + away->node + "' is not available yet: " + away->where + ": " +
                     away->trouble);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -239,7 +239,7 @@ std::vector<ModelSource> model_sources(const ServeOptions& options,
       if (!out.empty()) find_checkpoint(load);
     } catch (const LoadError& error) {
       trouble = error.what();
-      report(concat("syrinx: ", trouble, "; until that is mended, requests for '",
+      report(concat("syrinx: ", trouble, "; until this is repaired, requests for '",
                     model_name(model), "' get 503"));
     }
     out.push_back({model_name(model),
@@ -323,7 +323,7 @@ int run_serve(const ServeOptions& options) {
     try {
       decoder.emplace(DecodeHelperOptions{.again = {"/proc/self/exe", kDecodeHelperCommand}});
     } catch (const LoadError& error) {
-      throw LoadError(std::string(error.what()) + "; --decode-in-server does without");
+      throw LoadError(std::string(error.what()) + "; --decode-in-server does not need it");
     }
   }
   StopSignal stop;

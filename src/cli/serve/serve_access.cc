@@ -17,19 +17,20 @@ void add_listening(CLI::App& app, ServeOptions& serve) {
   app.add_option("--metrics-key-file", serve.metrics_key_file,
                  "answer /metrics only with one of these keys, one per line (or set "
                  "SYRINX_METRICS_KEY); default: /metrics is open, also while API keys are set");
-  app.add_flag("--allow-public", serve.allow_public, "listen beyond this machine without a key");
+  app.add_flag("--allow-public", serve.allow_public,
+               "accept connections from other machines without a key");
   app.add_option(
          "--wyoming-port", serve.wyoming_port,
          "also serve Home Assistant (Wyoming) at this port, usually 10200; 0: any free port")
       ->check(between(0, 65535));
   app.add_option("--wyoming-host", serve.wyoming_host,
-                 "address of that; Wyoming has no keys: beyond this machine say --allow-public")
+                 "address for it; Wyoming has no keys: for other machines say --allow-public")
       ->capture_default_str();
   app.add_option("--agent-port", serve.agent_port,
                  "report free capacity to load balancers at this port (HAProxy's agent-check); "
                  "0: any free port")
       ->check(between(0, 65535));
-  app.add_option("--agent-host", serve.agent_host, "address of that; each connection is answered")
+  app.add_option("--agent-host", serve.agent_host, "address for it; every connection is answered")
       ->capture_default_str();
 }
 
@@ -37,11 +38,10 @@ void add_access(CLI::App& app, ServeOptions& serve) {
   app.add_option("--tls-cert", serve.tls_cert, "certificate chain (PEM): serve HTTPS");
   app.add_option("--tls-key", serve.tls_key, "private key of the certificate (PEM)");
   app.add_option("--cors-origin", serve.cors_origins,
-                 "let pages of this origin (https://example.org, https://*.example.org, *) use the "
-                 "server; may be "
-                 "repeated");
+                 "allow pages of this origin (https://example.org, https://*.example.org, *) to "
+                 "use the server; may be repeated");
   app.add_option("--allowed-host", serve.allowed_hosts,
-                 "a name that the server goes by; without one any, on loopback only its own");
+                 "a host name of the server; by default any name, on loopback only loopback names");
   app.add_option("--client-rpm", serve.client_requests_per_min,
                  "requests a minute from one key or address; 0: any number; default: 600, on "
                  "loopback any number")
@@ -65,15 +65,14 @@ void add_bounds(CLI::App& app, ServeOptions& serve) {
   app.add_option("--max-body-bytes", serve.max_body_bytes, "largest request")
       ->check(between(1024, 1 << 30))
       ->capture_default_str();
-  app.add_option("--max-upload-bytes", serve.max_upload_bytes,
-                 "largest request that carries a recording, to be cloned or written down")
+  app.add_option("--max-upload-bytes", serve.max_upload_bytes, "largest request with a recording")
       ->check(between(1024, 1 << 28))
       ->capture_default_str();
   app.add_option("--max-connections", serve.max_connections, "open at a time")
       ->check(between(1, 1'000'000))
       ->capture_default_str();
   app.add_option("--max-connections-per-address", serve.max_connections_per_address,
-                 "0: any number; this machine's own are not counted")
+                 "0: any number; connections from this machine do not count")
       ->check(at_least(0))
       ->capture_default_str();
   serve.load.engine.max_audio_s = 3600;

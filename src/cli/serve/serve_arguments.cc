@@ -19,29 +19,28 @@ void add_served_models(CLI::App& app, ServeOptions& serve) {
   app.add_option(
       "-m,--model", serve.models,
       "built-in (finch speaks, wren writes), checkpoint directory, or Org/Name in the hub's "
-      "cache; may be repeated: the first is loaded at once and answers when no model is named, "
-      "others "
-      "are loaded when asked for (default: finch)");
+      "cache; may be repeated: the first is loaded at once and is the default, others are loaded "
+      "when requested (default: finch)");
   app.add_option("--voices-dir", serve.voices_dir,
                  "directory of Piper voices: each NAME.onnx with NAME.onnx.json is a model, after "
                  "those of --model");
   app.add_option("--model-keep", serve.model_keep_s,
-                 "seconds that a model but the first is kept after its last use; 0: for ever")
+                 "seconds that a model, except the first, is kept after its last use; 0: forever")
       ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--first-keep", serve.first_keep_s,
-                 "the same for the first model, which the next request loads again; 0: for ever")
+                 "the same for the first model, which the next request loads again; 0: forever")
       ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--model-memory-mib", serve.model_memory_mib,
-                 "weights of all models together; past it those out of use are let go; 0: no bound")
+                 "weights of all models together; above it unused models are unloaded; 0: no limit")
       ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--model-alias", serve.model_aliases,
-                 "NAME=MODEL: what clients call a model; may be repeated");
+                 "NAME=MODEL: a name of a model for clients; may be repeated");
   app.add_flag("--strict", serve.strict,
-               "refuse requests with instructions for a model that follows none, instead of "
-               "speaking without them and saying so (X-Warning)");
+               "refuse requests with instructions for a model that does not follow them, instead "
+               "of speaking without them with a warning (X-Warning)");
   add_load(app, serve.load);
 }
 
@@ -53,16 +52,16 @@ void add_stages(CLI::App& app, ServeOptions& serve) {
       "runs in the process that listens there; may be repeated, also for several "
       "processes with the same stage");
   app.add_option("--placement", serve.placement,
-                 "a file (YAML) that says of each node of the model where it runs: here, ADDRESS, "
-                 "or [ADDRESS, ADDRESS]")
+                 "a file (YAML) that states for each node of the model where it runs: here, "
+                 "ADDRESS, or [ADDRESS, ADDRESS]")
       ->excludes(remote);
   CLI::Option* stage = app.add_option("--stage", serve.stages,
-                                      "serve no requests, but hold these stages of the model for "
-                                      "servers that say --remote; needs --listen-stage")
+                                      "do not serve requests, but run these stages of the model "
+                                      "for servers with --remote; needs --listen-stage")
                            ->delimiter(',');
-  CLI::Option* listen = app.add_option("--listen-stage", serve.listen_stage,
-                                       "where: path of a socket, open to this user only, or "
-                                       "grpc://HOST:PORT");
+  CLI::Option* listen = app.add_option(
+      "--listen-stage", serve.listen_stage,
+      "address for it: path of a socket, open to this user only, or grpc://HOST:PORT");
   stage->needs(listen), listen->needs(stage);
   StageKeys& keys = serve.load.stage_keys;
   CLI::Option* cert =
@@ -77,10 +76,8 @@ void add_stages(CLI::App& app, ServeOptions& serve) {
 void add_hearing(CLI::App& app, ServeOptions& serve) {
   app.add_option(
       "--ears", serve.ears,
-      "what recognises speech beside the models: pocketsphinx, or a Whisper or another model that "
-      "writes recordings down (a directory or Org/Name); auto: pocketsphinx, where it is "
-      "installed; "
-      "none; "
+      "recogniser beside the models: pocketsphinx, or a Whisper or another model that transcribes "
+      "(a directory or Org/Name); auto: pocketsphinx, if it is installed; none; "
       "may be repeated, the first is OpenAI's 'whisper-1' (default: auto)");
   app.add_option(
       "--vad", serve.vad,
@@ -92,26 +89,24 @@ void add_hearing(CLI::App& app, ServeOptions& serve) {
       "Smart Turn's weights as tools/smart_turn.py writes them, or their directory: in "
       "sessions with semantic_vad it hears after a pause of 0.2 s whether the speaker is "
       "done (/v1/realtime)");
-  app.add_option("--max-recording", serve.max_heard_s,
-                 "seconds of one recording that is written down")
+  app.add_option("--max-recording", serve.max_heard_s, "most seconds of a transcribed recording")
       ->check(above(0))
       ->capture_default_str();
-  app.add_option(
-         "--max-transcript-wait", serve.max_transcript_wait_s,
-         "seconds until its transcript past which a spoken turn is refused with an error while "
-         "others are heard first (/v1/realtime)")
+  app.add_option("--max-transcript-wait", serve.max_transcript_wait_s,
+                 "longest predicted wait for the transcript of a spoken turn, in seconds; a turn "
+                 "that would wait longer is refused with an error (/v1/realtime)")
       ->check(at_least(0))
       ->capture_default_str();
   app.add_option(
          "--predict", serve.predict,
-         "draft answers, and speak their first sentence, while the question is still being "
-         "said or typed (/v1/realtime): on, ask (in sessions that ask for it), off; auto: on where "
-         "--threads leaves the ears a core, or with --device cuda, else ask")
+         "draft answers, and speak their first sentence, while the question is still spoken or "
+         "typed (/v1/realtime): on, ask (in sessions that request it), off; auto: on if --threads "
+         "leaves the recogniser a core, or with --device cuda, else ask")
       ->check(CLI::IsMember({"auto", "on", "ask", "off"}))
       ->capture_default_str();
   add_prediction(app, serve.prediction);
   app.add_flag("--decode-in-server", serve.decode_in_server,
-               "decode what clients send in the server's own process, not in confined children");
+               "decode recordings in the server's own process, not in confined children");
 }
 
 void add_served_voices(CLI::App& app, ServeOptions& serve) {
@@ -119,14 +114,14 @@ void add_served_voices(CLI::App& app, ServeOptions& serve) {
   app.add_flag("--no-voice-upload", serve.no_voice_upload,
                "clients may neither add nor remove voices");
   app.add_option("--voice-alias", serve.voice_aliases,
-                 "NAME=VOICE: what clients call a voice or a mix, as another vendor's id; may be "
-                 "repeated");
+                 "NAME=VOICE: a name of a voice or a mix for clients, e.g. another vendor's id; "
+                 "may be repeated");
   app.add_option("--voice-cache-mib", serve.voice_cache_mib,
-                 "memory for cloned voices that were used lately")
+                 "memory for recently used cloned voices")
       ->check(between(1, 1 << 20))
       ->capture_default_str();
   app.add_option("--max-encode-wait", serve.load.engine.max_encode_wait_s,
-                 "seconds of predicted wait past which recordings get a 503")
+                 "seconds of predicted wait above which recordings get a 503")
       ->check(at_least(0))
       ->capture_default_str();
 }
@@ -146,9 +141,9 @@ int print_config(const CLI::App& command) {
 void add_serve(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<ServeOptions>();
   ServeOptions& serve = *options;
-  CLI::App* sub = app.add_subcommand("serve", "Answer OpenAI's speech API over HTTP");
+  CLI::App* sub = app.add_subcommand("serve", "Serve OpenAI's speech API over HTTP");
   add_listening(*sub, serve);
-  sub->add_flag("-q,--quiet", serve.quiet, "no line per request");
+  sub->add_flag("-q,--quiet", serve.quiet, "do not log requests");
   add_served_models(*sub, serve);
   add_served_voices(*sub, serve);
   add_hearing(*sub, serve);
@@ -157,7 +152,7 @@ void add_serve(CLI::App& app, Chosen& chosen) {
   add_bounds(*sub, serve);
   add_engine(*sub, serve.load.engine);
   CLI::Option* print =
-      sub->add_flag("--print-config")->description("print every option as a config file and end");
+      sub->add_flag("--print-config")->description("print all options as a config file, then end");
   print->configurable(false);
   sub->callback([&chosen, options, sub, print] {
     if (print->count() > 0) {

@@ -35,8 +35,7 @@ int run_stages(const ServeOptions& options) {
   const double began_s = now_s();
   if (options.models.size() > 1) throw UsageError("--stage is for one model");
   if (!options.remote.empty() || !options.placement.empty()) {
-    throw UsageError(
-        "--stage is for processes that hold stages, --remote and --placement for servers");
+    throw UsageError("--stage is for stage processes, --remote and --placement for servers");
   }
   StopSignal stop;
   allow_many_files();

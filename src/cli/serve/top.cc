@@ -28,7 +28,7 @@ struct TopOptions {
   std::string api_key_file;
   double every_s = 1;
   bool once = false;
-  bool json = false;  ///< print a line of JSON for each look
+  bool json = false;  ///< print print a line of JSON for each reading
 };
 
 /// A worker with its last metrics.
@@ -148,13 +148,13 @@ int run_top(const TopOptions& options) {
 void add_top(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<TopOptions>();
   TopOptions& top = *options;
-  CLI::App* sub = app.add_subcommand("top", "Show what servers are doing");
+  CLI::App* sub = app.add_subcommand("top", "Show the state of servers");
   sub->add_option("url", top.urls, "http://host:port of each (default: http://127.0.0.1:8080)");
   sub->add_option("--every", top.every_s, "seconds between two readings")
       ->check(between(0.1, 3600.0))
       ->capture_default_str();
-  sub->add_flag("--once", top.once, "look once and end, with 1 when a server is not ready");
-  sub->add_flag("--json", top.json, "a line of JSON for each look");
+  sub->add_flag("--once", top.once, "read once and end; exit code 1 if a server is not ready");
+  sub->add_flag("--json", top.json, "print a line of JSON for each reading");
   sub->add_option("--api-key-file", top.api_key_file,
                   "its first line (or set SYRINX_API_KEY or OPENAI_API_KEY)");
   sub->callback([&chosen, options] { chosen = [options] { return run_top(*options); }; });

@@ -132,8 +132,7 @@ int run_voice_show(const VoiceOptions& options) {
   line("seconds", concat(voice.seconds));
   if (voice.sample_rate > 0) line("sample rate", concat(voice.sample_rate, " Hz"));
   line("text", shown(voice.text, 2000));
-  line("mode",
-       voice.mode.empty() && voice.family.empty() ? "the best that the model can" : voice.mode);
+  line("mode", voice.mode.empty() && voice.family.empty() ? "the model's best" : voice.mode);
   line("consent", shown(voice.consent, 2000));
   line("description", shown(voice.description, 2000));
   line("added", date_text(voice.created_s));
@@ -161,7 +160,7 @@ int run_voice_export(const VoiceOptions& options) {
   }
   if (recording) {
     if (stored.recording.empty()) {
-      throw LoadError("the voice '" + stored.id + "' was not made here: there is no recording");
+      throw LoadError("the voice '" + stored.id + "' was imported: there is no recording");
     }
     const std::string bytes = store->recording_file(stored);
     NewFile file(options.file);
@@ -176,7 +175,7 @@ int run_voice_export(const VoiceOptions& options) {
     write_voice_file(options.file, *voice, notes);
     return 0;
   }
-  if (options.load.model.empty()) throw UsageError("say for which model: --model");
+  if (options.load.model.empty()) throw UsageError("name the model: --model");
   const std::unique_ptr<Engine> engine = load_engine(options.load);
   SpeechRequest request;
   request.voice.name = stored.id;
@@ -193,7 +192,7 @@ int run_voice_export(const VoiceOptions& options) {
 void add_voice(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<VoiceOptions>();
   VoiceOptions& voice = *options;
-  CLI::App* all = app.add_subcommand("voice", "Keep voices made of recordings");
+  CLI::App* all = app.add_subcommand("voice", "Store voices from recordings");
   all->require_subcommand(1);
   voice.load.model.clear();
   const auto below = [&chosen, &voice, options, all](const char* name, const char* what,
@@ -203,29 +202,29 @@ void add_voice(CLI::App& app, Chosen& chosen) {
     sub->callback([&chosen, options, run] { chosen = [options, run] { return run(*options); }; });
     return sub;
   };
-  CLI::App* add = below("add", "Keep a recording as a voice, or import a voice", run_voice_add);
-  add->add_option("name", voice.wish.name, "what to call it")->required();
+  CLI::App* add = below("add", "Store a recording as a voice, or import a voice", run_voice_add);
+  add->add_option("name", voice.wish.name, "the voice's name")->required();
   add->add_option("recording", voice.file,
                   "an audio file, best 5 to 20 s of one speaker without noise; or a .safetensors "
-                  "file that 'voice export' wrote")
+                  "file from 'voice export'")
       ->required();
-  add->add_option("--text", voice.wish.text, "what the recording says; some models need it");
+  add->add_option("--text", voice.wish.text, "the words of the recording; some models need them");
   add->add_flag("--trim", voice.trim, "leave out the silence at both ends of the recording");
-  add->add_option("--mode", voice.wish.mode, "how to clone, as the model names its ways");
+  add->add_option("--mode", voice.wish.mode, "the cloning mode, one of the model's");
   add->add_option("--consent", voice.wish.consent,
                   "a note: the person that agreed to this, and how");
   add->add_option("--description", voice.wish.description, "a note for lists");
-  add->add_flag("--replace", voice.wish.replace, "a voice of that name goes");
+  add->add_flag("--replace", voice.wish.replace, "replace a voice of that name");
   add->add_option("-m,--model", voice.load.model,
-                  "encode it now for this model; otherwise that is done at its first use");
+                  "encode it now for this model; otherwise at its first use");
   add_load(*add, voice.load);
   add->footer(
       "Clone only voices of people that agreed to it.\n\n"
       "Examples:\n"
       "  syrinx voice add anna anna.m4a --text \"What Anna says there.\" --consent \"by mail\"\n"
       "  syrinx say \"Hello.\" --model Org/Name --voice anna");
-  below("list", "List the kept voices", run_voice_list);
-  below("show", "Show what is known of a voice", run_voice_show)
+  below("list", "List the stored voices", run_voice_list);
+  below("show", "Show the facts of a voice", run_voice_show)
       ->add_option("name", voice.wish.name, "of the voice")
       ->required();
   below("remove", "Remove voices and their recordings", run_voice_remove)

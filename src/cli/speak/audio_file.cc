@@ -44,8 +44,8 @@ AudioFormat format_of_file(const std::string& path) {
   if (const auto format = audio_format(ending)) return *format;
   if (ending.empty() && (path.empty() || path == "-" || is_special(path))) return AudioFormat::kWav;
   const std::string why =
-      ending.empty() ? "its name has no ending that names a format, as " + path + ".wav would"
-                     : "there is no format '" + ending + "'";
+      ending.empty() ? "its name needs the ending of a format, e.g. " + path + ".wav"
+                     : "unknown format '" + ending + "'";
   throw LoadError(
       "cannot write " + path + ": " + why +
       "; known are wav, flac, mp3, opus, ogg, aac, m4a, m4b and pcm (--format writes one of "

@@ -45,7 +45,7 @@ struct SayOptions {
 
 std::string gather_text(const SayOptions& options) {
   if (options.words.empty() == options.text_file.empty()) {
-    throw UsageError("say what? Give a text, '-' for the standard input, or -f FILE.");
+    throw UsageError("nothing to say: give a text, '-' for the standard input, or -f FILE.");
   }
   if (!options.text_file.empty()) return read_text(options.text_file, &std::cerr);
   if (options.words.size() == 1 && options.words.front() == "-") return read_text("-", &std::cerr);
@@ -93,7 +93,7 @@ class Outputs {
     if (!file) throw;
     player_.reset();
     silent_ = true;
-    std::fprintf(stderr, "syrinx: %s; the file is written\n", error.what());
+    std::fprintf(stderr, "syrinx: %s; the file was written\n", error.what());
   }
 
   const std::optional<std::string> player_command_;
@@ -114,7 +114,7 @@ AudioFormat choose_output(SayOptions& options, const std::optional<std::string>&
   if (!options.output.empty() && options.output != "-") need_writable(options.output);
   if (options.play && !player) {
     throw LoadError(
-        "--play: found none of aplay, ffplay, mpv and play; SYRINX_PLAYER names another");
+        "--play: found none of aplay, ffplay, mpv and play; set SYRINX_PLAYER to another");
   }
   const bool at_terminal = isatty(STDOUT_FILENO) != 0 && player.has_value();
   if (options.output.empty() && !options.play) {
@@ -250,11 +250,11 @@ void add_say(CLI::App& app, Chosen& chosen) {
   sub->add_option("text", say.words, "the text; '-' reads it from the standard input");
   sub->add_option("-f,--file", say.text_file, "read the text from a file");
   sub->add_option("-o,--output", say.output,
-                  "audio file; '-' is the standard output. Without it the text is played when this "
-                  "is a terminal and a player is there (aplay, ffplay, mpv, play, or "
+                  "audio file; '-' is the standard output. Without it the text is played if this "
+                  "is a terminal and a player is installed (aplay, ffplay, mpv, play, or "
                   "SYRINX_PLAYER, a command that reads WAV), and written to speech.wav otherwise");
-  add_format(*sub, say.format, "by default as the output's name ends, or wav");
-  sub->add_flag("--play", say.play, "play, also where there is no terminal or an -o");
+  add_format(*sub, say.format, "by default from the ending of the output's name, or wav");
+  sub->add_flag("--play", say.play, "play, even without a terminal or with -o");
   sub->add_flag("--words", say.print_words, "print when each word begins");
   sub->add_flag("--phones", say.print_phones, "print when each phone begins");
   sub->add_option("--srt", say.srt_file, "write subtitles");
@@ -265,9 +265,9 @@ void add_say(CLI::App& app, Chosen& chosen) {
   add_voice_choice(*sub, say.voice);
   sub->footer(
       "Examples:\n"
-      "  syrinx say \"Good morning.\"                         hear it\n"
-      "  syrinx say \"Good morning.\" -o morning.mp3          keep it\n"
-      "  syrinx say - -o news.wav < news.txt                 a text from elsewhere\n"
+      "  syrinx say \"Good morning.\"                         play it\n"
+      "  syrinx say \"Good morning.\" -o morning.mp3          save it\n"
+      "  syrinx say - -o news.wav < news.txt                 a text from a pipe\n"
       "  syrinx say -f talk.txt -o talk.wav --srt talk.srt   with subtitles\n"
       "  syrinx say Hello -o - --format opus | ssh host ...   into another program\n"
       "  syrinx say Hello --model Org/Name --ref-audio anna.wav --ref-text \"Hi.\"   Anna's voice");

@@ -47,7 +47,7 @@ std::string why_no_text(std::string_view bytes) {
     at += point.size;
   }
   if (strange <= kAccidents || strange * 10 <= characters) return "";
-  return concat(strange, " of its ", characters, " characters are not UTF-8 or not for reading");
+  return concat(strange, " of its ", characters, " characters are not UTF-8, or not printable");
 }
 
 std::string read_text(const std::string& path, std::ostream* report) {

@@ -102,7 +102,7 @@ std::vector<float> read_embedding_file(const std::string& path) {
   }
   if (out.empty()) load_fault(path, "", "expected a list of numbers");
   for (const float value : out) {
-    if (!std::isfinite(value)) load_fault(path, "", "holds a value that is not a number");
+    if (!std::isfinite(value)) load_fault(path, "", "has a value that is not a number");
   }
   return out;
 }
@@ -165,20 +165,20 @@ std::string choose_voice(Engine& engine, const VoiceChoice& choice, SpeechReques
 
 void add_store(CLI::App& app, std::string& directory) {
   app.add_option("--voice-store", directory,
-                 "directory of kept voices (default: SYRINX_VOICES, or syrinx/voices in "
+                 "directory of stored voices (default: SYRINX_VOICES, or syrinx/voices in "
                  "XDG_DATA_HOME or ~/.local/share)");
 }
 
 void add_voice_choice(CLI::App& app, VoiceChoice& voice) {
   app.add_option("--ref-audio", voice.ref_audio,
-                 "a recording: speak with the voice in it, where the model can clone");
-  app.add_option("--ref-text", voice.ref_text, "what the recording says");
-  app.add_option("--ref-mode", voice.ref_mode, "how to clone, as the model names its ways");
+                 "a recording whose voice speaks, if the model can clone");
+  app.add_option("--ref-text", voice.ref_text, "the words of the recording");
+  app.add_option("--ref-mode", voice.ref_mode, "the cloning mode, one of the model's");
   app.add_flag("--ref-trim", voice.ref_trim, "leave out the silence at both ends of the recording");
   app.add_option("--speaker-embedding", voice.embedding_file,
                  "a speaker as numbers: a JSON list, or a safetensors file with one tensor");
   app.add_option("--turn", voice.turns,
-                 "an earlier turn of the conversation, where the model hears it: speaker's number, "
+                 "an earlier turn of the conversation, if the model supports it: speaker's number, "
                  "recording ('-': none) and words; may be repeated, oldest first")
       ->type_name("SPEAKER FILE WORDS");
   add_store(app, voice.store);

@@ -274,7 +274,7 @@ class Conversation {
 
 int run_chat(ChatOptions options) {
   if (options.output == "-") {
-    throw UsageError("the standard output is for what is written; say -o FILE for what is spoken");
+    throw UsageError("the standard output has the text; give -o FILE for the speech");
   }
   if (!options.output.empty()) need_writable(options.output);
   std::optional<Listening> ears;
@@ -282,8 +282,8 @@ int run_chat(ChatOptions options) {
     const auto recorder = find_recorder();
     if (!recorder) {
       throw LoadError(
-          "nothing here records: install alsa-utils (arecord), or name a command in "
-          "SYRINX_RECORDER");
+          "no recorder was found: install alsa-utils (arecord), or set SYRINX_RECORDER to a "
+          "command");
     }
     ears.emplace(open_recogniser(options.ears, options.load), *recorder);
   }
@@ -308,7 +308,7 @@ int run_chat(ChatOptions options) {
 void add_chat(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<ChatOptions>();
   ChatOptions& chat = *options;
-  CLI::App* sub = app.add_subcommand("chat", "Talk with a text model, which answers aloud");
+  CLI::App* sub = app.add_subcommand("chat", "Talk with a text model, which answers in speech");
   chat.load.model = "wren";
   add_model(*sub, chat.load);
   sub->add_option("--speaker", chat.speaker, "the model that speaks the answers")
@@ -318,19 +318,19 @@ void add_chat(CLI::App& app, Chosen& chosen) {
   sub->add_option("--once", chat.once, "ask this and end");
   CLI::Option* listen = sub->add_flag("--listen", chat.listen, "speak the questions");
   sub->get_option("--once")->excludes(listen);
-  sub->add_option("--ears", chat.ears, "what recognises them: pocketsphinx, or a Whisper")
+  sub->add_option("--ears", chat.ears, "the recogniser for them: pocketsphinx, or a Whisper")
       ->capture_default_str();
   sub->add_option("-o,--output", chat.output, "audio file instead of the loudspeaker");
   add_request_option(*sub, "temperature", chat.answers,
-                     "of the answers; 0: always the likeliest word");
-  add_request_option(*sub, "max_tokens", chat.answers, "of an answer; 0: any number");
+                     "temperature of the answers; 0: always the likeliest token");
+  add_request_option(*sub, "max_tokens", chat.answers, "most tokens of an answer; 0: any number");
   add_request_option(*sub, "seed", chat.request, "same seed, same answers");
   sub->add_flag("--no-predict", chat.no_predict, "answer only when the question has ended");
   add_prediction(*sub, chat.prediction);
   sub->footer(
       "While you type, the answer is drafted and its first sentence spoken ahead, unheard; the "
       "draft is\n"
-      "shown below the line. What you get is what you would have got without, only sooner.\n"
+      "shown below the line. The answer is the same as without drafts, but earlier.\n"
       "wren, the built-in model, knows little: the time, sums, units, capitals, spelling; others "
       "know "
       "more.\n"
