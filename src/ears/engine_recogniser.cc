@@ -180,7 +180,7 @@ Result<std::unique_ptr<Listener>> EngineRecogniser::open(const ListenOptions& op
   const std::lock_guard lock(mutex_);
   if (std::ssize(hearings_) >= kMostRecordings) {
     return Error{ErrorCode::kOverloaded,
-                 concat(hearings_.size(), " recordings are being heard, that is the limit."),
+                 concat(hearings_.size(), " recordings are being transcribed, which is the limit."),
                  {},
                  kComeBack_s};
   }

@@ -161,7 +161,7 @@ Result<std::unique_ptr<Listener>> PocketSphinx::open(const ListenOptions& option
                                      [](const auto& each) { return !each->placed; });
   if (waiting >= max_waiting_) {
     return Error{ErrorCode::kOverloaded,
-                 concat(waiting, " recordings are waiting to be heard, that is the limit."),
+                 concat(waiting, " recordings wait to be transcribed, which is the limit."),
                  {},
                  kRetryS};
   }

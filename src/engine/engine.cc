@@ -140,8 +140,8 @@ Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
   }
   const double most_s = promised_wait_s(model, request);
   if (wait_s > most_s && std::isfinite(wait_s)) {
-    error.message = concat("the wait for a seat would be ", std::round(10 * wait_s) / 10,
-                           " s, the limit is ", most_s, " s");
+    error.message = concat("the wait would be ", std::round(10 * wait_s) / 10, " s, the limit is ",
+                           most_s, " s");
     metrics.rejected_queue.add();
     return &error;
   }

@@ -50,7 +50,7 @@ void Executor::run(Batch& batch) {
     batch.replayed = ctx->stream && ctx->stream->played() != played;
   } catch (const std::exception& e) {
     batch.fault = e.what();
-    if (batch.fault.empty()) batch.fault = "a stage failed without a word";
+    if (batch.fault.empty()) batch.fault = "a stage failed without a message";
     if (ctx) settle(*ctx);
   } catch (...) {
     batch.fault = "a stage threw something that is not a std::exception";

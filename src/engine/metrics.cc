@@ -155,17 +155,16 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
             });
   w.gauge("requests_running", "Requests being spoken.",
           [](const M& m) { return m.running.value(); });
-  w.gauge("requests_waiting", "Requests queued for a seat.",
+  w.gauge("requests_waiting", "Requests in the queue.",
           [](const M& m) { return m.waiting.value(); });
   w.gauge("streams_capacity", "Real-time streams that the learned costs allow; 0 while unknown.",
           [](const M& m) { return m.streams_capacity.value(); });
-  w.gauge("seats_limit", "Places while streams run dry although the costs allow more; 0: no limit.",
+  w.gauge("seats_limit",
+          "Limit of streams after underruns although the costs allow more; 0: no limit.",
           [](const M& m) { return m.seats_limit.value(); });
-  w.gauge("slowdown", "Time to first outputs, as a multiple of that of a request alone.",
-          [](const M& m) {
-            return Slowdown::faded(std::max(1.0, m.slowdown.value()),
-                                   now_s() - m.slowdown_at_s.value());
-          });
+  w.gauge("slowdown", "Time to first output, divided by that of a request alone.", [](const M& m) {
+    return Slowdown::faded(std::max(1.0, m.slowdown.value()), now_s() - m.slowdown_at_s.value());
+  });
   w.gauge("predicted_wait_seconds", "Wait that a new request would have.",
           [](const M& m) { return m.predicted_wait_s.value(); });
   w.histogram("queue_wait_seconds", "From submission to the first step.",
@@ -174,38 +173,37 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
               [](const M& m) -> const Histogram& { return m.first_audio_s; });
   w.histogram("first_text_seconds", "From submission to the first token.",
               [](const M& m) -> const Histogram& { return m.first_text_s; });
-  w.histogram("slack_seconds", "Audio a listener had left when a chunk arrived.",
+  w.histogram("slack_seconds", "Unplayed audio of a listener when a chunk arrived.",
               [](const M& m) -> const Histogram& { return m.slack_s; });
-  w.histogram("underrun_seconds", "Longest gap of each request that had one.",
+  w.histogram("underrun_seconds", "Longest gap of each request with a gap.",
               [](const M& m) -> const Histogram& { return m.underrun_s; });
-  w.counter("underruns_total", "Chunks that came after the listener had run dry.",
+  w.counter("underruns_total", "Chunks that arrived after the listener had no audio left.",
             [](const M& m) { return m.underruns.value(); });
   w.gauge("kv_pages", "Pages of the KV cache.", [](const M& m) { return m.pages.value(); });
-  w.gauge("kv_pages_free", "Pages that can be had.",
-          [](const M& m) { return m.pages_free.value(); });
+  w.gauge("kv_pages_free", "Available pages.", [](const M& m) { return m.pages_free.value(); });
   w.gauge("kv_prefix_pages", "Pages of known prefixes.",
           [](const M& m) { return m.prefix_pages.value(); });
   w.counter("prompt_rows_total", "Prompt rows of all requests.",
             [](const M& m) { return m.prompt_rows.value(); });
   w.counter("prefix_hit_rows_total", "Prompt rows found in the cache.",
             [](const M& m) { return m.prefix_rows.value(); });
-  w.counter("preemptions_total", "Caches dropped for want of pages.",
+  w.counter("preemptions_total", "Caches dropped for lack of pages.",
             [](const M& m) { return m.preemptions.value(); });
   w.counter("audio_seconds_total", "Audio delivered.",
             [](const M& m) { return m.audio_s.value(); });
   w.counter("text_tokens_total", "Tokens written.",
             [](const M& m) { return m.text_tokens.value(); });
-  w.counter("drafted_tokens_total", "Steps that were guessed and run along with others.",
+  w.counter("drafted_tokens_total", "Guessed steps that ran with other steps.",
             [](const M& m) { return m.drafted.value(); });
-  w.counter("draft_hits_total", "Guesses that came true: steps that cost no batch of their own.",
+  w.counter("draft_hits_total", "Right guesses: steps that needed no batch of their own.",
             [](const M& m) { return m.draft_hits.value(); });
   w.counter("executor_busy_seconds_total", "Executors at work.",
             [](const M& m) { return m.busy_s.value(); });
-  w.counter("background_seconds_total", "The part of it for requests in the background.",
+  w.counter("background_seconds_total", "Seconds of it for background requests.",
             [](const M& m) { return m.background_s.value(); });
   w.counter("engine_overhead_seconds_total", "Planning, laying out, committing.",
             [](const M& m) { return m.overhead_s.value(); });
-  w.several("voices_total", "counter", "Recordings to be cloned, by what became of them.",
+  w.several("voices_total", "counter", "Recordings to be cloned, by result.",
             [&](const M& m, const std::string& model) {
               const auto sample = [&](const char* outcome, const Counter& count) {
                 w.sample("voices_total", model + ',' + label("outcome", outcome), count.value());

@@ -39,7 +39,7 @@ std::string Pages::misfit(const Sequence& sequence) const {
   const int64_t room = std::min<int64_t>(stage_.traits().max_positions,
                                          total() / sequences * int64_t{KvPool::kPageRows});
   if (needed <= room) return {};
-  return concat("the text may need ", needed, " positions, there is room for ", room);
+  return concat("the text may need ", needed, " positions, but there is room for ", room);
 }
 
 // ---------------------------------------------------------------------------- segments

@@ -34,7 +34,7 @@ void Roster::refuse_overdue() {
     if (!request->live() || request->output.waited_s(now) <= promised_s) continue;
     request->model->metrics.rejected_queue.add();
     fail(*request, {ErrorCode::kOverloaded,
-                    concat("no seat came free within the ", promised_s, " s that were promised"),
+                    concat("no place was free within the ", promised_s, " s that were promised"),
                     {},
                     1});
   }

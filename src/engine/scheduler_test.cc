@@ -189,7 +189,7 @@ TEST(Scheduler, APairThatCannotFitIsRefused) {
   ASSERT_TRUE(machine.submit(request));
   request.sampling.guidance = 2.f;
   EXPECT_FALSE(machine.submit(request));
-  EXPECT_EQ(machine.refusal.message, "the text may need 43 positions, there is room for 32");
+  EXPECT_EQ(machine.refusal.message, "the text may need 43 positions, but there is room for 32");
   machine.run_to_end();
 }
 

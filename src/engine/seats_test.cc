@@ -254,7 +254,7 @@ TEST(Seats, WhatJustFitsIsTakenAndOneRowMoreIsNot) {
   EXPECT_TRUE(machine.submit(request)) << machine.refusal.message;
   request.terms.max_frames = 62;
   EXPECT_FALSE(machine.submit(request));
-  EXPECT_EQ(machine.refusal.message, "the text may need 65 positions, there is room for 64");
+  EXPECT_EQ(machine.refusal.message, "the text may need 65 positions, but there is room for 64");
   request.sampling.guidance = 2.f;
   request.terms.max_frames = 29;
   EXPECT_TRUE(machine.submit(request)) << machine.refusal.message;

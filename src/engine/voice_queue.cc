@@ -50,7 +50,7 @@ Result<uint64_t> VoiceQueue::encode(Recording recording, uint64_t client, VoiceD
     return Error{ErrorCode::kOverloaded, std::move(why), {}, std::max(ahead_s, 0.1)};
   };
   if (static_cast<int>(jobs_.size()) >= limits_.max_jobs) {
-    return refuse(concat(jobs_.size(), " recordings are waiting to be encoded, that is the limit"));
+    return refuse(concat(jobs_.size(), " recordings wait to be encoded, which is the limit"));
   }
   if (limits_.max_per_client > 0 && mine >= limits_.max_per_client) {
     return refuse(concat("this client has ", mine, " recordings waiting, the limit is ",

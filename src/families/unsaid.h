@@ -31,7 +31,7 @@ class UnsaidSymbols {
       text += (i == 0 ? "" : ", ") + std::string(name);
     }
     if (fresh_.size() > kMost) text += " and " + std::to_string(fresh_.size() - kMost) + " more";
-    out.warning(text + (fresh_.size() == 1 ? "; it was left out" : "; they were left out"));
+    out.warning(text + (fresh_.size() == 1 ? "; it was omitted" : "; they were omitted"));
     fresh_.clear();
   }
 

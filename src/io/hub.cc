@@ -110,8 +110,8 @@ std::string resolve_model(const std::string& model, const std::string& cache,
   if (!snapshot.empty() && is_directory(snapshot)) return checked(snapshot, markers);
   throw LoadError(concat("model ", shown(model), ": looked for the directory ", shown(model),
                          " and for ", snapshot.empty() ? root + "/snapshots" : snapshot,
-                         "; neither is there. Download it (syrinx hub pull ", name.organisation,
-                         "/", name.name, "), or give the directory where it lies"));
+                         "; neither exists. Download it (syrinx hub pull ", name.organisation, "/",
+                         name.name, "), or give its directory"));
 }
 
 std::string resolve_part(const std::string& model_dir, const std::string& part,

@@ -204,7 +204,7 @@ KeptProgram::~KeptProgram() {
 Result<std::string> KeptProgram::ask(std::string_view input,
                                      const std::function<bool(std::string_view printed)>& whole,
                                      const ProgramLimits& limits) {
-  if (broken_) return fault(name_, "does not answer any more");
+  if (broken_) return fault(name_, "stopped answering");
   std::string output;
   const std::string wrong = talk(input, whole, limits, output);
   broken_ = !wrong.empty();

@@ -126,7 +126,7 @@ class PlacedPipeline : public Pipeline {
   }
   static Error all_down(std::span<const StageCopy> copies) {
     return {ErrorCode::kOverloaded,
-            "a stage of this model is in another process, which is away: " +
+            "a stage of this model is in another process, which is not connected: " +
                 copies.front().link->state().trouble,
             {},
             1};

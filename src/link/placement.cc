@@ -20,7 +20,7 @@ PlacementFile read_placement(const std::string& path) {
   for (const std::string& node : yaml.keys()) {
     const std::vector<std::string> places = yaml.texts(node);
     const auto here = std::count(places.begin(), places.end(), "here");
-    if (here > 0 && places.size() > 1) yaml.fail(node, "is here or elsewhere, not both");
+    if (here > 0 && places.size() > 1) yaml.fail(node, "runs here or elsewhere, not both");
     if (here > 0) {
       out.here.push_back(node);
       continue;
@@ -35,7 +35,7 @@ void check_placement(const PlacementFile& file, const Graph& graph) {
   for (const Placement& placement : file.elsewhere) told.insert(placement.node);
   for (const Node& node : graph.nodes()) {
     if (told.erase(node.name) == 0) {
-      throw LoadError(file.path + ": says nothing of the node '" + node.name +
+      throw LoadError(file.path + ": does not mention the node '" + node.name +
                       "': an address, or here?");
     }
   }

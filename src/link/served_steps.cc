@@ -237,7 +237,7 @@ SteppedMessage ServedSteps::step(int node, const StepMessage& message) {
     if (!sequences.empty()) run_(*pipeline_.graph().node(node).ar, step, out.results);
   } catch (const std::exception& e) {
     out.results = {};
-    out.fault = *e.what() != 0 ? e.what() : "the stage failed without a word";
+    out.fault = *e.what() != 0 ? e.what() : "the stage failed without a message";
     return out;
   }
   out.results.faults = std::move(faults);

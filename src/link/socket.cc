@@ -160,7 +160,7 @@ void MessageSocket::send(std::string bytes, double timeout_s, const WakeUp& wake
     flush(bytes);
     if (bytes.empty()) return;
     if (!wait_until(get(), POLLOUT, until_s, wake)) {
-      throw LoadError(concat("the peer takes nothing any more, ", bytes.size(), " bytes wait"));
+      throw LoadError(concat("the peer stopped reading, ", bytes.size(), " bytes wait"));
     }
   }
 }

@@ -29,7 +29,7 @@ const StageCopy* choose_copy(std::span<const StageCopy> copies) {
 
 Error process_gone(const std::string& node) {
   return {ErrorCode::kOverloaded,
-          "the process of the stage '" + node + "' went away while it was at work for this request",
+          "the process of the stage '" + node + "' was lost while it worked for this request",
           {},
           1};
 }

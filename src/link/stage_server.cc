@@ -411,7 +411,7 @@ void StageServer::Impl::accept_all() {
     if (!caller.fd) continue;
     if (servers >= options.max_servers) {
       ++refused;
-      say(concat("refused a server: ", servers, " are connected, which is the most"));
+      say(concat("refused a server: ", servers, " are connected, which is the limit"));
       continue;
     }
     ++servers;

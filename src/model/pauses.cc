@@ -78,7 +78,7 @@ class TagScan {
 
 Error too_long(double pause_s, double most_s, const char* what) {
   return {ErrorCode::kInvalid,
-          concat(what, " of ", pause_s, " s: at most ", most_s, " s can be asked for"), "input"};
+          concat(what, " of ", pause_s, " s: at most ", most_s, " s are possible"), "input"};
 }
 
 }  // namespace

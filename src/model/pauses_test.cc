@@ -89,14 +89,14 @@ TEST(PauseReader, WhatIsCertainComesAtOnce) {
 
 TEST(PauseReader, Bounds) {
   EXPECT_EQ(cut("a[pause 10s]b"), "a|10.00|b");
-  EXPECT_EQ(cut("a[pause 10.1s]b"), "!a pause of 10.1 s: at most 10 s can be asked for");
+  EXPECT_EQ(cut("a[pause 10.1s]b"), "!a pause of 10.1 s: at most 10 s are possible");
   EXPECT_EQ(cut("a[pause 99999999999999999999s]")[0], '!');
-  EXPECT_EQ(cut("a[pause 6s] ... [pause 6s]b"), "!a pause of 12 s: at most 10 s can be asked for");
+  EXPECT_EQ(cut("a[pause 6s] ... [pause 6s]b"), "!a pause of 12 s: at most 10 s are possible");
   EXPECT_EQ(cut("[pause 6s]b[pause 6s]"), "|6.000|b|6.000|");
   std::string many;
   for (int i = 0; i < 30; ++i) many += "a[pause 10s]";
   EXPECT_NE(cut(many)[0], '!');
-  EXPECT_EQ(cut(many + "a[pause 1s]"), "!pauses of 301 s: at most 300 s can be asked for");
+  EXPECT_EQ(cut(many + "a[pause 1s]"), "!pauses of 301 s: at most 300 s are possible");
 }
 
 TEST(Speakable, Letters) {

@@ -24,7 +24,7 @@ Status check_recordings(const PipelineInfo& info, const SpeechRequest& request) 
       (info.hearing.seconds > 0 && seconds <= info.hearing.seconds))
     return ok_status();
   if (info.hearing.seconds == 0)
-    return Error{ErrorCode::kUnsupported, "this model hears no recordings", "messages"};
+    return Error{ErrorCode::kUnsupported, "this model takes no recordings", "messages"};
   return Error{ErrorCode::kInvalid,
                concat("the recordings last ", std::round(seconds), " s, the limit is ",
                       info.hearing.seconds, " s"),
@@ -64,12 +64,11 @@ Result<Voice> Pipeline::voice_of_embedding(std::span<const float>) const {
 }
 
 Result<SpeechRequest> Pipeline::listening(const OpenDictation&) const {
-  return Error{ErrorCode::kUnsupported, "this model does not write a recording as it comes",
-               "model"};
+  return Error{ErrorCode::kUnsupported, "this model does not transcribe live recordings", "model"};
 }
 
 Result<SpeechRequest> Pipeline::dictation(const Dictation&) const {
-  return Error{ErrorCode::kUnsupported, "this model does not write recordings down", "model"};
+  return Error{ErrorCode::kUnsupported, "this model does not transcribe recordings", "model"};
 }
 
 Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
@@ -95,20 +94,20 @@ Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
   }
   if (request.writing.chat && !request.writing.chat->must_call.empty() &&
       !info.writing.calls_tools) {
-    return Error{ErrorCode::kUnsupported, "this model cannot be made to call a tool",
+    return Error{ErrorCode::kUnsupported, "this model cannot be required to call a tool",
                  "tool_choice"};
   }
   if (request.writing.chat && !request.writing.chat->schema.empty() && !info.writing.writes_json) {
-    return Error{ErrorCode::kUnsupported,
-                 "this model cannot be made to write JSON; 'response_format' may be of the type "
-                 "'text'",
-                 "response_format"};
+    return Error{
+        ErrorCode::kUnsupported,
+        "this model cannot be required to write JSON; 'response_format' may have the type 'text'",
+        "response_format"};
   }
   if (Status fault = check_recordings(info, request); !fault) return fault;
   if (Status fault = check_answers(info, request); !fault) return fault;
   if (!request.say.context.empty() && !info.speech.context) {
-    return Error{ErrorCode::kUnsupported, "this model does not hear a conversation's earlier turns",
-                 "context"};
+    return Error{ErrorCode::kUnsupported,
+                 "this model does not take earlier turns of a conversation", "context"};
   }
   if (const auto language = read_language(info, request.say.language); !language) {
     return language.error();

@@ -121,10 +121,10 @@ void WeightsCache::open() {
   const Header want = header_of(options_.key);
   if (std::memcmp(&header, &want, sizeof header.magic) != 0 ||
       header.sum != checksum(&header, kSummed)) {
-    load_fault(path, "", "is damaged, or no cache of weights of this version");
+    load_fault(path, "", "is damaged, or not a cache of weights of this version");
   }
   if (std::memcmp(header.key, want.key, sizeof header.key) != 0) {
-    load_fault(path, "", "is of other weights");
+    load_fault(path, "", "was made from other weights");
   }
   if (header.matrices > kMostMatrices || header.table_at > bytes.size() ||
       bytes.size() - header.table_at != header.matrices * sizeof(Entry)) {
@@ -160,7 +160,7 @@ std::string WeightsCache::fault_of(const Entry& entry, const PackedMatrix& matri
   std::vector<uint8_t> fresh(static_cast<size_t>(panel_bytes));
   make(p, p + 1, fresh.data());
   if (std::memcmp(fresh.data(), data + p * panel_bytes, fresh.size()) != 0) {
-    return "does not come from these weights";
+    return "was not made from these weights";
   }
   return {};
 }

@@ -219,7 +219,7 @@ TEST(WeightsCache, AnotherKeyIsPackedAnewWithAWord) {
   const Model other{.seed = 2};
   const Made made = Start(dir, "other")(other);
   EXPECT_TRUE(made.same_as(make(other, nullptr)));
-  EXPECT_NE(made.said.find("of other weights"), std::string::npos) << made.said;
+  EXPECT_NE(made.said.find("from other weights"), std::string::npos) << made.said;
   EXPECT_EQ(Start(dir, "other")(other).said, "");
 }
 
@@ -229,7 +229,7 @@ TEST(WeightsCache, OtherWeightsUnderTheSameKeyAreFoundOut) {
   const Model other{.seed = 2};
   const Made made = Start(dir)(other);
   EXPECT_TRUE(made.same_as(make(other, nullptr)));
-  EXPECT_NE(made.said.find("matrix 0 does not come from these weights"), std::string::npos)
+  EXPECT_NE(made.said.find("matrix 0 was not made from these weights"), std::string::npos)
       << made.said;
   EXPECT_EQ(Start(dir)(other).said, "");
 }

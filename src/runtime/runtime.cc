@@ -67,8 +67,8 @@ std::optional<std::string> find_voice(const LoadOptions& options) {
   }
   throw LoadError(concat("model ", shown(options.model),
                          ": looked for a built-in voice of that name in ", places,
-                         "; none is there. Copy the folder 'voices' to where the program lies, or "
-                         "give a model's directory, Org/Name or a name of 'syrinx hub list'"));
+                         "; there is none. Copy the folder 'voices' beside the program, or give a "
+                         "model's directory, Org/Name or a name of 'syrinx hub list'"));
 }
 
 /// For auto, returns 8 bits on a CPU: almost as exact as the checkpoint's own type, with half the

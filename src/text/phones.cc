@@ -304,8 +304,8 @@ Result<Phones> phones_of_ipa(std::string_view ipa) {
       if (longer && rest.starts_with(one.written)) sound = &one;
     }
     if (sound == nullptr) {
-      return phones_fault(concat("'", rest.substr(0, code.size), "' in '", ipa,
-                                 "' is not an IPA sound that is known here"));
+      return phones_fault(
+          concat("'", rest.substr(0, code.size), "' in '", ipa, "' is not a known IPA sound"));
     }
     found.add(sound->arpabet);
     at += sound->written.size();

@@ -136,13 +136,13 @@ std::string in_words(XML_Error fault) {
     case XML_ERROR_NO_ELEMENTS:
       return "the document ends before its </speak>";
     case XML_ERROR_SYNTAX:
-      return "this is no XML: a document begins with <speak> and ends with </speak>";
+      return "this is not XML: a document begins with <speak> and ends with </speak>";
     case XML_ERROR_UNDEFINED_ENTITY:
       return "this entity is not known; XML has &amp; &lt; &gt; &quot; and &apos;";
     case XML_ERROR_INVALID_TOKEN:
       return "not well-formed (& and < are written &amp; and &lt;)";
     case XML_ERROR_TAG_MISMATCH:
-      return "this end tag is not that of the element which was begun last";
+      return "this end tag does not match the last start tag";
     default:
       return XML_ErrorString(fault);
   }
@@ -200,7 +200,7 @@ class SsmlReader {
     });
     XML_SetStartDoctypeDeclHandler(
         parser_, [](void* self, const XML_Char*, const XML_Char*, const XML_Char*, int) {
-          static_cast<SsmlReader*>(self)->fail("a document type is not taken");
+          static_cast<SsmlReader*>(self)->fail("a document type is not supported");
         });
     const size_t most = static_cast<size_t>(std::numeric_limits<int>::max());
     const auto size = static_cast<int>(std::min(document_.size(), most));
@@ -467,7 +467,7 @@ void SsmlReader::end() {
       return replace(open.value);
     case OpenElement::kPhoneme:
       if (inside.empty()) replace("x");  // the phones need a text to belong to
-      if (text.size() - begin > kMostSaid) return fail("<phoneme> around too much text");
+      if (text.size() - begin > kMostSaid) return fail("<phoneme> contains too much text");
       out_.sayings.resize(std::min(out_.sayings.size(), open.sayings));
       return say(open, {.phones = open.phones});
     case OpenElement::kProsody:

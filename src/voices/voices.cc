@@ -224,7 +224,7 @@ void put_voices(const std::vector<VoiceWish>& wishes,
   for (const VoiceWish& wish : wishes) {
     VoiceShare share{.voice = wish.own, .data = nullptr, .weight = wish.weight};
     if (wish.source) {
-      SYRINX_CHECK(next < fetched.size(), "a voice was not fetched");
+      SYRINX_CHECK(next < fetched.size(), "a voice was not loaded");
       share.data = fetched[next++];
     }
     if (wish.turn >= 0) {

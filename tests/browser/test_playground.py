@@ -240,7 +240,7 @@ class Playground(playground.PlaygroundTest):
         with harness.Server("--quiet", env={"SYRINX_API_KEY": "open sesame"}) as server:
             page = self.open(server, ready=False)
             page.wait("!document.querySelector('#key-row').hidden")
-            self.assertIn("wants an API key", self.trouble(page))
+            self.assertIn("requires an API key", self.trouble(page))
             page.replace("#key", "wrong")
             page.key("Enter")
             page.wait("document.querySelector('#trouble').textContent.includes('not know')")

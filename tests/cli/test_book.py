@@ -89,7 +89,7 @@ class Book(unittest.TestCase):
         self.write("<speak>\n<p>x</speak>")
         done = self.book("birds.txt", "-o", "d.wav")
         self.assertEqual(done.returncode, 1)
-        self.assertIn(b"birds.txt: SSML, line 2: this end tag is not", done.stderr)
+        self.assertIn(b"birds.txt: SSML, line 2: this end tag does not", done.stderr)
 
     def test_speed(self):
         self.write("The wren sang in the hedge, and then it flew away over the pond.")

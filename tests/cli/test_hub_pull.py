@@ -184,7 +184,7 @@ class HubPull(unittest.TestCase):
         Hub.lies = {"sub/model weights.bin": b"x" * len(WEIGHTS)}
         done = self.pull("Org/Name")
         self.assertEqual(done.returncode, 1)
-        self.assertIn(b"another hash", done.stderr)
+        self.assertIn(b"the hash differs", done.stderr)
         self.assertFalse(os.path.exists(self.blob(WEIGHTS)))
         self.assertFalse(os.path.exists(self.blob(WEIGHTS) + ".incomplete"))
         self.assertFalse(os.path.exists(os.path.join(self.root, "refs")))

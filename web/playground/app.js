@@ -40,7 +40,7 @@ function announce(message) {
 function explain(error) {
   if (error.status === 401) {
     askForKey();
-    return t(api.key ? 'The server does not know this key.' : 'This server wants an API key.');
+    return t(api.key ? 'The server does not know this key.' : 'This server requires an API key.');
   }
   return error.message;
 }

@@ -14,7 +14,7 @@ std::string metrics_of(double uptime_s, int streams, int in_time, int late_first
   const auto line = [](const std::string& name, double value) {
     return "syrinx_" + name + " " + std::to_string(value) + "\n";
   };
-  return "# HELP syrinx_requests_running Requests being spoken.\n" +
+  return "# HELP syrinx_requests_running Running requests of all models.\n" +
          line("http_uptime_seconds", uptime_s) + line("requests_running{model=\"a\"}", streams) +
          line("requests_running{model=\"b\"}", 1) + line("streams_capacity{model=\"a\"}", 20) +
          line("predicted_wait_seconds{model=\"a\"}", 0.5) +

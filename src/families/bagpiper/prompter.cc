@@ -72,7 +72,7 @@ Status add_parts(int32_t role, const Json& value, std::span<const int64_t>& rows
       return Error{ErrorCode::kUnsupported, "this model takes messages of text and recordings",
                    "messages"};
     }
-    if (role != kUser) return wrong("only a user's message may hold a recording");
+    if (role != kUser) return wrong("only a user's message may have a recording");
     if (rows.empty()) return wrong("the messages have more places for recordings than there are");
     parts.push_back({role, "", rows.front()});
     rows = rows.subspan(1);

@@ -90,7 +90,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const S
   }
   if (request.task) return unsupported("this model has no such task", "task");
   if (request.writing.chat && !request.say.instructions.empty()) {
-    return unsupported("say how in the messages", "instructions");
+    return unsupported("describe the voice in the messages", "instructions");
   }
   for (const std::string& stop : request.writing.stop)
     if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};

@@ -106,7 +106,7 @@ Voices load_voices(const std::string& dir, const ModelConfig& config, const S3Fl
     if (each->path().extension() != ".pt") continue;
     const std::string name = each->path().stem().string();
     if (!voices.emplace(name, load_voice(each->path().string(), config, flow)).second) {
-      load_fault(each->path().string(), "", "there is another voice of this name");
+      load_fault(each->path().string(), "", "there is another voice with this name");
     }
   }
   return voices;

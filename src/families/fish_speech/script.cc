@@ -143,9 +143,9 @@ class Script : public SpokenScript {
  private:
   Status add_reference(const HeardTurn& turn, int speaker) {
     if (is_blank(turn.text)) {
-      return turn.refused("has no text; the model must know what is said in it");
+      return turn.refused("has no text; the model needs the words of the recording");
     }
-    if (turn.codes.empty()) return turn.refused("0 codes are no frames");
+    if (turn.codes.empty()) return turn.refused("there are no codes");
     const auto most = static_cast<size_t>(config_.max_positions * config_.codebooks);
     if (reference_frames_.size() + turn.codes.size() > most) {
       return turn.refused(concat("the references have more frames than the model's ",

@@ -50,7 +50,7 @@ TEST(KokoroBadInput, SymbolsWithoutASoundAreNamedOnce) {
   ASSERT_TRUE(script.next(utterance));
   EXPECT_GT(utterance.phonemes(), 2);
   EXPECT_EQ(warnings(),
-            std::vector<std::string>{"the voice has no sound for U+006C; it was left out"});
+            std::vector<std::string>{"the voice has no sound for U+006C; it was omitted"});
   ASSERT_TRUE(script.next(utterance));
   EXPECT_TRUE(warnings().empty());
 }

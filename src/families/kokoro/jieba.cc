@@ -46,9 +46,7 @@ std::array<PlaceStep, 2> steps_to(Place place) {
 
 Error other_form(const std::string& what) {
   return {ErrorCode::kUnsupported,
-          concat("jieba's ", what,
-                 " has another form than that of jieba 0.42 (Debian: "
-                 "python3-jieba)"),
+          concat("jieba's ", what, " has not the format of jieba 0.42 (Debian: python3-jieba)"),
           "input"};
 }
 

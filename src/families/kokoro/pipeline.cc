@@ -122,8 +122,8 @@ class KokoroPipeline : public Pipeline {
     }
     if (language == "zh" && !config_.vocabulary.contains(std::string(kChineseLetter))) {
       return Error{ErrorCode::kUnsupported,
-                   "this checkpoint has another alphabet for Chinese, bopomofo, in which this "
-                   "program cannot read; Chinese is read for Kokoro-82M v1.0",
+                   "this checkpoint writes Chinese in bopomofo, which is not supported; Chinese "
+                   "works with Kokoro-82M v1.0",
                    "language"};
     }
     return language;

@@ -129,7 +129,7 @@ Result<std::vector<int32_t>> Prompter::checked(std::vector<int32_t> ids, const c
 Result<std::string> Prompter::rendered(const Chat& chat) const {
   if (!template_) {
     return Error{ErrorCode::kUnsupported,
-                 "this model has no chat template; it goes on with a text only", "messages"};
+                 "this model has no chat template; it only continues texts", "messages"};
   }
   auto messages = value_of(chat.messages, "messages");
   if (!messages.ok()) return messages.error();
@@ -165,7 +165,7 @@ Result<std::vector<int32_t>> Prompter::of_chat(const Chat& chat) const {
 /// Finds the form of a call in the template's text for an example answer that calls a tool.
 Result<Prompter::CallForm> Prompter::call_form(const Chat& chat) const {
   const Error none{ErrorCode::kUnsupported,
-                   "this model's chat template writes no calls of tools that could be asked for",
+                   "this model's chat template has no calls of tools, so none can be required",
                    "tool_choice"};
   Chat probe{kQuestion, chat.tools, chat.thinks, {}};
   const auto asked = rendered(probe);

@@ -196,7 +196,7 @@ Result<Rows> Prompter::conversation(const Chat& chat, bool spoken, std::span<con
         add_words(rows, words(part.words), id == c.assistant);
         continue;
       }
-      if (id != c.user) return wrong("only a user's message may hold a recording");
+      if (id != c.user) return wrong("only a user's message may have a recording");
       if (recordings == heard.size())
         return wrong("the messages have more places for recordings than there are");
       rows.id(id).id(c.speech).heard(heard[recordings++], false);

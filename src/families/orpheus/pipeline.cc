@@ -81,7 +81,7 @@ Orpheus::Orpheus(const LoadSpec& spec) : codec_(load_codec(spec)) {
   for (const std::string& name : edition_->voices)
     info_.speech.voices.push_back({name, concat("a voice of ", edition_->name)});
   if (edition_ == &first_edition()) {
-    info_.speech.voices.push_back({kNoVoice, "no name before the text"});
+    info_.speech.voices.push_back({kNoVoice, "no voice name before the text"});
   }
   if (edition_->description) info_.offers.add("instructions");
   info_.speech.default_voice = edition_->voices.front();

@@ -66,7 +66,7 @@ PiperConfig PiperConfig::from(const Config& config) {
   const std::string type = config.opt_s("phoneme_type", "espeak");
   if (type != "espeak" && type != "text") {
     config.fail("phoneme_type", concat("expected espeak or text, got '", type,
-                                       "', whose phonemes need a program of their own"));
+                                       "', whose phonemes need another program"));
   }
   c.espeak = type == "espeak";
   if (c.espeak) {

@@ -244,7 +244,7 @@ TEST(PiperConfig, FaultsNameWhatIsWrong) {
   };
   has(fault("16000", "1"), "sample_rate");
   has(fault("\"phoneme_type\": \"espeak\"", "\"phoneme_type\": \"pinyin\""),
-      "need a program of their own");
+      "need another program");
   has(fault("\"en-us\"", "\"../../etc/passwd\""), "espeak.voice");
   has(fault("\"_\"", "\"~\""), "expected ids of '_'");
   has(fault("\"num_speakers\": 1", "\"num_speakers\": 0"), "num_speakers");

@@ -190,8 +190,8 @@ Result<std::shared_ptr<const S3FlowVoice>> StepAudio2::voice(const SpeechRequest
   }
   if (stored_.empty()) {
     return Error{ErrorCode::kUnsupported,
-                 concat("this checkpoint has no voices (assets/default_female.wav, and what hears "
-                        "it",
+                 concat("this checkpoint has no voices (assets/default_female.wav, and the files "
+                        "that encode it",
                         info_.speech.no_cloning.empty() ? "" : ": " + info_.speech.no_cloning,
                         "); give a recording or a voice made of one"),
                  "voice"};

@@ -90,7 +90,7 @@ Result<std::string> language_of(const std::string& language) {
   const char* param = "language";
   if (code == "ja") {
     return Error{ErrorCode::kUnsupported,
-                 "Japanese needs a reading of its characters that is not there", param};
+                 "Japanese is not supported: the reading of its characters is missing", param};
   }
   if (std::ranges::find(languages(), code) == languages().end()) {
     return Error{ErrorCode::kUnsupported,

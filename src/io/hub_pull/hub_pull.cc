@@ -245,7 +245,7 @@ void Pull::list() {
                         });
     if (wanted) files_.push_back(std::move(file));
   }
-  if (files_.empty()) throw bad_list("has no file that is wanted");
+  if (files_.empty()) throw bad_list("has none of the requested files");
 }
 
 HubFile Pull::listed_file(const nlohmann::json& entry) const {
@@ -384,8 +384,8 @@ void Pull::check(const HubFile& file, const std::string& partial) {
   if (const std::string hash = digest.hex(); hash != file.hash) {
     fs::remove(partial);
     throw LoadError(concat("model ", shown(model_), ": ", file.path,
-                           ": what came has another hash than the hub's list says: expected ",
-                           file.hash, ", got ", hash));
+                           ": the hash differs from the hub's list: expected ", file.hash, ", got ",
+                           hash));
   }
   // A file gets its name only when its contents are on disk, so that it is whole after a power cut.
   if (::fdatasync(fileno(in.get())) != 0) throw LoadError(partial + ": " + std::strerror(errno));

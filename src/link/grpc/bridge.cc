@@ -313,7 +313,7 @@ class Listener : public grpc::Service {
 void* listen_at(const char* at, const SyrinxGrpcKeys* keys, char* why, size_t room) try {
   auto listener = std::make_unique<Listener>();
   if (listener->start(at, keys)) return listener.release();
-  report(why, room, "cannot listen there, or the certificate and the key are of no use");
+  report(why, room, "cannot listen there, or the certificate or the key is invalid");
   return nullptr;
 } catch (const std::exception& e) {
   report(why, room, e.what());

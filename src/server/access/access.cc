@@ -59,8 +59,8 @@ Result<std::string> read_origin(std::string_view given) {
     return Error{
         ErrorCode::kInvalid,
         concat("'", given.substr(0, 200),
-               "' is an invalid origin: write https://example.org, with a port where it has "
-               "one and without a path, https://*.example.org for all names below it, or *")};
+               "' is an invalid origin: write https://example.org, with a port if there is one and "
+               "without a path, https://*.example.org for all names below it, or *")};
   }
   return std::string(origin);
 }

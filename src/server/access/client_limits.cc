@@ -63,8 +63,9 @@ ClientLimits::Verdict ClientLimits::admit(uint64_t client, double now_s) {
                                       options_.concurrent, " may run at a time."),
                                1);
   } else if (rate > 0 && mine.tokens < 1) {
-    verdict.refusal = too_many(concat("At most ", rate, " requests a minute are taken from you."),
-                               (1 - mine.tokens) * 60 / rate);
+    verdict.refusal =
+        too_many(concat("At most ", rate, " requests per minute are accepted from you."),
+                 (1 - mine.tokens) * 60 / rate);
   } else {
     if (rate > 0) mine.tokens -= 1;
     ++mine.running;

@@ -39,9 +39,9 @@ ToolChoice read_tool_choice(const ChatFields& fields, bool calls_tools) {
     out = {false, true, choice.need_object("function").need_text("name")};
   }
   if (out.must && !calls_tools)
-    fields.unsupported("tool_choice",
-                       "This model cannot be made to call a tool; 'tool_choice' may be auto or "
-                       "none.");
+    fields.unsupported(
+        "tool_choice",
+        "This model cannot be required to call a tool; 'tool_choice' may be auto or none.");
   return out;
 }
 
@@ -50,7 +50,7 @@ std::vector<std::string> must_call(const ChatFields& fields, const ToolChoice& c
                                    std::vector<std::string> names) {
   if (!choice.must) return {};
   if (names.empty())
-    fields.refuse("tool_choice", "'tool_choice' asks for a call, but there are no 'tools'.");
+    fields.refuse("tool_choice", "'tool_choice' requires a call, but there are no 'tools'.");
   if (!choice.name) return names;
   if (std::find(names.begin(), names.end(), *choice.name) == names.end())
     fields.refuse("tool_choice", concat("There is no tool '", choice.name->substr(0, 100),
@@ -64,7 +64,7 @@ std::string read_tools(const ChatFields& fields, const ToolChoice& choice,
   const auto* tools = fields.list("tools");
   if (tools == nullptr || tools->empty()) return "";
   if (tools->size() > kMaxTools)
-    fields.refuse("tools", concat("'tools' may hold at most ", kMaxTools, " tools."));
+    fields.refuse("tools", concat("'tools' may have at most ", kMaxTools, " tools."));
   for (size_t i = 0; i < tools->size(); ++i) {
     const ChatFields tool = ChatFields::of((*tools)[i], concat("tools[", i, "]"));
     const std::string type = tool.text("type").value_or("function");
@@ -86,7 +86,7 @@ std::optional<bool> read_thinks(const ChatFields& fields) {
   for (const auto& [name, value] : switches->json().map().entries()) {
     if (name == "enable_thinking") continue;
     fields.unsupported("chat_template_kwargs",
-                       "'chat_template_kwargs' may hold 'enable_thinking' and nothing else.");
+                       "'chat_template_kwargs' may have only 'enable_thinking'.");
   }
   return switches->flag("enable_thinking");
 }

@@ -54,7 +54,7 @@ void read_modalities(const ChatFields& fields, bool can_speak, ChatCall& call) {
   for (size_t i = 0; kinds != nullptr && i < kinds->size(); ++i) {
     const std::string kind = (*kinds)[i].is_text() ? (*kinds)[i].text() : "";
     if (kind != "text" && kind != "audio")
-      fields.unsupported("modalities", "'modalities' may hold \"text\" and \"audio\".");
+      fields.unsupported("modalities", "'modalities' may have \"text\" and \"audio\".");
     (kind == "text" ? text : call.speaks) = true;
   }
   if (kinds != nullptr && !text && !call.speaks)
@@ -91,7 +91,7 @@ void read_stops(const ChatFields& fields, SpeechRequest& request) {
   std::vector<Value> items{*stop};
   if (stop->is_list()) items = stop->items();
   if (items.size() > kMaxStops)
-    fields.refuse("stop", concat("'stop' may hold at most ", kMaxStops, " strings."));
+    fields.refuse("stop", concat("'stop' may have at most ", kMaxStops, " strings."));
   for (const Value& item : items) {
     if (!item.is_text()) fields.wrong_type("stop", "a string or an array of strings", item);
     if (item.text().empty() || item.text().size() > kMaxStopBytes)
@@ -121,7 +121,7 @@ void read_chat(const ChatFields& fields, const ChatAbility& model, ChatCall& cal
 
 void read_completion(const ChatFields& fields, ChatCall& call) {
   const Value* prompt = fields.find("prompt");
-  if (prompt == nullptr) fields.refuse("prompt", "'prompt' must hold the text to go on with.");
+  if (prompt == nullptr) fields.refuse("prompt", "'prompt' must be the text to continue.");
   if (prompt->is_list() && prompt->items().size() == 1) prompt = &prompt->items()[0];
   if (prompt->is_list())
     fields.unsupported("prompt",
@@ -130,7 +130,7 @@ void read_completion(const ChatFields& fields, ChatCall& call) {
   if (!prompt->is_text()) fields.wrong_type("prompt", "a string", *prompt);
   read_response_format(fields, false);
   if (fields.find("modalities") != nullptr || fields.find("audio") != nullptr)
-    fields.unsupported("modalities", "A text is gone on with in text only.");
+    fields.unsupported("modalities", "A text is continued only in text.");
   call.request.say.text = prompt->text();
   call.request.writing.text_only = true;
   constexpr int kDefaultTokens = 16;  // as in OpenAI's API
@@ -200,7 +200,7 @@ std::optional<ApiError> refuse_kind(const PipelineInfo& info, bool asked_to_writ
   return ApiError{
       .status = 400,
       .message = concat("The model '", info.model, "' ",
-                        asked_to_write ? "speaks and does not write: POST /v1/audio/speech."
+                        asked_to_write ? "speaks and does not write text: POST /v1/audio/speech."
                                        : "writes and does not speak: POST /v1/chat/completions."),
       .param = "model",
       .code = "unsupported_model"};

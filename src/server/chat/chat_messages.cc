@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 9> kSentFormats{"wav", "mp3", "flac", "og
 std::shared_ptr<const Recording> read_recording_part(const ChatFields& part, const Heard& heard) {
   if (heard.recordings.size() >= kMaxRecordings)
     throw bad_field("messages",
-                    concat("A conversation may hold at most ", kMaxRecordings, " recordings."));
+                    concat("A conversation may have at most ", kMaxRecordings, " recordings."));
   const ChatFields sent = part.need_object("input_audio");
   const std::string format = sent.text("format").value_or("wav");
   if (std::find(kSentFormats.begin(), kSentFormats.end(), format) == kSentFormats.end())
@@ -135,7 +135,7 @@ Value read_message(const Value& value, const std::string& at, Heard& heard) {
     said = content->text();
   } else if (message.find("audio") != nullptr) {
     message.unsupported("audio",
-                        "This answer is not kept here any more: send its transcript as 'content'.");
+                        "This answer is no longer stored here: send its transcript as 'content'.");
   } else if (role != "assistant") {
     message.missing("content");
   }
@@ -159,7 +159,7 @@ std::string json_of(const Value& value) {
 std::string read_messages(const ChatFields& fields, Heard& heard) {
   const auto* messages = fields.list("messages");
   if (messages == nullptr || messages->empty())
-    fields.refuse("messages", "'messages' must hold at least one message.");
+    fields.refuse("messages", "'messages' must have at least one message.");
   std::vector<Value> out;
   for (size_t i = 0; i < messages->size(); ++i)
     out.push_back(read_message((*messages)[i], concat("messages[", i, "]"), heard));

@@ -49,7 +49,7 @@ void SpeechContexts::open(const std::string& name, ContextOptions options) {
   auto voices = std::exchange(context.options.call.voices, {});
   if (voices.empty()) return;
   if (limits_.voices == nullptr) {
-    return fail(context, bad_field("voice", "No voices are kept here."));
+    return fail(context, bad_field("voice", "No voices are stored here."));
   }
   context.fetch =
       limits_.voices->fetch(context.options.backend, std::move(voices), limits_.client, wake_);

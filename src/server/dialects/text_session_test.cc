@@ -153,7 +153,7 @@ TEST_F(WsSessionTest, MalformedDocumentsFail) {
   start(LateText::kToken, kNativeSocket);
   send(R"({"type":"session.config"})");
   send(R"({"type":"input.text","text":"<speak>\n<p>a</speak>"})");
-  audio_until("SSML, line 2: this end tag is not");
+  audio_until("SSML, line 2: this end tag does not");
   send(R"({"type":"input.text","text":"<speak>never closed"})");
   EXPECT_EQ(backend_->stats().accepted, 0);
   send(R"({"type":"input.done"})");

@@ -167,7 +167,7 @@ class WyomingDialect : public Dialect {
       out.push_back(AddText{kWyomingContext, *text});
       out.push_back(FinishContext{kWyomingContext});
     } else if (event.type == "transcribe" || event.type == "detect") {
-      fail("this server speaks; it does not hear Wyoming's audio", "unsupported-event", out);
+      fail("this server only speaks; it does not take audio by Wyoming", "unsupported-event", out);
     }
   }
 

@@ -267,7 +267,7 @@ net::awaitable<bool> ChatStream::send_whole() {
                         std::make_move_iterator(part.tokens.end()));
     if (news_.outcome) break;
     if (whole.audio.size() > kMaxWholeBytes) {
-      fault_ = ApiError{.message = "The answer is too long to be sent whole; ask for a stream.",
+      fault_ = ApiError{.message = "The answer is too long to be sent whole; request a stream.",
                         .param = "stream"};
       const bool more = co_await refuse();
       co_return more;

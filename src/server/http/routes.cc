@@ -73,22 +73,22 @@ Reply answer_home(const RequestHead&, const ServerView& server) {
       "POST /v1/text-to-speech/{voice}   the same for clients of ElevenLabs\n"
       "POST /tts/bytes         and of Cartesia (also /tts/sse)\n"
       "POST /v1/speak          and of Deepgram\n"
-      "POST /v1/chat/completions   messages in, text out, of models that write (as OpenAI's)\n"
-      "POST /v1/completions    a text in, what follows out\n"
-      "POST /v1/audio/transcriptions   a recording in, what is said in it out (as OpenAI's)\n"
+      "POST /v1/chat/completions   messages in, text out, for text models (as OpenAI's)\n"
+      "POST /v1/completions    a text in, its continuation out\n"
+      "POST /v1/audio/transcriptions   a recording in, its words out (as OpenAI's)\n"
       "POST /v1/audio/translations   the same in English\n"
       "GET  /v1/voices         the voices, for clients of ElevenLabs (also /v2/voices)\n"
       "GET  /voices            and for those of Cartesia\n"
-      "GET  /v1/models         what is served\n"
+      "GET  /v1/models         the models\n"
       "GET  /v1/audio/models   the same, for clients that list speech models\n"
       "GET  /v1/audio/voices   the voices (?model=NAME)\n"
-      "POST /v1/audio/voices   keep a recording as a voice, where the model can clone\n"
-      "GET  /openapi.json      all of this for machines\n"
+      "POST /v1/audio/voices   store a recording as a voice, if a model can clone\n"
+      "GET  /openapi.json      a description of all paths for programs\n"
       "GET  /health            alive, and how busy\n"
       "GET  /live              alive\n"
       "GET  /metrics           counters for Prometheus\n"
-      "GET  /ready             200 when requests are taken, 503 while loading, stopping or without "
-      "a stage\n";
+      "GET  /ready             200 while requests are accepted, 503 while loading, stopping or "
+      "without a stage\n";
   return reply;
 }
 
@@ -147,8 +147,8 @@ Reply answer_consent(const VoiceStore* store, const std::string& id) {
 /// Returns the refusal to store a voice or a consent.
 Reply refuse_cloning() {
   return reply_of({.status = 400,
-                   .message = "No model that is served here can clone a voice, so none can be "
-                              "added; GET /v1/audio/voices lists those there are.",
+                   .message = "No model of this server can clone a voice, so none can be added; "
+                              "GET /v1/audio/voices lists the existing ones.",
                    .code = "unsupported_operation"});
 }
 
@@ -208,7 +208,7 @@ constexpr std::array<Get, 9> kGets = {{
 }};
 
 Reply unauthorized(
-    const char* message = "This server wants an API key: Authorization: Bearer <key>.") {
+    const char* message = "This server requires an API key: Authorization: Bearer <key>.") {
   return reply_of({.status = 401, .message = message, .code = "invalid_api_key"});
 }
 
@@ -249,8 +249,8 @@ std::optional<Reply> refuse_transcription(const RequestHead& head, const ServerV
   if (!may_transcribe(server)) {
     if (server.models == nullptr) return reply_of(unavailable("The model is still being loaded."));
     return reply_of({.status = 400,
-                     .message = "Nothing that recognises speech is served here "
-                                "(syrinx serve --ears NAME, or a model that hears).",
+                     .message = "This server has no recogniser (syrinx serve --ears NAME, or a "
+                                "model that takes recordings).",
                      .param = "model",
                      .code = "unsupported_operation"});
   }
@@ -279,7 +279,7 @@ Route route_voices(const RequestHead& head, const ServerView& server) {
     if (!may_clone(server)) return refuse_cloning();
     if (store == nullptr) {
       return reply_of({.status = 400,
-                       .message = "This server keeps no voices: it has no directory for them "
+                       .message = "This server stores no voices: it has no directory for them "
                                   "(syrinx serve --voice-store).",
                        .code = "unsupported_operation"});
     }
@@ -330,7 +330,7 @@ Route route(const RequestHead& head, const ServerView& server) {
     if (get.keys == Get::kClients && !admitted) return unauthorized();
     if (get.keys == Get::kMetrics && server.metrics_keys != nullptr &&
         !server.metrics_keys->admits(head.authorization)) {
-      return unauthorized("/metrics wants a key of its own: Authorization: Bearer <key>.");
+      return unauthorized("/metrics requires a separate key: Authorization: Bearer <key>.");
     }
     if (head.method != "GET" && head.method != "HEAD") {
       return wrong_method(head, head.path == kVoicesPath ? "GET, HEAD, POST" : "GET, HEAD");
@@ -378,8 +378,8 @@ Route route(const RequestHead& head, const ServerView& server) {
     return reply;
   }
   return reply_of({.status = 404,
-                   .message = concat("There is nothing at '", head.path.substr(0, 200),
-                                     "'; GET / lists what there is."),
+                   .message = concat("There is no path '", head.path.substr(0, 200),
+                                     "'; GET / lists all paths."),
                    .code = "not_found"});
 }
 

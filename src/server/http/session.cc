@@ -340,7 +340,7 @@ size_t Session::max_body_bytes(const Incoming& incoming) const {
 std::optional<Reply> Session::take_body_permit(Incoming& incoming) {
   if (incoming.body_permit) return {};
   if (server_.uploads >= server_.options.max_uploads) {
-    return reply_of(unavailable("Others are sending recordings; try again."));
+    return reply_of(unavailable("Too many other clients send recordings; try again."));
   }
   ++server_.uploads;
   incoming.body_permit =

@@ -189,7 +189,7 @@ ApiError SpeechJob::no_audio() {
     return *fault_;
   }
   if (outcome_->reason == FinishReason::kCancelled) return unavailable("The server is stopping.");
-  return bad_field("input", "There is nothing in 'input' that this model can speak.");
+  return bad_field("input", "'input' has nothing that this model can speak.");
 }
 
 }  // namespace syrinx

@@ -56,11 +56,11 @@ void write_stages(const std::vector<ModelTable::Entry>& models, std::string& out
   constexpr Metric kMetrics[] = {
       {"up", "gauge", "1 while the process that holds the stage is connected.",
        [](const RemoteNode& n) { return n.up ? 1.0 : 0.0; }},
-      {"connections_total", "counter", "How often it was connected.",
+      {"connections_total", "counter", "How often the process was connected.",
        [](const RemoteNode& n) { return static_cast<double>(n.connections); }},
-      {"batches_total", "counter", "Batches that it ran.",
+      {"batches_total", "counter", "Batches that the process ran.",
        [](const RemoteNode& n) { return static_cast<double>(n.batches); }},
-      {"lost_batches_total", "counter", "Batches that went with it.",
+      {"lost_batches_total", "counter", "Batches that were lost with its connection.",
        [](const RemoteNode& n) { return static_cast<double>(n.lost_batches); }},
       {"sent_bytes_total", "counter", "Bytes to it.",
        [](const RemoteNode& n) { return static_cast<double>(n.sent_bytes); }},
@@ -140,13 +140,13 @@ Reply metrics_reply(const ServerView& server) {
                          type, "\nsyrinx_http_", name, " ", value, "\n");
   };
   add("connections", "gauge", "Open connections.", server.connections);
-  add("streams", "gauge", "Speech requests being answered.", server.streams);
+  add("streams", "gauge", "Running speech requests.", server.streams);
   add("requests_total", "counter", "HTTP requests.", static_cast<double>(server.requests));
   add("log_lines_dropped_total", "counter",
       "Lines of the log that were dropped because it was not read or could not be written.",
       static_cast<double>(server.lost_lines));
   add("uptime_seconds", "gauge", "Since the server began to listen.", server.uptime_s);
-  add("ready", "gauge", "1 when speech requests are taken.", is_ready(server) ? 1 : 0);
+  add("ready", "gauge", "1 while speech requests are accepted.", is_ready(server) ? 1 : 0);
   if (server.predictions != nullptr) write_predictions(*server.predictions, reply.body);
   if (server.turns != nullptr) write_turns(*server.turns, reply.body);
   if (server.models == nullptr) return reply;
@@ -164,8 +164,8 @@ Reply metrics_reply(const ServerView& server) {
     reply.body += concat("# HELP vllm:", name, " ", help, "\n# TYPE vllm:", name,
                          " gauge\nvllm:", name, " ", value, "\n");
   };
-  known("num_requests_running", "Requests being spoken, of all models.", load.running);
-  known("num_requests_waiting", "Requests queued for a seat, of all models.", load.waiting);
+  known("num_requests_running", "Running requests of all models.", load.running);
+  known("num_requests_waiting", "Requests in the queues of all models.", load.waiting);
   known("kv_cache_usage_perc", "Share of the KV pages in use, from 0 to 1.", load.cache_used);
   return reply;
 }

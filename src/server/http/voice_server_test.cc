@@ -166,7 +166,7 @@ TEST_F(VoiceServerTest, RefusalsAreClear) {
   EXPECT_TRUE(part_of(fault({{"ref_audio", "/etc/passwd"}}), "neither files nor"));
   EXPECT_TRUE(
       part_of(fault({{"references", {{{"audio_path", "/tmp/a.wav"}}}}}), "neither files nor"));
-  EXPECT_TRUE(part_of(fault({{"ref_audio", {audio, audio}}}), "must hold one recording"));
+  EXPECT_TRUE(part_of(fault({{"ref_audio", {audio, audio}}}), "must have one recording"));
   EXPECT_TRUE(
       part_of(fault({{"ref_audio", base64(std::string(500, 'x'))}}), "unsupported audio format"));
   EXPECT_TRUE(part_of(fault({{"ref_audio", base64(recording(0.4))}}), "needs 0.5 s to 10 s"));
@@ -329,8 +329,8 @@ TEST_F(VoiceServerTest, WebSocketsKnowKeptVoices) {
   failing.send_text(R"({"type": "input.text", "text": "Hello. And more."})");
   failing.send_text(R"({"type": "input.done"})");
   std::string all;
-  for (int i = 0; i < 5 && !part_of(all, "recordings are waiting"); ++i) all += failing.read_text();
-  EXPECT_TRUE(part_of(all, "recordings are waiting")) << all;
+  for (int i = 0; i < 5 && !part_of(all, "recordings wait to be"); ++i) all += failing.read_text();
+  EXPECT_TRUE(part_of(all, "recordings wait to be")) << all;
 }
 
 TEST_F(VoiceServerTest, UploadsAreChecked) {

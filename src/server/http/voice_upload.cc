@@ -138,7 +138,7 @@ void VoiceChange::add_consent() {
   read_form();
   if (reply_) return;
   const FormPart* file = part("recording");
-  if (file == nullptr) return fail(bad_field("recording", "The form must hold a 'recording'."));
+  if (file == nullptr) return fail(bad_field("recording", "The form must have a 'recording'."));
   const auto audio = read_recording(file->data, desk_.recordings());
   if (!audio) {
     Error error = audio.error();
@@ -219,7 +219,7 @@ void VoiceChange::begin_voice() {
   const std::string id = voice_id(wish_.name);
   if (id.empty() || wish_.name.find_first_of("+()") != std::string::npos) {
     return fail(bad_field("name",
-                          "The form must hold a 'name' of letters, digits or '-', at most "
+                          "The form must have a 'name' of letters, digits or '-', at most "
                           "64 bytes, without '+', '(' or ')'."));
   }
   if (find_own_voice(info, wish_.name) || find_own_voice(info, id)) {
@@ -246,7 +246,7 @@ void VoiceChange::begin_voice() {
   }
   const FormPart* file = part("audio_sample");
   if (file == nullptr) {
-    return fail(bad_field("audio_sample", "The form must hold a recording, 'audio_sample'."));
+    return fail(bad_field("audio_sample", "The form must have a recording, 'audio_sample'."));
   }
   if (backend_->voice_encoder() == nullptr) return fail(cannot_clone(info, "audio_sample"));
   source_ = std::make_shared<VoiceSource>();

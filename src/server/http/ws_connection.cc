@@ -315,9 +315,9 @@ const char* WsConnection::gives_up(double now) const {
   if (writing_ && now - connection_->stream().piece_began_s() > options.stall_timeout_s) {
     return "the client does not read";
   }
-  if (held_ && connection_->left()) return "the client has left";
+  if (held_ && connection_->left()) return "the client has disconnected";
   if (reading_since_s_ > 0 && now - reading_since_s_ > options.body_timeout_s) {
-    return "a long message does not come to its end";
+    return "the end of a long message did not arrive";
   }
   return nullptr;
 }
@@ -369,7 +369,7 @@ std::optional<Reply> admit(ServerState& server, const WsUpgrade& upgrade, Admiss
   const auto key = server.keys.find(bearer_of(keys));
   if (!key && !server.keys.empty()) {
     return reply_of({.status = 401,
-                     .message = "This server wants an API key: Authorization: Bearer <key>.",
+                     .message = "This server requires an API key: Authorization: Bearer <key>.",
                      .code = "invalid_api_key"});
   }
   if (server.draining) return reply_of(unavailable("The server is stopping."));

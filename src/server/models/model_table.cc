@@ -48,7 +48,8 @@ ModelTable::ModelTable(std::vector<ModelSource> sources, ModelTableOptions optio
   }
   for (const auto& [alias, name] : options_.aliases) {
     if (slot(name) != nullptr) continue;
-    throw LoadError(concat("'", alias, "' shall mean the model '", name, "', which is not served"));
+    throw LoadError(
+        concat("'", alias, "' should mean the model '", name, "', which is not served"));
   }
   put(slots_[0], slots_[0].source.load());
 }
@@ -151,7 +152,7 @@ Result<std::shared_ptr<Backend>> ModelTable::load(std::string_view name) {
     const std::lock_guard lock(mutex_);
     wanted->failed_s = now_s();
     const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
-    wanted->failure = load_failure(memory ? "memory is short" : error.what(), memory);
+    wanted->failure = load_failure(memory ? "there is too little memory" : error.what(), memory);
     return wanted->failure;
   }
 }
@@ -181,7 +182,7 @@ void ModelTable::reload() {
       put(slot, slot.source.load());
       log(concat("model ", slot.source.name, " loaded again"));
     } catch (const std::exception& error) {  // includes std::bad_alloc
-      log(concat("model ", slot.source.name, " stays as it was: ", error.what()));
+      log(concat("model ", slot.source.name, " is unchanged: ", error.what()));
     }
   }
 }
@@ -199,7 +200,7 @@ std::vector<std::shared_ptr<Backend>> ModelTable::make_room(const Slot* keep) {
       if (idle && (oldest == nullptr || slot.used_s < oldest->used_s)) oldest = &slot;
     }
     if (options_.memory_bytes == 0 || bytes <= options_.memory_bytes || oldest == nullptr) break;
-    log(concat("model ", oldest->source.name, " let go: memory is short"));
+    log(concat("model ", oldest->source.name, " unloaded: there is too little memory"));
     gone.push_back(std::exchange(oldest->backend, nullptr));
   }
   return gone;
@@ -215,7 +216,7 @@ void ModelTable::sweep(double now_s) {
       if (slot.backend.use_count() > 1) {
         slot.used_s = now_s;
       } else if (keep_s > 0 && now_s - slot.used_s > keep_s) {
-        log(concat("model ", slot.source.name, " let go: not used for ", keep_s, " s"));
+        log(concat("model ", slot.source.name, " unloaded: not used for ", keep_s, " s"));
         gone.push_back(std::exchange(slot.backend, nullptr));
       }
     }

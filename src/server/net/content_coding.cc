@@ -58,7 +58,7 @@ Gunzipped gunzip(std::string_view bytes, size_t limit) {
       return {.error = bad_gzip("ends too early")};
     }
     if (status != Z_OK && status != Z_STREAM_END) {
-      return {.error = bad_gzip("holds other or damaged bytes")};
+      return {.error = bad_gzip("has other or damaged bytes")};
     }
   }
 }

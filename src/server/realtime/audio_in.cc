@@ -47,7 +47,7 @@ bool AudioIn::detect(const std::optional<TurnDetection>& turns) {
   if (detect_alike(turns, turns_)) return false;
   std::unique_ptr<TurnDetector> detector;
   if (turns) {
-    if (!open_activity_) throw LoadError("there is no detector of voices here");
+    if (!open_activity_) throw LoadError("this server has no voice detector");
     const TurnRules rules = rules_of(*turns);
     detector = std::make_unique<TurnDetector>(open_activity_(rules.threshold), rules);
   }

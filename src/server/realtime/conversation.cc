@@ -41,7 +41,7 @@ std::vector<int16_t> decoded_audio(const JsonFields& fields, RealtimeFormat form
   if (!bytes) fields.refuse("audio", concat("'", fields.path("audio"), "' is not base64."));
   if (const double s = format.seconds(bytes->size()); s > Conversation::kMaxAudio_s) {
     fields.refuse("audio", concat("'", fields.path("audio"), "' lasts ", std::lround(s), " s; ",
-                                  Conversation::kMaxAudio_s, " s may be said at once."));
+                                  Conversation::kMaxAudio_s, " s are allowed in one turn."));
   }
   std::vector<int16_t> out;
   keep_samples(resampled(samples_of(*bytes, format), format.rate_hz(), kHearingRate), out);

@@ -63,7 +63,7 @@ JsonIn read_tools(const JsonFields& fields) {
   const auto* tools = fields.list("tools");
   if (tools == nullptr) return JsonIn::array();
   if (tools->size() > kMostTools) {
-    fields.refuse("tools", concat("'tools' may hold at most ", kMostTools, " tools."));
+    fields.refuse("tools", concat("'tools' may have at most ", kMostTools, " tools."));
   }
   for (size_t i = 0; i < tools->size(); ++i) {
     const JsonFields tool = JsonFields::of((*tools)[i], concat(fields.path("tools"), "[", i, "]"));
@@ -91,7 +91,7 @@ JsonIn read_tool_choice(const JsonFields& fields, const RealtimeAbility& ability
   if (!ability.calls_tools) {
     fields.refuse("tool_choice",
                   concat("The model '", ability.model,
-                         "' cannot be made to call a tool; 'tool_choice' may be auto or none."),
+                         "' cannot be required to call a tool; 'tool_choice' may be auto or none."),
                   "unsupported_value");
   }
   return *choice;
@@ -138,7 +138,7 @@ bool read_spoken(const JsonFields& fields, const RealtimeAbility& ability) {
   }
   // The beta asks for audio with its transcript by naming both modalities.
   if (audio && !ability.speaks) {
-    fields.refuse("output_modalities", "No model that speaks is loaded here; ask for ['text'].",
+    fields.refuse("output_modalities", "No model that speaks is loaded here; request ['text'].",
                   "unsupported_value");
   }
   return audio;
@@ -158,8 +158,7 @@ void refuse_beta_fields(const JsonFields& fields) {
   fields.refuse(found->name,
                 concat("Unknown parameter: '", fields.path(found->name), "'. It is '",
                        fields.path(found->today.c_str()),
-                       "' today; the beta's names are for connections with the header "
-                       "'OpenAI-Beta: realtime=v1'."),
+                       "' now; the beta's names need the header 'OpenAI-Beta: realtime=v1'."),
                 "unknown_parameter");
 }
 
@@ -194,7 +193,7 @@ void merge_prediction(const JsonFields& session, const RealtimeAbility& ability,
   config.predict = how || session.flag("predict").value_or(ability.predicts);
   config.prediction = ability.prediction;
   if (config.predict && !ability.may_predict) {
-    session.refuse("predict", "Nothing is predicted here.", "unsupported_value");
+    session.refuse("predict", "This server does not predict answers.", "unsupported_value");
   }
   if (!how) return;
   const JsonFields fields = session.need_object("predict");

@@ -49,7 +49,7 @@ RealtimeEvent read_realtime_event(std::string_view message, bool binary) {
     }
     if (bytes->size() > kMaxAppendBytes) {
       fields.refuse("audio", concat("'audio' has ", bytes->size(), " bytes; at most ",
-                                    kMaxAppendBytes, " may come at once."));
+                                    kMaxAppendBytes, " may be sent at once."));
     }
     out.audio = std::move(*bytes);
   } catch (ApiError& fault) {

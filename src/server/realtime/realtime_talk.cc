@@ -197,8 +197,8 @@ void RealtimeTalk::begin_answer(BeginAnswer& begin) {
   if (begin.foreseen && ahead_) answer.heard_ahead = ahead_->still_running(begin.body);
   if (begin.body["messages"].empty()) {
     answer.error = ApiError{.message =
-                                "There is nothing to answer: no item that is read has words "
-                                "in it, and there are no 'instructions'.",
+                                "There is nothing to answer: no item of the input has words, and "
+                                "there are no 'instructions'.",
                             .param = "response",
                             .code = "nothing_to_answer"};
     return wake_();

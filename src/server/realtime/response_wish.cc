@@ -38,7 +38,7 @@ RealtimeItem read_input_item(const JsonFields& fields, const RealtimeConfig& con
     out = read_item(fields, config.input);
   }
   if (out.pending() && !hears) {
-    fields.refuse("content", "Audio in 'input' is not heard here; create an item of it first.",
+    fields.refuse("content", "Audio in 'input' is not transcribed; create an item from it first.",
                   "unsupported_value");
   }
   for (ItemPart& part : out.parts) {

@@ -98,13 +98,14 @@ bool SessionEars::refuse_if_late(Hearing& hearing) {
   if (delay_s <= most_wait_s_) return false;
   hearing.queue->detach();
   hearing.listener.reset();
-  refuse(hearing,
-         Error{ErrorCode::kOverloaded,
-               concat("The recogniser '", hearing.recogniser, "' is ", rounded(delay_s),
-                      " s behind, and speakers wait at most ", rounded(most_wait_s_),
-                      " s (--max-transcript-wait): this turn is not heard. Say it again later."),
-               {},
-               delay_s});
+  refuse(
+      hearing,
+      Error{ErrorCode::kOverloaded,
+            concat("The recogniser '", hearing.recogniser, "' is ", rounded(delay_s),
+                   " s behind, and turns wait at most ", rounded(most_wait_s_),
+                   " s (--max-transcript-wait): this turn is not transcribed. Say it again later."),
+            {},
+            delay_s});
   return true;
 }
 

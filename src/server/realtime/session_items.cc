@@ -21,7 +21,7 @@ void SessionItems::create(const JsonFields& event) {
   const auto pending = [](const ItemPart& part) { return part.pending; };
   const auto sounds = std::count_if(item.parts.begin(), item.parts.end(), pending);
   if (sounds > 1) {
-    event.need_object("item").refuse("content", "A message may hold one part of audio.");
+    event.need_object("item").refuse("content", "A message may have one part with audio.");
   }
   RealtimeItem& added = session_.conversation.add(std::move(item), event.text("previous_item_id"));
   session_.out.send_whole_item(added, session_.conversation);

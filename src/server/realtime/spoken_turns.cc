@@ -19,7 +19,7 @@ constexpr size_t kLeastMilliseconds = 100;  // ms of audio that a commit needs a
 void SpokenTurns::append(std::string bytes) {
   if (session_.config.input.coding == SampleCoding::kS16 && bytes.size() % 2 != 0) {
     throw ApiError{.message = concat("'audio' has ", bytes.size(),
-                                     " bytes, which are no whole samples of 16 bits."),
+                                     " bytes, which are not whole samples of 16 bits."),
                    .param = "audio",
                    .code = "invalid_value"};
   }

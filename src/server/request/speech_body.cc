@@ -53,7 +53,7 @@ std::variant<SpeechBody, ApiError> SpeechBody::parse(std::string_view body) {
         .message = concat("The body is not valid JSON in UTF-8 (near byte ", error.byte, ")."),
         .code = "invalid_json"};
   } catch (const json::exception&) {  // a number outside the range of all types
-    return ApiError{.message = "The body holds a number that is out of range.",
+    return ApiError{.message = "The body has a number that is out of range.",
                     .code = "invalid_json"};
   }
   if (!parsed.is_object()) {

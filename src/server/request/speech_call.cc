@@ -27,7 +27,7 @@ constexpr size_t kMaxPronunciations = 1000;
 void read_input(const JsonFields& fields, const PipelineInfo& info, SpeechRequest& request) {
   auto text = fields.text("input");
   if (!text || text->find_first_not_of(" \t\r\n\v\f") == std::string::npos) {
-    fields.refuse("input", "'input' must hold the text to speak.");
+    fields.refuse("input", "'input' must be the text to speak.");
   }
   if (text->size() > info.max_text_bytes) {
     fields.refuse("input",
@@ -78,9 +78,8 @@ void check_times(const JsonFields& fields, const char* name, const char* what, b
         name, concat("The model '", info.model, "' does not know when its ", what, " begin."));
   }
   if (!events) {
-    fields.unsupported(name, concat("'", name,
-                                    "' come in the last event: ask for 'stream_format': "
-                                    "'sse'."));
+    fields.unsupported(
+        name, concat("'", name, "' come in the last event: set 'stream_format' to 'sse'."));
   }
 }
 
@@ -115,7 +114,7 @@ void read_instructions(const JsonFields& fields, const PipelineInfo& info, bool 
   if (!info.offers.has("instructions")) {
     const std::string why = concat("The model '", info.model, "' does not follow instructions");
     if (strict) fields.unsupported("instructions", why + ".");
-    call.warnings.push_back(why + "; 'instructions' were left out.");
+    call.warnings.push_back(why + "; 'instructions' were ignored.");
     return;
   }
   if (text->size() > kMaxInstructionBytes) {
@@ -133,7 +132,7 @@ void read_pronunciations(const JsonFields& fields, SpeechRequest& request) {
   if (!given->is_object() || given->size() > kMaxPronunciations) {
     fields.refuse("pronunciations",
                   concat("'pronunciations' must be an object of at most ", kMaxPronunciations,
-                         " words, each with how it is said."));
+                         " words, each with its pronunciation."));
   }
   std::vector<std::pair<std::string, std::string>> entries;
   for (const auto& [word, how] : given->items()) {
@@ -172,7 +171,7 @@ void take_language(const JsonFields& fields, const PipelineInfo& info, SpeechCal
     throw to_api_error(language.error());
   } else if (!finds_language_alone(info)) {
     call.warnings.push_back(concat("The model '", info.model, "' does not speak the language '",
-                                   hint.substr(0, 40), "'; it was left out."));
+                                   hint.substr(0, 40), "'; it was ignored."));
   }
 }
 

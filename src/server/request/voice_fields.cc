@@ -62,10 +62,12 @@ std::string read_audio(const JsonFields& fields, const char* name, const JsonIn&
   auto bytes = base64_decoded(text);
   // A path such as "/etc/motd" is valid base64, too, but shorter than any recording.
   if (!bytes || bytes->size() < kMinAudioBytes) {
-    fields.refuse(name, concat("'", fields.path(name),
-                               "' must be a recording in base64, bare or as a data: URI. This "
-                               "server opens neither files nor addresses for its clients; a voice "
-                               "can be kept by POST /v1/audio/voices."));
+    fields.refuse(
+        name,
+        concat(
+            "'", fields.path(name),
+            "' must be a recording in base64, plain or as a data: URI. This server opens neither "
+            "files nor addresses for its clients; POST /v1/audio/voices stores a voice."));
   }
   return std::move(*bytes);
 }
@@ -76,7 +78,7 @@ const JsonIn* only_one(const JsonFields& fields, const char* name) {
   if (value == nullptr || !value->is_array()) return value;
   if (value->size() == 1) return &value->front();
   fields.unsupported(name,
-                     concat("'", name, "' must hold one recording, not ", value->size(), "."));
+                     concat("'", name, "' must have one recording, not ", value->size(), "."));
 }
 
 std::vector<float> read_embedding(const JsonFields& fields, const JsonIn& value) {
@@ -127,7 +129,7 @@ bool read_reference(const JsonFields& fields, const Speaker& speaker, SpeechCall
   } else if (reference != nullptr) {
     const auto path = reference->is_object() ? reference->find("audio_path") : reference->end();
     if (path == reference->end() || !reference->is_object()) {
-      fields.refuse("references", "'references' must hold {\"audio_path\", \"text\"}.");
+      fields.refuse("references", "'references' must have {\"audio_path\", \"text\"}.");
     }
     source->audio = read_audio(fields, "references", *path);
     if (const auto text = string_at(*reference, "text")) source->text = *text;
@@ -163,7 +165,7 @@ void read_context(const JsonFields& fields, const Speaker& speaker, SpeechCall& 
   if (turns == nullptr) return;
   if (!speaker.info->speech.context) {
     fields.unsupported(
-        "context", concat("The model '", speaker.info->model, "' does not hear earlier turns."));
+        "context", concat("The model '", speaker.info->model, "' does not take earlier turns."));
   }
   if (!turns->is_array() || turns->size() > kMaxTurns) {
     fields.refuse("context", concat("'context' must be a list of at most ", kMaxTurns, " turns."));

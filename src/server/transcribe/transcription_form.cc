@@ -97,8 +97,7 @@ void read_format(FormReader& form, TranscriptionCall& call) {
     call.format = Format::kVerboseJson;
   } else if (name == "diarized_json") {
     form.unsupported("response_format",
-                     "Speakers are not distinguished here: 'diarized_json' cannot "
-                     "be had.");
+                     "Speakers are not distinguished: 'diarized_json' is not supported.");
   } else if (!name.empty() && name != "json") {
     form.fail("response_format",
               "'response_format' is one of: json, text, srt, verbose_json, vtt.");
@@ -115,7 +114,7 @@ void read_granularities(FormReader& form, TranscriptionCall& call) {
     } else if (each == "word") {
       call.words = true;
     } else {
-      form.fail("timestamp_granularities", "'timestamp_granularities' holds 'word' or 'segment'.");
+      form.fail("timestamp_granularities", "'timestamp_granularities' has 'word' or 'segment'.");
     }
   }
   if (call.format != TranscriptionCall::Format::kVerboseJson) {
@@ -158,7 +157,7 @@ std::variant<TranscriptionCall, ApiError> read_transcription(const std::vector<F
   FormReader form(parts);
   TranscriptionCall call;
   const FormPart* file = form.part("file");
-  if (file == nullptr) return bad_field("file", "The form must hold a recording, 'file'.");
+  if (file == nullptr) return bad_field("file", "The form must have a recording, 'file'.");
   call.file = file->data;
   call.model = form.text("model");
   call.listen.prompt = form.text("prompt");
@@ -180,7 +179,7 @@ std::variant<TranscriptionCall, ApiError> read_transcription(const std::vector<F
     read_chunking(form);
     for (const std::string_view each : form.list("include")) {
       if (each != "logprobs") {
-        form.unsupported("include", "'include' holds 'logprobs', or nothing.");
+        form.unsupported("include", "'include' has 'logprobs', or nothing.");
       } else if (call.format != TranscriptionCall::Format::kJson) {
         form.fail("include", "'include': 'logprobs' needs 'response_format': 'json'.");
       }

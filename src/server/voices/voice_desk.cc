@@ -286,7 +286,7 @@ std::unique_ptr<VoiceFetch> VoiceDesk::fetch(std::shared_ptr<Backend> backend,
     if (impl_->waiting >= impl_->options.max_waiting) {
       basket->take(missing[0],
                    Error{ErrorCode::kOverloaded,
-                         concat(impl_->waiting, " requests are waiting for a voice"), "voice", 1});
+                         concat(impl_->waiting, " requests wait for a voice"), "voice", 1});
       return std::make_unique<Fetch>(std::move(wishes), basket, nullptr);
     }
     ++impl_->waiting;

@@ -174,7 +174,7 @@ TEST(Piper, WarnsOfSymbolsThatTheVoiceCannotSay) {
   // 'x', 'y' and 'z' have no ids; each is named once.
   EXPECT_EQ(warnings("Abc yzy. Def z. Yx."),
             (std::vector<std::string>{
-                "the voice has no sound for U+0079, U+007A, U+0078; they were left out"}));
+                "the voice has no sound for U+0079, U+007A, U+0078; they were omitted"}));
 }
 
 TEST(Piper, AVoiceThatIsReplacedMeanwhileIsTheOldTheNewOrAFault) {
