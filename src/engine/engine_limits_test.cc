@@ -60,7 +60,8 @@ TEST(Engine, RefusesWhatItCannotDo) {
   huge.terms.max_frames = 4 * KvPool::kPageRows;
   const auto refused = engine.submit(huge, ear);
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("131 positions, but there is room for 128"), std::string::npos)
+  EXPECT_NE(refused.error().message.find("131 positions, but there is room for 128"),
+            std::string::npos)
       << refused.error().message;
   SpeechRequest talk = say("x");
   talk.say.context.push_back({"0", "hello", {}});

@@ -34,7 +34,7 @@ TEST(OpenApi, BodiesHaveTheOptionsOfTheTable) {
 TEST(OpenApi, OptionsAreDescribedByTheirTypeAndBounds) {
   const nlohmann::json speech = properties("Speech");
   EXPECT_EQ(speech["exaggeration"], nlohmann::json::parse(R"({"type": ["number", "null"],
-      "minimum": 0, "maximum": 2, "description": "Degree of emotion, where the model has it."})"));
+      "minimum": 0, "maximum": 2, "description": "Degree of emotion, if the model supports it."})"));
   EXPECT_EQ(speech["flow"]["enum"], nlohmann::json::parse(R"(["auto", "causal", "full", null])"));
   EXPECT_EQ(speech["speed"]["minimum"], 0.25);
   EXPECT_EQ(speech["top_k"]["type"][0], "integer");

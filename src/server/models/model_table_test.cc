@@ -160,7 +160,8 @@ TEST_F(ModelTableTest, KnowsFromTheStartWhatCannotBeLoaded) {
 TEST_F(ModelTableTest, ShortMemoryPasses) {
   ModelTable table(
       {source("a"), {"b", []() -> std::shared_ptr<Backend> { throw std::bad_alloc(); }}}, {});
-  EXPECT_EQ(table.load("b").error().message, "The model cannot be loaded: there is too little memory.");
+  EXPECT_EQ(table.load("b").error().message,
+            "The model cannot be loaded: there is too little memory.");
   EXPECT_EQ(table.load("b").error().retry_after_s, 10);
   EXPECT_EQ(table.look_up("b")->trouble, "");
 }
