@@ -1,5 +1,4 @@
-// Measures how much longer batches take in a running engine than alone. A value; one thread at a
-// time.
+// Measures how much longer batches take in a running engine than alone. One thread at a time.
 #pragma once
 
 #include <algorithm>

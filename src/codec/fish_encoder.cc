@@ -13,7 +13,6 @@ namespace {
 constexpr WeightType kExact = WeightType::kF32;
 constexpr float kLeastLength = 1e-12f;  // smallest length that torch's normalize() divides by
 
-/// Scales the rows of x to length 1.
 void normalise_rows(const View& x) {
   const int64_t dim = x.shape[1];
   for (int64_t r = 0; r < x.shape[0]; ++r) {

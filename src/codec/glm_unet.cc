@@ -12,7 +12,6 @@ namespace {
 constexpr int64_t kUnetGroups = 8;  // groups of the norms, as in Matcha-TTS
 constexpr int64_t kUnetUpTaps = 4;
 
-/// Returns the columns of `a`, then those of `b`.
 View columns_beside(StepContext& ctx, const View& a, const View& b) {
   const int64_t rows = a.shape[0], left = a.shape[1], right = b.shape[1];
   const View out = ctx.arena.take({rows, left + right}, DType::kF32);

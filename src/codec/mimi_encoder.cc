@@ -113,8 +113,7 @@ std::vector<int32_t> MimiEncoder::encode(StepContext& ctx, std::span<const float
 }
 
 int64_t MimiLatentEncoder::room(StepContext& ctx, Stream& stream) const {
-  // Pieces are whole frames of latent rows; so is the number of rows before positions are shifted
-  // back.
+  // Pieces are whole frames of latent rows; so are the rows before positions are shifted back.
   return std::min(kEncodedFrames, transformer_.room(ctx, stream.kv) / config_.latent_rate);
 }
 

@@ -65,8 +65,7 @@ class MimiEncoder {
   Stream open() const { return network_.open(); }
   /// Returns the most frames that the next piece may have, at least 1. Call it before each piece.
   int64_t room(StepContext& ctx, Stream& stream) const { return network_.room(ctx, stream); }
-  /// Encodes the next piece: whole frames of samples, or the end of the recording -> codes [frames,
-  /// Q].
+  /// Encodes the next piece: whole frames of samples, or the recording's end -> codes [frames, Q].
   void run(StepContext& ctx, Stream& stream, std::span<const float> samples,
            std::span<int32_t> codes) const;
 

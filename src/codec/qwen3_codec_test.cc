@@ -71,7 +71,6 @@ struct Qwen3CodecFixture {
   StepContext ctx{pool, arena};
 };
 
-/// Samples of Qwen3-TTS.
 class Qwen3CodecSamples : public testing::TestWithParam<const char*> {};
 /// Checks of chunks and batches, for Qwen3-TTS and Qwen3-Omni.
 class Qwen3CodecGolden : public testing::TestWithParam<const char*> {};

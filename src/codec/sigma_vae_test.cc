@@ -72,7 +72,6 @@ TEST_P(SigmaVaeTest, SamplesOfTheOriginalInAnyChunksAndBatches) {
   EXPECT_TRUE(made[1] == whole[1]);
 }
 
-/// Returns the fault of a config with an entry of its own.
 std::string fault_of(const std::string& entry) {
   const std::string text =
       R"({"vae_dim": 8, "encoder_ratios": [5, 4], "encoder_depths": "1-2-3", )" + entry + "}";

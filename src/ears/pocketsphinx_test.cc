@@ -78,7 +78,6 @@ Transcript transcribe(Recogniser& recogniser, std::span<const float> samples, si
   return result.take();
 }
 
-/// Returns all fields of a transcript in one string.
 std::string shown(const Transcript& transcript) {
   std::ostringstream out;
   out.precision(9);

@@ -103,7 +103,6 @@ class PassedSink final : public TranscriptSink {
   bool early_is_all_ = false;  // the early pass is the result
 };
 
-/// Receives the whole transcript of a pass.
 class PassSink final : public TranscriptSink {
  public:
   using End = std::function<void(Result<Transcript>)>;

@@ -202,7 +202,6 @@ TEST(EarlyPasses, APassThatHasEndedWaitsForNothing) {
   EXPECT_EQ(failed.listener->delay_s(), 7);
 }
 
-/// A recogniser that is behind makes only the passes for which speakers wait.
 TEST(RepeatedPasses, ARecogniserThatIsBehindMakesOnlyTheLast) {
   const std::vector<float> second(kHearingRate, 0.f);
   for (const double behind_s : {kMostBehind_s, kMostBehind_s + 0.1}) {

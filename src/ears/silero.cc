@@ -31,7 +31,6 @@ std::vector<float> numbers(const Weights& weights, const std::string& name, cons
   return {data, data + tensor.view().count()};
 }
 
-/// Adds value * row to out.
 void add_row(float value, const float* row, float* out, int count) {
   for (int i = 0; i < count; ++i) out[i] += value * row[i];
 }

@@ -11,8 +11,7 @@
 
 namespace syrinx {
 
-/// Makes the recogniser of an engine's model; null if the model does not write while samples
-/// arrive.
+/// Makes the recogniser of an engine's model; null if the model needs whole recordings.
 std::shared_ptr<Recogniser> stream_recogniser(std::shared_ptr<Engine> engine);
 
 }  // namespace syrinx

@@ -66,7 +66,6 @@ class HeardWords final : public TranscriptSink {
   std::promise<Result<Transcript>> done_;
 };
 
-/// Gives a listener samples in pieces of `each`.
 void give(Listener& listener, std::span<const float> samples, size_t each) {
   for (size_t at = 0; at < samples.size(); at += each) {
     listener.hear(samples.subspan(at, std::min(each, samples.size() - at)));
@@ -87,8 +86,7 @@ TEST(StreamRecogniser, WritesTheTextOfTheAuthorsCode) {
     EXPECT_TRUE(recogniser->info().streams && recogniser->info().grows);
     for (const auto& c : cases_of(name)) {
       const std::vector<float> samples = samples_of(c);
-      // A complete recording gets the checkpoint's lookahead; live audio, the largest one of at
-      // most 0.6 s.
+      // A complete recording gets the checkpoint's lookahead; live audio the largest up to 0.6 s.
       for (const bool live : {false, true}) {
         const int lookahead = name == std::string("small") ? 3 : live ? 5 : 2;
         for (const size_t each : {size_t{333}, samples.size()}) {

@@ -30,8 +30,7 @@ std::string transcript_json(const Transcript& transcript, bool scores = false);
 std::string logprobs_json(std::span<const ScoredPiece> pieces);
 /// Returns the scored pieces of all segments.
 std::vector<ScoredPiece> pieces_of(const Transcript& transcript);
-/// Returns {"type": "tokens", ...} if the model counts tokens, else {"type": "duration",
-/// "seconds"}.
+/// Returns {"type": "tokens", ...} if tokens are counted, else {"type": "duration", "seconds"}.
 std::string usage_json(const Transcript& transcript);
 
 }  // namespace syrinx

@@ -122,7 +122,6 @@ TEST_P(WhisperWhole, AsTheAuthorsTranscribe) {
   listeners.clear();
 }
 
-/// With times of words, segments, words and windows are as in the authors' transcribe().
 TEST_P(WhisperWhole, WordsAsTheAuthorsTimeThem) {
   const json cases =
       json::parse(std::ifstream(whisper_checkpoint(GetParam()) + "/golden/words.json"));

@@ -56,8 +56,8 @@ struct Active {
   void release_pages();
 };
 
-/// Returns the longest wait for a seat that is promised to a request; it is longer if the output is
-/// only read.
+/// Returns the longest wait for a seat that is promised to a request: longer if the output is only
+/// read.
 double promised_wait_s(const ResidentModel& model, const SpeechRequest& request);
 
 /// Makes the Active of a request that check_request() accepted; the caller sets id and runs. For a

@@ -1,5 +1,4 @@
-// Decides whether there is room for one more request: pure functions of the costs that the engine
-// has learned.
+// Decides whether there is room for one more request: pure functions of the learned costs.
 #pragma once
 
 #include <cmath>

@@ -35,7 +35,6 @@ TEST(Delivery, TheLongestOfSeveralUnderrunsIsReported) {
   EXPECT_LT(client->outcome.max_underrun_s, 5);
 }
 
-/// When the end of a request is reported, its pages are free.
 TEST(Delivery, PagesAreFreeWhenTheEndIsReported) {
   ScriptedMachine machine({.options = patient()});
   ResidentModel& model = machine.add(make_toy_pipeline());
@@ -115,7 +114,6 @@ TEST(Delivery, AReaderThatStopsRunsDryOfNothing) {
   }
 }
 
-/// A sink that reports more unread audio than the bound counts as if it had the bound.
 TEST(Delivery, AReaderHasNoMoreToPlayThanItsBound) {
   EngineOptions options = patient();
   options.max_unread_s = 0.5;
@@ -337,8 +335,7 @@ TEST(Delivery, AStreamThatRepeatsItselfEndsWhenItHasForSoLong) {
   const Client stuck = machine.submit(request);  // frames 0 100 0 100 ...
   machine.run_to_end();
   EXPECT_EQ(stuck->outcome.reason, FinishReason::kRepetition);
-  // The stuck stream repeats two frames: its 13th frame is the 11th that equals the frame two
-  // before it.
+  // The stuck stream repeats two frames: its 13th frame is the 11th equal to the one two before.
   EXPECT_EQ(stuck->outcome.frames, 14);
 }
 

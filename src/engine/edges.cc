@@ -239,7 +239,6 @@ void Edges::begin_streams(Active& request, int n) {
   request.output.starve(false);  // the model may write much text before the next speech
 }
 
-/// Passes the end of a node on along its edges.
 void Edges::end_node(Active& request, int n) {
   const Graph& graph = request.model->graph();
   request.runs[n].ended = true;

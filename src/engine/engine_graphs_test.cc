@@ -15,8 +15,7 @@ TEST(Engine, GuidanceChangesTheSpeechAndScaleOneDoesNot) {
   plain.sampling.temperature = one.sampling.temperature = strong.sampling.temperature = 0.f;
   one.sampling.guidance = 1.f;
   strong.sampling.guidance = 3.f;
-  // Guided logits u + 1 (c - u) equal c except for rounding, which does not change the greedy
-  // choice here.
+  // Guided logits u + 1 (c - u) equal c except for rounding, which changes no greedy choice here.
   EXPECT_EQ(alone(plain), alone(one));
   EXPECT_NE(alone(plain), alone(strong));
 }

@@ -197,7 +197,6 @@ TEST(Engine, I8_ItsThreadOutlivesAnAllocationThatFails) {
   EXPECT_GT(failed, 0);
 }
 
-/// Many requests that have ended do not delay other requests.
 TEST(Engine, EndedRequestsDelayNoOther) {
   EngineOptions options = small();
   options.max_requests = 2;

@@ -70,7 +70,6 @@ TEST(Engine, ASegmentMayBeginNewStreams) {
   EXPECT_NE(alone(request), expected) << "one stream hears what is beside it";
 }
 
-/// Every policy on all kinds of executors gives the same samples.
 TEST(Engine, SameSamplesWithAnyPolicyOnAnyExecutors) {
   std::vector<SpeechRequest> requests;
   for (int i = 0; i < 12; ++i) {

@@ -9,8 +9,7 @@ namespace {
 
 /// The smallest number of rows in a partly shared page for which the page is copied.
 constexpr int kLeastRows = 8;
-/// The largest number of children that a search compares, newest first; it bounds the time of a
-/// search.
+/// The largest number of children that a search compares, newest first; bounds its time.
 constexpr size_t kMostCompared = 32;
 
 int common(std::span<const uint64_t> a, std::span<const uint64_t> b) {

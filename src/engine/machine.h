@@ -40,8 +40,7 @@ class Machine {
 
   const EngineOptions& options() const;
 
-  /// Adds a model; its requests may be sent after this call. Both arguments must live until
-  /// remove().
+  /// Adds a model; its requests may follow. Both arguments must live until remove().
   void add(ResidentModel& model, ModelAdmission& admission);
   /// Ends the model's requests with kCancelled and waits until the machine no longer refers to it.
   void remove(ResidentModel& model);

@@ -57,8 +57,7 @@ class Output {
   int64_t tokens_read() const { return tokens_read_; }
   const Pace& listener() const { return listener_; }
   const Pace& reader() const { return reader_; }
-  /// Whether the client waits for the first output, and the model does not wait for the client's
-  /// late text.
+  /// Whether the client waits for the first output, and the model does not wait for late text.
   bool awaits_first_output() const { return counts_for_slowdown() && !heard() && !read(); }
 
   /// Sets whether it has been the only request since it got its seat.

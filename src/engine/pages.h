@@ -21,8 +21,8 @@ namespace syrinx {
 
 class Pages {
  public:
-  /// Takes memory for `pages` pages on the stage's device. For a remote stage, the stage's process
-  /// takes it.
+  /// Takes memory for `pages` pages on the stage's device. For a remote stage, its process takes
+  /// it.
   Pages(const ArStage& stage, int pages, bool share_prefixes);
 
   const KvCache& cache() const { return cache_; }

@@ -31,8 +31,7 @@ class SpokenParts {
   };
   Status push(std::string_view text, bool last, LiveText& live);
 
-  /// The state after a part: the next part may begin, its text has not come yet, or no part is
-  /// left.
+  /// The state after a part: the next part may begin, its text is missing, or no part is left.
   enum class Next { kBegin, kWait, kDone };
   Next next() const;
   /// Whether no words and no silence are left or can still come.

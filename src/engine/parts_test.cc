@@ -1,5 +1,4 @@
-// Pauses in the text: each part has the samples of a separate request, with exact silence between
-// the parts.
+// Pauses in the text: each part has the samples of a separate request, with exact silence between.
 #include "engine/parts.h"
 
 #include <gtest/gtest.h>

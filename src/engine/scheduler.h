@@ -30,8 +30,7 @@ class Scheduler {
   Scheduler(const EngineOptions& options, const SlotsSpec& spec, Platform& platform);
   ~Scheduler();
 
-  /// Adds a model; its requests may be sent after this call. The model must live until has() is
-  /// false.
+  /// Adds a model; its requests may follow. The model must live until has() is false.
   void add(ResidentModel& model);
   /// Ends the model's requests with kCancelled. Destroy the model only when has() is false.
   void remove(ResidentModel& model);

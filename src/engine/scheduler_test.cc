@@ -40,7 +40,6 @@ TEST(Scheduler, LimitedSeatsGoToTheOldest) {
   EXPECT_TRUE(std::is_sorted(begun.begin(), begun.end()));
 }
 
-/// After a rush has ended, its seats are free for the next request.
 TEST(Scheduler, SeatsOfAnEndedRushAreFree) {
   ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
   ResidentModel& model = machine.add(make_toy_pipeline());

@@ -35,7 +35,6 @@ TEST(Seats, AreNotLimitedBeforeEnoughWasMade) {
   EXPECT_EQ(machine.scheduler.load(model).seats, 8);
 }
 
-/// Only a policy with deadlines limits seats and refuses requests for a long predicted wait.
 TEST(Seats, OnlyThePolicyWithDeadlinesLimitsAndRefuses) {
   EngineOptions options = patient();
   options.policy = "throughput";
@@ -321,7 +320,6 @@ TEST(Seats, WaitingRequestsTakePrefixesPublishedMeanwhile) {
   EXPECT_EQ(one->samples, heard_alone(request));
 }
 
-/// The common rows of a sequence and its companion are computed once.
 TEST(Seats, APairComputesItsCommonBeginningOnce) {
   for (const int common : {7, 8, 40}) {
     EngineOptions options = patient();

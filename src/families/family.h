@@ -23,8 +23,7 @@ struct LoadSpec {
   WeightType weights = WeightType::kF32;  ///< the type in which linear weights are kept
   bool dummy = false;                     ///< random weights; only the config is read
   Device device = Device::kCpu;           ///< device of all stages that can run on it
-  /// Whether a node's stage runs in another process, so that it needs no weights here; null: no
-  /// stage does.
+  /// Whether a node's stage runs in another process, so that it needs no weights here; null: none.
   std::function<bool(std::string_view node)> elsewhere = {};
 
   /// Keep the returned object alive while the networks of `node` are built.
@@ -54,8 +53,8 @@ struct Family {
   /// checkpoints are directories only. Such a file is LoadSpec::dir. A family without directories
   /// has no claims and no marker.
   std::array<std::string_view, 2> file_endings = {};
-  /// Returns facts of a model before it is loaded, from small files only; throws LoadError. Null:
-  /// not supported.
+  /// Returns facts of a model before it is loaded, from small files; throws LoadError. Null: not
+  /// supported.
   std::shared_ptr<const PipelineInfo> (*facts)(const LoadSpec& spec) = nullptr;
 
   /// Returns the ending in `file_endings` that a path has; empty: none.

@@ -121,7 +121,6 @@ bool any_in(const std::vector<std::string>& parts, const std::string& name) {
 
 std::string parity_dir(const std::string& name) { return SYRINX_BINARY_DIR "/parity/" + name; }
 
-/// A copy of a golden checkpoint.
 struct Copy : CheckpointCopy {
   explicit Copy(const std::string& family_name, const std::string& golden)
       : CheckpointCopy(parity_dir(golden)), family(family_name) {}
@@ -181,8 +180,8 @@ class Loading : public testing::TestWithParam<Golden> {
 
 TEST_P(Loading, TheGoldenLoads) { EXPECT_EQ(Copy(GetParam()).fault(), ""); }
 
-/// If a family can load no weights for a node in another process (LoadSpec::part), it can do so for
-/// each node.
+/// If a family can load no weights for a node in another process (LoadSpec::part), it can for each
+/// node.
 TEST_P(Loading, PartsAreNodes) {
   const Copy copy(GetParam());
   std::set<std::string> asked, nodes;

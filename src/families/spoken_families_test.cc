@@ -124,7 +124,6 @@ class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
     }
     return step(state);
   }
-  /// The ids of a row, and its vector.
   using Row = std::pair<std::vector<int32_t>, std::vector<float>>;
   std::vector<Row> rows_of(const Sequence& state, int count, bool companion = false) const {
     std::vector<Row> rows;

@@ -19,8 +19,7 @@ class UnsaidSymbols {
   void add_all(const Symbols& symbols) {
     for (const char32_t symbol : symbols) add(symbol);
   }
-  /// Warns of the symbols that were added since the last call; warns of each symbol once per
-  /// request.
+  /// Warns of the symbols that were added since the last call; of each only once per request.
   void report(StepOutput& out) {
     if (fresh_.empty()) return;
     constexpr size_t kMost = 8;

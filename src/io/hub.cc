@@ -26,7 +26,6 @@ bool is_plain(const std::string& part) {
          });
 }
 
-/// Returns the directories in `path`, sorted.
 std::vector<std::string> directories(const std::string& path) {
   std::vector<std::string> out;
   std::error_code error;

@@ -44,7 +44,6 @@ class OnnxWeights : public WeightSource {
     return Shape(std::span<const int64_t>(graph_.tensors()[tensor].sizes)).count();
   }
 
-  /// Names the inputs of a node after its module.
   void name_inputs(const OnnxNode& node) {
     if (node.op == "Identity" && !node.inputs.empty()) {
       if (const auto found = tensor(node.inputs[0])) second_.emplace(node.output, *found);

@@ -12,7 +12,6 @@
 namespace syrinx {
 namespace {
 
-/// Returns a file with the given header and `data` data bytes.
 std::string file_bytes(const std::string& header, size_t data) {
   const uint64_t size = header.size();
   std::string bytes(reinterpret_cast<const char*>(&size), 8);

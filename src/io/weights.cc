@@ -24,7 +24,6 @@ namespace {
 
 constexpr size_t kMaxListed = 10;  // names per list in a message
 
-/// A safetensors checkpoint.
 class CheckpointWeights : public WeightSource {
  public:
   explicit CheckpointWeights(const std::string& path) : file_(path) {}

@@ -26,7 +26,6 @@ uint16_t round_up_bf16(float value) {
 /// outputs i and i + 8.
 int64_t interleaved(int64_t o) { return o % 8 * 2 + o / 8; }
 
-/// Packs rows [16][padded_k] f32 into one q8 panel.
 void pack_q8_panel(const float* rows, int64_t padded_k, uint8_t* to) {
   // Adding this number leaves the nearest integer in the low bits, also in vectorised loops.
   constexpr float kRound = 12582912.0f;
@@ -52,7 +51,6 @@ void pack_q8_panel(const float* rows, int64_t padded_k, uint8_t* to) {
   }
 }
 
-/// Packs rows [16][k] f32 into one f32 panel.
 void pack_f32_panel(const float* rows, int64_t k, float* to) {
   for (int64_t i = 0; i < k; ++i) {
     for (int64_t o = 0; o < kPanel; ++o) to[i * kPanel + o] = rows[o * k + i];

@@ -11,7 +11,6 @@ namespace {
 
 thread_local PackingScope* innermost_scope = nullptr;
 
-/// Makes all panels of `matrix`; rethrows what a thread throws.
 void make_all(const PackedMatrix& matrix, MakePanels make, ThreadPool* pool, uint8_t* to) {
   if (!pool) return make(0, matrix.panels(), to);
   std::mutex mutex;

@@ -236,8 +236,7 @@ TEST(Sample, FollowsTheProbabilitiesOfTransformers) {
   }
 }
 
-// The statistics above were computed on the CPU; they apply to other devices that draw the same
-// ids.
+// The statistics above were computed on the CPU; other devices draw the same ids.
 TEST_P(SampleTest, SameIdsAsTheCpuForEveryFilter) {
   Bench cpu, bench(1, GetParam());
   const std::vector<int32_t> history{4, 9, 4, 200, 33, 33, 120, 121, 4};

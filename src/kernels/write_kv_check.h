@@ -5,8 +5,7 @@
 
 namespace syrinx {
 
-/// Throws InternalError unless the rows of k and v fit the pool, and all pages exist to which they
-/// are written.
+/// Throws InternalError unless the rows of k and v fit the pool, and their pages exist.
 void check_write_kv(const char* caller, const HeadsView& k, const HeadsView& v, const KvPool& pool,
                     int layer, const Ragged& ragged);
 

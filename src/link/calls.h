@@ -27,8 +27,8 @@ struct CallRules {
   int values = 0;
 };
 /// Applies a call to the sequence. If it is a step, sets `advanced` to its verdict. Throws
-/// LoadError for bytes that are not a valid call for the node; returns the Error of the sequence,
-/// if there is one.
+/// LoadError for bytes that are not a valid call for the node; returns the sequence's Error, if
+/// any.
 Status apply_call(Sequence& sequence, std::string_view call, const CallRules& rules,
                   std::optional<Verdict>& advanced);
 

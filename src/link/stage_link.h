@@ -19,8 +19,8 @@ struct LinkOptions {
   std::string address;  ///< address of the other process (transport.h)
   StageKeys keys = {};
   Introduction wanted;  ///< identity of this process, and nodes that the other process must hold
-  /// Receives a line when the link comes up or goes down, or when lost streams were computed again;
-  /// any thread.
+  /// Receives a line when the link comes up or goes down, or lost streams were computed again; any
+  /// thread.
   std::function<void(const std::string&)> log = {};
   double answer_s = 30;  ///< longest time of a batch; after it the peer counts as gone
   double first_pause_s = 0.05, longest_pause_s = 2;  ///< pauses between two attempts to connect

@@ -13,7 +13,6 @@ namespace {
 constexpr std::string_view kScheme = "grpc://";
 constexpr size_t kMostKeys = size_t{1} << 20;
 
-/// Returns HOST:PORT of an address between hosts.
 std::string host_and_port(const std::string& address) {
   const std::string at = address.substr(kScheme.size());
   const size_t colon = at.rfind(':');

@@ -13,8 +13,7 @@
 
 namespace syrinx {
 
-/// The sizes of the chunks into which an edge cuts a stream, in frames of the chunk node that it
-/// feeds.
+/// The sizes of the chunks into which an edge cuts a stream, in frames of the node that it feeds.
 struct ChunkPolicy {
   int initial = 1;    ///< fresh frames of the first chunk: decides the time to first audio
   int steady = 8;     ///< fresh frames of every later chunk

@@ -24,8 +24,7 @@ class InputRows {
       : tables_(static_cast<size_t>(tables)), ids_(ids), given_(given) {}
 
   int count() const { return static_cast<int>(given_.size()); }
-  /// Returns the ids [T] of row `row` of this range, one per table. -1 adds nothing and is the
-  /// initial value.
+  /// Returns the ids [T] of row `row` of this range, one per table. Initially -1: adds nothing.
   std::span<int32_t> ids(int row) {
     return ids_.subspan(static_cast<size_t>(row) * tables_, tables_);
   }

@@ -72,8 +72,7 @@ struct RequestOption {
   bool minus_one_is_off = false;  ///< in bodies -1 means 0: other servers write it for "off"
   std::string_view unit = {};     ///< e.g. "frames"
   OptionModels models = OptionModels::kAny;
-  /// Bounds of an option of kOffering for a model that does not offer it. Unset: the option is
-  /// refused.
+  /// Bounds of an option of kOffering for a model that does not offer it. Unset: refused.
   std::optional<Bounds> otherwise = {};
 };
 

@@ -90,8 +90,7 @@ std::string offered_options(const Offers& offers) {
   std::string out;
   for (size_t row = 0; row < kRequestOptions.size(); ++row) {
     const RequestOption& option = kRequestOptions[row];
-    // Skips options that every model has; e.g. a speed that a model lacks is made by stretching its
-    // audio.
+    // Skips options that every model has; e.g. speed, made by stretching audio if necessary.
     if (option.models == OptionModels::kAny || option.otherwise || !offers.of_row(row)) continue;
     out += concat(out.empty() ? "'" : ", '", option.name, "'");
   }

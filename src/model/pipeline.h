@@ -187,8 +187,7 @@ class Pipeline {
   /// was heard.
   virtual Result<SpeechRequest> listening(const OpenDictation& listening) const;
 
-  /// Returns the encoder that makes voices from recordings; null if the model or its checkpoint has
-  /// none.
+  /// Returns the encoder that makes voices from recordings; null if there is none.
   virtual const VoiceEncoder* voice_encoder() const { return nullptr; }
   /// Returns the nodes of the graph that run in other processes, with their present state.
   virtual std::vector<RemoteNode> remote_nodes() const { return {}; }

@@ -75,8 +75,7 @@ struct RequestText {
   std::string instructions = {};
   /// Earlier turns, oldest first; refused if SpeechFacts::context is false.
   std::vector<ContextTurn> context = {};
-  /// Puts all text into the prompt instead of word by word beside the audio, if the model supports
-  /// both.
+  /// Puts all text into the prompt instead of word by word beside the audio, if supported.
   std::optional<bool> in_prompt = {};
   /// Whether numbers of the text become words; unset: as the model's authors do.
   std::optional<bool> spell_numbers = {};

@@ -147,8 +147,7 @@ class Sequence {
  public:
   virtual ~Sequence() = default;
 
-  /// Returns the number of rows of the current segment's prompt, at least 1. Constant within a
-  /// segment.
+  /// Returns the number of rows of the current segment's prompt, at least 1; constant in a segment.
   virtual int prompt_rows() const = 0;
   /// Returns how many of the first `rows` prompt rows stand for recordings.
   virtual int heard_rows(int /*rows*/) const { return 0; }

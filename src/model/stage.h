@@ -74,7 +74,7 @@ class ArStage {
   virtual ~ArStage() = default;
   virtual Device device() const { return Device::kCpu; }
   virtual const ArTraits& traits() const = 0;
-  /// Returns the bytes that a step of E sequences keeps between its calls (a depth transformer's
+  /// Returns the bytes that a step of E sequences keeps between calls (a depth transformer's
   /// cache).
   virtual size_t scratch_bytes(int /*emits*/) const { return 0; }
 
@@ -153,8 +153,7 @@ class ChunkStage {
   /// Opens a stream from a result of bundle(), made here or in another process. Throws LoadError
   /// for a bundle that does not fit.
   virtual std::unique_ptr<StreamState> open(Bundle bundle) const = 0;
-  /// Runs the jobs. On a GPU their outputs are complete after synchronize(), which the caller
-  /// calls.
+  /// Runs the jobs. On a GPU their outputs are complete after the caller's synchronize().
   virtual void run(StepContext&, std::span<ChunkJob> jobs) const = 0;
   /// Returns how many of the waiting frames the next chunk takes as fresh frames, if the edge's
   /// policy would take `planned`; 0: waits for more. For stages whose frames come in blocks of

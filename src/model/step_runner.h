@@ -15,8 +15,7 @@
 
 namespace syrinx {
 
-/// Returns the largest difference divided by the largest magnitude; infinite if a number is not
-/// finite.
+/// Returns the largest difference divided by the largest magnitude; infinite if one is not finite.
 inline float relative(std::span<const float> got, std::span<const float> want) {
   EXPECT_EQ(got.size(), want.size());
   float worst = 0, top = 1e-30f;

@@ -80,7 +80,6 @@ TEST(WeightsCache, IsNotAskedForAbsentNetworks) {
   EXPECT_EQ(store.asked, 5);
 }
 
-/// One start of a program.
 struct Start {
   explicit Start(const TestDir& dir, const std::string& key = "key",
                  const std::function<void(WeightsCacheOptions&)>& change = {}) {

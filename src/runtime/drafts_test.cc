@@ -237,8 +237,7 @@ TEST(ExpectedAnswer, MoreOfItIsKeptAmongMore) {
   EXPECT_EQ(kept("fwPK", 3), std::ssize(draft)) << "an unchanged prompt keeps all";
 }
 
-/// Reflection's rule: a beginning that was judged to be good is always kept, and the model
-/// continues it.
+/// Reflection's rule: a beginning that was judged good is always kept, and continued.
 TEST(ExpectedAnswer, WhatIsSettledIsKept) {
   const auto model = model_of("qwen3");
   Reader guessing(model, drafting(true)), plain(model, drafting(false));

@@ -31,8 +31,7 @@ struct LoadOptions {
   /// Where packed weights are stored for the next start: a directory; auto, which is
   /// default_weights_cache() for checkpoints of at least kCachedFrom bytes; or off.
   std::string weights_cache = "auto";
-  /// The NUMA node on whose cores the caller runs (base/cores.h): weights are copied into its
-  /// memory.
+  /// The NUMA node on whose cores the caller runs (base/cores.h): weights are copied there.
   int node = -1;
   std::string device = "auto";  ///< cpu, cuda, or auto: cuda if build and machine support it
   bool dummy = false;           ///< random weights for the config, for measurements

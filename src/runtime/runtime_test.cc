@@ -23,7 +23,6 @@ LoadOptions text_model() {
   return options;
 }
 
-/// Returns the load error of these options; "" if they load.
 std::string load_fault(const LoadOptions& options) {
   try {
     load_pipeline(options);

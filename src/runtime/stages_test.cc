@@ -316,7 +316,6 @@ TEST(Fingerprint, ChangesWithNamesSizesAndContents) {
   EXPECT_THROW(fingerprint(dir.path("nowhere")), LoadError);
 }
 
-/// Both ends of a large file and pieces between them are read.
 TEST(Fingerprint, OfLargeFilesReadsBothEnds) {
   TestDir dir;
   const std::string path = dir.write("m/a.bin", "");

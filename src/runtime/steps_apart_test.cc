@@ -266,8 +266,7 @@ TEST(StepsApart, WhatOneLosesTheOtherComputesAgain) {
   expect_alike(got, want);
 }
 
-/// Sequences leave a process that is about to end if there is another, which computes the cache
-/// again.
+/// Sequences leave a process that is about to end if another can compute the cache again.
 TEST(StepsApart, SequencesMoveFromALeavingProcess) {
   Engine here(duet(), with_slots(0));
   const std::vector<SpeechRequest> requests = long_requests(3);

@@ -99,7 +99,6 @@ void Stream::repeat(const std::function<void()>& work) {
   }
 }
 
-/// Queues the noted work as usual; later work is not noted.
 void Stream::queue_notes() {
   noting_ = false;
   if (up_used_ > 0) send(up_, staged_.view().data, up_used_);

@@ -40,7 +40,6 @@ std::string words_below_thousand(int n, const char* joint) {
   return n % 100 ? hundreds + joint + words_below_hundred(n % 100) : hundreds;
 }
 
-/// Returns the digits without leading zeros.
 std::string_view without_zeros(std::string_view digits) {
   const size_t first = digits.find_first_not_of('0');
   return first == digits.npos ? digits.substr(0, 0) : digits.substr(first);

@@ -119,7 +119,6 @@ std::optional<float> seconds_of(std::string_view value) {
   return ms ? *time / 1000 : *time;
 }
 
-/// The effect of the end of an open element.
 struct OpenElement {
   enum Kind { kPlain, kParagraph, kSentence, kSayAs, kSub, kPhoneme, kProsody, kEmphasis, kSilent };
   Kind kind = kPlain;

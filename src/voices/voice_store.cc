@@ -102,7 +102,6 @@ std::string dump(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-/// Returns the size of all files below a directory.
 size_t bytes_below(const std::string& directory) {
   size_t bytes = 0;
   std::error_code fault;

@@ -32,7 +32,6 @@ Error no_such_voice(const Speaker& speaker, std::string_view name) {
           "voice"};
 }
 
-/// Returns the error for a stored voice that the model cannot use.
 Error misfit(const Speaker& speaker, const StoredVoice& stored) {
   if (stored.encoded.empty()) {
     Error error = cannot_clone(*speaker.info, "voice");

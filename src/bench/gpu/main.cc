@@ -360,7 +360,6 @@ json streams(const std::shared_ptr<const Pipeline>& pipeline, double seconds, do
   return {{"all_in_time", most}, {"runs", runs}};
 }
 
-/// Returns what an engine served in a run of `took_s` seconds.
 json served(const EngineMetrics& metrics, const std::vector<Outcome>& outcomes, double took_s) {
   std::vector<double> first;
   double audio = 0;

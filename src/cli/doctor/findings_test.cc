@@ -7,7 +7,6 @@
 namespace syrinx {
 namespace {
 
-/// Returns the facts of a machine on which everything works.
 MachineFacts good_machine() {
   MachineFacts out;
   out.distribution = "debian";
@@ -58,7 +57,8 @@ TEST(Doctor, SaysWhatToInstall) {
   EXPECT_NE(finding(facts, "ears").advice.find("libwebrtc-audio-processing1"), std::string::npos);
   facts.distribution = "fedora";
   EXPECT_EQ(finding(facts, "espeak-ng").advice, "dnf install espeak-ng");
-  EXPECT_EQ(finding(facts, "ears").advice, "use a Whisper model instead (docs/guide/recognition.md)");
+  EXPECT_EQ(finding(facts, "ears").advice,
+            "use a Whisper model instead (docs/guide/recognition.md)");
   facts.distribution = "";
   EXPECT_EQ(finding(facts, "espeak-ng").advice, "install the Debian packages espeak-ng");
 }

@@ -154,7 +154,6 @@ std::string joined(std::string title, std::string_view more) {
   return title.append(closed ? " " : ". ").append(more);
 }
 
-/// Makes a heading of lines [i, end).
 Heading heading_of(const std::vector<Line>& lines, size_t i, size_t end, int level) {
   Heading out{lines[i].begin, lines[end - 1].end, std::string(lines[i].words), level};
   bool titled = false;

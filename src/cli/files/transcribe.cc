@@ -31,7 +31,6 @@
 namespace syrinx {
 namespace {
 
-/// Options of `syrinx transcribe`.
 struct TranscribeOptions {
   std::vector<std::string> files;  ///< "-": the standard input
   std::string ears = "pocketsphinx";

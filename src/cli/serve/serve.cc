@@ -38,7 +38,6 @@ namespace {
 /// Takes a line of the log; called from any thread.
 using LogLine = std::function<void(const std::string&)>;
 
-/// Reads the keys of a file or, without a file, the key in an environment variable.
 ApiKeys read_keys(const std::string& file, const char* variable) {
   if (!file.empty()) return ApiKeys::from_file(file);
   const char* key = std::getenv(variable);

@@ -221,7 +221,6 @@ Verdict State::write(int32_t id, StepOutput& out) {
   return end_words(kEnd, FinishReason::kLength);
 }
 
-/// Ends the words; `id` is the id that ends them.
 Verdict State::end_words(int32_t id, FinishReason reason) {
   cut_ = cut_ || reason == FinishReason::kLength;
   if (forces_speech()) {
@@ -260,7 +259,6 @@ Verdict State::speak(std::span<const int32_t> codes, StepOutput& out) {
   return end_speech(kEnd, FinishReason::kLength);
 }
 
-/// Ends the speech; `id` is the id that ends it.
 Verdict State::end_speech(int32_t id, FinishReason reason) {
   cut_ = cut_ || reason == FinishReason::kLength;
   frames_before_ += rows_.speech.end_frame();

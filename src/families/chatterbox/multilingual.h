@@ -33,8 +33,7 @@ class MultilingualText {
 
   const TextTokenizer& tokenizer_;
   std::vector<std::string> languages_;
-  /// The spelling of each character: letters, and a number if several characters have the same
-  /// letters.
+  /// The spelling of each character: letters, and a number if several have the same letters.
   std::unordered_map<std::string, std::string> cangjie_;
 };
 

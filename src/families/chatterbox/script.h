@@ -18,8 +18,7 @@ struct Reading {
   std::string language = {};                       ///< one of the languages of `multilingual`
 };
 
-/// Makes the script of a request that `voice` speaks; returns an Error that it gets in place of the
-/// voice.
+/// Makes the script of a request that `voice` speaks; or returns the Error that replaces the voice.
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, Reading reading,
                                                 Result<std::shared_ptr<const Voice>> voice,
                                                 const SpeechRequest& request);

@@ -90,7 +90,6 @@ void VoiceRows::prepare(Voice& voice) const {
   put_emotion(voice);
 }
 
-/// Writes the last of the voice's rows, that of the emotion.
 void VoiceRows::put_emotion(Voice& voice) const {
   const int64_t hidden = config_.decoder.hidden;
   float* row = voice.rows.f32() + (config_.queries + 1) * hidden;

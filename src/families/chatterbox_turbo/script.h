@@ -21,8 +21,7 @@ SpokenModel spoken_model(const ModelConfig& config);
 /// the tokenizer has them; other special tokens are plain text.
 std::vector<int32_t> text_ids(const Tokenizer& tokenizer, std::string_view text);
 
-/// Makes the script of a request that `voice` speaks; returns an Error that it gets in place of the
-/// voice.
+/// Makes the script of a request that `voice` speaks; or returns the Error that replaces the voice.
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config,
                                                 const Tokenizer& tokenizer,
                                                 Result<std::shared_ptr<const Voice>> voice,

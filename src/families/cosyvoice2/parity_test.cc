@@ -150,7 +150,6 @@ TEST_F(CosyVoice2Parity, SamplesOfSeveralParts) {
   EXPECT_LT(distance_of_sound(model_, "owl", frames, GoldenSamples(golden)), 1e-4f);
 }
 
-/// The two shapes of CosyVoice3.
 class CosyVoice3Parity : public testing::TestWithParam<const char*> {
  protected:
   CosyVoice3Parity()

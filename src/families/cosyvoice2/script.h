@@ -15,8 +15,7 @@ inline constexpr int kTables = 3;
 /// Returns tables, bounds and sampling of the language model.
 SpokenModel spoken_model(const ModelConfig& config);
 
-/// Makes the script of a request that `voice` speaks; returns an Error that it gets in place of the
-/// voice.
+/// Makes the script of a request that `voice` speaks; or returns the Error that replaces the voice.
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Frontend& frontend,
                                                 Result<std::shared_ptr<const Voice>> voice,
                                                 const SpeechRequest& request);

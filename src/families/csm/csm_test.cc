@@ -34,7 +34,6 @@ class CsmTest : public testing::Test {
   }
   Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
   std::unique_ptr<Sequence> open(const SpeechRequest& r) const { return open_only(model_, r); }
-  /// Returns `count` frames whose codes are all `code`.
   std::vector<int32_t> frames(int count, int32_t code = 1) const {
     return std::vector<int32_t>(count * model_.config().codebooks, code);
   }

@@ -28,8 +28,7 @@ struct Speaker {
 /// Sizes, speakers and bounds. Plain data.
 struct FinchConfig {
   std::string voice, description, licence;  ///< `voice`: the name of the default speaker
-  /// The speakers, in the order of the tables; empty for a checkpoint with one speaker, which has
-  /// no tables.
+  /// The speakers, in the order of the tables; empty for one speaker, without tables.
   std::vector<Speaker> speakers;
   float slowest = 1, fastest = 1;  ///< the range of speeds in the LM's training
   int sample_rate = 16000;         ///< Hz: 16000 or 24000

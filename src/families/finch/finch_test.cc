@@ -34,7 +34,6 @@ SpeechRequest golden_request(int which) {
   return request;
 }
 
-/// Checks one case of the golden file.
 void check_case(const Safetensors& golden, int number) {
   const std::string which = std::to_string(number);
   const View want = golden.view("frames." + which);

@@ -23,7 +23,6 @@ void push(SentenceReader& reader, std::string_view text, bool last, std::deque<S
   }
 }
 
-/// Returns all sentences of a text, one per line.
 std::string spoken(std::string_view text) { return joined(split_sentences(text)); }
 
 TEST(Sentences, AreReadInWords) {

@@ -28,7 +28,6 @@ inline void shape_four(const float* tone, __m256 hiss, float* spectrum) {
   _mm256_storeu_ps(spectrum, _mm256_add_ps(_mm256_addsub_ps(by_re, by_im), hiss));
 }
 
-/// Four pulses.
 struct Four {
   __m256d re, im, cos, sin;
 

@@ -7,8 +7,7 @@
 
 namespace syrinx::finch {
 
-/// The pulses of a window, in order, as complex numbers, and the rotation of each from one bin to
-/// the next.
+/// The pulses of a window, in order, as complex numbers, and the rotation of each per bin.
 struct PulseTurns {
   static constexpr int kMost = 24;
   int count = 0;

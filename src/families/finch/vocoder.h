@@ -38,8 +38,7 @@ class ResidualConv {
 /// The network with its weights.
 class Vocoder : public ChunkStage {
  public:
-  /// Loads the network. Scope of `weights`: book.K, phone.K, inp, low.N, up, high.N, norm, tone,
-  /// head.
+  /// Scope of `weights`: book.K, phone.K, inp, low.N, up, high.N, norm, tone, head.
   Vocoder(const FinchConfig& config, const Weights& weights, WeightType type);
 
   FrameType in() const override { return {Flow::kCodes, kFrameWidth}; }

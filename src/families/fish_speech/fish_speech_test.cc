@@ -36,7 +36,6 @@ class FishSpeechTest : public testing::Test {
     const auto state = open(r);
     return {state->prompt_ids().begin(), state->prompt_ids().end()};
   }
-  /// Returns `count` frames whose codes are all `code`.
   std::vector<int32_t> frames(int count, int32_t code = 1) const {
     return std::vector<int32_t>(static_cast<size_t>(count * model_.config().codebooks), code);
   }
@@ -54,7 +53,6 @@ class FishSpeechTest : public testing::Test {
     last[0] = model_.config().end_code();
     return say(state, last);
   }
-  /// Returns the ids of row `pos`.
   std::vector<int32_t> row(const Sequence& state, int pos) const {
     std::vector<int32_t> slots(static_cast<size_t>(1 + model_.config().codebooks));
     row_of(state, pos, false, slots);
@@ -65,7 +63,6 @@ class FishSpeechTest : public testing::Test {
     for (int pos = 0; pos < count; ++pos) out.push_back(row(state, pos));
     return out;
   }
-  /// Returns the row of a frame whose codes are all `code`.
   std::vector<int32_t> spoken_row(int32_t code) const {
     std::vector<int32_t> slots = frames(1, code);
     slots.insert(slots.begin(), static_cast<int32_t>(model_.config().semantic_begin) + code);

@@ -13,8 +13,7 @@ class Answer : public VoiceAnswer {
   /// follows them by itself.
   static constexpr AloudRuns kRuns{13, 26};
 
-  /// All arguments except the request must outlive this object. Without `speaks` only text is
-  /// sampled.
+  /// All arguments but the request must outlive this object. Without `speaks` only text is sampled.
   Answer(const Ids& ids, const llm::ModelConfig& config, const llm::Generation& generation,
          const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt, bool speaks)
       : VoiceAnswer(config, generation, tokenizer, request, std::move(prompt), 0,

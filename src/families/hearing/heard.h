@@ -45,8 +45,7 @@ class Hearer {
   virtual std::span<const Heard> heard() const = 0;
 };
 
-/// Returns a bundle with `samples`, `loudest` and keys of the recordings that a Hearer's stage
-/// encodes.
+/// Returns a bundle with `samples`, `loudest` and keys of recordings, for a Hearer's stage.
 Bundle heard_bundle(const Sequence& hearer);
 /// Reads recordings of at most `longest` samples from a bundle; a recording of n samples has
 /// `keys_of`(n) keys. Throws LoadError. Without `keys_of` the keys are left for take_keys().

@@ -42,8 +42,7 @@ class Prompter {
   int32_t ref_audio() const { return ref_audio_; }
   int32_t text() const { return text_; }
   int32_t audio() const { return audio_; }
-  /// Returns the id before a reference's text; unset in older checkpoints, whose references have no
-  /// text.
+  /// Returns the id before a reference's text; unset in older checkpoints, without such texts.
   std::optional<int32_t> ref_text() const { return ref_text_; }
 
  private:

@@ -20,8 +20,7 @@ Result<std::vector<std::vector<Spoken>>> japanese_words(
 /// Returns the text that mecab gets: in Unicode's NFKC, with numbers in kana. For tests.
 std::string japanese_as_read(std::string_view text);
 
-/// Returns the packed list of words that are written as one word although mecab splits them; made
-/// by CMake.
+/// Returns the packed list of words that mecab splits, although they are one word; made by CMake.
 std::string_view packed_japanese_words();
 
 }  // namespace syrinx::kokoro

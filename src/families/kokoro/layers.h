@@ -80,8 +80,8 @@ class BiLstm {
   /// `hidden`: width of the state of each direction.
   BiLstm(const Weights& weights, int64_t in, int64_t hidden)
       : ahead_(weights, "_l0", in, hidden), back_(weights, "_l0_reverse", in, hidden) {}
-  /// Computes x [T, I] -> out [T, 2 hidden]: the states of the forward pass, then those of the
-  /// backward pass.
+  /// Computes x [T, I] -> out [T, 2 hidden]: the states of the forward pass, then of the backward
+  /// pass.
   void run(StepContext& ctx, const View& x, const View& out) const;
   size_t bytes() const { return ahead_.bytes() + back_.bytes(); }
 

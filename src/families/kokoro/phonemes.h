@@ -41,8 +41,7 @@ struct EnglishReader {
 /// millisecond.
 std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sentence& sentence);
 
-/// Converts the output of espeak-ng to misaki's alphabet. `voice`: espeak-ng's name of it ("es",
-/// "en-gb").
+/// Converts the output of espeak-ng to misaki's alphabet. `voice`: its name there ("es", "en-gb").
 std::string misaki_of_espeak(std::string ipa, std::string_view voice);
 
 /// Returns the words and marks of a sentence in a language of espeak-ng; its text begins at byte

@@ -31,8 +31,7 @@ class Pinyin {
   size_t longest_ = 0;  // characters of the longest phrase
 };
 
-/// Returns the phonemes of a syllable in the alphabet of the model's first version; empty for other
-/// text.
+/// Returns the phonemes of a syllable in the alphabet of the first model; empty for other text.
 std::string ipa_of_pinyin(std::string_view syllable);
 
 /// Returns the packed tables; made by CMake.

@@ -26,7 +26,6 @@ Prosody::Prosody(const KokoroConfig& config, const Weights& weights, WeightType 
     : hidden_(config.hidden), style_(config.style), longest_(config.longest) {
   bert_ = Albert(config.bert, config.tokens, weights.scope("bert"), type);
   const Weights text = weights.scope("text_encoder"), predictor = weights.scope("predictor");
-  // The module is a linear itself: "bert_encoder.weight".
   bert_out_ = load_linear(weights, "bert_encoder", hidden_, config.bert.hidden, true, type);
   phonemes_ = Embedding(text.scope("embedding"), config.tokens, hidden_, DType::kF32);
   for (int64_t i = 0; i < config.layers; ++i) {

@@ -53,8 +53,7 @@ class Answer : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   void missed(std::span<const int32_t> codes) override;
 
-  /// Sets the id of a row for table 0: an id of the prompt or answer, or a guess after the answer
-  /// so far.
+  /// Sets the id of a row for table 0: an id of the prompt or answer, or a guess.
   void rows(int first, bool companion, InputRows& out) const override;
 
  protected:

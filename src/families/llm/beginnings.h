@@ -1,5 +1,5 @@
-// The beginnings that an answer with a form may have, as ids. The model chooses one of them, id by
-// id. A value.
+// The beginnings that an answer with a form may have, as ids. The model chooses one, id by id. A
+// value.
 #pragma once
 
 #include <algorithm>

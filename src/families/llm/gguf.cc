@@ -131,7 +131,6 @@ struct GgufName {
   enum Rows : uint8_t { kPlain, kQueries, kKeys } rows = kPlain;
 };
 
-/// Returns the names of the tensors of a block.
 std::vector<GgufName> block_names(const DecoderConfig& d) {
   const DecoderNames& ours = d.names;
   const bool after = d.norm_order == NormOrder::kAfter;
@@ -299,8 +298,7 @@ void add_gemma(const GgufFile& file, const std::string& name, nlohmann::json& si
   }
 }
 
-/// Reads the number of columns that rope rotates, the window (0: none) and the factors of
-/// positions.
+/// Reads the number of columns that rope rotates, the window (0: none) and position factors.
 void add_phi3(const GgufFile& file, nlohmann::json& sizes) {
   const int64_t head_dim = sizes["head_dim"], positions = sizes["max_position_embeddings"];
   const int64_t turned = file.integer("phi3.rope.dimension_count", head_dim);

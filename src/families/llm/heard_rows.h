@@ -14,8 +14,7 @@ namespace syrinx::llm {
 class HeardRows {
  public:
   HeardRows() = default;
-  /// `places`: the rows' positions in the prompt, ascending. `width`: that of the rows; 0: they are
-  /// ids.
+  /// `places`: the rows' positions in the prompt, ascending. `width`: of the rows; 0: ids.
   HeardRows(std::vector<int32_t> places, int64_t width);
 
   bool none() const { return places_.empty(); }

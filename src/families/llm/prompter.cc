@@ -76,8 +76,7 @@ std::string Prompter::harmless(std::string_view text) const {
       place += c.size;
     part_at(place);
   }
-  // A template may join texts directly, so a special token may begin in one text and end in the
-  // next.
+  // A template may join texts directly, so a special token may span two texts.
   const auto begun = [&] {
     return at + tokenizer_.special_begun(std::string_view(clean).substr(at));
   };

@@ -148,8 +148,7 @@ inline Error recording_too_long(const Voice& voice, int64_t frames, int64_t most
           "voice"};
 }
 
-/// Returns the frames [T, C] of a voice, at most `most`, or an error if a model of C codebooks
-/// cannot use it.
+/// Returns the frames [T, C] of a voice, at most `most`, or an error if C codebooks do not fit it.
 inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t codebooks,
                                                 int64_t most) {
   const Tensor* codes = voice.find(kVoiceCodes);
@@ -161,8 +160,7 @@ inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t code
   return std::vector<int32_t>(codes->i32(), codes->i32() + codes->shape().count());
 }
 
-/// Does the same; codes must be below `first` in codebook 0 and below `others` in the other
-/// codebooks.
+/// Does the same; codes must be below `first` in codebook 0, below `others` elsewhere.
 inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t codebooks, int64_t most,
                                                 int64_t first, int64_t others) {
   Result<std::vector<int32_t>> codes = voice_codes(voice, codebooks, most);

@@ -20,8 +20,7 @@ struct Edition {
   /// Text before and after the name of a voice; the text to speak follows.
   const char *voice_begin, *voice_end;
   bool voice_is_token = false;  ///< `voice_begin`, the name and '>' are one token
-  /// Description of the only voice, which replaces its name unless instructions describe another
-  /// voice.
+  /// Description of the only voice, which replaces its name, unless instructions describe another.
   const char* description = nullptr;
   bool cleaned = false;  ///< spaces before marks are removed
   /// Tokens that a text may have, such as "<laugh>".

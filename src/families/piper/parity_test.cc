@@ -117,7 +117,6 @@ class GoldenRun {
   fixture::Bench bench_;
 };
 
-/// Returns the golden's latents.
 Tensor golden_latents(const GoldenVoice& voice) {
   GoldenRun run(voice);
   return run.latents(run.read());

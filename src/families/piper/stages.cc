@@ -17,7 +17,6 @@ constexpr uint64_t kMostSentences = 1 << 20;  // sentences before the noise repe
 
 State& state_of(const ArSeq& seq) { return static_cast<State&>(*seq.state); }
 
-/// Draws the frames of a sentence from its prior.
 void draw_frames(StepContext& ctx, const Network& network, State& state) {
   const int64_t width = network.latent();
   int64_t count = 0;

@@ -39,7 +39,6 @@ constexpr const char* kTextEnd = "<|endoftext|>";
 constexpr const char* kAudioBegin = "<|audio_start|>";
 constexpr const char* kAudioEnd = "<|audio_end|>";
 
-/// Returns the authors' name of a language.
 std::string authors_name(const std::string& name) { return name == "Tagalog" ? "Filipino" : name; }
 
 /// The sequence of one transcript.
@@ -53,7 +52,6 @@ class Writing : public HearingAnswer {
 
 }  // namespace
 
-/// The task of a request.
 struct Qwen3Asr::Stretch : FamilyTask {
   std::string language;  ///< the authors' name of the language; empty: the model finds it
   std::string prompt;

@@ -18,7 +18,6 @@ namespace {
 constexpr double kClose = 2e-5;  // relative to the largest number
 constexpr int kPositions = 96;
 
-/// A sequence of given rows.
 struct GivenRows : Sequence {
   std::vector<int32_t> ids;  // [rows, tables]
   std::vector<GivenRow> vectors;

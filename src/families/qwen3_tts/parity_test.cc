@@ -13,8 +13,7 @@ class Parity : public testing::TestWithParam<const char*> {
  protected:
   Parity() : dir_(golden_dir(GetParam())), model_({dir_ + "/checkpoint", "tiny"}) {}
 
-  /// Returns the logits of codebook 0 that the golden has for every step: those of codes and of the
-  /// end.
+  /// Returns the logits of codebook 0 that the golden has for every step: of codes and the end.
   std::vector<float> kept(const std::vector<float>& row) const {
     const ModelConfig& c = model_.config();
     std::vector<float> out(row.begin(), row.begin() + c.audio_codes());

@@ -43,7 +43,6 @@ Result<std::vector<float>> speaker_of(const ModelConfig& config, const Voice& vo
   return vector;
 }
 
-/// Returns the vector of a named speaker.
 Result<std::vector<float>> named_speaker(const Frontend& frontend, const View& speakers,
                                          const std::string& name) {
   const Result<VoiceChoice> choice = frontend.choose(name, "");

@@ -58,8 +58,7 @@ class S3ReferenceEncoder {
   /// Returns the result of a work that is done. The longer of tokens and mel is cut to the end of
   /// the other, but mel keeps up to `spare` more frames (S3FlowVoice::mel).
   S3Reference take(Work& work, int64_t spare = 0) const;
-  /// Does the same, but keeps all tokens: cuts the mel at their end, or repeats its last frame up
-  /// to their end.
+  /// Does the same, but keeps all tokens: cuts the mel there, or repeats its last frame.
   S3Reference take_filled(Work& work) const;
   size_t bytes() const { return tokenizer_.bytes() + speaker_.bytes(); }
 

@@ -21,8 +21,7 @@ bool may_choose(const SampleRule& rule, int64_t begin, int64_t end) {
          });
 }
 
-/// Writes the logits [begin, begin + part.out()) of out [E, V], for the rows whose rules allow
-/// them.
+/// Writes the logits [begin, begin + part.out()) of out [E, V], for rows whose rules allow them.
 void run_part(StepContext& ctx, const PackedLinear& part, std::span<const SampleRule> rules,
               int64_t begin, const View& hidden, const View& out) {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);

@@ -52,7 +52,6 @@ Result<Opened> SpokenSequence::open(const SpokenModel& model,
   return Opened(std::move(sequence));
 }
 
-/// Begins the next segment, if there is one.
 SpokenSequence::Kept SpokenSequence::begin_segment() {
   frames_before_ = frames_;
   Prompt next(model_.tables), companion(model_.tables);

@@ -49,8 +49,7 @@ class SpokenScript {
   /// Writes the input row for the codes [S] of step `step`: ids [T], which are all -1 before.
   virtual void step_row(int step, std::span<const int32_t> codes, std::span<int32_t> ids) const = 0;
   virtual SampleRule rule(const DelayedStreams& steps, int k) const = 0;
-  /// Returns code k of the segment's steps so far, oldest first, as far as the repetition penalty
-  /// counts them.
+  /// Returns code k of the segment's steps so far, oldest first, for the repetition penalty.
   virtual std::span<const int32_t> history(const DelayedStreams& steps, int k) const {
     return steps.column(k).subspan(1);
   }

@@ -55,7 +55,6 @@ class Scribe {
         tools_(std::move(tools)),
         out_(tokenizer, prompt) {}
 
-  /// Writes a message of the chat.
   Status turn(const ChatJson& message);
   void turn(const std::string& role, const std::string& text) {
     begin(role, text);

@@ -13,8 +13,7 @@ class HearingStage : public ChunkStage {
  public:
   HearingStage(const ModelConfig& config, const Weights& weights, WeightType type);
 
-  /// Returns the policy, whose context is the hops on either side of a frame that the frame's
-  /// window covers.
+  /// Returns the policy, whose context is the hops on either side in a frame's window.
   ChunkPolicy policy() const;
   const FastConformer& conformer() const { return conformer_; }
   size_t bytes() const { return subsampling_.bytes() + conformer_.bytes() + project_.bytes(); }

@@ -15,8 +15,7 @@ namespace {
 constexpr double kLongestWhole_s = 60;
 constexpr size_t kLongestTokenizer = 64 << 20;
 
-/// Opens the vocabulary, without sentencepiece's rules for cutting a text: the model only writes
-/// text.
+/// Opens the vocabulary, without sentencepiece's rules for cutting texts: the model only writes.
 Tokenizer open_words(const LoadSpec& spec, int64_t most) {
   const std::string path = join_path(spec.dir, "tokenizer.json");
   if (spec.dummy && !is_file(path)) {

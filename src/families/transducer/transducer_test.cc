@@ -234,8 +234,7 @@ TEST(Transducer, OpensItsOwnTasksAndSingleRecordingsOnly) {
   EXPECT_EQ(refusal_of(whole, listening.value()).param, "task");
 }
 
-/// Live audio gets a lookahead of at most 0.6 s; a complete recording, the checkpoint's default
-/// lookahead.
+/// Live audio gets a lookahead of at most 0.6 s; a complete recording, the checkpoint's default.
 TEST(Transducer, HearsAheadByHowTheSamplesCome) {
   ModelConfig config;
   config.mel.hop = 160;

@@ -16,7 +16,6 @@ namespace {
 constexpr uint32_t kNoiseStream = 0;
 constexpr float kConnectorEps = 1e-6f;
 
-/// Adds a row [H] to rows of x.
 void add_to_rows(const View& x, std::span<const int32_t> rows, const float* row) {
   const int64_t width = x.shape[1];
   for (const int32_t r : rows)

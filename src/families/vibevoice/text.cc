@@ -81,7 +81,6 @@ void TextWindows::add(const std::vector<int32_t>& ids) {
   }
 }
 
-/// Ends the last part with the text.
 void TextWindows::end_part() {
   std::vector<int32_t> ids;
   if (!blank_) encoder_.push("\n", ids);

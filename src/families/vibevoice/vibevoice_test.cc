@@ -28,8 +28,7 @@ class VibeVoiceTest : public testing::Test {
     for (int i = 0; i < steps; ++i) run.step();
     return run.latents();
   }
-  /// Takes a step with a latent of zeros; `end`: its code says that the previous latent was the
-  /// last.
+  /// Takes a step with a latent of zeros; `end`: its code marks the previous latent as the last.
   Verdict said(Sequence& state, bool end = false) {
     const std::vector<float> latent(static_cast<size_t>(model_.config().latent()));
     std::vector<int32_t> frames;

@@ -31,7 +31,6 @@ class Part {
   }
 
   int64_t rows() const { return rows_; }
-  /// Returns the output [rows, H].
   Tensor output() const { return floats("last_hidden_state", {1, rows_, model_.hidden}); }
   /// Writes the keys and values of all layers to `out`, whose rows are `stride` apart and have this
   /// model's layers from number `at` on.

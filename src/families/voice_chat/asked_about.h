@@ -1,5 +1,4 @@
-// Makes the request with which families that answer chats transcribe a recording: that of a
-// client's chat.
+// Makes the request with which families that answer chats transcribe a recording: a client's chat.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -24,8 +24,7 @@ struct AudioIds {
 /// The sequence of one answer.
 class VoiceAnswer : public HearingAnswer {
  public:
-  /// All arguments except the request must outlive this object. Without `speaks` only text is
-  /// sampled.
+  /// All arguments but the request must outlive this object. Without `speaks` only text is sampled.
   VoiceAnswer(const llm::ModelConfig& config, const llm::Generation& generation,
               const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
               int64_t width, AudioIds audio, bool speaks);

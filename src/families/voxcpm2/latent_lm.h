@@ -19,8 +19,8 @@ class LatentLm : public ArStage {
   LatentLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
-  /// Writes hidden [E, 2 H]: the rows of the base model (rounded if they are patches) and of the
-  /// residual model.
+  /// Writes hidden [E, 2 H]: the rows of the base model (rounded for patches) and of the residual
+  /// model.
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   /// Writes the logits of a step's only code: 1 marks its patch as the last one.
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,

@@ -171,7 +171,6 @@ bool State::begin_part() {
   return true;
 }
 
-/// Returns all words of the prompt.
 std::string State::words() const {
   return before_.here ? description_ + before_.text + now_ : before_.text + description_ + now_;
 }

@@ -45,7 +45,6 @@ class VoxCpm2Test : public testing::Test {
     const int32_t code = stop ? 1 : 0;
     return state.advance(std::span(&code, 1), out);
   }
-  /// Returns the first row of the prompt that is audio.
   static int64_t first_audio(const Sequence& state) {
     const auto ids = state.prompt_ids();
     return std::find(ids.begin(), ids.end(), Prompter::kAudioStart) - ids.begin();
@@ -160,7 +159,6 @@ TEST_F(VoxCpm2Test, BoundsAndTheStopRule) {
   EXPECT_EQ(open(r)->max_steps(), 7);
 }
 
-/// Returns the patch of row `pos`.
 GivenRow patch_of(const Sequence& state, int pos) {
   int32_t id = -1;
   return row_of(state, pos, false, {&id, 1});
@@ -333,7 +331,6 @@ TEST_F(VoxCpm2Test, VoicesInThreeModes) {
   EXPECT_EQ(info.max_s, 224 / model_.info().speech.frame_rate);
   EXPECT_EQ(check_recording(info, speech(40000)).error().message,
             "the recording lasts 2.5 s; this model needs 1 s to 1.12 s");
-  // A recording without its words is a reference.
   EXPECT_EQ(check_recording(model_.voice_encoder()->info(), speech(16500)).value(), "reference");
 
   std::vector<uint64_t> a, b, same;

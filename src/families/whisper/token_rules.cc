@@ -19,7 +19,6 @@ void forbid(std::span<float> logits, std::span<const int32_t> ids) {
   for (const int32_t id : ids) logits[id] = kNever;
 }
 
-/// Returns the log of the sum of e^x.
 double log_sum(std::span<const float> x) {
   const float top = *std::max_element(x.begin(), x.end());
   if (!(top > kNever)) return kNever;

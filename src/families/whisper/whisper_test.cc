@@ -67,7 +67,6 @@ std::vector<float> encoded(StepContext& ctx, const Whisper& model, const Sequenc
   return rows;
 }
 
-/// Opens a window in the runner and feeds its memory.
 Track open_window(Runner& runner, const Whisper& model, std::shared_ptr<Window> window) {
   SpeechRequest request;
   request.task = window;

@@ -21,7 +21,6 @@ constexpr std::string_view kIpa =
     "ʱʲʷˠˤ˞"
     "↓↑→↗↘'̩'ᵻ";
 
-/// Returns the characters of valid UTF-8, one string each.
 std::vector<std::string_view> characters(std::string_view text) {
   std::vector<std::string_view> out;
   for (size_t at = 0; at < text.size();) {

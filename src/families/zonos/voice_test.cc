@@ -33,7 +33,6 @@ class ZonosVoice : public testing::Test {
     r.say.text = "hello";
     return r;
   }
-  /// Returns the vectors of the rows before the audio.
   std::vector<std::vector<float>> rows(const SpeechRequest& r) const {
     const auto opened = model_.open(r);
     EXPECT_TRUE(opened.ok());

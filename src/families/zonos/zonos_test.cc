@@ -129,7 +129,6 @@ class ZonosTest : public testing::Test {
     EXPECT_FALSE(opened.ok());
     return opened.ok() ? Error{} : opened.error();
   }
-  /// The ids and the vector of a row.
   using Row = std::pair<std::vector<int32_t>, std::vector<float>>;
   static Row row(const Sequence& state, int pos) {
     std::vector<int32_t> ids(10);

@@ -35,7 +35,6 @@ constexpr size_t kMaxFiles = 10'000;
 constexpr int64_t kMaxFileBytes = int64_t{1} << 40;
 constexpr double kMaxPauseS = 60;
 
-/// A file in the hub's list.
 struct HubFile {
   std::string path;
   int64_t size = 0;

@@ -83,8 +83,7 @@ TEST_P(Repeat, PiecesAreApart) {
   EXPECT_EQ(played(), 10u);
 }
 
-// A recorded graph that copies from freed memory must be dropped, even if the memory was allocated
-// again.
+// A recorded graph that copies from freed memory must be dropped, even if allocated again.
 TEST_P(Repeat, NoRecordingOutlivesMemoryGivenBack) {
   for (int step = 0; step < 4; ++step) sum(step, 300);
   EXPECT_EQ(played(), 2u);

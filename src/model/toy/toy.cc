@@ -105,7 +105,6 @@ class ToyState : public Sequence {
   size_t step() const { return codes_.size() / 2; }
   const std::string& text() const { return text_; }
   std::span<const float> voice() const { return voice_; }
-  /// Returns the byte spoken at position `pos` of the sequence or its companion, or 0.
   char byte_at(int pos, bool companion) const {
     if (pos < static_cast<int>(instructions_.size())) return seen(instructions_[pos], companion);
     if (companion) return 0;

@@ -441,7 +441,6 @@ struct Parsed {
   std::vector<ToolCall> calls;
 };
 
-/// Parses the text in pieces of `size` bytes.
 Parsed parsed_calls(const std::string& text, size_t size) {
   ToolCallFinder finder({"f", "get"});
   Parsed out;

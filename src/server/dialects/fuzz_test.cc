@@ -78,8 +78,7 @@ PipelineInfo model(Random& random) {
   return info;
 }
 
-/// Replaces the engine: remembers contexts, checks every action, and makes events that are
-/// possible.
+/// Replaces the engine: remembers contexts, checks every action, and makes possible events.
 class Stage {
  public:
   Stage(std::unique_ptr<Dialect> dialect, Random& random, bool bytes)

@@ -251,8 +251,7 @@ class WyomingDialect : public Dialect {
     out.push_back(SendMessage{wyoming_event("audio-start", format(rate_hz))});
   }
 
-  /// Ends the connection without an audio-stop, so that the client does not mistake the audio for
-  /// complete.
+  /// Ends the connection without an audio-stop, so that the audio does not seem complete.
   void fail(const std::string& text, const std::string& code, Actions& out) {
     if (std::exchange(failed_, true)) return;
     out.push_back(SendMessage{wyoming_event("error", {{"text", text}, {"code", code}})});

@@ -21,7 +21,6 @@ std::vector<std::string> languages_of(const PipelineInfo& info) {
   return out;
 }
 
-/// Adds the voices of a model to the list.
 void add_voices(const ModelTable::Entry& entry, const VoiceDesk* desk,
                 std::unordered_set<std::string>& names, std::vector<WyomingVoice>& out) {
   const PipelineInfo& info = *entry.facts;

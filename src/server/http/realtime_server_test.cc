@@ -139,8 +139,7 @@ TEST_F(RealtimeServerTest, AnswersAloud) {
   EXPECT_EQ(audio_bytes(until(client, "response.done")), 8 * 640u);
 }
 
-/// An unfinished long message occupies one of the places for long messages only until its time
-/// limit.
+/// An unfinished long message occupies a place for long messages only until its time limit.
 TEST_F(RealtimeServerTest, LongMessagesThatDoNotEndDelayNoOther) {
   start(false, {.max_uploads = 1, .body_timeout_s = 0.5});
   WsClient slow(port(), kRealtime);

@@ -57,8 +57,7 @@ struct ServerState {
   boost::asio::io_context io{1};
   boost::asio::thread_pool worker{4};  ///< checks requests and makes prompts, which may take long
   boost::asio::thread_pool loader{1};  ///< loads models
-  /// Encodes audio when that takes time. It has as many threads as cores; the engine has its own
-  /// threads.
+  /// Encodes audio when that takes time. It has as many threads as cores; the engine has its own.
   boost::asio::thread_pool encoders;
 };
 

@@ -335,8 +335,7 @@ size_t Session::max_body_bytes(const Incoming& incoming) const {
                                : options.max_body_bytes;
 }
 
-/// Takes a permit for a large body. There are few, because large bodies are kept in memory until
-/// they are parsed.
+/// Takes a permit for a large body. There are few, because such bodies stay in memory until parsed.
 std::optional<Reply> Session::take_body_permit(Incoming& incoming) {
   if (incoming.body_permit) return {};
   if (server_.uploads >= server_.options.max_uploads) {

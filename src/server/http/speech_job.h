@@ -23,8 +23,7 @@ namespace syrinx {
 class Wakeup;
 struct ServerState;
 
-/// Most encoded audio, in bytes, that is kept in memory for an answer whose length must be sent
-/// first.
+/// Most encoded audio, in bytes, that is kept for an answer whose length must be sent first.
 inline constexpr size_t kMaxWholeBytes = size_t{64} << 20;
 
 class SpeechJob {

@@ -45,7 +45,6 @@ ordered_json stages_object(const std::vector<RemoteNode>& nodes) {
   return out;
 }
 
-/// Writes the stages for Prometheus.
 void write_stages(const std::vector<ModelTable::Entry>& models, std::string& out) {
   struct Metric {
     const char* name;
@@ -105,8 +104,7 @@ ordered_json predictions_object(const PredictionCounters& sum) {
 
 }  // namespace
 
-/// Answers GET /health. "engine" describes the first model while it is loaded; "models" describes
-/// all models.
+/// Answers GET /health. "engine" describes the first model while it is loaded; "models" all models.
 Reply health_reply(const ServerView& server) {
   ordered_json out = {{"status", "ok"},
                       {"state", state_name(server)},

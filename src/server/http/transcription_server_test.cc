@@ -248,8 +248,8 @@ TEST_F(TranscriptionServerTest, HearsTheFirstChannelWhereTheRecogniserDoes) {
   }
 }
 
-/// Beginnings of a segment are sent before the segment; a beginning that differs from the sent text
-/// is not sent.
+/// Beginnings of a segment are sent before the segment; one that differs from the sent text is not
+/// sent.
 TEST_F(TranscriptionServerTest, AStreamSendsTheBeginningsOfSegments) {
   script_->partials = {" ", " w", " x"};
   const TestAnswer answer = ask(request(silence(2.5), field("stream", "true")));

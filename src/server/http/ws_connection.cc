@@ -33,8 +33,7 @@ namespace websocket = boost::beast::websocket;
 
 namespace {
 
-/// A message of more bytes is read on another thread, and few such messages may be in memory at a
-/// time.
+/// A message of more bytes is read on another thread, and few of them may be in memory.
 constexpr size_t kLongMessage = size_t{256} << 10;
 constexpr size_t kReadBytes = size_t{64} << 10;  // most bytes of one read
 constexpr auto kTick = std::chrono::milliseconds(250);

@@ -69,8 +69,7 @@ class ModelTable {
   /// Returns the entry of list() with that name; does not count as a use.
   std::optional<Entry> look_up(std::string_view name) const;
 
-  /// Returns the error of a model for which find() returned null: kOverloaded, from the last
-  /// load().
+  /// Returns the error of a model for which find() returned null: kOverloaded, of the last load().
   Error not_loaded(std::string_view name) const;
 
   /// Returns the first loaded model that recognises speech.

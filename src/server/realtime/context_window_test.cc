@@ -5,7 +5,6 @@
 namespace syrinx {
 namespace {
 
-/// Returns a message with `tokens` tokens.
 JsonIn says(const char* role, int tokens) {
   return {{"role", role}, {"content", std::string(static_cast<size_t>(tokens), 'x')}};
 }

@@ -12,8 +12,7 @@ class ForeseenQuestion {
  public:
   explicit ForeseenQuestion(SessionState& session) : session_(session) {}
 
-  /// Requests a draft if more of the question is known than at the last draft and no answer is
-  /// running.
+  /// Requests a draft if more of the question is known than at the last draft and no answer runs.
   void foresee();
   /// Drops the question, which will get no answer.
   void forget();

@@ -44,8 +44,7 @@ class RealtimeSession {
 
   /// Returns the request for an answer to the known part of the question; it has no response id.
   BeginAnswer foreseen() const { return question_.so_far(); }
-  /// Returns the request for an answer to the part of the current turn's audio that no longer
-  /// changes.
+  /// Returns the request for an answer to the part of the current turn's audio that is final.
   BeginAnswer heard_so_far() const { return turns_.heard_so_far(); }
   /// Returns how answers are predicted.
   const Prediction& prediction() const { return state_.config.prediction; }

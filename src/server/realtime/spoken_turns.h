@@ -23,8 +23,7 @@ class SpokenTurns {
   void clear();
   /// Processes the next piece of the appended audio.
   void hear_piece();
-  /// Takes news of an utterance's transcript; does nothing if the utterance is no longer
-  /// recognised.
+  /// Takes news of an utterance's transcript; does nothing if it is no longer recognised.
   void take(const std::string& item, const HearingNews& news);
   /// Drops the current turn and its transcript.
   void drop();

@@ -44,8 +44,7 @@ class TurnClock {
   /// Records that an answer begins: to the latest turn, if that has no answer yet.
   void begun(const std::string& response);
   void wrote(const std::string& response, double now_s);
-  /// Records that audio of it is in a frame to the client; `frame`: the number of frames up to that
-  /// one.
+  /// Records that audio of it is in a frame to the client; `frame`: number of that frame.
   void sounded(const std::string& response, uint64_t frame);
   /// Records that the answer has ended; audio that is already in a frame is still measured.
   void stopped(const std::string& response);

@@ -69,8 +69,7 @@ void read_format(const JsonFields& fields, const PipelineInfo& info, SpeechCall&
       static_cast<int>(fields.integer("sample_rate", kMinHz, kMaxHz).value_or(default_hz));
 }
 
-/// Checks a field that asks for times, which are in the last event: only streams of events have
-/// one.
+/// Checks a field that asks for times, which are in the last event: only event streams have one.
 void check_times(const JsonFields& fields, const char* name, const char* what, bool known,
                  const PipelineInfo& info, bool events) {
   if (!known) {

@@ -22,7 +22,6 @@ TranscriptionCall read_call(std::vector<FormPart> form, bool translate = false) 
   return std::get<TranscriptionCall>(call);
 }
 
-/// Returns the field that is refused, or "".
 std::string refused_field(std::vector<FormPart> form) {
   form.push_back({.name = "file", .filename = "a.wav", .data = "RIFF"});
   const auto call = read_transcription(form, false);

@@ -331,7 +331,6 @@ Reading read_number(const Tokens& tokens, size_t i) {
     return Spoken{core[1] == '0' ? "oh " + digit_words(core.substr(2))
                                  : cardinal_words(core.substr(1))};
   }
-  // "1e6"
   const size_t e = core.find_first_of("eE");
   if (e != core.npos && e > 0 && is_number(core.substr(0, e)) && is_number(core.substr(e + 1)) &&
       core.substr(e + 1).find_first_of(".,") == core.npos && core.size() < 16) {

@@ -63,7 +63,6 @@ class Lexer {
   void add(Token::Kind kind, std::string text = {}) {
     tokens_.push_back({kind, std::move(text), line_});
   }
-  /// Moves to `end`, counting lines.
   void move_to(size_t end) {
     line_ += static_cast<int>(std::count(text_.begin() + static_cast<ptrdiff_t>(at_),
                                          text_.begin() + static_cast<ptrdiff_t>(end), '\n'));

@@ -40,7 +40,6 @@ Value extreme(Budget& budget, const Value& value, const Arguments& given, int wa
   return *best;
 }
 
-/// Returns the bytes of the first `count` characters.
 size_t bytes_of(std::string_view text, size_t count) {
   size_t at = 0;
   for (; count > 0 && at < text.size(); --count) at += utf8_at(text, at).size;

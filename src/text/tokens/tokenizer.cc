@@ -26,7 +26,6 @@ void encode_pieces(const TokenizerParts& parts, const std::vector<std::string>& 
   for (const auto& piece : pieces) parts.bpe.encode(piece, out);
 }
 
-/// Encodes a whole section of normalized text.
 void encode_normalized(const TokenizerParts& parts, std::string_view text, bool specials,
                        std::vector<int32_t>& out) {
   for (const Section& section : parts.normalized.find(text, specials)) {

@@ -291,8 +291,7 @@ std::shared_ptr<UnigramTables> read_model(const std::string& path) {
   return out;
 }
 
-/// Reads a tokenizer.json whose model has the type Unigram, as converters of sentencepiece files
-/// write it.
+/// Reads a tokenizer.json whose model has the type Unigram, as converters of sentencepiece write.
 class UnigramJson {
  public:
   explicit UnigramJson(const std::string& path)
