@@ -13,10 +13,13 @@ namespace {
 
 bool is_article(std::string_view word) { return word == "a" || word == "A" || word == "an"; }
 
-/// Finds units of two words, with or without full stops: "sq. ft.", "fl oz".
+/// Finds units of two words, with or without full stops: "sq. ft.", "fl oz", "deg C".
 UnitFound unit_of_two(const Tokens& tokens, size_t at, bool one) {
   const std::string_view first = tokens.core(at), second = tokens.core(at + 1);
   const bool near = tokens.joined(at) || (at + 1 < tokens.size() && tokens[at].close == '.');
+  if (near && first == "deg" && (second == "C" || second == "F")) {
+    return {unit_words(second == "C" ? "degC" : "degF", one), 2};
+  }
   const std::string unit = near ? unit_words(second, one) : std::string();
   if (unit.empty()) return {};
   if (first == "sq" || first == "square") return {"square " + unit, 2};

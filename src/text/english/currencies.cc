@@ -20,7 +20,7 @@ constexpr std::array kCurrencySigns = std::to_array<CurrencySign>({
     {0x20AC, kEuro},  {0x20AD, '\x85'}, {0x20AE, '\x86'}, {0x20B1, '\x87'}, {0x20B2, '\x88'},
     {0x20B4, '\x89'}, {0x20B5, '\x8A'}, {0x20B8, '\x8B'}, {0x20B9, kRupee}, {0x20BA, '\x8C'},
     {0x20BC, '\x8D'}, {0x20BD, kRuble}, {0x20BE, '\x8E'}, {0x20BF, '\x8F'}, {0xFFE0, kCent},
-    {0xFFE1, kPound}, {0xFFE5, kYen},   {0xFFE6, kWon},
+    {0xFFE1, kPound}, {0xFFE5, kYen},   {0xFFE6, kWon},   {0x5186, kYen},
 });
 
 const std::vector<Currency>& currencies() {

@@ -137,10 +137,21 @@ Reading read_frequencies(const Tokens& tokens, size_t i) {
                 glued ? size_t{1} : size_t{2}};
 }
 
+/// Reads a blood pressure: "120/80 mmHg".
+Reading read_pressure(const Tokens& tokens, size_t i) {
+  const auto parts = split(tokens.core(i), '/');
+  if (parts.size() != 2 || !is_digits(parts[0], 2, 3) || !is_digits(parts[1], 2, 3)) return {};
+  if (tokens.after(i) != "mmHg") return {};
+  return Spoken{cardinal_words(parts[0]) + " over " + cardinal_words(parts[1]) + ' ' +
+                    unit_words("mmHg", false),
+                2};
+}
+
 }  // namespace
 
 Reading read_fraction(const Tokens& tokens, size_t i) {
   if (auto reading = read_frequencies(tokens, i)) return reading;
+  if (auto reading = read_pressure(tokens, i)) return reading;
   if (auto reading = read_rating(tokens.core(i))) return reading;
   if (auto reading = read_joined_fraction(tokens, i)) return reading;
   const std::string_view core = tokens.core(i);

@@ -103,6 +103,7 @@ std::string two_amounts(std::string_view core, bool before_noun) {
   const auto parts = split(core, '/');
   if (parts.size() != 2 || parts[1].empty()) return {};
   if (!is_digit(parts[1][0]) && leading_currency(parts[1]).empty()) return {};
+  if (parts[1].starts_with("100") && !per_unit(parts[1]).empty()) return {};  // "7 L/100 km"
   const auto first = parse_amount(parts[0]), second = parse_amount(parts[1]);
   if (!first || !second || first->unit.empty() || second->unit.empty()) return {};
   return first->text(before_noun) + ' ' + second->text(before_noun);

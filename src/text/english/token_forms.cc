@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <string>
 
+#include "base/check.h"
 #include "text/english/amounts.h"
 #include "text/english/chars.h"
+#include "text/english/numbers.h"
 #include "text/english/units.h"
+#include "text/english/word_lists.h"
 
 namespace syrinx::english {
 namespace {
@@ -50,13 +53,14 @@ bool is_counted_by(std::string_view word, bool glued) {
 }
 
 /// Returns the core with points for its decimal commas; "": the core has no decimal comma.
-std::string pointed(std::string_view core, std::string_view next) {
+/// `before`, `next`: the words at its sides.
+std::string pointed(std::string_view core, std::string_view before, std::string_view next) {
   const std::string_view sign = leading_currency(core);
   const CommaNumber first = comma_number(core.substr(sign.size()));
   if (first.size == 0) return {};
   std::string_view rest = core.substr(sign.size() + first.size);
   std::string out = std::string(sign) + first.plain;
-  bool counted = !sign.empty();
+  bool counted = !sign.empty() || is_currency(before);              // "€ 3,50"
   if (rest.size() > 1 && (rest[0] == '-' || rest[0] == kEnDash)) {  // "19,5-21,5"
     const CommaNumber second = comma_number(rest.substr(1));
     if (second.size == 0) return {};
@@ -65,6 +69,40 @@ std::string pointed(std::string_view core, std::string_view next) {
   }
   counted |= rest.empty() ? is_counted_by(next, false) : is_counted_by(rest, true);
   return counted ? out + std::string(rest) : std::string();
+}
+
+/// Returns whether four numbers with points are an address of the network.
+bool is_address(std::string_view core) {
+  const auto parts = split(core, '.');
+  return parts.size() == 4 && std::ranges::all_of(parts, [](std::string_view part) {
+           return is_digits(part, 1, 3) && value_of(part) < 256;
+         });
+}
+
+/// Returns the core with commas for the points or apostrophes between groups of three digits:
+/// "1.234.567", "10'000", "1'234.50"; "": the core is another text. One group of digits behind a
+/// point are decimals.
+std::string grouped(std::string_view core, std::string_view before) {
+  std::string_view sign = leading_currency(core);
+  if (core.starts_with('-')) sign = core.substr(0, 1);
+  const std::string_view number = core.substr(sign.size());
+  size_t at = digits_at(number, 0);
+  if (at == 0 || at > 3 || at >= number.size() || number[0] == '0') return {};
+  const char mark = number[at];
+  if (mark != '.' && mark != '\'') return {};
+  std::string out(number.substr(0, at));
+  int groups = 0;
+  for (; at < number.size() && number[at] == mark && digits_at(number, at + 1) == 3; at += 4) {
+    out += concat(",", number.substr(at + 1, 3));
+    ++groups;
+  }
+  if (groups == 0 || (mark == '.' && (groups == 1 || is_address(number)))) return {};
+  if (listed(" version release build ", lower(before))) return {};
+  const std::string_view rest = number.substr(at);
+  const bool decimals =
+      mark == '\'' && rest.size() > 1 && rest[0] == '.' && digits_at(rest, 1) + 1 == rest.size();
+  if (!rest.empty() && !decimals) return {};
+  return concat(sign, out, rest);
 }
 
 /// Returns whether token i is "p." with "m." after a time.
@@ -85,10 +123,13 @@ std::vector<Token> with_known_forms(std::vector<Token> tokens) {
       token = tokens[++i];
       token.core = tokens[i - 1].core + ".m";
       token.begin = tokens[i - 1].begin;
-    } else if (token.core.find(',') != token.core.npos) {
+    } else {
       const bool joined = i + 1 < tokens.size() && token.close == 0 && !token.closes;
-      std::string plain =
-          pointed(token.core, joined ? std::string_view(tokens[i + 1].core) : std::string_view());
+      const bool follows = i > 0 && tokens[i - 1].close == 0 && !tokens[i - 1].closes;
+      const std::string_view before = follows ? std::string_view(tokens[i - 1].core) : "",
+                             next = joined ? std::string_view(tokens[i + 1].core) : "";
+      const bool comma = token.core.find(',') != token.core.npos;
+      std::string plain = comma ? pointed(token.core, before, next) : grouped(token.core, before);
       if (!plain.empty()) token.core = std::move(plain);
     }
     out.push_back(std::move(token));

@@ -160,6 +160,9 @@ UnitName unit_name(std::string_view sign, bool one) {
   if (sign.empty() || sign.size() > 32) return {};
   const auto parts = split(sign, '/');
   if (parts.size() > 3) return {};
+  if (parts.size() > 1) {  // "p/m^3"
+    if (const auto whole = find_unit(sign)) return {whole->name(one), whole->unit->place};
+  }
   UnitName out = product_name(parts[0], one, false);
   if (parts.size() == 1) return out;
   if (out.words.empty()) out.words = long_name(parts[0], one);
