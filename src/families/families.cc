@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "families/bagpiper/pipeline.h"
@@ -19,8 +20,10 @@
 #include "families/llm/config.h"
 #include "families/llm/gguf.h"
 #include "families/llm/pipeline.h"
+#include "families/model_file.h"
 #include "families/opuslm/config.h"
 #include "families/opuslm/pipeline.h"
+#include "families/orpheus/checkpoint.h"
 #include "families/orpheus/config.h"
 #include "families/orpheus/pipeline.h"
 #include "families/piper/piper.h"
@@ -44,6 +47,7 @@
 #include "families/whisper/pipeline.h"
 #include "families/zonos/config.h"
 #include "families/zonos/pipeline.h"
+#include "io/file.h"
 
 namespace syrinx {
 
@@ -85,6 +89,14 @@ std::span<const Family> families() {
       Family{"piper", nullptr, piper::load, nullptr, false, {piper::kFileEnding}, piper::facts},
   };
   return kFamilies;
+}
+
+const Family* family_of_file(const std::string& path) {
+  const bool speaks = path.ends_with(llm::kGgufEnd) && is_file(path) && orpheus::claims_file(path);
+  const auto found = std::ranges::find_if(families(), [&](const Family& family) {
+    return speaks ? family.load == orpheus::load : !family.ending_of(path).empty();
+  });
+  return found == families().end() ? nullptr : &*found;
 }
 
 std::span<const Unfinished> unfinished() {

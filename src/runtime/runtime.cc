@@ -15,6 +15,7 @@
 #include "base/cores.h"
 #include "engine/collector.h"
 #include "families/family.h"
+#include "families/model_file.h"
 #include "families/unfinished.h"
 #include "io/digest.h"
 #include "io/file.h"
@@ -135,17 +136,8 @@ struct FoundModel {
   std::string dir;
 };
 
-/// Returns the family whose checkpoints are files with the ending of `path`; null if there is none.
-const Family* family_of_file(const std::string& path) {
-  for (const Family& family : families()) {
-    if (!family.ending_of(path).empty()) return &family;
-  }
-  return nullptr;
-}
-
-/// Returns the model of one file at `path`, or the only one in the directory `path`, if no other
-/// file there identifies a model. Throws LoadError if there are several, or if `path` is another
-/// file.
+/// The model that `path` is, a file, or the only one of that kind in a directory in which nothing
+/// else shows a model. Throws LoadError where there are several, or `path` is another file.
 std::optional<FoundModel> find_model_file(const std::string& path) {
   if (is_file(path)) {
     if (const Family* family = family_of_file(path)) return FoundModel{family, path};
@@ -167,8 +159,9 @@ std::optional<FoundModel> find_model_file(const std::string& path) {
   if (!is_directory(path) || std::ranges::any_of(known, there)) return {};
   std::optional<FoundModel> found;
   for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    if (!entry.is_regular_file()) continue;
     const Family* family = family_of_file(entry.path().string());
-    if (family == nullptr || !entry.is_regular_file()) continue;
+    if (family == nullptr) continue;
     if (found) throw LoadError(path + ": has several models; name one of its files");
     found = FoundModel{family, entry.path().string()};
   }

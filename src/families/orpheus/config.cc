@@ -26,15 +26,20 @@ bool claims(const Config& root) {
   return size >= kOrpheusVocab && size <= kOrpheusVocab + kMostPadding;
 }
 
-ModelConfig load_model_config(const Config& root) {
+ModelConfig decoder_config(const DecoderConfig& lm, int64_t vocab, int64_t positions, bool tied) {
   ModelConfig m;
-  m.lm = load_llama_config(root);
-  m.vocab = root.i("vocab_size", 1, 1 << 24);
-  m.max_positions =
-      std::min(kTrainedPositions, root.opt_i("max_position_embeddings", kTrainedPositions, 64));
+  m.lm = lm;
+  m.vocab = vocab;
+  m.max_positions = std::min(kTrainedPositions, positions);
   m.lm.rope_positions = m.max_positions;
-  m.tied = root.opt_b("tie_word_embeddings", true);
+  m.tied = tied;
   return m;
+}
+
+ModelConfig load_model_config(const Config& root) {
+  return decoder_config(load_llama_config(root), root.i("vocab_size", 1, 1 << 24),
+                        root.opt_i("max_position_embeddings", kTrainedPositions, 64),
+                        root.opt_b("tie_word_embeddings", true));
 }
 
 TokenIds load_ids(const Tokenizer& tokenizer) {
@@ -49,7 +54,7 @@ TokenIds load_ids(const Tokenizer& tokenizer) {
   ids.start_of_human = custom(3);
   ids.end_of_human = custom(4);
   ids.start_of_ai = custom(5);
-  ids.first_code = custom(10);
+  ids.first_code = tokenizer.need_id(kFirstCode);
   ids.audio = tokenizer.id("<|audio|>").value_or(0);
   return ids;
 }

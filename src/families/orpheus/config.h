@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "io/json.h"
 #include "nn/decoder.h"
@@ -18,6 +19,9 @@ inline constexpr int kFrameTokens = 7;
 inline constexpr int kFrameLatents = 4;
 /// Codes of a latent frame: one for each of SNAC's three quantizers.
 inline constexpr int kQuantizers = 3;
+
+/// The token of code 0 at a frame's first place.
+inline constexpr std::string_view kFirstCode = "<custom_token_10>";
 
 /// Ids that are not codes.
 struct TokenIds {
@@ -57,6 +61,8 @@ struct ModelConfig {
 bool claims(const Config& root);
 /// Reads all fields except ids and block.
 ModelConfig load_model_config(const Config& root);
+/// Returns the same for a Llama of these sizes; `positions` is what its file states.
+ModelConfig decoder_config(const DecoderConfig& lm, int64_t vocab, int64_t positions, bool tied);
 /// Looks up the ids of the tokens by their names.
 TokenIds load_ids(const Tokenizer& tokenizer);
 /// Returns the ids of the published checkpoints, for random weights without a tokenizer.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/unicode.h"
+
 namespace syrinx::orpheus {
 namespace {
 
@@ -16,6 +18,24 @@ std::vector<std::string> languages_and_genders() {
       out.push_back(language + std::string(gender));
   }
   return out;
+}
+
+/// Returns an edition of the authors of Orpheus: their package (orpheus_tts/engine_class.py).
+Edition of_language(std::vector<const char*> named, const char* language,
+                    std::vector<std::string> voices) {
+  using T = TokenIds;
+  return {.name = "Orpheus",
+          .marker = "",
+          .named = std::move(named),
+          .before = {&T::start_of_human, &T::begin_of_text},
+          .behind = {&T::end_of_text, &T::end_of_human, &T::start_of_ai, &T::start_of_speech},
+          .voice_begin = "",
+          .voice_end = ": ",
+          .cleaned = true,
+          .voices = std::move(voices),
+          .sampling = {.temperature = 0.6f, .top_p = 0.8f, .repetition_penalty = 1.3f},
+          .language = language,
+          .licence = "Llama 3.2 Community License (see the checkpoint); codec MIT"};
 }
 
 const std::vector<Edition>& editions() {
@@ -53,7 +73,8 @@ const std::vector<Edition>& editions() {
        .licence = "Apache-2.0 (see the checkpoint); codec MIT"},
       // kenpath/svara-tts-v1: svara-tts-inference, tts_engine/encoder.py and transports.py.
       {.name = "svara",
-       .marker = "<|audio|>",
+       .marker = "",
+       .named = {"svara"},
        .before = {&T::begin_of_text, &T::start_of_human, &T::audio},
        .behind = {&T::end_of_human, &T::end_of_text, &T::start_of_ai, &T::start_of_speech},
        .voice_begin = "",
@@ -62,26 +83,29 @@ const std::vector<Edition>& editions() {
        .sampling = {.temperature = 0.75f, .top_k = 40, .top_p = 0.9f, .repetition_penalty = 1.1f},
        .language = "auto",
        .licence = "Apache-2.0 (see the checkpoint); codec MIT"},
-      // The authors' package (orpheus_tts/engine_class.py).
-      {.name = "Orpheus",
-       .marker = "",
-       .before = {&T::start_of_human, &T::begin_of_text},
-       .behind = {&T::end_of_text, &T::end_of_human, &T::start_of_ai, &T::start_of_speech},
-       .voice_begin = "",
-       .voice_end = ": ",
-       .cleaned = true,
-       .voices = {"tara", "leah", "jess", "leo", "dan", "mia", "zac", "zoe", "julia"},
-       .sampling = {.temperature = 0.6f, .top_p = 0.8f, .repetition_penalty = 1.3f},
-       .language = "english",
-       .licence = "Llama 3.2 Community License (see the checkpoint); codec MIT"}};
+      // The authors' multilingual releases, and their names as GGUF files. Voices:
+      // Lex-au/Orpheus-FastAPI:README.md.
+      of_language({"3b-fr-", "3b-french"}, "french", {"pierre", "amelie", "marie"}),
+      of_language({"3b-de-", "3b-german"}, "german", {"jana", "thomas", "max"}),
+      of_language({"3b-ko-", "3b-korean"}, "korean", {"유나", "준서"}),
+      of_language({"3b-hi-", "3b-hindi"}, "hindi", {"ऋतिका"}),
+      of_language({"3b-zh-", "3b-chinese"}, "chinese", {"长乐", "白芷"}),
+      of_language({"3b-es_it-", "3b-italian_spanish"}, "auto",
+                  {"javi", "sergio", "maria", "pietro", "giulia", "carlo"}),
+      of_language({}, "english",
+                  {"tara", "leah", "jess", "leo", "dan", "mia", "zac", "zoe", "julia"})};
   return kAll;
 }
 
 }  // namespace
 
-const Edition& edition_of(const Tokenizer& tokenizer) {
+const Edition& edition_of(const Tokenizer& tokenizer, const std::string& name) {
+  const std::string lower = to_lower(name);
   return *std::ranges::find_if(editions(), [&](const Edition& edition) {
-    return *edition.marker == 0 || tokenizer.id(edition.marker);
+    if (*edition.marker != 0) return tokenizer.id(edition.marker).has_value();
+    return edition.named.empty() || std::ranges::any_of(edition.named, [&](const char* part) {
+             return lower.find(part) != lower.npos;
+           });
   });
 }
 

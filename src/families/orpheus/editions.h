@@ -13,9 +13,12 @@ namespace syrinx::orpheus {
 
 struct Edition {
   const char* name;
-  /// A token that only tokenizers of this edition have; "": the edition of all other tokenizers.
+  /// A token that only tokenizers of this edition have; "": `named` decides.
   const char* marker;
-  /// Tokens before and after the voice and the text.
+  /// Parts of names, in small letters, one of which the model's name or path has; none: the edition
+  /// of all other names. These editions have Orpheus' own tokenizer, also its last token <|audio|>.
+  std::vector<const char*> named = {};
+  /// Tokens before and behind the voice and the text.
   std::vector<int32_t TokenIds::*> before, behind;
   /// Text before and after the name of a voice; the text to speak follows.
   const char *voice_begin, *voice_end;
@@ -30,9 +33,9 @@ struct Edition {
   const char *language, *licence;
 };
 
-/// Returns the edition of a tokenizer.
-const Edition& edition_of(const Tokenizer& tokenizer);
-/// Returns the edition of Orpheus' authors.
+/// Returns the edition of a tokenizer and of a model's name or path, in letters of any case.
+const Edition& edition_of(const Tokenizer& tokenizer, const std::string& name);
+/// That of the authors of Orpheus.
 const Edition& first_edition();
 
 }  // namespace syrinx::orpheus

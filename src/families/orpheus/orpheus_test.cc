@@ -149,7 +149,7 @@ struct EditionCopy : CheckpointCopy {
                             "<custom_token_8>"};
     for (size_t i = 0; i < tokens.size(); ++i) replace("tokenizer.json", unused[i], tokens[i]);
   }
-  Orpheus load() const { return Orpheus({dir.path(), "copy"}); }
+  Orpheus load(const char* name = "copy") const { return Orpheus({dir.path(), name}); }
   std::vector<int32_t> ids(std::vector<std::string> parts) const {
     const Tokenizer tokenizer = Tokenizer::load(dir.path());
     std::vector<int32_t> out;
@@ -192,9 +192,38 @@ TEST(OrpheusEditions, VeenaSpeaksWithATokenOfItsVoice) {
   expect_fault(load_fault_of([&] { broken.load(); }), "Veena has the token <spk_maitri>");
 }
 
-TEST(OrpheusEditions, SvaraSpeaksBehindATokenOfSound) {
+/// The published tokenizer of Orpheus ends with <|audio|>; svara is trained with the same one.
+TEST(OrpheusEditions, TheTokenOfSoundIsAlsoOrpheus) {
   const EditionCopy copy({"<|audio|>"});
   const Orpheus model = copy.load();
+  EXPECT_EQ(model.info().speech.default_voice, "tara");
+  SpeechRequest request;
+  request.say.text = "Hello there";
+  EXPECT_EQ(prompt_of(model, request), copy.ids({kStartOfHuman, kBegin, "tara: Hello there", kTurn,
+                                                 kEndOfHuman, kStartOfAi, kStartOfSpeech}));
+}
+
+TEST(OrpheusEditions, NamesDecideOnTheVoicesOfALanguage) {
+  const EditionCopy copy({"<|audio|>"});
+  const auto voice_of = [&](const char* name) {
+    return copy.load(name).info().speech.default_voice;
+  };
+  EXPECT_EQ(voice_of("Orpheus-3b-German-FT-Q8_0"), "jana");
+  EXPECT_EQ(voice_of("3b-zh-ft-research_release-q4_k_m"), "长乐");
+  EXPECT_EQ(voice_of("3b-es_it-ft-research_release"), "javi");
+  EXPECT_EQ(voice_of("orpheus-3b-0.1-ft"), "tara");
+  const Orpheus french = copy.load("3b-fr-ft-research_release");
+  SpeechRequest request;
+  request.say.text = "Bonjour !";
+  EXPECT_EQ(prompt_of(french, request), copy.ids({kStartOfHuman, kBegin, "pierre: Bonjour!", kTurn,
+                                                  kEndOfHuman, kStartOfAi, kStartOfSpeech}));
+  request.voice.name = "tara";
+  EXPECT_EQ(french.open(request).error().code, ErrorCode::kNotFound);
+}
+
+TEST(OrpheusEditions, SvaraSpeaksBehindATokenOfSound) {
+  const EditionCopy copy({"<|audio|>"});
+  const Orpheus model = copy.load("svara-TTS-v1");
   SpeechRequest request;
   request.say.text = "Hello there <happy>";
   EXPECT_EQ(prompt_of(model, request),

@@ -1,5 +1,6 @@
 #include "families/orpheus/pipeline.h"
 
+#include "base/check.h"
 #include "families/dac_stage.h"
 #include "families/loading/checkpoint.h"
 #include "io/file.h"
@@ -37,11 +38,12 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
   return std::make_unique<CodecLm>(std::move(parts));
 }
 
-std::unique_ptr<DacCodec> load_codec(const LoadSpec& spec) {
+/// `place`: the folder of the language model, in which the codec may lie.
+std::unique_ptr<DacCodec> load_codec(const LoadSpec& spec, const std::string& place) {
   SnacConfig config;
   std::string dir;
   if (!spec.dummy) {
-    dir = resolve_part(spec.dir, kCodec);
+    dir = resolve_part(place, kCodec);
     config = SnacConfig::load(Config::load(join_path(dir, "config.json")));
   }
   if (config.strides != SnacConfig().strides) {
@@ -59,16 +61,18 @@ std::unique_ptr<DacCodec> load_codec(const LoadSpec& spec) {
 
 }  // namespace
 
-Orpheus::Orpheus(const LoadSpec& spec) : codec_(load_codec(spec)) {
-  const std::string path = join_path(spec.dir, "config.json");
-  config_ = load_model_config(Config::load(path));
-  tokenizer_ = std::make_unique<Tokenizer>(open_tokenizer(spec));
-  const bool published = spec.dummy && !has_tokenizer(spec.dir);
-  config_.ids = published ? published_ids() : load_ids(*tokenizer_);
-  edition_ = published ? &first_edition() : &edition_of(*tokenizer_);
+Orpheus::Orpheus(const LoadSpec& spec) : Orpheus(spec, open_checkpoint(spec)) {}
+
+Orpheus::Orpheus(const LoadSpec& spec, Checkpoint files)
+    : config_(files.config), codec_(load_codec(spec, files.directory)) {
+  const std::string& path = files.sizes;
+  tokenizer_ = std::make_unique<Tokenizer>(std::move(files.tokenizer));
+  config_.ids = files.has_ids ? load_ids(*tokenizer_) : published_ids();
+  edition_ = files.has_ids ? &edition_of(*tokenizer_, concat(spec.model, " ", spec.dir))
+                           : &first_edition();
   config_.block = codec_->config().codebook_size;
   check_ids(config_, path);
-  weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
+  weights_ = std::make_unique<Weights>(std::move(files.weights));
   std::unique_ptr<CodecLm> lm;
   weights_->build([&] {
     const AbsentTensors part = spec.part("ar");
@@ -80,7 +84,7 @@ Orpheus::Orpheus(const LoadSpec& spec) : codec_(load_codec(spec)) {
   name("orpheus", spec, edition_->licence);
   for (const std::string& name : edition_->voices)
     info_.speech.voices.push_back({name, concat("a voice of ", edition_->name)});
-  if (edition_ == &first_edition()) {
+  if (edition_->cleaned) {
     info_.speech.voices.push_back({kNoVoice, "no voice name before the text"});
   }
   if (edition_->description) info_.offers.add("instructions");

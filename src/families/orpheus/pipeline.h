@@ -8,6 +8,7 @@
 
 #include "codec/snac.h"
 #include "families/family.h"
+#include "families/orpheus/checkpoint.h"
 #include "families/orpheus/editions.h"
 #include "families/spoken/spoken_pipeline.h"
 #include "io/weights.h"
@@ -23,7 +24,8 @@ class Orpheus : public SpokenPipeline {
   const Edition& edition() const { return *edition_; }
 
  private:
-  /// Throws LoadError if tokens of the edition are missing.
+  Orpheus(const LoadSpec& spec, Checkpoint files);
+  /// Throws LoadError where the edition's tokens are missing.
   void check_voices(const std::string& path) const;
   std::string lead(const std::string& voice, const SpeechRequest& request) const;
   Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;
@@ -42,7 +44,7 @@ SpokenModel spoken_model(const ModelConfig& config, const Edition& edition);
 std::unique_ptr<SpokenScript> script_of(const ModelConfig& config, const Tokenizer& tokenizer,
                                         const Edition& edition, std::string lead, bool ignore_stop);
 
-/// Loads a checkpoint from spec.dir. Throws LoadError.
+/// Loads a directory or a GGUF file. Throws LoadError.
 inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   return std::make_shared<Orpheus>(spec);
 }
