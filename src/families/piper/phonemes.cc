@@ -1,6 +1,7 @@
 #include "families/piper/phonemes.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/check.h"
 #include "families/loading/espeak.h"
@@ -33,6 +34,20 @@ Result<std::string> run_espeak(const std::string& input, const std::string& voic
                  "input"};
   }
   return out;
+}
+
+/// Returns the voice to ask espeak-ng for. espeak-ng 1.51 (Debian 12) turns Chinese into pinyin and
+/// then reads that as English under the name "cmn"; its other voice for Chinese reads pinyin.
+std::string voice_to_ask(const std::string& voice) {
+  if (voice != "cmn" && voice != "zh" && voice != "zh-cmn") return voice;
+  enum { kUnknown, kReads, kReadsEnglish };
+  static std::atomic<int> found = kUnknown;
+  if (found == kUnknown) {
+    const Result<std::string> printed = run_espeak("\u4f60", voice);
+    if (!printed.ok()) return voice;
+    found = printed.value().find("(en)") == std::string::npos ? kReads : kReadsEnglish;
+  }
+  return found == kReadsEnglish ? "cmn-latn-pinyin" : voice;
 }
 
 /// Returns the lines that are not blank, without spaces at their ends.
@@ -162,10 +177,11 @@ SpokenText spell(const PiperConfig& config, const WrittenText& sentence) {
 
 Result<std::vector<std::string>> say_by_espeak(const std::vector<std::string>& clauses,
                                                const std::string& voice) {
+  const std::string asked = voice_to_ask(voice);
   std::vector<std::string> lines_to_say;
   for (const std::string& clause : clauses) lines_to_say.push_back(one_line(clause));
-  if (auto said = espeak_kept(lines_to_say, voice, EspeakInput::kText)) return std::move(*said);
-  return say_by_process(clauses, voice);
+  if (auto said = espeak_kept(lines_to_say, asked, EspeakInput::kText)) return std::move(*said);
+  return say_by_process(clauses, asked);
 }
 
 Result<std::vector<std::string>> say_by_process(const std::vector<std::string>& clauses,

@@ -194,6 +194,17 @@ TEST(PiperPhonemes, AKeptEspeakSaysWhatANewOneSays) {
   }
 }
 
+TEST(PiperPhonemes, ChineseIsNotReadAsEnglish) {
+  if (!run_program({"espeak-ng", "--version"}, "").ok()) GTEST_SKIP() << "no espeak-ng";
+  const auto said = say_by_espeak({"\u4f60\u597d", "\u6211\u7231\u4f60"}, "cmn");
+  ASSERT_TRUE(said.ok()) << said.error().message;
+  ASSERT_EQ(said.value().size(), 2u);
+  for (const std::string& each : said.value()) {
+    EXPECT_EQ(each.find("(en)"), std::string::npos) << each;
+    EXPECT_NE(each.find(each == said.value()[0] ? "\u03c7" : "ai"), std::string::npos) << each;
+  }
+}
+
 TEST(PiperPhonemes, KeptEspeaksAreFewAndServeManyThreads) {
   if (!run_program({"espeak-ng", "--version"}, "").ok()) GTEST_SKIP() << "no espeak-ng";
   const std::string want = say_by_process({"Good morning"}, "en-us").value()[0];
