@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "families/kokoro/bopomofo.h"
 #include "families/kokoro/written.h"
 #include "text/unicode.h"
 
@@ -173,43 +174,78 @@ constexpr std::array<ChineseMark, 10> kChineseMarks{{{U"、，", ",", false, tru
                                                      {U"（", "(", true, false},
                                                      {U"）", ")", false, true}}};
 
-/// Collects the words and marks of a sentence.
-class ChineseSpeech {
+/// Returns the row of a Chinese mark; null: another character.
+const ChineseMark* mark_of_han(char32_t c) {
+  const auto row = std::find_if(
+      kChineseMarks.begin(), kChineseMarks.end(),
+      [&](const ChineseMark& each) { return each.written.find(c) != each.written.npos; });
+  return row == kChineseMarks.end() ? nullptr : &*row;
+}
+
+bool is_english(char32_t c) { return c < 0x80 && is_letter(c); }
+
+/// Collects the words and marks of a sentence, with the spaces between them.
+class ChineseOutput {
  public:
-  ChineseSpeech(const ChineseReader& reader, const EnglishReader& english)
+  void put(std::string phonemes, int64_t begin, int64_t end, bool word) {
+    out_.push_back({std::move(phonemes), begin, end, word, space_ && !out_.empty()});
+    space_ = false;
+  }
+  /// Appends words of US English.
+  void put_english(WrittenText run, const EnglishReader& english) {
+    space_ = true;
+    for (const finch::Sentence& sentence : finch::split_sentences(utf8_of(run))) {
+      for (const Spoken& each : english_words(english, sentence)) {
+        if (!each.word) continue;  // the mark that ends every English sentence
+        space_ |= each.space;
+        put(each.phonemes, run.front().begin, run.back().end, true);
+      }
+    }
+  }
+  void put_space(bool space = true) { space_ |= space; }
+  bool spaced() const { return space_; }
+  Spoken* last() { return out_.empty() ? nullptr : &out_.back(); }
+  std::vector<Spoken> take() { return std::move(out_); }
+
+ private:
+  std::vector<Spoken> out_;
+  bool space_ = false;  // a space stands before the next word or mark
+};
+
+/// Reads a sentence in the alphabet of version 1.0.
+class IpaSpeech {
+ public:
+  IpaSpeech(const ChineseReader& reader, const EnglishReader& english)
       : reader_(reader), english_(english) {}
 
   std::vector<Spoken> read(WrittenText text) {
+    bool after_english = false;  // a space stands before the next word
     for (size_t at = 0; at < text.size();) {
       size_t end = at;
       if (is_han(text[at].c)) {
         while (end < text.size() && is_han(text[end].c)) ++end;
+        out_.put_space(std::exchange(after_english, false));
         add_chinese(text.subspan(at, end - at));
       } else if (is_english(text[at].c)) {
         while (end < text.size() && (is_english(text[end].c) || is_within_english(text, end))) {
           ++end;
         }
-        add_english(text.subspan(at, end - at));
+        out_.put_english(text.subspan(at, end - at), english_);
+        after_english = true;
       } else {
+        after_english &= is_space(text[at].c);
         add_mark(text[end++]);
       }
       at = end;
     }
-    return std::move(out_);
+    return out_.take();
   }
 
  private:
-  static bool is_english(char32_t c) { return c < 0x80 && is_letter(c); }
   static bool is_within_english(WrittenText text, size_t at) {
     const char32_t c = text[at].c;
     return (c == U' ' || c == U'\'' || c == U'-') && at + 1 < text.size() &&
            is_english(text[at + 1].c);
-  }
-
-  void put(std::string phonemes, int64_t begin, int64_t end, bool word) {
-    const bool space = space_ || (word && english_ended_);
-    out_.push_back({std::move(phonemes), begin, end, word, space && !out_.empty()});
-    space_ = english_ended_ = false;
   }
 
   void add_chinese(WrittenText run) {
@@ -224,61 +260,140 @@ class ChineseSpeech {
         // A character without a reading is reported as not in the model's alphabet.
         said += sound.empty() ? utf8_of(std::u32string_view(word).substr(i, 1)) : sound;
       }
-      if (at > 0) space_ = true;
-      put(std::move(said), run[at].begin, run[at + word.size() - 1].end, true);
+      out_.put_space(at > 0);
+      out_.put(std::move(said), run[at].begin, run[at + word.size() - 1].end, true);
       at += word.size();
     }
   }
 
-  void add_english(WrittenText run) {
-    space_ = true;
-    for (const finch::Sentence& sentence : finch::split_sentences(utf8_of(run))) {
-      for (const Spoken& each : english_words(english_, sentence)) {
-        if (!each.word) continue;  // the mark that ends every English sentence
-        space_ |= each.space;
-        put(each.phonemes, run.front().begin, run.back().end, true);
-      }
-    }
-    english_ended_ = true;
-  }
-
   void add_mark(const Written& mark) {
-    if (is_space(mark.c)) {
-      space_ = true;
-      return;
+    if (is_space(mark.c)) return out_.put_space();
+    const ChineseMark* row = mark_of_han(mark.c);
+    if (row == nullptr) {
+      return out_.put(utf8_of(std::span(&mark, 1)), mark.begin, mark.end, false);
     }
-    const auto row = std::find_if(
-        kChineseMarks.begin(), kChineseMarks.end(),
-        [&](const ChineseMark& each) { return each.written.find(mark.c) != each.written.npos; });
-    if (row == kChineseMarks.end()) {
-      put(utf8_of(std::span(&mark, 1)), mark.begin, mark.end, false);
-      return;
-    }
-    space_ = space_ || row->before;
-    put(std::string(row->said), mark.begin, mark.end, false);
-    space_ = row->after;
+    out_.put_space(row->before);
+    out_.put(std::string(row->said), mark.begin, mark.end, false);
+    out_.put_space(row->after);
   }
 
   const ChineseReader& reader_;
   const EnglishReader& english_;
-  std::vector<Spoken> out_;
-  bool space_ = false;          // a space stands before the next word or mark
-  bool english_ended_ = false;  // a space stands before the next word
+  ChineseOutput out_;
+};
+
+/// Reads a sentence in the alphabet of version 1.1: a stroke, or a space, stands between words.
+class BopomofoSpeech {
+ public:
+  BopomofoSpeech(const ChineseReader& reader, const EnglishReader& english)
+      : reader_(reader), english_(english) {}
+
+  std::vector<Spoken> read(WrittenText text) {
+    for (size_t at = 0; at < text.size();) {
+      size_t end = at;
+      bool letters = false;
+      for (; end < text.size() && is_of_english(text[end].c); ++end) {
+        letters |= is_english(text[end].c);
+      }
+      if (letters) {
+        out_.put_english(text.subspan(at, end - at), english_);
+      } else {
+        while (end < text.size() && !is_english(text[end].c)) ++end;
+        add_chinese(text.subspan(at, end - at));
+      }
+      out_.put_space();
+      after_word_ = false;
+      at = end;
+    }
+    return out_.take();
+  }
+
+ private:
+  static bool is_of_english(char32_t c) {
+    return is_english(c) || c == U' ' || c == U'\'' || c == U'-';
+  }
+  /// Returns whether jieba cuts a run of such characters at once.
+  static bool is_of_run(char32_t c) {
+    return is_han(c) || is_any_digit(c) || is_one_of(c, U"+#&._");
+  }
+
+  /// Reads text without Latin letters.
+  void add_chinese(WrittenText text) {
+    std::vector<Written> mapped;
+    for (const Written& each : text) {
+      const ChineseMark* row = mark_of_han(each.c);
+      if (row == nullptr) {
+        mapped.push_back(each);
+        continue;
+      }
+      if (row->before) append(mapped, U" ", std::span(&each, 1));
+      append(mapped, utf32_of(row->said), std::span(&each, 1));
+      if (row->after) append(mapped, U" ", std::span(&each, 1));
+    }
+    std::vector<TaggedWord> words;
+    for (size_t at = 0; at < mapped.size();) {
+      std::u32string run;
+      while (at < mapped.size() && is_of_run(mapped[at].c)) run += mapped[at++].c;
+      for (TaggedWord& word : reader_.jieba->cut(run, *reader_.tags)) {
+        words.push_back(std::move(word));
+      }
+      if (at < mapped.size()) words.push_back({std::u32string(1, mapped[at++].c), "x"});
+    }
+    size_t at = 0;
+    for (const TaggedWord& word : Tones::joined(std::move(words), reader_.pinyin)) {
+      add(word, WrittenText(mapped).subspan(at, word.text.size()));
+      at += word.text.size();
+    }
+  }
+
+  void add(const TaggedWord& word, WrittenText source) {
+    const int64_t begin = source.front().begin, end = source.back().end;
+    const bool han = std::all_of(word.text.begin(), word.text.end(), is_han);
+    if (is_space(word.text[0])) {
+      out_.put_space();
+      after_word_ = false;
+      return;
+    }
+    if (word.text.size() == 1 && !han) {
+      out_.put(utf8_of(word.text), begin, end, false);
+      after_word_ = false;
+      return;
+    }
+    std::vector<std::string> syllables = reader_.pinyin.read(word.text);
+    reader_.tones->change(word, *reader_.jieba, syllables);
+    const bool r = reader_.tones->ends_in_r(word) && syllables.back().starts_with("er");
+    if (after_word_) out_.last()->phonemes += '/';
+    out_.put(bopomofo_of(word.text, syllables, r), begin, end, true);
+    after_word_ = true;
+  }
+
+  const ChineseReader& reader_;
+  const EnglishReader& english_;
+  ChineseOutput out_;
+  bool after_word_ = false;  // a Chinese word precedes, without a space
 };
 
 }  // namespace
 
-Result<const ChineseReader*> chinese_reader() {
+Result<const ChineseReader*> chinese_reader(ChineseAlphabet alphabet) {
   static std::mutex mutex;
-  static std::unique_ptr<const ChineseReader> reader;
+  static std::array<std::unique_ptr<const ChineseReader>, 2> readers;
+  const bool bopomofo = alphabet == ChineseAlphabet::kBopomofo;
   const std::lock_guard lock(mutex);
-  if (!reader) {
-    Result<std::unique_ptr<const Jieba>> jieba = Jieba::load(jieba_folder());
-    if (!jieba.ok()) return jieba.error();
-    auto made = std::make_unique<ChineseReader>();
-    made->jieba = jieba.take();
-    reader = std::move(made);
+  std::unique_ptr<const ChineseReader>& reader = readers[bopomofo ? 1 : 0];
+  if (reader) return reader.get();
+  const std::string folder = jieba_folder();
+  Result<std::unique_ptr<const Jieba>> jieba = Jieba::load(folder);
+  if (!jieba.ok()) return jieba.error();
+  auto made = std::make_unique<ChineseReader>(
+      ChineseReader{jieba.take(), Pinyin(bopomofo ? packed_large_pinyin() : packed_pinyin())});
+  if (bopomofo) {
+    Result<std::unique_ptr<const TagModel>> tags = TagModel::load(folder);
+    if (!tags.ok()) return tags.error();
+    made->tags = tags.take();
+    made->tones = std::make_unique<const Tones>();
   }
+  reader = std::move(made);
   return reader.get();
 }
 
@@ -287,8 +402,10 @@ std::vector<std::vector<Spoken>> chinese_words(const ChineseReader& reader,
                                                const EnglishReader& english) {
   std::vector<std::vector<Spoken>> out;
   for (const SentenceStream::Item& item : sentences) {
-    const auto text = written(item.text, static_cast<int64_t>(item.place.begin));
-    out.push_back(ChineseSpeech(reader, english).read(with_numbers_in_han(text)));
+    const auto text =
+        with_numbers_in_han(written(item.text, static_cast<int64_t>(item.place.begin)));
+    out.push_back(reader.tones ? BopomofoSpeech(reader, english).read(text)
+                               : IpaSpeech(reader, english).read(text));
   }
   return out;
 }

@@ -49,6 +49,8 @@ struct KokoroConfig {
 
   /// Returns the samples per frame of speech: 600. A phoneme lasts a whole number of frames.
   int64_t hop() const { return 2 * generator.hop(); }
+  /// Returns whether Chinese is in the alphabet of Kokoro-82M-v1.1-zh.
+  bool has_bopomofo() const { return vocabulary.contains("ㄅ"); }
   /// Returns the largest number of phonemes of an utterance: 510.
   int most_phonemes() const { return static_cast<int>(bert.positions) - 2; }
 };

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "families/kokoro/bopomofo.h"
 #include "families/kokoro/chinese.h"
 #include "families/kokoro/japanese.h"
 #include "families/kokoro/kana.h"
@@ -186,7 +187,7 @@ TEST(KokoroPinyin, SyllablesHaveMisakisPhonemes) {
 }
 
 TEST(KokoroPinyin, PhrasesHaveTheirOwnReadings) {
-  const Pinyin pinyin;
+  const Pinyin pinyin(packed_pinyin());
   const auto read = [&](std::string_view word) { return pinyin.read(utf32_of(word)); };
   using Syllables = std::vector<std::string>;
   EXPECT_EQ(read("银行"), (Syllables{"yin2", "hang2"}));
@@ -263,7 +264,7 @@ TEST(KokoroChinese, SentencesHaveMisakisPhonemes) {
   files.dir().write("finalseg/prob_emit.py", "P={'S': {'\\u5f20': -9.5}}\n");
   Result<std::unique_ptr<const Jieba>> jieba = Jieba::load(files.path());
   ASSERT_TRUE(jieba.ok());
-  const ChineseReader reader{jieba.take(), {}};
+  const ChineseReader reader{jieba.take(), Pinyin(packed_pinyin())};
   const auto said = [&](const std::string& text) {
     return joined(chinese_words(reader, items_of(text), english_reader()).at(0));
   };
@@ -275,15 +276,106 @@ TEST(KokoroChinese, SentencesHaveMisakisPhonemes) {
   EXPECT_EQ(words[2].end, 12);
 }
 
-// Measures how many sentences have misaki's phonemes; checks no bound. KOKORO_JAPANESE and
-// KOKORO_CHINESE name files that tests/real/kokoro/east_asia.py wrote: a text and its phonemes per
-// line. They need mecab and jieba's files.
+TEST(KokoroPinyin, SyllablesHaveBopomofo) {
+  const std::vector<std::pair<std::string, std::string>> said{
+      {"zhong1", "ㄓ中1"}, {"shi4", "ㄕ十4"}, {"zi3", "ㄗㄭ3"},  {"yuan2", "元2"},
+      {"xue2", "ㄒ月2"},   {"lve4", "ㄌ月4"}, {"nv3", "ㄋㄩ3"},  {"er2", "ㄦ2"},
+      {"jiu3", "ㄐ又3"},   {"gui4", "ㄍ为4"}, {"lun2", "ㄌ文2"}, {"weng1", "瓮1"},
+      {"yong3", "用3"},    {"bo1", "ㄅㄛ1"},  {"wu5", "ㄨ5"},    {"n2", "ㄋ2"},
+      {"qu4", "ㄑㄩ4"},    {"ri4", "ㄖ十4"},  {"ng2", "?"},      {"", "?"}};
+  for (const auto& [syllable, want] : said) {
+    const std::vector<std::string> one{syllable};
+    EXPECT_EQ(bopomofo_of(U"?", one, false), want) << syllable;
+  }
+  const std::vector<std::string> words[] = {{"ge1", "er2"}, {"wan2", "er2"}, {"e2", "er2"}};
+  EXPECT_EQ(bopomofo_of(U"歌儿", words[0], true), "ㄍㄦ1");
+  EXPECT_EQ(bopomofo_of(U"玩儿", words[1], true), "万R2");
+  EXPECT_EQ(bopomofo_of(U"鹅儿", words[2], true), "ㄜR2");
+}
+
+/// Writes the files of jieba.posseg and words with their parts of speech into a stand-in.
+void write_tags(const StandInJieba& files) {
+  files.dir().write("dict.txt",
+                    "我 328841 r\n不 360331 d\n不怕 900 c\n看 66641 v\n一 217830 m\n一个 142747 "
+                    "m\n一天 8470 m\n第一 17725 m\n老虎 732 nr\n纸老虎 46 n\n你好 725 l\n朋友 9200 "
+                    "n\n们 41212 k\n我们 98740 r\n走 50437 v\n了 883634 ul\n玩儿 220 n\n花儿 288 "
+                    "n\n老鼠 747 n\n展览 1437 v\n展览馆 155 n\n小孩子 1026 n\n小孩 1589 n\n水果 "
+                    "1510 n\n很 69103 zg\n好 92543 a\n爱 14878 v\n大学 20025 n\n北京 34488 ns\n");
+  files.dir().write("finalseg/prob_emit.py", "P={'S': {'\\u5f20': -9.5}}\n");
+  files.dir().write("posseg/prob_start.py",
+                    "P={('B', 'nr'): -1.0,\n ('E', 'nr'): -3.14e+100,\n ('S', 'ul'): -3.0,\n ('S', "
+                    "'v'): -2.0}\n");
+  files.dir().write("posseg/prob_trans.py",
+                    "P={('B', 'nr'): {('E', 'nr'): -0.1},\n ('E', 'nr'): {('S', 'ul'): -1, ('S', "
+                    "'v'): -1.5},\n ('S', 'ul'): {},\n ('S', 'v'): {('S', 'ul'): -0.5,\n ('S', "
+                    "'v'): -2}}\n");
+  files.dir().write("posseg/prob_emit.py",
+                    "P={('B', 'nr'): {'\\u5f20': -1.0},\n ('E', 'nr'): {'\\u4e09': -1.0},\n ('S', "
+                    "'ul'): {'\\u4e86': -0.1},\n ('S', 'v'): {'\\u7231': -1.0, '\\u8d70': -2}}\n");
+  files.dir().write("posseg/char_state_tab.py",
+                    "P={'\\u5f20': (('B', 'nr'),\n ('S', 'v')),\n '\\u4e09': (('E', 'nr'), ('S', "
+                    "'v')),\n '\\u4e86': (('S', 'ul'),),\n '\\u7231': (('S', 'v'),)}\n");
+}
+
+TEST(KokoroChinese, SentencesOfVersion11HaveMisakisPhonemes) {
+  const StandInJieba files;
+  write_tags(files);
+  const Environment folder("SYRINX_JIEBA", files.path());
+  const auto reader = chinese_reader(ChineseAlphabet::kBopomofo);
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  const auto said = [&](const std::string& text) {
+    return joined(chinese_words(*reader.value(), items_of(text), english_reader()).at(0));
+  };
+  EXPECT_EQ(said("我不怕。"), "我3/ㄅㄨ2ㄆㄚ4.");
+  EXPECT_EQ(said("看一看"), "ㄎㄢ4ㄧ5ㄎㄢ4");
+  EXPECT_EQ(said("一天，一个"), "ㄧ4ㄊ言1, ㄧ2ㄍㄜ5");
+  EXPECT_EQ(said("第一"), "ㄉㄧ4ㄧ1");
+  EXPECT_EQ(said("纸老虎"), "ㄓ十3ㄌㄠ2ㄏㄨ3");
+  EXPECT_EQ(said("展览馆"), "ㄓㄢ2ㄌㄢ2ㄍ万3");
+  EXPECT_EQ(said("你好"), "ㄋㄧ2ㄏㄠ3");
+  EXPECT_EQ(said("朋友们"), "ㄆㄥ2又5/ㄇㄣ5");
+  EXPECT_EQ(said("玩儿"), "万R2");
+  EXPECT_EQ(said("花儿"), "ㄏ穵1ㄦ2");
+  EXPECT_EQ(said("我们走了。"), "我3ㄇㄣ5/ㄗㄡ3/ㄌㄜ5.");
+  EXPECT_EQ(said("小孩子"), "ㄒ要3ㄏㄞ2ㄗㄭ5");
+  EXPECT_EQ(said("水果很好"), "ㄕ为2ㄍ我2ㄏㄣ3/ㄏㄠ3");
+  EXPECT_EQ(said("《大学》"), "“ㄉㄚ4ㄒ月2”");
+  EXPECT_EQ(said("张三爱北京"), "ㄓㄤ1ㄙㄢ1/ㄞ4/ㄅㄟ3ㄐ应1");
+  EXPECT_EQ(said("我爱London，北京"), "我3/ㄞ4 lˈʌndən , ㄅㄟ3ㄐ应1");
+  EXPECT_EQ(said("在𠀀"), "ㄗㄞ4𠀀");
+  const auto words = chinese_words(*reader.value(), items_of("我爱北京"), english_reader()).at(0);
+  EXPECT_EQ(words[2].begin, 6);
+  EXPECT_EQ(words[2].end, 12);
+}
+
+TEST(KokoroChinese, FaultyFilesOfVersion11AreRefused) {
+  const StandInJieba files;
+  const auto fault = [&] {
+    const auto got = TagModel::load(files.path());
+    return got.ok() ? "" : got.error().message;
+  };
+  EXPECT_NE(fault().find("apt-get install python3-jieba"), std::string::npos);
+  write_tags(files);
+  EXPECT_EQ(fault(), "");
+  for (const std::string text : {"", "P={", "P={('B', 'zz'): {('E', 'nr'): -0.1}}", "P={('B'"}) {
+    files.dir().write("posseg/prob_trans.py", text);
+    EXPECT_NE(fault().find("posseg/prob_trans.py has another form"), std::string::npos) << text;
+  }
+}
+
+// Measures how many sentences have misaki's phonemes; checks no bound. KOKORO_JAPANESE,
+// KOKORO_CHINESE and, for version 1.1, KOKORO_CHINESE_11 name files that
+// tests/real/kokoro/east_asia.py wrote: a text and its phonemes per line. They need mecab and
+// jieba's files.
 class KokoroEastAsia : public testing::TestWithParam<const char*> {};
 
 TEST_P(KokoroEastAsia, MeasuredAgainstMisakisSentences) {
   const char* path = std::getenv(GetParam());
   if (path == nullptr) GTEST_SKIP() << GetParam() << " names no file of sentences";
-  const bool chinese = std::string_view(GetParam()) == "KOKORO_CHINESE";
+  const std::string_view kind = GetParam();
+  const bool chinese = kind != "KOKORO_JAPANESE";
+  const auto alphabet =
+      kind == "KOKORO_CHINESE" ? ChineseAlphabet::kIpa : ChineseAlphabet::kBopomofo;
   const auto without_spaces = [](std::string text) {
     std::erase(text, ' ');
     return text;
@@ -293,7 +385,7 @@ TEST_P(KokoroEastAsia, MeasuredAgainstMisakisSentences) {
   for (std::string text, want; std::getline(in, text, '\t') && std::getline(in, want);) {
     std::string got;
     if (chinese) {
-      const auto reader = chinese_reader();
+      const auto reader = chinese_reader(alphabet);
       ASSERT_TRUE(reader.ok()) << reader.error().message;
       got = joined(chinese_words(*reader.value(), items_of(text), english_reader()).at(0));
     } else {
@@ -310,7 +402,7 @@ TEST_P(KokoroEastAsia, MeasuredAgainstMisakisSentences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Languages, KokoroEastAsia,
-                         testing::Values("KOKORO_JAPANESE", "KOKORO_CHINESE"));
+                         testing::Values("KOKORO_JAPANESE", "KOKORO_CHINESE", "KOKORO_CHINESE_11"));
 
 }  // namespace
 }  // namespace syrinx::kokoro

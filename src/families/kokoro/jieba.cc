@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "families/kokoro/pinyin.h"
+#include "families/kokoro/tag_model.h"
 #include "families/kokoro/written.h"
 #include "io/file.h"
 #include "text/utf8.h"
@@ -131,7 +132,34 @@ Status Jieba::read_places(std::string_view source) {
   return ok_status();
 }
 
-std::vector<std::u32string> Jieba::cut(std::u32string_view run) const {
+/// Returns the occurrences of a word; `goes_on`: a longer word begins with it.
+uint32_t Jieba::count_of(std::string_view word, bool& goes_on) const {
+  const auto before = [&](const Entry& entry, std::string_view other) {
+    return word_of(entry) < other;
+  };
+  auto at = std::lower_bound(entries_.begin(), entries_.end(), word, before);
+  uint32_t count = 0;
+  for (; at != entries_.end() && word_of(*at) == word; ++at) count = at->count;
+  goes_on = at != entries_.end() && word_of(*at).starts_with(word);
+  return count;
+}
+
+/// Returns the third field of the word's line in dict.txt.
+std::string Jieba::tag_of(std::u32string_view word) const {
+  const std::string bytes = utf8_of(word);
+  const auto after = [&](std::string_view other, const Entry& entry) {
+    return other < word_of(entry);
+  };
+  auto at = std::upper_bound(entries_.begin(), entries_.end(), std::string_view(bytes), after);
+  if (at == entries_.begin() || word_of(*--at) != bytes) return "x";
+  std::string_view line = std::string_view(text_).substr(at->begin);
+  line = line.substr(0, line.find('\n'));
+  const std::string_view tag = line.substr(line.rfind(' ') + 1);
+  return std::string(tag.substr(0, tag.find('\r')));
+}
+
+template <typename Listed, typename Loose>
+void Jieba::walk(std::u32string_view run, Listed listed, Loose loose) const {
   // best[i]: the most probable words of run[i, n), and the end of the first.
   struct Path {
     double log_p = 0;
@@ -142,17 +170,6 @@ std::vector<std::u32string> Jieba::cut(std::u32string_view run) const {
   std::vector<std::string> bytes(n);
   for (size_t i = 0; i < n; ++i) utf8_append(bytes[i], run[i]);
   const double log_total = std::log(total_);
-  const auto by_word = [&](const Entry& entry, std::string_view word) {
-    return word_of(entry) < word;
-  };
-  // Returns the occurrences of a word; sets `goes_on` if a longer word begins with it.
-  const auto count_of = [&](std::string_view word, bool& goes_on) {
-    auto at = std::lower_bound(entries_.begin(), entries_.end(), word, by_word);
-    uint32_t count = 0;
-    for (; at != entries_.end() && word_of(*at) == word; ++at) count = at->count;
-    goes_on = at != entries_.end() && word_of(*at).starts_with(word);
-    return count;
-  };
   for (size_t i = n; i-- > 0;) {
     Path& path = best[i];
     path = {-std::numeric_limits<double>::infinity(), i + 1};
@@ -167,28 +184,67 @@ std::vector<std::u32string> Jieba::cut(std::u32string_view run) const {
     }
     if (std::isinf(path.log_p)) path = {-log_total + best[i + 1].log_p, i + 1};
   }
-  std::vector<std::u32string> out;
   size_t singles = 0;  // single characters since the last longer word
-  const auto flush = [&](size_t end) {
-    const std::u32string_view loose = run.substr(end - singles, singles);
-    bool goes_on = false;
-    if (singles > 1 && count_of(utf8_of(loose), goes_on) == 0) {
-      cut_unknown(loose, out);
-    } else {
-      for (const char32_t c : loose) out.emplace_back(1, c);
-    }
-    singles = 0;
-  };
   for (size_t at = 0; at < n; at = best[at].end) {
     if (best[at].end == at + 1) {
       ++singles;
       continue;
     }
-    flush(at);
-    out.emplace_back(run.substr(at, best[at].end - at));
+    if (singles > 0) loose(run.substr(at - singles, singles));
+    singles = 0;
+    listed(run.substr(at, best[at].end - at));
   }
-  flush(n);
+  if (singles > 0) loose(run.substr(n - singles, singles));
+}
+
+std::vector<std::u32string> Jieba::cut(std::u32string_view run) const {
+  std::vector<std::u32string> out;
+  const auto loose = [&](std::u32string_view characters) {
+    bool goes_on = false;
+    if (characters.size() > 1 && count_of(utf8_of(characters), goes_on) == 0) {
+      return cut_unknown(characters, out);
+    }
+    for (const char32_t c : characters) out.emplace_back(1, c);
+  };
+  walk(
+      run, [&](std::u32string_view word) { out.emplace_back(word); }, loose);
   return out;
+}
+
+std::vector<TaggedWord> Jieba::cut(std::u32string_view run, const TagModel& unknown) const {
+  std::vector<TaggedWord> out;
+  const auto listed = [&](std::u32string_view word) {
+    out.push_back({std::u32string(word), tag_of(word)});
+  };
+  const auto loose = [&](std::u32string_view characters) {
+    bool goes_on = false;
+    if (characters.size() > 1 && count_of(utf8_of(characters), goes_on) == 0) {
+      return unknown.cut(characters, out);
+    }
+    for (size_t i = 0; i < characters.size(); ++i) listed(characters.substr(i, 1));
+  };
+  walk(run, listed, loose);
+  return out;
+}
+
+size_t Jieba::shortest_part(std::u32string_view word, bool& begins) const {
+  size_t shortest = word.size(), place = 0, at = 0;
+  const auto take = [&](size_t begin, size_t size) {
+    if (size < shortest) shortest = size, place = begin;
+  };
+  for (const std::u32string& part : cut(word)) {
+    for (const size_t size : {size_t{2}, size_t{3}}) {
+      bool goes_on = false;
+      for (size_t i = 0; part.size() > size && i + size <= part.size(); ++i) {
+        if (count_of(utf8_of(part.substr(i, size)), goes_on) > 0) take(at + i, size);
+      }
+    }
+    take(at, part.size());
+    at += part.size();
+  }
+  // The same characters may also be the beginning.
+  begins = word.starts_with(word.substr(place, shortest));
+  return shortest;
 }
 
 void Jieba::cut_unknown(std::u32string_view run, std::vector<std::u32string>& out) const {

@@ -170,10 +170,22 @@ TEST(KokoroRequests, AreRefusedWithTheReason) {
   expect_fault(refused([](SpeechRequest& r) { r.voice.name = "af_hawk"; }),
                "voice: there is no voice 'af_hawk'");
   expect_fault(refused([](SpeechRequest& r) { r.say.language = "ko"; }), "language: ");
-  // The checkpoint's alphabet lacks a letter of Chinese, as that of v1.1-zh does.
+  // The checkpoint's alphabet lacks a letter of Chinese in v1.0, and that of v1.1-zh.
   expect_fault(refused([](SpeechRequest& r) { r.say.language = "zh"; }), "bopomofo");
   expect_fault(refused([](SpeechRequest& r) { r.say.text = "..."; }), "input: ");
   expect_fault(refused([](SpeechRequest& r) { r.sampling.guidance = 2.f; }), "guidance: ");
+}
+
+TEST(KokoroRequests, OfVersion11AreReadInBopomofo) {
+  const CheckpointCopy copy(small_checkpoint());
+  copy.replace("config.json", "\"vocab\": {", "\"vocab\": {\"ㄅ\": 1, ");
+  std::filesystem::copy_file(copy.dir.path("voices/af_owl.pt"), copy.dir.path("voices/zf_001.pt"));
+  const auto model = load({copy.dir.path(), "sister"});
+  EXPECT_EQ(model->info().speech.default_voice, "zf_001");
+  SpeechRequest request;
+  request.say.text = "你好。";
+  const auto opened = model->open(request);
+  if (!opened.ok()) expect_fault(opened.error().message, "python3-jieba");
 }
 
 TEST(KokoroCheckpoints, AreTakenWholeOrRefused) {

@@ -95,11 +95,20 @@ std::string full_final(std::string_view initial, std::string final) {
   return final;
 }
 
+/// Returns the initial that a syllable begins with, and its sound; both empty: none.
+const Spelling& initial_of(std::string_view syllable) {
+  static constexpr Spelling kNone;
+  const auto at = std::find_if(kInitials.begin(), kInitials.end(), [&](const Spelling& row) {
+    return syllable.starts_with(row.first);
+  });
+  return at == kInitials.end() ? kNone : *at;
+}
+
 }  // namespace
 
-Pinyin::Pinyin() {
-  const std::string packed = unpacked(packed_pinyin());
-  TableReader table(packed);
+Pinyin::Pinyin(std::string_view packed) {
+  const std::string tables = unpacked(packed);
+  TableReader table(tables);
   std::string_view names = table.line();
   syllables_.emplace_back();
   while (!names.empty()) {
@@ -149,18 +158,28 @@ std::vector<std::string> Pinyin::read(std::u32string_view word) const {
   return out;
 }
 
+SyllableParts parts_of_pinyin(std::string_view syllable) {
+  SyllableParts out;
+  if (syllable.size() < 2 || syllable.back() < '1' || syllable.back() > '5') return out;
+  out.tone = syllable.back();
+  syllable.remove_suffix(1);
+  if (syllable == "n" || syllable == "m") {
+    out.final = syllable;
+    return out;
+  }
+  out.initial = initial_of(syllable).first;
+  out.final = full_final(out.initial, std::string(syllable.substr(out.initial.size())));
+  if (found_in(kFinals, out.final).empty() && out.final != "er") out.final.clear();
+  return out;
+}
+
 std::string ipa_of_pinyin(std::string_view syllable) {
   if (syllable.size() < 2 || syllable.back() < '1' || syllable.back() > '5') return {};
   const std::string_view tone = kTones[static_cast<size_t>(syllable.back() - '0')];
   syllable.remove_suffix(1);
   std::string sounds(found_in(kWhole, syllable));
   if (sounds.empty()) {
-    std::string_view initial, sound;
-    for (const auto& [spelt, said] : kInitials) {
-      if (!syllable.starts_with(spelt)) continue;
-      initial = spelt, sound = said;
-      break;
-    }
+    const auto& [initial, sound] = initial_of(syllable);
     const std::string final = full_final(initial, std::string(syllable.substr(initial.size())));
     static constexpr std::array<std::string_view, 7> kSibilants{"zh", "ch", "sh", "r",
                                                                 "z",  "c",  "s"};

@@ -17,8 +17,8 @@ inline constexpr char32_t kFirstHan = 0x4e00, kLastHan = 0x9fff;
 
 class Pinyin {
  public:
-  /// Unpacks the tables that are linked into the program, which takes milliseconds.
-  Pinyin();
+  /// Unpacks tables that are linked into the program, which takes milliseconds.
+  explicit Pinyin(std::string_view packed);
   /// Returns the syllable of each character of a word; "" for a character without a reading.
   /// Readings are those of the longest phrases in the word.
   std::vector<std::string> read(std::u32string_view word) const;
@@ -34,7 +34,16 @@ class Pinyin {
 /// Returns the phonemes of a syllable in the alphabet of the first model; empty for other text.
 std::string ipa_of_pinyin(std::string_view syllable);
 
-/// Returns the packed tables; made by CMake.
+/// A syllable as pypinyin splits it; the final without the rules of spelling, the tone a digit.
+struct SyllableParts {
+  std::string initial, final;
+  char tone = '5';
+};
+/// Splits a syllable: "jun1" to j, vn, 1. Returns an empty final for what is not a syllable.
+SyllableParts parts_of_pinyin(std::string_view syllable);
+
+/// The packed tables of the readers of version 1.0 and 1.1; made by CMake.
 std::string_view packed_pinyin();
+std::string_view packed_large_pinyin();
 
 }  // namespace syrinx::kokoro

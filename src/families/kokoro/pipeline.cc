@@ -120,13 +120,21 @@ class KokoroPipeline : public Pipeline {
                           "'en-us'"),
                    "language"};
     }
-    if (language == "zh" && !config_.vocabulary.contains(std::string(kChineseLetter))) {
+    if (language == "zh" && !config_.has_bopomofo() &&
+        !config_.vocabulary.contains(std::string(kChineseLetter))) {
       return Error{ErrorCode::kUnsupported,
-                   "this checkpoint writes Chinese in bopomofo, which is not supported; Chinese "
-                   "works with Kokoro-82M v1.0",
+                   "this checkpoint's alphabet has no letters of Chinese: neither those of "
+                   "Kokoro-82M v1.0 nor the bopomofo of v1.1-zh",
                    "language"};
     }
     return language;
+  }
+
+  /// Returns the first Chinese voice of v1.1-zh, else af_heart or the first voice.
+  std::string usual_voice() const {
+    const auto chinese = voices_.lower_bound("z");
+    if (config_.has_bopomofo() && chinese != voices_.end()) return chinese->first;
+    return voices_.contains("af_heart") ? "af_heart" : voices_.begin()->first;
   }
 
   void describe(const LoadSpec& spec) {
@@ -141,7 +149,7 @@ class KokoroPipeline : public Pipeline {
       info_.speech.voices.push_back(
           {name, language.empty() ? "voice" : concat("voice of ", language)});
     }
-    info_.speech.default_voice = voices_.contains("af_heart") ? "af_heart" : voices_.begin()->first;
+    info_.speech.default_voice = usual_voice();
     info_.speech.mixes = voices_.size() > 1;
     info_.speech.languages = {"en-us", "en-gb", "es", "fr-fr", "hi", "it", "ja", "pt-br", "zh"};
     info_.speech.late_text = LateText::kSentence;

@@ -47,7 +47,9 @@ Result<std::vector<std::vector<Spoken>>> Script::read_others(
     std::span<const SentenceStream::Item> items) const {
   if (language_ == "ja") return japanese_words(items, *reader_);
   if (language_ == "zh") {
-    const Result<const ChineseReader*> chinese = chinese_reader();
+    const auto alphabet =
+        config_.has_bopomofo() ? ChineseAlphabet::kBopomofo : ChineseAlphabet::kIpa;
+    const Result<const ChineseReader*> chinese = chinese_reader(alphabet);
     if (!chinese.ok()) return chinese.error();
     return chinese_words(*chinese.value(), items, *reader_);
   }

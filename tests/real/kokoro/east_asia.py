@@ -2,9 +2,10 @@
 """Writes what misaki reads of Japanese or Chinese sentences, for KokoroEastAsia.MeasuredAgainstMisakisSentences.
 
     python3.11 -m venv VENV && VENV/bin/pip install --no-deps misaki==0.9.4 fugashi==1.5.2 jaconv mojimoji \\
-        jieba==0.42.1 pypinyin==0.55.0 pypinyin-dict==0.9.0 cn2an==0.5.24 proces ordered-set
+        jieba==0.42.1 pypinyin==0.55.0 pypinyin-dict==0.9.0 cn2an==0.5.24 proces ordered-set addict
     VENV/bin/python east_asia.py ja DICTIONARY < SENTENCES.txt > OUT.tsv && KOKORO_JAPANESE=OUT.tsv kokoro_test --gtest_filter=*Measured*
     VENV/bin/python east_asia.py zh < SENTENCES.txt > OUT.tsv && KOKORO_CHINESE=OUT.tsv kokoro_test --gtest_filter=*Measured*
+    VENV/bin/python east_asia.py zh-1.1 < SENTENCES.txt > OUT.tsv && KOKORO_CHINESE_11=OUT.tsv kokoro_test --gtest_filter=*Measured*
 
 SENTENCES.txt has a sentence a line, without Latin letters. DICTIONARY is mecab's folder of UniDic: /var/lib/mecab/dic/unidic of Debian,
 or that of PyPI's unidic-lite. UniDic 3 has '*' for the sound of a mark; misaki would leave the mark out, so it is taken as none.
@@ -28,13 +29,14 @@ def japanese_reader(dictionary):
     return cutlet.Cutlet()
 
 
-def chinese_reader():
+def chinese_reader(version):
     from misaki.zh import ZHG2P
-    return ZHG2P()
+    reader = ZHG2P(version, unk="")
+    return lambda text: reader(text, en_callable=lambda _: "")
 
 
 def main():
-    read = japanese_reader(sys.argv[2]) if sys.argv[1] == "ja" else chinese_reader()
+    read = japanese_reader(sys.argv[2]) if sys.argv[1] == "ja" else chinese_reader("1.1" if sys.argv[1] == "zh-1.1" else None)
     for text in filter(None, map(str.strip, sys.stdin)):
         print(f"{text}\t{read(text)[0]}")
 

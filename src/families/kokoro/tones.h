@@ -1,0 +1,43 @@
+// How tones of Chinese change between neighbours, and which words belong together for that. Const
+// after construction; any thread.
+// Source: misaki 0.9.4, tone_sandhi.py, which is PaddleSpeech's (Apache-2.0).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "families/kokoro/jieba.h"
+#include "families/kokoro/pinyin.h"
+
+namespace syrinx::kokoro {
+
+class Tones {
+ public:
+  /// Unpacks the word lists that are linked into the program.
+  Tones();
+
+  /// Joins words whose tones change together, as a numeral with the word after it.
+  static std::vector<TaggedWord> joined(std::vector<TaggedWord> words, const Pinyin& pinyin);
+  /// Changes the tones, the last characters of a word's syllables; one syllable a character, ""
+  /// for a character without a reading.
+  void change(const TaggedWord& word, const Jieba& jieba,
+              std::vector<std::string>& syllables) const;
+  /// Returns whether the last syllable of a word is an r at the end of the one before.
+  bool ends_in_r(const TaggedWord& word) const;
+
+ private:
+  using Words = std::unordered_set<std::u32string>;
+  bool is_neutral(std::u32string_view word) const;
+  void change_neutral(const TaggedWord& word, const Jieba& jieba,
+                      std::vector<std::string>& syllables) const;
+
+  Words neutral_, not_neutral_;  // words whose last tone is neutral, or would be by a rule
+  Words r_, not_r_;              // words that end in an r, or in a syllable of its own
+};
+
+/// The word lists, four lines; made by CMake.
+std::string_view packed_tone_words();
+
+}  // namespace syrinx::kokoro
