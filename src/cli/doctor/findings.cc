@@ -64,8 +64,28 @@ Finding gpu(const MachineFacts& facts) {
 
 Finding phonemes(const MachineFacts& facts) {
   if (!facts.espeak.empty()) return {"espeak-ng", Health::kGood, facts.espeak, ""};
-  return {"espeak-ng", Health::kMissing, "Piper, Kokoro in some languages and Zonos need it",
+  return {"espeak-ng", Health::kMissing, "Piper, Zonos and Kokoro in most languages need it",
           install_command(facts.distribution, "espeak-ng")};
+}
+
+Finding japanese(const MachineFacts& facts) {
+  const std::string packages = "mecab mecab-ipadic-utf8";
+  if (facts.mecab.empty()) {
+    return {"mecab", Health::kMissing, "Kokoro in Japanese needs it and a dictionary",
+            install_command(facts.distribution, packages)};
+  }
+  const bool utf8 = facts.mecab.ends_with("UTF-8") || facts.mecab.ends_with("utf8");
+  return {"mecab", utf8 ? Health::kGood : Health::kLimited, facts.mecab,
+          utf8 ? ""
+               : "Kokoro needs a dictionary in UTF-8: " +
+                     install_command(facts.distribution, packages)};
+}
+
+Finding chinese(const MachineFacts& facts) {
+  if (!facts.jieba.empty()) return {"jieba", Health::kGood, facts.jieba, ""};
+  return {
+      "jieba", Health::kMissing, "Kokoro in Chinese needs its files",
+      install_command(facts.distribution, "python3-jieba") + ", or SYRINX_JIEBA names the folder"};
 }
 
 Finding ears(const MachineFacts& facts) {
@@ -169,9 +189,9 @@ std::string install_command(std::string_view distribution, std::string_view pack
 }
 
 std::vector<Finding> examine(const MachineFacts& facts) {
-  return {voice(facts), processor(facts), memory(facts),     cache(facts),
-          gpu(facts),   player(facts),    phonemes(facts),   ears(facts),
-          ports(facts), files(facts),     recordings(facts), certificates(facts)};
+  return {voice(facts),  processor(facts), memory(facts),     cache(facts),       gpu(facts),
+          player(facts), phonemes(facts),  japanese(facts),   chinese(facts),     ears(facts),
+          ports(facts),  files(facts),     recordings(facts), certificates(facts)};
 }
 
 }  // namespace syrinx

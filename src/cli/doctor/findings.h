@@ -23,6 +23,8 @@ struct MachineFacts {
   std::string gpu_fault;     ///< why no GPU is used
   std::string gpu_driver;    ///< version of the driver, "" if there is no driver
   std::string espeak;        ///< version of espeak-ng, "" if it is missing
+  std::string mecab;         ///< mecab's dictionary and its encoding, "" if either is missing
+  std::string jieba;         ///< folder of jieba's files, "" if they are missing
   std::string pocketsphinx_fault;
   std::string detector_fault;  ///< why WebRTC's voice detector does not work
   std::string player;          ///< command that plays audio, "" if there is no player

@@ -17,6 +17,8 @@ MachineFacts good_machine() {
   out.audio_s = 3;
   out.total_s = 0.5;
   out.espeak = "eSpeak NG text-to-speech: 1.51";
+  out.mecab = "/var/lib/mecab/dic/debian/sys.dic, UTF-8";
+  out.jieba = "/usr/lib/python3/dist-packages/jieba";
   out.player = "aplay -q -";
   out.port = 8080;
   out.ipv6 = true;
@@ -49,9 +51,11 @@ TEST(Doctor, FindsNothingWrongWithAGoodMachine) {
 
 TEST(Doctor, SaysWhatToInstall) {
   MachineFacts facts = good_machine();
-  facts.espeak = facts.player = facts.certificates = "";
+  facts.espeak = facts.player = facts.certificates = facts.mecab = facts.jieba = "";
   facts.detector_fault = "the voice detector is not installed";
   EXPECT_EQ(finding(facts, "espeak-ng").advice, "apt install espeak-ng");
+  EXPECT_EQ(finding(facts, "mecab").advice, "apt install mecab mecab-ipadic-utf8");
+  EXPECT_TRUE(finding(facts, "jieba").advice.starts_with("apt install python3-jieba"));
   EXPECT_EQ(finding(facts, "player").advice, "apt install alsa-utils");
   EXPECT_EQ(finding(facts, "certificates").advice, "apt install ca-certificates");
   EXPECT_NE(finding(facts, "ears").advice.find("libwebrtc-audio-processing1"), std::string::npos);
@@ -87,6 +91,17 @@ TEST(Doctor, SeesLimits) {
   EXPECT_EQ(finding(facts, "processor").health, Health::kLimited);
   facts.total_s = 2 * facts.audio_s;
   EXPECT_EQ(finding(facts, "voice").health, Health::kLimited);
+}
+
+TEST(Doctor, ReadsWhatMecabPrintsOfItsDictionary) {
+  EXPECT_EQ(mecab_dictionary("filename:\t/var/lib/mecab/dic/debian/sys.dic\nversion:\t102\n"
+                             "charset:\tUTF-8\ntype:\t0\n"),
+            "/var/lib/mecab/dic/debian/sys.dic, UTF-8");
+  EXPECT_EQ(mecab_dictionary(""), "");
+  MachineFacts facts = good_machine();
+  facts.mecab = mecab_dictionary("filename:\t/dic/sys.dic\ncharset:\tEUC-JP\n");
+  EXPECT_EQ(finding(facts, "mecab").health, Health::kLimited);
+  EXPECT_NE(finding(facts, "mecab").advice.find("mecab-ipadic-utf8"), std::string::npos);
 }
 
 TEST(Doctor, ReadsTheFilesOfTheSystem) {

@@ -21,7 +21,9 @@
 #include "ears/pocketsphinx.h"
 #include "ears/voice_activity.h"
 #include "engine/collector.h"
+#include "families/kokoro/jieba.h"
 #include "io/certificates.h"
+#include "io/file.h"
 #include "io/program.h"
 #include "kernels/cpu/gemm_sets.h"
 #include "nn/weights_cache.h"
@@ -135,6 +137,15 @@ std::string os_release_value(std::string_view text, std::string_view name) {
   return "";
 }
 
+std::string mecab_dictionary(std::string_view printed) {
+  const auto value = [&](std::string_view name) -> std::string {
+    const size_t at = printed.find(name);
+    return at == printed.npos ? "" : first_line(printed.substr(at + name.size()));
+  };
+  const std::string file = value("filename:\t");
+  return file.empty() ? "" : concat(file, ", ", value("charset:\t"));
+}
+
 MachineFacts gather_facts(int port) {
   MachineFacts facts;
   try {  // before there are threads, as in the server
@@ -155,6 +166,12 @@ MachineFacts gather_facts(int port) {
   facts.gpu_driver = first_line(text_of("/proc/driver/nvidia/version"));
   if (const auto told = run_program({"espeak-ng", "--version"}, ""))
     facts.espeak = first_line(told.value());
+  if (const auto printed = run_program({"mecab", "-D"}, "")) {
+    facts.mecab = mecab_dictionary(printed.value());
+  }
+  std::error_code none;
+  const std::string jieba = kokoro::jieba_folder();
+  if (std::filesystem::exists(join_path(jieba, "dict.txt"), none)) facts.jieba = jieba;
   facts.pocketsphinx_fault = fault_of([] { open_pocketsphinx(); });
   facts.detector_fault = fault_of([] { open_webrtc_activity(2); });
   facts.player = find_player().value_or("");

@@ -16,4 +16,7 @@ MachineFacts gather_facts(int port);
 /// Returns the value of a line NAME=value of /etc/os-release, without quotes; "" if it is missing.
 std::string os_release_value(std::string_view text, std::string_view name);
 
+/// Returns the file and the encoding of the dictionary that `mecab -D` printed; "" for other text.
+std::string mecab_dictionary(std::string_view printed);
+
 }  // namespace syrinx
