@@ -148,6 +148,7 @@ build() {
       stale=yes
   done
   if [ "$stale" = yes ]; then
+    say "configuring build/${dir##*/}"
     cmake -S "$root" -B "$dir" -G Ninja "$@" >"$log" 2>&1 ||
       fail "cmake failed; the log is build/${log##*/}" "$log"
   fi
