@@ -1,6 +1,7 @@
 """Tests tools/setup.sh: the output of a build, and messages of ./run without root and sudo."""
 import os
 import pty
+import shutil
 import subprocess
 import tempfile
 import time
@@ -44,8 +45,15 @@ class Progress(unittest.TestCase):
 class WithoutRoot(unittest.TestCase):
     """Replaces the system's programs of these names."""
 
-    def say(self, *programs):
+    def say(self, *programs, configured=False):
         with tempfile.TemporaryDirectory() as place:
+            tree = os.path.join(place, "tree")
+            os.makedirs(os.path.join(tree, "tools"))
+            setup = shutil.copy(SETUP, os.path.join(tree, "tools"))
+            if configured:
+                os.makedirs(os.path.join(tree, "build", "release"))
+                with open(os.path.join(tree, "build", "release", "build.ninja"), "w", encoding="utf-8"):
+                    pass
             for name, text in [("dpkg-query", "exit 1"), ("apt-cache", "exit 0"), ("id", "echo 1000"),
                                ("mkdir", "exit 0"), *programs]:
                 path = os.path.join(place, name)
@@ -55,7 +63,7 @@ class WithoutRoot(unittest.TestCase):
             for name in ["bash", "sed", "grep", "tail", "dirname", "uname"]:
                 found = subprocess.run(["which", name], capture_output=True, text=True, check=True)
                 os.symlink(found.stdout.strip(), os.path.join(place, name))
-            return subprocess.run(["bash", "-c", f'source "{SETUP}"; install_packages build; echo on'],
+            return subprocess.run(["bash", "-c", f'source "{setup}"; install_packages build; echo on'],
                                   capture_output=True, text=True, check=False, env={"PATH": place})
 
     def test_says_what_is_missing(self):
@@ -63,6 +71,15 @@ class WithoutRoot(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertRegex(done.stderr, r"neither root nor sudo to install them: g\+\+ cmake ")
         self.assertIn("apt-get install --no-install-recommends g++ cmake", done.stderr)
+
+    def test_tries_with_other_libraries(self):
+        done = self.say(*[(tool, "exit 0") for tool in ["c++", "cmake", "ninja", "pkg-config"]])
+        self.assertEqual((done.returncode, done.stdout), (0, "on\n"))
+        self.assertRegex(done.stderr, r"them: g\+\+ cmake [^\n]*\n.*\ntrying to build with what is there\n$")
+
+    def test_says_nothing_once_it_is_configured(self):
+        done = self.say(configured=True)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "on\n", ""))
 
     def test_builds_with_what_is_there(self):
         done = self.say(("dpkg-query", "echo install ok installed"))
