@@ -33,7 +33,7 @@ std::vector<int> cores_in(std::string_view list, const std::string& path) {
     const int first = node_number(part.substr(0, dash));
     const int last = dash == part.npos ? first : node_number(part.substr(dash + 1));
     if (first < 0 || last < first || last >= kMost) {
-      throw LoadError(path + ": '" + std::string(part) + "' are no cores");
+      throw LoadError(path + ": '" + std::string(part) + "' is not a list of cores");
     }
     for (int core = first; core <= last; ++core) cores.push_back(core);
   }

@@ -65,11 +65,10 @@ Result<std::shared_ptr<Recogniser>> Ears::find(std::string_view name) const {
     known += (known.empty() ? "" : ", ") + each->info().name;
   }
   if (!recognisers_.empty() && takes_any_ear(name)) return recognisers_.front();
-  return Error{
-      ErrorCode::kNotFound,
-      concat("The model '", name.substr(0, 200), "' does not recognise speech here; there ",
-             known.empty() ? "are none that do" : "is: " + known, "."),
-      "model"};
+  return Error{ErrorCode::kNotFound,
+               concat("The model '", name.substr(0, 200), "' does not recognise speech; ",
+                      known.empty() ? "no model of this server does" : "these do: " + known, "."),
+               "model"};
 }
 
 }  // namespace syrinx

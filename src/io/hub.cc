@@ -122,11 +122,9 @@ std::string resolve_part(const std::string& model_dir, const std::string& part,
   const std::string root = hub_folder(cache, name);
   const std::string snapshot = cache.empty() ? "" : find_snapshot(root, name.revision);
   if (!snapshot.empty() && is_directory(snapshot)) return checked(snapshot, {marker});
-  throw LoadError(concat(model_dir, ": needs ", part,
-                         ", which is published apart from it; looked "
-                         "for ",
-                         inside, cache.empty() ? "" : " and " + root,
-                         ". Download it: syrinx hub pull ", part));
+  throw LoadError(
+      concat(model_dir, ": needs ", part, ", which is published separately; looked for ", inside,
+             cache.empty() ? "" : " and " + root, ". Download it: syrinx hub pull ", part));
 }
 
 }  // namespace syrinx

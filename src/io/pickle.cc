@@ -68,7 +68,7 @@ class Machine {
   }
   void push(PickleValue value) { stack_.push_back(add(std::move(value))); }
   PickleId pop() {
-    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) fail("takes from an empty stack");
+    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) fail("reads an empty stack");
     const PickleId id = stack_.back();
     stack_.pop_back();
     return id;

@@ -100,7 +100,7 @@ std::string ServedSequence::check_main(const PushedSequence& rows) const {
   if (rows.rows <= rows.drafts || end > known)
     return concat("the step has rows up to ", end, ", but the sequence has ", known);
   if (rows.emits && (!ready || end != known)) return "the step is not due";
-  if (rows.taps && traits.tap == 0) return "the step wants taps, but the stage has none";
+  if (rows.taps && traits.tap == 0) return "the step requests taps, but the stage has none";
   if (rows.scores > traits.vocab[0]) {
     return concat("the step wants ", rows.scores, " log-probabilities of ", traits.vocab[0],
                   " ids");
@@ -117,7 +117,7 @@ void ServedSteps::make_cache(int node, uint32_t pages) {
   for (const KvSpec& spec : ar.traits().kv) page_bytes += KvPool::page_bytes(spec);
   if (pages < 1 || page_bytes * pages > most_kv_bytes_) {
     cache.fault = concat("a cache of ", pages, " pages of ", page_bytes, " bytes, at most ",
-                         most_kv_bytes_, " bytes are given to a server");
+                         most_kv_bytes_, " bytes are available to a server");
   } else {
     cache.pages = static_cast<int>(pages);
     for (const KvSpec& spec : ar.traits().kv) {

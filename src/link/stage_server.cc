@@ -189,7 +189,7 @@ class StageServer::Impl::Connection {
 void StageServer::Impl::Connection::greet() {
   const double patience_s = of_.options.greeting_s;
   const std::optional<Message> hello = socket_.wait_for(patience_s, kMostGreeting, of_.wake);
-  if (!hello || hello->kind != MessageKind::kHello) throw LoadError("a caller that does not greet");
+  if (!hello || hello->kind != MessageKind::kHello) throw LoadError("a peer without a greeting");
   std::string why;
   Introduction wanted;
   try {
@@ -243,19 +243,20 @@ void StageServer::Impl::Connection::take(const Message& message) {
 }
 
 int StageServer::Impl::Connection::node_of(uint16_t number) const {
-  if (number >= nodes_.size()) throw LoadError("a node that was not asked for");
+  if (number >= nodes_.size()) throw LoadError("a node that was not requested");
   return nodes_[number];
 }
 
 const ChunkStage& StageServer::Impl::Connection::chunk_stage(uint16_t number) const {
   const ChunkStage* stage = of_.pipeline->graph().node(node_of(number)).chunk;
-  if (!stage) throw LoadError("chunks for a node that steps");
+  if (!stage) throw LoadError("chunks for an AR node");
   return *stage;
 }
 
 int StageServer::Impl::Connection::step_node(uint16_t number) const {
   const int node = node_of(number);
-  if (!of_.pipeline->graph().node(node).ar) throw LoadError("steps of a node that has none");
+  if (!of_.pipeline->graph().node(node).ar)
+    throw LoadError("steps of a node that is not an AR node");
   return node;
 }
 
@@ -316,7 +317,8 @@ void StageServer::Impl::Connection::push(const PushMessage& message) {
     });
     std::string why = twice ? "two chunks of a stream" : check(stage, found->second, pushed);
     out_values += why.empty() ? pushed.fresh * out : 0;
-    if (why.empty() && out_values > kMostValues) throw LoadError("a batch that makes too much");
+    if (why.empty() && out_values > kMostValues)
+      throw LoadError("the output of a batch is too large");
     if (!why.empty()) {
       answer.jobs[i].fault = std::move(why);
       continue;

@@ -90,7 +90,7 @@ std::string offered_options(const Offers& offers) {
   std::string out;
   for (size_t row = 0; row < kRequestOptions.size(); ++row) {
     const RequestOption& option = kRequestOptions[row];
-    // Skips options that every model has; e.g. speed, made by stretching audio if necessary.
+    // Skips options that work with every model, e.g. speed, because the server can stretch audio.
     if (option.models == OptionModels::kAny || option.otherwise || !offers.of_row(row)) continue;
     out += concat(out.empty() ? "'" : ", '", option.name, "'");
   }

@@ -22,7 +22,7 @@ const ChunkStage* speaking_link(const Graph& graph) {
     const int from = graph.feeding(static_cast<int>(n)).from.node;
     if (from != kClient && nodes[static_cast<size_t>(from)].ar) return nodes[n].chunk;
   }
-  throw InternalError("a graph that speaks, and no stage of it is fed by one that steps");
+  throw InternalError("no chunk stage of the graph is fed by an AR stage");
 }
 
 /// This machine with one executor, which runs batches at once and records their results.
@@ -62,7 +62,9 @@ class TracingPlatform : public Platform {
     return true;
   }
   /// Late text is not supported here.
-  void prepare(std::unique_ptr<HostJob>) override { throw InternalError("late text in a trace"); }
+  void prepare(std::unique_ptr<HostJob>) override {
+    throw InternalError("late text is not traced");
+  }
 
  private:
   /// Adds a chunk's codes or values.
@@ -136,7 +138,7 @@ Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& asked
   }
   const Graph& graph = pipeline.graph();
   if (graph.speaker() == kClient) {
-    return Error{ErrorCode::kUnsupported, "only models that speak are traced"};
+    return Error{ErrorCode::kUnsupported, "only models that speak can be traced"};
   }
   if (const Status fault = check_request(pipeline.info(), asked); !fault) return fault.error();
   SpeechRequest request = asked;
@@ -167,7 +169,7 @@ Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& asked
   scheduler.add(model);
   scheduler.take_in(active.take());
   while (!sink->done) {
-    SYRINX_CHECK(scheduler.dispatch() || sink->done, "a request that does not go on");
+    SYRINX_CHECK(scheduler.dispatch() || sink->done, "the request makes no progress");
   }
   scheduler.end_all();
   if (sink->reason == FinishReason::kError) return sink->error;

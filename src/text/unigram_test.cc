@@ -100,7 +100,7 @@ TEST_F(UnigramFiles, PartsOfFilesThatAreNotSupportedAreNamed) {
   EXPECT_EQ(fault("/model/byte_fallback", false), "");
   const std::tuple<const char*, Json, const char*> wrong[] = {
       {"/model/type", "BPE", "type: expected Unigram"},
-      {"/model/unk_id", 9, "no piece stands for what is unknown"},
+      {"/model/unk_id", 9, "no piece is of the type unknown"},
       {"/model/vocab", 3, "vocab: expected a list"},
       {"/model/vocab/2", {"a"}, "pairs"},
       {"/model/vocab/2/0", "b", "piece 3: is empty or given twice"},
@@ -142,10 +142,10 @@ TEST_F(UnigramFiles, ModelsOfOtherKindsAreRefused) {
       {proto_bytes(2, proto_number(3, 2)), "unigram"},
       {proto_bytes(2, proto_number(24, 1)), "blanks behind words"},
       {proto_bytes(2, proto_number(35, 1)), "bytes have no pieces"},
-      {proto_bytes(3, proto_number(5, 0)), "blanks to be marked"},
+      {proto_bytes(3, proto_number(5, 0)), "escaped spaces"},
       {proto_bytes(3, proto_bytes(2, "abc")), "map of characters"},
       {proto_bytes(1, proto_bytes(1, "?") + proto_number(3, 2)),
-       "two pieces stand for what is unknown"},
+       "two pieces are of the type unknown"},
       {proto_bytes(1, proto_bytes(1, "<0xZZ>") + proto_number(3, 6)), "expected a byte"},
       {proto_bytes(1, std::string("\x0a\x7f", 2)), "sentencepiece"}};
   for (const auto& [more, named] : wrong) {

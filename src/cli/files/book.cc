@@ -94,8 +94,7 @@ struct Target {
 void refuse_finished(const Target& target, bool restart) {
   if (restart || is_file(target.work() + ".journal")) return;
   if (!is_file(target.directory ? join_path(target.path, kPlaylist) : target.path)) return;
-  throw LoadError(target.path +
-                  (target.directory ? " holds a finished book" : " is there already") +
+  throw LoadError(target.path + (target.directory ? " has a finished book" : " exists already") +
                   "; --restart replaces it, another -o keeps it");
 }
 

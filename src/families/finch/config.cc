@@ -45,7 +45,7 @@ FinchConfig FinchConfig::from(const Config& config) {
   const auto phones = config.strings("phones");
   const auto& names = phone_names();
   if (phones.size() != names.size() || !std::equal(phones.begin(), phones.end(), names.begin())) {
-    config.fail("phones", "is not the list of symbols that this program's text front end speaks");
+    config.fail("phones", "is not the list of symbols of this program's text front end");
   }
   const auto small = [](const Config& from, const char* key, int64_t max) {
     return static_cast<int>(from.i(key, 1, max));

@@ -12,7 +12,7 @@ Result<std::vector<int32_t>> voice_ids(const ModelConfig& config, const Prompter
     return Error{
         ErrorCode::kNotFound,
         "the model has no voice \"" + request.voice.name +
-            "\"; use \"default\" for a made-up voice, or a voice of a recording or of codes",
+            "\"; use \"default\" for a made-up voice, or a voice from a recording or from codes",
         "voice"};
   }
   const Tensor* codes = request.voice.data->find("codes");

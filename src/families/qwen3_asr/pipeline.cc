@@ -107,7 +107,7 @@ void Qwen3Asr::describe(const LoadSpec& spec) {
   info_.speaks = false;
   info_.writes = true;
   info_.speech.sample_rate = Qwen3AudioTower::kSampleRate;
-  info_.speech.no_cloning = "this model listens; it has no voices";
+  info_.speech.no_cloning = "this model transcribes; it has no voices";
   info_.writing.positions = config_.text.max_positions;
   info_.hearing.dictates_s = kStretchSeconds;
   info_.hearing.cut_search_s = kSearchSeconds;
@@ -172,7 +172,7 @@ Result<Opened> Qwen3Asr::open(const SpeechRequest& request) const {
   const auto stretch = std::dynamic_pointer_cast<Stretch>(request.task);
   if (!stretch) {
     return Error{ErrorCode::kUnsupported,
-                 "this model writes down what it hears; it takes no text and answers no messages",
+                 "this model only transcribes; it takes no text and answers no messages",
                  request.writing.chat ? "messages" : "input"};
   }
   if (request.writing.recordings.size() != 1) {
@@ -184,7 +184,7 @@ Result<Opened> Qwen3Asr::open(const SpeechRequest& request) const {
   if (std::ssize(samples) > kMostSamples) {
     return Error{ErrorCode::kInvalid,
                  concat("the recording has ", samples.size() / Qwen3AudioTower::kSampleRate,
-                        " s; this model hears at most ", kStretchSeconds, " s at once"),
+                        " s; this model takes at most ", kStretchSeconds, " s at once"),
                  "file"};
   }
   samples.resize(std::max<size_t>(samples.size(), kLeastSamples), 0.f);

@@ -169,7 +169,7 @@ TEST(Qwen3AsrRequests, ThatItCannotServeAreRefused) {
   SpeechRequest request;
   request.say.text = "Hello";
   EXPECT_EQ(refusal(request),
-            "this model writes down what it hears; it takes no text and answers no messages");
+            "this model only transcribes; it takes no text and answers no messages");
   request = asr.dictation({.recording = recording(16000)}).take();
   EXPECT_EQ(refusal(request), "");
   request.writing.recordings.push_back(recording(16000));
@@ -177,7 +177,7 @@ TEST(Qwen3AsrRequests, ThatItCannotServeAreRefused) {
   EXPECT_EQ(refusal(asr.dictation({.recording = recording(0)}).take()), "recording 1 is empty");
   EXPECT_EQ(refusal(asr.dictation({.recording = recording(100)}).take()), "");
   EXPECT_EQ(refusal(asr.dictation({.recording = recording(186 * 16000)}).take()),
-            "the recording has 186 s; this model hears at most 180 s at once");
+            "the recording has 186 s; this model takes at most 180 s at once");
   const Dictation wordy{.recording = recording(9000), .prompt = std::string(70000, '1')};
   EXPECT_EQ(refusal(asr.dictation(wordy).take()).find(kPastContext), 0u);
   // A transcript that does not end is bounded by the length of its recording.

@@ -199,7 +199,7 @@ Status Qwen3Omni::check_prompt(const ChatPrompt& prompt, bool speaks) const {
   const bool heads = ids.size() > kHeadIds && ids[ids.size() - kHeadIds] == t.im_start &&
                      ids[ids.size() - kHeadIds + 1] == t.assistant;
   if (speaks && !heads)
-    return refused("the chat template does not end in the head of an answer", "messages");
+    return refused("the chat template does not end with the beginning of an answer", "messages");
   if (std::ssize(ids) < config_.thinker.max_positions) return ok_status();
   return past_context(config_.thinker.max_positions, std::ssize(ids), "messages");
 }
@@ -208,7 +208,7 @@ Result<Opened> Qwen3Omni::open(const SpeechRequest& request) const {
   const bool speaks = config_.speaks && !request.writing.text_only;
   if (Status fault = llm::check_answerable(request); !fault) return fault.error();
   if (!config_.speaks && !request.writing.chat && !request.writing.text_only)
-    return refused("this checkpoint writes and does not speak", "input");
+    return refused("this checkpoint writes text and does not speak", "input");
   std::vector<std::vector<float>> recordings;
   for (const auto& recording : request.writing.recordings) {
     recordings.push_back(resampled(recording->samples, recording->sample_rate,

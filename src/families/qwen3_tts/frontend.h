@@ -24,7 +24,7 @@ struct PromptRow {
 /// The value of PromptRow::codec for a row with the voice's vector.
 inline constexpr int32_t kVectorRow = -2;
 
-/// The ids before the text, from checked names.
+/// The ids of the chosen speaker and language, which precede the text.
 struct VoiceChoice {
   int32_t speaker = -1;    ///< codec id; -1: no speaker row, unless by_vector
   bool by_vector = false;  ///< the speaker's row has a vector instead of an id

@@ -227,7 +227,7 @@ TEST(StepVoice, RefusesWhatItCannotDo) {
   request = chat_of({{{"role", "assistant"}, {"content", {{{"type", "answer"}}}}}});
   EXPECT_EQ(refusal(request), "the chat has more places for answers than there are");
   request.writing.answers = {{std::make_shared<const std::vector<int32_t>>(1, ids().code_end + 1)}};
-  EXPECT_EQ(refusal(request), "an earlier answer is not of this model");
+  EXPECT_EQ(refusal(request), "an earlier answer is not from this model");
   request.writing.answers = {{std::make_shared<const std::vector<int32_t>>(1, ids().code_end)}};
   EXPECT_EQ(refusal(request), "");
   request.writing.answers.push_back(request.writing.answers[0]);

@@ -72,7 +72,7 @@ void Transducer::describe(const LoadSpec& spec) {
   info_.writes = true;
   info_.speech.sample_rate = kSampleRate;
   info_.speech.frame_rate = 1 / config_.frame_s();
-  info_.speech.no_cloning = "this model listens; it has no voices";
+  info_.speech.no_cloning = "this model transcribes; it has no voices";
   if (config_.streams) {
     info_.hearing.frame = config_.mel.hop;
   } else {
@@ -114,12 +114,12 @@ Result<SpeechRequest> Transducer::dictation(const Dictation& dictation) const {
 Result<Opened> Transducer::open(const SpeechRequest& request) const {
   if (!request.task) {
     return Error{ErrorCode::kUnsupported,
-                 "this model writes down what it hears; it takes no text and answers no messages",
+                 "this model only transcribes; it takes no text and answers no messages",
                  request.writing.chat ? "messages" : "input"};
   }
   const auto hearing = std::dynamic_pointer_cast<Hearing>(request.task);
   if (!hearing || config_.streams == (hearing->recording != nullptr)) {
-    return Error{ErrorCode::kInvalid, "the task is another family's", "task"};
+    return Error{ErrorCode::kInvalid, "the task belongs to another family", "task"};
   }
   if (hearing->lookahead < 0 || hearing->lookahead >= config_.conformer.chunk) {
     return Error{ErrorCode::kInvalid,

@@ -54,7 +54,7 @@ VibeVoice::VibeVoice(const LoadSpec& spec)
   if (!spec.dummy && !has_tokenizer(spec.dir)) {
     load_fault(spec.dir, "",
                "VibeVoice-Realtime needs a tokenizer beside it, which its authors take from "
-               "Qwen/Qwen2.5-0.5B: copy tokenizer.json and tokenizer_config.json of that here");
+               "Qwen/Qwen2.5-0.5B: copy its tokenizer.json and tokenizer_config.json there");
   }
   tokenizer_ = std::make_unique<Tokenizer>(open_tokenizer(spec, {}, config_.vocab));
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
@@ -86,7 +86,7 @@ void VibeVoice::load_voices(const LoadSpec& spec) {
     if (!spec.dummy) {
       load_fault(join_path(spec.dir, "voices"), "",
                  "has no voice; copy demo/voices/streaming_model/*.pt of the repository "
-                 "microsoft/VibeVoice there");
+                 "microsoft/VibeVoice into it");
     }
     random_ = random_voice(config_);
     info_.speech.voices = {{kRandom, "random numbers"}};

@@ -19,7 +19,7 @@ Result<std::span<const int32_t>> known_ids(const EarlierAnswer& answer, double c
   const std::span<const int32_t> all = *answer.ids;
   const auto strange = [known](int32_t id) { return id < 0 || id >= known; };
   if (std::any_of(all.begin(), all.end(), strange))
-    return Error{ErrorCode::kInvalid, "an earlier answer is not of this model", "messages"};
+    return Error{ErrorCode::kInvalid, "an earlier answer is not from this model", "messages"};
   if (!answer.heard_s) return all;
   auto left = static_cast<int64_t>(
       std::min(*answer.heard_s * codes_a_second, double{std::numeric_limits<int32_t>::max()}));

@@ -31,7 +31,7 @@ Status check_absent(const SpeechRequest& r) {
   if (!r.voice.data && !r.voice.name.empty() && r.voice.name != "default") {
     return refused(ErrorCode::kNotFound,
                    concat("the model has no voice \"", r.voice.name,
-                          "\"; use \"default\" for a made-up voice, or a voice of a recording"),
+                          "\"; use \"default\" for a made-up voice, or a voice from a recording"),
                    "voice");
   }
   if (r.say.in_prompt == false) {

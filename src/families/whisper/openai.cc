@@ -181,7 +181,7 @@ Tokenizer tokenizer_beside(const std::string& path, int64_t vocab) {
   if (is_file(join_path(dir, "tokenizer.json")) && !is_file(ranks)) return Tokenizer::load(dir);
   if (!is_file(ranks)) {
     load_fault(path, "",
-               concat("needs its vocabulary beside it, which the file does not hold: ", name,
+               concat("has no vocabulary; put one beside it: ", name,
                       " of the package openai-whisper (whisper/assets), or tokenizer.json"));
   }
   const Tokenizer plain = Tokenizer::from_tiktoken(ranks, kGpt2Pattern, "");

@@ -85,7 +85,7 @@ TEST(OpenAiFaults, AreNamed) {
   const TestDir dir;
   std::filesystem::copy_file(openai("large.pt"), dir.path("large.pt"));
   expect_fault(openai_fault_of(dir.path("large.pt")),
-               "large.pt: needs its vocabulary beside it, which the file does not hold: "
+               "large.pt: has no vocabulary; put one beside it: "
                "multilingual.tiktoken");
   std::filesystem::copy_file(large_dir() + "/tokenizer.json", dir.path("tokenizer.json"));
   EXPECT_EQ(openai_fault_of(dir.path("large.pt")), "") << "that of transformers will do";

@@ -76,7 +76,7 @@ void Whisper::describe(const LoadSpec& spec) {
   info_.writes = true;
   info_.speech.sample_rate = WhisperWindow::kSampleRate;
   info_.speech.frame_rate = 50;
-  info_.speech.no_cloning = "this model listens; it has no voices";
+  info_.speech.no_cloning = "this model transcribes; it has no voices";
   for (const auto& [language, id] : generation_.languages)
     info_.speech.languages.push_back(language);
   if (!generation_.multilingual()) info_.speech.languages = {"en"};
@@ -99,12 +99,12 @@ void Whisper::describe(const LoadSpec& spec) {
 Result<std::shared_ptr<Window>> Whisper::window_of(const SpeechRequest& request) const {
   if (request.task) {
     auto window = std::dynamic_pointer_cast<Window>(request.task);
-    if (!window) return Error{ErrorCode::kInvalid, "the task is another family's", "task"};
+    if (!window) return Error{ErrorCode::kInvalid, "the task belongs to another family", "task"};
     return window;
   }
   if (request.writing.chat || !request.say.text.empty() || request.say.open) {
     return Error{ErrorCode::kUnsupported,
-                 "this model writes down what it hears; it takes no text and answers no messages",
+                 "this model only transcribes; it takes no text and answers no messages",
                  request.writing.chat ? "messages" : "input"};
   }
   if (request.writing.recordings.size() != 1) {
@@ -168,7 +168,7 @@ Status Whisper::check(const Window& window) const {
     return Error{ErrorCode::kInvalid, "the rows of a window must cover its frames", "task"};
   }
   if (window.rows && !whole(*window.rows, audio.rows)) {
-    return Error{ErrorCode::kInvalid, "the rows of a window must be all of it", "task"};
+    return Error{ErrorCode::kInvalid, "the rows must cover the whole window", "task"};
   }
   for (const int32_t id : window.before) {
     if (id < 0 || id >= config_.vocab) {

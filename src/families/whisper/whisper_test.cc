@@ -305,7 +305,7 @@ TEST_P(WhisperParity, RefusesWhatItCannotDo) {
   window->before.clear(), window->temperature = NAN;
   EXPECT_NE(fault(request).find("temperature"), std::string::npos);
   request.task = std::make_shared<FamilyTask>();
-  EXPECT_EQ(fault(request), "the task is another family's");
+  EXPECT_EQ(fault(request), "the task belongs to another family");
 }
 
 /// Makes a checkpoint that names its alignment heads.

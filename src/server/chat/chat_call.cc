@@ -199,9 +199,10 @@ std::optional<ApiError> refuse_kind(const PipelineInfo& info, bool asked_to_writ
   if (asked_to_write ? info.writes : info.speaks) return {};
   return ApiError{
       .status = 400,
-      .message = concat("The model '", info.model, "' ",
-                        asked_to_write ? "speaks and does not write text: POST /v1/audio/speech."
-                                       : "writes and does not speak: POST /v1/chat/completions."),
+      .message =
+          concat("The model '", info.model, "' ",
+                 asked_to_write ? "speaks and does not write text: POST /v1/audio/speech."
+                                : "writes text and does not speak: POST /v1/chat/completions."),
       .param = "model",
       .code = "unsupported_model"};
 }

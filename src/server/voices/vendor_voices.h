@@ -11,7 +11,7 @@
 
 namespace syrinx {
 
-/// Returns whether a path is one of these.
+/// Returns whether a path is one of these vendors' paths.
 bool is_vendor_voices(std::string_view path);
 /// Answers GET at such a path; `query` has no question mark.
 Reply answer_vendor_voices(std::string_view path, std::string_view query, const Speaker& speaker);

@@ -149,7 +149,7 @@ bool contains(const Value& value, const Value& in, Budget& budget) {
                        [&](const Value& item) { return equal(value, item, budget); });
   }
   if (in.is_undefined()) return false;
-  throw Fault(concat("cannot look into a value of type ", in.kind()));
+  throw Fault(concat("cannot get an item of a value of type ", in.kind()));
 }
 
 Value down(Budget& budget, Value value, const Value& path, const Value* absent) {

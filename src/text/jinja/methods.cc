@@ -223,7 +223,7 @@ Value text_method(Budget& budget, const std::string& self, Method method, std::s
     }
     case Method::kCount: {
       const std::string& part = want_text(need(0), name);
-      if (part.empty()) throw Fault("'count' of nothing is not supported");
+      if (part.empty()) throw Fault("'count' of an empty text is not supported");
       budget.spend_bytes(self.size() * (1 + part.size() / 64));
       int64_t count = 0;
       for (size_t at = 0; (at = self.find(part, at)) != self.npos; at += part.size()) ++count;

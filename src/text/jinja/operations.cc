@@ -96,7 +96,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 
 std::string replaced(Budget& budget, std::string_view text, std::string_view from,
                      std::string_view to, int64_t most) {
-  if (from.empty()) throw Fault("'replace' of nothing is not supported");
+  if (from.empty()) throw Fault("'replace' of an empty text is not supported");
   budget.spend_bytes(text.size() * (1 + from.size() / 64));
   std::string out;
   for (int64_t done = 0;; ++done) {
@@ -120,7 +120,7 @@ std::string joined(Budget& budget, const std::vector<Value>& items, std::string_
 }
 
 const Value& want_other(const Arguments& given) {
-  if (given.values.empty()) throw Fault("a test lacks what to compare with");
+  if (given.values.empty()) throw Fault("a test lacks its argument");
   return given.values[0];
 }
 

@@ -419,7 +419,7 @@ std::shared_ptr<const List> iterate(const Value& value, Budget& budget) {
       at += size;
     }
   } else if (!value.is_undefined()) {
-    throw Fault(concat("cannot go through a value of type ", value.kind()));
+    throw Fault(concat("cannot iterate over a value of type ", value.kind()));
   }
   return make_list(std::move(items)).list();
 }

@@ -30,7 +30,7 @@ class Budget {
  public:
   explicit Budget(uint64_t units) : left_(units) {}
   void spend(uint64_t units) {
-    if (units > left_) throw Fault("takes more work than a chat may");
+    if (units > left_) throw Fault("needs more work than a chat template may");
     left_ -= units;
   }
   void spend_bytes(size_t bytes) { spend(bytes / 8); }

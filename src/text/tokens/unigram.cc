@@ -139,7 +139,7 @@ void UnigramTables::index() {
       throw LoadError(concat(path, ": piece ", id, ": its score is not finite"));
     }
     if (piece.kind == PieceKind::kUnknown) {
-      if (unknown >= 0) throw LoadError(path + ": two pieces stand for what is unknown");
+      if (unknown >= 0) throw LoadError(path + ": two pieces are of the type unknown");
       unknown = id;
     }
     if (piece.kind == PieceKind::kByte) {
@@ -160,9 +160,9 @@ void UnigramTables::index() {
     }
     longest = std::max(longest, piece.text.size());
   }
-  if (unknown < 0) throw LoadError(path + ": no piece stands for what is unknown");
+  if (unknown < 0) throw LoadError(path + ": no piece is of the type unknown");
   if (byte_fallback && std::ranges::count(bytes, -1) > 0) {
-    throw LoadError(path + ": bytes have no pieces, although byte_fallback says so");
+    throw LoadError(path + ": byte_fallback is set, but bytes have no pieces");
   }
 }
 
@@ -277,7 +277,7 @@ std::shared_ptr<UnigramTables> read_model(const std::string& path) {
       });
     }
   });
-  if (!escaped) throw LoadError(path + ": expected blanks to be marked");
+  if (!escaped) throw LoadError(path + ": expected escaped spaces (escape_whitespaces)");
   out->strip_left = out->strip_right = out->collapse = extra_spaces;
   for (const Piece& piece : out->pieces) {
     if (piece.kind == PieceKind::kUserDefined && !out->map.empty()) {
@@ -346,7 +346,7 @@ class UnigramJson {
       const std::string to = step.s("content");
       const bool blanks = pattern.opt_s("Regex", "") == " {2,}" && (to == " " || to == kMark);
       const bool mark = pattern.opt_s("String", "") == " " && to == kMark;
-      if (!blanks && !mark) step.fail("pattern", "expected blanks and their mark");
+      if (!blanks && !mark) step.fail("pattern", "expected a space and its mark");
       out_->collapse |= blanks;
     } else {
       step.fail("type",

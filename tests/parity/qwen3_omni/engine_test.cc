@@ -363,7 +363,8 @@ TEST(Omni, ACheckpointWithoutTalkerWrites) {
   EXPECT_TRUE(expected.samples.empty());
   SpeechRequest speech;
   speech.say.text = "D";
-  EXPECT_EQ(pipeline->open(speech).error().message, "this checkpoint writes and does not speak");
+  EXPECT_EQ(pipeline->open(speech).error().message,
+            "this checkpoint writes text and does not speak");
 }
 
 }  // namespace
