@@ -201,7 +201,7 @@ syrinx_voice* syrinx_learn_voice(syrinx_model* model, const float* samples, size
     Recording recording{
         .samples = {samples, samples + count}, .sample_rate = sample_rate, .text = text_of(text)};
     if (!std::all_of(samples, samples + count, [](float x) { return std::isfinite(x); })) {
-      return report(error, SYRINX_INVALID, "the samples hold a value that is not a number"),
+      return report(error, SYRINX_INVALID, "the samples have a value that is not a number"),
              nullptr;
     }
     return learn(*model, std::move(recording), error);

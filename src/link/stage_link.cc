@@ -248,7 +248,7 @@ Error StageLink::Impl::gone() const {
   for (const NodeShape& node : options.wanted.nodes)
     names += (names.empty() ? "" : ", ") + node.name;
   return {ErrorCode::kOverloaded,
-          "the process that holds " + names + " went away" +
+          "the process with " + names + " went away" +
               (state.trouble.empty() ? "" : " (" + state.trouble + ")"),
           {},
           1};

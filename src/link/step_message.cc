@@ -156,7 +156,7 @@ StepMessage read_step(std::string_view body) {
 }
 
 SteppedMessage read_stepped(std::string_view body) {
-  ByteReader in(body, "a step that was taken");
+  ByteReader in(body, "the answer to a step");
   SteppedMessage out;
   StepResults& results = out.results;
   out.batch = in.number<uint64_t>();
@@ -166,7 +166,7 @@ SteppedMessage read_stepped(std::string_view body) {
   const auto statuses = in.bytes(in.number<uint32_t>());
   for (const char status : statuses) {
     if (static_cast<uint8_t>(status) > static_cast<uint8_t>(SampleStatus::kNothingAllowed)) {
-      throw LoadError("a step that was taken: no status");
+      throw LoadError("the answer to a step: unknown status");
     }
     results.status.push_back(static_cast<SampleStatus>(status));
   }

@@ -51,7 +51,7 @@ Markup take_ssml(const PipelineInfo& info, Ssml ssml, SpeechRequest& request) {
     return std::any_of(ssml.sayings.begin(), ssml.sayings.end(), test);
   };
   if (!info.speech.phones && any_of([](const Saying& s) { return !s.phones.empty(); })) {
-    warn(concat("SSML: the model '", info.model, "' takes no phonemes; it says the words"));
+    warn(concat("SSML: the model '", info.model, "' takes no phonemes; it speaks the words"));
   }
   if (!info.speech.accents && any_of([](const Saying& s) { return s.strong; })) {
     warn(concat("SSML: the model '", info.model, "' has no emphasis"));

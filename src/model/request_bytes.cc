@@ -114,7 +114,7 @@ void tensor(Reader& io, Tensor& tensor) {
     sizes.push_back(io.in.number<int64_t>(int64_t{1} << 32));
     if (sizes.back() < 1) throw LoadError("a request: a tensor without elements");
     bytes *= static_cast<uint64_t>(sizes.back());
-    if (bytes > io.in.left()) throw LoadError("a request: a tensor is larger than what is there");
+    if (bytes > io.in.left()) throw LoadError("a request: a tensor is larger than its bytes");
   }
   const std::string_view data = io.in.bytes(bytes);
   tensor = Tensor(Shape(sizes), dtype);
@@ -254,7 +254,7 @@ SpeechRequest read_request(std::string_view bytes) {
   Reader in(bytes);
   uint8_t version = 0;
   in.number(version);
-  if (version != kRequestVersion) throw LoadError("a request of another version");
+  if (version != kRequestVersion) throw LoadError("a request from another version");
   SpeechRequest request;
   options(in, request), spoken(in, request), written(in, request);
   if (in.there(false)) request.say.lexicon = Lexicon::read(in.in);

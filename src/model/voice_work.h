@@ -22,7 +22,7 @@ class VoiceWork : public VoiceEncoding {
   Voice take() override { return std::move(voice); }
   /// Runs the next piece.
   void run(StepContext& ctx) {
-    SYRINX_CHECK(!done(), "an encoding that is done was asked to go on");
+    SYRINX_CHECK(!done(), "a finished encoding was continued");
     ctx_ = &ctx;
     const Arena::Mark mark(ctx.arena);
     pieces_.next();

@@ -329,7 +329,7 @@ void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRan
   if (length == 0) length = x.shape[0];
   const int64_t count = length == 0 ? 0 : x.shape[0] / length;
   SYRINX_CHECK(count * length == x.shape[0], "[run_whole] ", x.shape[0],
-               " rows are no sequences of ", length);
+               " rows are not whole sequences of ", length);
   KvSpec spec = encoder.config().kv_spec(DType::kF32);
   spec.layers = 1;
   const int64_t each = KvPool::pages_for(length);

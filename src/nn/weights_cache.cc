@@ -102,7 +102,7 @@ WeightsCache::WeightsCache(WeightsCacheOptions options)
   } catch (const LoadError& error) {
     file_ = nullptr;
     table_.clear();
-    say(concat(error.what(), "; weights are packed anew"));
+    say(concat(error.what(), "; weights are packed again"));
   }
 }
 
@@ -178,7 +178,7 @@ Tensor WeightsCache::find(const PackedMatrix& matrix, MakePanels make) {
     std::memcpy(own.view().data, view.data, view.bytes());
     return own;
   }
-  say(concat(options_.path, ": matrix ", next_, " ", fault, "; weights are packed anew"));
+  say(concat(options_.path, ": matrix ", next_, " ", fault, "; weights are packed again"));
   // The matrices that were valid are copied to the new file.
   const std::shared_ptr<const MappedFile> old = std::exchange(file_, nullptr);
   for (size_t i = 0; i < next_; ++i) append(table_[i], old->bytes().data() + table_[i].at);

@@ -200,7 +200,7 @@ FoundModel find_model(const LoadOptions& options) {
     known += (known.empty() ? "" : ", ") + std::string(family.name);
   }
   throw LoadError(config_path + ": model_type \"" + config.opt_s("model_type", "(none)") +
-                  "\" is of no known family (" + known + ")");
+                  "\" belongs to no known family (" + known + ")");
 }
 
 Introduction introduce(const LoadOptions& options, const FoundModel& found) {

@@ -266,7 +266,7 @@ TEST(Load, WhatIsPublishedWithoutItsConfigSaysWhatToAdd) {
       EXPECT_TRUE(says(fault, part)) << fault;
     }
     dir.write("config.json", R"({"model_type": "mystery"})");
-    EXPECT_TRUE(says(load_fault(options), "of no known family")) << "what it has counts";
+    EXPECT_TRUE(says(load_fault(options), "belongs to no known family")) << "what it has counts";
   }
 }
 

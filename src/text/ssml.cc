@@ -354,7 +354,7 @@ void SsmlReader::deliver() {
 void SsmlReader::begin(std::string_view name, const SsmlAttributes& given) {
   if (open_.size() >= kMostDepth) return fail(concat("more than ", kMostDepth, " elements deep"));
   if (++elements_ > kMostElements) return fail(concat("more than ", kMostElements, " elements"));
-  if (open_.empty() && name != "speak") return fail("the document is a <speak>");
+  if (open_.empty() && name != "speak") return fail("the root element must be <speak>");
   OpenElement open;
   const auto needs = [&](std::string_view what) {
     if (given[what].empty()) fail(concat("<", name, "> needs '", what, "'"));

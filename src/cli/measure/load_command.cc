@@ -117,7 +117,7 @@ const LoadSummary& LoadCommand::measure(const LoadPoint& point, const TrafficOpt
   const auto progress = [&line, name = point_name(point)](const LoadProgress& now) {
     line.show(concat(name, "  ", std::round(std::max(0.0, now.elapsed_s)),
                      now.total_s > 0 ? concat(" of ", std::round(now.total_s)) : "", " s  ",
-                     now.sent, " sent, ", now.done, " done, ", now.running, " under way",
+                     now.sent, " sent, ", now.done, " done, ", now.running, " running",
                      now.failed > 0 ? concat(", ", now.failed, " failed") : ""));
   };
   report_.runs.push_back(run_load_(point, traffic, progress));

@@ -92,7 +92,7 @@ int run_day(const SimulateOptions& options, const StepProfile& profile,
     const LoadResult result =
         simulate(profile, how, {LoadKind::kRate, day.peak_rate}, traffic, &day.day, &use);
     report.day = count_day(result, use, day, report.targets);
-    facts.emplace_back("made of another worker", concat(use.retried));
+    facts.emplace_back("sent to another worker", concat(use.retried));
   } else {
     CurveOptions curve_how{.workers = std::min(4, most_workers(how)),
                            .targets = report.targets,

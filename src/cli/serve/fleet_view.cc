@@ -169,7 +169,7 @@ WorkerView view_worker(const std::string& url, const std::string& health, const 
                        const Scrape* before) {
   const auto json = nlohmann::json::parse(health, nullptr, false);
   if (!json.is_object() || !json.contains("state") || !json["state"].is_string()) {
-    return unreachable_worker(url, "its /health is not that of syrinx");
+    return unreachable_worker(url, "its /health is not from syrinx");
   }
   WorkerView view{.url = url, .state = shown(json["state"].get<std::string>(), 16)};
   const auto models = json.value("models", nlohmann::json::array());

@@ -181,7 +181,7 @@ int run_voice_export(const VoiceOptions& options) {
   request.voice.name = stored.id;
   choose_voice(*engine, {.store = options.store}, request);
   if (!request.voice.data) {
-    throw LoadError("the model has a voice of its own that is called '" + stored.id + "'");
+    throw LoadError("the model itself has a voice called '" + stored.id + "'");
   }
   write_voice_file(options.file, *request.voice.data, notes);
   return 0;

@@ -48,8 +48,8 @@ bool claims(const Config& root) { return model_type(root) == "csm" || of_first_p
 ModelConfig load_model_config(const Config& root) {
   if (of_first_program(root)) {
     root.fail(kFirstFormat,
-              "is of the format of the authors' first program; supported is that of transformers "
-              "(CsmForConditionalGeneration), as sesame/csm-1b has it");
+              "has the format of the authors' first program; the format of transformers "
+              "(CsmForConditionalGeneration, e.g. sesame/csm-1b) is supported");
   }
   ModelConfig m;
   m.backbone = load_llama_config(root);

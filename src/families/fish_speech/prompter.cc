@@ -15,8 +15,8 @@ constexpr const char* kVoice = "<|voice|>";
 constexpr std::string_view kSpeaker = "<|speaker:", kTagEnd = "|>";
 constexpr std::string_view kPhones = "<|phoneme_start|>", kPhonesEnd = "<|phoneme_end|>";
 constexpr const char* kAsk = "convert the provided text to speech";
-constexpr size_t kMostTurns = 5;       // most of a message
-constexpr size_t kMessageBytes = 300;  // most turns of a message, unless it is a single turn
+constexpr size_t kMostTurns = 5;       // most turns of a message
+constexpr size_t kMessageBytes = 300;  // most bytes of a message with several turns
 constexpr size_t kSpeechBytes = 2000;  // a longer turn is cut at the end of a sentence
 
 /// Returns the length in bytes of the speaker tag at the beginning of `text`; 0: there is none.

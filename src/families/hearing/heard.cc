@@ -21,7 +21,7 @@ void set_keys(Bundle& bundle, std::span<const uint64_t> keys) {
 
 std::vector<uint64_t> take_keys(Bundle& bundle) {
   const std::vector<int32_t> halves = bundle.ints("keys");
-  if (halves.size() % 2 != 0) throw LoadError("keys are no pairs");
+  if (halves.size() % 2 != 0) throw LoadError("keys are not pairs");
   std::vector<uint64_t> keys;
   for (size_t i = 0; i < halves.size(); i += 2) {
     keys.push_back(static_cast<uint32_t>(halves[i]) | uint64_t{static_cast<uint32_t>(halves[i + 1])}

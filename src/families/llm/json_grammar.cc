@@ -115,7 +115,7 @@ class SchemaReader {
 
   Node read_some(const char* name, const Value& some, int depth) {
     if (!some.is_list() || some.items().empty())
-      throw bad_schema(concat("'", name, "' of the schema must hold schemas"));
+      throw bad_schema(concat("'", name, "' of the schema must have schemas"));
     if (std::string_view(name) == "allOf" && some.items().size() > 1)
       throw bad_schema("the schema keyword 'allOf' of several schemas is not supported");
     Node out = read(some.items()[0], depth + 1);
@@ -163,7 +163,7 @@ class SchemaReader {
   static Node read_literals(const std::vector<Value>& values, const char* name) {
     if (values.empty() || values.size() > kMostLiterals)
       throw bad_schema(
-          concat("'", name, "' of the schema must hold 1 to ", kMostLiterals, " values"));
+          concat("'", name, "' of the schema must have 1 to ", kMostLiterals, " values"));
     Node node;
     for (const Value& value : values) {
       if (value.is_map() || value.is_list())
@@ -222,7 +222,7 @@ class SchemaReader {
     if (const Value* names = map.find("required"); names != nullptr && !names->is_none()) {
       if (!names->is_list()) throw bad_schema("'required' of the schema must be an array");
       for (const Value& name : names->items()) {
-        if (!name.is_text()) throw bad_schema("'required' of the schema must hold names");
+        if (!name.is_text()) throw bad_schema("'required' of the schema must have names");
         required.insert(name.text());
         named.try_emplace(name.text(), true);
       }

@@ -271,7 +271,7 @@ TEST_F(OpusLmTest, RefusesWhatItCannotDo) {
   auto hearing = std::make_shared<Hearing>();
   hearing->frames = std::vector<int32_t>(10, 0);
   r = request(""), r.task = hearing;
-  EXPECT_NE(refusal(model_, r).message.find("10 codes are no frames of 9 streams"),
+  EXPECT_NE(refusal(model_, r).message.find("10 codes are not whole frames of 9 streams"),
             std::string::npos);
   EXPECT_EQ(refusal(model_, chat(R"([{"role": "user", "content": "a"}])")).param, "modalities");
   for (const char* bad : {"{}", "[]", "[1]", R"([{"role": "cook", "content": "a"}])",

@@ -9,7 +9,7 @@ namespace syrinx::opuslm {
 namespace {
 
 constexpr float kOpusLogits = 1e-4f;  // relative to the largest logit of the row
-constexpr size_t kLeastLogits = 40;   // logits of a step: units, or words, which are more
+constexpr size_t kLeastLogits = 40;   // least logits of a step: those of units; words have more
 
 class OpusLmParity : public testing::Test {
  protected:

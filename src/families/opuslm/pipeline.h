@@ -20,7 +20,7 @@ namespace syrinx::opuslm {
 
 /// ESPnet's names of the weight files: of OpusLM, and of the dialogue model.
 inline constexpr const char *kWeightsFile = "model.pth", *kDialogueFile = "2epoch.pth";
-/// The end of the message about a directory in ESPnet's published layout: what it lacks.
+/// The last part of the error for a directory in ESPnet's published layout: the missing files.
 inline constexpr const char* kNeeds =
     "an OpusLM needs config.json and tokenizer.json beside it, which ESPnet's "
     "examples/espnet/convert/bootstrap_assets.py (github.com/espnet/vllm) makes, and the folder of "

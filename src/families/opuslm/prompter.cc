@@ -242,7 +242,8 @@ Result<std::vector<int32_t>> Prompter::ids_of(std::span<const int32_t> frames,
   const int64_t streams = config_.streams;
   if (frames.empty() || std::ssize(frames) % streams != 0) {
     return Error{ErrorCode::kInvalid,
-                 concat(frames.size(), " codes are no frames of ", streams, " streams"), param};
+                 concat(frames.size(), " codes are not whole frames of ", streams, " streams"),
+                 param};
   }
   std::vector<int32_t> ids(frames.begin(), frames.end());
   for (size_t i = 0; i < ids.size(); ++i) {

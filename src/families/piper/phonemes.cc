@@ -207,8 +207,7 @@ Result<std::vector<std::string>> say_by_process(const std::vector<std::string>& 
     }
     if (said.size() == clauses.size()) return said;
   }
-  return Error{ErrorCode::kInternal, "espeak-ng does not say where the clauses of the text end",
-               "input"};
+  return Error{ErrorCode::kInternal, "espeak-ng does not report the ends of clauses", "input"};
 }
 
 Result<std::vector<SpokenText>> read_aloud(const PiperConfig& config, const SayClauses& say,

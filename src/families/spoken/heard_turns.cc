@@ -8,7 +8,7 @@ namespace {
 
 Status check_codes(const HeardTurn& turn, int64_t codebooks, int64_t codes) {
   if (std::ssize(turn.codes) % codebooks != 0) {
-    return turn.refused(concat(turn.codes.size(), " codes are no frames of ", codebooks));
+    return turn.refused(concat(turn.codes.size(), " codes are not whole frames of ", codebooks));
   }
   for (const int32_t code : turn.codes) {
     if (code < 0 || code >= codes) return turn.refused(concat("code ", code, " of ", codes));

@@ -39,10 +39,10 @@ bool multilingual(const Config& config, int64_t vocab) {
   const bool several = config.opt_b(kKey, named);
   if (named && !several) config.fail(kKey, "is false, but lang_to_id names languages");
   if (several && vocab == kEnglishVocab) {
-    config.fail(kKey, concat("is true, but a vocabulary of ", vocab, " ids is of English only"));
+    config.fail(kKey, concat("is true, but a vocabulary of ", vocab, " ids is English only"));
   }
   if (!several && vocab >= kMultilingualVocab) {
-    config.fail(kKey, concat("is false, but a vocabulary of ", vocab, " ids is of many languages"));
+    config.fail(kKey, concat("is false, but a vocabulary of ", vocab, " ids is multilingual"));
   }
   return several;
 }

@@ -64,7 +64,7 @@ void Whisper::check_vocabulary(const std::string& file) const {
     const std::string token = "<|" + language + "|>";
     const auto found = tokenizer_->id(token);
     if (found == id) continue;
-    throw LoadError(concat(file, ": lang_to_id says that ", token, " is the id ", id,
+    throw LoadError(concat(file, ": lang_to_id states that ", token, " is the id ", id,
                            ", but the vocabulary ",
                            found ? concat("has it at ", *found) : std::string("lacks it")));
   }

@@ -161,8 +161,7 @@ Result<std::vector<std::string>> say_with_borders(const std::vector<std::string>
     }
     if (said.size() == words.size()) return said;
   }
-  return Error{ErrorCode::kInternal, "espeak-ng does not say where the words of the text end",
-               "input"};
+  return Error{ErrorCode::kInternal, "espeak-ng does not report the ends of words", "input"};
 }
 
 /// Runs a separate espeak-ng process.

@@ -341,7 +341,8 @@ TransferResult Pull::attempt(const HubFile& file, const std::string& partial) {
   int64_t have = fs::exists(partial) ? static_cast<int64_t>(fs::file_size(partial, none)) : 0;
   if (have > file.size) fs::remove(partial), have = 0;
   if (have == file.size && have > 0) return {.status = 200, .trouble = {}};
-  if (have > 0) log(concat(file.path, ": goes on after ", size_text(static_cast<uint64_t>(have))));
+  if (have > 0)
+    log(concat(file.path, ": continues after ", size_text(static_cast<uint64_t>(have))));
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> out(
       std::fopen(partial.c_str(), have > 0 ? "ab" : "wb"), std::fclose);
   if (!out) throw LoadError(partial + ": " + std::strerror(errno));
@@ -364,7 +365,7 @@ TransferResult Pull::attempt(const HubFile& file, const std::string& partial) {
   if (disk_fault != 0) throw LoadError(partial + ": " + std::strerror(disk_fault));
   if (too_long || result.cannot_continue) {
     fs::remove(partial);  // the next attempt starts from zero
-    if (too_long) result.trouble = "more bytes than the hub's list says";
+    if (too_long) result.trouble = "more bytes than in the hub's list";
   } else if (result.ok() && have < file.size) {
     result.trouble = "the transfer ended early";
   }

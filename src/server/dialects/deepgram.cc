@@ -65,7 +65,7 @@ class DeepgramDialect : public Dialect {
 
   double idle_timeout_s() const override { return 60; }
   void idle(Actions& out) override {
-    warn("No message came for 60 s.", "NET-0000", out);
+    warn("No message arrived for 60 s.", "NET-0000", out);
     out.push_back(CloseConnection{1000, "idle"});
   }
 

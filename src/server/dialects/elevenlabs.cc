@@ -80,7 +80,7 @@ class ElevenLabsDialect : public Dialect {
 
   double idle_timeout_s() const override { return timeout_s_; }
   void idle(Actions& out) override {
-    fail("No text came for too long.", "input_timeout_exceeded", out);
+    fail("No text arrived for too long.", "input_timeout_exceeded", out);
   }
   /// One more than the limit, so that open() can refuse the excess.
   int max_contexts() const override { return multi_ ? kMaxElevenLabsContexts : 1; }

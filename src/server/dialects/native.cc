@@ -87,7 +87,8 @@ class NativeDialect : public Dialect {
 
   double idle_timeout_s() const override { return options_ ? 30 : 10; }
   void idle(Actions& out) override {
-    say_error(options_ ? "No message came for 30 s." : "No session.config came for 10 s.", out);
+    say_error(options_ ? "No message arrived for 30 s." : "No session.config arrived for 10 s.",
+              out);
     out.push_back(CloseConnection{1000, "idle"});
   }
 

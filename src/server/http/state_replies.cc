@@ -53,7 +53,7 @@ void write_stages(const std::vector<ModelTable::Entry>& models, std::string& out
     double (*of)(const RemoteNode&);
   };
   constexpr Metric kMetrics[] = {
-      {"up", "gauge", "1 while the process that holds the stage is connected.",
+      {"up", "gauge", "1 while the process of the stage is connected.",
        [](const RemoteNode& n) { return n.up ? 1.0 : 0.0; }},
       {"connections_total", "counter", "How often the process was connected.",
        [](const RemoteNode& n) { return static_cast<double>(n.connections); }},

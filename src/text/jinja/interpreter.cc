@@ -279,7 +279,8 @@ Value Interpreter::eval(const Expression& e) {
       Map map;
       for (size_t i = 0; i < e.parts.size(); i += 2) {
         const Value key = part(i);
-        if (!key.is_text()) throw Fault("a dict whose keys are no strings is not supported here");
+        if (!key.is_text())
+          throw Fault("a dict with keys that are not strings is not supported here");
         map.set(key.text(), part(i + 1));
       }
       return make_map(std::move(map));

@@ -135,7 +135,7 @@ TokenizerParts parts_of_ranks(std::vector<std::string> ranks, const std::string&
   for (const AddedToken& token : added) {
     if (token.id < parts.bpe.size() || token.id >= kMaxTokens || token.content.empty())
       load_fault(path, concat("added token ", token.id),
-                 "expected a text and an id behind the ranks");
+                 "expected a text and an id after the ranks");
     const bool fresh = parts.added.emplace(token.id, token).second &&
                        parts.added_ids.emplace(token.content, token.id).second;
     if (!fresh) load_fault(path, concat("added token ", token.id), "is given twice");
