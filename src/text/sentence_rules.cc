@@ -20,7 +20,7 @@ constexpr std::string_view kTitles =
     " pres supt cpl pvt det insp brig atty pt messrs mme mlle dra sra srta vs e.g i.e cf viz z.b "
     "d.h u.a bzw ca ";
 constexpr std::string_view kNumbers =
-    " no nos nr c art eq ste bldg rte rs approx jan feb mar apr jun jul "
+    " no nos nr c art eq ste bldg rm ver fn incl rte rs approx jan feb mar apr jun jul "
     "aug"
     " sep sept oct nov dec tel ext op apt deut matt ps cor rom thess eph heb exod lev judg neh prov"
     " eccl isa jer ezek hos zech kgs chr ";

@@ -1,6 +1,7 @@
 // Reads numbers that are names, not amounts: codes digit by digit, flights and rooms in pairs,
 // national telephone numbers, network addresses, flags of commands.
 #include <algorithm>
+#include <array>
 
 #include "text/english/chars.h"
 #include "text/english/numbers.h"
@@ -121,6 +122,22 @@ Reading read_hex_groups(std::string_view core) {
     add(words, behind.size() == 4 ? pair_words(behind) : cardinal_words(behind));
   }
   return Spoken{words};
+}
+
+/// Reads figures in base 16, one by one: "0x80070005", "550e8400-e29b-41d4-a716-446655440000".
+Reading read_hex_figures(std::string_view core) {
+  const auto is_figure = [](std::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, is_hex);
+  };
+  if (core.starts_with("0x") && core.size() < 19 && is_figure(core.substr(2))) {
+    return Spoken{"zero X " + spelled(core.substr(2))};
+  }
+  constexpr std::array<size_t, 5> kSizes{8, 4, 4, 4, 12};
+  const auto groups = split(core, '-');
+  const bool universal =
+      std::ranges::equal(groups, kSizes, {}, [](std::string_view group) { return group.size(); }) &&
+      std::ranges::all_of(groups, is_figure);
+  return universal ? Reading(Spoken{spelled(core)}) : Reading();
 }
 
 /// Reads "/" and "~" as paths: "rm -rf /", "cd ~", "it lies in /."; not in "his / hers".
@@ -257,6 +274,7 @@ Reading read_type(std::string_view core) {
 Reading read_code(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if (auto reading = read_hex_groups(core)) return reading;
+  if (auto reading = read_hex_figures(core)) return reading;
   if (auto reading = read_flag(tokens, i)) return reading;
   if (auto reading = read_root(tokens, i)) return reading;
   if (auto reading = read_airliner(core)) return reading;

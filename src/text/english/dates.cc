@@ -121,8 +121,9 @@ std::string clock_words(std::string_view clock, bool half) {
   if (even && half) return out;
   if (even) return out + (hour >= 1 && hour <= 12 ? " o'clock" : " hundred");
   for (size_t p = 1; p < parts.size(); ++p) {
-    add(out,
-        parts[p][0] == '0' ? "oh " + digit_words(parts[p].substr(1)) : cardinal_words(parts[p]));
+    const std::string_view part = parts[p];
+    if (part[0] == '0') add(out, "oh");
+    add(out, part == "00" ? "oh" : cardinal_words(part[0] == '0' ? part.substr(1) : part));
   }
   return out;
 }

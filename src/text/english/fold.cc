@@ -169,6 +169,10 @@ void Folder::put(char32_t code) {
                                       [](const FoldedChar& c) { return !is_letter(c.ch); }) -
                          out_.rbegin();
     if (letters > 3) return;  // a footnote after a word
+    const bool sign = code == 0x207A || code == 0x207B;
+    if (sign && !is_superscript(before) && !is_superscript(next())) {  // "Na⁺"
+      return write(code == 0x207A ? " plus " : " minus ");
+    }
     if (!is_superscript(before)) write("^");
     put_unlisted(code);
   } else if (put_in_place(code)) {

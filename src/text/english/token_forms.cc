@@ -123,6 +123,8 @@ std::vector<Token> with_known_forms(std::vector<Token> tokens) {
       token = tokens[++i];
       token.core = tokens[i - 1].core + ".m";
       token.begin = tokens[i - 1].begin;
+    } else if (lower(token.core.substr(0, 3)) == "no." && is_digits(token.core.substr(3), 1, 4)) {
+      token.core = concat("#", std::string_view(token.core).substr(3));  // "No.1"
     } else {
       const bool joined = i + 1 < tokens.size() && token.close == 0 && !token.closes;
       const bool follows = i > 0 && tokens[i - 1].close == 0 && !tokens[i - 1].closes;
