@@ -23,7 +23,7 @@ class TagScan {
     const bool found = literal("<") ? literal("break") && spaces(1) && literal("time") &&
                                           spaces(0) && literal("=") && spaces(0) && quoted() &&
                                           spaces(0) && (literal("/") || !ended_) && literal(">")
-                                    : !ended_ && literal("[") && literal("pause") && spaces(1) &&
+                                    : !ended_ && literal("[") && literal("pause") && gap() &&
                                           seconds() && spaces(0) && literal("]");
     if (found) return Found::kTag;
     return ended_ && text_.size() <= kMaxTag ? Found::kMaybe : Found::kNothing;
@@ -48,6 +48,13 @@ class TagScan {
     int count = 0;
     while (!at_end() && is_space(text_[at_])) ++at_, ++count;
     return !ended_ && count >= least;
+  }
+  /// Spaces or, as in Kokoro-FastAPI, a colon.
+  bool gap() {
+    if (at_end()) return false;
+    if (text_[at_] != ':') return spaces(1);
+    ++at_;
+    return spaces(0);
   }
   bool quoted() {
     if (at_end()) return false;

@@ -33,6 +33,7 @@ TEST(PauseReader, Tags) {
   EXPECT_EQ(cut("a<break  time = '1s'>b"), "a|1.000|b");
   EXPECT_EQ(cut("a<BREAK TIME=\".25S\"/>b"), "a|0.250|b");
   EXPECT_EQ(cut("a[pause 1.5s]b[Pause 20ms ]"), "a|1.500|b|0.020|");
+  EXPECT_EQ(cut("a[pause:1.5s]b[pause: 20ms]"), "a|1.500|b|0.020|");
   EXPECT_EQ(cut("<break time=\"0s\"/>a"), "|0.000|a");
   EXPECT_EQ(cut("<break time=\"1s\"/>[pause 2s]"), "|1.000||2.000|");
 }
@@ -54,6 +55,8 @@ TEST(PauseReader, WhatIsNoTagStays) {
                            "<break time=\"1.2.3s\"/>",
                            "[pause]",
                            "[pauses 1s]",
+                           "[pause:]",
+                           "[pause::1s]",
                            "[pause 1s",
                            "[pause 1 s]",
                            "[laugh]",

@@ -121,9 +121,14 @@ TEST(Fuzz, VendorBodies) {
        R"({"transcript": "Hi", "voice": {"mode": "id", "id": "anna"}, "language": "en",
            "output_format": {"container": "raw", "encoding": "pcm_s16le", "sample_rate": 16000}})",
        R"({"text": "Hi", "transcript": "Hi", "output_format": {"container": "wav"}})",
+       R"({"input": "Hi", "lang_code": "a", "stream": false, "return_timestamps": true})",
        "output_format=pcm_24000&encoding=linear16&container=none&sample_rate=8000&speed=1.5"},
       json_tokens());
-  const char* paths[] = {"/v1/text-to-speech/anna", "/tts/bytes", "/v1/speak", "/tts/sse",
+  const char* paths[] = {"/v1/text-to-speech/anna",
+                         "/tts/bytes",
+                         "/v1/speak",
+                         "/tts/sse",
+                         "/dev/captioned_speech",
                          "/v1/text-to-speech/anna/stream/with-timestamps"};
   int accepted = 0;
   for (int i = 0; i < runs() && !testing::Test::HasFailure(); ++i) {

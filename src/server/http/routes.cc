@@ -73,6 +73,7 @@ Reply answer_home(const RequestHead&, const ServerView& server) {
       "POST /v1/text-to-speech/{voice}   the same for clients of ElevenLabs\n"
       "POST /tts/bytes         and of Cartesia (also /tts/sse)\n"
       "POST /v1/speak          and of Deepgram\n"
+      "POST /dev/captioned_speech   and of Kokoro-FastAPI, with the times of words\n"
       "POST /v1/chat/completions   messages in, text out, for text models (as OpenAI's)\n"
       "POST /v1/completions    a text in, its continuation out\n"
       "POST /v1/audio/transcriptions   a recording in, its words out (as OpenAI's)\n"
@@ -104,8 +105,13 @@ Reply answer_voices(const RequestHead& head, const ServerView& server) {
   if (!model) return no_such_model(name);
   if (!model->backend) return json_reply({{"voices", ordered_json::array()}});
   const Speaker speaker = speaker_of(server, *model->backend);
+  const bool names_alone = query_value(head.query, "legacy") == "true";  // Kokoro-FastAPI's option
   ordered_json voices = ordered_json::array(), uploaded = ordered_json::array();
   for (const ListedVoice& voice : list_voices(speaker, false)) {
+    if (names_alone) {
+      voices.push_back(voice.id);
+      continue;
+    }
     voices.push_back({{"id", voice.id},
                       {"name", voice.name},
                       {"description", voice.description},
@@ -113,7 +119,7 @@ Reply answer_voices(const RequestHead& head, const ServerView& server) {
     if (voice.kept) uploaded.push_back(stored_voice_object(*voice.kept));
   }
   ordered_json out = {{"voices", std::move(voices)}};
-  if (speaker.store != nullptr) out["uploaded_voices"] = std::move(uploaded);
+  if (speaker.store != nullptr && !names_alone) out["uploaded_voices"] = std::move(uploaded);
   return json_reply(out);
 }
 

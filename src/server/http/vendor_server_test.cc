@@ -27,6 +27,7 @@ TEST_F(HttpServerTest, VendorsVoices) {
   EXPECT_TRUE(has(get("/voices?ending_before=High").body, R"("data":[{"id":"low",)"));
   EXPECT_TRUE(has(get("/voices/High").body, R"("is_owner":false)"));
   EXPECT_EQ(get("/voices/High/x").status, 404);
+  EXPECT_TRUE(has(get("/v1/audio/voices?legacy=true").body, R"({"voices":["low","High"]})"));
   speak(R"({"input": "hello", "voice": "21m00Tcm4TlvDq8ikWAM"})");
   EXPECT_EQ(backend_->last_request().voice.name, "High");
 }
@@ -69,6 +70,21 @@ data: {"type":"chunk","status_code":206,"done":false,"context_id":"c","data":")"
                                 "encoding": "pcm_s16le", "sample_rate": 24000}})");
   EXPECT_EQ(answer.status, 200);
   EXPECT_TRUE(has(answer.body, "event: error\ndata: {\"type\":\"error\",\"status_code\":500"));
+
+  answer = post("/dev/captioned_speech",
+                R"({"input": "ab c", "voice": "low", "response_format": "wav", "stream": false})");
+  EXPECT_EQ(answer.header("Content-Type"), "application/json");
+  EXPECT_TRUE(answer.body.starts_with(R"({"audio":"UklGR)")) << answer.body;
+  EXPECT_TRUE(has(answer.body, R"("audio_format":"audio/wav","timestamps":[{"word":"ab",)"))
+      << answer.body;
+  answer = post("/dev/captioned_speech", R"({"input": "ab c", "response_format": "pcm"})");
+  EXPECT_TRUE(answer.whole);
+  EXPECT_EQ(answer.header("Content-Type"), "application/x-ndjson");
+  EXPECT_TRUE(has(answer.body, R"({"word":"c","start_time":)")) << answer.body;
+  EXPECT_TRUE(answer.body.ends_with("]}\n"));
+  answer = post("/dev/captioned_speech",
+                R"({"input": "ab c", "response_format": "pcm", "return_timestamps": false})");
+  EXPECT_FALSE(has(answer.body, "\"word\"")) << answer.body;
 
   const std::string eleven = R"({"text": "ab c"})";
   answer = post("/v1/text-to-speech/low/with-timestamps?output_format=wav_24000", eleven);

@@ -27,4 +27,24 @@ bool is_vendor_voice(std::string_view name) {
          name.starts_with("aura-");
 }
 
+std::string kokoro_language(std::string_view code) {
+  struct Letter {
+    char letter;
+    const char* language;
+  };
+  static constexpr std::array<Letter, 9> kLetters{{{'a', "en-us"},
+                                                   {'b', "en-gb"},
+                                                   {'e', "es"},
+                                                   {'f', "fr-fr"},
+                                                   {'h', "hi"},
+                                                   {'i', "it"},
+                                                   {'j', "ja"},
+                                                   {'p', "pt-br"},
+                                                   {'z', "zh"}}};
+  const auto found = std::find_if(kLetters.begin(), kLetters.end(), [&](const Letter& each) {
+    return code.size() == 1 && lower_ascii(code[0]) == each.letter;
+  });
+  return found == kLetters.end() ? std::string(code) : found->language;
+}
+
 }  // namespace syrinx

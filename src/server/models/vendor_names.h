@@ -1,6 +1,7 @@
 // Names of models and voices that other vendors' clients send. Free functions; any thread.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace syrinx {
@@ -10,5 +11,8 @@ namespace syrinx {
 bool is_vendor_model(std::string_view name);
 /// Returns whether a voice's name is one of OpenAI or Deepgram: it means the default voice.
 bool is_vendor_voice(std::string_view name);
+/// Returns the language that a "lang_code" of Kokoro's servers means: a letter there, as "j" for
+/// Japanese. Other names stay as they are.
+std::string kokoro_language(std::string_view code);
 
 }  // namespace syrinx

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "model/language.h"
 #include "model/markup.h"
+#include "server/models/vendor_names.h"
 #include "server/request/object_fields.h"
 #include "server/request/option_fields.h"
 #include "server/request/voice_fields.h"
@@ -50,8 +51,9 @@ void read_format(const JsonFields& fields, const PipelineInfo& info, SpeechCall&
     call.audio.format = *format;
   }
   call.sse = fields.choice("stream_format", {"audio", "sse"}) == "sse";
-  call.audio.volume =
-      static_cast<float>(fields.number("volume", kMinVolume, kMaxVolume).value_or(1));
+  const auto volume = [&](const char* name) { return fields.number(name, kMinVolume, kMaxVolume); };
+  const auto multiplier = volume("volume_multiplier");  // Kokoro-FastAPI's name
+  call.audio.volume = static_cast<float>(volume("volume").value_or(multiplier.value_or(1)));
   share_speed(info, call);
   const bool samples =
       call.audio.format == AudioFormat::kPcm || call.audio.format == AudioFormat::kWav;
@@ -161,7 +163,8 @@ void read_markup(const JsonFields& fields, const PipelineInfo& info, bool strict
 /// because its clients always send one; an unsupported "language" is refused.
 void take_language(const JsonFields& fields, const PipelineInfo& info, SpeechCall& call) {
   const std::string asked = fields.text("language").value_or("");
-  const std::string hint = fields.text("language_hint").value_or("");
+  std::string hint = fields.text("language_hint").value_or("");
+  if (hint.empty()) hint = kokoro_language(fields.text("lang_code").value_or(""));
   if (asked.empty() && info.speech.languages.empty()) return;
   Result<std::string> language = read_language(info, asked.empty() ? hint : asked);
   if (language) {

@@ -75,6 +75,22 @@ TEST(SpeechCall, LanguageHintsAreForModelsThatKnowThem) {
             "en");
 }
 
+TEST(SpeechCall, FieldsOfKokorosClients) {
+  PipelineInfo info = test_info();
+  EXPECT_EQ(parse(R"({"input": "a", "lang_code": "j"})", info).request.say.language, "");
+  info.speech.languages = {"en-us", "en-gb", "ja"};
+  EXPECT_EQ(parse(R"({"input": "a", "lang_code": "j"})", info).request.say.language, "ja");
+  EXPECT_EQ(parse(R"({"input": "a", "lang_code": "B"})", info).request.say.language, "en-gb");
+  EXPECT_EQ(parse(R"({"input": "a", "lang_code": "en-gb"})", info).request.say.language, "en-gb");
+  EXPECT_EQ(parse(R"({"input": "a", "lang_code": "z"})", info).warnings.size(), 1u);
+  EXPECT_EQ(parse(R"({"input": "a", "lang_code": null})", info).request.say.language, "");
+  EXPECT_EQ(
+      parse(R"({"input": "a", "lang_code": "j", "language": "en-us"})", info).request.say.language,
+      "en-us");
+  EXPECT_EQ(parse(R"({"input": "a", "volume_multiplier": 2})", info).audio.volume, 2);
+  EXPECT_EQ(parse(R"({"input": "a", "volume_multiplier": 2, "volume": 1})", info).audio.volume, 1);
+}
+
 TEST(SpeechCall, FullBody) {
   PipelineInfo info = test_info();
   info.offers.add("instructions");

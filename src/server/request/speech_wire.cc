@@ -117,6 +117,34 @@ class ElevenLabsWire : public SpeechWire {
   const bool by_piece_;
 };
 
+/// Sends lines of JSON with audio, its format and the words that have ended.
+class CaptionWire : public SpeechWire {
+ public:
+  CaptionWire(bool words, bool by_piece, std::string format)
+      : words_(words), by_piece_(by_piece), format_(std::move(format)) {}
+  std::string content_type() const override {
+    return by_piece_ ? "application/x-ndjson" : "application/json";
+  }
+  bool wants_words() const override { return words_; }
+  std::string piece(std::string_view audio, std::span<const TimedWord> words) override {
+    JsonOut times = JsonOut::array();
+    for (const TimedWord& word : words) {
+      times.push_back(
+          {{"word", word.text}, {"start_time", word.begin_s}, {"end_time", word.end_s}});
+    }
+    const JsonOut fields = {
+        {"audio", base64(audio)}, {"audio_format", format_}, {"timestamps", times}};
+    return dump_json(fields) + "\n";
+  }
+  std::optional<std::string> fault(const ApiError& error) override {
+    return error_body(error) + "\n";
+  }
+
+ private:
+  const bool words_, by_piece_;
+  const std::string format_;
+};
+
 }  // namespace
 
 std::unique_ptr<SpeechWire> make_speech_wire(const SpeechCall& call, const VendorCall* vendor,
@@ -127,6 +155,9 @@ std::unique_ptr<SpeechWire> make_speech_wire(const SpeechCall& call, const Vendo
     case VendorCall::kTimes:
     case VendorCall::kTimesByPiece:
       return std::make_unique<ElevenLabsWire>(vendor->answer == VendorCall::kTimesByPiece);
+    case VendorCall::kCaptions:
+      return std::make_unique<CaptionWire>(vendor->words, call.sse,
+                                           content_type(call.audio, call.audio.out_rate_hz));
     case VendorCall::kAudio:
       break;
   }

@@ -122,12 +122,31 @@ std::optional<ApiError> read_deepgram(const JsonIn& message, const Query& query,
   return bad_field("encoding", "'encoding' must be linear16, mulaw, alaw, mp3, opus, flac or aac.");
 }
 
+/// Takes all fields: those of Kokoro-FastAPI are OpenAI's and a few that all speech understands.
+void read_kokoro(const JsonIn& message, VendorCall& call, JsonIn& fields) {
+  fields = message;
+  const auto is = [&](const char* name) {
+    const auto at = message.find(name);
+    return at == message.end() || !at->is_boolean() || at->get<bool>();
+  };
+  call.words = is("return_timestamps");
+  fields.erase("word_timestamps");
+  if (is("stream")) {
+    fields["stream_format"] = "sse";
+  } else {
+    fields.erase("stream_format");
+  }
+}
+
 }  // namespace
 
 std::optional<VendorCall> find_vendor_call(std::string_view path) {
   if (path == "/tts/bytes") return VendorCall{VendorCall::kCartesia};
   if (path == "/tts/sse") return VendorCall{VendorCall::kCartesia, VendorCall::kEvents};
   if (path == "/v1/speak") return VendorCall{VendorCall::kDeepgram};
+  if (path == "/dev/captioned_speech") {
+    return VendorCall{VendorCall::kKokoro, VendorCall::kCaptions};
+  }
   if (!path.starts_with(kElevenPath)) return {};
   path.remove_prefix(kElevenPath.size());
   const auto cut = [&path](std::string_view end) {
@@ -161,6 +180,9 @@ std::variant<std::string, ApiError> native_body(VendorCall& call, std::string_vi
       break;
     case VendorCall::kDeepgram:
       fault = read_deepgram(*message, parameters, fields);
+      break;
+    case VendorCall::kKokoro:
+      read_kokoro(*message, call, fields);
       break;
   }
   if (fault) return std::move(*fault);

@@ -17,19 +17,21 @@ struct VendorCall {
     kElevenLabs,  ///< POST /v1/text-to-speech/VOICE and .../stream, each with /with-timestamps
     kCartesia,    ///< POST /tts/bytes and /tts/sse
     kDeepgram,    ///< POST /v1/speak
+    kKokoro,      ///< Kokoro-FastAPI: POST /dev/captioned_speech
   };
   enum Answer {
     kAudio,         ///< audio as plain bytes
     kEvents,        ///< Cartesia's server-sent events
     kTimes,         ///< ElevenLabs' JSON object of audio and times of characters
-    kTimesByPiece,  ///< a line with such an object for each piece of audio
+    kTimesByPiece,  ///< a line with such an object for each piece
+    kCaptions,      ///< Kokoro-FastAPI's JSON object of audio and words, whole or by piece
   };
   Vendor vendor = kElevenLabs;
   Answer answer = kAudio;
   std::string voice = {};  ///< voice in the path, decoded
   // Read from the body:
   std::string context_id = {};  ///< id in Cartesia's events
-  bool words = false;           ///< Cartesia: the answer includes word times
+  bool words = false;           ///< Cartesia, Kokoro-FastAPI: the answer includes word times
 };
 /// Finds the vendor of a path; nothing for other paths.
 std::optional<VendorCall> find_vendor_call(std::string_view path);

@@ -52,6 +52,22 @@ TEST(VendorBody, ElevenLabs) {
             "sse");
 }
 
+TEST(VendorBody, KokoroFastApi) {
+  auto call = find_vendor_call("/dev/captioned_speech");
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->answer, VendorCall::kCaptions);
+  const auto body = [&](const char* text) {
+    return json::parse(std::get<std::string>(native_body(*call, "", text)));
+  };
+  EXPECT_EQ(
+      body(R"({"input": "Hi", "voice": "af_sky", "lang_code": "a", "stream": false})"),
+      json::parse(R"({"input": "Hi", "voice": "af_sky", "lang_code": "a", "stream": false})"));
+  EXPECT_TRUE(call->words);
+  EXPECT_EQ(body(R"({"input": "Hi", "return_timestamps": false})")["stream_format"], "sse");
+  EXPECT_FALSE(call->words);
+  EXPECT_FALSE(find_vendor_call("/dev/captioned_speeches"));
+}
+
 TEST(VendorBody, Cartesia) {
   EXPECT_EQ(
       native("/tts/bytes", "",
