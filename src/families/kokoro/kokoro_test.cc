@@ -8,6 +8,7 @@
 
 #include "families/checkpoint_copy.h"
 #include "families/kokoro/pipeline.h"
+#include "families/kokoro/said_pieces.h"
 #include "families/kokoro/script.h"
 #include "families/kokoro/voices.h"
 #include "io/expect_fault.h"
@@ -141,6 +142,39 @@ TEST(KokoroScript, KeepsTheModelsLimitAndTheBytesOfWords) {
   }
   EXPECT_EQ(words, 21u);
   EXPECT_TRUE(cutter.cut("...").empty());
+}
+
+std::string with_places(const std::vector<Spoken>& words) {
+  std::string out;
+  for (const Spoken& each : words) {
+    out += concat(each.space ? " " : "", each.phonemes, "[", each.begin, ",", each.end, ")");
+  }
+  return out;
+}
+
+TEST(KokoroPieces, StatedPronunciationsStandInTheirPlaces) {
+  const std::string text = "The Kokoro, so Ltd. says.";
+  const std::vector<SentenceStream::Item> items{{{.begin = 100, .end = 100 + text.size()}, text}};
+  const std::vector<Saying> sayings{{.begin = 104, .end = 110, .phones = {"kˈoʊkəroʊ", {}}}};
+  const std::vector<std::pair<std::string, std::string>> entries{{"Ltd", "limited now"}};
+  const auto lexicon = Lexicon::of(entries).value();
+  const std::vector<SaidPiece> pieces = said_pieces(items, sayings, lexicon.get(), "en-gb");
+  ASSERT_EQ(pieces.size(), 5u);
+  EXPECT_EQ(pieces[0].item.text, "The ");
+  EXPECT_EQ(pieces[1].phonemes, "kˈOkəɹO");
+  EXPECT_EQ(pieces[2].item.text, ", so ");
+  EXPECT_EQ(pieces[3].item.text, "limited now");
+  EXPECT_EQ(pieces[4].item.text, ". says.");
+  std::vector<std::vector<Spoken>> read(4);
+  read[0] = {{"ðə", 100, 103, true, false}};
+  read[1] = {{",", 110, 111, false, false}, {"sˈO", 112, 114, true, true}};
+  read[2] = {{"l", 115, 122, true, false}, {"n", 123, 126, true, true}};
+  read[3] = {{".", 118, 119, false, false}, {"s", 120, 124, true, true}};
+  const auto all = joined_pieces(pieces, std::move(read), 1);
+  EXPECT_EQ(with_places(all.at(0)),
+            "ðə[100,103) kˈOkəɹO[104,110),[110,111) sˈO[112,114) l[115,118) n[115,118).[118,119) "
+            "s[120,124)");
+  EXPECT_TRUE(said_pieces(items, {}, nullptr, "es").at(0).phonemes.empty());
 }
 
 TEST(KokoroVoices, AreMixedByWeight) {

@@ -4,6 +4,7 @@
 
 #include "families/kokoro/chinese.h"
 #include "families/kokoro/japanese.h"
+#include "families/kokoro/said_pieces.h"
 #include "text/utf8.h"
 
 namespace syrinx::kokoro {
@@ -26,6 +27,8 @@ Script::Script(const KokoroConfig& config, std::shared_ptr<const EnglishReader> 
       reader_(std::move(reader)),
       language_(std::move(language)),
       english_(request.say.sayings, request.say.lexicon),
+      sayings_(request.say.sayings),
+      lexicon_(request.say.lexicon),
       others_({.max_chars = kMostChars}) {}
 
 Status Script::push(std::string_view text, bool last) {
@@ -43,7 +46,21 @@ Status Script::push(std::string_view text, bool last) {
   return ok_status();
 }
 
+/// Reads sentences. Words whose pronunciation is stated have that one.
 Result<std::vector<std::vector<Spoken>>> Script::read_others(
+    std::span<const SentenceStream::Item> items) const {
+  const std::vector<SaidPiece> pieces = said_pieces(items, sayings_, lexicon_.get(), language_);
+  std::vector<SentenceStream::Item> plain;
+  for (const SaidPiece& piece : pieces) {
+    if (piece.phonemes.empty()) plain.push_back(piece.item);
+  }
+  if (plain.empty()) return joined_pieces(pieces, {}, items.size());
+  Result<std::vector<std::vector<Spoken>>> read = read_plain(plain);
+  if (!read.ok()) return read.error();
+  return joined_pieces(pieces, read.take(), items.size());
+}
+
+Result<std::vector<std::vector<Spoken>>> Script::read_plain(
     std::span<const SentenceStream::Item> items) const {
   if (language_ == "ja") return japanese_words(items, *reader_);
   if (language_ == "zh") {

@@ -46,6 +46,8 @@ class Script {
  private:
   Result<std::vector<std::vector<Spoken>>> read_others(
       std::span<const SentenceStream::Item> items) const;
+  Result<std::vector<std::vector<Spoken>>> read_plain(
+      std::span<const SentenceStream::Item> items) const;
   void cut(std::span<const Spoken> words);
   void add(std::span<const Spoken> words);
 
@@ -53,6 +55,9 @@ class Script {
   std::shared_ptr<const EnglishReader> reader_;
   std::string language_;
   finch::SentenceReader english_;
+  // For languages other than US English:
+  const std::vector<Saying> sayings_;
+  const std::shared_ptr<const Lexicon> lexicon_;
   SentenceStream others_;
   std::deque<finch::Sentence> sentences_;
   std::deque<Utterance> ready_;
