@@ -1,9 +1,9 @@
 #include "codec/fish_encoder.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "codec/encode_whole.h"
+#include "codec/unit_rows.h"
 #include "kernels/activation.h"
 #include "nn/stream_pass.h"
 
@@ -11,18 +11,6 @@ namespace syrinx {
 namespace {
 
 constexpr WeightType kExact = WeightType::kF32;
-constexpr float kLeastLength = 1e-12f;  // smallest length that torch's normalize() divides by
-
-void normalise_rows(const View& x) {
-  const int64_t dim = x.shape[1];
-  for (int64_t r = 0; r < x.shape[0]; ++r) {
-    float* row = x.f32() + r * dim;
-    double power = 0;
-    for (int64_t i = 0; i < dim; ++i) power += double{row[i]} * row[i];
-    const float length = std::max(static_cast<float>(std::sqrt(power)), kLeastLength);
-    for (int64_t i = 0; i < dim; ++i) row[i] /= length;
-  }
-}
 
 }  // namespace
 
@@ -84,15 +72,9 @@ void FishEncoder::load_quantizers(const Weights& weights) {
     book.in = causal::load_pointwise(w.scope("in_proj"), width, dim, kExact);
     book.out = causal::load_pointwise(w.scope("out_proj"), dim, width, kExact);
     book.entries = w.scope("codebook").f32("weight", {config_.codes(q), dim});
-    const Tensor unit = book.entries.clone();
-    normalise_rows(unit);
-    Tensor bias({config_.codes(q)}, DType::kF32);
-    for (int64_t v = 0; v < config_.codes(q); ++v) {
-      double power = 0;
-      for (int64_t i = 0; i < dim; ++i) power += std::pow(double{unit.f32()[v * dim + i]}, 2);
-      bias.f32()[v] = static_cast<float>(-power / 2);
-    }
-    book.nearest = PackedLinear::pack(unit, kExact, bias);
+    Tensor unit = book.entries.clone();
+    scale_rows_to_length_1(unit);
+    book.nearest = NearestEntry(std::move(unit));
     codebooks_.push_back(std::move(book));
   }
 }
@@ -167,21 +149,18 @@ void FishEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> s
 }
 
 void FishEncoder::quantise(StepContext& ctx, const View& latent, std::span<int32_t> codes) const {
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t n = latent.shape[0], dim = config_.codebook_dim, books = config_.codebooks;
   const View small = take_rows(ctx, n, dim), out = take_rows(ctx, n, config_.latent);
+  const std::span<int32_t> best = take_array<int32_t>(ctx, n);
   for (int64_t q = 0; q < books; ++q) {
     const Codebook& book = codebooks_[static_cast<size_t>(q)];
-    const Arena::Mark book_mark(ctx.arena);
-    const View scores = take_rows(ctx, n, config_.codes(q));
     linear(ctx, book.in, latent, small);
-    normalise_rows(small);
-    linear(ctx, book.nearest, small, scores);
+    scale_rows_to_length_1(small);
+    book.nearest.find(ctx, small, best);
     for (int64_t t = 0; t < n; ++t) {
-      const float* row = scores.f32() + t * config_.codes(q);
-      const int64_t best = std::max_element(row, row + config_.codes(q)) - row;
-      codes[t * books + q] = static_cast<int32_t>(best);
-      std::copy_n(book.entries.f32() + best * dim, dim, small.f32() + t * dim);
+      codes[t * books + q] = best[t];
+      std::copy_n(book.entries.f32() + best[t] * dim, dim, small.f32() + t * dim);
     }
     linear(ctx, book.out, small, out);
     for (int64_t i = 0; i < latent.count(); ++i) latent.f32()[i] -= out.f32()[i];

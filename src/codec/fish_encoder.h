@@ -11,6 +11,7 @@
 
 #include "codec/causal_layers.h"
 #include "codec/fish_codec_config.h"
+#include "codec/nearest_entry.h"
 #include "nn/convnext.h"
 #include "nn/stream_decoder.h"
 
@@ -58,7 +59,7 @@ class FishEncoder {
   struct Codebook {
     PackedLinear in, out;  // latent -> dim -> latent
     Tensor entries;        // [V, dim]
-    PackedLinear nearest;  // x . e - |e|^2 / 2 of each normalised entry e: largest for the nearest
+    NearestEntry nearest;  // of the normalised entries
   };
   static constexpr int64_t kPieceFrames = 4;  // frames; bounds the scratch memory
 

@@ -1,0 +1,148 @@
+#include "codec/moss_codec.h"
+
+#include <algorithm>
+
+#include "codec/moss_layers.h"
+#include "kernels/embedding.h"
+
+namespace syrinx {
+
+MossCodec::MossCodec(const MossCodecConfig& config, const Weights& weights, WeightType type)
+    : config_(config) {
+  load_quantizer(weights.scope("quantizer"));
+  moss::PatchOrder order;
+  for (const MossBlock& block : config_.decoder) {
+    blocks_.push_back(moss::load_block(block, weights.scope("decoder"), order, true, type,
+                                       static_cast<int>(kPassFrames)));
+    order = {block.out / block.patch, block.patch};
+  }
+}
+
+/// Joins the linears of the codebooks and the one behind their sum.
+void MossCodec::load_quantizer(const Weights& weights) {
+  const int64_t q = config_.codebooks, dim = config_.codebook_dim, width = config_.latent,
+                rvq = config_.rvq;
+  const moss::Pointwise outer = moss::load_residuals(config_, weights, "output_proj");
+  Tensor all({width, q * dim}, DType::kF32);
+  std::vector<double> constant(outer.bias.f32(), outer.bias.f32() + width), sum(dim);
+  for (int64_t i = 0; i < q; ++i) {
+    const Weights book = weights.scope("quantizers", i);
+    codebooks_.push_back(book.scope("codebook").f32("weight", {config_.codebook_size, dim}));
+    const moss::Pointwise inner = moss::load_pointwise(book.scope("out_proj"), dim, rvq);
+    for (int64_t o = 0; o < width; ++o) {
+      std::ranges::fill(sum, 0.0);
+      for (int64_t h = 0; h < rvq; ++h) {
+        const double factor = outer.weight.f32()[o * rvq + h];
+        for (int64_t d = 0; d < dim; ++d) sum[d] += factor * inner.weight.f32()[h * dim + d];
+        constant[o] += factor * inner.bias.f32()[h];
+      }
+      std::ranges::copy(sum, all.f32() + (o * q + i) * dim);
+    }
+  }
+  Tensor bias({width}, DType::kF32);
+  std::ranges::copy(constant, bias.f32());
+  project_ = PackedLinear::pack(all, WeightType::kF32, bias);
+}
+
+MossCodecState MossCodec::open() const {
+  MossCodecState state;
+  for (const MossBlockNet& block : blocks_) state.kv_.push_back(block.net.open());
+  return state;
+}
+
+void MossCodec::run(StepContext& ctx, std::span<const MossCodecJob> jobs) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const int64_t q = config_.codebooks;
+  const std::span<int64_t> frames = take_array<int64_t>(ctx, std::ssize(jobs));
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    for (const int32_t code : jobs[i].codes) {
+      SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "moss: code ", code);
+    }
+    frames[i] = std::ssize(jobs[i].codes) / q;
+    SYRINX_CHECK(std::ssize(jobs[i].codes) == frames[i] * q &&
+                     std::ssize(jobs[i].out) == frames[i] * config_.hop(),
+                 "moss: ", jobs[i].codes.size(), " codes and ", jobs[i].out.size(), " samples");
+  }
+  run_passes(
+      ctx, frames, kPassFrames,
+      [&](size_t job) {
+        int64_t room = kPassFrames;
+        for (size_t b = 0; b < blocks_.size(); ++b) {
+          const MossBlockNet& block = blocks_[b];
+          room = std::min(room, block.net.room(ctx, jobs[job].state->kv_[b]) / block.rate);
+        }
+        return room;
+      },
+      [&](std::span<const PassPart> parts) {
+        const Arena::Mark pass_mark(ctx.arena), pass_host_mark(ctx.host);
+        run_pass(ctx, jobs, parts);
+      });
+}
+
+View MossCodec::dequantise(StepContext& ctx, std::span<const MossCodecJob> jobs,
+                           std::span<const PassPart> parts) const {
+  const int64_t q = config_.codebooks, dim = config_.codebook_dim;
+  int64_t n = 0;
+  for (const PassPart& part : parts) n += part.frames;
+  const View latent = take_rows(ctx, n, config_.latent);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  // The entries of all codebooks are rows one after another.
+  const std::span<float> entries = take_array<float>(ctx, n * q * dim);
+  for (const PassPart& part : parts) {
+    const std::span<const int32_t> codes = jobs[part.job].codes.subspan(part.from * q);
+    for (int64_t i = 0; i < part.frames * q; ++i) {
+      const float* entry = codebooks_[static_cast<size_t>(i % q)].f32() + codes[i] * dim;
+      std::copy_n(entry, dim, entries.data() + (part.begin * q + i) * dim);
+    }
+  }
+  const View x = take_rows(ctx, n, q * dim);
+  store(ctx, entries, x);
+  linear(ctx, project_, x, latent);
+  return latent;
+}
+
+void MossCodec::run_pass(StepContext& ctx, std::span<const MossCodecJob> jobs,
+                         std::span<const PassPart> parts) const {
+  View x = dequantise(ctx, jobs, parts);
+  const int64_t frames = x.shape[0];
+  const std::span<StreamRows> rows = take_array<StreamRows>(ctx, std::ssize(parts));
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    for (size_t i = 0; i < parts.size(); ++i) {
+      rows[i] = {&jobs[parts[i].job].state->kv_[b], parts[i].frames * blocks_[b].rate};
+    }
+    x = moss::run_block(ctx, blocks_[b], x, frames, rows);
+  }
+  const int64_t hop = config_.hop();
+  x = x.reshape({frames * hop, 1});
+  for (const PassPart& part : parts) {
+    const View samples = x.slice(part.begin * hop, (part.begin + part.frames) * hop);
+    fetch(ctx, samples, jobs[part.job].out.subspan(part.from * hop, part.frames * hop));
+    jobs[part.job].state->frames_ += part.frames;
+  }
+}
+
+void MossCodec::move_to(Device device) {
+  syrinx::move_to(device, project_);
+  for (MossBlockNet& block : blocks_) {
+    syrinx::move_to(device, block.in);
+    block.net.move_to(device);
+    syrinx::move_to(device, block.out);
+  }
+}
+
+size_t MossCodec::bytes() const {
+  size_t sum = project_.bytes();
+  for (const Tensor& book : codebooks_) sum += book.bytes();
+  for (const MossBlockNet& block : blocks_) {
+    sum += block.in.bytes() + block.net.bytes() + block.out.bytes();
+  }
+  return sum;
+}
+
+size_t MossCodec::state_bytes() const {
+  size_t sum = 0;
+  for (const MossBlockNet& block : blocks_) sum += block.net.state_bytes();
+  return sum;
+}
+
+}  // namespace syrinx
