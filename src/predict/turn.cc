@@ -208,7 +208,8 @@ void Turn::meet_sentence() {
   const bool known = spoken_ && spoken_->text == *first_;
   if (!known) {
     drop_voice();
-    Spoken& spoken = spoken_.emplace();
+    spoken_ = std::make_unique<Spoken>();
+    Spoken& spoken = *spoken_;
     spoken.text = *first_;
     spoken.number = ++voices_;
     spoken.given = first_->size();

@@ -131,7 +131,7 @@ class Turn : public std::enable_shared_from_this<Turn> {
   Drafting drafting_;
   SentenceStream sentences_;
   std::optional<std::string> first_;  // first sentence of this round's answer
-  std::optional<Spoken> spoken_;
+  std::unique_ptr<Spoken> spoken_;
   int voices_ = 0;
   bool asked_ = false, written_ = false, over_ = false;
   int reflections_ = 0, spoken_ahead_ = 0, spoken_in_vain_ = 0;

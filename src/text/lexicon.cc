@@ -174,7 +174,7 @@ std::shared_ptr<const Lexicon> Lexicon::read(ByteReader& in) {
   const auto text = [&] { return std::string(in.bytes(in.number<uint16_t>())); };
   std::shared_ptr<Lexicon> first, last;
   for (int links = 0;; ++links) {
-    if (links == kMostLinks) throw LoadError("a lexicon: too many successive words");
+    if (links == kMostLinks) throw LoadError("too many linked lexicons");
     auto lexicon = std::make_shared<Lexicon>();
     const auto count = in.number<uint32_t>(kMostEntries);
     for (uint32_t i = 0; i < count; ++i) {
