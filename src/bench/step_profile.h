@@ -65,8 +65,8 @@ struct StepProfile {
   int threads = 1;
   int sample_rate = 24000;
   int page_rows = 1, pages = 1;  ///< pages of the KV cache that the engine would take
-  /// In the order in which they feed each other. All but the last node write text, the first node
-  /// to the client; the last node feeds the links.
+  /// The AR nodes, in the order in which they feed each other. All but the last node write text,
+  /// the first node to the client; the last node feeds the links.
   std::vector<ArProfile> ars;
   std::vector<LinkProfile> links;
   double batch_overhead_s = 0;     ///< time of the engine's thread for a batch

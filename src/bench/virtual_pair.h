@@ -46,7 +46,7 @@ class VirtualPair {
   /// Starts to count batches of the text model that contain a foreground request.
   void count_forwards() { forwards_ = 0; }
   int forwards() const { return forwards_; }
-  /// Returns the unfinished requests; pages_taken() returns the used pages. Both of both models.
+  /// Returns the unfinished requests; pages_taken() returns the used pages. Both count both models.
   int requests() const;
   int pages_taken() const;
   /// Returns how often caches were dropped for lack of pages, in both models.

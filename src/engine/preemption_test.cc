@@ -1,4 +1,4 @@
-// Which sequences wait for the request that got their pages: a table.
+// Tests, by a table, which sequences wait for the request that got their pages.
 #include "engine/preemption.h"
 
 #include <gtest/gtest.h>

@@ -310,7 +310,8 @@ int run_serve(const ServeOptions& options) {
   const double began_s = now_s();
   if (options.wyoming_port >= 0 && options.first_keep_s > 0) {
     throw UsageError(
-        "--first-keep: Wyoming's clients ask for the first model's voices at any time");
+        "--first-keep does not work with Wyoming, whose clients request the first model's voices "
+        "at any time");
   }
   if (options.wyoming_port >= 0 && !is_loopback(options.wyoming_host) && !options.allow_public) {
     throw UsageError("Wyoming has no keys: to serve it on " + options.wyoming_host +

@@ -34,8 +34,8 @@ class Script : public S3Script {
     std::vector<int32_t> ids = read.take();
     if (std::ssize(ids) + 2 > config_.text_positions) {
       return Error{ErrorCode::kInvalid,
-                   concat("a part of the text has ", ids.size(), " ids, the model takes ",
-                          config_.text_positions - 2),
+                   concat("a part of the text has ", ids.size(),
+                          " ids, but the model takes at most ", config_.text_positions - 2),
                    "input"};
     }
     ids.insert(ids.begin(), kStartText);

@@ -33,9 +33,10 @@ class Script : public S3Script {
     const int64_t room = config_.text_positions - std::ssize(voice_->prompt_speech) - 2;
     const int64_t most = room - std::min(kMostSteps, room / 2);
     if (std::ssize(ids) > most) {
-      return Error{ErrorCode::kInvalid,
-                   concat("a part of the text has ", ids.size(), " ids, the model takes ", most),
-                   "input"};
+      return Error{
+          ErrorCode::kInvalid,
+          concat("a part of the text has ", ids.size(), " ids, but the model takes at most ", most),
+          "input"};
     }
     return ids;
   }

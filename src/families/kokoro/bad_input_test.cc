@@ -78,7 +78,7 @@ TEST(KokoroBadInput, AHundredThousandCharactersAreCutToTheModelsLimit) {
   const auto refused = model->open(request);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().param, "input");
-  expect_fault(refused.error().message, "bytes, the limit in 'es' is 20000");
+  expect_fault(refused.error().message, "bytes, but the limit in 'es' is 20000");
 }
 
 TEST(KokoroBadInput, EmptyVoicesAreRefusedByName) {

@@ -91,7 +91,7 @@ class KokoroPipeline : public Pipeline {
     if (!language.ok()) return language.error();
     if (language.value() != "en-us" && request.say.text.size() > kMostEspeakText) {
       return Error{ErrorCode::kInvalid,
-                   concat("the text has ", request.say.text.size(), " bytes, the limit in '",
+                   concat("the text has ", request.say.text.size(), " bytes, but the limit in '",
                           language.value(), "' is ", kMostEspeakText),
                    "input"};
     }

@@ -17,7 +17,7 @@ struct Networks {
   /// `weights` is the checkpoint's root. Throws LoadError if a tensor is missing or left over.
   Networks(const ModelConfig& config, const Weights& weights, const LoadSpec& spec);
 
-  Weights weights;  ///< has the tables, which are not copied from it
+  Weights weights;  ///< the checkpoint, whose tables are used without a copy
   Qwen3AudioTower tower;
   /// the thinker; its taps are the talker's input for recordings
   std::unique_ptr<CodecLm> thinker;

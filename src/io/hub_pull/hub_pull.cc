@@ -227,7 +227,7 @@ void Pull::list() {
   });
   const auto json = nlohmann::json::parse(body, nullptr, false);
   if (!json.is_object() || !json.contains("siblings") || !json["siblings"].is_array()) {
-    throw bad_list("is not what was expected");
+    throw bad_list("has an unexpected format");
   }
   commit_ = json.value("sha", "");
   if (!is_hash(commit_, 40)) throw bad_list("names no commit");
@@ -248,7 +248,7 @@ void Pull::list() {
 }
 
 HubFile Pull::listed_file(const nlohmann::json& entry) const {
-  if (!entry.is_object()) throw bad_list("is not what was expected");
+  if (!entry.is_object()) throw bad_list("has an unexpected format");
   HubFile file;
   file.path = entry.value("rfilename", "");
   const auto lfs = entry.find("lfs");
