@@ -20,7 +20,7 @@ class NearestEntry {
     const int64_t width = entries_.shape()[1];
     return {entries_.f32() + number * width, static_cast<size_t>(width)};
   }
-  /// Writes the indices of the nearest entries: x [N, D] -> numbers [N]; of equally near ones, the
+  /// Writes indices of the nearest entries: x [N, D] -> numbers [N]; of equally near ones, the
   /// first.
   void find(StepContext& ctx, const View& x, std::span<int32_t> numbers) const;
   size_t bytes() const { return entries_.bytes() + score_.bytes(); }

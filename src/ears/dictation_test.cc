@@ -157,7 +157,7 @@ TEST_F(DictatedByAModel, JoinsLanguagesWithoutBlanks) {
   EXPECT_FALSE(got[1].starts_with(" "));
 }
 
-/// A live recording is transcribed in passes while it continues; the last transcript is that of the
+/// A live recording is transcribed in passes while it continues; the last transcript is of the
 /// whole recording.
 TEST_F(DictatedByAModel, HearsASpeakerInPasses) {
   const std::vector<float> samples = fixture::golden_signal(6 * kHearingRate, 5);

@@ -88,8 +88,7 @@ void Edges::append_samples(Active& request, Late late) {
   });
 }
 
-/// While a listener waits for samples of the client, the engine is not late, so no later output
-/// counts as late.
+/// While a listener waits for samples of the client, the engine is not late, nor is later output.
 void Edges::take_samples(Active& request, const Late& late) {
   const Graph& graph = request.model->graph();
   ChunkRun* fed = nullptr;

@@ -138,8 +138,7 @@ class AllocationCounter : public Sink {
 
 TEST(Engine, ASteadyStepAllocatesNothing) {
   std::atomic<bool> all_submitted{false};
-  // One executor: with two, the second would allocate scratch at its first batch of each stage, at
-  // an unknown time.
+  // One executor: with two, the second would allocate scratch at an unknown time.
   EngineOptions options = small();
   options.executors = Executors::kShared;
   Engine engine(make_toy_pipeline(), options);

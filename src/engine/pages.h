@@ -21,8 +21,7 @@ namespace syrinx {
 
 class Pages {
  public:
-  /// Takes memory for `pages` pages on the stage's device. For a remote stage, its process takes
-  /// it.
+  /// Takes memory for `pages` pages on the stage's device. A remote stage's process takes it.
   Pages(const ArStage& stage, int pages, bool share_prefixes);
 
   const KvCache& cache() const { return cache_; }

@@ -258,8 +258,8 @@ class Ranking {
       const double left_s = kStreamingRules.patience_s + view.slack_s;
       // A request that has waited too long ranks behind streams that are about to run dry, in their
       // tier. Otherwise the long prompt of one model would go first until the streams of another
-      // model were equally late. A first chunk does not wait for steps of such streams: a batch of
-      // chunks is short.
+      // model were equally late. A first chunk does not wait for such steps: a batch of chunks is
+      // short.
       if (left_s < 0) return {0, kForever_s};
       return {1, static_cast<double>(view.order)};
     }

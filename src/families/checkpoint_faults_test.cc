@@ -1,6 +1,5 @@
-// Checkpoints whose files contradict themselves or need something that a family lacks: loading
-// throws a LoadError that names the fault. A family registers its small checkpoint and rows of
-// changes.
+// Checkpoints whose files contradict each other or need something that a family lacks: loading
+// throws a LoadError that names the fault. A family registers its checkpoint and changes.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -53,8 +53,7 @@ struct Family {
   /// checkpoints are directories only. Such a file is LoadSpec::dir. A family without directories
   /// has no claims and no marker.
   std::array<std::string_view, 2> file_endings = {};
-  /// Returns facts of a model before it is loaded, from small files; throws LoadError. Null: not
-  /// supported.
+  /// Returns facts of a model before it is loaded, from small files; throws LoadError. May be null.
   std::shared_ptr<const PipelineInfo> (*facts)(const LoadSpec& spec) = nullptr;
 
   /// Returns the ending in `file_endings` that a path has; empty: none.

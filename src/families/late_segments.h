@@ -11,8 +11,7 @@
 namespace syrinx {
 
 /// Returns the number of segments that are spoken if the model ends none; `step` takes one step of
-/// a segment. Checks that each segment runs to its bound, and that the last segment is reported as
-/// cut.
+/// a segment. Checks that each segment runs to its bound, and that the last one is reported as cut.
 template <typename Step>
 int segments_without_ends(Sequence& state, Step step) {
   for (int segments = 1;; ++segments) {

@@ -155,8 +155,8 @@ TEST_P(PublishedLayout, Loads) {
   EXPECT_EQ(fault(), "");
 }
 
-/// Families whose encoders are published in safetensors, like all their weights; PublishedLayout
-/// loads all files.
+/// Families whose encoders are published in safetensors like all weights; PublishedLayout loads
+/// them all.
 class PublishedEncoders : public PublishedLayout {};
 
 TEST_P(PublishedEncoders, MissATensorWhenARecordingComes) {

@@ -43,8 +43,7 @@ std::vector<float> gaussian(float size, float mean = 0) {
   return rows;
 }
 
-// Weights of numbers in [0, 15] and whole zeros, as in published checkpoints, in all kinds of
-// groups.
+// Weights of numbers in [0, 15] and whole zeros, as in published checkpoints, in all groups.
 TEST(FourBits, KeepWhatIsAlreadyOfFourBits) {
   std::mt19937 engine(1);
   std::uniform_int_distribution<int> number(0, 15), zero(0, 16), bits(0x0400, 0x5000);

@@ -27,8 +27,7 @@ struct CallRules {
   int values = 0;
 };
 /// Applies a call to the sequence. If it is a step, sets `advanced` to its verdict. Throws
-/// LoadError for bytes that are not a valid call for the node; returns the sequence's Error, if
-/// any.
+/// LoadError for bytes that are not a valid call for the node; returns the sequence's Error.
 Status apply_call(Sequence& sequence, std::string_view call, const CallRules& rules,
                   std::optional<Verdict>& advanced);
 

@@ -63,8 +63,7 @@ class Graph {
   Graph() = default;
   /// Throws LoadError, which names the edge or the node, for: a port that does not exist; an edge
   /// between different types or against the order of the nodes (so a cycle); a window smaller than
-  /// its chunks; an input of a chunk node without exactly one edge; a node whose output goes
-  /// nowhere.
+  /// its chunks; an input of a chunk node without exactly one edge; an unused output.
   Graph(std::vector<Node> nodes, std::vector<Edge> edges);
 
   std::span<const Node> nodes() const { return nodes_; }

@@ -153,8 +153,7 @@ struct Dictated {
 /// Options for transcribing a recording whose samples arrive one after another.
 struct OpenDictation {
   /// The samples arrive while they are spoken, so the model waits for little audio after a word.
-  /// False: they arrive at any speed, and the model waits for as much audio after a word as it can
-  /// use.
+  /// False: they arrive at any speed, and the model waits for as much audio as it can use.
   bool live = false;
   bool scores = false;  ///< tokens come with their log-probability
 };
@@ -167,7 +166,7 @@ class Pipeline {
   /// Returns the graph; always the same one.
   virtual const Graph& graph() const = 0;
   /// Checks a request and makes its prompts. Any thread. The caller has refused requests that the
-  /// model does not support (check_request), and has set the language to the model's name of it
+  /// model does not support (check_request), and set the language to the model's name
   /// (read_language).
   virtual Result<Opened> open(const SpeechRequest&) const = 0;
 

@@ -117,14 +117,14 @@ struct RequestWriting {
   /// through the next two fields.
   std::string expected = {};
   /// While the answer so far equals the expected one, the next expected token is accepted if it is
-  /// among this many likeliest tokens (top-k verification of a draft). 1: only if the model would
-  /// have drawn it.
+  /// among this many likeliest tokens (top-k verification of a draft). 1: only if the model drew
+  /// it.
   int expected_among = 1;
   /// The number of leading bytes of the expected answer that the answer has in any case.
   size_t expected_settled = 0;
   /// Experimental: the number of tokens that are guessed at a time by Jacobi iteration instead of
-  /// by a look-up: each guess is the result of the earlier guesses' rows. 0: none. It changes only
-  /// the time.
+  /// by a look-up: each guess is the result of the earlier guesses' rows. 0: none. Changes only the
+  /// time.
   int jacobi = 0;
   std::vector<std::string> stop = {};  ///< texts; the answer ends before the first one that occurs
   /// The client's recordings, for the audio parts of `chat`, in their order.

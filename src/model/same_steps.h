@@ -49,8 +49,8 @@ inline void expect_same_alone_and_in_a_batch(const Pipeline& model,
   expect_same_alone_and_in_a_batch(model, requests, [least](size_t) { return least; });
 }
 
-/// Compares 30 steps of a request whose cache is dropped at every seventh step with 30 steps that
-/// keep it.
+/// Compares 30 steps of a request whose cache is dropped at every seventh step with 30 that keep
+/// it.
 inline void expect_a_dropped_cache_made_again(const Pipeline& model, const SpeechRequest& request) {
   Runner runner(model);
   Track kept = runner.open(request), dropped = runner.open(request);

@@ -129,8 +129,8 @@ struct Verdict {
   Next next = kContinue;
   FinishReason reason = FinishReason::kStop;
   /// With kNextSegment: the number of leading rows of the new prompt whose inputs equal those at
-  /// the same positions of the previous segment. The cache of these rows is kept. No stage may tap
-  /// them.
+  /// the same positions of the previous segment. The cache of these rows is kept. They must not be
+  /// tapped.
   int kept = 0;
   int companion_kept = kept;  ///< the same number for the companion's prompt
   /// With kNextSegment: later frames belong to new streams. The chunk stages after the node end
@@ -152,8 +152,7 @@ class Sequence {
   /// Returns how many of the first `rows` prompt rows stand for recordings.
   virtual int heard_rows(int /*rows*/) const { return 0; }
   /// Returns the largest number of steps of the current segment. The last step ends the
-  /// request (kLength) unless its advance() begins the next segment, as it should while text is
-  /// left.
+  /// request (kLength) unless its advance() begins the next segment, as it should with text left.
   virtual int max_steps() const = 0;
   /// Returns whether the next step can run now; false while its text has not arrived.
   virtual bool ready() const { return true; }

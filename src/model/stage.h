@@ -74,8 +74,7 @@ class ArStage {
   virtual ~ArStage() = default;
   virtual Device device() const { return Device::kCpu; }
   virtual const ArTraits& traits() const = 0;
-  /// Returns the bytes that a step of E sequences keeps between calls (a depth transformer's
-  /// cache).
+  /// Returns the bytes that a step of E sequences keeps between calls (for depth transformers).
   virtual size_t scratch_bytes(int /*emits*/) const { return 0; }
 
   /// Runs all rows, writes their keys and values to the cache, and writes hidden f32 [E, H] of the

@@ -340,8 +340,7 @@ TEST(Conversation, TheNextTurnFindsTheAnswerInTheCache) {
   const auto first = reader.ask(request);
   EXPECT_EQ(first->outcome.completion_tokens, 60);
   request.say.text += first->written;
-  // Counts all tokens but the last of the answer, whose row was never run, and the last of the new
-  // prompt.
+  // All tokens but the last of the answer, whose row never ran, and the last of the new prompt.
   EXPECT_EQ(reader.ask(request)->outcome.cached_tokens, first->outcome.prompt_tokens + 59);
 }
 

@@ -67,8 +67,7 @@ struct MixedResult {
 class MixedSchedule {
  public:
   /// `kv_bytes`: memory for each AR node, enough for any single request. `own_blocks`: a node that
-  /// keeps its family's chunk policy, because its blocks are longer than random chunks; -1: no such
-  /// node.
+  /// keeps its family's chunk policy, because its blocks are longer than random chunks; -1: none.
   MixedSchedule(uint64_t seed, const std::shared_ptr<const Pipeline>& pipeline,
                 std::span<const ExpectedAnswer> expected, size_t kv_bytes, Executor& executor,
                 int own_blocks = -1)

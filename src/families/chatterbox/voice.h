@@ -31,8 +31,7 @@ using Voices = std::map<std::string, Voice>;
 
 /// Loads the voices in `dir`; their `rows` stay empty. Throws LoadError for unsuitable data.
 Voices load_voices(const std::string& dir, const ModelConfig& config, const S3Flow& flow);
-/// Reads voice data of a request, which is not trusted: an Error names the fault. `rows` stay
-/// empty.
+/// Reads untrusted voice data of a request: an Error names the fault. `rows` stay empty.
 Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config, const S3Flow& flow);
 /// Returns factors for the first samples of speech: 20 ms of silence, then 20 ms that rise like
 /// half a cosine, to hide the rest of the voice's reference at the beginning.

@@ -26,8 +26,7 @@ void expect_text(const HyperYaml& y, const std::string& key, const std::string& 
 }
 
 /// Returns the chunk, in tokens that attend to each other. Older files lack the encoder's chunk,
-/// because it was trained with any length (use_dynamic_chunk); the estimator's chunk is in mel
-/// frames.
+/// because it was trained with any length (use_dynamic_chunk); the estimator's is in mel frames.
 int64_t load_chunk(const HyperYaml& y, int64_t ratio) {
   const std::string encoder = "flow.encoder.", fixed = "static_chunk_size";
   const std::string estimator = "flow.decoder.estimator." + fixed;

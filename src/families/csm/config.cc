@@ -9,8 +9,8 @@
 namespace syrinx::csm {
 namespace {
 
-/// A key in configs of the authors' first program and of its fine-tunes; transformers configs may
-/// have it.
+/// A key in configs of the authors' first program and its fine-tunes; transformers configs may have
+/// it.
 constexpr const char* kFirstFormat = "backbone_flavor";
 bool of_first_program(const Config& root) {
   return model_type(root) != "csm" && root.raw().contains(kFirstFormat);

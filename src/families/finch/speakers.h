@@ -25,7 +25,7 @@ struct Manner {
 class Speakers {
  public:
   /// `weights`: lm.speaker [S, hidden], lm.speed [hidden], decoder.speaker.{low, high} [S, width],
-  /// decoder.speaker.{pitch, gain} [S], the gain as its logarithm; not read if config.speakers is
+  /// decoder.speaker.{pitch, gain} [S], the gain as its logarithm; unread if config.speakers is
   /// empty.
   Speakers(const FinchConfig& config, const Weights& weights);
 

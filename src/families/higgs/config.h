@@ -24,8 +24,7 @@ struct ModelConfig {
   int32_t begin() const { return static_cast<int32_t>(codes - 2); }
   int32_t end() const { return static_cast<int32_t>(codes - 1); }
 
-  /// Returns the pattern: codebook c is delayed by c steps; after the end mark any codes may be
-  /// chosen.
+  /// Returns the pattern: codebook c is delayed by c steps; after the end mark any code is allowed.
   DelayPattern delays() const;
 };
 

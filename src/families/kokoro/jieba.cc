@@ -93,8 +93,8 @@ Status Jieba::read_words() {
   return ok_status();
 }
 
-/// Reads a Python dictionary of dictionaries; takes only lines of the form '\u4e00': -3.65, and the
-/// names of places.
+/// Reads a Python dictionary of dictionaries; takes only lines like '\u4e00': -3.65, and place
+/// names.
 Status Jieba::read_places(std::string_view source) {
   const std::map<char, Place> names{{'B', kBegin}, {'E', kEnd}, {'M', kMiddle}, {'S', kSingle}};
   places_.assign(kLastHan - kFirstHan + 1, {kNever, kNever, kNever, kNever});

@@ -37,8 +37,8 @@ class PaddedConv {
   PaddedConv(const Weights& weights, int64_t in, int64_t out, const Options& options);
 
   int64_t in() const { return conv_.in(); }
-  /// Takes an array (a "room") for T rows with zeros around them; the caller writes the rows
-  /// through inner().
+  /// Takes an array (a "room") for T rows with zeros around them; the caller writes rows through
+  /// inner().
   View room(StepContext& ctx, int64_t rows) const;
   View inner(const View& room) const { return room.slice(pad_, room.shape[0] - pad_); }
   /// Returns a room of this convolution as a part of a wider room, which was made for a convolution
@@ -80,8 +80,7 @@ class BiLstm {
   /// `hidden`: width of the state of each direction.
   BiLstm(const Weights& weights, int64_t in, int64_t hidden)
       : ahead_(weights, "_l0", in, hidden), back_(weights, "_l0_reverse", in, hidden) {}
-  /// Computes x [T, I] -> out [T, 2 hidden]: the states of the forward pass, then of the backward
-  /// pass.
+  /// Computes x [T, I] -> out [T, 2 hidden]: states of the forward pass, then of the backward pass.
   void run(StepContext& ctx, const View& x, const View& out) const;
   size_t bytes() const { return ahead_.bytes() + back_.bytes(); }
 

@@ -31,8 +31,8 @@ struct Morpheme {
 };
 
 /// Returns the words of each sentence, without its spaces. Starts mecab once: 10 ms, and a
-/// millisecond per sentence. If mecab or its dictionary is missing, returns an Error that names
-/// what to install.
+/// millisecond per sentence. If mecab or its dictionary is missing, returns an Error with the
+/// package names.
 Result<std::vector<std::vector<Morpheme>>> mecab_words(
     std::span<const std::vector<Written>> sentences);
 

@@ -30,8 +30,7 @@ std::string_view inner_name(std::string_view name) {
 
 /// Returns the authors' name of a node's module. Modules of the predictor that are called directly
 /// lack its prefix, and a module that is called again has a number. `wrapped`: names have a prefix.
-/// Without one, the predictor's text encoder has the name of the model's; only the former has
-/// lstms.
+/// Without one, the predictor's text encoder has the name of the model's; only that has lstms.
 std::string module_of(std::string_view node, bool wrapped) {
   const std::string full = onnx_module_of(node);
   std::string name(wrapped ? inner_name(full) : full);

@@ -26,8 +26,7 @@ class AnswerText {
   std::string finish();
 
   bool stopped() const { return stopped_; }
-  /// Return the bytes of text that push() and finish() returned so far; without and with the
-  /// held-back text.
+  /// Return the bytes of text from push() and finish() so far; without and with the held-back text.
   int64_t told() const { return told_; }
   int64_t known() const { return told_ + static_cast<int64_t>(waiting_.size()); }
 

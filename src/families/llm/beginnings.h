@@ -1,5 +1,4 @@
-// The beginnings that an answer with a form may have, as ids. The model chooses one, id by id. A
-// value.
+// The beginnings that an answer with a form may have, as ids. The model chooses one, id by id.
 #pragma once
 
 #include <algorithm>

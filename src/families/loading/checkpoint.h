@@ -1,6 +1,5 @@
 // Opens a checkpoint: its config.json, its weight files and its tokenizer. With random weights
-// (LoadSpec::dummy) all files except config.json may be missing. Free functions; any thread; faults
-// are LoadErrors.
+// (LoadSpec::dummy) all files except config.json may be missing. Any thread; faults are LoadErrors.
 #pragma once
 
 #include <functional>

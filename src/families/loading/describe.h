@@ -10,8 +10,7 @@
 
 namespace syrinx {
 
-/// Returns "28 layers, width 1024, heads 16/8 x 128, ffn 3072"; experts instead of ffn for a
-/// mixture.
+/// Returns "28 layers, width 1024, heads 16/8 x 128, ffn 3072"; for a mixture, experts.
 std::string describe_decoder(const DecoderConfig& d);
 
 /// Returns "8 x 1024 codes, 960 samples a frame, looks 2 ahead". A Codec is the config of a codec.

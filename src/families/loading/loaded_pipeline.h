@@ -1,6 +1,5 @@
 // Members of every loaded model: a graph, the facts about the model, and a voice encoder. A
-// family's class derives from it and fills these in when it loads. Const after construction;
-// thread-safe.
+// family's class derives from it and fills these in when it loads. Const after construction.
 #pragma once
 
 #include <memory>

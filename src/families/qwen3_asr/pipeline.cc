@@ -24,8 +24,8 @@ constexpr double kStretchSeconds = 180, kSearchSeconds = 5;
 constexpr int64_t kLeastSamples = Qwen3AudioTower::kSampleRate / 2;
 constexpr int64_t kMostSamples =
     static_cast<int64_t>((kStretchSeconds + kSearchSeconds) * Qwen3AudioTower::kSampleRate);
-// Bounds of a transcript that does not end by itself: twice the number of rows (13 per second), and
-// some more ids.
+// Bounds of a transcript that does not end by itself: twice the rows (13 per second), and some more
+// ids.
 constexpr int64_t kIdsPerRow = 2, kSpareIds = 64;
 
 /// The languages that the authors' code lets a client force, ISO 639.

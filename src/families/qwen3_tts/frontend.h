@@ -47,8 +47,7 @@ class Frontend {
   /// with a newline, which would merge with the role's newline: see turn_text().
   std::vector<int32_t> text_ids(std::string_view text) const;
   static std::string_view turn_text(std::string_view text);
-  /// Returns an encoder for text that arrives in pieces: push kRoleText first, drop the first
-  /// kRoleIds ids.
+  /// Returns an encoder for text that arrives in pieces: push kRoleText, drop kRoleIds ids.
   StreamEncoder stream() const;
   static constexpr std::string_view kRoleText = "assistant\n";
   static constexpr int kRoleIds = 2;

@@ -42,8 +42,7 @@ class S3FlowStage : public ChunkStage {
   Bundle bundle(const Sequence& request) const override;
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
-  /// Ends a chunk at the end of the next block, once its lookahead has arrived, or at the segment's
-  /// end.
+  /// Ends a chunk at the next block's end, when its lookahead has arrived, or at the segment's end.
   int cut(const StreamState&, const WaitingFrames& waiting, int planned) const override;
   void follow(StreamState& stream, const ChunkJob& job) const override;
 

@@ -24,8 +24,7 @@ class Recent {
     }
     return nullptr;
   }
-  /// Keeps `voice` under `key` and returns it, or returns the voice that another thread stored
-  /// there.
+  /// Stores and returns `voice` under `key`, or returns the one that another thread stored there.
   std::shared_ptr<const V> keep(uint64_t key, std::shared_ptr<const V> voice) {
     if (std::shared_ptr<const V> known = find(key)) return known;
     const std::lock_guard lock(mutex_);

@@ -28,8 +28,7 @@ struct SpokenSegment {
 };
 
 /// A family's script of one request. The engine's or an executor's thread calls all functions
-/// except splitter(), its result and encode(). step_row() and the functions after it allocate
-/// nothing.
+/// except splitter(), its result and encode(). step_row() and later functions allocate nothing.
 class SpokenScript {
  public:
   virtual ~SpokenScript() = default;

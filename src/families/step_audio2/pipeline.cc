@@ -20,7 +20,7 @@ constexpr int kMostAnswerIds = 4096;
 constexpr double kHearsSeconds = 300;
 constexpr double kDictatesSeconds = 25;  // longest input of the encoder, in seconds
 constexpr int kMostDictated = 1024;      // largest number of ids of a transcript
-// The system message of the authors' example of recognition: "Please write down the speech that you
+// The system message of the authors' recognition example: "Please write down the speech that you
 // hear."
 constexpr const char* kRecognises = "请记录下你所听到的语音内容。";
 // Sampling as in the authors' code; top-k is the default of transformers.

@@ -64,8 +64,7 @@ std::vector<float> heard_rows(const SpeechRequest& request) {
   return rows;
 }
 
-/// Compares prompt, logits and greedy ids with the authors' penalty, the prompt at once or in
-/// parts.
+/// Compares prompt, logits and greedy ids with the authors' penalty, prompt at once or in parts.
 TEST(StepParity, AnswersAreTransformers) {
   const ordered_json all = golden_cases();
   for (const auto& [name, c] : all.items()) {

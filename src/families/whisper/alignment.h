@@ -12,8 +12,7 @@
 
 namespace syrinx::whisper {
 
-/// The SpeechRequest::task that aligns a text with its window. Read the results after the request's
-/// end.
+/// The SpeechRequest::task that aligns a text with its window. Results are ready after the request.
 struct Alignment : FamilyTask {
   WindowRows rows;            ///< Heard::rows of the window
   int frames = 0;             ///< mel frames of the window that the recording fills, at least 2
@@ -44,8 +43,7 @@ class AlignedText : public DecoderText {
   SampleRule rule(int) const override { return {.forced = generation_.end}; }
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
 
-  // Stores `q` [width], a row's queries in a layer; `row` counts ids. Called by the batch's
-  // executor.
+  // Stores `q` [width], a row's queries in a layer; `row` counts ids. Batch's executor only.
   void note_queries(int layer, int row, const float* q);
   /// Returns the id of the text that row `row` predicts; -1: none.
   int32_t predicts(int row) const;

@@ -45,8 +45,7 @@ struct Single : V {
   static F dot(F x, F w, F c) { return V::fma(x, w, c); }
 };
 
-/// Pairs of bf16 with bf16 activations, as two products: first of the second numbers, as in
-/// vdpbf16ps.
+/// Pairs of bf16 with bf16 activations, as two products: second numbers first, as in vdpbf16ps.
 template <class V>
 struct Pairs : V {
   using X = float;

@@ -10,8 +10,8 @@
 namespace syrinx {
 
 /// Reads `fields`, which have the names of POST /v1/audio/speech except "input", with the checks of
-/// that endpoint. Without "sample_rate", raw audio has the model's rate. "model" must be that of
-/// the connection.
+/// that endpoint. Without "sample_rate", raw audio has the model's rate. "model" must be the
+/// connection's.
 std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, const Speaker& speaker,
                                                        bool strict = false);
 

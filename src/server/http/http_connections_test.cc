@@ -104,8 +104,8 @@ TEST_F(HttpServerTest, AClientThatReadsSlowlyGetsAll) {
   EXPECT_EQ(std::to_string(answer.body.size()), answer.header("Content-Length"));
 }
 
-/// The kernel takes each write in small parts: no byte is lost or sent twice, and a faster reader
-/// does not wait.
+/// The kernel takes each write in small parts: no byte is lost or sent twice, and fast readers do
+/// not wait.
 TEST_F(HttpServerTest, AClientThatReadsInCrumbsGetsAll) {
   start();
   const std::string body =

@@ -248,7 +248,7 @@ TEST_F(TranscriptionServerTest, HearsTheFirstChannelWhereTheRecogniserDoes) {
   }
 }
 
-/// Beginnings of a segment are sent before the segment; one that differs from the sent text is not
+/// Beginnings of a segment are sent before the segment; one that differs from sent text is not
 /// sent.
 TEST_F(TranscriptionServerTest, AStreamSendsTheBeginningsOfSegments) {
   script_->partials = {" ", " w", " x"};

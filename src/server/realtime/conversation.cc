@@ -104,8 +104,7 @@ JsonOut part_object(const ItemPart& part, bool with_audio, RealtimeFormat input)
   return out;
 }
 
-/// Returns the part of an answer whose ids are kept, if the client played any of its audio; else
-/// null.
+/// Returns the part of an answer with kept ids, if the client played any audio of it; else null.
 const ItemPart* made_of(const RealtimeItem& item) {
   if (item.parts.size() != 1 || item.parts.front().ids.empty()) return nullptr;
   const ItemPart& part = item.parts.front();

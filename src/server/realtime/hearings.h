@@ -48,8 +48,7 @@ class Hearings {
   std::string all_so_far() const;
 
   /// Once all news of an item have arrived and it is in the conversation: stores and sends its
-  /// transcript, ends its hearing, and returns whether it has words to answer. Otherwise returns
-  /// nothing.
+  /// transcript, ends its hearing, and returns whether it has words. Otherwise returns nothing.
   std::optional<bool> end(const std::string& item, Conversation& conversation, RealtimeOutbox& out);
 
  private:

@@ -13,8 +13,7 @@ namespace syrinx {
 /// Returns the error for an unknown item id: "Error DOING item: ...", "item_VERB_invalid_item_id".
 ApiError no_item(const char* doing, const char* verb, const std::string& id);
 
-/// Handles conversation.item.retrieve: returns the item with its audio; `input`: the client's
-/// format.
+/// Handles conversation.item.retrieve: returns the item with audio; `input`: the client's format.
 JsonOut retrieve_item(const JsonFields& event, const Conversation& conversation,
                       RealtimeFormat input);
 /// Handles conversation.item.truncate: cuts an answer to the part that the client played.

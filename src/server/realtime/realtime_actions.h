@@ -1,6 +1,5 @@
 // The actions that a session of the Realtime API requests, in order, and the news about their
-// results. Plain values. An utterance is identified by the id of its item, an answer by the id of
-// its response.
+// results. An utterance is identified by the id of its item, an answer by the id of its response.
 #pragma once
 
 #include <cstdint>

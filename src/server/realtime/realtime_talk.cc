@@ -115,8 +115,7 @@ WireSession::Step RealtimeTalk::read(std::string_view bytes, bool binary) {
   };
 }
 
-/// Returns whether too many replies, or too much audio for recognisers, wait; then no events are
-/// read.
+/// Returns whether too many replies, or too much audio for recognisers, wait: then none is read.
 bool RealtimeTalk::full() const { return backlog_bytes_ > kMostBacklog || ears_.full(); }
 
 size_t RealtimeTalk::max_message_bytes() const {

@@ -21,7 +21,7 @@ struct ResponseWish {
   std::optional<Conversation> input = {};
 };
 
-/// Reads response.create in a session with `config`; may refer to items of `conversation`. Throws
+/// Reads response.create in a session with `config`; it may name items of `conversation`. Throws
 /// ApiError.
 ResponseWish read_response_wish(const JsonFields& event, const RealtimeConfig& config,
                                 const RealtimeFacts& facts, const Conversation& conversation);

@@ -58,8 +58,8 @@ class CharMap {
   }
   bool empty() const { return units_.empty(); }
 
-  /// Returns the bytes of the longest beginning of `text` that is replaced, and the replacement in
-  /// `by`; 0: none.
+  /// Returns the bytes of the longest replaced beginning of `text`, and its replacement in `by`; 0:
+  /// none.
   size_t longest(std::string_view text, std::string_view& by) const {
     size_t found = 0, at = 0;
     if (!unit(at)) return 0;
@@ -192,8 +192,7 @@ std::string UnigramTables::normalized(std::string_view text) const {
   return prefix && !marked ? std::string(kMark) + out : out;
 }
 
-/// Finds the likeliest pieces of a text. Formula: sentencepiece:src/unigram_model.cc,
-/// EncodeOptimized.
+/// Finds the likeliest pieces. Formula: sentencepiece:src/unigram_model.cc, EncodeOptimized.
 template <typename Real>
 void UnigramTables::encode_piece(std::string_view text, std::vector<int32_t>& out) const {
   struct Node {
