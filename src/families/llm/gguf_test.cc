@@ -98,6 +98,19 @@ TEST(GgufTokenizer, OfCharactersWithScoresIsThatOfTransformers) {
   EXPECT_EQ(tokenizer.prefix(), (std::vector<int32_t>{1}));
 }
 
+/// The converter's name for the tokenizer of SmolLM3: Llama 3's without a token at the beginning.
+TEST(GgufTokenizer, OfSmolLm3IsLlama3s) {
+  std::string bytes = slurp(gguf_of("llama"));
+  const size_t at = bytes.find("llama-bpe");
+  ASSERT_NE(at, bytes.npos);
+  const TestDir dir;
+  const GgufFile file(dir.write("smollm3.gguf", bytes.replace(at, 9, "smaug-bpe")));
+  const Tokenizer got = load_gguf_tokenizer(file), want = Tokenizer::load(published_of("llama"));
+  const char* const text = "The quick brown fox isn't here: 12345 apples.";
+  EXPECT_EQ(got.encode(text), want.encode(text));
+  EXPECT_EQ(got.prefix().empty(), !file.flag("tokenizer.ggml.add_bos_token", false));
+}
+
 TEST(GgufFaults, AreNamed) {
   const std::string bytes = slurp(gguf_of("qwen2"));
   const TestDir dir;

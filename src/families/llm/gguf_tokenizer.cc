@@ -51,6 +51,8 @@ std::vector<Cut> cuts() {
           {"deepseek-r1-qwen", kQwen2Pattern, false, false, true},
           {"llama-bpe", kLlama3Pattern, false, true, true},
           {"llama3", kLlama3Pattern, false, true, true},
+          {"llama-v3", kLlama3Pattern, false, true, true},
+          {"smaug-bpe", kLlama3Pattern, false, true},  // also SmolLM3
           {"dbrx", kLlama3Pattern},
           {"tekken", kTekkenPattern, false, true, true},
           {"gpt-4o", kGpt4oPattern},
