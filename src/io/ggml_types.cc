@@ -130,6 +130,33 @@ void unpack_q3_k(const uint8_t* from, float* to) {
   }
 }
 
+/// The 16 numbers that four bits stand for in IQ4_NL and IQ4_XS.
+constexpr float kUneven[] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                             1,    13,   25,  38,  53,  69,  89,  113};
+
+/// Unpacks 32 numbers: numbers i and i + 16 share a byte.
+void unpack_uneven(const uint8_t* from, float scale, float* to) {
+  for (int i = 0; i < 16; ++i) {
+    to[i] = scale * kUneven[from[i] & 15];
+    to[i + 16] = scale * kUneven[from[i] >> 4];
+  }
+}
+
+void unpack_iq4_nl(const uint8_t* from, float* to) { unpack_uneven(from + 2, half_at(from), to); }
+
+/// Unpacks IQ4_XS: 8 groups of 32 numbers; the upper two bits of the six-bit scales are in one
+/// word.
+void unpack_iq4_xs(const uint8_t* from, float* to) {
+  const float d = half_at(from);
+  const uint8_t *low = from + 4, *numbers = from + 8;
+  uint16_t high;
+  std::memcpy(&high, from + 2, sizeof high);
+  for (int group = 0; group < 8; ++group, numbers += 16, to += 32) {
+    const int scale = (low[group / 2] >> 4 * (group % 2) & 15) | (high >> 2 * group & 3) << 4;
+    unpack_uneven(numbers, d * static_cast<float>(scale - 32), to);
+  }
+}
+
 constexpr GgmlType kGgmlTypes[] = {
     {0, "F32", 1, 4},
     {1, "F16", 1, 2},
@@ -144,6 +171,8 @@ constexpr GgmlType kGgmlTypes[] = {
     {12, "Q4_K", kSuper, 144, unpack_q4_k_or_q5_k<false>},
     {13, "Q5_K", kSuper, 176, unpack_q4_k_or_q5_k<true>},
     {14, "Q6_K", kSuper, 210, unpack_q6_k},
+    {20, "IQ4_NL", kSmall, 18, unpack_iq4_nl},
+    {23, "IQ4_XS", kSuper, 136, unpack_iq4_xs},
 };
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST(Gguf, EveryTypeIsThatOfThePackage) {
       tensor.type->unpack(from, got.data() + at);
     for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], want.f32()[i]) << name << " " << i;
   }
-  EXPECT_EQ(packed, 10u);
+  EXPECT_EQ(packed, 12u);
 }
 
 TEST(Gguf, Reads) {

@@ -26,7 +26,7 @@ from safetensors.numpy import save_file
 
 HERE = pathlib.Path(__file__).parent
 # Where the f16 scales of a block lie, of types that the package cannot write.
-SCALES = {"Q2_K": (80, 82), "Q3_K": (108,), "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,)}
+SCALES = {"Q2_K": (80, 82), "Q3_K": (108,), "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,), "IQ4_NL": (0,), "IQ4_XS": (0,)}
 NAMES = ["F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", *SCALES]
 TEXTS = ["Hello, world!", " two  blanks", "naïve café 東京", "line\nbreak\ttab", "a" * 40, "<s>is text</s>", "1,234.5", ""]
 
