@@ -10,6 +10,7 @@
 #include "families/kokoro/pipeline.h"
 #include "families/kokoro/said_pieces.h"
 #include "families/kokoro/script.h"
+#include "families/kokoro/state.h"
 #include "families/kokoro/voices.h"
 #include "io/expect_fault.h"
 #include "io/file.h"
@@ -175,6 +176,33 @@ TEST(KokoroPieces, StatedPronunciationsStandInTheirPlaces) {
             "ðə[100,103) kˈOkəɹO[104,110),[110,111) sˈO[112,114) l[115,118) n[115,118).[118,119) "
             "s[120,124)");
   EXPECT_TRUE(said_pieces(items, {}, nullptr, "es").at(0).phonemes.empty());
+}
+
+TEST(KokoroState, WordsAndPhonesBeginWithTheirFrames) {
+  const Cutter cutter;
+  SpeechRequest request;
+  request.say.text = "Yes, no.";
+  const auto marks = [&](bool phones) {
+    request.terms.phone_times = phones;
+    KokoroState state(request, cutter.config,
+                      Script(cutter.config, cutter.reader, "en-us", request), nullptr);
+    EXPECT_TRUE(state.begin(request).ok());
+    const size_t count = state.utterance().ids.size();
+    state.read(std::vector<float>(count * static_cast<size_t>(2 * cutter.config.hidden)),
+               std::vector<int32_t>(count, 2));
+    std::vector<int32_t> codes;
+    std::vector<WordMark> words;
+    std::vector<PhoneMark> got;
+    StepOutput out(codes, words, &got);
+    state.advance({}, out);
+    EXPECT_EQ(words.size(), 2u);
+    std::string text;
+    for (const PhoneMark& mark : got) text += concat(mark.phone, mark.frame, " ");
+    return text;
+  };
+  // Between are the stress, the comma, the space and the next stress.
+  EXPECT_EQ(marks(true), "j2 ɛ6 s8 n14 O18 ");
+  EXPECT_EQ(marks(false), "");
 }
 
 TEST(KokoroVoices, AreMixedByWeight) {

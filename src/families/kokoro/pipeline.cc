@@ -153,7 +153,7 @@ class KokoroPipeline : public Pipeline {
     info_.speech.mixes = voices_.size() > 1;
     info_.speech.languages = {"en-us", "en-gb", "es", "fr-fr", "hi", "it", "ja", "pt-br", "zh"};
     info_.speech.late_text = LateText::kSentence;
-    info_.speech.word_times = info_.speech.phones = true;
+    info_.speech.word_times = info_.speech.phone_times = info_.speech.phones = true;
     info_.offers.add("speed", {kSlowest, kFastest});
     const AlbertSizes& bert = config_.bert;
     info_.parts = {

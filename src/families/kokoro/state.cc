@@ -1,11 +1,35 @@
 #include "families/kokoro/state.h"
 
 #include <algorithm>
+#include <mutex>
+#include <set>
+#include <string>
 
 #include "families/kokoro/speech_stage.h"
 #include "text/segment_queue.h"
 
 namespace syrinx::kokoro {
+namespace {
+
+/// Returns a copy of a symbol that lasts as long as the program; each symbol is kept once.
+std::string_view lasting(const std::string& symbol) {
+  static std::mutex mutex;
+  static std::set<std::string> symbols;
+  const std::lock_guard lock(mutex);
+  return *symbols.insert(symbol).first;
+}
+
+/// Returns the names of phones by id. Marks, spaces and stresses have none.
+std::vector<std::string_view> phone_names(const KokoroConfig& config) {
+  static const std::string kSilent = ";:,.!?—…\"()“” ˈˌ/";
+  std::vector<std::string_view> out(static_cast<size_t>(config.tokens));
+  for (const auto& [symbol, id] : config.vocabulary) {
+    if (kSilent.find(symbol) == std::string::npos) out[static_cast<size_t>(id)] = lasting(symbol);
+  }
+  return out;
+}
+
+}  // namespace
 
 KokoroState::KokoroState(const SpeechRequest& request, const KokoroConfig& config, Script script,
                          std::shared_ptr<const VoicePack> voice)
@@ -17,6 +41,7 @@ KokoroState::KokoroState(const SpeechRequest& request, const KokoroConfig& confi
       open_(request.say.open),
       max_frames_(request.terms.max_frames),
       repeat_(request.terms.ignore_stop && request.terms.max_frames > 0) {
+  if (request.terms.phone_times) phone_names_ = phone_names(config);
   sampling_.temperature = 0;  // the only code is 0, and nothing reads it
 }
 
@@ -52,7 +77,7 @@ std::span<const float> KokoroState::style() const {
   return std::span(*voice_).subspan(row * width, width);
 }
 
-/// Sends the rows of the first `frames` frames, and the words that begin in them.
+/// Sends the rows of the first `frames` frames, and the words and phones that begin in them.
 void KokoroState::emit(int64_t frames, StepOutput& out) {
   const auto width = static_cast<size_t>(2 * config_.hidden);
   std::vector<float> row(width + kRowParts, 0.f);
@@ -62,6 +87,10 @@ void KokoroState::emit(int64_t frames, StepOutput& out) {
          ++word) {
       const Utterance::Word& begun = utterance_.words[word];
       out.word({begun.begin, begun.end, frames_before_ + static_cast<int64_t>(at)});
+    }
+    const auto id = static_cast<size_t>(utterance_.ids[i]);
+    if (id < phone_names_.size() && !phone_names_[id].empty()) {
+      out.phone({phone_names_[id], frames_before_ + static_cast<int64_t>(at)});
     }
     std::copy_n(features_.begin() + static_cast<std::ptrdiff_t>(i * width), width, row.begin());
     for (int32_t n = 0; n < frames_[i] && static_cast<int64_t>(at) < frames; ++n, ++at) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "families/kokoro/script.h"
@@ -63,6 +64,8 @@ class KokoroState : public Sequence {
   Utterance utterance_;            // the current utterance; without ids until its text has arrived
   std::vector<Utterance> spoken_;  // utterances to repeat, if repeat_
   size_t again_ = 0;
+  // Names of phones by id; empty where the request wants no times of phones.
+  std::vector<std::string_view> phone_names_;
   std::vector<float> features_;
   std::vector<int32_t> frames_;
   int64_t frames_before_ = 0;  // frames of earlier utterances
