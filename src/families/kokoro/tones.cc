@@ -43,7 +43,7 @@ std::vector<TaggedWord> with_not(const std::vector<TaggedWord>& words) {
   for (size_t i = 0; i < words.size(); ++i) {
     TaggedWord word = words[i];
     const std::u32string kAlone(1, kNot);
-    if (!is_mark(word) && i > 0 && words[i - 1].text == kAlone) word.text.insert(0, kAlone);
+    if (!is_mark(word) && i > 0 && words[i - 1].text == kAlone) word.text = kAlone + word.text;
     const bool last = i + 1 == words.size() || is_mark(words[i + 1]);
     if (word.text != kAlone || last) out.push_back(std::move(word));
   }
