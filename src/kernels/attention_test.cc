@@ -178,6 +178,28 @@ TEST_P(AttentionTest, HalfCachesAreCloseAndMasksWork) {
   }
 }
 
+// 8 kv heads x 8,192 tiles: more than the second and third size of a GPU's grid may be. The launch
+// is noted and dropped, as an emulation of 65,536 blocks takes minutes.
+TEST_P(AttentionTest, APromptMayHaveMoreTilesThanAGridIsHigh) {
+  if (GetParam() == Device::kCpu) return;
+  constexpr int kRows = 2048, kHeads = 128, kDim = 8;
+  struct Noted {};
+  Bench bench(1, GetParam());
+  StepContext& ctx = bench.ctx;
+  const int pages = static_cast<int>(KvPool::pages_for(kRows));
+  const KvPool pool({1, 8, kDim, DType::kF16}, pages, GetParam());
+  std::vector<int32_t> table(static_cast<size_t>(pages));
+  const std::vector<int32_t> begin{0, kRows}, length{kRows};
+  const Ragged ragged{begin, length, table, pages};
+  EXPECT_THROW(ctx.stream->repeat([&] {
+    const View q = ctx.arena.take({kRows, kHeads * kDim}, DType::kF32);
+    const View out = ctx.arena.take(q.shape, DType::kF32);
+    paged_attention(ctx, {q, 0, kHeads, kDim}, pool, 0, ragged, {}, out);
+    throw Noted{};
+  }),
+               Noted);
+}
+
 TEST_P(AttentionTest, SameBitsInAnyBatchChunkAndThreads) {
   std::vector<AttentionCase> cases{{4, 2, 64, DType::kF16}, {3, 1, 72, DType::kI8, 45}};
   std::vector<int> chunks{3, 128};  // with 3, groups are spread over blocks on a GPU

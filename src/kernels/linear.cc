@@ -5,6 +5,8 @@
 
 #include "kernels/cpu/gemm.h"
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/matrix_layout.h"
+#include "kernels/product_rows.h"
 
 namespace syrinx {
 namespace {
@@ -39,14 +41,17 @@ float bias_of(const LinearPart& part, int64_t o) {
 
 /// Checks the shape of x; returns N.
 int64_t check_x(const PackedLinear& w, const View& x) {
-  SYRINX_CHECK(x.shape.dims() == 2 && x.dtype == DType::kF32, "[linear] x ", x.shape.str());
+  const bool rounded = x.dtype == DType::kBF16 && x.device == Device::kCuda &&
+                       w.type() != WeightType::kF32 && w.in() % cuda::kChunk == 0;
+  SYRINX_CHECK(x.shape.dims() == 2 && (x.dtype == DType::kF32 || rounded), "[linear] x ",
+               x.shape.str(), ", ", dtype_name(x.dtype));
   expect_shape("linear x", x, Shape{x.shape[0], w.in()});
   return x.shape[0];
 }
 
 /// Runs the product on a GPU; `to` has the same meaning as on the CPU.
 void run_cuda(StepContext& ctx, const PackedLinear& w, const View& x,
-              std::span<const cpu::GemmPart> to, cpu::GemmStore store) {
+              std::span<const cpu::GemmPart> to, cpu::GemmStore store, bool rounded) {
   using Out = cuda::GemmOut;
   static_assert(Out::kMaxParts == kMaxParts);
   Out out;
@@ -58,14 +63,16 @@ void run_cuda(StepContext& ctx, const PackedLinear& w, const View& x,
   out.store = w.gated()                       ? Out::Store::kSiluGate
               : store == cpu::GemmStore::kAdd ? Out::Store::kAdd
                                               : Out::Store::kSet;
+  out.rounded = rounded;
   cuda::linear(ctx, w.matrix(), x, out);
 }
 
+/// rounded: the outputs are bf16.
 void run(StepContext& ctx, const PackedLinear& w, const View& x, std::span<const cpu::GemmPart> to,
-         cpu::GemmStore store) {
+         cpu::GemmStore store, bool rounded = false) {
   SYRINX_CHECK(w.matrix().data.device() == x.device, "[linear] weights on ",
                device_name(w.matrix().data.device()), ", x on ", device_name(x.device));
-  if (x.device == Device::kCuda) return run_cuda(ctx, w, x, to, store);
+  if (x.device == Device::kCuda) return run_cuda(ctx, w, x, to, store, rounded);
   const cpu::GemmSegment all{x.f32(), nullptr, x.shape[0]};
   cpu::GemmCall call;
   call.weight = &w.matrix();
@@ -81,18 +88,26 @@ void run(StepContext& ctx, const PackedLinear& w, const View& x, std::span<const
 void run_joined(StepContext& ctx, const PackedLinear& w, const View& x, const View& out,
                 cpu::GemmStore store) {
   expect_shape("linear out", out, Shape{check_x(w, x), w.out()});
+  const bool rounded = w.gated() && x.device == Device::kCuda && out.dtype == DType::kBF16;
+  float* const first = rounded ? static_cast<float*>(out.data) : out.f32();
   std::array<cpu::GemmPart, kMaxParts> parts;
   int64_t panel = 0, column = 0;
   size_t n = 0;
   for (const int64_t size : w.part_sizes()) {
-    parts[n++] = {panel, size, out.f32(), w.out(), column};
+    parts[n++] = {panel, size, first, w.out(), column};
     panel += panels_of(size);
     column += size;
   }
-  run(ctx, w, x, std::span(parts.data(), n), store);
+  run(ctx, w, x, std::span(parts.data(), n), store, rounded);
 }
 
 }  // namespace
+
+DType product_rows(const PackedLinear& w, int64_t rows) {
+  const bool rounds = w.device() == Device::kCuda && w.type() != WeightType::kF32 &&
+                      rows > cuda::kRoundedInPlace && w.in() % cuda::kChunk == 0;
+  return rounds ? DType::kBF16 : DType::kF32;
+}
 
 PackedLinear PackedLinear::pack(const View& weight, WeightType type, const View& bias) {
   const LinearPart part{weight, bias};

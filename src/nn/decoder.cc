@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/product_rows.h"
 #include "kernels/qkv.h"
 #include "nn/mixed_weights.h"
 
@@ -283,10 +284,17 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t q_width = int64_t{c.heads} * c.head_dim;
   const int64_t kv_width = int64_t{c.kv_heads} * c.head_dim;
-  const View normed = ctx.arena.take({n, c.hidden}, DType::kF32);
+  // Rows that only products read. Norms after a branch use `normed` for f32 numbers.
+  const Block& any = blocks_.front();
+  const bool read_by_products = any.attention_after.empty() && any.mlp_after.empty() &&
+                                any.moe.empty() &&
+                                product_rows(any.qkv, n) == product_rows(any.up, n);
+  const DType normed_type = read_by_products ? product_rows(any.qkv, n) : DType::kF32;
+  const DType inner_type = c.mlp == MlpKind::kSwiGlu ? product_rows(any.down, n) : DType::kF32;
+  const View normed = ctx.arena.take({n, c.hidden}, normed_type);
   const View qkv = ctx.arena.take({n, q_width + 2 * kv_width}, DType::kF32);
-  const View mixed = ctx.arena.take({n, q_width}, DType::kF32);
-  const View inner = c.moe.experts > 0 ? View{} : ctx.arena.take({n, c.ffn}, DType::kF32);
+  const View mixed = ctx.arena.take({n, q_width}, product_rows(any.o, n));
+  const View inner = c.moe.experts > 0 ? View{} : ctx.arena.take({n, c.ffn}, inner_type);
   const std::span<int32_t> at = take_array<int32_t>(ctx, n);
   if (ctx.device == Device::kCpu) {
     for (const DecoderPart& part : parts) {
@@ -319,8 +327,14 @@ void Decoder::norm(StepContext& ctx, const View& x, const View& out) const {
 
 void Decoder::norm_rows(StepContext& ctx, const View& x, std::span<const int32_t> rows,
                         const View& out) const {
-  gather_rows(ctx, x, rows, out);
-  norm(ctx, out, out);
+  const int64_t count = std::ssize(rows);
+  bool all = count == x.shape[0];
+  for (int64_t i = 0; all && i < count; ++i) all = rows[static_cast<size_t>(i)] == i;
+  if (all) return norm(ctx, x, out);
+  const Arena::Mark mark(ctx.arena);
+  const View some = out.dtype == DType::kF32 ? out : ctx.arena.take(out.shape, DType::kF32);
+  gather_rows(ctx, x, rows, some);
+  norm(ctx, some, out);
 }
 
 void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRange blocks,

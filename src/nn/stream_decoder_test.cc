@@ -227,5 +227,41 @@ TEST(RunPasses, EveryFrameOnceInOrder) {
   EXPECT_EQ(passes, 4);
 }
 
+class RowsOfProducts : public fixture::OnDevice {};
+INSTANTIATE_TEST_SUITE_P(Devices, RowsOfProducts, testing::ValuesIn(fixture::devices()),
+                         fixture::device_label);
+
+// Twelve rows are made in bf16 on a GPU where products read them, a single row in f32.
+TEST_P(RowsOfProducts, AreTheSameBitsTogetherAndAlone) {
+  constexpr int kRows = 12;
+  DecoderConfig config;
+  config.layers = 2, config.hidden = 64, config.ffn = 128;
+  config.heads = 2, config.kv_heads = 1, config.head_dim = 64;
+  for (const WeightType type : {WeightType::kBF16, WeightType::kQ8}) {
+    for (const NormKind norm : {NormKind::kRms, NormKind::kLayer}) {
+      config.norm = norm;
+      Bench bench(1, GetParam());
+      const Weights weights{dummy_weights()};
+      Decoder decoder(config, weights, type);
+      if (GetParam() != Device::kCpu) decoder.move_to(GetParam());
+      const Tensor x = random({kRows, config.hidden}, 1);
+      std::vector<Tensor> results;
+      for (const int each : {kRows, 1}) {
+        const KvPool pool(config.kv_spec(DType::kF32), 1, GetParam());
+        Tensor out({kRows, config.hidden}, DType::kF32);
+        std::copy_n(x.f32(), x.view().count(), out.f32());
+        for (int at = 0; at < kRows; at += each) {
+          const int32_t begin[] = {0, each}, length[] = {at + each}, page[] = {0};
+          decoder.forward(bench.ctx, bench.on(out.view().slice(at, at + each)),
+                          {begin, length, page, 1}, pool);
+          bench.back();
+        }
+        results.push_back(std::move(out));
+      }
+      EXPECT_TRUE(same_bits(results[0], results[1])) << weight_type_name(type);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace syrinx

@@ -1,6 +1,7 @@
 #include "families/spoken/inner_codes.h"
 
 #include "kernels/embedding.h"
+#include "kernels/product_rows.h"
 
 namespace syrinx {
 namespace {
@@ -29,7 +30,10 @@ void InnerCodes::move_to(Device device, MovedTables& moved) {
 /// Returns the decoder's next rows: at the first code of a step, for each sequence the hidden row
 /// and code 0; later one row for each, with the previous code.
 View InnerCodes::inputs(StepContext& ctx, int k, const View& hidden, const View& codes) const {
-  View x = ctx.arena.take({hidden.shape[0], hidden.shape[1]}, DType::kF32);
+  const int64_t emits = hidden.shape[0];
+  const bool only_projected = k > 1 && !parts_.projection.empty();
+  View x = ctx.arena.take({emits, hidden.shape[1]},
+                          only_projected ? product_rows(parts_.projection, emits) : DType::kF32);
   embed_column(ctx, of_code(parts_.tables, k - 1), codes, k - 1, x);
   if (k == 1) x = side_by_side(ctx, hidden, x);
   if (parts_.projection.empty()) return x;

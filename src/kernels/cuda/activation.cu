@@ -43,8 +43,9 @@ struct SiluMul {
   float* out;
   int64_t width;
   __device__ void operator()(int64_t i) const {
-    const float* row = x + i / width * 2 * width;
-    out[i] = silu(row[i % width]) * row[width + i % width];
+    const RowColumn at = row_and_column(i, width);
+    const float* first = x + at.row * 2 * width + at.column;
+    out[i] = silu(first[0]) * first[width];
   }
 };
 
@@ -53,8 +54,9 @@ struct GeluTanhMul {
   float* out;
   int64_t width;
   __device__ void operator()(int64_t i) const {
-    const float* row = x + i / width * 2 * width;
-    out[i] = apply(Activation::kGeluTanh, row[i % width]) * row[width + i % width];
+    const RowColumn at = row_and_column(i, width);
+    const float* first = x + at.row * 2 * width + at.column;
+    out[i] = apply(Activation::kGeluTanh, first[0]) * first[width];
   }
 };
 
@@ -64,7 +66,8 @@ struct Snake {
   int64_t width;
   bool last;
   __device__ void operator()(int64_t i) const {
-    const int64_t c = last ? i % width : i / width;
+    const RowColumn at = row_and_column(i, width);
+    const int64_t c = last ? at.column : at.row;
     const float s = sinf(alpha[c] * x[i]);
     out[i] = x[i] + s * s * inv_beta[c];
   }
@@ -99,8 +102,9 @@ struct Add {
   int64_t width;
   bool one_row;
   __device__ void operator()(int64_t i) const {
-    const float term = y[one_row ? i % width : i];
-    x[i] += gain ? term * gain[i % width] : term;
+    const int64_t column = row_and_column(i, width).column;
+    const float term = y[one_row ? column : i];
+    x[i] += gain ? term * gain[column] : term;
   }
 };
 

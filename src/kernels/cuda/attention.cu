@@ -90,7 +90,7 @@ void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, i
   AttentionCall call;
   call.q = q.rows.f32() + q.offset;
   call.q_stride = q.stride();
-  call.out = out.f32();
+  call.out = rows_out(out);
   call.out_stride = out.shape[1];
   call.cache = static_cast<const char*>(pool.keys(layer, 0, 0));
   call.part_bytes = kv_part_bytes(s.head_dim, s.dtype);

@@ -8,7 +8,7 @@
 #include "kernels/attention_impl.h"
 #include "kernels/cuda/attention_call.h"
 #include "kernels/cuda/attention_order.h"
-#include "kernels/cuda/gpu.cuh"
+#include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/state.h"
 
 namespace syrinx::cuda {
@@ -320,14 +320,15 @@ __device__ inline Partial join_warps(const Room<kVectors>& room, int v, int d) {
   return sum;
 }
 
-/// Grid: groups (spread) or 1, sequences, kv heads x tiles.
+/// Grid, if spread: groups, sequences, kv heads x tiles; else kv heads x tiles, sequences. Only the
+/// first number may exceed 65,535, as the tiles of a long prompt do.
 template <int kVectors, DType kType, bool kSpread>
 __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ AttentionCall call) {
   constexpr int kOwn = (kVectors * kMaxDim + kThreads - 1) / kThreads;  // columns per thread
   __shared__ Room<kVectors> room;
   const int b = static_cast<int>(blockIdx.y);
-  const int kv_head = static_cast<int>(blockIdx.z) / call.tiles;
-  const int tile = static_cast<int>(blockIdx.z) % call.tiles;
+  const auto place = static_cast<int>(kSpread ? blockIdx.z : blockIdx.x);
+  const int kv_head = place / call.tiles, tile = place % call.tiles;
   const int32_t row0 = call.row_begin[b], rows = call.row_begin[b + 1] - row0;
   const int32_t kv_len = call.kv_len[b];
   // The condition is the same for the whole block.
@@ -402,10 +403,13 @@ __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ Atten
     const int vector = tile * kVectors + v;
     if (v >= kVectors || vector >= rows * call.group) continue;
     const int at = kv_head * call.group + vector % call.group;
-    call.out[(row0 + vector / call.group) * call.out_stride + int64_t{at} * call.dim + d] =
-        sum[i].mix / sum[i].total;
+    put_number(call.out,
+               (row0 + vector / call.group) * call.out_stride + int64_t{at} * call.dim + d,
+               sum[i].mix / sum[i].total);
   }
 }
+
+constexpr unsigned kMostBlocks = 65535;  // of a grid's second and third size
 
 template <int kVectors, DType kType>
 void go(StepContext& ctx, AttentionCall call, int64_t sequences, int max_rows, int64_t max_groups) {
@@ -415,7 +419,8 @@ void go(StepContext& ctx, AttentionCall call, int64_t sequences, int max_rows, i
   const int64_t items = sequences * call.kv_heads * call.tiles;
   // With few rows per sequence the groups are spread over blocks, so that a long context occupies
   // many blocks.
-  const bool spread = max_rows <= 4 && max_groups > 1 && items <= KernelState::kCounters;
+  const bool spread =
+      max_rows <= 4 && max_groups > 1 && items <= KernelState::kCounters && z <= kMostBlocks;
   const Arena::Mark mark(ctx.arena);
   if (spread) {
     call.partial = take<float>(ctx, items * max_groups * kVectors * (call.dim + 2));
@@ -423,7 +428,7 @@ void go(StepContext& ctx, AttentionCall call, int64_t sequences, int max_rows, i
     gpu::launch("paged_attention", attend<kVectors, kType, true>,
                 dim3(static_cast<unsigned>(max_groups), b, z), kThreads, 0, stream_of(ctx), call);
   } else {
-    gpu::launch("paged_attention", attend<kVectors, kType, false>, dim3(1, b, z), kThreads, 0,
+    gpu::launch("paged_attention", attend<kVectors, kType, false>, dim3(z, b), kThreads, 0,
                 stream_of(ctx), call);
   }
 }

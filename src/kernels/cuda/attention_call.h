@@ -2,13 +2,14 @@
 // that they compile in parallel.
 #pragma once
 
+#include "kernels/cuda/rows_out.h"
 #include "tensor/context.h"
 
 namespace syrinx::cuda {
 
 struct AttentionCall {
   const float* q = nullptr;
-  float* out = nullptr;
+  RowsOut out;
   int64_t q_stride = 0, out_stride = 0;
   const char* cache = nullptr;  // keys of kv head 0 in page 0 of the layer; values follow
   int64_t part_bytes = 0, head_bytes = 0, page_bytes = 0;

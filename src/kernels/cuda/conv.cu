@@ -25,11 +25,13 @@ struct Depthwise {
   int64_t channels, phases, taps, dilation, stride;
 
   __device__ void operator()(int64_t i) const {
-    const int64_t width = phases * channels, row = i / width, column = i % width;
+    const int64_t width = phases * channels;
+    const RowColumn at = row_and_column(i, width);
+    const int64_t row = at.row, column = at.column;
     const TileCall::Segment& segment = segments[gpu::highest(
         0, segment_count - 1, [&](int s) { return segments[s].first_tile <= row; })];
     const int64_t t = row - segment.first_tile;
-    const float* x = segment.x + t * stride * channels + column % channels;
+    const float* x = segment.x + t * stride * channels + row_and_column(column, channels).column;
     float sum = bias ? bias[column] : 0.f;
     for (int64_t j = 0; j < taps; ++j)
       sum = fmaf(w[j * width + column], x[j * dilation * channels], sum);

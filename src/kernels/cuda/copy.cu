@@ -28,7 +28,7 @@ struct AddRowsScaled {
   float* x;
   const float *y, *factors;
   int64_t width;
-  __device__ void operator()(int64_t i) const { x[i] += factors[i / width] * y[i]; }
+  __device__ void operator()(int64_t i) const { x[i] += factors[row_and_column(i, width).row] * y[i]; }
 };
 
 }  // namespace

@@ -27,7 +27,8 @@ struct Embed {
   int64_t width;
   bool add;
   __device__ void operator()(int64_t i) const {
-    const float x = element(table, ids[i / width] * width + i % width);
+    const RowColumn at = row_and_column(i, width);
+    const float x = element(table, ids[at.row] * width + at.column);
     out[i] = add ? out[i] + x : x;
   }
 };
@@ -36,10 +37,11 @@ struct EmbedColumn {
   Table table;
   const int32_t* codes;  // first row of the column
   int64_t stride;
-  float* out;
+  RowsOut out;
   int64_t width;
   __device__ void operator()(int64_t i) const {
-    out[i] = element(table, codes[i / width * stride] * width + i % width);
+    const RowColumn at = row_and_column(i, width);
+    put_number(out, i, element(table, codes[at.row * stride] * width + at.column));
   }
 };
 
@@ -50,10 +52,11 @@ struct EmbedSum {
   float* out;
   int64_t width;
   __device__ void operator()(int64_t i) const {
-    const int32_t* row = ids + i / width * books;
+    const RowColumn at = row_and_column(i, width);
+    const int32_t* row = ids + at.row * books;
     float sum = 0;
     for (int c = 0; c < books; ++c)
-      if (row[c] >= 0) sum += element(tables[c], row[c] * width + i % width);
+      if (row[c] >= 0) sum += element(tables[c], row[c] * width + at.column);
     out[i] = sum;
   }
 };
@@ -98,7 +101,7 @@ void embed_column(StepContext& ctx, const View& table, const View& codes, int co
            EmbedColumn{{table.data, table.dtype},
                        codes.i32() + column,
                        codes.shape[1],
-                       out.f32(),
+                       rows_out(out),
                        out.shape[1]});
 }
 

@@ -1,7 +1,7 @@
 // Writes the results of products: one output of one row at a time.
 #pragma once
 
-#include "kernels/cuda/gpu.cuh"
+#include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/kernels.h"
 
 namespace syrinx::cuda {
@@ -29,7 +29,10 @@ __device__ inline void put_gated(const GemmOut& to, int64_t n, int row, float ga
   if (to.bias) gate += to.bias[row], up += to.bias[row + 16];
   const GemmOut::Part& part = to.parts[0];
   const int o = row / 32 * 16 + row % 16;
-  if (o < part.width) part.out[n * part.stride + part.column + o] = silu_gate(gate, up);
+  if (o >= part.width) return;
+  const RowsOut out = to.rounded ? RowsOut{nullptr, reinterpret_cast<uint16_t*>(part.out)}
+                                 : RowsOut{part.out, nullptr};
+  put_number(out, n * part.stride + part.column + o, silu_gate(gate, up));
 }
 
 }  // namespace syrinx::cuda

@@ -67,10 +67,11 @@ struct GemmOut {
   int count = 0;
   const float* bias = nullptr;  ///< one number per matrix row; null: no bias
   Store store = Store::kSet;
+  bool rounded = false;  ///< kSiluGate only: the one part's `out` is an array of bf16
 };
 
 /// Multiplies x [N, I] by the matrix. With weights of bf16 and 8 bits, activations are rounded to
-/// bf16.
+/// bf16; x may be bf16 already if I is a multiple of 64.
 void linear(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out);
 
 void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment> segments,

@@ -37,6 +37,9 @@ constexpr int skinny_panels(int64_t rows, int tiles, bool gated) {
 /// Returns the first chunk of range `i` of `ranges`.
 constexpr int64_t range_begin(int64_t chunks, int i, int ranges) { return chunks * i / ranges; }
 
+/// The most rows that a product rounds to bf16 while it reads them.
+constexpr int64_t kRoundedInPlace = 8;
+
 /// The tiled f32 product sums k in stretches of this length; the sums of stretches are added in
 /// order.
 constexpr int64_t kTileStretch = 1024;

@@ -1,6 +1,6 @@
 // Norms of rows: one warp for a short row, so that a head has the bits of a row with the same size,
 // and one block for a long row. The order of the sums depends only on the width.
-#include "kernels/cuda/gpu.cuh"
+#include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/state.h"
 
@@ -14,7 +14,7 @@ struct RmsRows {
   float* x;            // [rows, stride]
   const float* delta;  // null, or [rows, width]
   const float* weight;
-  float* out;
+  RowsOut out;
   int64_t x_stride, out_stride;  // steps between rows
   int64_t groups, group_stride;  // heads in a row, and the step between them
   int64_t rows, width;
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kThreads) rms_long_rows(const __grid_constant_
   const int64_t row = blockIdx.x;
   float* x = a.x + row * a.x_stride;
   const float* delta = a.delta ? a.delta + row * a.width : nullptr;
-  float* out = a.out + row * a.out_stride;
+  const int64_t out = row * a.out_stride;
   const auto thread = static_cast<int64_t>(threadIdx.x);
   float v[kEach], weight[kEach];
 #pragma unroll
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kThreads) rms_long_rows(const __grid_constant_
 #pragma unroll
   for (int i = 0; i < kEach; ++i) {
     const int64_t at = thread + i * kThreads;
-    if (at < a.width) out[at] = v[i] * factor * weight[i];
+    if (at < a.width) put_number(a.out, out + at, v[i] * factor * weight[i]);
   }
 }
 
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kThreads) rms_longest_rows(const __grid_consta
   const int64_t row = blockIdx.x;
   float* x = a.x + row * a.x_stride;
   const float* delta = a.delta ? a.delta + row * a.width : nullptr;
-  float* out = a.out + row * a.out_stride;
+  const int64_t out = row * a.out_stride;
   float squares = 0;
   for (int64_t i = threadIdx.x; i < a.width; i += kThreads) {
     const float v = add_delta(x, delta, i);
@@ -83,7 +83,8 @@ __global__ void __launch_bounds__(kThreads) rms_longest_rows(const __grid_consta
   }
   const float factor = rms_factor(gpu::block_sum<kWarps>(squares, room), a.width, a.eps);
   // Each thread rereads only numbers that it wrote itself, as `out` may be x.
-  for (int64_t i = threadIdx.x; i < a.width; i += kThreads) out[i] = x[i] * factor * a.weight[i];
+  for (int64_t i = threadIdx.x; i < a.width; i += kThreads)
+    put_number(a.out, out + i, x[i] * factor * a.weight[i]);
 }
 
 __global__ void __launch_bounds__(kThreads) rms_short_rows(const __grid_constant__ RmsRows a) {
@@ -93,14 +94,15 @@ __global__ void __launch_bounds__(kThreads) rms_short_rows(const __grid_constant
   const int64_t row = item / a.groups, group = item % a.groups;
   float* x = a.x + row * a.x_stride + group * a.group_stride;
   const float* delta = a.delta ? a.delta + row * a.width : nullptr;
-  float* out = a.out + row * a.out_stride + group * a.group_stride;
+  const int64_t out = row * a.out_stride + group * a.group_stride;
   float squares = 0;
   for (int64_t i = lane; i < a.width; i += 32) {
     const float v = add_delta(x, delta, i);
     squares = fmaf(v, v, squares);
   }
   const float factor = rms_factor(gpu::warp_sum(squares), a.width, a.eps);
-  for (int64_t i = lane; i < a.width; i += 32) out[i] = x[i] * factor * a.weight[i];
+  for (int64_t i = lane; i < a.width; i += 32)
+    put_number(a.out, out + i, x[i] * factor * a.weight[i]);
 }
 
 void run(StepContext& ctx, const RmsRows& a) {
@@ -118,10 +120,10 @@ void run(StepContext& ctx, const RmsRows& a) {
 
 __global__ void __launch_bounds__(kThreads)
     layer_norm_rows(const float* from, const float* weight, const float* bias, int64_t width,
-                    float eps, float* to) {
+                    float eps, RowsOut to) {
   __shared__ float room[kWarps];
   const float* x = from + blockIdx.x * width;
-  float* out = to + blockIdx.x * width;
+  const int64_t out = blockIdx.x * width;
   float total = 0;
   for (int64_t i = threadIdx.x; i < width; i += kThreads) total += x[i];
   const float mean = gpu::block_sum<kWarps>(total, room) / static_cast<float>(width);
@@ -132,7 +134,7 @@ __global__ void __launch_bounds__(kThreads)
   const float factor = 1.f / sqrtf(variance + eps);
   for (int64_t i = threadIdx.x; i < width; i += kThreads) {
     const float y = (x[i] - mean) * factor;
-    out[i] = y * (weight ? weight[i] : 1.f) + (bias ? bias[i] : 0.f);
+    put_number(to, out + i, y * (weight ? weight[i] : 1.f) + (bias ? bias[i] : 0.f));
   }
 }
 
@@ -141,14 +143,15 @@ __global__ void __launch_bounds__(kThreads)
 void rms_norm(StepContext& ctx, const View& x, const View& delta, const View& weight, float eps,
               const View& out) {
   const int64_t width = x.shape[1];
-  run(ctx, {x.f32(), delta.empty() ? nullptr : delta.f32(), weight.f32(), out.f32(), width, width,
-            1, 0, x.shape[0], width, eps});
+  run(ctx, {x.f32(), delta.empty() ? nullptr : delta.f32(), weight.f32(), rows_out(out), width,
+            width, 1, 0, x.shape[0], width, eps});
 }
 
 void rms_norm_heads(StepContext& ctx, const HeadsView& x, const View& weight, float eps) {
   float* first = x.rows.f32() + x.offset;
-  const RmsRows a{first,   nullptr, weight.f32(), first, x.stride(), x.stride(),
-                  x.heads, x.dim,   x.count(),    x.dim, eps};
+  const RmsRows a{first,      nullptr,    weight.f32(), {first, nullptr},
+                  x.stride(), x.stride(), x.heads,      x.dim,
+                  x.count(),  x.dim,      eps};
   // A head always has one warp, even if it is longer than kShort, as a block would be mostly idle.
   gpu::launch("rms_norm_heads", rms_short_rows, gpu::blocks_for(a.rows * a.groups, kWarps),
               kThreads, 0, stream_of(ctx), a);
@@ -158,7 +161,7 @@ void layer_norm(StepContext& ctx, const View& x, const View& weight, const View&
                 const View& out) {
   gpu::launch("layer_norm", layer_norm_rows, static_cast<unsigned>(x.shape[0]), kThreads, 0,
               stream_of(ctx), x.f32(), weight.empty() ? nullptr : weight.f32(),
-              bias.empty() ? nullptr : bias.f32(), x.shape[1], eps, out.f32());
+              bias.empty() ? nullptr : bias.f32(), x.shape[1], eps, rows_out(out));
 }
 
 }  // namespace syrinx::cuda

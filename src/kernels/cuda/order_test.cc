@@ -1,4 +1,5 @@
-// Checks the plain arithmetic that the device shares with the host.
+// Checks the plain arithmetic that the device shares with the host, and rows that kernels round for
+// products.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -10,8 +11,11 @@
 #include "kernels/cuda/attention_order.h"
 #include "kernels/cuda/matrix_layout.h"
 #include "kernels/cuda/philox.h"
+#include "kernels/embedding.h"
 #include "kernels/fixture.h"
+#include "kernels/norm.h"
 #include "kernels/packed_matrix.h"
+#include "kernels/product_rows.h"
 #include "kernels/sample.h"
 
 namespace syrinx::cuda {
@@ -75,6 +79,87 @@ TEST(DeviceOrder, RangesCoverK) {
       EXPECT_EQ(next, chunks);
     }
   }
+}
+
+std::vector<Device> gpus() {
+  std::vector<Device> all = fixture::devices();
+  all.erase(all.begin());
+  return all;
+}
+
+class RoundedRows : public fixture::OnDevice {
+ protected:
+  static constexpr int64_t kRows = kRoundedInPlace + 5, kWide = 128, kInner = 64;
+
+  /// Computes rows of a norm, a gate and a product, with rows between them in f32 or as
+  /// product_rows() says.
+  static std::vector<float> run(WeightType type, bool layer, bool rounded) {
+    fixture::Bench bench(1, GetParam());
+    StepContext& ctx = bench.ctx;
+    const Tensor x = fixture::random({kRows, kWide}, 1), weight = fixture::random({kWide}, 2);
+    const Tensor gate = fixture::random({kInner, kWide}, 3),
+                 up = fixture::random({kInner, kWide}, 4);
+    const Tensor last = fixture::random({kWide, kInner}, 5);
+    const PackedLinear both = PackedLinear::pack_gated({gate}, {up}, type);
+    const PackedLinear& gated = bench.weights(both);
+    const PackedLinear& down = bench.weights(PackedLinear::pack(last, type));
+    const auto rows_for = [&](const PackedLinear& w) {
+      const DType best = product_rows(w, kRows);
+      EXPECT_EQ(best, DType::kBF16);
+      return ctx.arena.take({kRows, w.in()}, rounded ? best : DType::kF32);
+    };
+    const View normed = rows_for(gated), inner = rows_for(down);
+    if (layer) {
+      layer_norm(ctx, bench.on(x), bench.on(weight), {}, 1e-6f, normed);
+    } else {
+      rms_norm(ctx, bench.on(x), bench.on(weight), 1e-6f, normed);
+    }
+    Tensor out({kRows, kWide}, DType::kF32);
+    linear(ctx, gated, normed, inner);
+    linear(ctx, down, inner, bench.on(out));
+    bench.back();
+    return {out.f32(), out.f32() + out.view().count()};
+  }
+};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RoundedRows);
+INSTANTIATE_TEST_SUITE_P(Gpus, RoundedRows, ::testing::ValuesIn(gpus()), fixture::device_label);
+
+TEST_P(RoundedRows, GiveProductsTheSameBits) {
+  for (const WeightType type : {WeightType::kBF16, WeightType::kQ8}) {
+    for (const bool layer : {false, true})
+      EXPECT_EQ(run(type, layer, true), run(type, layer, false)) << weight_type_name(type) << layer;
+  }
+}
+
+TEST_P(RoundedRows, AColumnOfATableIsRoundedToo) {
+  fixture::Bench bench(1, GetParam());
+  const Tensor table = fixture::random({7, kWide}, 1), weight = fixture::random({kInner, kWide}, 2);
+  Tensor codes({kRows, 2}, DType::kI32);
+  for (int64_t i = 0; i < codes.view().count(); ++i) codes.i32()[i] = static_cast<int32_t>(i % 7);
+  const PackedLinear& w = bench.weights(PackedLinear::pack(weight, WeightType::kBF16));
+  std::vector<std::vector<float>> results;
+  for (const DType type : {DType::kF32, product_rows(w, kRows)}) {
+    const View x = bench.ctx.arena.take({kRows, kWide}, type);
+    Tensor out({kRows, kInner}, DType::kF32);
+    embed_column(bench.ctx, bench.on(table), bench.on(codes), 1, x);
+    linear(bench.ctx, w, x, bench.on(out));
+    bench.back();
+    results.emplace_back(out.f32(), out.f32() + out.view().count());
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
+TEST_P(RoundedRows, OnlyWhereTheProductWouldRoundThem) {
+  fixture::Bench bench(1, GetParam());
+  const Tensor even = fixture::random({16, kWide}, 1), odd = fixture::random({16, 100}, 2);
+  const auto type_of = [&](const Tensor& weight, WeightType type, int64_t rows) {
+    return product_rows(bench.weights(PackedLinear::pack(weight, type)), rows);
+  };
+  EXPECT_EQ(type_of(even, WeightType::kBF16, kRoundedInPlace + 1), DType::kBF16);
+  EXPECT_EQ(type_of(even, WeightType::kBF16, kRoundedInPlace), DType::kF32);
+  EXPECT_EQ(type_of(even, WeightType::kF32, 100), DType::kF32);
+  EXPECT_EQ(type_of(odd, WeightType::kBF16, 100), DType::kF32);
+  EXPECT_EQ(product_rows(PackedLinear::pack(even, WeightType::kBF16), 100), DType::kF32);
 }
 
 }  // namespace

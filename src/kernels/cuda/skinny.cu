@@ -15,8 +15,8 @@ struct Round {
       to[i] = gpu::float_to_bf16(x[i]);
       return;
     }
-    const int64_t column = i % padded_k;
-    to[i] = column < k ? gpu::float_to_bf16(x[i / padded_k * k + column]) : uint16_t{0};
+    const RowColumn at = row_and_column(i, padded_k);
+    to[i] = at.column < k ? gpu::float_to_bf16(x[at.row * k + at.column]) : uint16_t{0};
   }
 };
 
@@ -80,7 +80,9 @@ void skinny_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const G
   call.out = out;
   // Up to eight rows are rounded when they are read; more rows would be read, and rounded, too
   // often.
-  if (call.n <= 8 && w.k == call.padded_k) {
+  if (x.dtype == DType::kBF16) {
+    call.x = x.bf16();
+  } else if (call.n <= kRoundedInPlace && w.k == call.padded_k) {
     call.x_f32 = x.f32();
   } else {
     call.x = round_to_bf16(ctx, x, call.padded_k);

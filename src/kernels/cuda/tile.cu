@@ -1,6 +1,7 @@
 // f32 products without tensor cores: 64 x 64 outputs per block, 4 x 4 per thread, with k in order
 // within stretches of 1024; the sums of stretches are added in order. For products that must be
 // f32: codecs, small heads.
+#include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/gemm_out.cuh"
 #include "kernels/cuda/matrix_layout.h"
 #include "kernels/cuda/products.h"
@@ -48,8 +49,8 @@ __global__ void __launch_bounds__(kThreads) tile_product(const __grid_constant__
   for (int64_t k = k_begin; k < k_end; k += kStep) {
     const int64_t column = k + step;
     const bool inside = column < k_end;
-    const int64_t span = inside ? column / call.span_len : 0;
-    const float* x = rows + span * call.span_step + (column - span * call.span_len);
+    const RowColumn in_span = row_and_column(inside ? column : 0, call.span_len);
+    const float* x = rows + in_span.row * call.span_step + in_span.column;
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
       const int r = lane + 16 * i;
