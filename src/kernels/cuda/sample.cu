@@ -342,17 +342,17 @@ __device__ bool repeats(const SampleParams& p, const int32_t* history, int count
 }
 
 /// Returns the index of the wanted id if it is among the best `wanted_among`; else -1.
-__device__ int wanted_index(const SampleRule& rule, const Allowed& allowed, const Row& row,
+__device__ int wanted_index(const DeviceSampleRow& spec, const Allowed& allowed, const Row& row,
                             Room& room) {
-  if (rule.wanted < 0) return -1;
-  const int index = allowed.index_of(rule.wanted);
+  if (spec.wanted < 0) return -1;
+  const int index = allowed.index_of(spec.wanted);
   if (index < 0) return -1;
   const float own = row.x[index];
   if (own == -INFINITY) return -1;
   unsigned long long larger = 0;
   for (int i = static_cast<int>(threadIdx.x); i < row.count; i += kThreads)
     larger += row.x[i] > own ? 1 : 0;
-  return block_total(larger, room) < static_cast<unsigned long long>(rule.wanted_among) ? index
+  return block_total(larger, room) < static_cast<unsigned long long>(spec.wanted_among) ? index
                                                                                         : -1;
 }
 
@@ -412,16 +412,18 @@ __device__ bool in_mask(const SampleCall& call, const DeviceSampleRow& spec, int
 }
 
 // Grid: rows.
-__global__ void __launch_bounds__(kThreads) sample_rows(const __grid_constant__ SampleCall call) {
+__global__ void __launch_bounds__(kThreads, 1)
+    sample_rows(const __grid_constant__ SampleCall call) {
   __shared__ Room room;
   const DeviceSampleRow& spec = call.rows[blockIdx.x];
   const SampleParams& p = spec.params;
-  if (spec.rule.forced >= 0) {
-    const bool inside = spec.rule.forced < call.vocabulary;
-    return answer(call, inside ? spec.rule.forced : -1,
+  if (spec.forced >= 0) {
+    const bool inside = spec.forced < call.vocabulary;
+    return answer(call, inside ? spec.forced : -1,
                   inside ? SampleStatus::kOk : SampleStatus::kNothingAllowed);
   }
-  const Allowed allowed = allowed_of(spec.rule, call.vocabulary);
+  load_allowed(call, spec, room);
+  const Allowed& allowed = room.allowed;
   auto* seen = gpu::dynamic_shared<unsigned>();
   float* x = call.work ? call.work + blockIdx.x * call.vocabulary
                        : reinterpret_cast<float*>(seen + (call.vocabulary + 31) / 32);
@@ -459,7 +461,7 @@ __global__ void __launch_bounds__(kThreads) sample_rows(const __grid_constant__ 
   top = block_top(top, room);
   if (!(top < INFINITY)) return answer(call, -1, SampleStatus::kNotFinite);
   const Row row{x, allowed.count, top};
-  int index = wanted_index(spec.rule, allowed, row, room);
+  int index = wanted_index(spec, allowed, row, room);
   if (index < 0) index = choose(spec, allowed, history, row, late, room);
   answer(call, index < 0 ? -1 : allowed.id_of(index),
          index < 0 ? SampleStatus::kNothingAllowed : SampleStatus::kOk);

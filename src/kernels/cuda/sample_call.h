@@ -5,12 +5,13 @@
 
 namespace syrinx::cuda {
 
-/// A SampleRow whose history and mask are on the device.
+/// A SampleRow whose history, ranges and mask are on the device.
 struct DeviceSampleRow {
   SampleParams params;
-  SampleRule rule;
-  int32_t history_begin = 0, history_count = 0;  ///< position in SampleCall::history
-  int32_t mask_begin = 0, mask_count = 0;        ///< words in SampleCall::masks; no words: no mask
+  int32_t forced = -1, wanted = -1, wanted_among = 1;  ///< as in SampleRule
+  int32_t range_begin = 0, range_count = 0;            ///< position in SampleCall::ranges
+  int32_t history_begin = 0, history_count = 0;        ///< position in SampleCall::history
+  int32_t mask_begin = 0, mask_count = 0;  ///< words in SampleCall::masks; no words: no mask
   uint64_t seed = 0;
   uint32_t step = 0, codebook = 0;
   int32_t place = 0;   ///< index in SampleCall::ids for the drawn id
@@ -22,6 +23,7 @@ struct SampleCall {
   const float* logits = nullptr;  ///< [rows][vocabulary]
   int64_t vocabulary = 0;
   const DeviceSampleRow* rows = nullptr;
+  const IdRange* ranges = nullptr;  ///< within the vocabulary, none empty
   const int32_t* history = nullptr;
   const uint64_t* masks = nullptr;
   float* work = nullptr;  ///< [rows][vocabulary], unused if the vocabulary fits in shared memory

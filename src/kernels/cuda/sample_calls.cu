@@ -10,19 +10,28 @@
 namespace syrinx::cuda {
 namespace {
 
-/// The rows in host scratch, without histories and masks.
+/// The rows in host scratch, without ranges, histories and masks.
 std::span<DeviceSampleRow> describe(StepContext& ctx, std::span<const SampleRow> rows) {
   std::span<DeviceSampleRow> specs =
       take_array<DeviceSampleRow>(ctx, static_cast<int64_t>(rows.size()));
   for (size_t i = 0; i < rows.size(); ++i) {
     const SampleRow& row = rows[i];
-    specs[i].params = row.params, specs[i].rule = row.rule;
-    specs[i].rule.mask = {};
+    specs[i].params = row.params;
+    specs[i].forced = row.rule.forced, specs[i].wanted = row.rule.wanted;
+    specs[i].wanted_among = row.rule.wanted_among;
     specs[i].seed = row.seed, specs[i].step = row.step, specs[i].codebook = row.codebook;
     specs[i].place = static_cast<int32_t>(i);
   }
   return specs;
 }
+
+bool looks_back(const SampleRow& row) {
+  return row.params.repetition_penalty != 1 || row.params.ras_window > 0;
+}
+
+/// Room for the histories of a call whose draws look back, so that a recorded step
+/// (Stream::repeat) keeps the addresses of its uploads while they grow.
+constexpr int64_t kLeastHistory = 2048;
 
 /// Returns the part of a row's history that its draw needs: the last ids, as far as penalise() and
 /// repeats() go back.
@@ -36,7 +45,32 @@ std::span<const int32_t> looked_at(const SampleRow& row) {
   return row.history.last(std::min(all, std::max(punished, counted)));
 }
 
-/// Uploads rows, histories and masks and launches; the call has its outputs already.
+/// Returns the allowed ranges of all rows, clipped to the vocabulary, in host scratch.
+std::span<const IdRange> ranges_of(StepContext& ctx, int64_t vocabulary,
+                                   std::span<const SampleRow> rows,
+                                   std::span<DeviceSampleRow> specs) {
+  constexpr int64_t kUsual = 4;  // ranges of a row: as for kLeastHistory, the upload keeps its size
+  int64_t most = 0;
+  for (const SampleRow& row : rows) most += std::max(1, row.rule.ranges);
+  most = std::max(most, kUsual * std::ssize(rows));
+  std::span<IdRange> ranges = take_array<IdRange>(ctx, most);
+  const auto last = static_cast<int32_t>(vocabulary);
+  size_t used = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const SampleRule& rule = rows[i].rule;
+    specs[i].range_begin = static_cast<int32_t>(used);
+    if (rule.ranges == 0) ranges[used++] = {0, last};
+    for (int r = 0; r < rule.ranges; ++r) {
+      const IdRange& own = rule.allowed[static_cast<size_t>(r)];
+      const IdRange inside{std::max(0, own.begin), std::min(last, own.end)};
+      if (inside.begin < inside.end) ranges[used++] = inside;
+    }
+    specs[i].range_count = static_cast<int32_t>(used) - specs[i].range_begin;
+  }
+  return ranges;
+}
+
+/// Uploads rows, ranges, histories and masks and launches; the call has its outputs already.
 void queue(StepContext& ctx, SampleCall call, const View& logits, std::span<const SampleRow> rows,
            std::span<DeviceSampleRow> specs) {
   int64_t total = 0, words = 0;
@@ -48,7 +82,8 @@ void queue(StepContext& ctx, SampleCall call, const View& logits, std::span<cons
     specs[i].history_count = static_cast<int32_t>(looked_at(rows[i]).size());
     total += specs[i].history_count;
   }
-  std::span<int32_t> history = take_array<int32_t>(ctx, total);
+  const int64_t room = std::ranges::any_of(rows, looks_back) ? std::max(total, kLeastHistory) : 0;
+  std::span<int32_t> history = take_array<int32_t>(ctx, room);
   for (size_t i = 0; i < rows.size(); ++i)
     std::ranges::copy(looked_at(rows[i]), history.begin() + specs[i].history_begin);
   if (words > 0) {
@@ -59,6 +94,7 @@ void queue(StepContext& ctx, SampleCall call, const View& logits, std::span<cons
   }
   call.logits = logits.f32();
   call.vocabulary = logits.shape[1];
+  call.ranges = upload(ctx, ranges_of(ctx, call.vocabulary, rows, specs));
   call.rows = upload(ctx, std::span<const DeviceSampleRow>(specs));
   call.history = upload(ctx, std::span<const int32_t>(history));
   const auto count = static_cast<int64_t>(rows.size());

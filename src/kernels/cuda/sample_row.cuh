@@ -21,52 +21,50 @@ struct Candidate {
   int index;
 };
 
-struct Room {
-  Candidate best[kCandidates];
-  double weight[kCandidates];
-  unsigned long long sums[kWarps];
-  float tops[kWarps];
-  unsigned found;
-  int answer;
-};
-
-/// The ranges of allowed ids, clipped to the vocabulary.
+/// The ranges of allowed ids.
 struct Allowed {
-  int begin[SampleRule::kMostRanges], end[SampleRule::kMostRanges], ranges, count;
+  IdRange range[SampleRule::kMostRanges];
+  int ranges, count;
   __device__ int id_of(int index) const {
     int r = 0;
-    while (r + 1 < ranges && index >= end[r] - begin[r]) {
-      index -= end[r] - begin[r];
+    while (r + 1 < ranges && index >= range[r].end - range[r].begin) {
+      index -= range[r].end - range[r].begin;
       ++r;
     }
-    return begin[r] + index;
+    return range[r].begin + index;
   }
   __device__ int index_of(int id) const {  // -1: not allowed
     int before = 0;
     for (int r = 0; r < ranges; ++r) {
-      if (id >= begin[r] && id < end[r]) return before + id - begin[r];
-      before += end[r] - begin[r];
+      if (id >= range[r].begin && id < range[r].end) return before + id - range[r].begin;
+      before += range[r].end - range[r].begin;
     }
     return -1;
   }
 };
 
-__device__ inline Allowed allowed_of(const SampleRule& rule, int64_t vocabulary) {
-  Allowed a;
-  const int v = static_cast<int>(vocabulary);
-  a.ranges = a.count = 0;
-  if (rule.ranges == 0) {
-    a.begin[0] = 0, a.end[0] = a.count = v, a.ranges = 1;
-    return a;
+struct Room {
+  Candidate best[kCandidates];
+  double weight[kCandidates];
+  unsigned long long sums[kWarps];
+  float tops[kWarps];
+  Allowed allowed;  ///< here, because an array of a thread would be in local memory
+  unsigned found;
+  int answer;
+};
+
+/// Loads the ranges of a row into room.allowed.
+__device__ inline void load_allowed(const SampleCall& call, const DeviceSampleRow& row,
+                                    Room& room) {
+  const auto thread = static_cast<int>(threadIdx.x);
+  const IdRange* ranges = call.ranges + row.range_begin;
+  if (thread < row.range_count) room.allowed.range[thread] = ranges[thread];
+  if (thread == 0) {
+    int count = 0;
+    for (int r = 0; r < row.range_count; ++r) count += ranges[r].end - ranges[r].begin;
+    room.allowed.ranges = row.range_count, room.allowed.count = count;
   }
-  for (int r = 0; r < rule.ranges; ++r) {
-    const int begin = rule.allowed[r].begin > 0 ? rule.allowed[r].begin : 0;
-    const int end = rule.allowed[r].end < v ? rule.allowed[r].end : v;
-    if (begin >= end) continue;
-    a.begin[a.ranges] = begin, a.end[a.ranges++] = end;
-    a.count += end - begin;
-  }
-  return a;
+  __syncthreads();
 }
 
 __device__ inline unsigned long long block_total(unsigned long long x, Room& room) {

@@ -344,7 +344,11 @@ void bench_sample(Machine& m, Report& report, const Model& model) {
       rows[i].params.temperature = 0.9f;
       rows[i].params.top_k = 50;
       rows[i].seed = static_cast<uint64_t>(i);
+      rows[i].range_count = 1;
     }
+    const IdRange whole{0, static_cast<int32_t>(model.vocabulary)};
+    Tensor ranges({static_cast<int64_t>(sizeof(whole))}, DType::kU8, Device::kCuda);
+    device_copy({const_cast<IdRange*>(&whole), DType::kU8, ranges.shape()}, ranges);
     const auto bytes = static_cast<int64_t>(rows.size() * sizeof(DeviceSampleRow));
     Tensor on_device({bytes}, DType::kU8, Device::kCuda);
     device_copy({rows.data(), DType::kU8, {bytes}}, on_device);
@@ -355,6 +359,7 @@ void bench_sample(Machine& m, Report& report, const Model& model) {
     call.logits = logits.f32();
     call.vocabulary = model.vocabulary;
     call.rows = static_cast<const DeviceSampleRow*>(on_device.view().data);
+    call.ranges = static_cast<const IdRange*>(ranges.view().data);
     if (model.vocabulary > kSharedVocabulary) call.work = work.f32();
     call.ids = ids.i32();
     call.status = status.view().i32();
