@@ -27,10 +27,12 @@
 
 #include "base/clock.h"
 #include "bench/gpu/published.h"
+#include "bench/gpu/stepped.h"
 #include "engine/engine.h"
-#include "engine/executor.h"
 #include "families/csm/config.h"
 #include "families/csm/pipeline.h"
+#include "families/higgs/config.h"
+#include "families/higgs/pipeline.h"
 #include "families/orpheus/config.h"
 #include "families/orpheus/pipeline.h"
 #include "families/qwen3_tts/config.h"
@@ -67,6 +69,7 @@ std::shared_ptr<const Pipeline> load(const std::string& dir, const std::string& 
   const Config config = Config::load(dir + "/config.json");
   if (qwen3_tts::claims(config)) return qwen3_tts::load(spec);
   if (csm::claims(config)) return csm::load(spec);
+  if (higgs::claims(config)) return higgs::load(spec);
   return orpheus::load(spec);
 }
 
@@ -103,20 +106,11 @@ double copy_rate(size_t bytes) {
   return 2.0 * static_cast<double>(bytes) / median(times);
 }
 
-/// Sequences that are stepped together without an engine.
+/// Times steps and chunks of sequences that are stepped together without an engine.
 class Steps {
  public:
   Steps(const Pipeline& pipeline, int most)
-      : pipeline_(pipeline),
-        ar_(pipeline.graph().ar().traits()),
-        pages_each_(static_cast<int>(KvPool::pages_for(std::min(ar_.max_positions, kPositions)))) {
-    for (const KvSpec& spec : ar_.kv) {
-      kv_.emplace_back(spec, int64_t{most} * pages_each_, pipeline.graph().ar().device());
-      kv_bytes_ += static_cast<double>(KvPool::page_bytes(spec)) / KvPool::kPageRows;
-    }
-    executor_ = std::make_unique<Executor>(1);
-    batch_.warm_steps(most, pages_each_);
-  }
+      : pipeline_(pipeline), stepped_(pipeline, most, kPositions) {}
 
   /// Measures the median time of a decode step of `size` sequences.
   json decode(int size, double seconds, double weights, double rate);
@@ -124,88 +118,30 @@ class Steps {
   json chunk(int size, double seconds);
 
  private:
-  struct Run {
-    std::unique_ptr<Sequence> state;
-    std::vector<int32_t> frames;
-    std::vector<WordMark> words;
-    int cached = 0, steps = 0;
-  };
-  void open(int size);
-  double step();
-
   const Pipeline& pipeline_;
-  const ArTraits& ar_;
-  const int pages_each_;
-  double kv_bytes_ = 0;  // bytes of a position in the cache
-  std::vector<KvPool> kv_;
-  std::unique_ptr<Executor> executor_;
-  Batch batch_;
-  std::vector<Run> sequences_;
+  Stepped stepped_;
 };
 
-void Steps::open(int size) {
-  sequences_.clear();
-  for (int i = 0; i < size; ++i) {
-    SpeechRequest request;
-    request.say.text = kText;
-    request.sampling.seed = static_cast<uint64_t>(i);
-    request.terms.ignore_stop = true;
-    request.terms.max_frames = 1 << 20;
-    auto opened = pipeline_.open(request);
-    if (!opened.ok()) throw LoadError(opened.error().message);
-    sequences_.push_back({opened.take().only(), {}, {}});
-  }
-}
-
-double Steps::step() {
-  batch_.begin_step(pipeline_.graph().ar(), kv_, pages_each_);
-  std::vector<int32_t> pages(static_cast<size_t>(pages_each_));
-  for (size_t i = 0; i < sequences_.size(); ++i) {
-    Run& s = sequences_[i];
-    for (int p = 0; p < pages_each_; ++p) {
-      pages[p] = static_cast<int32_t>(i) * pages_each_ + p;
-    }
-    const int due = s.state->prompt_rows() + s.steps - s.cached;
-    batch_.add({.state = s.state.get(),
-                .first_pos = s.cached,
-                .rows = due,
-                .seed = i,
-                .step = static_cast<uint32_t>(s.steps)},
-               pages);
-    s.cached += due;
-  }
-  executor_->run(batch_);
-  if (!batch_.fault.empty()) throw LoadError("a step failed: " + batch_.fault);
-  for (size_t i = 0; i < sequences_.size(); ++i) {
-    Run& s = sequences_[i];
-    StepOutput out(s.frames, s.words, nullptr, nullptr, batch_.values_of(static_cast<int>(i)));
-    ++s.steps;
-    if (s.state->advance(batch_.codes_of(static_cast<int>(i)), out).next == Verdict::kNextSegment) {
-      s.cached = s.steps = 0;
-    }
-  }
-  return batch_.ended_s - batch_.began_s;
-}
-
 json Steps::decode(int size, double seconds, double weights, double rate) {
-  open(size);
-  const double prompt_s = step();
-  for (int i = 0; i < 3; ++i) step();
+  stepped_.open(kText, size);
+  const double prompt_s = stepped_.step();
+  for (int i = 0; i < 3; ++i) stepped_.step();
   std::vector<double> times;
   double positions = 0;
   int replayed = 0;
   const double began_s = now_s();
   while (times.size() < 200 && (times.size() < 5 || now_s() - began_s < seconds)) {
-    if (sequences_[0].cached + 2 >= pages_each_ * KvPool::kPageRows) break;
-    const double took_s = step();
-    if (sequences_[0].cached == 0 || sequences_[0].steps < 2) continue;  // a step of prompt rows
+    const Stepped::Run& first = stepped_.run(0);
+    if (stepped_.is_full()) break;
+    const double took_s = stepped_.step();
+    if (first.cached == 0 || first.steps < 2) continue;  // a step of prompt rows
     times.push_back(took_s);
-    positions += sequences_[0].cached;
-    replayed += batch_.replayed;
+    positions += first.cached;
+    replayed += stepped_.batch().replayed;
   }
   const auto count = static_cast<double>(std::max<size_t>(times.size(), 1));
   positions /= count;
-  const double bytes = weights + size * positions * kv_bytes_, floor_s = bytes / rate;
+  const double bytes = weights + size * positions * stepped_.kv_bytes(), floor_s = bytes / rate;
   const double took_s = median(times);
   std::printf(
       "  decode, batch %3d: %8.3f ms, p95 %8.3f; reading alone %7.3f ms: %3.0f %%; %3.0f %% "
@@ -227,28 +163,28 @@ json Steps::chunk(int size, double seconds) {
   const Link link = pipeline_.graph().links()[0];
   const auto width = static_cast<size_t>(link.stage->in_width());
   const int window = link.policy.left + link.policy.steady + link.policy.lookahead;
-  while (sequences_[0].frames.size() < width) step();
+  const std::vector<int32_t>& made = stepped_.run(0).frames;
+  while (made.size() < width) stepped_.step();
   std::vector<int32_t> frames;
-  for (int f = 0; f < window; ++f) {
-    frames.insert(frames.end(), sequences_[0].frames.begin(),
-                  sequences_[0].frames.begin() + static_cast<std::ptrdiff_t>(width));
-  }
+  for (int f = 0; f < window; ++f)
+    frames.insert(frames.end(), made.begin(), made.begin() + static_cast<std::ptrdiff_t>(width));
   std::vector<std::unique_ptr<StreamState>> streams;
   for (int i = 0; i < size; ++i) {
-    streams.push_back(open_stream(*link.stage, *sequences_[i % sequences_.size()].state));
+    streams.push_back(open_stream(*link.stage, *stepped_.run(i % stepped_.size()).state));
   }
+  Batch& batch = stepped_.batch();
   std::vector<double> times;
   const double began_s = now_s();
   while (times.size() < 50 && (times.size() < 4 || now_s() - began_s < seconds)) {
-    batch_.begin_chunks(*link.stage);
+    batch.begin_chunks(*link.stage);
     for (auto& stream : streams) {
-      batch_.add(stream.get(), std::span<const int32_t>(frames), link.policy.left,
-                 link.policy.steady, link.policy.lookahead, false);
+      batch.add(stream.get(), std::span<const int32_t>(frames), link.policy.left,
+                link.policy.steady, link.policy.lookahead, false);
     }
-    batch_.seal_chunks();
-    executor_->run(batch_);
-    if (!batch_.fault.empty()) throw LoadError("a chunk failed: " + batch_.fault);
-    times.push_back(batch_.ended_s - batch_.began_s);
+    batch.seal_chunks();
+    stepped_.executor().run(batch);
+    if (!batch.fault.empty()) throw LoadError("a chunk failed: " + batch.fault);
+    times.push_back(batch.ended_s - batch.began_s);
   }
   times.erase(times.begin());  // the first run warms up memory
   const double audio_s = link.policy.steady / pipeline_.info().speech.frame_rate;

@@ -52,6 +52,13 @@ inline constexpr PublishedModel kPublished[] = {
  "low_freq_factor": 0.00048828125, "original_max_position_embeddings": 16, "rope_type": "llama3"},
  "num_codebooks": 32, "vocab_size": 2051, "backbone_hidden_size": 2048},
 "codec_config": {"model_type": "mimi", "num_quantizers": 32}})"},
+    {"Higgs-Audio-v3", R"({"model_type": "higgs_multimodal_qwen3", "audio_encoder_config": {
+ "encoder_type": "discrete", "num_codebooks": 8, "vocab_size": 1026, "out_dim": 2560,
+ "tie_word_embeddings": true, "use_delay_pattern": true},
+"text_config": {"model_type": "qwen3", "hidden_size": 2560, "intermediate_size": 9728,
+ "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128,
+ "rms_norm_eps": 1e-6, "rope_theta": 1000000, "max_position_embeddings": 32768,
+ "vocab_size": 151936, "tie_word_embeddings": true}})"},
 };
 
 }  // namespace syrinx

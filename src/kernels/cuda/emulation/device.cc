@@ -63,18 +63,40 @@ std::atomic<uint64_t>& freed() {
   return count;
 }
 
-using Work = std::vector<std::function<void()>>;
+/// The counts of a null device; null while the GPU runs its work.
+std::unique_ptr<gpu::emulated::Dropped>& null_device() {
+  static std::unique_ptr<gpu::emulated::Dropped> counts;
+  return counts;
+}
+
+struct Work {
+  std::vector<std::function<void()>> calls;
+  uint64_t kernels = 0;
+};
 
 /// Runs queued work at once, unless it is being recorded.
 class HostStream final : public Stream {
  public:
   void* native() const override { return nullptr; }
-  void run(std::function<void()> work) {
-    recorded_ ? recorded_->push_back(std::move(work)) : work();
+  void run_kernel(const char* name, std::function<void()> kernel) {
+    if (recorded_) {
+      ++recorded_->kernels;
+    } else if (null_device()) {
+      ++null_device()->launches[name];
+    }
+    run(std::move(kernel));
   }
 
  private:
+  void run(std::function<void()> work) {
+    if (null_device()) return;
+    recorded_ ? recorded_->calls.push_back(std::move(work)) : work();
+  }
   void to_device(const void* host, void* device, size_t bytes) override {
+    if (null_device()) {
+      ++null_device()->uploads, null_device()->uploaded_bytes += bytes;
+      return;
+    }
     const DeviceAccess access;
     std::memcpy(device, host, bytes);
   }
@@ -82,6 +104,7 @@ class HostStream final : public Stream {
     to_device(pinned, device, bytes);
   }
   void to_host(const void* device, void* host, size_t bytes) override {
+    if (null_device()) std::memset(host, 0, bytes);
     on_device(device, host, bytes);
   }
   void on_device(const void* from, void* to, size_t bytes) override {
@@ -99,7 +122,9 @@ class HostStream final : public Stream {
   std::shared_ptr<void> end_recording() override { return std::exchange(recorded_, nullptr); }
   uint64_t memory_version() const override { return freed().load(); }
   void play(void* recording) override {
-    for (const auto& work : *static_cast<Work*>(recording)) work();
+    const auto& work = *static_cast<Work*>(recording);
+    if (null_device()) ++null_device()->plays, null_device()->played += work.kernels;
+    for (const auto& call : work.calls) call();
   }
 
   std::shared_ptr<Work> recorded_;
@@ -108,8 +133,15 @@ class HostStream final : public Stream {
 
 }  // namespace
 
-void gpu::emulated::run_on(Stream& stream, std::function<void()> work) {
-  static_cast<HostStream&>(stream).run(std::move(work));
+void gpu::emulated::run_on(Stream& stream, const char* name, std::function<void()> kernel) {
+  static_cast<HostStream&>(stream).run_kernel(name, std::move(kernel));
+}
+
+void gpu::emulated::drop_work() { null_device() = std::make_unique<Dropped>(); }
+
+const gpu::emulated::Dropped& gpu::emulated::dropped() {
+  SYRINX_CHECK(null_device(), "[emulated gpu] it is not a null device");
+  return *null_device();
 }
 
 std::string device_missing(Device) { return ""; }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <vector>
 
 #include "kernels/cuda/emulation/memory.h"
@@ -69,7 +70,7 @@ struct Machine {
   const std::function<void()>* body = nullptr;
   const char* name = "";
   alignas(16) unsigned char room[kThreads / kWarp][2][kWarp][32];
-  alignas(16) unsigned char dynamic[256u << 10];
+  alignas(16) unsigned char dynamic[227u << 10];  // as much as a block may have (H100)
 };
 
 Machine& machine() {
@@ -143,6 +144,20 @@ bool release(Group& group, int begin, int count) {
   return true;
 }
 
+/// An order of blocks: `first`, then always `step` further, around the end.
+struct Order {
+  uint64_t first, step;
+};
+
+/// Returns another order for every launch, as kernels may rely on none.
+Order next_order(uint64_t blocks) {
+  static uint64_t launches = 0;
+  const uint64_t mixed = ++launches * 0x9e3779b97f4a7c15u >> 20;
+  uint64_t step = mixed % blocks;
+  while (std::gcd(step, blocks) != 1) ++step;
+  return {mixed % blocks, step};
+}
+
 void run_block(int count) {
   Machine& m = machine();
   for (int i = 0; i < count; ++i) prepare(i);
@@ -191,14 +206,14 @@ void run(const char* name, dim3 grid, dim3 block, size_t shared,
   gridDim = grid;
   blockDim = block;
   threadIdx = dim3(0, 0, 0);
-  for (unsigned z = 0; z < grid.z; ++z) {
-    for (unsigned y = 0; y < grid.y; ++y) {
-      for (unsigned x = 0; x < grid.x; ++x) {
-        blockIdx = dim3(x, y, z);
-        std::memset(m.dynamic, 0xff, shared);  // NaN: memory is uninitialised
-        run_block(static_cast<int>(block.x));
-      }
-    }
+  const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
+  if (blocks == 0) return;
+  const Order order = next_order(blocks);
+  for (uint64_t i = 0, at = order.first; i < blocks; ++i, at = (at + order.step) % blocks) {
+    blockIdx = dim3(static_cast<unsigned>(at % grid.x), static_cast<unsigned>(at / grid.x % grid.y),
+                    static_cast<unsigned>(at / grid.x / grid.y));
+    std::memset(m.dynamic, 0xff, shared);  // NaN: memory is uninitialised
+    run_block(static_cast<int>(block.x));
   }
 }
 

@@ -1,9 +1,10 @@
 // A GPU's programming model on the CPU, for tests on machines without a GPU. Every CUDA thread is a
 // fiber. The fibers of a block take turns on one OS thread until each has reached the next barrier
-// or exchange of its warp. Their order changes from round to round. Blocks run one after the other.
-// If not all threads reach a barrier or an exchange, the program ends with a message. The emulation
-// detects wrong indices, missing and divergent barriers and wrong arithmetic. It does not detect
-// faults that need real concurrency, caches or the hardware's own instructions.
+// or exchange of its warp. Their order changes from round to round. Blocks run one after the other,
+// in another order in every launch. If not all threads reach a barrier or an exchange, the program
+// ends with a message. A misaligned access ends it, too. The emulation detects wrong indices,
+// missing and divergent barriers and wrong arithmetic. It does not detect faults that need real
+// concurrency, caches or the hardware's own instructions.
 #pragma once
 
 #include <math.h>  // C's functions outside std, as in device code
@@ -127,8 +128,10 @@ T* dynamic_shared() {
 template <typename... P, typename... A>
 void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
             Stream& stream, A... args) {
+  SYRINX_CHECK(grid.x < 1u << 31 && grid.y <= 65535 && grid.z <= 65535, name, ": a grid of ",
+               grid.x, " x ", grid.y, " x ", grid.z, " blocks");
   const auto call = [=, &stream] {
-    emulated::run_on(stream, [=] {
+    emulated::run_on(stream, name, [=] {
       emulated::run(name, grid, block, shared, [&] { kernel(static_cast<P>(args)...); });
     });
   };
