@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,9 +18,11 @@
 #include "cli/line/help.h"
 #include "cli/line/load_line.h"
 #include "cli/line/progress_line.h"
+#include "cli/line/stop_signal.h"
 #include "cli/speak/audio_file.h"
 #include "cli/speak/subtitles.h"
 #include "cli/speak/text_input.h"
+#include "tensor/device_health.h"
 
 namespace syrinx {
 namespace {
@@ -196,6 +200,20 @@ TEST(Subtitles, WordLines) {
   const std::vector<WordMark> words = {{0, 5, 0}, {6, 11, 25}, {6, 99, 30}, {7, 6, 30}};
   EXPECT_EQ(word_lines("hello world", words, 25), "    0.00  hello\n    1.00  world\n");
   EXPECT_EQ(to_srt("hello world", {}, 25, 1), "");
+}
+
+TEST(StopSignal, ALostGpuStopsTheProcessWithCodeOne) {
+  const auto lives = [](bool loses) {
+    StopSignal stop;
+    stop.arm();
+    StopSignal::watch_device(
+        [](const std::string& line) { std::fprintf(stderr, "%s", line.c_str()); });
+    loses ? report_lost_device("an illegal address") : static_cast<void>(kill(getpid(), SIGTERM));
+    const bool stopped = stop.wait() == StopSignal::Event::kStop;
+    std::_Exit(stopped ? StopSignal::end_watch() : 2);
+  };
+  EXPECT_EXIT(lives(true), testing::ExitedWithCode(1), "the GPU is lost.*an illegal address");
+  EXPECT_EXIT(lives(false), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

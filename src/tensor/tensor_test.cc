@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "tensor/context.h"
+#include "tensor/device_health.h"
 
 namespace syrinx {
 namespace {
@@ -79,6 +80,31 @@ TEST(Arena, WarmsUpThenStaysPut) {
   }
   EXPECT_EQ(arena.take({16}, DType::kF32).data, first);
   EXPECT_EQ(arena.capacity(), warm);
+}
+
+TEST(DeviceHealth, TheFirstReasonCountsAndIsPassedOnOnce) {
+  forget_lost_device();
+  EXPECT_EQ(lost_device(), "");
+  std::vector<std::string> told;
+  when_device_is_lost([&](const std::string& why) { told.push_back(why); });
+  EXPECT_TRUE(told.empty());
+  report_lost_device("an illegal address");
+  report_lost_device("a launch failure");
+  EXPECT_EQ(lost_device(), "an illegal address");
+  EXPECT_EQ(told, std::vector<std::string>{"an illegal address"});
+  when_device_is_lost([&](const std::string& why) { told.push_back("late: " + why); });
+  EXPECT_EQ(told.back(), "late: an illegal address");
+  forget_lost_device();
+  EXPECT_EQ(lost_device(), "");
+  report_lost_device("again");
+  EXPECT_EQ(told.size(), 2u);
+  forget_lost_device();
+}
+
+TEST(DeviceHealth, TooLittleMemoryNamesSizesAndOptions) {
+  const std::string text = gpu_memory_text(size_t{3} << 30, size_t{1} << 30, size_t{80} << 30);
+  for (const char* part : {"3072 MiB", "1024 of 81920 MiB", "--weights q8", "--kv-mib"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 }  // namespace

@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <mutex>
 #include <thread>
+#include <utility>
+
+#include "tensor/device_health.h"
 
 namespace syrinx {
 
@@ -52,6 +55,18 @@ StopSignal::StopSignal() : state_(new State) {
 void StopSignal::arm() {
   const std::lock_guard lock(state_->mutex);
   state_->armed = true;
+}
+
+void StopSignal::watch_device(std::function<void(const std::string& line)> log) {
+  when_device_is_lost([log = std::move(log)](const std::string& why) {
+    log("the GPU is lost until this process ends: " + why);
+    kill(getpid(), SIGTERM);
+  });
+}
+
+int StopSignal::end_watch() {
+  when_device_is_lost(nullptr);
+  return lost_device().empty() ? 0 : 1;
 }
 
 StopSignal::Event StopSignal::wait() {

@@ -2,6 +2,9 @@
 // later threads inherit the blocked signals, so that only this class receives them.
 #pragma once
 
+#include <functional>
+#include <string>
+
 namespace syrinx {
 
 /// The first signal ends the process with code 0 before arm(); after arm(), it ends wait(). The
@@ -11,6 +14,12 @@ class StopSignal {
   StopSignal();
   /// From now on, the first signal ends wait() instead of the process.
   void arm();
+  /// From now on, a GPU that is lost (tensor/device_health.h) stops the process as SIGTERM does,
+  /// after a line to `log`, because only a new process can use it again.
+  static void watch_device(std::function<void(const std::string& line)> log);
+  /// Ends watch_device(). Returns the process's exit code: 1 if the GPU is lost, so that
+  /// supervisors start the process again.
+  static int end_watch();
   enum class Event { kStop, kReload };
   /// Blocks until the first signal to stop, or until SIGHUP. Without a terminal SIGHUP means to
   /// reload; with a terminal it means that the terminal was closed: stop.

@@ -351,6 +351,7 @@ int run_serve(const ServeOptions& options) {
                         .log = report,
                         .aliases = read_aliases("--model-alias", options.model_aliases)});
   stop.arm();
+  StopSignal::watch_device(report);
   std::optional<WyomingServer> wyoming;
   if (options.wyoming_port >= 0) {
     WyomingOptions home{.host = options.wyoming_host,
@@ -379,7 +380,7 @@ int run_serve(const ServeOptions& options) {
   bool whole = server.drain(options.drain_timeout_s);
   if (wyoming) whole = wyoming->drain(std::max(0.0, deadline_s - now_s())) && whole;
   if (!whole) report("stopping: some requests were cut off");
-  return 0;
+  return StopSignal::end_watch();
 }
 
 }  // namespace syrinx

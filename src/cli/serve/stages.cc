@@ -65,10 +65,11 @@ int run_stages(const ServeOptions& options) {
   out.add(concat("Syrinx serves ", names, " of '", pipeline->info().model, "'; servers connect to ",
                  running.address(), " (ready after ", ready_s, " s). Ctrl-C stops it."));
   stop.arm();
+  StopSignal::watch_device(log);
   while (stop.wait() == StopSignal::Event::kReload) log("there is nothing to reload");
   if (!options.quiet) log("stopping: finishing the streams of connected servers");
   drain(running, options.drain_timeout_s);
-  return 0;
+  return StopSignal::end_watch();
 }
 
 }  // namespace syrinx

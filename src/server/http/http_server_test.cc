@@ -13,6 +13,7 @@
 #include "audio/wav.h"
 #include "server/http/http_server_fixture_test.h"
 #include "server/request/wire.h"
+#include "tensor/device_health.h"
 
 namespace syrinx {
 namespace {
@@ -295,6 +296,18 @@ TEST_F(HttpServerTest, Lists) {
   EXPECT_EQ(client.read_head().status, 200);
   client.get("/live");
   EXPECT_EQ(client.read().status, 200);
+}
+
+TEST_F(HttpServerTest, IsNotReadyWithoutItsGpu) {
+  start();
+  report_lost_device("an illegal address");
+  const TestAnswer ready = get("/ready");
+  const std::string health = get("/health").body;
+  forget_lost_device();
+  EXPECT_EQ(ready.status, 503);
+  EXPECT_TRUE(has(ready.body, R"("status":"lost")")) << ready.body;
+  EXPECT_TRUE(has(health, R"("state":"lost")")) << health;
+  EXPECT_EQ(get("/ready").status, 200);
 }
 
 TEST_F(HttpServerTest, LoadingServerSaysSo) {

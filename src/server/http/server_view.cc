@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "tensor/device_health.h"
+
 namespace syrinx {
 namespace {
 
@@ -22,11 +24,13 @@ bool lacks_stage(const ServerView& server) {
 }  // namespace
 
 bool is_ready(const ServerView& server) {
-  return server.models != nullptr && !server.draining && !lacks_stage(server);
+  return server.models != nullptr && !server.draining && !lacks_stage(server) &&
+         lost_device().empty();
 }
 
 const char* state_name(const ServerView& server) {
   if (server.draining) return "draining";
+  if (!lost_device().empty()) return "lost";
   if (lacks_stage(server)) return "waiting";
   return server.models == nullptr ? "loading" : "ready";
 }

@@ -35,7 +35,8 @@ struct ServerView {
 
 /// Returns whether speech requests are accepted.
 bool is_ready(const ServerView& server);
-/// Returns "loading", "ready", "waiting" (for a stage in other processes) or "draining".
+/// Returns "loading", "ready", "waiting" (for a stage in other processes), "lost" (the GPU,
+/// tensor/device_health.h) or "draining".
 const char* state_name(const ServerView& server);
 
 /// Returns whether a model clones voices, or may do so once it is loaded.

@@ -4,16 +4,44 @@
 #include <cuda_runtime_api.h>
 
 #include "base/check.h"
+#include "tensor/device_health.h"
 
 namespace syrinx::cuda {
 
+/// Returns whether all later calls of the process fail, too: "the process must be terminated and
+/// relaunched" (CUDA Runtime API, data types of error handling).
+inline bool ends_context(cudaError_t error) {
+  switch (error) {
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorExternalDevice:
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Throws InternalError unless `error` is success; `what` names the call. Clears the error, because
 /// the runtime would otherwise return it to the next caller that asks for the last error, in
-/// another batch.
+/// another batch. Reports a GPU that is lost.
 inline void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
-  SYRINX_CHECK(error == cudaSuccess, "[cuda] ", what, ": ", cudaGetErrorName(error), ", ",
-               cudaGetErrorString(error));
+  if (error == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());
+  const std::string text =
+      concat(what, ": ", cudaGetErrorName(error), ", ", cudaGetErrorString(error));
+  if (ends_context(error)) report_lost_device(text);
+  SYRINX_CHECK(error != cudaErrorNoKernelImageForDevice, "[cuda] ", text,
+               ": this program was built for other GPUs (CMAKE_CUDA_ARCHITECTURES)");
+  SYRINX_CHECK(false, "[cuda] ", text);
 }
 
 }  // namespace syrinx::cuda

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensor/cuda/cuda_check.h"
+#include "tensor/device_health.h"
 
 namespace syrinx {
 namespace {
@@ -155,6 +156,14 @@ SmallPieces& small_pieces() {
   return *pieces;
 }
 
+/// Throws LoadError: the GPU does not have this many bytes.
+[[noreturn]] void refuse_memory(size_t bytes) {
+  static_cast<void>(cudaGetLastError());
+  size_t free = 0, total = 0;
+  static_cast<void>(cudaMemGetInfo(&free, &total));
+  throw LoadError(gpu_memory_text(bytes, free, total));
+}
+
 }  // namespace
 
 std::string device_missing(Device device) {
@@ -166,7 +175,13 @@ std::string device_missing(Device device) {
   constexpr int kOldest = 8;  // cmake/syrinx_cuda.cmake compiles for this major version and newer
   int major = 0;
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "compute capability");
-  if (major >= kOldest) return "";
+  if (major >= kOldest) {
+    // Makes the context, which a GPU that another process has for itself refuses.
+    const cudaError_t refused = cudaFree(nullptr);
+    if (refused == cudaSuccess) return "";
+    static_cast<void>(cudaGetLastError());
+    return concat("the GPU cannot be used: ", cudaGetErrorString(refused));
+  }
   return concat("the GPU is too old: its compute capability is ", major, ".x, and ", kOldest,
                 ".0 is the least");
 }
@@ -176,7 +191,9 @@ void* device_allocate(Device, size_t bytes) {
   const size_t room = small ? SmallPieces::room(bytes) : bytes;
   void* memory = small ? small_pieces().take(room) : nullptr;
   if (!memory) {
-    check(cudaMalloc(&memory, room), "cudaMalloc");
+    const cudaError_t made = cudaMalloc(&memory, room);
+    if (made == cudaErrorMemoryAllocation) refuse_memory(room);
+    check(made, "cudaMalloc");
     if (small) small_pieces().made(memory, room);
   }
   check(cudaMemset(memory, 0, bytes), "cudaMemset");
