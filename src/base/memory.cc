@@ -3,38 +3,88 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
-#include <limits>
+#include <iterator>
+#include <sstream>
 
 namespace syrinx {
 namespace {
 
-constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
 constexpr int64_t kAskFrom = 16 << 20;  // bytes; the check itself takes some microseconds
+/// Version 1 writes a bound of about 2^63 bytes where there is none.
+constexpr int64_t kNoBound = int64_t{1} << 62;
 
 /// Returns the number after `key` in a file with lines "key number".
-int64_t number_after(const char* path, const std::string& key) {
+std::optional<int64_t> number_after(const std::string& path, const std::string& key) {
   std::ifstream in(path);
   std::string word, rest;
   for (int64_t value = 0; in >> word; std::getline(in, rest)) {
-    if (word == key) return in >> value ? value : kUnknown;
+    if (word == key) return in >> value ? std::optional(value) : std::nullopt;
   }
-  return kUnknown;
+  return std::nullopt;
 }
 
-/// Returns what the process's control group (version 2) may still allocate.
-int64_t group_memory() {
-  std::ifstream in("/sys/fs/cgroup/memory.max");
+std::optional<int64_t> smaller(std::optional<int64_t> a, std::optional<int64_t> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+/// Returns what a group of version 2 may still allocate.
+std::optional<int64_t> room_of_group(const std::string& folder) {
+  std::ifstream in(folder + "/memory.max");
   int64_t most = 0;
-  if (!(in >> most)) return kUnknown;  // "max", or the file does not exist
-  const int64_t used = number_after("/sys/fs/cgroup/memory.stat", "anon");
-  return used == kUnknown ? kUnknown : std::max<int64_t>(0, most - used);
+  if (!(in >> most)) return std::nullopt;  // "max", or the file does not exist
+  const auto used = number_after(folder + "/memory.stat", "anon");
+  return used ? std::optional(std::max<int64_t>(0, most - *used)) : std::nullopt;
+}
+
+/// Returns what a group of version 1 and the groups above it may still allocate.
+std::optional<int64_t> room_of_old_group(const std::string& folder) {
+  const auto most = number_after(folder + "/memory.stat", "hierarchical_memory_limit");
+  const auto used = number_after(folder + "/memory.stat", "total_rss");
+  if (!most || !used || *most >= kNoBound) return std::nullopt;
+  return std::max<int64_t>(0, *most - *used);
+}
+
+/// Calls visit() with `mount` + `group` and all folders above it, `mount` the last.
+template <typename Visit>
+void upwards(const std::string& mount, std::string group, Visit&& visit) {
+  while (group.ends_with('/')) group.pop_back();
+  for (;; group.resize(group.rfind('/'))) {
+    visit(mount + group);
+    if (!group.starts_with('/')) return;
+  }
 }
 
 }  // namespace
 
-int64_t available_memory() {
-  const int64_t kib = number_after("/proc/meminfo", "MemAvailable:");
-  return std::min(kib == kUnknown ? kUnknown : kib * 1024, group_memory());
+std::optional<int64_t> group_memory(const std::string& groups, const std::string& mount) {
+  std::optional<int64_t> room;
+  std::istringstream lines(groups);
+  for (std::string line; std::getline(lines, line);) {  // "4:memory:/a/b", "0::/a/b"
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    std::string controllers = ",";
+    controllers.append(line, first + 1, second - first);
+    controllers.back() = ',';
+    const std::string group = line.substr(second + 1);
+    if (controllers == ",,") {
+      upwards(mount, group,
+              [&](const std::string& folder) { room = smaller(room, room_of_group(folder)); });
+    } else if (controllers.find(",memory,") != std::string::npos) {
+      upwards(mount + "/memory", group,
+              [&](const std::string& folder) { room = smaller(room, room_of_old_group(folder)); });
+    }
+  }
+  return room;
+}
+
+std::optional<int64_t> available_memory() {
+  std::optional<int64_t> machine = number_after("/proc/meminfo", "MemAvailable:");
+  if (machine) *machine *= 1024;
+  std::ifstream file("/proc/self/cgroup");
+  const std::string groups{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  // Without /proc the folder itself may still have a bound.
+  return smaller(machine, group_memory(groups.empty() ? "0::/\n" : groups, "/sys/fs/cgroup"));
 }
 
 std::string shown_bytes(int64_t bytes) {
@@ -50,9 +100,9 @@ std::string shown_bytes(int64_t bytes) {
 
 void expect_memory(int64_t bytes) {
   if (bytes < kAskFrom) return;
-  const int64_t there = available_memory();
-  if (bytes <= there) return;
-  throw OutOfMemory(shown_bytes(bytes) + " of memory are needed, " + shown_bytes(there) +
+  const auto there = available_memory();
+  if (!there || bytes <= *there) return;
+  throw OutOfMemory(shown_bytes(bytes) + " of memory are needed, " + shown_bytes(*there) +
                     " are there");
 }
 

@@ -4,13 +4,20 @@
 
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <string>
 
 namespace syrinx {
 
 /// Returns the bytes available without swapping: the smaller of the machine's and of the process's
-/// control group's. A large number if neither is known.
-int64_t available_memory();
+/// control group's. Empty if neither is known.
+std::optional<int64_t> available_memory();
+
+/// Returns the bytes that the control groups of a process and the groups above them may still
+/// allocate; empty if none has a bound. `groups`: the text of /proc/self/cgroup. `mount`: the
+/// folder of control groups, of version 1 or 2. A container may see only its own group, as this
+/// folder.
+std::optional<int64_t> group_memory(const std::string& groups, const std::string& mount);
 
 /// Returns "26.8 GB"; for messages.
 std::string shown_bytes(int64_t bytes);

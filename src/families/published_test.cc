@@ -51,7 +51,8 @@ class PublishedLayout : public testing::TestWithParam<Published> {
  protected:
   void SetUp() override {
     const int64_t gib = GetParam().gib;
-    if (available_memory() < gib << 30) GTEST_SKIP() << "needs " << gib << " GiB of free memory";
+    if (available_memory().value_or(0) < gib << 30)
+      GTEST_SKIP() << "needs " << gib << " GiB of free memory";
     const auto how = fs::copy_options::recursive | fs::copy_options::overwrite_existing;
     fs::copy(parity(GetParam().golden), dir_.path(), how);
     for (const std::string layout : {GetParam().family, GetParam().over}) {

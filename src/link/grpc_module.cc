@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/program_path.h"
 
 namespace syrinx {
 namespace {
@@ -16,8 +17,7 @@ constexpr const char* kFile = "libsyrinx_grpc.so";
 /// Opens the module, which is never closed, because threads of gRPC keep running.
 const SyrinxGrpc& open_module() {
   std::error_code none;
-  const std::filesystem::path here =
-      std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
+  const std::filesystem::path here = program_path().parent_path();
   std::string why;
   for (const std::filesystem::path& place : {here / kFile, here / "../lib/syrinx" / kFile}) {
     if (!std::filesystem::exists(place, none)) continue;

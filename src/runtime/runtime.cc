@@ -1,10 +1,6 @@
 #include "runtime/runtime.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <climits>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -13,6 +9,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/cores.h"
+#include "base/program_path.h"
 #include "engine/collector.h"
 #include "families/family.h"
 #include "families/model_file.h"
@@ -33,20 +30,11 @@
 namespace syrinx {
 namespace {
 
-/// Returns the directory of the running program, or "".
-std::string program_dir() {
-  std::array<char, PATH_MAX> path{};
-  const ssize_t size = readlink("/proc/self/exe", path.data(), path.size() - 1);
-  if (size <= 0) return "";
-  const std::string whole(path.data(), size);
-  return whole.substr(0, whole.rfind('/'));
-}
-
-/// Returns the directories that may have the built-in voices: the given one, those beside the
-/// program, in the source tree of a build folder, and installed.
+/// Directories in which the built-in voices may lie: given, beside the program, in the source tree
+/// that a build folder belongs to, or installed.
 std::vector<std::string> voice_places(const LoadOptions& options) {
   if (!options.voices_dir.empty()) return {options.voices_dir};
-  const std::string here = program_dir();
+  const std::string here = program_path().parent_path();
   return {join_path(here, "voices"), join_path(here, "../voices"), join_path(here, "../../voices"),
           join_path(here, "../share/syrinx/voices")};
 }

@@ -25,6 +25,12 @@ std::string tenths(double value) {
 
 std::string bytes_text(int64_t bytes) { return size_text(static_cast<uint64_t>(bytes)); }
 
+/// Returns the command for packages that other distributions name differently.
+std::string debian_command(std::string_view distribution, std::string_view packages) {
+  const std::string command = install_command(distribution, packages);
+  return command.starts_with("apt ") ? command : install_command("", packages);
+}
+
 Finding voice(const MachineFacts& facts) {
   if (!facts.voice_fault.empty()) {
     return {"voice", Health::kBroken, "the built-in voice does not speak: " + facts.voice_fault,
@@ -46,12 +52,17 @@ Finding processor(const MachineFacts& facts) {
 }
 
 Finding memory(const MachineFacts& facts) {
-  const bool little = facts.free_bytes < kLittleMemory;
-  return {"memory", little ? Health::kLimited : Health::kGood,
-          concat(bytes_text(facts.free_bytes), " may be taken of ", bytes_text(facts.memory_bytes)),
-          little
-              ? "enough for the built-in voice; `syrinx inspect MODEL` reports the needs of others"
-              : ""};
+  if (!facts.free_bytes) {
+    return {"memory", Health::kLimited,
+            concat(bytes_text(facts.memory_bytes), ", free memory is not known"),
+            "mount /proc; without it a model that does not fit ends the program"};
+  }
+  const bool little = *facts.free_bytes < kLittleMemory;
+  return {
+      "memory", little ? Health::kLimited : Health::kGood,
+      concat(bytes_text(*facts.free_bytes), " may be taken of ", bytes_text(facts.memory_bytes)),
+      little ? "enough for the built-in voice; `syrinx inspect MODEL` reports the needs of others"
+             : ""};
 }
 
 Finding gpu(const MachineFacts& facts) {
@@ -72,27 +83,27 @@ Finding japanese(const MachineFacts& facts) {
   const std::string packages = "mecab mecab-ipadic-utf8";
   if (facts.mecab.empty()) {
     return {"mecab", Health::kMissing, "Kokoro in Japanese needs it and a dictionary",
-            install_command(facts.distribution, packages)};
+            debian_command(facts.distribution, packages)};
   }
   const bool utf8 = facts.mecab.ends_with("UTF-8") || facts.mecab.ends_with("utf8");
-  return {"mecab", utf8 ? Health::kGood : Health::kLimited, facts.mecab,
-          utf8 ? ""
-               : "Kokoro needs a dictionary in UTF-8: " +
-                     install_command(facts.distribution, packages)};
+  return {
+      "mecab", utf8 ? Health::kGood : Health::kLimited, facts.mecab,
+      utf8 ? ""
+           : "Kokoro needs a dictionary in UTF-8: " + debian_command(facts.distribution, packages)};
 }
 
 Finding chinese(const MachineFacts& facts) {
   if (!facts.jieba.empty()) return {"jieba", Health::kGood, facts.jieba, ""};
   return {
       "jieba", Health::kMissing, "Kokoro in Chinese needs its files",
-      install_command(facts.distribution, "python3-jieba") + ", or SYRINX_JIEBA names the folder"};
+      debian_command(facts.distribution, "python3-jieba") + ", or SYRINX_JIEBA names the folder"};
 }
 
 Finding ears(const MachineFacts& facts) {
   if (facts.pocketsphinx_fault.empty() && facts.detector_fault.empty()) {
     return {"ears", Health::kGood, "PocketSphinx and the voice detector are installed", ""};
   }
-  const bool debian = facts.distribution == "debian" || facts.distribution == "ubuntu";
+  const bool debian = install_command(facts.distribution, "").starts_with("apt ");
   const std::string way = debian ? install_command(facts.distribution,
                                                    "libpocketsphinx3 pocketsphinx-en-us "
                                                    "libwebrtc-audio-processing1 (in Debian 13 "
@@ -132,6 +143,9 @@ Finding files(const MachineFacts& facts) {
 }
 
 Finding recordings(const MachineFacts& facts) {
+  if (!facts.confinement_fault.empty())
+    return {"recordings", Health::kLimited, facts.confinement_fault,
+            "`syrinx serve` starts with --decode-in-server only"};
   return {"recordings", facts.confined ? Health::kGood : Health::kLimited,
           concat("decoded under ", facts.confinement), ""};
 }

@@ -61,6 +61,7 @@ TEST(Doctor, SaysWhatToInstall) {
   EXPECT_NE(finding(facts, "ears").advice.find("libwebrtc-audio-processing1"), std::string::npos);
   facts.distribution = "fedora";
   EXPECT_EQ(finding(facts, "espeak-ng").advice, "dnf install espeak-ng");
+  EXPECT_EQ(finding(facts, "jieba").advice.find("dnf"), std::string::npos);
   EXPECT_EQ(finding(facts, "ears").advice,
             "use a Whisper model instead (docs/guide/recognition.md)");
   facts.distribution = "";
@@ -83,10 +84,16 @@ TEST(Doctor, SeesLimits) {
   facts.free_bytes = int64_t{256} << 20;  // as in a small container
   EXPECT_EQ(finding(facts, "memory").health, Health::kLimited);
   EXPECT_EQ(finding(facts, "memory").detail, "256.0 MiB may be taken of 8.00 GiB");
+  facts.free_bytes.reset();  // as without /proc
+  EXPECT_EQ(finding(facts, "memory").health, Health::kLimited);
+  EXPECT_EQ(finding(facts, "memory").detail, "8.00 GiB, free memory is not known");
   facts.open_files = 64;
   EXPECT_EQ(finding(facts, "open files").health, Health::kLimited);
   facts.cache_fault = "Read-only file system";
   EXPECT_EQ(finding(facts, "packed weights").health, Health::kLimited);
+  facts.confinement_fault = "recordings cannot be decoded apart";
+  EXPECT_EQ(finding(facts, "recordings").health, Health::kLimited);
+  EXPECT_EQ(finding(facts, "recordings").detail, facts.confinement_fault);
   facts.kernels = "portable";
   EXPECT_EQ(finding(facts, "processor").health, Health::kLimited);
   facts.total_s = 2 * facts.audio_s;

@@ -153,7 +153,7 @@ MachineFacts gather_facts(int port) {
     facts.confined = helper.filtered();
     facts.confinement = helper.confinement();
   } catch (const LoadError& error) {
-    facts.confinement = error.what();
+    facts.confinement_fault = error.what();
   }
   facts.distribution = os_release_value(text_of("/etc/os-release"), "ID");
   facts.processor = processor_name();
