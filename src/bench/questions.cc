@@ -102,7 +102,7 @@ std::vector<TimedQuestion> load_questions(const std::string& path) {
 }
 
 std::vector<TimedQuestion> parse_questions(std::string_view lines, const std::string& path) {
-  using Json = nlohmann::json;
+  using Value = nlohmann::json;
   if (lines.size() > kMostBytes)
     throw LoadError(concat(path, ": more than ", kMostBytes, " bytes"));
   std::vector<TimedQuestion> out;
@@ -115,20 +115,20 @@ std::vector<TimedQuestion> parse_questions(std::string_view lines, const std::st
     const auto fail = [&](const char* why) {
       throw LoadError(concat(path, ":", number, ": ", why));
     };
-    const Json json = Json::parse(line, nullptr, false);
+    const Value json = Value::parse(line, nullptr, false);
     if (!json.is_object()) fail("expected a JSON object");
     if (!json.contains("text") || !json["text"].is_string()) fail("'text' must be a text");
     if (!json.contains("updates") || !json["updates"].is_array()) fail("'updates' must be a list");
     TimedQuestion question;
     question.text = json["text"];
-    const auto time = [&](const Json& value) {
+    const auto time = [&](const Value& value) {
       if (!value.is_number()) fail("a time must be a number");
       const double at_s = value;
       if (!(at_s >= question.end_s)) fail("times must not fall");
       if (at_s > kLongestQuestion_s) fail("a question lasts at most an hour");
       question.end_s = at_s;
     };
-    for (const Json& update : json["updates"]) {
+    for (const Value& update : json["updates"]) {
       if (!update.is_array() || update.size() != 2 || !update[1].is_string()) {
         fail("an update is [seconds, text]");
       }

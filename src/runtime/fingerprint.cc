@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <vector>
@@ -129,8 +130,9 @@ ModelStamp stamp(const std::string& dir) {
     if (error) throw LoadError(file.path + ": " + error.message());
     Digested beginning(file.path);
     beginning.add(0, std::min(file.size, kBeginning));
-    all += concat(file.name, "\n", file.size, "\n", changed.time_since_epoch().count(), "\n",
-                  beginning.digest(), "\n");
+    // libc++ counts in 128 bits, which streams do not write.
+    const std::chrono::nanoseconds age = changed.time_since_epoch();
+    all += concat(file.name, "\n", file.size, "\n", age.count(), "\n", beginning.digest(), "\n");
     stamp.bytes += file.size;
   }
   stamp.digest = sha256_hex(all);

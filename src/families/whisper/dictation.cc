@@ -16,7 +16,6 @@ Dictation::Dictation(const ModelConfig& config, const Generation& generation,
                      const Tokenizer& tokenizer, std::shared_ptr<Window> window, uint64_t most_ids,
                      Coming rows)
     : DecoderText(config.width(), window->audio.rows, window->rows ? window->rows : rows),
-      config_(config),
       generation_(generation),
       tokenizer_(tokenizer),
       window_(std::move(window)),

@@ -38,7 +38,6 @@ class Dictation : public DecoderText {
   Verdict end(FinishReason reason, StepOutput& out);
   void tell(int32_t id, StepOutput& out);
 
-  const ModelConfig& config_;
   const Generation& generation_;
   const Tokenizer& tokenizer_;
   const std::shared_ptr<Window> window_;
