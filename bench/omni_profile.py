@@ -28,7 +28,7 @@ class Decoder:
         self.kernels = 12 * layers + 2
 
     def weight_bytes(self, rows):
-        # Rows choose their experts apart from each other.
+        # Each row chooses its experts independently of the others.
         chosen = self.experts * (1 - (1 - self.top / self.experts) ** rows) if self.experts else 0
         return BF16 * (self.layers * (self.attention + self.dense + chosen * self.expert) + self.head)
 
@@ -39,7 +39,7 @@ class Decoder:
 THINKER = Decoder(48, 2048, 32, 4, 128, experts=128, top=8, expert_ffn=768, vocab=152064)
 TALKER = Decoder(20, 1024, 16, 2, 128, experts=128, top=6, expert_ffn=384, shared_ffn=768, vocab=3072)
 PREDICTOR = Decoder(5, 1024, 16, 8, 128, ffn=3072, vocab=2048)
-PREDICTED = 15                  # codes of a frame after its first
+PREDICTED = 15                  # the codes of a frame after its first
 CODEC_FRAME_FLOPS = 4.8e9       # convolutions of 1536 to 96 channels at rates 8, 5, 4, 3
 CODEC_KERNELS = 150
 BATCHES, POSITIONS, ROWS = [1, 2, 4, 8, 16, 32], [1, 1024, 4096], [1, 16, 64, 128, 512]

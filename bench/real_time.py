@@ -47,7 +47,7 @@ def wait_until_ready(port, process):
 
 
 def listen(port, pid, seconds):
-    """Seconds and processor seconds until the first audio, and for a second of audio after it."""
+    """Returns seconds and processor seconds, until the first audio and for each second of audio after it."""
     marks = []
 
     def mark(audio):

@@ -39,7 +39,7 @@ WARMUP_S = 1
 
 
 def run(command, **options):
-    """The output of a program, its processor seconds and its largest memory in MB."""
+    """Returns the output of a program, its processor seconds and its largest memory in MB."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
     errors = []
     reader = threading.Thread(target=lambda: errors.append(process.stderr.read()))
@@ -54,7 +54,7 @@ def run(command, **options):
 
 
 def phoneme_ids(args, model):
-    """The ids of each sentence, as Syrinx reads it."""
+    """Returns the phoneme ids of each sentence, as Syrinx reads it."""
     ids = []
     with tempfile.TemporaryDirectory() as folder:
         for sentence in SENTENCES:
@@ -111,7 +111,7 @@ def open_session(graph, threads):
 
 
 def peer(args):
-    """One load of another program; prints its figures."""
+    """Runs another program under one load and prints its figures."""
     cores, listeners = os.cpu_count(), args.load.startswith("L")
     clients = int(args.load.lstrip("L"))
     workers = 1 if args.peer == "piper" or clients == 1 else cores
@@ -153,7 +153,7 @@ def peer(args):
     at = {name: first[min(len(first) - 1, int(share * len(first)))] for name, share in (("p50", 0.5), ("p95", 0.95))}
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"audio": sum(spoken) / (max(ended) - begin), "memory": memory, **at}), flush=True)
-    os._exit(0)  # the workers wait for more
+    os._exit(0)  # the worker threads would wait for more work
 
 
 # ---------------------------------------------------------------------------- the table

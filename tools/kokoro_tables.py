@@ -39,7 +39,7 @@ def shared(word, before):
 
 
 def is_short(word):
-    """Short words in hiragana are split in sentences even if not alone."""
+    """Returns whether a word is short and in hiragana: such words are split within sentences, too."""
     return len(word) <= 3 and all("ぁ" <= c <= "ー" for c in word)
 
 

@@ -5,17 +5,17 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages_build="g++ cmake ninja-build ccache pkg-config libboost-dev nlohmann-json3-dev libsimdjson-dev
   libcli11-dev libexpat1-dev libpcre2-dev libutf8proc-dev flite1-dev libavcodec-dev libavformat-dev libavutil-dev
   libswresample-dev libsonic-dev libseccomp-dev libssl-dev libcurl4-openssl-dev zlib1g-dev"
-# What hears: opened by the program when it is there.
+# Libraries for speech recognition, which the program loads if they are installed.
 packages_ears="libpocketsphinx3 pocketsphinx-en-us
   libwebrtc-audio-processing1|libwebrtc-audio-processing-1-3"
-# What tests/real drives: a Python of its own, a recorder, what reads phonemes for voices.
+# Packages for tests/real: a separate Python, a recorder, a phonemizer for voices.
 packages_real="$packages_ears python3-dev python3-venv alsa-utils espeak-ng libgtest-dev"
 packages_check="$packages_ears libgtest-dev python3-dev python3-venv pocketsphinx flite sox curl ffmpeg
   openssl espeak-ng chromium zsh fish haproxy libgrpc++-dev"
 packages_tidy="libgtest-dev clang-tidy-14|clang-tidy"
-# tools/package.
+# For tools/package.
 packages_package="g++-12 ccache cmake ninja-build nasm pkg-config make xz-utils dpkg-dev python3 ca-certificates"
-# tools/neon_check; an aarch64 needs neither.
+# For tools/neon_check; on aarch64 neither is needed.
 [ "$(uname -m)" = aarch64 ] || packages_check="$packages_check g++-aarch64-linux-gnu qemu-user"
 
 say() { printf '%s\n' "$*" >&2; }

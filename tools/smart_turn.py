@@ -18,7 +18,7 @@ from onnx import numpy_helper
 
 
 def weights(path):
-    """{name: float32}, matrices as torch keeps them."""
+    """Returns {name: float32 array}, with matrices in torch's layout."""
     graph = onnx.load(path).graph
     stored = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
     made = {out: node for node in graph.node for out in node.output}
@@ -43,7 +43,7 @@ def weights(path):
         return ((whole.astype(np.int64) - zero) * scale.astype(np.float64)).astype(np.float32)
 
     def behind(name):
-        """The nodes that read a value, quantised or not."""
+        """Returns the nodes that read a value, directly or after quantisation."""
         for node in users.get(name, []):
             if node.op_type in ("QuantizeLinear", "DequantizeLinear"):
                 yield from behind(node.output[0])
@@ -68,7 +68,7 @@ def weights(path):
             out[name] = matrix.T
             if ".q_proj." in name:
                 query_of[node.input[0]] = name
-    for read, matrix in unnamed:  # keys, which have no bias
+    for read, matrix in unnamed:  # the matrices of keys, which have no bias
         out[query_of[read].replace(".q_proj.", ".k_proj.")] = matrix.T
     return {name.removeprefix("inner."): np.ascontiguousarray(array) for name, array in out.items()}
 

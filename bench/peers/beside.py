@@ -23,7 +23,7 @@ import sys
 import tempfile
 
 TEXT = "Hello there."
-# Frames of a request, and few of them; types of the peer's convolutions; further arguments of ours.
+# By family: frames of a request and of a short one, type of the peer's convolutions, further arguments of ours.
 FAMILIES = {"qwen3_tts": (24, 2, "f16", ["--voice", "ryan", "--language", "english"]),
             "chatterbox": (50, 25, "f16", ["--flow", "full"]),
             "voxcpm2": (12, 4, "f16", []),
@@ -34,12 +34,12 @@ FAMILIES = {"qwen3_tts": (24, 2, "f16", ["--voice", "ryan", "--language", "engli
 
 class Peer:
     def __init__(self, a):
-        environment = dict(os.environ, OMP_WAIT_POLICY="passive")  # its threads would spin beside other jobs
+        environment = dict(os.environ, OMP_WAIT_POLICY="passive")  # otherwise its threads spin beside other jobs
         folder = a.model.resolve()
         folder = folder / "peer" if (folder / "peer").is_dir() else folder
         command = [str(a.peer.resolve()), a.family, str(folder), str(a.threads), a.weights, a.conv, str(a.frames)]
         if a.peer_model:
-            command = [str(a.peer.resolve()), str(a.peer_model.resolve()), str(a.threads), str(a.frames // 4)]  # of 7 ids
+            command = [str(a.peer.resolve()), str(a.peer_model.resolve()), str(a.threads), str(a.frames // 4)]
         self.process = subprocess.Popen(command, cwd=a.peer_dir, env=environment, text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
         self.read("ready")
@@ -63,7 +63,7 @@ class Peer:
 
 
 def spoken(a, streams, repeats=1, frames=None):
-    """Processor seconds of the whole process, in which a request goes ahead alone; seconds and audio of those that it counts."""
+    """Returns the whole process's processor seconds, and seconds and audio of all requests but the first."""
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.json"
         command = [a.ours, "bench", "-n", str(streams), "--repeats", str(repeats), "--model", str(a.model), "--weights", "q8",
@@ -78,7 +78,7 @@ def spoken(a, streams, repeats=1, frames=None):
 
 
 def start(a):
-    """What a process takes beside its requests: 2 of them and 3, of few frames."""
+    """Returns the cost of a process without its requests, from runs of 2 and of 3 short requests."""
     few = FAMILIES[a.family][1]
     return 3 * spoken(a, 1, 1, few)[0] - 2 * spoken(a, 1, 2, few)[0]
 
@@ -111,7 +111,7 @@ def main():
     a, a.options = p.parse_known_args()
     a.frames = a.frames or FAMILIES[a.family][0]
     a.conv = a.conv or FAMILIES[a.family][2]
-    spoken(a, 1, 1, FAMILIES[a.family][1])  # keeps the packed weights
+    spoken(a, 1, 1, FAMILIES[a.family][1])  # this run stores the packed weights
     peer = Peer(a)
     started = start(a)
     print(f"ours takes {started:.1f} processor seconds to start", file=sys.stderr)

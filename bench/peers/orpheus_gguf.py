@@ -15,13 +15,13 @@ import numpy as np
 
 HIDDEN, LAYERS, FFN, KV, VOCABULARY = 3072, 28, 8192, 1024, 156940
 TYPES = {"f32": 0, "q4_0": 2, "q8_0": 8}
-BLOCKS = {"q4_0": 16, "q8_0": 32}  # bytes of 32 numbers, behind an f16 scale
+BLOCKS = {"q4_0": 16, "q8_0": 32}  # bytes that hold 32 numbers, after their f16 scale
 RNG = np.random.default_rng(0)
 STRIDES, CHANNELS = (8, 8, 4, 2), (1024, 512, 256, 128, 64)
 
 
 def linears():
-    """Name, outputs, inputs."""
+    """Yields the name, outputs and inputs of each linear layer."""
     yield "orpheus.embed_tokens", VOCABULARY, HIDDEN
     yield "orpheus.lm_head", VOCABULARY, HIDDEN
     for n in range(LAYERS):
@@ -33,7 +33,7 @@ def linears():
 
 
 def others():
-    """Name, shape as torch has it, mean."""
+    """Yields the name, shape (as in torch) and mean of each other tensor."""
     yield "orpheus.norm", (HIDDEN,), 1
     yield "orpheus.rope_frequencies", (64,), 1
     for n in range(LAYERS):
@@ -72,7 +72,7 @@ def numbers(shape, mean):
 
 
 def blocks(kind, out, into):
-    """Rows of random numbers: a thousand blocks again and again, from another one on in each row."""
+    """Yields rows of random numbers: a thousand blocks repeated, where each row starts at another block."""
     size = BLOCKS[kind]
     scale = np.float16(into ** -0.5 / (74 if kind == "q8_0" else 4.6)).tobytes()
     pool = b"".join(scale + RNG.bytes(size) for _ in range(1009)) * 2

@@ -35,7 +35,7 @@ ROLES = {"im_start_token_id": "<|im_start|>", "im_end_token_id": "<|im_end|>", "
          "tts_bos_token_id": "<tts_text_bos>", "tts_eos_token_id": "<tts_text_eod>"}
 SPECIAL = {151643: "<|endoftext|>", 151644: "<|im_start|>", 151645: "<|im_end|>", 151671: "<tts_pad>",
            151672: "<tts_text_bos>", 151673: "<tts_text_eod>"}
-SILENT = {"speech_head.weight": np.s_[6561:],  # rows of heads whose codes must not be drawn
+SILENT = {"speech_head.weight": np.s_[6561:],  # rows of the heads whose codes must not be drawn
           "tied.embedding.modality_embeddings.0.embedding.weight": [1026 * k + n for k in range(8) for n in (1024, 1025)],
           "text_model.model.embeddings.weight": [293]}
 LARGE = "{0..35}"  # layers of the large decoders
@@ -59,7 +59,7 @@ def layout(path, layers):
 
 
 def spread(name, shape):
-    """Mean and deviation."""
+    """Returns the mean and the standard deviation of a tensor's weights."""
     last = name.rsplit(".", 1)[-1]
     if last in ("alpha", "beta", "bias"):
         return 0, 0.1
@@ -73,11 +73,11 @@ def spread(name, shape):
 
 
 def values(name, shape):
-    """The same for the same name, whatever else is in the file."""
+    """Returns a tensor's weights, which depend on its name and not on the rest of the file."""
     mean, deviation = spread(name, shape)
     rng = random.Random(name)
     flat = np.empty(int(np.prod(shape, dtype=np.int64)), np.float32)
-    for at in range(0, len(flat), 1 << 22):  # large tensors are the same numbers again, from another place on
+    for at in range(0, len(flat), 1 << 22):  # large tensors repeat the same numbers, from another start
         piece = flat[at:at + (1 << 22)]
         start = rng.randrange(4099)
         np.multiply(POOL[start:start + len(piece)], np.float32(deviation), out=piece)
@@ -104,7 +104,7 @@ def write_weights(txt, out, layers):
 
 
 def write_tensors(tensors, out, of_torch=False, numbers=values):
-    """Names, types and shapes; numbers(name, shape)."""
+    """Writes tensors of these names, types and shapes; numbers(name, shape) makes their weights."""
     header, at = {"__metadata__": {"format": "pt"}} if of_torch else {}, 0
     for name, dtype, shape in tensors:
         size = SIZES[dtype] * int(np.prod(shape, dtype=np.int64))
@@ -120,13 +120,13 @@ def write_tensors(tensors, out, of_torch=False, numbers=values):
 
 
 def write_tokenizer(out):
-    """Byte-level, as GPT-2's: 256 bytes, and merges of earlier tokens."""
+    """Writes a byte-level tokenizer like GPT-2's: 256 bytes, and merges of earlier tokens."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     tokens = [chr(b) for b in printable] + [chr(256 + n) for n in range(256 - len(printable))]
     letters = [chr(c) for c in range(ord("a"), ord("z") + 1)] + ["\u0120"]
     seen, merges, rng = set(tokens), [], random.Random(1)
     parts = list(letters)  # up to three letters
-    for word in ("assistant", "user", "system"):  # one id each, as roles are
+    for word in ("assistant", "user", "system"):  # roles have one id each
         for end in range(1, len(word)):
             if word[:end + 1] not in seen:
                 seen.add(word[:end + 1])
@@ -153,7 +153,7 @@ def write_tokenizer(out):
 
 
 def small_tokenizer(family, out):
-    """tokenizer.json of the small checkpoint, with merges as text."""
+    """Writes tokenizer.json of the small checkpoint, with its merges as text."""
     folder = HERE / "tests/parity" / family / "golden/checkpoint"
     value = json.loads(seeded.stored(folder / "tokenizer.json"))
     model = value["model"]
@@ -162,7 +162,7 @@ def small_tokenizer(family, out):
 
 
 def added(tokens):
-    """As tokenizer_config.json has them: {id: text}."""
+    """Returns {id: text}, as tokenizer_config.json lists added tokens."""
     return {str(i): {"content": t, "special": True} for i, t in tokens.items()}
 
 
@@ -179,7 +179,7 @@ def qwen3_tts(out):
         value = json.loads(config.read_text())
         ids = {token: i for i, token in SPECIAL.items()}
         value.update({key: ids[token] for key, token in ROLES.items() if key in value})
-        if "decoder_config" in value:  # which others ask for
+        if "decoder_config" in value:  # other programs ask for this key
             value["decoder_config"] |= {"num_semantic_quantizers": 1, "semantic_codebook_size": 4096}
         (out / config.relative_to(HERE / "tests/parity/published/qwen3_tts")).write_text(json.dumps(value, indent=1))
     (out / "generation_config.json").write_text(json.dumps(
@@ -194,7 +194,7 @@ def chatterbox(out):
     small_tokenizer("chatterbox", out)
     rng = torch.Generator().manual_seed(1)
     codes = lambda n: torch.randint(0, 6561, (1, n), generator=rng)
-    torch.save({  # what a recording of three seconds becomes
+    torch.save({  # the shapes that a recording of three seconds gives
         "t3": {"speaker_emb": 0.06 * torch.randn(1, 256, generator=rng), "clap_emb": None, "cond_prompt_speech_emb": None,
                "cond_prompt_speech_tokens": codes(75), "emotion_adv": 0.5 * torch.ones(1, 1, 1)},
         "gen": {"prompt_token": codes(75), "prompt_token_len": torch.tensor([75]), "prompt_feat_len": None,
@@ -208,7 +208,7 @@ def chatterbox(out):
 
 def voxcpm2(out):
     small_tokenizer("voxcpm2", out)
-    (out / "audiovae.pth").rename(out / "audiovae.safetensors")  # which goes first, with all programs
+    (out / "audiovae.pth").rename(out / "audiovae.safetensors")  # all programs prefer the .safetensors file
     marks = {101: "<|audio_start|>", 102: "<|audio_end|>", 103: "<|audio_prompt_start|>", 104: "<|audio_prompt_end|>"}
     (out / "tokenizer_config.json").write_text(json.dumps({"add_bos_token": True, "added_tokens_decoder": added(marks)}))
     (out / "special_tokens_map.json").write_text("{}")
@@ -240,7 +240,7 @@ def header_of(path):
 
 
 def split(name, shape, heads, groups, dim, renamed):
-    """What audio.cpp calls a published tensor, and which rows of it: three of a wqkv."""
+    """Yields the names by which audio.cpp knows a published tensor, with the rows of each: a wqkv gives three."""
     for old, new in renamed:
         name = name.replace(old, new)
     if not name.endswith("attention.wqkv.weight"):

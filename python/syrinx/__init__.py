@@ -44,7 +44,7 @@ class Chunk:
 
     samples: npt.NDArray[np.float32]  # mono, full scale 1
     sample_rate: int  # Hz
-    begin_s: float  # time of the first sample, since the beginning of the speech
+    begin_s: float  # time when the first sample sounds, since the beginning of the speech
     words: list[Word]  # words whose times became known; their audio is in this or a later chunk
 
     def __len__(self) -> int:

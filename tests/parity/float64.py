@@ -30,7 +30,7 @@ SNAC_SEED = 1234567890123
 
 @contextlib.contextmanager
 def in_float64():
-    """Casts to float32 in the original's code go to float64."""
+    """Turns casts to float32 in the original's code into casts to float64."""
     single, cast = torch.float32, torch.Tensor.float
     torch.float32, torch.Tensor.float = torch.float64, torch.Tensor.double
     torch.set_default_dtype(torch.float64)
@@ -128,7 +128,7 @@ def snac(path):
 
 
 def orpheus(path):
-    """Logits of all steps at once, with the golden's own frames as history."""
+    """Returns the logits of all steps at once, with the golden's own frames as history."""
     from transformers import LlamaConfig, LlamaForCausalLM
     golden, folder = load_file(path), path.parent / "checkpoint"
     weights, config = load_file(folder / "model.safetensors"), LlamaConfig.from_pretrained(folder)

@@ -136,7 +136,7 @@ def bagpiper(weights, config, dtype):
 
 
 def latents_of(source, folder, dtype, seed):
-    """The latents of VoxCPM2's authors' program: [steps, 4 * 8]."""
+    """Returns the latents [steps, 4 * 8] of the VoxCPM2 authors' program."""
     golden = originals.script("voxcpm2")
     golden.stub_librosa()
     sys.path.insert(0, f"{source}/src")
@@ -173,7 +173,7 @@ def measure_latents(args, folder):
 
 
 def whole_step_audio2(folder, parity):
-    """With what makes a voice, of other families' goldens: as its tests put it together."""
+    """Completes the checkpoint with the voice networks from other families' goldens, as its tests do."""
     (folder / "assets").mkdir()
     for link, to in (("token2wav/campplus.onnx", "cosyvoice2/golden/checkpoint/campplus.onnx"),
                      ("token2wav/speech_tokenizer_v2_25hz.onnx", "cosyvoice2/golden/checkpoint/speech_tokenizer_v2.onnx"),
@@ -186,11 +186,11 @@ FAMILIES = {"glm4_voice": glm4_voice, "step_audio2": step_audio2, "higgs": higgs
 
 
 def codes_of(name, folder, config, width):
-    """The logits of speech among those of stream 0: by the config, or the names of ids; all where none is of text."""
+    """Returns the range of speech ids in stream 0, from the config or the names of ids; all if no id is text."""
     if name == "opuslm":
         return config["ssl_token_start"], config["ssl_token_end"]
     if name == "bagpiper":
-        return 256 + config["vocab_size"], width  # the codes; words come before them
+        return 256 + config["vocab_size"], width  # the codes, which follow the words
     names = {}
     for file in ("tokenizer.json", "tokenizer_config.json"):
         if (folder / file).exists():
@@ -227,7 +227,7 @@ def measure(program, name, folder, steps):
             for dtype in (torch.float32, torch.bfloat16)]
     apart = float((rows[0] - told[:steps]).abs().max() / told.abs().max())
     assert apart < 1e-4, (name, apart)
-    # Told ids of a text are no choice; codes are chosen among codes.
+    # The ids of a given text are not chosen; codes are chosen among codes.
     first, last = codes_of(name, folder, config, rows[0].shape[1])
     chosen = codes[:, 0]
     drawn = (chosen >= first) & (chosen < last)

@@ -26,7 +26,7 @@ sys.path.append(str(HERE))
 import originals  # noqa: E402
 import seeded  # noqa: E402
 
-# Family, size, case, class, and what the class wants besides.
+# Each row: family, size, case, class, further arguments of the class.
 FAMILIES = [("csm", "published_rates", "fox", originals.Csm), ("qwen3_tts", "equal_width", "speaker_language", originals.Qwen),
             ("orpheus", "", "voice", originals.Orpheus), ("zonos", "", "plain", originals.Zonos),
             ("chatterbox", "", "guided", originals.Chatterbox), ("cosyvoice2", "", "zero_shot", originals.CosyVoice2),
@@ -45,7 +45,7 @@ def compare(name, wide, narrow):
 
 
 def delayed(frames):
-    """Zonos' frames as its steps make them: codebook k comes k steps later."""
+    """Returns Zonos' frames in the order of its steps: codebook k comes k steps later."""
     out = torch.full_like(frames, -1)
     for k in range(frames.shape[1]):
         out[k:, k] = frames[:len(frames) - k, k]
@@ -74,7 +74,7 @@ def syrinx(program, folder, case, steps, weights):
 
 
 def rounded(folder):
-    """Checkpoints that torch has pickled in float32 get weights of bf16."""
+    """Rounds the weights to bf16 in checkpoints that torch pickled in float32."""
     for path in (folder / "checkpoint").glob("llm.pt"):
         state = {k: v.bfloat16().float() for k, v in torch.load(path).items()}
         path.unlink()
@@ -109,7 +109,7 @@ def measure(args, family, folder, case, original, sources):
         return delayed(frames) if family == "zonos" else frames, logits
 
     compare(f"{family}, the original in bf16", run(torch.float32), run(torch.bfloat16))
-    if family == "orpheus":  # the small one has no published vocabulary, by which the program knows it
+    if family == "orpheus":  # the program knows it by its published vocabulary
         print("orpheus, Syrinx: engine_parity_test, SmallerWeightsLeadNotFar, tells it")
         return
     wide = syrinx(args.syrinx, folder, case, args.steps, "f32")

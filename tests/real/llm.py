@@ -25,7 +25,7 @@ def questions():
 
 
 def in_f32(model):
-    """The model with all weights in f32."""
+    """Writes the model with all weights in f32; returns the file."""
     target = fetch.cache() / "models" / "qwen-f32" / "qwen-f32.gguf"
     if not target.is_file():
         import ctypes
@@ -42,7 +42,7 @@ def in_f32(model):
 
 
 def reference(model, threads):
-    """llama.cpp's answers."""
+    """Returns llama.cpp's answers."""
     place = fetch.cache() / "references" / "qwen.json"
     if place.is_file() and (known := json.loads(place.read_text()))["questions"] == questions():
         return known["answers"]
@@ -60,7 +60,7 @@ def reference(model, threads):
 
 
 class Server:
-    """`syrinx serve` on a free port."""
+    """Runs `syrinx serve` on a free port."""
 
     def __init__(self, syrinx, model, *options):
         with socket.socket() as free:
@@ -98,7 +98,7 @@ class Server:
 
 
 def same_words(a, b):
-    """How many words two texts begin with alike."""
+    """Returns how many words two texts share at their beginning."""
     a, b = a.split(), b.split()
     return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
 

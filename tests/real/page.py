@@ -1,4 +1,4 @@
-"""Writes docs/real.md of what the parts of the suite found."""
+"""Writes docs/real.md from the results of the suite's parts."""
 import json
 
 HEAD = """# Trained weights that were run
@@ -57,7 +57,7 @@ def whisper_details(name, kept):
 
 
 def ends(ours, theirs, room=90):
-    """Two texts from shortly before where they part."""
+    """Returns two texts from shortly before their first difference."""
     begin = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), min(len(ours), len(theirs)))
     begin = max(0, begin - 25)
 
@@ -101,7 +101,7 @@ def qwen_details(kept):
 
 
 def write(results, target):
-    """A section for every part whose file is in `results`."""
+    """Writes a section for every part whose file is in `results`."""
     kept = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in results.glob("*.json")}
     text, details = HEAD, ""
     for name in ("tiny.en", "base"):

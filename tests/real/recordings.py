@@ -1,4 +1,4 @@
-"""Recordings of real speech, out of Debian and source packages, as mono WAV files of 16 kHz in the cache.
+"""Makes recordings of real speech from Debian and source packages: mono WAV files of 16 kHz in the cache.
 
     VENV/bin/python tests/real/recordings.py     makes them and lists them
 
@@ -17,17 +17,17 @@ RATE = 16000
 @dataclasses.dataclass
 class Recording:
     name: str
-    language: str        # as Whisper names it; "" where nothing is said
-    kind: str            # clean, noisy, long, silence, music
+    language: str        # Whisper's code of the language; "" without speech
+    kind: str            # clean, noisy, long, silence or music
     path: pathlib.Path
-    text: str = ""       # what is said, where the package states it
+    text: str = ""       # the spoken words, if the package states them
 
     def seconds(self):
         with wave.open(str(self.path)) as file:
             return file.getnframes() / RATE
 
 
-# Prompts of a telephone exchange: one speaker a language, 8 kHz.
+# Prompts of a telephone exchange: one speaker for each language, 8 kHz.
 VOICES = {"en": "en_US_f_Allison", "es": "es_MX_f_Allison", "fr": "fr_CA_f_June", "it": "it_IT_m_Carlo",
           "ru": "ru_RU_f_IvrvoiceRU"}
 PROMPTS = {
@@ -56,7 +56,7 @@ SYLLABLES = {"zh-weather": ("今天天气很好", "ㄐㄧㄣ ㄊㄧㄢ ㄊㄧㄢ
 
 
 def read(path, rate=0):
-    """The samples of a file as floats at 16 kHz; `rate`: it holds nothing but 16-bit samples of that rate."""
+    """Returns a file's samples as floats at 16 kHz. With `rate` the file holds only 16-bit samples of that rate."""
     if rate:
         return np.fromfile(path, "<i2").astype(np.float32) / 32768
     from faster_whisper import decode_audio
@@ -74,7 +74,7 @@ def write(path, samples):
 
 
 def mixed(speech, noise, decibels):
-    """Speech with noise that is the given number of decibels weaker, by their mean squares."""
+    """Returns speech with noise that is `decibels` weaker, by their mean squares."""
     noise = np.resize(noise, len(speech))
     ratio = np.sqrt((speech ** 2).mean() / (noise ** 2).mean()) * 10 ** (-decibels / 20)
     both = speech + noise * ratio
@@ -91,7 +91,7 @@ def joined(parts, pause_s):
 
 
 class Sources:
-    """Where the files of the packages lie."""
+    """The folders that hold the packages' files."""
 
     def __init__(self):
         files = fetch.fetch("recordings")
@@ -127,7 +127,7 @@ class Sources:
 
 
 def minutes_of_prompts(sources):
-    """Ten minutes: prompts of 2 to 20 seconds in the order of their names, 0.4 s apart."""
+    """Returns ten minutes: prompts of 2 to 20 seconds in the order of their names, 0.4 s apart."""
     folder = sources.folder / "asterisk-core-sounds-en-wav/usr/share/asterisk/sounds" / VOICES["en"]
     parts, seconds = [], 0.0
     for path in sorted(folder.glob("*.wav")):
@@ -140,7 +140,7 @@ def minutes_of_prompts(sources):
 
 
 def clean(sources):
-    """Yields name, language, samples and what is said, of speech as it was recorded."""
+    """Yields name, language, samples and spoken words of the speech without added noise."""
     for language, names in PROMPTS.items():
         for name in names:
             yield f"{language}-{name}", language, lambda l=language, n=name: sources.prompt(l, n), ""
@@ -182,7 +182,7 @@ def others(sources):
 
 
 def all_recordings():
-    """Every recording, made where its file is not in the cache yet."""
+    """Returns every recording; makes those whose files are not in the cache yet."""
     sources = Sources()
     folder = fetch.cache() / "recordings"
     folder.mkdir(exist_ok=True)

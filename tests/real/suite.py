@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`./check real`: trained weights through Syrinx, beside their authors' code; writes docs/real.md.
+"""`./check real`: runs trained weights in Syrinx and in their authors' code, compares them and writes docs/real.md.
 
     VENV/bin/python tests/real/suite.py --syrinx build/release/syrinx --scores build/release/text_scores [PART...]
 
@@ -24,7 +24,7 @@ def say(line):
 
 
 def run(part, arguments):
-    """What a part found, and what is wrong with it."""
+    """Runs a part; returns its results and its faults."""
     if part == "qwen":
         import llm
         result = llm.run(arguments.syrinx, arguments.scores, arguments.threads, say)

@@ -1,4 +1,4 @@
-"""What tests/real stands on, without a network: the table of packages, downloads that are wrong, word errors."""
+"""Tests the basis of tests/real without a network: the table of packages, wrong downloads, word errors."""
 import hashlib
 import os
 import pathlib

@@ -35,21 +35,21 @@ def write_wav(path, samples, rate):
 
 
 def spectra(samples):
-    """Logarithmic spectra of 1024 samples, hop 256, in dB, at most 60 below the loudest."""
+    """Returns spectra of 1024 samples with a hop of 256, in dB, at most 60 below the loudest."""
     frames = np.lib.stride_tricks.sliding_window_view(np.asarray(samples, np.float64), 1024)[::256]
     power = np.abs(np.fft.rfft(frames * np.hanning(1024)))
     return 20 * np.log10(np.maximum(power, power.max() / 1000))
 
 
 def apart(a, b):
-    """Mean distance of two recordings' spectra, dB, and the rms of the samples' difference, part of the signal's."""
+    """Returns the mean distance of two spectra in dB, and the rms of the difference relative to the signal."""
     n = min(len(a), len(b))
     a, b = np.asarray(a[:n], np.float64), np.asarray(b[:n], np.float64)
     return float(np.abs(spectra(a) - spectra(b)).mean()), float(np.sqrt(((a - b) ** 2).mean() / (b ** 2).mean()))
 
 
 def trace(syrinx, model, weights, text, *options):
-    """The ids of a text and the samples that Syrinx makes of them."""
+    """Returns the ids of a text and the samples that Syrinx makes of them."""
     from safetensors.numpy import load_file
     with tempfile.NamedTemporaryFile(suffix=".safetensors") as dump:
         subprocess.run([syrinx, "trace", "-m", model, "--weights", weights, "--text", text, "--dump", dump.name, *options],
@@ -102,7 +102,7 @@ class Kokoro:
 
 
 def heard(syrinx, recordings):
-    """Wrong words of recordings, by what Whisper base in f32 writes down; `recordings`: paths, and what is said."""
+    """Counts wrong words of recordings as Whisper base in f32 hears them; `recordings`: paths and spoken words."""
     wrong = count = 0
     texts = subprocess.run([syrinx, "transcribe", "-q", "-m", models.whisper("base"), "--weights", "f32", "--language", "en",
                             "--format", "json", "-o", recordings[0][0].parent, *(path for path, _ in recordings)], check=False)

@@ -14,7 +14,7 @@ import models
 from words import errors, words
 
 KINDS = ("bf16", "q8", "q8a8")  # q4 and mixed mean q8 for Whisper
-NEAR_S = 0.021                  # a step of a timestamp, 20 ms
+NEAR_S = 0.021                  # one step of a timestamp, 20 ms, and some room
 
 
 def reference(name, directory, recordings, threads):
@@ -38,7 +38,7 @@ def reference(name, directory, recordings, threads):
 
 
 def transcribe(syrinx, directory, recordings, weights, threads):
-    """Syrinx's answers, by recording, and the seconds that all of them took."""
+    """Returns Syrinx's answers by recording, and the seconds that all took together."""
     with tempfile.TemporaryDirectory() as folder:
         began = time.monotonic()
         subprocess.run([syrinx, "transcribe", "-m", directory, "--weights", weights, "--words", "--no-fallback", "-q",
@@ -61,7 +61,7 @@ def near(a, b):
 
 
 def parity(ours, theirs):
-    """What of a recording is as faster-whisper has it."""
+    """Returns which parts of a result equal faster-whisper's."""
     same = dict(text=text_of(ours) == text_of(theirs), segments=False, words=0, timed=0)
     if not same["text"]:
         return same
@@ -111,7 +111,7 @@ def run(syrinx, name, recordings, threads, say):
 
 
 def faults(result):
-    """What a run of the suite fails for."""
+    """Returns the faults for which a run of the suite fails."""
     spoken = [each for each in result["recordings"] if each["language"]]
     differ = [each["name"] for each in spoken if not each["text"]]
     found = []

@@ -75,13 +75,13 @@ def base_config(words):
 
 
 def published(config):
-    """As the config.json of Qwen3-8B-Base has it."""
+    """Returns the config as config.json of Qwen3-8B-Base has it."""
     out = config.to_dict()
     return out | {"rope_theta": out.pop("rope_parameters")["rope_theta"]}
 
 
 def thinker(audio):
-    """As ESPnet keeps it: the tower alone."""
+    """Returns the audio tower alone, which is all that ESPnet keeps."""
     config = Qwen3OmniMoeThinkerConfig(
         audio_config=audio,
         vision_config=dict(depth=0, hidden_size=8, num_heads=1, intermediate_size=8, out_hidden_size=8,
@@ -124,7 +124,7 @@ def audio_ios(audio_config, codec_model, streams, codes):
     discrete.delay_interleave, discrete.use_codec, discrete._stream_intervals = True, True, local
     discrete.vocabulary = [f"<codec_layer{s}_{c}>" for s in range(streams) for c in ["pad", *range(codes)]]
     discrete.stream_weights, discrete.sample_rate = [1.0] * streams, 16000
-    # What it had to decode comes back: codes [T, S], of which pads where codes belong are -1.
+    # The codec returns its input: codes [T, S], where a pad in place of a code is -1.
     discrete._codec_decode_batch = lambda codes, lengths: (codes[0].int(), lengths)
     return {"discrete_audio": discrete, "continuous_audio": continuous}
 
@@ -141,7 +141,7 @@ def build(tokenizer, base, audio_config, codec_model, streams, codes):
 
 
 def check_names():
-    """Names of the published sizes, without the numbers: 1382 with vocab_weight."""
+    """Checks the names of the weights at the published sizes, without weights: 1382 with vocab_weight."""
     with torch.device("meta"):
         qwen = Qwen3ForCausalLM(Qwen3Config(vocab_size=8, hidden_size=64, intermediate_size=8, num_hidden_layers=36,
                                             num_attention_heads=2, num_key_value_heads=1, head_dim=8))
@@ -164,9 +164,9 @@ def randomise(model):
             elif "norm" in name or "ln_post" in name:
                 value = (0 if name.endswith("bias") else 1) + 0.2 * noise
             elif name == "model.embed_tokens.weight":
-                value = 0.5 * noise  # the pad's too: the original does not zero it in stream 0
+                value = 0.5 * noise  # the pad's row too: the original does not zero it in stream 0
             elif name == "stream_emb.weight":
-                value = 0.8 * noise  # of stream 0 as well, where it is not used
+                value = 0.8 * noise  # the row of stream 0 as well, where it is not used
             elif name == "lm_head.weight":
                 value = 2 / np.sqrt(WIDTH) * noise
             elif name.endswith(("inited", "cluster_size")):
@@ -185,7 +185,7 @@ def randomise(model):
 
 
 def level(codec_model):
-    """Samples about as loud as speech."""
+    """Scales the codec so that its samples are about as loud as speech."""
     codes = torch.randint(0, CODES, (1, STREAMS, 40), generator=torch.Generator().manual_seed(4))
     with torch.no_grad():
         loud = codec_model.decode(codes).audio_values.std()
@@ -201,7 +201,7 @@ def round_to_bf16(model):
 
 
 def messages_of(case):
-    """(role, IO, data) as ESPnet's preparation has them."""
+    """Returns (role, IO, data) for each message, in the form of ESPnet's preparation."""
     out, heard = [], 0
     for message in case["messages"]:
         content = message["content"]
@@ -221,7 +221,7 @@ def lead(logits):
 
 
 class Recorder:
-    """What generation fed, computed and chose, step by step."""
+    """Records what generation fed, computed and chose at each step."""
 
     def __init__(self, model):
         self.model, self.steps, self.inner = model, [], model._step
@@ -251,7 +251,7 @@ class Recorder:
 
 
 def own_choices(logits, first_code):
-    """[L, S, V] to what each stream may choose from: all ids up to its last code; pad and own slots."""
+    """Cuts logits [L, S, V] to each stream's choices: all ids up to its last code, else pad and own codes."""
     size = CODES + 1
     parts = [logits[:, 0, :first_code + size]]
     for s in range(1, STREAMS):
@@ -260,11 +260,11 @@ def own_choices(logits, first_code):
 
 
 class NotAskedFor(Exception):
-    """An answer in words alone would go on with sound, or there are parts enough."""
+    """Raised where a text-only answer would go on with sound, or where enough parts are made."""
 
 
 class Part:
-    """An answer: ids [L, S] up to its end, and what was computed for each."""
+    """A part of an answer: ids [L, S] up to its end, and what was computed for each."""
 
     def __init__(self, kind, ids, calls):
         self.kind, self.ids, self.calls = kind, ids, calls
@@ -273,7 +273,7 @@ class Part:
         return int(self.ids[-1, 0]) in (END, END_PART)
 
     def content(self, model):
-        """As its inference() has it: text, or codes [T, S]."""
+        """Returns the content as inference() does: text, or codes [T, S]."""
         name = "discrete_audio" if self.kind == AUDIO else "text"
         ids = self.ids[:-1] if self.ended() else self.ids
         ids = ids[None] - model.vocab_intervals[name][0][0]
@@ -316,7 +316,7 @@ def run_case(model, preprocessor, case, codec_model, first_code):
         except NotAskedFor:
             pass
         del model.inference_segment
-    # Where the prompt ends the answer's first step begins: <|assistant|>, <|text|>.
+    # The answer begins with <|assistant|>, <|text|>, which follow the prompt.
     ids = torch.cat([seqs[0, :, 0], torch.tensor([ASSISTANT, TEXT])]).int()
     embeds = seen.calls[0]["embeds"][0]
     for (_, start, length), _ in sum(rows.values(), []):
@@ -337,7 +337,7 @@ def run_case(model, preprocessor, case, codec_model, first_code):
             out["companion_logits"] = parts[1].logits(keep, first_code, companion=True)
         if case.get("keep_samples"):
             out["samples"] = exact(codec_model, out["frames"][:case["keep_samples"]])
-    # What the model had to say beyond what it was asked for.
+    # The text that the model adds after the answer it was asked for.
     case["more"], case["stopped"] = [], parts[-1].ended()
     for n, part in enumerate(parts[forced:]):
         spoke = part.kind == AUDIO
@@ -353,7 +353,7 @@ def run_case(model, preprocessor, case, codec_model, first_code):
 
 
 def exact(codec_model, codes):
-    """Samples of frames [T, S], in float64."""
+    """Decodes frames [T, S] in float64."""
     codes = codes.t()[None].long()
     with torch.no_grad():
         single = codec_model.float().decode(codes).audio_values[0, 0]
@@ -374,7 +374,7 @@ def codec_golden(codec_model, folder):
 
 
 def tower_golden(ios, adaptor, folder):
-    """Rows of recordings that fit chunks and hops and do not."""
+    """Writes the tower's rows for recordings, some of which fit whole chunks and hops."""
     io, out = ios["continuous_audio"], {}
     # The first of two channels is heard.
     for length, rate in [(205, 16000), (1600, 16000), (15999, 16000), (16160, 16000), (50000, 16000), (15000, 24000),
@@ -463,7 +463,7 @@ def main():
     weights.over(model, "module.", keep=("norm", "alpha"))
     with torch.no_grad():
         model.lm_head.weight[[END, END_PART]] *= 1.35  # so that some end
-        # Kinds that the program has no masks for: never the likeliest.
+        # These kinds are never the likeliest, as the program has no masks for them.
         model.lm_head.weight[AUDIO + 1:AUDIO + 4] = model.lm_head.weight[TEXT:AUDIO + 1].mean(0)
     round_to_bf16(model)
     state = {k: v.detach().to(torch.bfloat16).contiguous().clone() for k, v in model.state_dict().items()}
@@ -471,7 +471,7 @@ def main():
     torch.save({"module": state}, folder / "model.pt")
     model.prepare_inference()
     intervals = meta["vocab_intervals"]
-    # Outside of training it reads a conversation up to the first answer.
+    # Outside of training the preprocessor reads a conversation up to the first answer.
     preprocessor = job.SpeechLMPreprocessor(True, ios, meta["vocab"], intervals)
     codec_golden(codec_model, args.out)
     tower_golden(ios, model.adaptor["continuous_audio"], args.out)

@@ -149,7 +149,7 @@ def ranked(path, all_ways):
 
 
 def qwen(vocab, merges):
-    """The published layout of Qwen: vocab.json + merges.txt + tokenizer_config.json."""
+    """Writes the published layout of Qwen: vocab.json + merges.txt + tokenizer_config.json."""
     folder = HERE / "qwen"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -219,7 +219,7 @@ def pieces(_vocab, _merges):
     vocab = {t: i for i, t in enumerate(["<unk>", "<s>", "</s>"] + [f"<0x{b:02X}>" for b in range(256)])}
     for piece in sorted(model["vocab"], key=model["vocab"].get):
         vocab.setdefault(piece, len(vocab))
-    del vocab["<0x00>"]  # then such a byte is unknown
+    del vocab["<0x00>"]  # without this token the byte is unknown
     tok = Tokenizer(models.BPE(vocab, [tuple(m) for m in model["merges"]], unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     tok.normalizer = marks
     tok.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(),

@@ -157,7 +157,7 @@ def randomise(t3, flow, hift, random, names=("t3_cfg", "s3gen"), seeds=(21, 22))
 
 
 def generate(t3, cond, ids, case):
-    """Greedy tokens of T3.inference, and the merged logits of every step before its processors."""
+    """Returns the greedy tokens of T3.inference and each step's merged logits before its logit processors."""
     merged = []
     processors = vars(sys.modules[t3.__class__.__module__])
     saved_multinomial, saved_penalty = torch.multinomial, processors["RepetitionPenaltyLogitsProcessor"]
@@ -224,7 +224,7 @@ def main():
     random = torch.Generator().manual_seed(21)
     weights = randomise(t3, flow, hift, random)
     write_tokenizer(checkpoint / "tokenizer.json")
-    with torch.no_grad():  # kept in bf16 to be small; the original runs what the files hold
+    with torch.no_grad():  # stored in bf16 to keep files small; the original runs with the stored weights
         for model in (t3, flow, hift):
             for value in model.parameters():
                 value.copy_(value.to(torch.bfloat16).float())

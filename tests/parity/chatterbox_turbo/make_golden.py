@@ -72,7 +72,7 @@ def build_t3(shape, texts):
 
 
 def generate(t3, cond, ids, steps):
-    """Greedy tokens of T3.inference_turbo, the stop included where it was drawn, and the head's logits of every step."""
+    """Returns the greedy tokens of T3.inference_turbo (with the stop if drawn) and each step's logits of the head."""
     rows, drawn = [], []
     hook = t3.speech_head.register_forward_hook(lambda _m, _i, out: rows.append(out[0, -1].clone()))
     saved = torch.multinomial
@@ -93,7 +93,7 @@ def generate(t3, cond, ids, steps):
 
 
 def teach_the_end(t3, cases, cond):
-    """Turns the head's row of the stop to a late hidden row of the second case and to no other."""
+    """Aligns the head's stop row with a late hidden state of the second case only."""
     hidden, best = [], []
     for ids, steps in cases:
         seen = []
@@ -116,7 +116,7 @@ def teach_the_end(t3, cases, cond):
 
 
 def chirp(rate, seconds):
-    """As the test makes it: silence, then a tone that rises and gets louder."""
+    """Returns the signal that the test also makes: silence, then a tone that rises and gets louder."""
     t = np.arange(int(rate * seconds), dtype=np.float64) / rate
     wave = np.sin(2 * np.pi * (100 * t + 40 * t * t)) * np.clip(t - 1, 0, None) * 0.05
     return wave.astype(np.float32)

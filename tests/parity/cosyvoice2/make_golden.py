@@ -263,7 +263,7 @@ def make_voices(random, frontend):
 
 
 def generate(llm, inputs, case, logits):
-    """Greedy tokens of one part, with the logits of every step; at most case["steps"]."""
+    """Returns the greedy tokens of one part, at most case["steps"], and collects the logits of every step."""
     empty = torch.zeros(1, 0, dtype=torch.int32)
     prompt_text = inputs.get("prompt_text", empty)
     prompt_speech = inputs.get("llm_prompt_speech_token", empty)

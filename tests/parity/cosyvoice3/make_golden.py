@@ -161,7 +161,7 @@ feat_extractor: !name:matcha.utils.audio.mel_spectrogram
 
 
 def originals(cosyvoice, matcha):
-    """Makes their packages importable without what is not needed here."""
+    """Makes the authors' packages importable without dependencies that are not needed here."""
     sys.path[:0] = [cosyvoice, matcha]
     stub("cosyvoice.utils.onnx", SpeechTokenExtractor=None, online_feature=False, onnx_path="")
     stub("matcha.utils.pylogger", get_pylogger=lambda name: None)
@@ -178,7 +178,7 @@ def originals(cosyvoice, matcha):
 
 
 def language_model(cosyvoice, end):
-    """Their module with the id of the small tokenizer's <|endofprompt|>."""
+    """Returns the authors' module with the id of the small tokenizer's <|endofprompt|>."""
     text = (pathlib.Path(cosyvoice) / "cosyvoice/llm/llm.py").read_text()
     assert text.count("151646") >= 4
     module = types.ModuleType("cosyvoice.llm.llm")
@@ -241,7 +241,7 @@ def randomise(llm, flow, hift, random, codes):
         weights = {"llm": seeded.Weights(31), "flow": seeded.Weights(32), "hift": seeded.Weights(34)}
         for name, model in (("llm", llm), ("flow", flow), ("hift", hift)):
             weights[name].over(model, keep=["stft_window", "llm_decoder.weight"])
-        llm.llm_decoder.weight[codes:] = 0  # marks are never the largest
+        llm.llm_decoder.weight[codes:] = 0  # special ids are never the likeliest
     return weights
 
 
@@ -262,7 +262,7 @@ def make_voices(random, frontend, codes):
 
 
 def job(model, inputs, steps):
-    """The raw tokens of one part, at most `steps`, those that llm_job keeps, and whether the model ended the part."""
+    """Returns one part's raw tokens (at most `steps`), those that llm_job keeps, and whether the model ended it."""
     empty, raw, ended = torch.zeros(1, 0, dtype=torch.int32), [], []
     inference = type(model.llm).inference.__get__(model.llm)
 
@@ -290,7 +290,7 @@ def speak(flow, hift, inputs, tokens, first_frame, streaming=True):
     noise = [philox.philox_uniforms(7, first_frame + t, 0x53330002, 480 * 9) for t in range(mel.shape[2])]
     hift.m_source.l_sin_gen.sine_waves = torch.from_numpy(np.concatenate(noise).reshape(1, -1, 9)).double()
     samples, _ = hift.inference(speech_feat=mel.double(), finalize=True)
-    # Their own way of streaming the vocoder gives the same.
+    # The authors' own streaming of the vocoder gives the same samples.
     hop, look = 480, 8
     if mel.shape[2] > look + 4:
         part, _ = hift.inference(speech_feat=mel.double()[:, :, :-3], finalize=False)
@@ -309,7 +309,7 @@ def inputs_of(frontend, case, part):
     if "embedding" not in voice:
         return frontend.frontend_zero_shot(part, "", None, 24000, case["voice"])
     inputs = frontend.frontend_sft(part, case["voice"])
-    if END not in part:  # as frontend_instruct2 has it
+    if END not in part:  # as in frontend_instruct2
         inputs["prompt_text"] = frontend._extract_text_token(SYSTEM + END)[0]
     return inputs
 
@@ -408,8 +408,8 @@ def make(name, s, args):
 
 
 def tokenizer_onnx(model, path):
-    """The weights under the names and operations of the published graph, as s3tokenizer's reader of it finds them. Nothing
-    but these is there: it cannot be run."""
+    """Writes the weights under the names and operations by which s3tokenizer finds them in the published graph. The
+    file holds nothing else and cannot be run."""
     from onnx import helper, numpy_helper, save
     from s3tokenizer.utils import onnx2torch_v3
     tensors, nodes, count = [], [], itertools.count(3000)
@@ -450,7 +450,7 @@ def tokenizer_onnx(model, path):
 
 
 def reference(checkpoint):
-    """The tokenizer of recordings, and what it makes of one; the network of the vector is CosyVoice2's, which tests add."""
+    """Writes the tokenizer of recordings and its result for one. Tests add CosyVoice2's speaker network."""
     import wave
     from s3tokenizer.model_v3 import ModelConfigV3, S3TokenizerV3
     from s3tokenizer.utils import log_mel_spectrogram
@@ -478,7 +478,7 @@ def reference(checkpoint):
         tokens, _ = model.quantize(mel, torch.tensor([mel.shape[2]]))
         hidden, _ = model.encoder(mel, torch.tensor([mel.shape[2]]))
         digits = (down(hidden)[..., :3].tanh() * 0.9990000128746033).abs()
-    # librosa's filters, from another library.
+    # Mel filters like librosa's, from another library.
     stub("librosa")
     stub("librosa.util", normalize=None, pad_center=None, tiny=None)
     stub("librosa.filters", mel=lambda sr, n_fft, n_mels, fmin, fmax: mel_filter_bank(

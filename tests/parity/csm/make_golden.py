@@ -65,7 +65,7 @@ def csm_config(size, ids, vocab):
 
 
 def randomise(model, seed, codes):
-    """Returns what is random."""
+    """Makes the weights random; returns the seeded.Weights that describe them."""
     gen = torch.Generator().manual_seed(seed)
     rand = lambda t, scale: t.copy_(torch.randn(t.shape, generator=gen) * scale)
     with torch.no_grad():
@@ -86,7 +86,7 @@ def randomise(model, seed, codes):
     weights = mimi.seeded.Weights(seed)
     weights.over(model)
     with torch.no_grad():
-        model.lm_head.weight[codes:] = 0  # no codes of the codec
+        model.lm_head.weight[codes:] = 0  # ids that the codec has no entries for
         model.depth_decoder.codebooks_head.weight[..., codes:] = 0
     mimi.dead_entries(model.codec_model)
     mimi.level(model.codec_model)
@@ -122,7 +122,7 @@ def prompt_text(case):
 
 
 def model_inputs(model, processor, case):
-    """Input of generate() as the processor makes it, and the codes of each turn's audio."""
+    """Returns generate()'s input as the processor makes it, and the codes of each turn's audio."""
     gen = torch.Generator().manual_seed(len(case["name"]))
     audio = []
     for turn in case["context"]:
@@ -130,7 +130,7 @@ def model_inputs(model, processor, case):
         audio.append((speech + 0.05 * torch.randn(speech.shape, generator=gen)).numpy())
     codes = [model.codec_model.encode(torch.from_numpy(a)[None, None]).audio_codes[0].t() for a in audio]
     if audio and model.codec_model.config.upsampling_ratios != [8, 6, 5, 4]:
-        # The processor counts frames with the published rates; these are not them.
+        # The processor counts frames at the published rates, which this checkpoint does not have.
         text = prompt_text(case)
         for c in codes:
             text = text.replace("<|AUDIO|><|audio_eos|>", "<|audio>" * len(c) + "<|audio_end|>", 1)
@@ -145,7 +145,7 @@ def model_inputs(model, processor, case):
 
 
 class Recorder:
-    """What the parts of the model see and say during one generate() of the authors' code."""
+    """Records inputs and outputs of the model's parts during one generate() of the authors' code."""
 
     def __init__(self, model):
         self.prefill, self.first, self.inner = None, [], []
@@ -196,7 +196,7 @@ def run_case(model, processor, case, keep_logits):
 
 
 SIZES = {
-    # The published codebooks and rates, tied tables, llama3 angles, sharded bf16 weights.
+    # This checkpoint has the published codebooks and rates, tied tables, llama3 angles, sharded bf16 weights.
     "published_rates": dict(
         seed=31, dtype=torch.bfloat16, tied=True, teach=None,
         backbone=dict(hidden_size=48, intermediate_size=96, num_hidden_layers=3, num_attention_heads=4,
@@ -208,7 +208,7 @@ SIZES = {
                    rope_scaling=dict(rope_type="llama3", factor=32.0, low_freq_factor=0.001953125,
                                      high_freq_factor=0.0078125, original_max_position_embeddings=16)),
         codec=mimi.SIZES["published_rates"]["config"]),
-    # Other sizes, tables of their own, plain angles, one f32 file; taught to end.
+    # This one has other sizes, untied tables, plain angles and one f32 file, and is taught to end.
     "taught": dict(
         seed=32, dtype=torch.float32, tied=False, teach=(45, 160),
         backbone=dict(hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
@@ -261,7 +261,7 @@ def main():
             prompt = processor.tokenizer(prompt_text(CASES[name][0]), add_special_tokens=False, return_tensors="pt")
             teach(model, prompt.input_ids, target, steps)
         state = {k: v.to(size["dtype"]).contiguous() for k, v in model.state_dict().items()}
-        model.load_state_dict(state)  # the rounding of the file
+        model.load_state_dict(state)  # the weights as rounded in the file
         for layer in model.modules():
             if hasattr(layer, "_embed"):
                 layer._embed = None

@@ -37,7 +37,7 @@ SPECIAL = ["<|endoftext|>", "<|pad|>", "<|im_start|>", "<|im_end|>", "<|phoneme_
 
 
 class Stub(types.ModuleType):
-    """A module that has everything."""
+    """A module in which every name exists."""
     __path__ = []
 
     def __getattr__(self, name):
@@ -47,7 +47,7 @@ class Stub(types.ModuleType):
 
 
 def stub_dac():
-    """The authors' codec needs the layers of descript-audio-codec; what that package asks of others is not needed."""
+    """Stubs the dependencies of descript-audio-codec, of which the authors' codec needs only the layers."""
     for name in ["audiotools", "audiotools.ml", "audiotools.ml.layers", "audiotools.core", "dac", "dac.model",
                  "dac.model.base"]:
         sys.modules[name] = Stub(name)
@@ -101,7 +101,7 @@ def lm_weights(args, seed, end):
         else:
             value = 1.3 / np.sqrt(p.shape[1]) * torch.randn(p.shape, generator=gen)
         if name == "embeddings.weight":
-            value[end] *= 0.8  # else hardly any answer would be long
+            value[end] *= 0.8  # otherwise hardly any answer is long
         state[published_name(name)] = value.to(torch.bfloat16)
     return state
 
@@ -114,7 +114,7 @@ def codec_model():
         return modded_dac.ModelArgs(block_size=64, n_layer=n_layer, n_head=max(n_head, 1), dim=dim, head_dim=min(64, dim),
                                     intermediate_size=24, rope_base=10000, norm_eps=1e-5)
 
-    # Every transformer has a mask of 32768 x 32768 that none of these uses.
+    # Every transformer makes a mask of 32768 x 32768, which none of these uses.
     ones = torch.ones
     torch.ones = lambda *size, **kwargs: ones(*(1, 1) if size[0] == 32768 else size, **kwargs)
 
@@ -157,7 +157,7 @@ def randomise_codec(codec, seed):
 
 
 def level_codec(codec):
-    """So that tanh is not saturated."""
+    """Scales the codec so that tanh is not saturated."""
     gen = torch.Generator().manual_seed(1)
     tail = codec.decoder.model[len(codec.decoder.model) - 2].conv
     with torch.no_grad():
@@ -177,7 +177,7 @@ def random_codes(gen, frames):
 def codec_golden(codec, folder):
     gen = torch.Generator().manual_seed(5)
     codes = random_codes(gen, 200)
-    codes[3, 7] = CODES - 1  # more than there are: the authors clamp
+    codes[3, 7] = CODES - 1  # codes beyond the codebook, which the authors clamp
     out = {"codes": codes.t().int()}
     with torch.no_grad():
         for n in [1, 2, 3, 9, 200]:
@@ -194,7 +194,7 @@ def codec_golden(codec, folder):
 
 
 def speech(count):
-    """The beginning of ../mimi/speech.wav, and noise where it is silent."""
+    """Returns the beginning of ../mimi/speech.wav, with noise in its pauses."""
     import wave
     with wave.open(str(HERE.parent / "mimi" / "speech.wav")) as file:
         pcm = np.frombuffer(file.readframes(count), np.int16)
@@ -202,7 +202,7 @@ def speech(count):
 
 
 def encode(codec, samples):
-    """Codes [T, C] of a recording, and the least margin between the two nearest entries."""
+    """Returns codes [T, C] of a recording and the smallest margin between the two nearest entries."""
     margins = []
 
     def watch(module, inputs, _out):
@@ -220,7 +220,7 @@ def encode(codec, samples):
 
 
 class Recorder:
-    """What the networks say during generate_long()."""
+    """Records the outputs of the networks during generate_long()."""
 
     def __init__(self, model):
         self.model, self.prompts, self.prefill, self.slow, self.fast = model, [], [], [], []
@@ -307,7 +307,7 @@ def run_case(model, case, codec):
 
 
 def sampling_golden(folder):
-    """Probabilities of the authors' sampler."""
+    """Writes the probabilities of the authors' sampler."""
     gen = torch.Generator().manual_seed(3)
     settings = torch.tensor([[1.0, 0.9, 30], [0.7, 0.8, 30], [1.6, 0.95, 4], [1.0, 0.05, 30], [0.5, 0.6, 40]])
     logits = 2.5 * torch.randn(len(settings), CODES + 1, generator=gen)
@@ -352,7 +352,7 @@ def main():
     level_codec(codec)
     state = {k: v.to(torch.bfloat16) for k, v in codec.state_dict().items()}
     codec.load_state_dict({k: v.float() for k, v in state.items()})
-    state["quantizer.post_module.freqs_cis"] = torch.zeros(8, 16, 2, dtype=torch.bfloat16)  # stale, as published
+    state["quantizer.post_module.freqs_cis"] = torch.zeros(8, 16, 2, dtype=torch.bfloat16)  # unlike the angles
     state["quantizer.post_module.causal_mask"] = torch.ones(8, 8, dtype=torch.bool)
     torch.save(state, folder / "codec.pth")
     codec_golden(codec, args.out)

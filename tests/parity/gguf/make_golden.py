@@ -25,7 +25,7 @@ from gguf import quants
 from safetensors.numpy import save_file
 
 HERE = pathlib.Path(__file__).parent
-# Where the f16 scales of a block lie, of types that the package cannot write.
+# Offsets of the f16 scales in a block, for the types that the package cannot write.
 SCALES = {"Q2_K": (80, 82), "Q3_K": (108,), "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,), "IQ4_NL": (0,), "IQ4_XS": (0,)}
 NAMES = ["F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", *SCALES]
 TEXTS = ["Hello, world!", " two  blanks", "naïve café 東京", "line\nbreak\ttab", "a" * 40, "<s>is text</s>", "1,234.5", ""]
@@ -63,7 +63,7 @@ def models(converter):
         with tempfile.TemporaryDirectory() as made:
             made = pathlib.Path(made)
             shutil.copytree(HERE.parent / "llm" / name, made / name)
-            # As transformers wrote these files until 4.51.
+            # The files have the form that transformers wrote until 4.51.
             file, jinja = made / name / "tokenizer_config.json", made / name / "chat_template.jinja"
             config = json.loads(file.read_text())
             config["tokenizer_class"] = "PreTrainedTokenizerFast"
@@ -76,7 +76,7 @@ def models(converter):
 
 
 def vocabulary():
-    """As sentencepiece makes them: pieces by score, bytes for what is missing."""
+    """Returns pieces by score like sentencepiece's, with byte tokens for missing characters."""
     from transformers.integrations.ggml import convert_gguf_tokenizer
 
     rng = np.random.default_rng(3)

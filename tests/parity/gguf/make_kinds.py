@@ -27,7 +27,7 @@ def set_vocab(self):
     tokens = sorted({**vocab, **{c: a["id"] for c, a in added.items()}}.items(), key=lambda item: item[1])
     special = {c for c, a in added.items() if a["special"]}
     characters = tok["model"]["byte_fallback"]
-    # As in published files of Gemma, no token has the type of an unknown one.
+    # No token has the type "unknown", as in published files of Gemma.
     kinds = [3 if t in special else 4 if t in added else 6 if characters and t.startswith("<0x") else 1
              for t, _ in tokens]
     writer = self.gguf_writer

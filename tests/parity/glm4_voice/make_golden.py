@@ -46,9 +46,9 @@ TEXT = ("User will provide you with a text instruction. Do it step by step. Firs
         "respond in a interleaved manner, with 13 text token followed by 26 audio tokens.")
 LM = dict(hidden_size=24, layers=2, heads=4, kv_heads=2, head_dim=16, ffn=40)
 MEL, HOP = 16, 256
-SEED = 7  # of the requests
+SEED = 7  # seed of the requests
 
-# Samples at 16 kHz: one, odd ones, whole codes, blocks and segments and one more, several segments.
+# Samples at 16 kHz: one, odd counts, whole codes, blocks and segments with and without one more, several segments.
 LENGTHS = [1, 401, 1280, 1281, 12800, 13121, 38400, 38401, 90003]
 
 
@@ -94,7 +94,7 @@ def randomise(model, generator, scale=1.0):
 # ------------------------------------------------------------------------------------------------- text
 
 def train_ranks():
-    """Bytes, then merges of the corpus by count, as tiktoken's trainer does it."""
+    """Returns ranks of the bytes, then of the corpus's merges by count, as tiktoken's trainer makes them."""
     ranks = {bytes([b]): b for b in range(256)}
     pieces = [[bytes([b]) for b in piece.encode()] for piece in regex.findall(PATTERN, CORPUS)]
     while len(ranks) < RANKS:
@@ -133,12 +133,12 @@ class Text:
         return [self.specials["[gMASK]"], self.specials["<sop>"]] * prefix + ids
 
     def plain(self, text):
-        """What a client wrote: no special tokens."""
+        """Returns the ids of a client's text, without special tokens."""
         return self.coder.encode(text, disallowed_special=())
 
 
 def prompts(text):
-    """Prompts with answers that were heard: the demo decodes what was made and puts it behind what was asked."""
+    """Returns prompts with earlier answers: the demo decodes each answer and appends it to the question."""
     codes = lambda some: "".join(f"<|audio_{c}|>" for c in some)
     head = "<|assistant|>streaming_transcription\n"
     answer = "Hello there, how are you? It's" + codes(range(26)) + " what we'll do, they're here." + codes(range(30, 39))
@@ -170,7 +170,7 @@ def make_tokenizer(folder, generator):
     config._attn_implementation = "eager"
     model = WhisperVQEncoder(config).eval()
     randomise(model, generator)
-    # Codes of all kinds: the codebook is made of what the encoder says.
+    # The codebook consists of outputs of the encoder, so that many different codes occur.
     folder.mkdir(parents=True)
     extractor = WhisperFeatureExtractor(feature_size=24)
     hidden = []
@@ -195,7 +195,7 @@ def make_tokenizer(folder, generator):
 
 @torch.no_grad()
 def speech_codes(model, extractor, samples, segment=120 * 320, margins=None):
-    """extract_speech_token() of the authors for one recording, a segment at a time."""
+    """Runs the authors' extract_speech_token() on one recording, a segment at a time."""
     codes = []
     for at in range(0, len(samples), segment):
         features = extractor([samples[at: at + segment]], sampling_rate=16000, return_attention_mask=True,
@@ -233,8 +233,8 @@ def make_lm(folder, ranks, generator):
         model.model.embed_tokens.weight.copy_(torch.randn(VOCAB, LM["hidden_size"], generator=generator).bfloat16().float())
         head = model.lm_head.weight
         head.mul_(3)
-        head[RANKS:AUDIO_0] = 0  # nothing special
-        for token, rank in ranks.items():  # no parts of characters
+        head[RANKS:AUDIO_0] = 0  # no special tokens
+        for token, rank in ranks.items():  # no tokens that hold a part of a character
             if token.decode(errors="replace").encode() != token or token < b" ":
                 head[rank] = 0
         head[AUDIO_0 + CODES:] = 100  # ids without a token are never drawn, however likely
@@ -274,7 +274,7 @@ def make_lm(folder, ranks, generator):
 
 @torch.no_grad()
 def generate(model, prompt, steps, allowed):
-    """Greedy ids, the logits of some steps, and the smallest margin."""
+    """Returns greedy ids, the logits of some steps, and the smallest margin."""
     from transformers import DynamicCache
     mask = torch.full((VOCAB,), -torch.inf)
     mask[:allowed] = 0
@@ -415,7 +415,7 @@ def make_decoder(folder, generator):
         for p in hift.parameters():
             p.copy_(p.bfloat16().float())
     for model, name in ((flow, "flow.pt"), (hift, "hift.pt")):
-        # Views of one storage: a file of its own for each small tensor would be half the archive.
+        # All tensors are views of one storage: a file for each small tensor would take half of the archive.
         state = model.state_dict()
         parts = torch.cat([v.flatten() for v in state.values()]).bfloat16().split([v.numel() for v in state.values()])
         torch.save({k: part.view(v.shape) for (k, v), part in zip(state.items(), parts)}, folder / name)
@@ -423,7 +423,7 @@ def make_decoder(folder, generator):
 
 
 def make_mel(flow, token, prompt_token, prompt_feat):
-    """What token2wav() of the authors asks of the flow."""
+    """Calls the flow as the authors' token2wav() does."""
     size = lambda x: torch.tensor([x.shape[1]], dtype=torch.int32)
     return flow.inference(token=token, token_len=size(token), prompt_token=prompt_token,
                           prompt_token_len=size(prompt_token), prompt_feat=prompt_feat, prompt_feat_len=size(prompt_feat),
@@ -452,7 +452,7 @@ def stream_mel(flow, codes, fade):
 
 
 def speak(hift, hifigan, mel):
-    """The vocoder over all of a stream's mel, with the noise and phases that Syrinx draws for the request's seed."""
+    """Runs the vocoder over a stream's whole mel, with the noise and phases that Syrinx draws from the seed."""
     frames = mel.shape[2]
     normals = np.concatenate([philox_normal(SEED, t, 0x474C4D01, HOP) for t in range(frames)])
     weight = hift.m_source.l_linear.weight[0].detach()

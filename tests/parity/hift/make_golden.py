@@ -41,7 +41,7 @@ def stub(name, **members):
 
 
 def randomise(model, generator):
-    """Filters of length near 1, so that the signal neither dies nor explodes; pitch up to ~400 Hz."""
+    """Gives filters a norm near 1, so that the signal neither dies nor explodes; pitch reaches ~400 Hz."""
     def normal(shape, scale=1.0):
         return torch.randn(shape, generator=generator) * scale
 
@@ -64,7 +64,7 @@ def randomise(model, generator):
 
 
 def run(module, model, mel, generator):
-    """Samples of the original, and the noise and phases it was given."""
+    """Returns the original's samples, and the noise and phases that it was given."""
     drawn = []
 
     def randn_like(x):
@@ -114,7 +114,7 @@ def main():
     for name, module in (("interpolated", cosyvoice), ("held", chatterbox)):
         model = models[name].double()
         model.stft_window = model.stft_window.double()
-        # One length after the other draws from one stream, so each has its own noise.
+        # All lengths draw from one random stream, so each has its own noise.
         for length in LENGTHS:
             samples, noise, phases = run(module, model, mel[:, :, :length].double(), random)
             assert samples.shape[0] == 480 * length

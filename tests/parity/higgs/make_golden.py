@@ -73,7 +73,7 @@ def model_config(vocab):
 
 
 class Higgs:
-    """The networks of the language model: what the serving code composes."""
+    """The networks that the serving code composes to the language model."""
 
     def __init__(self, config):
         text = Qwen3Config(**{k: v for k, v in config["text_config"].items() if k not in ("model_type", "rope_theta")},
@@ -86,7 +86,7 @@ class Higgs:
         rotary.forward = lambda *args, **kwargs: tuple(t.bfloat16().float() for t in angles(*args, **kwargs))
 
     def names(self):
-        """Published name and parameter."""
+        """Yields each parameter with its published name."""
         for name, p in sorted(self.backbone.named_parameters()):
             yield name.replace("embed_tokens.", "tied.embedding.text_embedding.") if name.startswith("embed_tokens") else \
                 "body." + name, p
@@ -105,7 +105,7 @@ class Higgs:
                 elif "modality" in name:
                     value = 0.4 * noise
                 elif name.endswith(("o_proj.weight", "down_proj.weight")):
-                    value = 4 / np.sqrt(p.shape[1]) * noise  # else steps would go round in circles
+                    value = 4 / np.sqrt(p.shape[1]) * noise  # otherwise the steps repeat in a circle
                 else:
                     value = 1.3 / np.sqrt(p.shape[1]) * noise
                 state[name] = value.to(torch.bfloat16)
@@ -159,7 +159,7 @@ def randomise_codec(codec, seed):
         else:
             value = noise / np.sqrt(max(1, t[0].numel()))
         state[name] = value.to(torch.bfloat16)
-    # So that samples are about as loud as speech: there is no tanh.
+    # Scales the codec so that samples are about as loud as speech, as there is no tanh.
     codec.load_state_dict({k: v.float() for k, v in state.items()})
     with torch.no_grad():
         sound = codec.decode(torch.randint(0, CODES, (1, BOOKS, 40), generator=gen)).audio_values
@@ -171,7 +171,7 @@ def randomise_codec(codec, seed):
 
 
 def exact(codec, codes):
-    """Samples of frames [T, C], in float64."""
+    """Decodes frames [T, C] in float64."""
     with torch.no_grad():
         single = codec.float().decode(codes.t()[None]).audio_values[0, 0]
         double = codec.double().decode(codes.t()[None]).audio_values[0, 0]
@@ -199,12 +199,12 @@ def signal(count, seed):
     return torch.from_numpy(out)
 
 
-# A whole number of frames; one that is padded on both sides; one whose odd strides give a row more; a longer one.
+# Recordings: whole frames; one padded on both sides; one whose odd strides give one more row; a longer one.
 RECORDINGS = [24000, 24500, 24950, 47000]
 
 
 def encoder_golden(codec, folder):
-    """Codes of recordings, and how much farther the second nearest entry was than the nearest, at least."""
+    """Writes codes of recordings, and the smallest distance between the nearest and the second nearest entry."""
     out, margins = {}, []
     quantize = type(codec.quantizer.quantizers[0].codebook).quantize
 
@@ -233,7 +233,7 @@ def encoder_golden(codec, folder):
 
 
 def hubert_golden(folder):
-    """A HuBERT with heads as wide as the published one's, and the mean of its hidden states."""
+    """Writes a HuBERT with heads as wide as the published one's, and the mean of its hidden states."""
     config = HubertConfig(conv_bias=False, conv_dim=[16] * 7, conv_kernel=[10, 3, 3, 3, 3, 2, 2],
                           conv_stride=[5, 2, 2, 2, 2, 2, 2], feat_extract_norm="group", feat_proj_layer_norm=True,
                           do_stable_layer_norm=False, hidden_size=128, intermediate_size=96, num_attention_heads=2,
@@ -265,7 +265,7 @@ def hubert_golden(folder):
 
 
 def prompts_golden(adapter, folder):
-    """Ids of texts with blanks, which the program keeps."""
+    """Writes the ids of texts with blanks, which the program keeps."""
     texts = ["Hello there. ", "  and so on", "\tand other things \n\n", "doesn't it?  12345 times! "]
     out = [dict(text=text, reference="", ids=adapter.build_prompt(text)) for text in texts]
     out += [dict(text="and other things ", reference=said, ids=adapter.build_prompt("and other things ", num_ref_tokens=9,
@@ -275,7 +275,7 @@ def prompts_golden(adapter, folder):
 
 
 def sampling_golden(folder):
-    """What the authors' sampler hands to its draw."""
+    """Writes the probabilities from which the authors' sampler draws."""
     gen = torch.Generator().manual_seed(3)
     settings = torch.tensor([[1.0, 1.0, 0], [0.8, 0.95, 20], [1.6, 0.7, 4], [1.0, 0.05, 30], [0.5, 0.6, 0]])
     logits = 2.5 * torch.randn(len(settings), VOCAB, generator=gen)
@@ -325,7 +325,7 @@ def run_case(model, adapter, case, codec):
             out = model.backbone(inputs_embeds=row[None], past_key_values=out.past_key_values, use_cache=True)
         steps = torch.stack(steps)
         frames = codec_delay.reverse_delay_pattern(steps)
-        frames = torch.where(frames >= CODES, torch.zeros_like(frames), frames)  # as the vocoder does
+        frames = torch.where(frames >= CODES, torch.zeros_like(frames), frames)  # as in the vocoder
         kept = case.get("keep_samples")
         if kept:
             result["samples"] = exact(codec, frames[:kept])
@@ -347,7 +347,7 @@ CASES = [
 
 
 def load_source(source):
-    """The modules of sglang-omni, without its package and without sglang, which they only name."""
+    """Imports modules of sglang-omni without its package and without sglang, which they only mention."""
     def stub(name, **things):
         module = types.ModuleType(name)
         module.__path__ = [str(source / name.replace(".", "/"))]

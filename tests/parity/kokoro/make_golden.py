@@ -52,7 +52,7 @@ CASES = [dict(name="long", phonemes="ðə kwˈɪk bɹˈWn fˈɑks ʤˈʌmps ˌOv
 
 
 def load_module(root, name, change):
-    """A module of the authors' with other widths where those are constants."""
+    """Loads a module of the authors, with constant widths replaced."""
     path = pathlib.Path(root) / f"kokoro/{name}.py"
     module = types.ModuleType(f"kokoro.{name}")
     module.__package__ = "kokoro"
@@ -130,7 +130,7 @@ def run(model, case, voice, vocabulary):
 
     def randn_like(x):
         if x.shape[-1] == 1:
-            return torch.zeros_like(x)  # never heard
+            return torch.zeros_like(x)  # never audible
         rows = [philox.philox_normal(case["seed"], frame, NOISE, hop) for frame in range(x.shape[1] // int(hop))]
         one = torch.from_numpy(np.concatenate(rows)).double()
         drawn.append(one)
@@ -139,7 +139,7 @@ def run(model, case, voice, vocabulary):
     keep = {}
 
     def rounded(module, inputs, output):
-        keep["pitch"] = output.float().double()  # as it is stored: every later phase follows from it
+        keep["pitch"] = output.float().double()  # with the precision of the file, as every later phase depends on it
         return keep["pitch"]
 
     hooks = [
@@ -181,7 +181,7 @@ def main():
         vocabulary = {symbol: i + 1 for i, symbol in enumerate(SYMBOLS)}
         config = dict(sizes, n_token=len(SYMBOLS) + 1, multispeaker=True, vocab=vocabulary)
         (checkpoint / "config.json").write_text(json.dumps(config, ensure_ascii=False, indent=1))
-        # A checkpoint to be loaded by the authors' code has to exist first: it is that of a model without one.
+        # The authors' code loads a checkpoint first: it gets the weights of an empty one.
         empty = checkpoint / "empty.pth"
         torch.save({}, empty)
         random = torch.Generator().manual_seed(11 + number)
@@ -196,7 +196,7 @@ def main():
             state = {n: published_names(d) for n, d in state.items()}
         torch.save(state, file)
         empty.unlink()
-        # Outputs of the authors' code for the file itself.
+        # Outputs of the authors' code with the weights of the file.
         model = authors.KModel(repo_id="hexgrad/Kokoro-82M", config=config, model=str(file)).eval()
         voices = {}
         most = sizes["plbert"]["max_position_embeddings"] - 2

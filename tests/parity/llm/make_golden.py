@@ -58,7 +58,7 @@ def make_tokenizer(kind, out):
     day = '{%- set date_string = "26 July 2025" %}\n' if kind == "llama" else ""
     fast.chat_template = day + (TEMPLATES / f"{marks['template']}.jinja").read_text()
     fast.save_pretrained(out)
-    if kind == "qwen2":  # where most published checkpoints have it
+    if kind == "qwen2":  # at its usual value in published checkpoints
         (out / "chat_template.jinja").unlink()
         config = json.loads((out / "tokenizer_config.json").read_text())
         config["chat_template"] = fast.chat_template
@@ -95,7 +95,7 @@ def make_model(kind, tok, out):
             config.update(use_sliding_window=False, sliding_window=4096, max_window_layers=2)
             config.pop("layer_types", None)
         (out / "config.json").write_text(json.dumps(config, indent=1) + "\n")
-    # Loaded again, so that the files are what is compared.
+    # The model is loaded again, so that the stored files are compared.
     return AutoModelForCausalLM.from_pretrained(out, dtype=torch.float32, attn_implementation="eager").eval()
 
 

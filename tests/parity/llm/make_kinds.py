@@ -58,7 +58,7 @@ WORDS = "the quick brown fox jumps over lazy dog nobody knows why Is it far No G
 
 
 def make_tokenizer(kind, out):
-    """Characters, with bytes for all others."""
+    """Makes a tokenizer of single characters, with byte tokens for all others."""
     gemma = kind == "gemma"
     specials = ["<pad>", "<eos>", "<bos>", "<unk>"] if gemma else ["<unk>", "</s>", "<s>"]
     marks = ["<start_of_turn>", "<end_of_turn>"] if gemma else []
@@ -119,7 +119,7 @@ def main():
             for name, weight in model.named_parameters():
                 if "norm" in name:
                     weight.add_(0.3 * torch.randn_like(weight))
-                elif "embed" in name and tokenizer == "gemma":  # whose rows are multiplied, and whose head is the table
+                elif "embed" in name and tokenizer == "gemma":  # Gemma multiplies the rows, and its head is the table
                     weight.mul_(0.3)
         model = model.to(torch.bfloat16)
         weights = seeded.Weights(number)

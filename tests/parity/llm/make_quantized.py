@@ -16,7 +16,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).parent
 GROUP, STEPS = 32, 5
-AWQ_ORDER = [0, 2, 4, 6, 1, 3, 5, 7]  # the output that each place of a word holds
+AWQ_ORDER = [0, 2, 4, 6, 1, 3, 5, 7]  # the output that lies at each place of a word
 TYPES = {"F32": np.float32, "F16": np.float16, "I32": np.int32}
 
 
@@ -49,7 +49,7 @@ def save(path, tensors):
 
 
 def quantize(weight):
-    """weight [out, in] -> numbers [out, in], zeros and f16 scales [groups, out]; zeros within 1 to 15, which both layouts can say."""
+    """weight [out, in] -> numbers [out, in], zeros and f16 scales [groups, out]; zeros are 1 to 15."""
     out, width = weight.shape
     w = weight.reshape(out, width // GROUP, GROUP)
     low, high = np.minimum(w.min(2), 0), np.maximum(w.max(2), 0)
@@ -76,7 +76,7 @@ def norm(x, weight, eps):
 
 
 def forward(config, weights, ids):
-    """Logits of the last of `ids`, by Qwen3's formulas."""
+    """Returns the logits after the last of `ids`, by Qwen3's formulas."""
     hidden = weights["model.embed_tokens.weight"][ids]
     heads, kv, dim, eps = (config[k] for k in ("num_attention_heads", "num_key_value_heads", "head_dim", "rms_norm_eps"))
     angle = np.arange(len(ids))[:, None] / config["rope_parameters"]["rope_theta"] ** (np.arange(0, dim, 2) / dim)

@@ -33,7 +33,7 @@ def request(case, **more):
 
 
 def qwen3_tts(original, cases):
-    """In one batch of the package."""
+    """Speaks all cases in one batch of the package."""
     chosen = [cases[name] for name in ("speaker_language", "auto_streaming", "dialect")]
     for case, said in zip(chosen, original.batch(chosen, FRAMES)):
         yield request(case, text_in_prompt=True, repetition_penalty=1), said
@@ -49,7 +49,7 @@ def csm(original, cases):
 def orpheus(original, cases):
     for name in ("voice", "penalty", "no_voice", "stops"):
         said = original.speak(cases[name], FRAMES // 4 * 7)
-        # The seven tokens of a frame, as the authors lay them out, become four latent frames.
+        # The seven tokens of a frame, in the authors' order, become four latent frames.
         c = said.frames.view(-1, 7)
         latents = torch.stack([c[:, [0, 0, 0, 0]], c[:, [1, 1, 4, 4]], c[:, [2, 3, 5, 6]]], 2).reshape(-1, 3)
         golden = original.golden(cases[name], "frames")
@@ -67,7 +67,7 @@ def zonos(original, cases):
 
 
 def chatterbox(original, cases):
-    """Up to the last position that the small one has; of the second voice too."""
+    """Speaks up to the small checkpoint's last position, also with the second voice."""
     cloned = torch.load(original.folder / "cloned.pt", weights_only=False)["t3"]
     for name, voice in (("guided", None), ("plain", None), ("guided", cloned)):
         yield (request({**cases[name], "voice": "cloned" if voice else "default"}, guidance=cases[name]["guidance"]),

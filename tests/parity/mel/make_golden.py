@@ -23,7 +23,7 @@ RATE = 16000
 
 
 def signal(count):
-    """A sweep, a low hum of voice-like harmonics, noise, and a stretch of silence."""
+    """Returns a sweep, a low hum of voice-like harmonics, noise, and a stretch of silence."""
     t = np.arange(count) / RATE
     x = 0.3 * np.sin(2 * np.pi * (100 * t + 0.5 * 7000 / t[-1] * t**2))
     x += sum(0.2 / k * np.sin(2 * np.pi * 120 * k * t + k) for k in range(1, 20)) * (np.sin(9 * t) > 0)

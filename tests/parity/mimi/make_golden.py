@@ -63,7 +63,7 @@ def randomise(model, seed, gain):
 
 
 def dead_entries(model):
-    """One entry of each codebook was hardly used: the floor decides."""
+    """Makes one entry of each codebook hardly used, so that the floor decides."""
     with torch.no_grad():
         for name, p in model.named_buffers():
             if name.endswith("cluster_usage"):
@@ -96,7 +96,7 @@ def random_model(config, seed):
 
 
 def decode_goldens(model, keep, lengths):
-    """Samples of random codes decoded whole; all lengths are prefixes of one list of codes."""
+    """Writes the samples of random codes decoded whole; all lengths are prefixes of one list of codes."""
     config, longest = model.config, max(lengths)
     gen = torch.Generator().manual_seed(7)
     codes = torch.randint(0, config.codebook_size, (1, config.num_quantizers, longest), generator=gen)
@@ -112,20 +112,20 @@ def decode_goldens(model, keep, lengths):
                 assert torch.equal(plain, wav)
             else:
                 print("  window matters at", n, "frames:", float((plain - wav).abs().max()))
-            out[f"tail_{n}"] = wav[-keep:].clone()  # a causal network: the ends depend on all
+            out[f"tail_{n}"] = wav[-keep:].clone()  # the network is causal: the ends depend on everything before
     print("  decode: peak", float(wav.abs().max()), "rms", float(wav.pow(2).mean().sqrt()))
     return out
 
 
 def speech(path, samples):
-    """The first samples of a WAV of 16 bits, as the model's rate whatever the file's."""
+    """Returns the first samples of a 16-bit WAV, taken as if at the model's rate."""
     with wave.open(str(path)) as file:
         data = np.frombuffer(file.readframes(samples), dtype="<i2")
     return torch.from_numpy(data.astype(np.float32) / 32768)
 
 
 def encode_goldens(model, lengths):
-    """Codes of speech and of noise, and the smallest lead of a chosen centroid over the next one."""
+    """Writes codes of speech and of noise, and the smallest lead of a chosen centroid over the next one."""
     config = model.config
     here = pathlib.Path(__file__).parent
     gen = torch.Generator().manual_seed(11)
@@ -184,7 +184,7 @@ def main():
         config = MimiConfig(**size["config"])
         model, made = random_model(config, size["seed"])
         weights = {k: v.to(size["dtype"]).contiguous() for k, v in model.state_dict().items()}
-        model.load_state_dict(weights)  # the rounding of the file
+        model.load_state_dict(weights)  # the weights as rounded in the file
         save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
         made.hollow(folder / "model.safetensors")
         (folder / "config.json").write_text(json.dumps(config.to_dict(), indent=1) + "\n")

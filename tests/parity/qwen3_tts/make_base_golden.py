@@ -36,7 +36,7 @@ SIZE = dict(
 SPEAKER = dict(mel_dim=128, enc_dim=48, enc_channels=[16, 16, 16, 16, 48], enc_kernel_sizes=[5, 3, 3, 3, 1],
                enc_dilations=[1, 2, 3, 4, 1], enc_attention_channels=8, enc_res2net_scale=4, enc_se_channels=8,
                sample_rate=RATE)
-# More codebooks than the talker has, as published; the rates of the decoder.
+# As in published files, the encoder has more codebooks than the talker, and the decoder's rates.
 ENCODER = dict(hidden_size=32, num_filters=4, codebook_size=64, codebook_dim=16, upsample_groups=32,
                vector_quantization_hidden_dimension=16, num_hidden_layers=2, intermediate_size=64,
                num_attention_heads=4, num_key_value_heads=4, head_dim=8, num_quantizers=8, sampling_rate=RATE)
@@ -55,7 +55,7 @@ CASES = [
 
 
 def signals():
-    """Speech, a sweep from 100 Hz to 11 kHz, and noise with the slope and the rhythm of speech, all of 16 bits."""
+    """Returns speech, a sweep from 100 Hz to 11 kHz, and noise with the slope and rhythm of speech (16 bits)."""
     with wave.open(str(pathlib.Path(__file__).parent.parent / "mimi" / "speech.wav")) as file:
         speech = np.frombuffer(file.readframes(30000), dtype="<i2").astype(np.float32) / 32768
     t = np.arange(26000) / RATE
@@ -67,7 +67,7 @@ def signals():
 
 
 def write_checkpoint(folder):
-    """Returns what is random in its two files."""
+    """Writes the checkpoint; returns the seeded.Weights of its two files."""
     (folder / "speech_tokenizer").mkdir(parents=True, exist_ok=True)
     special, used = write_tokenizer(folder)
     config = talker_config(SIZE, special, used)
@@ -189,7 +189,7 @@ def main():
         print(case["name"], "steps", case["steps"], "ended", case["ended"], "margin", case["margin"])
     (folder / "cases.json").write_text(json.dumps(CASES, indent=1, ensure_ascii=False) + "\n")
     hollow(folder / "checkpoint", random)
-    seeded.Weights(0).hollow(folder / "recordings.safetensors")  # nothing random, but it gets smaller
+    seeded.Weights(0).hollow(folder / "recordings.safetensors")  # only to make the file smaller
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|audio_start|>", "<|
 
 
 def write_tokenizer(folder):
-    """vocab.json, merges.txt, tokenizer_config.json. Returns {special token: id} and the ids used."""
+    """Writes vocab.json, merges.txt, tokenizer_config.json. Returns {special token: id} and the ids used."""
     tok = Tokenizer(models.BPE())
     tok.normalizer = normalizers.NFC()
     tok.pre_tokenizer = pre_tokenizers.Sequence(
@@ -128,7 +128,7 @@ def randomise(model, seed, gain):
 
 
 def dead_entries(vocoder):
-    """One entry of each codebook was hardly used: the clamp decides."""
+    """Makes one entry of each codebook hardly used, so that the clamp decides."""
     with torch.no_grad():
         for name, p in vocoder.named_parameters():
             if name.endswith("cluster_usage"):
@@ -157,7 +157,7 @@ def level(decoder, size):
 
 
 def write_checkpoint(folder, size):
-    """Returns what is random in its two files."""
+    """Writes the checkpoint; returns the seeded.Weights of its two files."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "speech_tokenizer").mkdir(exist_ok=True)
     special, used = write_tokenizer(folder)
@@ -226,7 +226,7 @@ class Recorder:
 
 
 def allowed_margin(row, config, step, earlier, penalty):
-    """Distance between the two best logits the sampler may choose from."""
+    """Returns the distance between the two best logits that the sampler may choose from."""
     codes = config.vocab_size - 1024
     row = row.clone()
     for code in set(earlier):
@@ -273,7 +273,7 @@ def run_case(tts, case, inner_steps, full_steps):
 
 
 def codec_goldens(folder, decoder, size, lengths):
-    """Samples of random codes decoded whole, one tensor for each length: all are prefixes of one list."""
+    """Writes the samples of random codes decoded whole, one tensor for each length; all are prefixes of one list."""
     gen = torch.Generator().manual_seed(7)
     longest = max(lengths)
     codes = torch.randint(0, size["codes"], (1, size["groups"], longest), generator=gen)
@@ -284,7 +284,7 @@ def codec_goldens(folder, decoder, size, lengths):
             wav = decoder(codes[..., :n])[0, 0]
             if n == longest:
                 out["samples"] = wav.contiguous()
-            else:  # a causal network: only the ends need keeping, the C++ test compares both
+            else:  # the network is causal: only the ends are kept, and the C++ test compares both
                 out[f"tail_{n}"] = wav[-size["hop_keep"]:].clone()
         whole, chunked = decoder(codes), decoder.chunked_decode(codes)
     print("  codec: peak", float(whole.abs().max()), "rms", float(whole.pow(2).mean().sqrt()),

@@ -40,7 +40,7 @@ def write(folder):
     golden = {}
     for frames in (38, 125, 313):
         codes = torch.tensor([[[code(t, k) for t in range(frames + SPOKEN)] for k in range(6)]])
-        # The window of chunked_decode() that the speech lies in; those before it are cut off.
+        # Only the last window of chunked_decode() holds speech; the earlier ones are cut off.
         begin = frames // 300 * 300
         left = min(begin, 25)
         with torch.inference_mode():

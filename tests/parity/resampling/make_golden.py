@@ -23,7 +23,7 @@ RATES = [(8000, 16000), (8000, 24000), (8000, 44100), (11025, 24000), (16000, 24
 
 
 def signal(count):
-    """A sweep through all of the band, harmonics and noise; the ends are not silent."""
+    """Returns a sweep through the whole band, harmonics and noise; the ends are not silent."""
     t = np.arange(count) / count
     x = 0.4 * np.cos(np.pi * 0.49 * count * t**2) + sum(0.3 / k * np.sin(40 * k * t + k) for k in range(1, 12))
     return (x + 0.02 * np.random.default_rng(7).standard_normal(count)).astype(np.float32)

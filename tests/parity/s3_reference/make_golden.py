@@ -38,7 +38,7 @@ torch.set_num_threads(1)
 HERE = pathlib.Path(__file__).parent
 CHATTERBOX, COSYVOICE = HERE.parent / "chatterbox/golden", HERE.parent / "cosyvoice2/golden"
 TEXT = "The quick brown fox jumps over the lazy dog."
-# Hz, and how many of the recording's first samples are left out: so that no digit is close to the border of another.
+# {Hz: samples cut from the recording's beginning, so that no digit is close to the border of another}
 RATES = {8000: 0, 24000: 0, 44100: 0, 48000: 0}
 
 
@@ -51,14 +51,14 @@ def stub(name, **members):
 
 @contextlib.contextmanager
 def at_rate(recording, rate):
-    """The path of a WAV file of the recording's samples, at another rate."""
+    """Writes the recording at another rate as a WAV file; returns its path."""
     with tempfile.TemporaryDirectory() as place:
         soundfile.write(f"{place}/recording.wav", recording[RATES[rate]:], rate, subtype="PCM_16")
         yield f"{place}/recording.wav"
 
 
 def randomise(module, seed):
-    """Random weights of a sensible size, and statistics of BatchNorms that matter."""
+    """Gives the module random weights of a sensible size, and BatchNorm statistics that change the output."""
     g = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, p in list(module.named_parameters()) + list(module.named_buffers()):
@@ -78,7 +78,7 @@ def randomise(module, seed):
 
 
 def rounded(module):
-    """Weights of bf16."""
+    """Rounds the weights to bf16."""
     with torch.no_grad():
         for name, p in module.state_dict().items():
             if p.is_floating_point() and name not in ("_mel_filters", "window"):
@@ -91,7 +91,7 @@ def small_tokenizer(cls, config, heads, layers, seed):
 
 
 def small_campplus(xvector, seed):
-    """The published shape with fewer and narrower dense layers."""
+    """Returns a CAM++ of the published shape with fewer and narrower dense layers."""
     model = xvector.CAMPPlus(growth_rate=8, bn_size=2, init_channels=16, memory_efficient=False)
     channels = 16
     for i, (layers, dilation) in enumerate(zip((3, 4, 3), (1, 2, 2))):
@@ -107,8 +107,8 @@ def small_campplus(xvector, seed):
 
 
 def tokenizer_onnx(model, path):
-    """The weights under the names and in the forms of the published graph, as s3tokenizer's onnx2torch reads them.
-    Nothing but names, operations and weights of the graph is there: it cannot be run."""
+    """Writes the weights under the names and in the forms of the published graph, as s3tokenizer's onnx2torch reads
+    them. The file holds only names, operations and weights, and cannot be run."""
     from onnx import helper, numpy_helper
     tensors, nodes = [], []
 
@@ -180,7 +180,7 @@ def sweep(count, rate):
 
 
 def murmur(count, rate):
-    """Noise through a few resonances that come and go, over a hum of 130 Hz."""
+    """Returns noise through a few resonances that come and go, over a hum of 130 Hz."""
     rng, t = np.random.default_rng(5), np.arange(count) / rate
     x = rng.standard_normal(count) * 0.02
     for k in range(1, 25):
@@ -189,7 +189,7 @@ def murmur(count, rate):
 
 
 def margin(model, wavs, digits=8):
-    """Distance of the closest digit from the border between two."""
+    """Returns how close any digit comes to the border between two values."""
     from s3tokenizer.utils import log_mel_spectrogram
     out = 1.0
     for wav in wavs:
@@ -201,7 +201,7 @@ def margin(model, wavs, digits=8):
 
 
 def heard(path):
-    """The file at 16 kHz, as Chatterbox' tokenizer gets it for the two networks."""
+    """Reads the file at 16 kHz, as Chatterbox prepares it for the tokenizer and for the speaker network."""
     high, _ = librosa.load(path, sr=24000)
     yield librosa.resample(high, orig_sr=24000, target_sr=16000)[:96000]
     yield torchaudio.transforms.Resample(24000, 16000)(torch.from_numpy(high[:240000])).numpy()
@@ -210,7 +210,7 @@ def heard(path):
 def chatterbox(root, recording):
     sys.path.insert(0, str(pathlib.Path(root) / "src"))
     stub("perth", PerthImplicitWatermarker=object)
-    # The package's own __init__ wants what is not needed here.
+    # The package's own __init__ imports modules that are not needed here.
     for name in ("chatterbox", "chatterbox.models", "chatterbox.models.s3gen", "chatterbox.models.t3",
                  "chatterbox.models.t3.modules", "chatterbox.models.voice_encoder"):
         stub(name).__path__ = [str(pathlib.Path(root) / "src" / name.replace(".", "/"))]
@@ -225,7 +225,7 @@ def chatterbox(root, recording):
 
     from s3tokenizer.model_v2 import ModelConfig, S3TokenizerV2
 
-    # The class takes no config of its own: give its parent one.
+    # The class accepts no config, so its parent is given one.
     small = ModelConfig(n_audio_state=128, n_audio_head=2, n_audio_layer=1)
     parent = S3TokenizerV2.__init__
     S3TokenizerV2.__init__ = lambda self, name, cfg=None: parent(self, name, small)
@@ -262,7 +262,7 @@ def chatterbox(root, recording):
     weights.hollow(checkpoint / "s3gen.safetensors")
     own.hollow(checkpoint / "ve.safetensors")
 
-    # prepare_conditionals and embed_ref as they stand, on these networks.
+    # The original prepare_conditionals and embed_ref run on these networks.
     class S3Gen:
         pass
     gen = S3Gen()
@@ -272,7 +272,7 @@ def chatterbox(root, recording):
     tts_source = (pathlib.Path(root) / "src/chatterbox/tts.py").read_text()
 
     def method(text, name, scope):
-        """A method of the original's, compiled alone: its module wants networks that are not needed here."""
+        """Compiles one method of the original alone, as its module imports networks that are not needed here."""
         import ast
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef) and node.name == name:
@@ -308,7 +308,7 @@ def chatterbox(root, recording):
                           f"{at}.mel": g["prompt_feat"][0, ::16]})
         save_file({k: v.contiguous() for k, v in rates.items()}, CHATTERBOX / "rates.safetensors")
 
-        # The codec's halves alone.
+        # Goldens of the codec's two halves, each alone.
         wavs = {"sweep": sweep(19000, 16000), "murmur": murmur(26011, 16000),
                 "speech": recording[8000:32000]}
         golden = {}
@@ -330,7 +330,7 @@ def cosyvoice(root, parts, recording):
     from s3tokenizer.utils import log_mel_spectrogram
     small = ModelConfig(n_audio_state=64, n_audio_head=1, n_audio_layer=2)
     tokenizer = randomise(S3TokenizerV2("speech_tokenizer_v2_25hz", small), 11)
-    # As the graph has them: matrices of linear layers transposed.
+    # Matrices of linear layers are transposed, as in the graph.
     linear = {id(m.weight) for m in tokenizer.modules() if isinstance(m, torch.nn.Linear)}
     weights = seeded.Weights(11), seeded.Weights(12)
     weights[0].over({k: p.t() if id(p) in linear else p for k, p in tokenizer.named_parameters()})
@@ -355,7 +355,7 @@ def cosyvoice(root, parts, recording):
 
     def load_wav(path, target):
         wav, own = soundfile.read(path, dtype="float32")
-        assert own == target or own >= 16000  # as theirs
+        assert own == target or own >= 16000  # the authors' check
         return torchaudio.transforms.Resample(own, target)(torch.from_numpy(wav)[None])
     stub("cosyvoice.utils.file_utils", logging=__import__("logging"), load_wav=load_wav)
     stub("cosyvoice.utils.frontend_utils", **{name: None for name in (
@@ -379,7 +379,7 @@ def cosyvoice(root, parts, recording):
         entry = front.frontend_zero_shot("", TEXT, str(HERE / "golden/recording.wav"), 24000, "")
         rates = {}
         for at in RATES:
-            if at < 16000:  # refused
+            if at < 16000:  # the authors refuse these rates
                 continue
             with at_rate(recording, at) as path:
                 made = front.frontend_zero_shot("", TEXT, path, 24000, "")

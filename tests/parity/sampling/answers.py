@@ -26,12 +26,12 @@ def behind(family, prompt, messages, model, vocab, known, settings, given, sprea
                 model.generate(torch.tensor([prompt]), do_sample=True, max_new_tokens=1, pad_token_id=0,
                                **dict(given, **setting))
             scores = logits(case, vocab)[None]
-            scores[:, known:] = -torch.inf  # ids that have no text are never drawn by Syrinx
+            scores[:, known:] = -torch.inf  # Syrinx never draws ids without a text
             past = torch.tensor([prompt + [step[0] for step in case["history"]]])
             yield case, softmax(caught.lists[0][0](past, scores))[0]
 
 
-# Few of the published settings' ids would be left of logits that are far apart.
+# With widely spread logits the published settings would leave only few ids.
 FLAT = [dict(), dict(temperature=1.0), dict(repetition_penalty=1.3), dict(top_k=0), dict(top_k=5, top_p=0.6),
         dict(min_p=0.2, top_p=1.0, temperature=1.5), dict(top_k=1)]
 
@@ -41,7 +41,7 @@ def glm4_voice():
     glm = module_of("glm4_voice")
     model = GlmForCausalLM(GlmConfig(vocab_size=glm.VOCAB, hidden_size=32, intermediate_size=32, num_hidden_layers=1,
                                      num_attention_heads=2, num_key_value_heads=1, head_dim=16, pad_token_id=0)).eval()
-    # model_server.py: temperature and top-p of web_demo.py, and what transformers adds.
+    # Settings of model_server.py: temperature and top-p of web_demo.py, and transformers' defaults.
     return behind_text("glm4_voice", model, glm.VOCAB, glm.AUDIO_0 + glm.CODES, FLAT, dict(temperature=0.2, top_p=0.8),
                        [0.4, 0.6])
 
@@ -53,7 +53,7 @@ def step_audio2():
     model = Qwen2ForCausalLM(Qwen2Config(vocab_size=vocab, hidden_size=32, intermediate_size=32, num_hidden_layers=1,
                                          num_attention_heads=2, num_key_value_heads=1)).eval()
     known = 1 + max(json.loads((folder / "added_tokens.json").read_text()).values())
-    # stepaudio2.py makes a GenerationConfig of the keywords of its examples.
+    # stepaudio2.py makes a GenerationConfig from the keywords in its examples.
     model.generation_config = GenerationConfig()
     return behind_text("step_audio2", model, vocab, known, FLAT,
                        dict(temperature=0.7, top_p=0.9, repetition_penalty=1.05), [1.2, 2.0])
@@ -63,7 +63,7 @@ def step_audio2():
 def llm():
     from transformers import Qwen3ForCausalLM
     folder = PARITY / "llm/qwen3"
-    model = Qwen3ForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()  # and its generation_config.json
+    model = Qwen3ForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()  # reads generation_config.json
     tokens = json.loads((folder / "tokenizer.json").read_text())
     known = 1 + max([*tokens["model"]["vocab"].values(), *(token["id"] for token in tokens["added_tokens"])])
     chat = next(case for case in json.loads((folder / "golden/cases.json").read_text()) if case["name"] == "chat")
@@ -76,7 +76,7 @@ def qwen3_omni():
     from transformers import Qwen2Config, Qwen2ForCausalLM, Qwen3OmniMoeForConditionalGeneration
     talker = json.loads((PARITY / "qwen3_omni/golden/published/checkpoint/config.json").read_text())["talker_config"]
     vocab, end, books = talker["text_config"]["vocab_size"], talker["codec_eos_token_id"], talker["num_code_groups"]
-    # What Qwen3OmniMoeForConditionalGeneration.generate hands its talker, and that its predictor.
+    # Arguments that Qwen3OmniMoeForConditionalGeneration.generate gives the talker, and it the predictor.
     defaults = inspect.signature(Qwen3OmniMoeForConditionalGeneration.generate).parameters
     given = {name: defaults["talker_" + name].default
              for name in ("do_sample", "top_k", "top_p", "temperature", "repetition_penalty")}

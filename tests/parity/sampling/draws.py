@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: made-up logits and histories, and catching what generate() hands to its draw."""
+"""Shared by these scripts: made-up logits and histories, and a way to catch the inputs of generate()'s draw."""
 import importlib.util
 import pathlib
 
@@ -17,7 +17,7 @@ def mixed(x):
 
 
 def logits(case, count):
-    """Bell-shaped, of deviation 0.58 * spread; exact in float64, then rounded once."""
+    """Returns bell-shaped logits with a deviation of 0.58 * spread; exact in float64, then rounded once."""
     ids = np.arange(count, dtype=np.uint64)
     total = sum(mixed(ids * np.uint64(4) + np.uint64(i + case["seed"] * 1_000_003)) >> np.uint64(16) for i in range(4))
     x = (total.astype(np.float64) / 65536.0 - 2.0) * case["spread"]
@@ -25,7 +25,7 @@ def logits(case, count):
 
 
 def history(count, codes, books, seed):
-    """Codes [count][books], with repetitions."""
+    """Returns codes [count][books], with repetitions."""
     rng = np.random.default_rng(seed)
     return rng.integers(0, max(2, codes // 3), (count, books)).tolist()
 
@@ -34,7 +34,7 @@ def softmax(scores):
     return scores.double().softmax(-1)
 
 
-# Settings of transformers' processors: all of the others' are among them.
+# Settings of transformers' processors, which include all settings of the other programs.
 PLAIN = [
     dict(),
     dict(temperature=0.7),
@@ -50,7 +50,7 @@ PLAIN = [
 
 
 class Caught:
-    """The lists of processors that a run of generate() uses, in the order of their first calls."""
+    """Collects the lists of processors that a run of generate() uses, in the order of their first calls."""
 
     def __enter__(self):
         from transformers import LogitsProcessorList

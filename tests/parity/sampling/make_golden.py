@@ -64,14 +64,14 @@ def qwen3_tts():
             tts.generate_custom_voice(text=TEXT, speaker="vivian", language="english", max_new_tokens=4,
                                       non_streaming_mode=True, **given, **inner)
         if "min_p" in setting:
-            continue  # the package does not hand it on
+            continue  # the package does not pass this setting on
         (talker, vocab), (predictor, codes) = caught.lists[:2]
         for k, steps in ((0, 0), (0, 1), (0, 2), (0, 9), (5, 3)):
             if steps < 9 and number > 3:
                 continue
             case = dict(family="qwen3_tts", request=setting, history=history(steps, 48, 16, number), k=k,
                         seed=number * 10 + k, spread=[2.0, 4.0, 8.0][number % 3])
-            if k:  # the codes of the step so far
+            if k:  # the codes chosen so far in this step
                 case["codes"] = history(1, 48, k, number)[0]
             scores = logits(case, codes if k else vocab)[None]
             past = [step[0] for step in case["history"]] if k == 0 else case["codes"]
@@ -87,7 +87,7 @@ def csm():
     published = {name: getattr(depth, name) for name in ("temperature", "top_k", "top_p", "min_p")}
     for number, setting in enumerate(PLAIN):
         if "repetition_penalty" in setting:
-            continue  # fails there: its ids have a third dimension
+            continue  # this processor fails there: the ids have a third dimension
         for name, value in dict(published, **setting).items():
             setattr(model.depth_decoder.generation_config, name, value)
         with Caught() as caught:
@@ -96,7 +96,7 @@ def csm():
             case = dict(family="csm", request=setting, history=history(4, codes, model.config.num_codebooks, number), k=k,
                         seed=200 + number * 10 + k, spread=[2.0, 4.0, 8.0][number % 3])
             scores = logits(case, vocab)[None]
-            scores[:, codes:] = -torch.inf  # what the codec has no code for is never spoken by Syrinx
+            scores[:, codes:] = -torch.inf  # Syrinx never speaks ids beyond the codec's codes
             past = torch.zeros((1, 5), dtype=torch.long)
             yield case, softmax(processors(past, scores))[0]
 
@@ -104,7 +104,7 @@ def csm():
 def orpheus():
     from transformers import LlamaForCausalLM
     model = LlamaForCausalLM.from_pretrained(PARITY / "orpheus/golden/checkpoint", dtype=torch.float32).eval()
-    block, ids = 64, 8 + 7 * 64  # of the head: id 0 ends speech, the blocks of the seven places are behind
+    block, ids = 64, 8 + 7 * 64  # layout of the head: id 0 ends speech, then come the blocks of the seven places
     for number, setting in enumerate(PLAIN):
         given = dict(dict(temperature=0.6, top_p=0.8, repetition_penalty=1.3, top_k=0), **setting)
         for steps in (1, 7, 10, 21):
@@ -146,14 +146,14 @@ def chatterbox(root):
     for number, setting in enumerate(PLAIN + [dict(min_p=0.1, top_p=0.7), dict(top_p=0.6, min_p=0.3),
                                                   dict(repetition_penalty=2.0), dict(temperature=1.2, min_p=0.02)]):
         if "top_k" in setting:
-            continue  # not there
+            continue  # the authors have no such setting
         case = dict(family="chatterbox", request=setting, history=history(12, 60, 1, number), k=0,
                     seed=600 + number, spread=[12.0, 8.0, 14.0][number % 3])
         given = dict(dict(temperature=0.8, top_p=1.0, min_p=0.05, repetition_penalty=1.2), **setting)
         scores, drawn, next_ids = logits(case, 6570), [], [step[0] for step in case["history"]] + [6562]
 
         class Head(torch.nn.Module):
-            weight = torch.zeros(1)  # says where it is
+            weight = torch.zeros(1)  # the code computes on its device
 
             def forward(self, hidden):
                 return scores.expand(*hidden.shape[:-1], -1).clone()
@@ -183,17 +183,17 @@ def chatterbox_turbo(root):
     for number, setting in enumerate(PLAIN + [dict(top_p=0.3, repetition_penalty=3.0), dict(top_k=3, top_p=1.0),
                                               dict(top_k=8, repetition_penalty=2.0)]):
         if "min_p" in setting or number in (1, 2, 4, 9):
-            continue  # not there; or much alike, and filters of a thousand ids are slow to draw from
+            continue  # absent, or much alike and slow to draw from with a thousand ids
         case = dict(family="chatterbox_turbo", request=setting, history=history(0 if number == 8 else 12, 60, 1, number), k=0,
                     seed=700 + number, spread=[12.0, 8.0, 14.0][number % 3])
         given = dict(dict(temperature=0.8, top_k=1000, top_p=0.95, repetition_penalty=1.2), **setting)
         scores = logits(case, 6563)
         for step, best in zip(case["history"], scores.topk(12).indices[::2].tolist()):
-            step[0] = best  # a penalty of what the filters leave
+            step[0] = best  # the penalty applies to the ids that the filters leave
         drawn, next_ids = [], [step[0] for step in case["history"]] + [6562]
 
         class Head(torch.nn.Module):
-            weight = torch.zeros(1)  # says where it is
+            weight = torch.zeros(1)  # the code computes on its device
 
             def forward(self, hidden):
                 return scores.expand(*hidden.shape[:-1], -1).clone()
@@ -252,7 +252,7 @@ def cosyvoice2(root):
     sys.path.insert(0, str(root))
     text = (pathlib.Path(root) / "cosyvoice/llm/llm.py").read_text()
     begin = text.index("    def sampling_ids(")
-    scope = {"torch": torch, "List": list}  # the method alone: its module wants the whole of the project
+    scope = {"torch": torch, "List": list}  # only this method is compiled: its module imports the whole project
     exec("class Lm:\n" + text[begin:text.index("    @torch.inference_mode()", begin)], scope)
     from cosyvoice.utils.common import ras_sampling
     codes = 40
@@ -268,7 +268,7 @@ def cosyvoice2(root):
                 lambda scores, past, _n, **kw: ras_sampling(scores, past, _n, **kw), win_size=10, tau_r=0.1, **given)
             past = [step[0] for step in case["history"]]
             total, first, saved = torch.zeros(codes + 3, dtype=torch.double), 0, torch.Tensor.multinomial
-            while True:  # every outcome of the first draw; the second one's chances where it is made
+            while True:  # each outcome of the first draw, with the chances of a second one
                 calls = []
 
                 def multinomial(chances, num_samples, replacement=False):
@@ -314,7 +314,7 @@ def fish_speech(root):
                 slow[0, 0, begin:begin + codes], slow[0, 0, end] = ours[:codes], ours[codes]
 
             def draw(chances):
-                """The codes of the history; of each step two for the first code, of which either may count."""
+                """Draws the codes of the history; each step draws two first codes, of which one counts."""
                 drawn.append(chances.double())
                 step, place = divmod(len(drawn) - 1, books + 1)
                 code = case["history"][min(step, steps - 1)][max(0, place - 1)] if step < steps else 0
@@ -340,14 +340,16 @@ def fish_speech(root):
                 continue
             of = lambda chances: torch.cat([chances[begin:begin + codes], chances[end:end + 1]])
             first, again = of(drawn[at]), of(drawn[at + 1])
-            window = {step[0] for step in case["history"][1:][-10:]}  # which of the two counts: decode_one_token_ar
+            # decode_one_token_ar decides which of the two counts
+            window = {step[0] for step in case["history"][1:][-10:]}
             repeats = torch.tensor([i in window for i in range(codes)] + [False])
             yield case, torch.where(repeats, 0.0, first) + first[repeats].sum() * again
 
 
 def higgs_audio(root):
     import transformers
-    for name in ("HiggsAudioV2TokenizerConfig", "HiggsAudioV2TokenizerModel"):  # of its version 5, not needed here
+    # these classes need version 5 and are not used here
+    for name in ("HiggsAudioV2TokenizerConfig", "HiggsAudioV2TokenizerModel"):
         setattr(transformers, name, None)
     higgs = module_of("higgs")
     sampler = higgs.load_source(pathlib.Path(root))[1]
@@ -361,7 +363,8 @@ def higgs_audio(root):
             case = dict(family="higgs_audio", request=setting, history=history(steps, 24, books, number), k=k,
                         seed=1300 + number * 30 + steps, spread=[3.0, 5.0][number % 2])
             for step, codes in enumerate(case["history"]):
-                codes[step + 1:] = [begin] * len(codes[step + 1:])  # what the sampler says of codes that have not begun
+                # the sampler's value for codes that have not begun
+                codes[step + 1:] = [begin] * len(codes[step + 1:])
             state, drawn = sampler.HiggsSamplerState(num_codebooks=books), []
 
             def multinomial(chances, num_samples):
@@ -380,7 +383,7 @@ def higgs_audio(root):
 
 
 def drawn_by(call):
-    """What the last torch.multinomial of a call is handed, and what it drew from: the call's topk indices."""
+    """Returns the input of the call's last torch.multinomial, and the topk indices that it drew from."""
     seen = {}
     multinomial, topk = torch.multinomial, torch.topk
 
@@ -419,7 +422,7 @@ def opuslm(root):
                 continue
             case = dict(family="opuslm", request=setting, history=history(steps, 16, streams, number), k=k,
                         seed=1500 + number * 30 + steps, spread=[3.0, 2.0][number % 2])
-            for step, codes in enumerate(case["history"]):  # choices as Syrinx counts them: see choice()
+            for step, codes in enumerate(case["history"]):  # choices in Syrinx' numbering: see choice()
                 codes[0] = opus.FIRST_UNIT + codes[0]
                 for s in range(1, streams):
                     codes[s] = 1 + codes[s] % opus.CODES if s <= step else 0
@@ -441,7 +444,7 @@ def bagpiper(root):
     Lm = parallel.build_parallel_hf_class(str(PARITY / "bagpiper/golden/checkpoint"))
     words = json.loads((PARITY / "bagpiper/golden/checkpoint/config.json").read_text())["vocab_size"]
     first = bag.SPECIAL + words
-    code = lambda s: first + s * (bag.CODES + 1)  # a pad of its own each
+    code = lambda s: first + s * (bag.CODES + 1)  # each stream has its own pad
     size = code(bag.STREAMS)
     names = [f"<|{n}|>" for n in ["pad", "bos", "eos", "eot", "system", "user", "assistant", "text", "audio", "image", "video",
                                   "toolcall"]]
@@ -477,7 +480,7 @@ def bagpiper(root):
                 all_logits if mask is None else all_logits.masked_fill(mask, float("-inf")), None)
 
             def token(scores, **kwargs):
-                """The last step's draw is looked at; none of them ends the segment."""
+                """Keeps the scores of the last step's draw; no draw ends the segment."""
                 seen.append(drawn_by(lambda: Lm._logits_to_token(lm, scores, **kwargs)))
                 return torch.full((1, 1, bag.STREAMS), bag.SPECIAL)
 
@@ -490,7 +493,7 @@ def bagpiper(root):
 
 
 def kept(only):
-    """What is there of the families that are not made anew: cases, and ids, chances and counts of each."""
+    """Returns the stored goldens of families that are not made again: cases, with ids, chances and counts of each."""
     if not only or not (HERE / "golden/cases.json").is_file():
         return [], [], [], []
     cases = json.loads((HERE / "golden/cases.json").read_text())

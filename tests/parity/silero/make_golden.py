@@ -15,7 +15,7 @@ import onnxruntime
 
 HERE = pathlib.Path(__file__).parent
 CHUNKS = 48
-# Place, name in the graph, fan in of the scale (0: a bias).
+# Name of the tensor in the graph, and the fan-in that sets its scale (0: a bias).
 NAMES = [("model.stft.forward_basis_buffer", 256), ("model.encoder.0.reparam_conv.weight", 387),
          ("model.encoder.0.reparam_conv.bias", 0), ("model.encoder.1.reparam_conv.weight", 384),
          ("model.encoder.1.reparam_conv.bias", 0), ("model.encoder.2.reparam_conv.weight", 192),
@@ -27,7 +27,7 @@ NAMES = [("model.stft.forward_basis_buffer", 256), ("model.encoder.0.reparam_con
 
 
 def made(seed, count):
-    """Numbers in [-1, 1): splitmix64 of seed * 2^32 + i."""
+    """Returns numbers in [-1, 1): splitmix64 of seed * 2^32 + i."""
     with np.errstate(over="ignore"):
         z = np.uint64(seed << 32) + np.arange(count, dtype=np.uint64)
         z = (z + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)

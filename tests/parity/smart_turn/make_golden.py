@@ -29,7 +29,7 @@ def module(path, name):
 
 
 def made(seed, count):
-    """As made_number() of src/ears/silero_fixture.h."""
+    """Returns the same numbers as made_number() of src/ears/silero_fixture.h."""
     with np.errstate(over="ignore"):
         z = (np.uint64(seed << 32) + np.arange(1, count + 1, dtype=np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -53,7 +53,7 @@ def made_weights(shapes):
 
 
 def signal(number):
-    """16 kHz: a tone that rises and fades, as the test makes it."""
+    """Returns the signal that the test also makes: a tone at 16 kHz that rises and fades."""
     seconds = [3.0, 8.0, 9.5, 0.7][number]
     t = np.arange(int(16000 * seconds), dtype=np.float64) / 16000
     wave = np.sin(2 * np.pi * (120 + 40 * number) * t * (1 + 0.05 * t)) * np.exp(-0.3 * number * t)
@@ -61,7 +61,7 @@ def signal(number):
 
 
 def float_graph(model, real, other):
-    """The graph without rounding, with tensors `other` in the places of the equal ones of `real`."""
+    """Returns the graph without rounding, with the tensors of `other` in place of the equal ones of `real`."""
     graph = model.graph
     stored = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
     by_bytes = {array.tobytes(): (name, False) for name, array in real.items()}
@@ -98,7 +98,7 @@ def float_graph(model, real, other):
         for i, name in enumerate(node.input):
             node.input[i] = rename.get(name, name)
     missing = set(real) - changed
-    for name in list(missing):  # of one number: found by their places
+    for name in list(missing):  # these tensors hold one number each and are found by position
         key = f"inner.{name}"
         hits = [k for k in known if known[k].size == real[name].size and known[k].tobytes() == real[name].tobytes()]
         assert len(hits) == 1, (name, hits, key)

@@ -43,7 +43,7 @@ def make(name, config):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
     decoding = {k: v for k, v in model.state_dict().items() if not k.startswith("encoder.")}
-    decoding["encoder.block.0.bias"] = model.state_dict()["encoder.block.0.bias"]  # the rest is not read
+    decoding["encoder.block.0.bias"] = model.state_dict()["encoder.block.0.bias"]  # no other encoder tensors are read
     if name == "narrow":
         torch.save(decoding, folder / "pytorch_model.bin")
     else:
@@ -52,7 +52,7 @@ def make(name, config):
 
 
 def decode(model, codes):
-    """codes: per latent frame [T, Q]; the package wants one list a quantizer."""
+    """Decodes codes [T, Q] of latent frames; the package expects one list for each quantizer."""
     split = [codes[:: s, q][None] for q, s in enumerate(model.vq_strides)]
     calls = iter(range(100))
     randn = torch.randn

@@ -43,7 +43,7 @@ HEARING = dict(n_mels=80, n_audio_ctx=1500, n_audio_state=16, n_audio_head=2, n_
 LM = dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2)
 SYSTEM = "You are a helpful assistant."
 SEED, PENALTY, PIECE = 7, 1.05, 25 * 16000
-# Samples at 16 kHz: nothing, one token, odd ones, a piece and a little more, two pieces.
+# Counts of samples at 16 kHz: the fewest, one token, odd counts, a piece with and without a little more, two pieces.
 LENGTHS = [1, 160, 1281, 12800, 13121, 48001, 400000, 405000]
 
 
@@ -66,7 +66,7 @@ def stub(name, **members):
 
 
 def pieces_of(path, names, scope):
-    """Classes and functions of a file, without what it imports."""
+    """Loads classes and functions of a file without its imports."""
     tree = ast.parse(pathlib.Path(path).read_text())
     tree.body = [node for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name in names]
     assert len(tree.body) == len(names), path
@@ -110,7 +110,7 @@ def make_tokenizer(folder):
     tok.model.save(str(folder))
     base = tok.get_vocab_size()
     added = {text: base + i for i, text in enumerate(CONTROLS + [f"<audio_{i}>" for i in range(CODES + 1)])}
-    # Which of them are special in the published file is not known; the tests' are not, but for those of Qwen.
+    # It is not known which ids are special in the published file. In the tests only Qwen's are.
     listed = {str(id): dict(content=text, lstrip=False, normalized=False, rstrip=False, single_word=False,
                             special=text.startswith("<|")) for text, id in added.items()}
     (folder / "tokenizer_config.json").write_text(json.dumps(
@@ -122,7 +122,7 @@ def make_tokenizer(folder):
 
 
 def prompts(encode):
-    """Prompts with tools, and with answers that were heard, as the authors' examples lay them out."""
+    """Returns prompts with tools and with earlier spoken answers, in the form of the authors' examples."""
     turn = lambda role, text: encode(f"<|BOT|>{role}\n{text}<|EOT|>")
     written, spoken = encode("<|BOT|>assistant\n"), encode("<|BOT|>assistant\n<tts_start>")
     told = lambda ids: written + encode("<tts_start>") + ids + encode("<|EOT|>")
@@ -174,7 +174,7 @@ class Ears:
 
     @torch.no_grad()
     def rows(self, samples):
-        """Each piece of a recording, as if alone."""
+        """Returns the encoder's rows for each piece of a recording, encoded alone."""
         out = []
         for at in range(0, len(samples), PIECE):
             mel = self.utils["log_mel_spectrogram"](torch.from_numpy(samples[at:at + PIECE]), n_mels=HEARING["n_mels"],
@@ -209,7 +209,7 @@ def make_lm(generator, vocab):
 
 @torch.no_grad()
 def generate(model, prompt, rows, places, steps, allowed):
-    """Greedy ids with the authors' penalty, the logits of some steps before it, and the smallest margin behind it."""
+    """Returns greedy ids with the authors' penalty, some logits before it, and the smallest margin after it."""
     from transformers import DynamicCache
     mask = torch.full((model.config.vocab_size,), -torch.inf)
     mask[:allowed] = 0
@@ -284,7 +284,7 @@ def make_flow():
             up_stride=2, up_scale_factor=2, attention_heads=2, pos_enc_layer_type="rel_pos_espnet",
             selfattention_layer_type="rel_selfattn", key_bias=True, linear_units=24, normalize_before=True),
         decoder=CausalConditionalCFM(dit, 0.7)).eval()
-    # Caches of these sizes; the authors' code has those of the published ones.
+    # Caches get this model's sizes, as the authors' code fixes the published ones.
     dit.att_cache_buffer = torch.zeros(DEPTH, 2, HEADS, 1000, 2 * DIM)
     dit.cnn_cache_buffer = torch.zeros(DEPTH, 2, 2 * WIDTH, 2)
     flow.decoder.cnn_cache_buffer = torch.zeros(STEPS, DEPTH, 2, 2 * WIDTH, 2)
@@ -298,7 +298,7 @@ def make_hift():
 
 
 class Voice:
-    """A prompt: tokens, mel, speaker; the same in the tests."""
+    """A voice prompt: tokens, mel, speaker; the tests make the same."""
 
     def __init__(self, tokens):
         self.tokens = torch.tensor([[(11 * i + 5) % CODES for i in range(tokens)]], dtype=torch.int32)
@@ -308,7 +308,7 @@ class Voice:
 
 
 def request_noise(voice):
-    """What S3FlowStage fills a request's frames with: a table for the prompt, the request's numbers behind it."""
+    """Returns the noise that S3FlowStage gives a request: a table for the prompt, then the request's own numbers."""
     table = torch.randn([1, MEL, 15000], generator=torch.Generator().manual_seed(0))[0].T
 
     def at(frame):
@@ -327,7 +327,7 @@ class Decoder:
         self.flow, self.hift = flow, hift
 
     def fill(self, noise, first, count, offset):
-        """The next call's `count` frames from `first` on, where that call will look for them."""
+        """Puts `count` frames of noise from `first` on where the next call will read them."""
         table = torch.zeros(1, MEL, offset + count)
         table[0, :, offset:] = torch.stack([noise(first + i) for i in range(count)]).T
         self.flow.decoder.rand_noise = table
@@ -339,7 +339,7 @@ class Decoder:
                                    size(voice.tokens.shape[1]), voice.mel, size(voice.frames), voice.speaker, STEPS)
 
     def stream(self, codes, voice, noise):
-        """The mel of Token2wav.set_stream_cache() and stream(), fed as the authors' examples feed it."""
+        """Returns the mel of Token2wav.set_stream_cache() and stream(), called as in the authors' examples."""
         self.fill(noise, 0, voice.frames, 0)
         cache = self.flow.setup_cache(torch.cat([voice.tokens, voice.tokens[:, :3]], dim=1), voice.mel, voice.speaker,
                                       n_timesteps=STEPS)
@@ -364,7 +364,7 @@ class Decoder:
         return torch.cat(out, dim=2)
 
     def speak(self, mel):
-        """The vocoder over all of a stream's mel, with the noise that Syrinx draws for the request's seed."""
+        """Runs the vocoder over a stream's whole mel, with the noise that Syrinx draws for the request's seed."""
         normals = np.concatenate([philox_normal(SEED, t, 0x53330002, 480) for t in range(mel.shape[2])]).astype(np.float64)
         weight = self.hift.m_source.l_linear.weight[0].detach()
         noise = (torch.from_numpy(normals)[:, None] * weight / weight.norm())[None]
@@ -384,7 +384,7 @@ def write_checkpoint(root, ears, lm, flow, hift, vocab, ends):
     for name, part in (("encoder.", ears.encoder), ("adapter.", ears.adapter)):
         weights.over(part, prefix=name)
     with torch.no_grad():
-        lm.lm_head.weight[vocab - 7 - CODES - 1:vocab - 7] *= 1.5  # answers speak more than they write
+        lm.lm_head.weight[vocab - 7 - CODES - 1:vocab - 7] *= 1.5  # makes answers speak more than they write
         lm.lm_head.weight[ends] = 0  # no answer ends by itself
     state = lm.state_dict() | {f"encoder.{k}": v for k, v in ears.encoder.state_dict().items()} | {
         f"adapter.{k}": v for k, v in ears.adapter.state_dict().items()}
@@ -404,10 +404,10 @@ def write_checkpoint(root, ears, lm, flow, hift, vocab, ends):
         flow.decoder.estimator.final_layer.linear.bias.mul_(0.15)
         hift.m_source.l_linear.weight.mul_(6)
         hift.f0_predictor.condnet[8].parametrizations.weight.original0.fill_(2.0)
-        # A voice whose pitch hardly moves: phases add up whatever float32 makes of it.
+        # The voice's pitch hardly moves: otherwise its float32 errors add up in the phases.
         hift.f0_predictor.classifier.bias.fill_(90.0)
     for model, name in ((flow, "flow.pt"), (hift, "hift.pt")):
-        # Views of one storage: a file of its own for each small tensor would be half the archive.
+        # All tensors are views of one storage: a file for each small tensor would take half of the archive.
         state = {k: v for k, v in model.state_dict().items()}
         parts = torch.cat([v.flatten() for v in state.values()]).split([v.numel() for v in state.values()])
         torch.save({k: part.view(v.shape) for (k, v), part in zip(state.items(), parts)}, decoder / name)

@@ -54,7 +54,7 @@ def audio(count, skip):
 
 
 def tokenizer():
-    """What ParakeetConverter of transformers makes of a sentencepiece BPE, with a blank behind it."""
+    """Returns what transformers' ParakeetConverter makes of a sentencepiece BPE, with a blank as last token."""
     made = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     made.normalizer = normalizers.Sequence([normalizers.Strip(left=False, right=True),
                                             normalizers.Replace(Regex(" {2,}"), "▁")])
@@ -83,7 +83,7 @@ def randomise(model, seed, blank, blank_id):
             else:
                 p.copy_(noise * (2 if "head" in name or "lstm" in name else 1) / np.sqrt(max(1, p[0].numel())))
         model.joint.head.bias[blank_id] += blank
-        model.joint.head.bias[blank_id + 1:][:1] -= 2  # a duration of 0
+        model.joint.head.bias[blank_id + 1:][:1] -= 2  # makes a duration of 0 less likely
 
 
 def build(name, shape, tok):
@@ -113,7 +113,7 @@ def chunks_of(mel, lookahead, factor):
 
 @torch.no_grad()
 def streamed(model, mel, lookahead):
-    """Rows of the encoder, chunk by chunk with its caches, as generate() runs it."""
+    """Runs the encoder chunk by chunk with its caches, as generate() does; returns its rows."""
     cache = padding = None
     rows = []
     for chunk in chunks_of(mel, lookahead, model.config.encoder_config.subsampling_factor):
@@ -126,7 +126,7 @@ def streamed(model, mel, lookahead):
 
 @torch.no_grad()
 def first_logits(model, row, steps, vocab):
-    """Logits of the first ids at one row; the blank is never taken."""
+    """Returns the logits of the first ids at one row; the blank is never chosen."""
     hidden, out, ids = None, [], [model.config.blank_token_id]
     for _ in range(steps):
         embedded = model.decoder.embedding(torch.tensor([[ids[-1]]]))

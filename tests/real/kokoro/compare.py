@@ -25,7 +25,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "parity"))
 import philox  # noqa: E402
 
 NOISE = 0x4B4B0001
-TEXTS = ["Good morning, everyone.", "Yes.", "She sells sea shells by the sea shore."]  # an utterance each
+TEXTS = ["Good morning, everyone.", "Yes.", "She sells sea shells by the sea shore."]  # each is one utterance
 
 
 def spectrum(samples):
