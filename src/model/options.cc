@@ -77,8 +77,9 @@ std::string bounds_text(const Bounds& bounds) {
 
 std::optional<Bounds> Offers::of_row(size_t row) const {
   const RequestOption& option = kRequestOptions[row];
-  if (option.models == OptionModels::kAny) return Bounds{};
-  return bounds_[row] ? bounds_[row] : option.otherwise;
+  if (bounds_[row]) return bounds_[row];
+  const bool lacks = option.models == OptionModels::kOffering || instead_.contains(row);
+  return lacks ? option.otherwise : Bounds{};
 }
 
 std::string Offers::instead_of_row(size_t row) const {

@@ -47,8 +47,11 @@ class Offers {
   void add(std::initializer_list<Offer> offers) {
     for (const Offer& offer : offers) add(offer.name, offer.bounds);
   }
-  /// Sets the advice for an option that the model lacks: "write tags into the text".
-  void lack(OptionName name, std::string instead) { instead_[name.row()] = std::move(instead); }
+  /// Takes options from the model. `instead`: what to do in place of setting them: "write tags into
+  /// the text".
+  void lack(std::initializer_list<OptionName> names, const std::string& instead) {
+    for (const OptionName& name : names) instead_[name.row()] = instead;
+  }
   bool has(OptionName name) const { return bounds_[name.row()].has_value(); }
   /// Returns the model's bounds, or else the table's bounds for models that do not offer the
   /// option. Nothing: the model lacks the option. Infinite bounds: any value.

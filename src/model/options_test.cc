@@ -82,11 +82,26 @@ TEST(Options, RefusalsNameTheOptionAndWhatTheModelOffers) {
 TEST(Options, AModelMaySayWhatToDoInstead) {
   PipelineInfo info;
   info.model = "toy";
-  info.offers.lack("instructions", "write tags into the text");
+  info.offers.lack({"instructions"}, "write tags into the text");
   SpeechRequest request;
   request.say.instructions = "whisper";
   EXPECT_EQ(option_fault(info, request),
             "the model 'toy' does not support 'instructions'; write tags into the text");
+}
+
+TEST(Options, AModelMayLackOrBoundWhatMostModelsHave) {
+  PipelineInfo info;
+  info.model = "toy";
+  SpeechRequest request;
+  request.sampling.top_k = 5;
+  EXPECT_EQ(option_fault(info, request), "");
+  info.offers.lack({"top_k", "top_p"}, "it draws no codes");
+  EXPECT_EQ(option_fault(info, request),
+            "the model 'toy' does not support 'top_k'; it draws no codes");
+  info.offers.add("top_k", {0, 0});
+  EXPECT_EQ(option_fault(info, request), "'top_k' must be 0 with the model 'toy', not 5");
+  request.sampling.top_k = 0;
+  EXPECT_EQ(option_fault(info, request), "");
 }
 
 TEST(Options, AModelMayTakeLessThanTheTable) {

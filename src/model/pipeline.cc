@@ -103,6 +103,9 @@ Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
         "this model cannot be required to write JSON; 'response_format' may have the type 'text'",
         "response_format"};
   }
+  for (const std::string& stop : request.writing.stop) {
+    if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
+  }
   if (Status fault = check_recordings(info, request); !fault) return fault;
   if (Status fault = check_answers(info, request); !fault) return fault;
   if (!request.say.context.empty() && !info.speech.context) {

@@ -4,13 +4,14 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "io/digest.h"
 #include "model/options.h"
 
 namespace syrinx {
 namespace {
 
-constexpr uint8_t kRequestVersion = 7;
-constexpr int kMostEntries = 1 << 20;  // largest length of a list
+constexpr uint64_t kFieldsVersion = 8;  // of the fields that are no options
+constexpr int kMostEntries = 1 << 20;   // of a list
 
 class Writer {
  public:
@@ -235,6 +236,20 @@ void written(Io& io, SpeechRequest& r) {
       io.number(r.terms.client);
 }
 
+/// Returns the version of the bytes, another one for each change of the table of options.
+uint64_t version() {
+  static const uint64_t kVersion = [] {
+    Digest digest;
+    digest.number(kFieldsVersion);
+    for (const RequestOption& option : request_options()) {
+      digest.text(option.name);
+      digest.number(option.field.index());
+    }
+    return digest.key();
+  }();
+  return kVersion;
+}
+
 }  // namespace
 
 Result<std::string> request_bytes(const SpeechRequest& request) {
@@ -243,7 +258,7 @@ Result<std::string> request_bytes(const SpeechRequest& request) {
                  "a task of the model's own cannot be given to another process"};
   }
   Writer out;
-  out.number(kRequestVersion);
+  out.number(version());
   SpeechRequest fields = request;
   options(out, fields), spoken(out, fields), written(out, fields);
   if (out.there(request.say.lexicon != nullptr)) request.say.lexicon->append_to(out.out);
@@ -252,9 +267,9 @@ Result<std::string> request_bytes(const SpeechRequest& request) {
 
 SpeechRequest read_request(std::string_view bytes) {
   Reader in(bytes);
-  uint8_t version = 0;
-  in.number(version);
-  if (version != kRequestVersion) throw LoadError("a request from another version");
+  uint64_t sent = 0;
+  in.number(sent);
+  if (sent != version()) throw LoadError("a request from another version");
   SpeechRequest request;
   options(in, request), spoken(in, request), written(in, request);
   if (in.there(false)) request.say.lexicon = Lexicon::read(in.in);

@@ -80,8 +80,9 @@ inline std::unique_ptr<Sequence> open_only(const Pipeline& model, const SpeechRe
   EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
   return opened.take().only();  // throws if the request was refused
 }
-/// Returns the reason why a model refuses a request.
+/// Returns the reason why a model or the facts about it refuse a request.
 inline Error refusal_of(const Pipeline& model, const SpeechRequest& request) {
+  if (const Status checked = check_request(model.info(), request); !checked) return checked.error();
   auto opened = model.open(request);
   EXPECT_FALSE(opened.ok());
   return opened.ok() ? Error{} : opened.error();

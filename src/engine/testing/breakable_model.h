@@ -120,6 +120,7 @@ class BreakableModel : public Pipeline {
  public:
   BreakableModel() {
     info_.family = info_.model = "breakable";
+    info_.offers.add("guidance");
     info_.speech.sample_rate = 1000;
     info_.speech.frame_rate = 100;
     info_.speech.late_text = LateText::kToken;

@@ -103,7 +103,7 @@ void Bagpiper::describe(const LoadSpec& spec) {
   info_.speech.default_voice = "default";
   info_.speech.languages = {"auto"};
   info_.speech.late_text = LateText::kSentence;
-  info_.offers.add("instructions");
+  info_.offers.add({{"instructions"}, {"guidance"}});
   info_.hearing.seconds = info_.hearing.dictates_s = kHearsSeconds;
   info_.hearing.first_channel = true;
   info_.speech.no_cloning = "this model's voices are described in words";

@@ -77,7 +77,6 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const S
                                               const Prompter& prompter,
                                               const SpeechRequest& request,
                                               std::vector<Heard> heard) {
-  if (const Status checked = spoken.check(request); !checked.ok()) return checked.error();
   if (!request.voice.name.empty() && request.voice.name != "default") {
     return Error{ErrorCode::kNotFound,
                  "the model has no voice \"" + request.voice.name +
@@ -92,8 +91,6 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const S
   if (request.writing.chat && !request.say.instructions.empty()) {
     return unsupported("describe the voice in the messages", "instructions");
   }
-  for (const std::string& stop : request.writing.stop)
-    if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
   std::unique_ptr<State> state(new State(config, spoken, prompter, request, std::move(heard)));
   if (const Status begun = state->begin(request); !begun.ok()) return begun.error();
   return std::unique_ptr<Sequence>(std::move(state));

@@ -3,8 +3,6 @@
 #include "families/chatterbox/script.h"
 #include "families/chatterbox/sound.h"
 #include "families/loading/checkpoint.h"
-#include "families/loading/describe.h"
-#include "families/s3/speaking.h"
 #include "io/file.h"
 #include "model/language.h"
 
@@ -48,9 +46,9 @@ Chatterbox::Chatterbox(const LoadSpec& spec, const Edition& edition) {
   Sound sound = load_sound(codec, config_, spec);
   flow_ = std::move(sound.flow);
   hift_ = std::move(sound.vocoder);
-  voices_ = load_voices(spec.dir, config_, *flow_);
-  if (spec.dummy && voices_.empty()) voices_ = dummy_voices(config_, *flow_);
-  for (auto& [name, voice] : voices_) {
+  stored_ = load_voices(spec.dir, config_, *flow_);
+  if (spec.dummy && stored_.empty()) stored_ = dummy_voices(config_, *flow_);
+  for (auto& [name, voice] : stored_) {
     nets_.voice_rows->prepare(voice);
     voice.key = std::hash<std::string>()(name);
   }
@@ -59,35 +57,18 @@ Chatterbox::Chatterbox(const LoadSpec& spec, const Edition& edition) {
   const CloningPlan plan{
       .family = edition.family, .codec = codec_name, .speaker = older ? "ve.pt" : "ve.safetensors"};
   info_.speech.no_cloning = missing_for_cloning(spec, codec, plan);
-  if (info_.speech.no_cloning.empty()) cloning_ = std::make_unique<Cloning>(spec, config_, plan);
-  flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kSeeded);
-  vocoder_stage_ = std::make_unique<S3VocoderStage>(*hift_, config_.flow.ratio,
-                                                    fade_in(config_.hift.source.sample_rate));
-  graph_ = s3_graph(*nets_.lm, config_.flow, *flow_stage_, *vocoder_stage_);
+  if (info_.speech.no_cloning.empty()) voices_ = std::make_unique<Cloning>(spec, config_, plan);
+  const int64_t rate = config_.hift.source.sample_rate;
+  join(*nets_.lm, config_.flow, rate, S3Noise::kSeeded, fade_in(rate));
   describe(spec);
 }
 
 void Chatterbox::describe(const LoadSpec& spec) {
-  info_.family = config_.edition.family;
-  info_.model = spec.model;
-  info_.licence = "MIT";
-  info_.speech.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
-  info_.speech.frame_rate =
-      static_cast<double>(info_.speech.sample_rate) / vocoder_stage_->samples_per_token();
-  for (const auto& [name, voice] : voices_) info_.speech.voices.push_back({name, "stored voice"});
-  if (!voices_.empty()) {
-    info_.speech.default_voice =
-        voices_.contains(kDefaultVoice) ? kDefaultVoice : voices_.begin()->first;
-  }
+  name(config_.edition.family, spec, "MIT");
+  add_voices(info_, stored_);
   info_.speech.languages =
       multilingual_ ? multilingual_->languages() : std::vector<std::string>{"english"};
-  info_.offers.add({{"flow"}, {"exaggeration"}});
-  info_.parts = {
-      {"language model", describe_decoder(config_.decoder), nets_.lm->bytes()},
-      {"tables", concat(config_.text_vocab, " texts, ", config_.speech_vocab, " codes"),
-       nets_.lm->table_bytes()},
-      {"flow", shape_text(config_.flow, flow_->bytes_per_second()), flow_->bytes()},
-      {"vocoder", concat(vocoder_stage_->samples_per_token(), " samples a code"), hift_->bytes()}};
+  info_.offers.add({{"exaggeration"}, {"guidance"}, {"top_k", {0, 0}}});
 }
 
 Result<Opened> Chatterbox::open(const SpeechRequest& request) const {
@@ -110,12 +91,11 @@ Result<Opened> Chatterbox::open(const SpeechRequest& request) const {
 }
 
 Result<std::shared_ptr<const Voice>> Chatterbox::voice(const SpeechRequest& request) const {
-  return who_speaks(request, voices_, info_.speech.default_voice, "conds.pt", recent_,
-                    [this](const syrinx::Voice& data) {
-                      Result<Voice> made = voice_of(data, config_, *flow_);
-                      if (made) nets_.voice_rows->prepare(made.value());
-                      return made;
-                    });
+  return voice_of(request, "conds.pt", [this](const syrinx::Voice& data) {
+    Result<Voice> made = chatterbox::voice_of(data, config_, *flow_);
+    if (made) nets_.voice_rows->prepare(made.value());
+    return made;
+  });
 }
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {

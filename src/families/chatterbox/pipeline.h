@@ -10,28 +10,22 @@
 #include "families/chatterbox/speech_lm.h"
 #include "families/chatterbox/voice.h"
 #include "families/family.h"
-#include "families/s3/flow_stage.h"
-#include "families/s3/recent.h"
-#include "families/s3/vocoder_stage.h"
+#include "families/s3/speaking.h"
 #include "families/spoken/spoken_sequence.h"
 #include "model/pipeline.h"
 
 namespace syrinx::chatterbox {
 
-class Chatterbox : public Pipeline {
+class Chatterbox : public S3Pipeline<Voice> {
  public:
   /// Throws LoadError.
   explicit Chatterbox(const LoadSpec& spec, const Edition& edition = kEnglishEdition);
 
-  const PipelineInfo& info() const override { return info_; }
-  const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override;
-  const VoiceEncoder* voice_encoder() const override { return cloning_.get(); }
 
   const ModelConfig& config() const { return config_; }
   const CodecLm& lm() const { return *nets_.lm; }
   const VoiceRows& voice_rows() const { return *nets_.voice_rows; }
-  const Voices& voices() const { return voices_; }
   /// Returns the voice of a request: a stored voice, or voice data of the request.
   Result<std::shared_ptr<const Voice>> voice(const SpeechRequest& request) const;
 
@@ -45,16 +39,7 @@ class Chatterbox : public Pipeline {
   // weights of the language model; its tables stay in the mapped file
   std::unique_ptr<Weights> weights_;
   SpeechNets nets_;
-  std::unique_ptr<S3Flow> flow_;
-  std::unique_ptr<Hift> hift_;
-  Voices voices_;
-  mutable Recent<Voice> recent_;
-  mutable Recent<Voice> moods_;  // recent voices with a changed degree of emotion
-  std::unique_ptr<Cloning> cloning_;
-  std::unique_ptr<S3FlowStage> flow_stage_;
-  std::unique_ptr<S3VocoderStage> vocoder_stage_;
-  Graph graph_;
-  PipelineInfo info_;
+  mutable Recent<Voice> moods_;  // voices with a changed degree of emotion
 };
 
 /// Loads the English edition from spec.dir. Throws LoadError.

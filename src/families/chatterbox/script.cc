@@ -123,9 +123,6 @@ Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, Readi
                                                 Result<std::shared_ptr<const Voice>> voice,
                                                 const SpeechRequest& request) {
   if (!voice) return voice.error();
-  if (request.sampling.top_k.value_or(0) > 0) {
-    return Error{ErrorCode::kUnsupported, "this model is sampled without top-k", "top_k"};
-  }
   return std::unique_ptr<SpokenScript>(
       std::make_unique<Script>(config, std::move(reading), voice.take(), request));
 }

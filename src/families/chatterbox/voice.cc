@@ -132,6 +132,13 @@ Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config, con
   return voice;
 }
 
+void add_voices(PipelineInfo& info, const Voices& voices) {
+  for (const auto& [name, voice] : voices) info.speech.voices.push_back({name, "stored voice"});
+  if (voices.empty()) return;
+  info.speech.default_voice =
+      voices.contains(kDefaultVoice) ? kDefaultVoice : voices.begin()->first;
+}
+
 std::vector<float> fade_in(int64_t sample_rate) {
   const auto half = static_cast<size_t>(sample_rate / 50);
   std::vector<float> fade(2 * half, 0.f);

@@ -11,6 +11,7 @@
 
 #include "codec/s3_flow.h"
 #include "families/chatterbox/config.h"
+#include "model/pipeline.h"
 #include "model/voice.h"
 
 namespace syrinx::chatterbox {
@@ -33,6 +34,8 @@ using Voices = std::map<std::string, Voice>;
 Voices load_voices(const std::string& dir, const ModelConfig& config, const S3Flow& flow);
 /// Reads untrusted voice data of a request: an Error names the fault. `rows` stay empty.
 Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config, const S3Flow& flow);
+/// Adds the stored voices to the facts about a model.
+void add_voices(PipelineInfo& info, const Voices& voices);
 /// Returns factors for the first samples of speech: 20 ms of silence, then 20 ms that rise like
 /// half a cosine, to hide the rest of the voice's reference at the beginning.
 std::vector<float> fade_in(int64_t sample_rate);

@@ -2,8 +2,6 @@
 
 #include "families/chatterbox/sound.h"
 #include "families/loading/checkpoint.h"
-#include "families/loading/describe.h"
-#include "families/s3/speaking.h"
 #include "io/file.h"
 
 namespace syrinx::chatterbox_turbo {
@@ -38,54 +36,30 @@ ChatterboxTurbo::ChatterboxTurbo(const LoadSpec& spec) {
   prepare_voices(spec);
   info_.speech.no_cloning = chatterbox::missing_for_cloning(spec, codec, plan());
   if (info_.speech.no_cloning.empty()) {
-    cloning_ = std::make_unique<chatterbox::Cloning>(spec, config_, plan());
+    voices_ = std::make_unique<chatterbox::Cloning>(spec, config_, plan());
   }
-  flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kSeeded);
-  vocoder_stage_ = std::make_unique<S3VocoderStage>(
-      *hift_, config_.flow.ratio, chatterbox::fade_in(config_.hift.source.sample_rate));
-  graph_ = s3_graph(*nets_.lm, config_.flow, *flow_stage_, *vocoder_stage_);
-  describe(spec);
+  const int64_t rate = config_.hift.source.sample_rate;
+  join(*nets_.lm, config_.flow, rate, S3Noise::kSeeded, chatterbox::fade_in(rate));
+  name(kFamily, spec, "MIT");
+  chatterbox::add_voices(info_, stored_);
+  info_.speech.languages = {"english"};
 }
 
 void ChatterboxTurbo::prepare_voices(const LoadSpec& spec) {
-  voices_ = chatterbox::load_voices(spec.dir, config_, *flow_);
-  if (spec.dummy && voices_.empty()) voices_ = chatterbox::dummy_voices(config_, *flow_);
-  for (auto& [name, voice] : voices_) {
+  stored_ = chatterbox::load_voices(spec.dir, config_, *flow_);
+  if (spec.dummy && stored_.empty()) stored_ = chatterbox::dummy_voices(config_, *flow_);
+  for (auto& [name, voice] : stored_) {
     prepare(nets_, voice);
     voice.key = std::hash<std::string>()(name);
   }
 }
 
-void ChatterboxTurbo::describe(const LoadSpec& spec) {
-  info_.family = kFamily;
-  info_.model = spec.model;
-  info_.licence = "MIT";
-  info_.speech.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
-  info_.speech.frame_rate =
-      static_cast<double>(info_.speech.sample_rate) / vocoder_stage_->samples_per_token();
-  for (const auto& [name, voice] : voices_) info_.speech.voices.push_back({name, "stored voice"});
-  if (!voices_.empty()) {
-    const bool usual = voices_.contains(chatterbox::kDefaultVoice);
-    info_.speech.default_voice = usual ? chatterbox::kDefaultVoice : voices_.begin()->first;
-  }
-  info_.speech.languages = {"english"};
-  info_.offers.add("flow");
-  info_.parts = {
-      {"language model", describe_decoder(config_.decoder), nets_.lm->bytes()},
-      {"tables", concat(config_.text_vocab, " texts, ", config_.speech_vocab, " codes"),
-       nets_.lm->table_bytes()},
-      {"flow", shape_text(config_.flow, flow_->bytes_per_second()), flow_->bytes()},
-      {"vocoder", concat(vocoder_stage_->samples_per_token(), " samples a code"), hift_->bytes()}};
-}
-
 Result<Opened> ChatterboxTurbo::open(const SpeechRequest& request) const {
-  Result<std::shared_ptr<const Voice>> voice =
-      who_speaks(request, voices_, info_.speech.default_voice, "conds.pt", recent_,
-                 [this](const syrinx::Voice& data) {
-                   Result<Voice> made = chatterbox::voice_of(data, config_, *flow_);
-                   if (made) prepare(nets_, made.value());
-                   return made;
-                 });
+  auto voice = voice_of(request, "conds.pt", [this](const syrinx::Voice& data) {
+    Result<Voice> made = chatterbox::voice_of(data, config_, *flow_);
+    if (made) prepare(nets_, made.value());
+    return made;
+  });
   return SpokenSequence::open(spoken_, script_of(config_, *tokenizer_, std::move(voice), request),
                               request);
 }

@@ -2,8 +2,6 @@
 
 #include "families/cosyvoice2/script.h"
 #include "families/loading/checkpoint.h"
-#include "families/loading/describe.h"
-#include "families/s3/speaking.h"
 #include "io/file.h"
 #include "text/tokens/byte_tokenizer.h"
 
@@ -53,30 +51,19 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec, const Edition& edition)
   if (spec.dummy && stored_.empty()) stored_ = dummy_voices(config_, *flow_);
   info_.speech.no_cloning = missing_for_cloning(spec, edition);
   if (info_.speech.no_cloning.empty()) voices_ = make_cloning(spec, config_);
-  const int64_t ratio = config_.flow.ratio;
-  flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kFixed);
-  vocoder_stage_ = std::make_unique<S3VocoderStage>(*hift_, ratio);
-  graph_ = s3_graph(*lm_, config_.flow, *flow_stage_, *vocoder_stage_);
+  join(*lm_, config_.flow, config_.hift.source.sample_rate, S3Noise::kFixed);
   describe(spec);
 }
 
 void CosyVoice2::describe(const LoadSpec& spec) {
   name(config_.edition.family, spec, "Apache-2.0");
-  info_.speech.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
-  info_.speech.frame_rate =
-      static_cast<double>(info_.speech.sample_rate) / vocoder_stage_->samples_per_token();
   for (const auto& [name, voice] : stored_) {
     info_.speech.voices.push_back(
         {name, voice.prompt_speech.empty() ? "stored speaker" : "stored zero-shot voice"});
   }
   if (!stored_.empty()) info_.speech.default_voice = stored_.begin()->first;
   info_.speech.languages = {"auto"};
-  info_.offers.add({{"instructions"}, {"flow"}, {"spell_numbers"}});
-  info_.parts = describe_lm(*lm_);
-  info_.parts.push_back(
-      {"flow", shape_text(config_.flow, flow_->bytes_per_second()), flow_->bytes()});
-  info_.parts.push_back(
-      {"vocoder", concat(vocoder_stage_->samples_per_token(), " samples a code"), hift_->bytes()});
+  info_.offers.add({{"instructions"}, {"spell_numbers"}});
 }
 
 Result<Opened> CosyVoice2::open(const SpeechRequest& request) const {
@@ -85,9 +72,9 @@ Result<Opened> CosyVoice2::open(const SpeechRequest& request) const {
 }
 
 Result<std::shared_ptr<const Voice>> CosyVoice2::voice(const SpeechRequest& request) const {
-  return who_speaks(
-      request, stored_, info_.speech.default_voice, "spk2info.pt", recent_,
-      [this](const syrinx::Voice& data) { return voice_of(data, config_, *frontend_, *flow_); });
+  return voice_of(request, "spk2info.pt", [this](const syrinx::Voice& data) {
+    return cosyvoice2::voice_of(data, config_, *frontend_, *flow_);
+  });
 }
 
 Result<syrinx::Voice> CosyVoice2::voice_of_embedding(std::span<const float> embedding) const {

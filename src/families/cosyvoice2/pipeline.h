@@ -10,15 +10,12 @@
 #include "families/cosyvoice2/frontend.h"
 #include "families/cosyvoice2/speech_lm.h"
 #include "families/cosyvoice2/voices.h"
-#include "families/loading/loaded_pipeline.h"
-#include "families/s3/flow_stage.h"
-#include "families/s3/recent.h"
-#include "families/s3/vocoder_stage.h"
+#include "families/s3/speaking.h"
 #include "families/spoken/spoken_sequence.h"
 
 namespace syrinx::cosyvoice2 {
 
-class CosyVoice2 : public LoadedPipeline {
+class CosyVoice2 : public S3Pipeline<Voice> {
  public:
   /// Throws LoadError.
   explicit CosyVoice2(const LoadSpec& spec, const Edition& edition = kSecondEdition);
@@ -30,7 +27,6 @@ class CosyVoice2 : public LoadedPipeline {
   const ModelConfig& config() const { return config_; }
   const Frontend& frontend() const { return *frontend_; }
   const CodecLm& lm() const { return *lm_; }
-  const Voices& voices() const { return stored_; }
   /// Returns the voice of a request: a stored voice, or voice data of the request.
   Result<std::shared_ptr<const Voice>> voice(const SpeechRequest& request) const;
 
@@ -43,12 +39,6 @@ class CosyVoice2 : public LoadedPipeline {
   // weights of the language model; its tables stay in the mapped file
   std::unique_ptr<Weights> weights_;
   std::unique_ptr<CodecLm> lm_;
-  std::unique_ptr<S3Flow> flow_;
-  std::unique_ptr<Hift> hift_;
-  Voices stored_;
-  mutable Recent<Voice> recent_;
-  std::unique_ptr<S3FlowStage> flow_stage_;
-  std::unique_ptr<S3VocoderStage> vocoder_stage_;
 };
 
 /// Loads a checkpoint from spec.dir. Throws LoadError.

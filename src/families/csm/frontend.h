@@ -22,8 +22,6 @@ class Frontend {
   /// Throws LoadError when the tokenizer lacks a control token.
   explicit Frontend(Tokenizer tokenizer);
 
-  /// Returns the number of a speaker, in [0, kMaxSpeaker]; "" is speaker 0.
-  Result<int> speaker(const std::string& voice) const;
   /// Returns the ids of a turn. Control tokens in a client's text are plain text.
   std::vector<int32_t> turn(int speaker, std::string_view text) const;
   /// Number of ids of a turn that are not text.

@@ -4,6 +4,7 @@
 
 #include "base/ascii.h"
 #include "base/check.h"
+#include "families/loading/describe.h"
 #include "families/spoken/heard_turns.h"
 
 namespace syrinx::csm {
@@ -28,7 +29,8 @@ class Script : public SpokenScript {
     if (!turns) return turns.error();
     int64_t rows = 0;
     for (HeardTurn& turn : turns.value()) {
-      const Result<int> speaker = turn.own ? Result<int>(speaker_) : frontend_.speaker(turn.voice);
+      const Result<int> speaker =
+          turn.own ? Result<int>(speaker_) : speaker_number(turn.voice, Frontend::kMaxSpeaker, 0);
       if (!speaker) return turn.refused(speaker.error().message);
       context_.push_back({frontend_.turn(speaker.value(), turn.text), std::move(turn.codes)});
       rows += rows_of(context_.back());
@@ -115,7 +117,7 @@ SpokenModel spoken_model(const ModelConfig& config, const Defaults& defaults) {
 
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Frontend& frontend,
                                                 const SpeechRequest& request) {
-  const Result<int> named = frontend.speaker(request.voice.name);
+  const Result<int> named = speaker_number(request.voice.name, Frontend::kMaxSpeaker, 0);
   // A voice given as data may have any name; a name that is a number is the speaker's number.
   if (!named && !request.voice.data) return named.error();
   const int speaker = request.voice.speaker >= 0 ? request.voice.speaker

@@ -9,6 +9,7 @@
 #include "families/finch/state.h"
 #include "families/finch/vocoder.h"
 #include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
 #include "families/loading/loaded_pipeline.h"
 
 namespace syrinx::finch {
@@ -40,6 +41,7 @@ class FinchPipeline : public LoadedPipeline {
     info_.speech.mixes = info_.speech.voices.size() > 1;
     info_.offers.add(
         {{"speed", {config.slowest, config.fastest}}, {"pitch", {-kMostPitch, kMostPitch}}});
+    if (config.by_word) info_.offers.add("text_in_prompt");
     info_.speech.phones = info_.speech.accents = true;
     info_.speech.languages = {"en"};
     info_.speech.late_text = config.by_word ? LateText::kToken : LateText::kSentence;
@@ -53,8 +55,7 @@ class FinchPipeline : public LoadedPipeline {
   }
 
   Result<Opened> open(const SpeechRequest& request) const override {
-    if (const Status fault = check(request); !fault.ok()) return fault.error();
-    const Result<std::vector<float>> shares = shares_of(request);
+    const Result<std::vector<float>> shares = voice_shares(info_, request.voice);
     if (!shares.ok()) return shares.error();
     auto state = std::make_unique<FinchState>(
         request, config_, frontend_,
@@ -70,53 +71,6 @@ class FinchPipeline : public LoadedPipeline {
   }
 
  private:
-  Status check(const SpeechRequest& request) const {
-    const std::string& language = request.say.language;
-    if (!language.empty() && !language.starts_with("en") && language != "English" &&
-        language != "english") {
-      return Error{ErrorCode::kUnsupported,
-                   concat("the language '", language, "' is not known; this model speaks English"),
-                   "language"};
-    }
-    if (request.say.in_prompt == false && !config_.by_word) {
-      return Error{ErrorCode::kUnsupported,
-                   "this voice reads whole sentences, so it does not support false; leave it out",
-                   "text_in_prompt"};
-    }
-    if (request.sampling.guidance) {
-      return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
-    }
-    return ok_status();
-  }
-
-  /// Returns the share of each of info_.speech.voices in the request's speech; they add up to 1.
-  Result<std::vector<float>> shares_of(const SpeechRequest& request) const {
-    std::vector<VoiceShare> mix = request.voice.mix;
-    if (mix.empty()) mix = {{request.voice.name, request.voice.data, 1.f}};
-    std::vector<float> shares(info_.speech.voices.size(), 0.f);
-    double sum = 0;
-    for (const VoiceShare& share : mix) {
-      if (share.data) return Error{ErrorCode::kUnsupported, info_.speech.no_cloning, "voice"};
-      const std::string& name = share.voice.empty() ? info_.speech.default_voice : share.voice;
-      const auto at = std::find_if(info_.speech.voices.begin(), info_.speech.voices.end(),
-                                   [&name](const VoiceInfo& voice) { return voice.id == name; });
-      if (at == info_.speech.voices.end())
-        return Error{ErrorCode::kNotFound, no_voice(name), "voice"};
-      shares[at - info_.speech.voices.begin()] += share.weight;
-      sum += share.weight;
-    }
-    for (float& share : shares) share = static_cast<float>(share / sum);
-    return shares;
-  }
-
-  std::string no_voice(const std::string& name) const {
-    std::string message = concat("there is no voice '", name, "'; this model speaks as ");
-    for (const VoiceInfo& voice : info_.speech.voices) {
-      message += concat(&voice == info_.speech.voices.data() ? "'" : ", '", voice.id, "'");
-    }
-    return message;
-  }
-
   FinchConfig config_;
   std::shared_ptr<const Frontend> frontend_;
   std::unique_ptr<CodecLm> lm_;

@@ -1,9 +1,9 @@
 #include "families/fish_speech/script.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/ascii.h"
+#include "families/loading/describe.h"
 #include "families/loading/recorded_voice.h"
 #include "families/past.h"
 #include "families/spoken/heard_turns.h"
@@ -20,21 +20,6 @@ int64_t least_steps(const ModelConfig& config) {
   return std::min<int64_t>(2048, config.max_positions / 2);
 }
 
-/// Returns a speaker's number; `absent` if the name is empty.
-Result<int> speaker_number(const std::string& name, int absent) {
-  int number = absent;
-  const char* end = name.data() + name.size();
-  if (name.empty()) return number;
-  const auto [stop, fault] = std::from_chars(name.data(), end, number);
-  if (fault != std::errc() || stop != end || number < 0 || number > Prompter::kMaxSpeaker) {
-    return Error{ErrorCode::kNotFound,
-                 concat("the model has no voice \"", name,
-                        "\"; its speakers are numbers from 0 to ", Prompter::kMaxSpeaker),
-                 "voice"};
-  }
-  return number;
-}
-
 class Script : public SpokenScript {
  public:
   Script(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request)
@@ -48,7 +33,7 @@ class Script : public SpokenScript {
     if (request.voice.speaker >= 0) {
       tag_ = speaker_tag(request.voice.speaker);
     } else if (!request.voice.data) {  // a voice given as data may have any name
-      const Result<int> speaker = speaker_number(request.voice.name, 0);
+      const Result<int> speaker = speaker_number(request.voice.name, Prompter::kMaxSpeaker, 0);
       if (!speaker) return speaker.error();
       if (speaker.value() > 0) tag_ = speaker_tag(speaker.value());
     }
@@ -63,8 +48,9 @@ class Script : public SpokenScript {
     if (!turns) return turns.error();
     int next = 0;
     for (const HeardTurn& turn : turns.value()) {
-      const Result<int> speaker = turn.own ? Result<int>(std::max(0, request.voice.speaker))
-                                           : speaker_number(turn.voice, next);
+      const Result<int> speaker = turn.own
+                                      ? Result<int>(std::max(0, request.voice.speaker))
+                                      : speaker_number(turn.voice, Prompter::kMaxSpeaker, next);
       if (!speaker) return turn.refused(speaker.error().message);
       if (const Status added = add_reference(turn, speaker.value()); !added.ok()) return added;
       ++next;

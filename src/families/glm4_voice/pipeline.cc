@@ -168,7 +168,6 @@ Result<ChatPrompt> Glm4Voice::prompt_of(const SpeechRequest& request,
 }
 
 Result<Opened> Glm4Voice::open(const SpeechRequest& request) const {
-  if (Status fault = llm::check_answerable(request); !fault) return fault.error();
   const bool speaks = !request.writing.text_only;
   if (speaks) {
     if (const Status known = check_voice(info_, request.voice.name); !known.ok())

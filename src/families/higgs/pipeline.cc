@@ -96,7 +96,7 @@ Higgs::Higgs(const LoadSpec& spec) {
   info_.speech.voices = {{"default", "a voice that the model makes up, another for each seed"}};
   info_.speech.default_voice = "default";
   info_.speech.languages = {"auto"};
-  info_.offers.lack("instructions", "write tags into the text, such as <|emotion:sadness|>");
+  info_.offers.lack({"instructions"}, "write tags into the text, such as <|emotion:sadness|>");
   info_.speech.no_cloning =
       "the checkpoint has no encoder (acoustic_encoder.*, semantic_model.*, fc.*)";
   join(std::move(lm), std::make_unique<DacStage>(*codec_), codec_info(*codec_),

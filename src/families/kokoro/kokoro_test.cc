@@ -14,6 +14,7 @@
 #include "families/kokoro/voices.h"
 #include "io/expect_fault.h"
 #include "io/file.h"
+#include "model/step_runner.h"
 
 namespace syrinx::kokoro {
 namespace {
@@ -209,12 +210,8 @@ TEST(KokoroVoices, AreMixedByWeight) {
   const auto a = std::make_shared<const VoicePack>(VoicePack{1, 2});
   const auto b = std::make_shared<const VoicePack>(VoicePack{4, -1});
   const Voices voices{{"af_a", a}, {"am_b", b}};
-  SpeechRequest request;
-  EXPECT_EQ(voice_of(voices, "am_b", request).value(), b);
-  request.voice.mix = {{"af_a", nullptr, 2.f}, {"am_b", nullptr, 1.f}};
-  EXPECT_EQ(*voice_of(voices, "af_a", request).value(), (VoicePack{2, 1}));
-  request.voice.mix[1].voice = "am_c";
-  EXPECT_EQ(voice_of(voices, "af_a", request).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(mixed(voices, std::vector<float>{0, 1}), b);
+  EXPECT_EQ(*mixed(voices, std::vector<float>{0.5f, 0.5f}), (VoicePack{2.5f, 0.5f}));
   EXPECT_EQ(language_of("bm_rook"), "en-gb");
   EXPECT_EQ(language_of("heart"), "");
 }
@@ -225,12 +222,11 @@ TEST(KokoroRequests, AreRefusedWithTheReason) {
     SpeechRequest request;
     request.say.text = "Hello.";
     change(request);
-    const auto opened = model->open(request);
-    return opened.ok() ? std::string() : opened.error().param + ": " + opened.error().message;
+    const Error fault = refusal_of(*model, request);
+    return fault.param + ": " + fault.message;
   };
-  EXPECT_EQ(refused([](SpeechRequest&) {}), "");
   expect_fault(refused([](SpeechRequest& r) { r.voice.name = "af_hawk"; }),
-               "voice: there is no voice 'af_hawk'");
+               "voice: the model has no voice \"af_hawk\"");
   expect_fault(refused([](SpeechRequest& r) { r.say.language = "ko"; }), "language: ");
   // The checkpoint's alphabet lacks a letter of Chinese in v1.0, and that of v1.1-zh.
   expect_fault(refused([](SpeechRequest& r) { r.say.language = "zh"; }), "bopomofo");

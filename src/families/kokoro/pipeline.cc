@@ -8,6 +8,8 @@
 #include "families/kokoro/state.h"
 #include "families/kokoro/weights.h"
 #include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
+#include "families/loading/loaded_pipeline.h"
 #include "io/file.h"
 
 namespace syrinx::kokoro {
@@ -39,7 +41,7 @@ Voices voices_at(const LoadSpec& spec, const KokoroConfig& config) {
   return {{"af_random", std::make_shared<const VoicePack>(size, 0.1f)}};
 }
 
-class KokoroPipeline : public Pipeline {
+class KokoroPipeline : public LoadedPipeline {
  public:
   explicit KokoroPipeline(const LoadSpec& spec)
       : config_(load_config(Config::load(join_path(spec.dir, "config.json")))),
@@ -54,7 +56,7 @@ class KokoroPipeline : public Pipeline {
       const AbsentTensors part = spec.part("speech");
       voder_ = Voder(config_, weights, type);
     });
-    voices_ = voices_at(spec, config_);
+    packs_ = voices_at(spec, config_);
     prosody_stage_ = std::make_unique<ProsodyStage>(config_, prosody_);
     speech_stage_ = std::make_unique<SpeechStage>(config_, voder_);
     graph_ = Graph({{.name = "ar",
@@ -74,19 +76,9 @@ class KokoroPipeline : public Pipeline {
     describe(spec);
   }
 
-  const PipelineInfo& info() const override { return info_; }
-  const Graph& graph() const override { return graph_; }
-
   Result<Opened> open(const SpeechRequest& request) const override {
-    if (request.sampling.guidance) {
-      return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
-    }
-    if (request.say.in_prompt == false) {
-      return Error{ErrorCode::kUnsupported, "this model speaks by sentence, not by word",
-                   "text_in_prompt"};
-    }
-    const auto voice = voice_of(voices_, info_.speech.default_voice, request);
-    if (!voice.ok()) return voice.error();
+    const auto shares = voice_shares(info_, request.voice);
+    if (!shares.ok()) return shares.error();
     const Result<std::string> language = language_asked(request);
     if (!language.ok()) return language.error();
     if (language.value() != "en-us" && request.say.text.size() > kMostEspeakText) {
@@ -95,8 +87,9 @@ class KokoroPipeline : public Pipeline {
                           language.value(), "' is ", kMostEspeakText),
                    "input"};
     }
-    auto state = std::make_unique<KokoroState>(
-        request, config_, Script(config_, reader_, language.value(), request), voice.value());
+    auto state = std::make_unique<KokoroState>(request, config_,
+                                               Script(config_, reader_, language.value(), request),
+                                               mixed(packs_, shares.value()));
     if (Status fault = state->begin(request); !fault.ok()) return fault.error();
     if (!state->speakable()) {
       return Error{ErrorCode::kInvalid, "the text has nothing that can be spoken", "input"};
@@ -132,25 +125,23 @@ class KokoroPipeline : public Pipeline {
 
   /// Returns the first Chinese voice of v1.1-zh, else af_heart or the first voice.
   std::string usual_voice() const {
-    const auto chinese = voices_.lower_bound("z");
-    if (config_.has_bopomofo() && chinese != voices_.end()) return chinese->first;
-    return voices_.contains("af_heart") ? "af_heart" : voices_.begin()->first;
+    const auto chinese = packs_.lower_bound("z");
+    if (config_.has_bopomofo() && chinese != packs_.end()) return chinese->first;
+    return packs_.contains("af_heart") ? "af_heart" : packs_.begin()->first;
   }
 
   void describe(const LoadSpec& spec) {
-    info_.family = "kokoro";
-    info_.model = spec.model;
-    info_.licence = "Apache-2.0";
+    name("kokoro", spec, "Apache-2.0");
     info_.speech.sample_rate = KokoroConfig::kSampleRate;
     info_.speech.frame_rate =
         static_cast<double>(KokoroConfig::kSampleRate) / static_cast<double>(config_.hop());
-    for (const auto& [name, pack] : voices_) {
+    for (const auto& [name, pack] : packs_) {
       const std::string language = language_of(name);
       info_.speech.voices.push_back(
           {name, language.empty() ? "voice" : concat("voice of ", language)});
     }
     info_.speech.default_voice = usual_voice();
-    info_.speech.mixes = voices_.size() > 1;
+    info_.speech.mixes = packs_.size() > 1;
     info_.speech.languages = {"en-us", "en-gb", "es", "fr-fr", "hi", "it", "ja", "pt-br", "zh"};
     info_.speech.late_text = LateText::kSentence;
     info_.speech.word_times = info_.speech.phone_times = info_.speech.phones = true;
@@ -166,11 +157,9 @@ class KokoroPipeline : public Pipeline {
   std::shared_ptr<const EnglishReader> reader_;
   Prosody prosody_;
   Voder voder_;
-  Voices voices_;
+  Voices packs_;
   std::unique_ptr<ProsodyStage> prosody_stage_;
   std::unique_ptr<SpeechStage> speech_stage_;
-  Graph graph_;
-  PipelineInfo info_;
 };
 
 }  // namespace

@@ -111,34 +111,15 @@ Voices load_voices(const std::string& dir, const KokoroConfig& config) {
   return voices;
 }
 
-Result<std::shared_ptr<const VoicePack>> voice_of(const Voices& voices, const std::string& usual,
-                                                  const SpeechRequest& request) {
-  std::vector<VoiceShare> mix = request.voice.mix;
-  if (mix.empty()) mix = {{request.voice.name, request.voice.data, 1.f}};
-  std::vector<std::shared_ptr<const VoicePack>> packs;
-  double sum = 0;
-  for (const VoiceShare& share : mix) {
-    if (share.data) {
-      return Error{ErrorCode::kUnsupported, "this model's voices are fixed", "voice"};
-    }
-    const std::string& name = share.voice.empty() ? usual : share.voice;
-    const auto found = voices.find(name);
-    if (found == voices.end()) {
-      return Error{ErrorCode::kNotFound,
-                   concat("there is no voice '", name, "'; the checkpoint has ", voices.size(),
-                          " in its folder voices, such as '", usual, "'"),
-                   "voice"};
-    }
-    packs.push_back(found->second);
-    sum += share.weight;
+std::shared_ptr<const VoicePack> mixed(const Voices& voices, std::span<const float> shares) {
+  auto pack = std::make_shared<VoicePack>(voices.begin()->second->size(), 0.f);
+  auto voice = voices.begin();
+  for (const float share : shares) {
+    if (share == 1) return voice->second;
+    const VoicePack& each = *voice++->second;
+    for (size_t n = 0; share > 0 && n < pack->size(); ++n) (*pack)[n] += share * each[n];
   }
-  if (packs.size() == 1) return packs.front();
-  auto pack = std::make_shared<VoicePack>(packs.front()->size(), 0.f);
-  for (size_t i = 0; i < packs.size(); ++i) {
-    const auto weight = static_cast<float>(mix[i].weight / sum);
-    for (size_t n = 0; n < pack->size(); ++n) (*pack)[n] += weight * (*packs[i])[n];
-  }
-  return std::shared_ptr<const VoicePack>(std::move(pack));
+  return pack;
 }
 
 std::string language_of(const std::string& voice) {

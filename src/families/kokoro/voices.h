@@ -3,11 +3,11 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "families/kokoro/config.h"
-#include "model/request.h"
 
 namespace syrinx::kokoro {
 
@@ -21,9 +21,8 @@ using Voices = std::map<std::string, std::shared_ptr<const VoicePack>>;
 /// a voice with numbers that are not finite.
 Voices load_voices(const std::string& dir, const KokoroConfig& config);
 
-/// Returns the voice of a request, or the weighted mean of its voices.
-Result<std::shared_ptr<const VoicePack>> voice_of(const Voices& voices, const std::string& usual,
-                                                  const SpeechRequest& request);
+/// Returns the mean of the voices, weighted by their shares, of which the sum is 1.
+std::shared_ptr<const VoicePack> mixed(const Voices& voices, std::span<const float> shares);
 
 /// Returns the language that the first letter of a voice's name stands for ("af_heart": en-us):
 /// "ja", "zh", or espeak-ng's name of a language; empty: the letter stands for none.

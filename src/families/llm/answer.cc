@@ -89,17 +89,9 @@ Answer::Answer(const ModelConfig& config, const Generation& generation, const To
   guess();
 }
 
-Status check_answerable(const SpeechRequest& request) {
-  if (request.sampling.guidance) return refused("this model has no guidance", "guidance");
-  for (const std::string& stop : request.writing.stop)
-    if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
-  return ok_status();
-}
-
 Result<std::unique_ptr<Answer>> Answer::open(const ModelConfig& config,
                                              const Generation& generation, const Prompter& prompter,
                                              const SpeechRequest& request) {
-  if (Status fault = check_answerable(request); !fault) return fault.error();
   auto prompt = request.writing.chat ? prompter.of_chat(*request.writing.chat)
                                      : prompter.of_text(request.say.text);
   if (!prompt.ok()) return prompt.error();

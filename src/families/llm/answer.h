@@ -21,9 +21,6 @@
 
 namespace syrinx::llm {
 
-/// Refuses requests that no text model supports: late text, guidance, an answer without an end.
-Status check_answerable(const SpeechRequest& request);
-
 /// The sequence of one answer.
 class Answer : public Sequence {
  public:

@@ -1,6 +1,7 @@
 #include "families/loading/describe.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace syrinx {
 
@@ -12,15 +13,20 @@ std::string describe_decoder(const DecoderConfig& d) {
   return d.moe.shared_ffn > 0 ? concat(out, " and one of ", d.moe.shared_ffn) : out;
 }
 
-std::string voice_names(const PipelineInfo& info) {
-  std::string out;
-  for (const VoiceInfo& voice : info.speech.voices) out += (out.empty() ? "" : ", ") + voice.id;
-  return out;
+void lack_draws(PipelineInfo& info) {
+  info.offers.lack({"top_k", "top_p", "min_p", "repetition_penalty"},
+                   "it draws no codes; 'temperature' scales its noise");
 }
 
 Error unknown_voice(const PipelineInfo& info, const std::string& name) {
-  return {ErrorCode::kNotFound,
-          concat("the model has no voice \"", name, "\"; it has ", voice_names(info)), "voice"};
+  constexpr size_t kMostNamed = 50;
+  const std::vector<VoiceInfo>& voices = info.speech.voices;
+  std::string names;
+  for (size_t i = 0; i < voices.size() && i < kMostNamed; ++i)
+    names += (i == 0 ? "" : ", ") + voices[i].id;
+  if (voices.size() > kMostNamed) names += concat(" and ", voices.size() - kMostNamed, " more");
+  return {ErrorCode::kNotFound, concat("the model has no voice \"", name, "\"; it has ", names),
+          "voice"};
 }
 
 Status check_voice(const PipelineInfo& info, const std::string& name) {
@@ -28,6 +34,43 @@ Status check_voice(const PipelineInfo& info, const std::string& name) {
       std::ranges::any_of(info.speech.voices, [&](const auto& v) { return v.id == name; });
   if (name.empty() || known) return ok_status();
   return unknown_voice(info, name);
+}
+
+Result<std::vector<float>> voice_shares(const PipelineInfo& info, const RequestVoice& asked) {
+  std::vector<VoiceShare> mix = asked.mix;
+  if (mix.empty()) mix = {{asked.name, asked.data, 1.f}};
+  const std::vector<VoiceInfo>& voices = info.speech.voices;
+  std::vector<float> shares(voices.size(), 0.f);
+  double sum = 0;
+  for (const VoiceShare& share : mix) {
+    if (share.data) return Error{ErrorCode::kUnsupported, info.speech.no_cloning, "voice"};
+    const std::string& name = share.voice.empty() ? info.speech.default_voice : share.voice;
+    const auto named = std::ranges::find(voices, name, &VoiceInfo::id);
+    size_t at = static_cast<size_t>(named - voices.begin());
+    if (at == voices.size() && info.speech.voices_are_speakers) {
+      const Result<int> number = speaker_number(name, static_cast<int>(voices.size()) - 1, 0);
+      if (number.ok()) at = static_cast<size_t>(number.value());
+    }
+    if (at == voices.size()) return unknown_voice(info, name);
+    shares[at] += share.weight;
+    sum += share.weight;
+  }
+  for (float& share : shares) share = static_cast<float>(share / sum);
+  return shares;
+}
+
+Result<int> speaker_number(const std::string& name, int most, int absent) {
+  int number = absent;
+  const char* end = name.data() + name.size();
+  if (name.empty()) return number;
+  const auto [stop, fault] = std::from_chars(name.data(), end, number);
+  if (fault != std::errc() || stop != end || number < 0 || number > most) {
+    return Error{
+        ErrorCode::kNotFound,
+        concat("the model has no voice \"", name, "\"; its speakers are numbers from 0 to ", most),
+        "voice"};
+  }
+  return number;
 }
 
 }  // namespace syrinx

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "model/pipeline.h"
@@ -46,11 +47,17 @@ void set_rates(PipelineInfo& info, const Codec& codec) {
       static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
 }
 
-/// Returns the names of the model's voices: "tara, leo".
-std::string voice_names(const PipelineInfo& info);
+/// Takes the options of draws from a model that draws no codes.
+void lack_draws(PipelineInfo& info);
+
 /// Returns the error for a voice that the model lacks.
 Error unknown_voice(const PipelineInfo& info, const std::string& name);
 /// Refuses a voice that is not among the model's; without a name the model uses its default.
 Status check_voice(const PipelineInfo& info, const std::string& name);
+/// Returns the shares of the model's voices, in their order, in the speech of a request that names
+/// one voice, none, or a mix of them; the sum is 1. Speakers of one voice have numbers, too.
+Result<std::vector<float>> voice_shares(const PipelineInfo& info, const RequestVoice& asked);
+/// Reads the number of a speaker, 0 to `most`, from a voice's name; `absent` for an empty name.
+Result<int> speaker_number(const std::string& name, int most, int absent);
 
 }  // namespace syrinx

@@ -52,9 +52,6 @@ Result<std::unique_ptr<Sequence>> Answer::open(const ModelConfig& config, const 
                                                const SpeechRequest& request,
                                                std::vector<Heard> heard) {
   if (!script) return script.error();
-  if (const Status checked = spoken.check(request); !checked.ok()) return checked.error();
-  for (const std::string& stop : request.writing.stop)
-    if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
   std::unique_ptr<Answer> answer(
       new Answer(config, spoken, prompter, script.take(), request, std::move(heard)));
   if (const Status begun = answer->begin(request); !begun.ok()) return begun.error();

@@ -160,6 +160,7 @@ void OpusLm::describe(const LoadSpec& spec) {
   info_.speech.default_voice = "default";
   info_.speech.languages = {"auto"};
   info_.speech.late_text = LateText::kSentence;
+  info_.offers.add("guidance");
   info_.speech.no_cloning = "put the files of " + config_.xeus + " into the folder " +
                             config_.xeus.substr(config_.xeus.rfind('/') + 1) +
                             " of the model, or into the hub's cache";

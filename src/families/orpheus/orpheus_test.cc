@@ -25,11 +25,7 @@ class OrpheusTest : public testing::Test {
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
     return opened.take().only();
   }
-  Error refusal(const SpeechRequest& request) const {
-    auto opened = model_.open(request);
-    EXPECT_FALSE(opened.ok());
-    return opened.ok() ? Error{} : opened.error();
-  }
+  Error refusal(const SpeechRequest& request) const { return refusal_of(model_, request); }
   SpeechRequest say(const std::string& text) const {
     SpeechRequest request;
     request.say.text = text;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "families/loading/describe.h"
+#include "families/loading/loaded_pipeline.h"
 #include "families/piper/stages.h"
 #include "families/piper/state.h"
 #include "io/file.h"
@@ -51,15 +53,15 @@ PipelineInfo facts_of_voice(const LoadSpec& spec, const PiperConfig& config) {
   return info;
 }
 
-class PiperPipeline : public Pipeline {
+class PiperPipeline : public LoadedPipeline {
  public:
   PiperPipeline(const LoadSpec& spec, SayClauses say)
       : config_(PiperConfig::from(Config::load(spec.dir + ".json"))),
         say_(std::move(say)),
         network_(spec.dir, spec.weights),
         reader_(network_),
-        speaker_(network_),
-        info_(facts_of_voice(spec, config_)) {
+        speaker_(network_) {
+    info_ = facts_of_voice(spec, config_);
     check_fit(config_, network_, spec.dir + ".json");
     const int lookahead = static_cast<int>(network_.lookahead());
     const Link link{"speaker", &speaker_, {kInitial, kSteady, 0, lookahead}};
@@ -72,12 +74,9 @@ class PiperPipeline : public Pipeline {
                    {"generator", concat(network_.hop(), " samples a frame"), bytes.generator}};
   }
 
-  const PipelineInfo& info() const override { return info_; }
-  const Graph& graph() const override { return graph_; }
-
   Result<Opened> open(const SpeechRequest& request) const override {
     if (const Status fault = check(request); !fault.ok()) return fault.error();
-    Result<std::vector<float>> shares = shares_of(request);
+    Result<std::vector<float>> shares = voice_shares(info_, request.voice);
     if (!shares.ok()) return shares.error();
     Manner manner;
     manner.embedding = network_.embedding(shares.value());
@@ -95,13 +94,6 @@ class PiperPipeline : public Pipeline {
 
  private:
   static Status check(const SpeechRequest& request) {
-    if (request.say.in_prompt == false) {
-      return Error{ErrorCode::kUnsupported, "this voice speaks by sentence, not by word",
-                   "text_in_prompt"};
-    }
-    if (request.sampling.guidance) {
-      return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
-    }
     if (request.sampling.noise_scale && request.sampling.temperature) {
       return Error{ErrorCode::kInvalid, "'temperature' is 'noise_scale' here; give one of them",
                    "noise_scale"};
@@ -109,46 +101,11 @@ class PiperPipeline : public Pipeline {
     return ok_status();
   }
 
-  /// Returns the number of the speaker; `name` is the speaker's name or number.
-  Result<size_t> speaker_of(const std::string& name) const {
-    const std::string& asked = name.empty() ? info_.speech.default_voice : name;
-    for (size_t i = 0; i < info_.speech.voices.size(); ++i) {
-      if (info_.speech.voices[i].id == asked) return i;
-    }
-    for (size_t i = 0; i < info_.speech.voices.size(); ++i) {
-      if (std::to_string(i) == asked) return i;
-    }
-    return Error{
-        ErrorCode::kNotFound,
-        concat("there is no voice '", asked, "'; this model has ", info_.speech.voices.size(),
-               ", the first is '", info_.speech.voices.front().id, "'"),
-        "voice"};
-  }
-
-  /// Returns the share of each speaker; the sum is 1.
-  Result<std::vector<float>> shares_of(const SpeechRequest& request) const {
-    std::vector<VoiceShare> mix = request.voice.mix;
-    if (mix.empty()) mix = {{request.voice.name, request.voice.data, 1.f}};
-    std::vector<float> shares(info_.speech.voices.size(), 0.f);
-    double sum = 0;
-    for (const VoiceShare& share : mix) {
-      if (share.data) return Error{ErrorCode::kUnsupported, info_.speech.no_cloning, "voice"};
-      const Result<size_t> speaker = speaker_of(share.voice);
-      if (!speaker.ok()) return speaker.error();
-      shares[speaker.value()] += share.weight;
-      sum += share.weight;
-    }
-    for (float& share : shares) share = static_cast<float>(share / sum);
-    return shares;
-  }
-
   PiperConfig config_;
   SayClauses say_;
   Network network_;
   Reader reader_;
   Speaker speaker_;
-  Graph graph_;
-  PipelineInfo info_;
 };
 
 }  // namespace

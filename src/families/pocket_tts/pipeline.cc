@@ -116,7 +116,7 @@ PocketTts::PocketTts(const LoadSpec& spec)
 }
 
 void PocketTts::load_voices(const LoadSpec& spec) {
-  files_ = std::make_unique<VoiceFiles>(config_, spec.dir);
+  files_ = open_voices(config_, spec.dir);
   const Weights lm = weights_->scope("flow_lm"), codec = weights_->scope("mimi");
   info_.speech.no_cloning =
       "model.safetensors has zeros for the encoder of recordings (mimi.encoder, "
@@ -141,18 +141,14 @@ void PocketTts::describe(const LoadSpec& spec) {
   name("pocket_tts", spec, "CC-BY-4.0");
   info_.speech.sample_rate = static_cast<int>(config_.decoder.sample_rate);
   info_.speech.frame_rate = config_.frame_rate();
-  for (const std::string& voice : files_->names()) {
-    info_.speech.voices.push_back({voice, "a voice of embeddings/"});
-  }
-  if (info_.speech.voices.empty()) {
+  files_->add_to(info_, "a voice of embeddings/");
+  if (files_->empty()) {
     info_.speech.voices = {{kNoVoice, "a voice that the model makes up"}};
+    info_.speech.default_voice = kNoVoice;
   }
-  info_.speech.default_voice = info_.speech.voices.front().id;
-  for (const char* usual : kUsuals) {
-    if (!files_->has(usual)) continue;
-    info_.speech.default_voice = usual;
-    break;
-  }
+  const auto usual = std::ranges::find_if(kUsuals, [&](auto name) { return files_->has(name); });
+  if (usual != std::end(kUsuals)) info_.speech.default_voice = *usual;
+  lack_draws(info_);
   info_.speech.languages = {"auto"};
   info_.speech.late_text = LateText::kSentence;
   const MimiConfig& codec = config_.decoder;
@@ -174,19 +170,8 @@ void PocketTts::describe(const LoadSpec& spec) {
 Result<std::shared_ptr<const VoiceRows>> PocketTts::voice_of(const RequestVoice& voice) const {
   if (voice.data) return rows_of(config_, *lm_, *voice.data);
   const std::string& name = voice.name.empty() ? info_.speech.default_voice : voice.name;
-  if (files_->has(name)) {
-    try {
-      return files_->get(name);
-    } catch (const LoadError& fault) {
-      return Error{ErrorCode::kInternal, fault.what(), "voice"};
-    }
-  }
-  if (name == kNoVoice) return std::shared_ptr<const VoiceRows>();
-  return Error{
-      ErrorCode::kNotFound,
-      concat("there is no voice '", name, "'; the model has ", files_->names().size(),
-             " in its folder embeddings; the default is '", info_.speech.default_voice, "'"),
-      "voice"};
+  if (name == kNoVoice && !files_->has(name)) return std::shared_ptr<const VoiceRows>();
+  return files_->find(info_, name);
 }
 
 Result<Opened> PocketTts::open(const SpeechRequest& request) const {

@@ -61,7 +61,7 @@ class PocketTts : public LoadedPipeline {
       weights_;  // kept for the table of ids and for weights that are loaded later
   std::unique_ptr<FlowLm> lm_;
   std::unique_ptr<LatentStage> stage_;
-  std::unique_ptr<VoiceFiles> files_;
+  std::unique_ptr<VoiceFiles<VoiceRows>> files_;
 };
 
 inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {

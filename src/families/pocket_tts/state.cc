@@ -10,27 +10,6 @@ namespace {
 
 constexpr int64_t kMostIdsOfAChunk = 512;
 
-Error not_offered(std::string why, const char* param) {
-  return {ErrorCode::kUnsupported, std::move(why), param};
-}
-
-/// Refuses options that this model does not have.
-Status check_absent(const SpeechRequest& r) {
-  if (r.say.in_prompt == false) {
-    return not_offered("the model has all text in its prompt", "text_in_prompt");
-  }
-  if (r.sampling.guidance) return not_offered("the model has no guidance", "guidance");
-  const std::pair<bool, const char*> draws[] = {
-      {r.sampling.top_k.has_value(), "top_k"},
-      {r.sampling.top_p.has_value(), "top_p"},
-      {r.sampling.min_p.has_value(), "min_p"},
-      {r.sampling.repetition_penalty.has_value(), "repetition_penalty"}};
-  for (const auto& [given, name] : draws) {
-    if (given) return not_offered("the model draws no codes; temperature scales its noise", name);
-  }
-  return ok_status();
-}
-
 }  // namespace
 
 State::State(const ModelConfig& config, const TextReader& reader, const FlowLm& lm,
@@ -47,31 +26,22 @@ State::State(const ModelConfig& config, const TextReader& reader, const FlowLm& 
           },
           [&reader](std::string_view text, int64_t, bool) {
             return reader.chunks(std::string(text));
-          }) {}
+          }),
+      seed_(request.sampling.seed),
+      noise_scale_(std::sqrt(request.sampling.temperature.value_or(config.temperature))),
+      ignore_stop_(request.terms.ignore_stop),
+      max_frames_(request.terms.max_frames) {
+  greedy_.temperature = 0;
+}
 
 Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const TextReader& reader,
                                               const FlowLm& lm,
                                               std::shared_ptr<const VoiceRows> voice,
                                               const SpeechRequest& request) {
-  if (Status fault = check_absent(request); !fault) return fault.error();
   std::unique_ptr<State> state(new State(config, reader, lm, std::move(voice), request));
-  if (Status fault = state->set_options(request); !fault) return fault.error();
   if (Status fault = state->text_.begin(request.say.text); !fault) return fault.error();
   state->begin_chunk();
   return std::unique_ptr<Sequence>(std::move(state));
-}
-
-Status State::set_options(const SpeechRequest& request) {
-  const float temperature = request.sampling.temperature.value_or(config_.temperature);
-  if (!(temperature >= 0 && temperature <= 10)) {
-    return Error{ErrorCode::kInvalid, "temperature must lie in 0 to 10", "temperature"};
-  }
-  noise_scale_ = std::sqrt(temperature);
-  greedy_.temperature = 0;
-  seed_ = request.sampling.seed;
-  ignore_stop_ = request.terms.ignore_stop;
-  max_frames_ = request.terms.max_frames;
-  return ok_status();
 }
 
 Status State::append_text(std::string_view text, bool last) {

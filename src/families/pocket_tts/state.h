@@ -47,7 +47,6 @@ class State : public Sequence {
  private:
   State(const ModelConfig& config, const TextReader& reader, const FlowLm& lm,
         std::shared_ptr<const VoiceRows> voice, const SpeechRequest& request);
-  Status set_options(const SpeechRequest& request);
   bool begin_chunk();
   Verdict end_chunk();
   int voice_rows() const { return voice_ ? voice_->size() : 0; }
@@ -60,13 +59,13 @@ class State : public Sequence {
   const FlowLm& lm_;
   const std::shared_ptr<const VoiceRows> voice_;
   SampleParams greedy_;
-  uint64_t seed_ = 0;
-  float noise_scale_ = 1;
-  bool ignore_stop_ = false;
-  int max_frames_ = 0;
 
   std::deque<int> tails_;  // Ids::tail of the waiting chunks
   TextPlan text_;
+  const uint64_t seed_;
+  const float noise_scale_;
+  const bool ignore_stop_;
+  const int max_frames_;
   std::vector<int32_t> ids_;  // ids of this chunk
   int tail_ = 0;              // steps of this chunk after the code for the end
   std::vector<float> said_;   // latents of this chunk so far

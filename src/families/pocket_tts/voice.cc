@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "families/loading/recorded_voice.h"
 #include "io/file.h"
@@ -55,27 +54,27 @@ LayerCache layer_of(const ModelConfig& config, const SafetensorsFile& file, int 
   return {file.view(*cache), used};
 }
 
-std::shared_ptr<const VoiceRows> read_voice(const ModelConfig& config, const std::string& path) {
+VoiceRows read_voice(const ModelConfig& config, const std::string& path) {
   const SafetensorsFile file(path);
-  auto voice = std::make_shared<VoiceRows>();
-  voice->width = config.cache_row();
+  VoiceRows voice;
+  voice.width = config.cache_row();
   const int64_t part = config.kv_width(), used = layer_of(config, file, 0).used;
-  voice->numbers.resize(static_cast<size_t>(used * voice->width));
+  voice.numbers.resize(static_cast<size_t>(used * voice.width));
   for (int layer = 0; layer < config.lm.layers; ++layer) {
     const LayerCache from = layer_of(config, file, layer);
     if (from.used != used) load_fault(path, "", "layers have different numbers of positions");
     const Tensor numbers = to_f32(from.cache);
     const int64_t capacity = from.cache.shape[2];
     for (int64_t at = 0; at < used; ++at) {
-      float* to = voice->numbers.data() + at * voice->width + 2 * layer * part;
+      float* to = voice.numbers.data() + at * voice.width + 2 * layer * part;
       std::copy_n(numbers.f32() + at * part, part, to);
       std::copy_n(numbers.f32() + (capacity + at) * part, part, to + part);
     }
   }
-  if (!std::ranges::all_of(voice->numbers, [](float x) { return std::isfinite(x); })) {
+  if (!std::ranges::all_of(voice.numbers, [](float x) { return std::isfinite(x); })) {
     load_fault(path, "", "a number is not finite");
   }
-  voice->make_keys();
+  voice.make_keys();
   return voice;
 }
 
@@ -127,29 +126,15 @@ Pieces hear(const ModelConfig& config, const VoiceNetworks& networks, RecordedVo
 
 }  // namespace
 
-VoiceFiles::VoiceFiles(const ModelConfig& config, const std::string& dir) : config_(config) {
-  std::error_code fault;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(join_path(dir, "embeddings"), fault)) {
-    if (entry.path().extension() != ".safetensors") continue;
-    const std::string path = entry.path().string();
+std::unique_ptr<VoiceFiles<VoiceRows>> open_voices(const ModelConfig& config,
+                                                   const std::string& dir) {
+  const auto paths = files_below(dir, {"embeddings"}, ".safetensors");
+  for (const auto& [name, path] : paths) {
     const SafetensorsFile file(path);
     for (int layer = 0; layer < config.lm.layers; ++layer) layer_of(config, file, layer);
-    paths_.emplace(entry.path().stem().string(), path);
   }
-}
-
-std::vector<std::string> VoiceFiles::names() const {
-  std::vector<std::string> out;
-  for (const auto& [name, path] : paths_) out.push_back(name);
-  return out;
-}
-
-std::shared_ptr<const VoiceRows> VoiceFiles::get(const std::string& name) const {
-  const std::lock_guard lock(mutex_);
-  std::shared_ptr<const VoiceRows>& voice = read_[name];
-  if (!voice) voice = read_voice(config_, paths_.at(name));
-  return voice;
+  return std::make_unique<VoiceFiles<VoiceRows>>(
+      paths, [config](const std::string& path) { return read_voice(config, path); });
 }
 
 std::unique_ptr<VoiceEncoder> make_voices(const ModelConfig& config,

@@ -4,33 +4,20 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "codec/mimi_encoder.h"
+#include "families/loading/voice_files.h"
 #include "families/pocket_tts/flow_lm.h"
 #include "model/voice.h"
 
 namespace syrinx::pocket_tts {
 
-/// The voice files in a directory's embeddings/; a file is read when its voice is first needed.
-class VoiceFiles {
- public:
-  /// Throws LoadError for a file that is not a voice of the model.
-  VoiceFiles(const ModelConfig& config, const std::string& dir);
-  std::vector<std::string> names() const;
-  bool has(const std::string& name) const { return paths_.contains(name); }
-  /// Returns the rows of a voice. Throws LoadError if its file can no longer be read.
-  std::shared_ptr<const VoiceRows> get(const std::string& name) const;
-
- private:
-  ModelConfig config_;
-  std::map<std::string, std::string> paths_;  // paths of the files by name
-  mutable std::mutex mutex_;
-  mutable std::map<std::string, std::shared_ptr<const VoiceRows>> read_;
-};
+/// Returns the voices of the files in a directory's embeddings/. Throws LoadError for a file that
+/// is not a voice of the model.
+std::unique_ptr<VoiceFiles<VoiceRows>> open_voices(const ModelConfig& config,
+                                                   const std::string& dir);
 
 /// The networks that make rows of a recording.
 struct VoiceNetworks {

@@ -206,7 +206,6 @@ Status Qwen3Omni::check_prompt(const ChatPrompt& prompt, bool speaks) const {
 
 Result<Opened> Qwen3Omni::open(const SpeechRequest& request) const {
   const bool speaks = config_.speaks && !request.writing.text_only;
-  if (Status fault = llm::check_answerable(request); !fault) return fault.error();
   if (!config_.speaks && !request.writing.chat && !request.writing.text_only)
     return refused("this checkpoint writes text and does not speak", "input");
   std::vector<std::vector<float>> recordings;

@@ -241,7 +241,7 @@ void Qwen3Tts::describe(const LoadSpec& spec) {
   info_.speech.languages = {"auto"};
   for (const auto& [name, id] : config_.languages) info_.speech.languages.push_back(name);
   info_.speech.late_text = LateText::kToken;
-  info_.offers.add({{"inner_temperature"}, {"inner_top_p"}, {"inner_top_k"}});
+  info_.offers.add({{"inner_temperature"}, {"inner_top_p"}, {"inner_top_k"}, {"text_in_prompt"}});
   if (config_.instructions()) info_.offers.add("instructions");
   info_.speech.mixes = config_.kind != Kind::kVoiceDesign;
   if (config_.kind != Kind::kBase) {

@@ -71,9 +71,6 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
     return Error{ErrorCode::kUnsupported, "text that is still to come cannot all be in the prompt",
                  "text_in_prompt"};
   }
-  if (request.sampling.guidance) {
-    return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
-  }
   if (is_blank(request.say.text) && !request.say.open) return nothing_to_say();
   state->later_ = segments(request.say.text);
   state->begin_segment();

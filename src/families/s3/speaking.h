@@ -9,45 +9,17 @@
 #include <utility>
 #include <vector>
 
+#include "codec/hift.h"
 #include "codec/s3_flow.h"
+#include "families/loading/describe.h"
+#include "families/loading/loaded_pipeline.h"
 #include "families/s3/flow_stage.h"
 #include "families/s3/recent.h"
 #include "families/s3/vocoder_stage.h"
+#include "families/spoken/codec_lm.h"
 #include "model/pipeline.h"
 
 namespace syrinx {
-
-/// Returns the voice of a request: the voice data of the request, which `make` turns into a Voice
-/// unless it was used recently; or the named voice of the checkpoint's `file`; or, without either,
-/// `usual`. `stored` must outlive the result.
-template <typename Voice, typename Make>
-Result<std::shared_ptr<const Voice>> who_speaks(const SpeechRequest& request,
-                                                const std::map<std::string, Voice>& stored,
-                                                const std::string& usual, const char* file,
-                                                Recent<Voice>& recent, const Make& make) {
-  if (request.voice.data) {
-    const uint64_t key = voice_hash(*request.voice.data);
-    if (std::shared_ptr<const Voice> known = recent.find(key)) return known;
-    Result<Voice> made = make(*request.voice.data);
-    if (!made) return made.error();
-    return recent.keep(key, std::make_shared<const Voice>(made.take()));
-  }
-  if (stored.empty()) {
-    return Error{ErrorCode::kUnsupported,
-                 concat("this checkpoint has no stored voice (", file,
-                        "); give a recording or a voice made of one"),
-                 "voice"};
-  }
-  const auto found = stored.find(request.voice.name.empty() ? usual : request.voice.name);
-  if (found == stored.end()) {
-    std::string names;
-    for (const auto& [name, voice] : stored) names += (names.empty() ? "" : ", ") + name;
-    return Error{ErrorCode::kNotFound,
-                 concat("the model has no voice \"", request.voice.name, "\"; it has ", names),
-                 "voice"};
-  }
-  return std::shared_ptr<const Voice>(std::shared_ptr<const Voice>(), &found->second);
-}
 
 /// Links flow and vocoder to a language model. Both choose their own chunks (ChunkStage::cut); the
 /// figures here are typical chunks.
@@ -57,13 +29,7 @@ inline std::array<Link, 2> s3_links(const S3FlowConfig& config, const S3FlowStag
   return {Link{"flow", &flow, {chunk, chunk, 0, static_cast<int>(config.lookahead)}},
           Link{"vocoder", &vocoder, {1, chunk, 0, vocoder.lookahead()}}};
 }
-/// Makes the graph: language model -> flow -> vocoder.
-inline Graph s3_graph(const ArStage& lm, const S3FlowConfig& config, const S3FlowStage& flow,
-                      const S3VocoderStage& vocoder) {
-  return chain(lm, s3_links(config, flow, vocoder));
-}
-
-/// Describes a flow for users, without its size.
+/// Describes a flow for users, besides its size.
 inline std::string shape_text(const S3FlowConfig& f, size_t bytes_per_second) {
   if (f.dit && f.plain_channels > 0) {
     return concat(f.dit->depth, " estimator blocks x ", f.dit->width, ", ", f.steps, " steps; ",
@@ -73,5 +39,64 @@ inline std::string shape_text(const S3FlowConfig& f, size_t bytes_per_second) {
                 (f.middle + 2) * f.blocks, " estimator blocks x ", f.channels, ", ", f.steps,
                 " steps; ", bytes_per_second >> 20, " MB a second of a stream");
 }
+
+/// A loaded model of a CodecLm, a flow and a vocoder, with the voices that its checkpoint stores. A
+/// family derives from it and loads the networks. Const after construction; thread-safe.
+template <typename Voice>
+class S3Pipeline : public LoadedPipeline {
+ public:
+  const std::map<std::string, Voice>& voices() const { return stored_; }
+
+ protected:
+  /// Puts the networks into the graph, and describes them. Samples of `rate` Hz; `fade`: factors of
+  /// the first samples.
+  void join(const CodecLm& lm, const S3FlowConfig& config, int64_t rate, S3Noise noise,
+            std::vector<float> fade = {}) {
+    flow_stage_ = std::make_unique<S3FlowStage>(*flow_, noise);
+    vocoder_stage_ = std::make_unique<S3VocoderStage>(*hift_, config.ratio, std::move(fade));
+    graph_ = chain(lm, s3_links(config, *flow_stage_, *vocoder_stage_));
+    const auto samples = vocoder_stage_->samples_per_token();
+    info_.speech.sample_rate = static_cast<int>(rate);
+    info_.speech.frame_rate = static_cast<double>(info_.speech.sample_rate) / samples;
+    info_.offers.add("flow");
+    info_.parts = describe_lm(lm);
+    info_.parts.push_back({"flow", shape_text(config, flow_->bytes_per_second()), flow_->bytes()});
+    info_.parts.push_back({"vocoder", concat(samples, " samples a code"), hift_->bytes()});
+  }
+
+  /// Returns the voice of a request: the voice data of the request, which `make` turns into a Voice
+  /// unless it was used recently; or the named voice of the checkpoint's `file`; or the default.
+  template <typename Make>
+  Result<std::shared_ptr<const Voice>> voice_of(const SpeechRequest& request, const char* file,
+                                                const Make& make) const {
+    if (request.voice.data) {
+      const uint64_t key = voice_hash(*request.voice.data);
+      if (std::shared_ptr<const Voice> known = recent_.find(key)) return known;
+      Result<Voice> made = make(*request.voice.data);
+      if (!made) return made.error();
+      return recent_.keep(key, std::make_shared<const Voice>(made.take()));
+    }
+    if (stored_.empty()) {
+      return Error{ErrorCode::kUnsupported,
+                   concat("this checkpoint has no stored voice (", file,
+                          "); give a recording or a voice made of one"),
+                   "voice"};
+    }
+    const std::string& name =
+        request.voice.name.empty() ? info_.speech.default_voice : request.voice.name;
+    const auto found = stored_.find(name);
+    if (found == stored_.end()) return unknown_voice(info_, name);
+    return std::shared_ptr<const Voice>(std::shared_ptr<const Voice>(), &found->second);
+  }
+
+  std::unique_ptr<S3Flow> flow_;
+  std::unique_ptr<Hift> hift_;
+  std::map<std::string, Voice> stored_;
+
+ private:
+  mutable Recent<Voice> recent_;
+  std::unique_ptr<S3FlowStage> flow_stage_;
+  std::unique_ptr<S3VocoderStage> vocoder_stage_;
+};
 
 }  // namespace syrinx

@@ -1,28 +1,6 @@
 #include "families/spoken/spoken_model.h"
 
 namespace syrinx {
-namespace {
-
-constexpr float kMostGuidance = 100;
-
-}  // namespace
-
-Status SpokenModel::check(const SpeechRequest& request) const {
-  const auto refuse = [](const std::string& why, const char* option) {
-    return Error{ErrorCode::kUnsupported, why, option};
-  };
-  if (request.say.in_prompt == false) {
-    return refuse("this model always has all text in its prompt; leave it out", "text_in_prompt");
-  }
-  if (!guidance && request.sampling.guidance) {
-    return refuse("this model has no guidance scale", "guidance");
-  }
-  if (const float scale = request.sampling.guidance.value_or(1);
-      !(scale >= 0 && scale <= kMostGuidance)) {
-    return Error{ErrorCode::kInvalid, "guidance must lie in 0 to 100", "guidance"};
-  }
-  return ok_status();
-}
 
 std::optional<float> SpokenModel::guidance_of(const SpeechRequest& request) const {
   const float scale = request.sampling.guidance.value_or(guidance.value_or(1));

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "base/error.h"
 #include "families/spoken/text_plan.h"
 #include "kernels/sample.h"
 #include "model/delay.h"
@@ -31,10 +30,7 @@ struct SpokenModel {
   int64_t most_steps = 0;    ///< 0: no limit but max_positions
   int64_t least_steps = 0;   ///< a first prompt that leaves room for fewer steps is refused
 
-  /// Refuses a scale of guidance out of range and the options that the model lacks, except those
-  /// that check_request() refuses.
-  Status check(const SpeechRequest& request) const;
-  /// Return the settings that follow from the options of a request.
+  // The settings that follow from the options of a request.
   SampleParams sampling_of(const SpeechRequest& request) const;
   SampleParams inner_sampling_of(const SpeechRequest& request) const;
   /// Returns the scale of guidance; unset: the request is not guided.

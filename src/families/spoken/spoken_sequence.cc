@@ -38,7 +38,6 @@ Result<Opened> SpokenSequence::open(const SpokenModel& model,
                                     Result<std::unique_ptr<SpokenScript>> script,
                                     const SpeechRequest& request) {
   if (!script) return script.error();
-  if (const Status checked = model.check(request); !checked.ok()) return checked.error();
   std::unique_ptr<SpokenSequence> sequence(new SpokenSequence(model, script.take(), request));
   if (const Status text = sequence->text_.begin(request.say.text); !text.ok()) return text.error();
   sequence->begin_segment();

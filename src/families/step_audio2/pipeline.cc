@@ -208,7 +208,6 @@ Result<SpeechRequest> StepAudio2::dictation(const Dictation& dictation) const {
 }
 
 Result<Opened> StepAudio2::open(const SpeechRequest& request) const {
-  if (Status fault = llm::check_answerable(request); !fault) return fault.error();
   const bool speaks = !request.writing.text_only;
   std::shared_ptr<const S3FlowVoice> speaker = nobody_;
   if (speaks) {

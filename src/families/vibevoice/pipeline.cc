@@ -77,12 +77,9 @@ VibeVoice::VibeVoice(const LoadSpec& spec)
 }
 
 void VibeVoice::load_voices(const LoadSpec& spec) {
-  files_ = std::make_unique<VoiceFiles>(config_, spec.dir);
-  const std::vector<std::string> names = files_->names();
-  for (const std::string& name : names) {
-    info_.speech.voices.push_back({name, "a published voice"});
-  }
-  if (names.empty()) {
+  files_ = open_voices(config_, spec.dir);
+  files_->add_to(info_, "a published voice");
+  if (files_->empty()) {
     if (!spec.dummy) {
       load_fault(join_path(spec.dir, "voices"), "",
                  "has no voice; copy demo/voices/streaming_model/*.pt of the repository "
@@ -90,10 +87,13 @@ void VibeVoice::load_voices(const LoadSpec& spec) {
     }
     random_ = random_voice(config_);
     info_.speech.voices = {{kRandom, "random numbers"}};
+    info_.speech.default_voice = kRandom;
   }
-  info_.speech.default_voice = files_->has(kUsual) ? kUsual : info_.speech.voices.front().id;
+  if (files_->has(kUsual)) info_.speech.default_voice = kUsual;
   // A file of another model is refused at once.
-  if (!random_) files_->get(info_.speech.default_voice);
+  if (!random_) files_->read(info_.speech.default_voice);
+  info_.offers.add("guidance");
+  lack_draws(info_);
   info_.speech.no_cloning =
       "VibeVoice-Realtime has only the voices that its authors publish, as caches";
 }
@@ -124,12 +124,7 @@ Result<std::shared_ptr<const VoiceRows>> VibeVoice::voice_of(const RequestVoice&
   if (voice.data) return Error{ErrorCode::kUnsupported, info_.speech.no_cloning, "voice"};
   const std::string& name = voice.name.empty() ? info_.speech.default_voice : voice.name;
   if (random_ && name == kRandom) return random_;
-  if (!files_->has(name)) return unknown_voice(info_, name);
-  try {
-    return files_->get(name);
-  } catch (const LoadError& fault) {
-    return Error{ErrorCode::kInternal, fault.what(), "voice"};
-  }
+  return files_->find(info_, name);
 }
 
 Result<Opened> VibeVoice::open(const SpeechRequest& request) const {

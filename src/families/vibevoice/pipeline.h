@@ -50,8 +50,9 @@ class VibeVoice : public LoadedPipeline {
   std::unique_ptr<Weights> weights_;  // kept for the table of ids
   std::unique_ptr<SpeechLm> lm_;
   std::unique_ptr<VaeStage> stage_;
-  std::unique_ptr<VoiceFiles> files_;
-  std::shared_ptr<const VoiceRows> random_;  // voice for random weights without files
+  std::unique_ptr<VoiceFiles<VoiceRows>> files_;
+  std::shared_ptr<const VoiceRows>
+      random_;  // the voice where weights are random and no files exist
 };
 
 /// Loads a checkpoint; throws LoadError.

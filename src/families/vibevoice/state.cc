@@ -9,28 +9,8 @@
 namespace syrinx::vibevoice {
 namespace {
 
-Error not_offered(std::string why, const char* param) {
-  return {ErrorCode::kUnsupported, std::move(why), param};
-}
-
-/// Refuses options that this model does not have.
-Status check_absent(const SpeechRequest& r) {
-  if (r.say.in_prompt == true) {
-    return not_offered("the model reads its text beside the audio", "text_in_prompt");
-  }
-  const std::pair<bool, const char*> draws[] = {
-      {r.sampling.top_k.has_value(), "top_k"},
-      {r.sampling.top_p.has_value(), "top_p"},
-      {r.sampling.min_p.has_value(), "min_p"},
-      {r.sampling.repetition_penalty.has_value(), "repetition_penalty"}};
-  for (const auto& [given, name] : draws) {
-    if (given) return not_offered("the model draws no codes; temperature scales its noise", name);
-  }
-  return ok_status();
-}
-
-/// Returns the largest number of ids of a part: a window and its latents take 2.2 positions per id,
-/// and the speech continues after the text.
+/// Returns the most ids of a part: a window and its latents take 2.2 positions an id, and the
+/// speech goes on behind the text.
 int64_t most_ids(const ModelConfig& config, const VoiceRows& voice) {
   return (config.max_positions - voice.rows) / 4;
 }
@@ -38,36 +18,27 @@ int64_t most_ids(const ModelConfig& config, const VoiceRows& voice) {
 }  // namespace
 
 State::State(const ModelConfig& config, const Tokenizer& tokenizer,
-             std::shared_ptr<const VoiceRows> voice, const SpeechRequest&)
-    : config_(config), voice_(std::move(voice)), text_(tokenizer, most_ids(config, *voice_)) {}
+             std::shared_ptr<const VoiceRows> voice, const SpeechRequest& request)
+    : config_(config),
+      voice_(std::move(voice)),
+      seed_(request.sampling.seed),
+      noise_scale_(request.sampling.temperature.value_or(1)),
+      ignore_stop_(request.terms.ignore_stop),
+      max_frames_(request.terms.max_frames),
+      text_(tokenizer, most_ids(config, *voice_)) {
+  greedy_.temperature = 0;
+  const float scale = request.sampling.guidance.value_or(kGuidance);
+  if (scale != 1) guidance_ = scale;
+}
 
 Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const Tokenizer& tokenizer,
                                               std::shared_ptr<const VoiceRows> voice,
                                               const SpeechRequest& request) {
-  if (Status fault = check_absent(request); !fault) return fault.error();
   std::unique_ptr<State> state(new State(config, tokenizer, std::move(voice), request));
-  if (Status fault = state->set_options(request); !fault) return fault.error();
   state->text_.push(request.say.text, !request.say.open);
   if (state->text_.closed() && state->text_.blank()) return nothing_to_say();
   state->begin_part();
   return std::unique_ptr<Sequence>(std::move(state));
-}
-
-Status State::set_options(const SpeechRequest& request) {
-  const float scale = request.sampling.guidance.value_or(kGuidance);
-  if (!(scale >= 0 && scale <= 100)) {
-    return Error{ErrorCode::kInvalid, "guidance must lie in 0 to 100", "guidance"};
-  }
-  if (scale != 1) guidance_ = scale;
-  noise_scale_ = request.sampling.temperature.value_or(1);
-  if (!(noise_scale_ >= 0 && noise_scale_ <= 10)) {
-    return Error{ErrorCode::kInvalid, "temperature must lie in 0 to 10", "temperature"};
-  }
-  greedy_.temperature = 0;
-  seed_ = request.sampling.seed;
-  ignore_stop_ = request.terms.ignore_stop;
-  max_frames_ = request.terms.max_frames;
-  return ok_status();
 }
 
 Status State::append_text(std::string_view text, bool last) {

@@ -61,7 +61,6 @@ class State : public Sequence {
   };
   State(const ModelConfig& config, const Tokenizer& tokenizer,
         std::shared_ptr<const VoiceRows> voice, const SpeechRequest& request);
-  Status set_options(const SpeechRequest& request);
   void begin_part();
   bool begin_window();
   Verdict next_window();
@@ -72,11 +71,11 @@ class State : public Sequence {
   const ModelConfig& config_;
   const std::shared_ptr<const VoiceRows> voice_;
   SampleParams greedy_;
-  uint64_t seed_ = 0;
+  const uint64_t seed_;
   std::optional<float> guidance_;
-  float noise_scale_ = 1;
-  bool ignore_stop_ = false;
-  int max_frames_ = 0;
+  const float noise_scale_;
+  const bool ignore_stop_;
+  const int max_frames_;
 
   TextWindows text_;
   std::vector<Row> rows_;     // rows of this part, after those of the voice

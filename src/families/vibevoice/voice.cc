@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "io/file.h"
 #include "io/torch_pickle.h"
@@ -85,7 +84,7 @@ class Part {
   int64_t rows_ = 0;
 };
 
-std::shared_ptr<const VoiceRows> read_voice(const ModelConfig& config, const std::string& path) {
+VoiceRows read_voice(const ModelConfig& config, const std::string& path) {
   const TorchPickle file(path, kClasses);
   const Part text(file, "lm", config.text), speech(file, "tts_lm", config.speech);
   const Part companion(file, "neg_tts_lm", config.speech);
@@ -99,49 +98,29 @@ std::shared_ptr<const VoiceRows> read_voice(const ModelConfig& config, const std
   }
   const int64_t width = config.cache_row(), hidden = config.hidden();
   const int64_t below = 2 * config.text.layers * config.kv_width();
-  auto voice = std::make_shared<VoiceRows>();
-  voice->rows = static_cast<int>(speech.rows()), voice->texts = static_cast<int>(text.rows());
-  voice->companion_rows = static_cast<int>(companion.rows());
-  voice->numbers.resize(static_cast<size_t>(speech.rows() * width));
-  voice->companion.resize(static_cast<size_t>(companion.rows() * (width + hidden)));
-  text.cache(0, width, voice->numbers);
-  speech.cache(below, width, voice->numbers);
-  companion.cache(below, width + hidden, voice->companion);
+  VoiceRows voice;
+  voice.rows = static_cast<int>(speech.rows()), voice.texts = static_cast<int>(text.rows());
+  voice.companion_rows = static_cast<int>(companion.rows());
+  voice.numbers.resize(static_cast<size_t>(speech.rows() * width));
+  voice.companion.resize(static_cast<size_t>(companion.rows() * (width + hidden)));
+  text.cache(0, width, voice.numbers);
+  speech.cache(below, width, voice.numbers);
+  companion.cache(below, width + hidden, voice.companion);
   const Tensor output = companion.output();
   for (int64_t row = 0; row < companion.rows(); ++row) {
     std::copy_n(output.f32() + row * hidden, hidden,
-                voice->companion.data() + row * (width + hidden) + width);
+                voice.companion.data() + row * (width + hidden) + width);
   }
   return voice;
 }
 
 }  // namespace
 
-VoiceFiles::VoiceFiles(const ModelConfig& config, const std::string& dir) : config_(config) {
-  namespace fs = std::filesystem;
-  for (const char* folder : {"voices", "demo/voices"}) {
-    std::error_code none;
-    std::vector<fs::path> found;
-    for (fs::recursive_directory_iterator it(join_path(dir, folder), none), end; it != end;
-         it.increment(none)) {
-      if (it->path().extension() == ".pt") found.push_back(it->path());
-    }
-    std::ranges::sort(found);
-    for (const fs::path& path : found) paths_.emplace(path.stem().string(), path.string());
-  }
-}
-
-std::vector<std::string> VoiceFiles::names() const {
-  std::vector<std::string> names;
-  for (const auto& [name, path] : paths_) names.push_back(name);
-  return names;
-}
-
-std::shared_ptr<const VoiceRows> VoiceFiles::get(const std::string& name) const {
-  const std::scoped_lock lock(mutex_);
-  std::shared_ptr<const VoiceRows>& voice = read_[name];
-  if (!voice) voice = read_voice(config_, paths_.at(name));
-  return voice;
+std::unique_ptr<VoiceFiles<VoiceRows>> open_voices(const ModelConfig& config,
+                                                   const std::string& dir) {
+  return std::make_unique<VoiceFiles<VoiceRows>>(
+      files_below(dir, {"voices", "demo/voices"}, ".pt"),
+      [config](const std::string& path) { return read_voice(config, path); });
 }
 
 std::shared_ptr<const VoiceRows> random_voice(const ModelConfig& config) {

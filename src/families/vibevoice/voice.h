@@ -3,13 +3,12 @@
 // construction; thread-safe.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "families/loading/voice_files.h"
 #include "families/vibevoice/config.h"
 
 namespace syrinx::vibevoice {
@@ -33,22 +32,9 @@ struct VoiceRows {
   }
 };
 
-/// The files NAME.pt anywhere below a checkpoint's voices/ or demo/voices/; a file is read when its
-/// voice is first needed.
-class VoiceFiles {
- public:
-  VoiceFiles(const ModelConfig& config, const std::string& dir);
-  std::vector<std::string> names() const;
-  bool has(const std::string& name) const { return paths_.contains(name); }
-  /// Returns the rows of a voice. Throws LoadError for a file that is not a voice of the model.
-  std::shared_ptr<const VoiceRows> get(const std::string& name) const;
-
- private:
-  ModelConfig config_;
-  std::map<std::string, std::string> paths_;  // paths of the files by name
-  mutable std::mutex mutex_;
-  mutable std::map<std::string, std::shared_ptr<const VoiceRows>> read_;
-};
+/// Returns the voices of the files NAME.pt anywhere below a checkpoint's voices/ or demo/voices/.
+std::unique_ptr<VoiceFiles<VoiceRows>> open_voices(const ModelConfig& config,
+                                                   const std::string& dir);
 
 /// Makes a voice of small random numbers, for random weights.
 std::shared_ptr<const VoiceRows> random_voice(const ModelConfig& config);

@@ -123,7 +123,8 @@ void VoxCpm2::describe(const LoadSpec& spec) {
   info_.speech.default_voice = "default";
   info_.speech.languages = {"auto"};
   info_.speech.late_text = LateText::kSentence;
-  info_.offers.add("instructions");
+  info_.offers.add({{"instructions"}, {"guidance"}});
+  lack_draws(info_);
   info_.speech.no_cloning = "audiovae.pth has no encoder (encoder.*)";
   info_.parts = {
       {"base model", describe_decoder(config_.base), lm_->base_bytes()},
@@ -145,6 +146,9 @@ void VoxCpm2::describe(const LoadSpec& spec) {
 }
 
 Result<Opened> VoxCpm2::open(const SpeechRequest& request) const {
+  if (!request.voice.data) {
+    if (const Status known = check_voice(info_, request.voice.name); !known) return known.error();
+  }
   auto opened = State::open(config_, *prompter_, request);
   if (!opened) return opened.error();
   return Opened(opened.take());

@@ -14,10 +14,6 @@ namespace {
 
 constexpr size_t kShortSentence = 60;  // shorter sentences are spoken together with the next
 
-Error refused(ErrorCode code, std::string why, const char* param) {
-  return {code, std::move(why), param};
-}
-
 /// Returns the length in bytes of "(a description)" at the beginning of a text.
 size_t leading_description(std::string_view text) {
   const size_t begin = text.find_first_not_of(' ');
@@ -26,70 +22,33 @@ size_t leading_description(std::string_view text) {
   return end == text.npos ? 0 : end + 1;
 }
 
-/// Refuses options that this model does not have.
-Status check_absent(const SpeechRequest& r) {
-  if (!r.voice.data && !r.voice.name.empty() && r.voice.name != "default") {
-    return refused(ErrorCode::kNotFound,
-                   concat("the model has no voice \"", r.voice.name,
-                          "\"; use \"default\" for a made-up voice, or a voice from a recording"),
-                   "voice");
-  }
-  if (r.say.in_prompt == false) {
-    return refused(ErrorCode::kUnsupported,
-                   "this model always has all text in its prompt; leave it out", "text_in_prompt");
-  }
-  const std::pair<bool, const char*> draws[] = {
-      {r.sampling.top_k.has_value(), "top_k"},
-      {r.sampling.top_p.has_value(), "top_p"},
-      {r.sampling.min_p.has_value(), "min_p"},
-      {r.sampling.repetition_penalty.has_value(), "repetition_penalty"}};
-  for (const auto& [given, name] : draws) {
-    if (given) {
-      return refused(ErrorCode::kUnsupported,
-                     "the model draws no codes; temperature scales its noise", name);
-    }
-  }
-  return ok_status();
-}
-
 }  // namespace
 
 State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request)
     : config_(config),
       prompter_(prompter),
+      seed_(request.sampling.seed),
+      noise_scale_(request.sampling.temperature.value_or(1)),
+      ignore_stop_(request.terms.ignore_stop),
+      max_frames_(request.terms.max_frames),
       text_(static_cast<size_t>(std::min(kMostPartBytes, config.max_positions / 4)),
-            request.say.open, kShortSentence) {}
+            request.say.open, kShortSentence) {
+  greedy_.temperature = 0;
+  guidance_ = request.sampling.guidance.value_or(kGuidance);
+  // The description of voice or manner, in the authors' form.
+  if (!request.say.instructions.empty())
+    description_ = "(" + one_spaced(request.say.instructions) + ")";
+}
 
 Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const Prompter& prompter,
                                               const SpeechRequest& request) {
   std::unique_ptr<State> state(new State(config, prompter, request));
-  if (Status fault = check_absent(request); !fault) return fault.error();
-  if (Status fault = state->set_options(request); !fault) return fault.error();
   if (Status fault = state->set_voice(request); !fault) return fault.error();
   if (trimmed(one_spaced(request.say.text)).empty() && !request.say.open) return nothing_to_say();
   if (Status fault = state->take_text(request.say.text, !request.say.open); !fault)
     return fault.error();
   state->begin_part();
   return std::unique_ptr<Sequence>(std::move(state));
-}
-
-Status State::set_options(const SpeechRequest& request) {
-  guidance_ = request.sampling.guidance.value_or(kGuidance);
-  if (!(guidance_ >= 0 && guidance_ <= 100)) {
-    return refused(ErrorCode::kInvalid, "guidance must lie in 0 to 100", "guidance");
-  }
-  noise_scale_ = request.sampling.temperature.value_or(1);
-  if (!(noise_scale_ >= 0 && noise_scale_ <= 10)) {
-    return refused(ErrorCode::kInvalid, "temperature must lie in 0 to 10", "temperature");
-  }
-  greedy_.temperature = 0;
-  seed_ = request.sampling.seed;
-  ignore_stop_ = request.terms.ignore_stop;
-  max_frames_ = request.terms.max_frames;
-  // The description of the voice or manner, in the authors' form.
-  if (!request.say.instructions.empty())
-    description_ = "(" + one_spaced(request.say.instructions) + ")";
-  return ok_status();
 }
 
 Status State::set_voice(const SpeechRequest& request) {
@@ -131,10 +90,10 @@ Status State::take_text(std::string_view text, bool last) {
     if (!begun_) rows += std::ssize(before_.patches) / config_.patch_width();
     begun_ = true;
     if (rows + least_steps() > config_.max_positions) {
-      return refused(ErrorCode::kInvalid,
-                     concat("a sentence and the voice take ", rows, " positions; the model has ",
-                            config_.max_positions, " and needs ", least_steps(), " to speak"),
-                     "input");
+      return Error{ErrorCode::kInvalid,
+                   concat("a sentence and the voice take ", rows, " positions; the model has ",
+                          config_.max_positions, " and needs ", least_steps(), " to speak"),
+                   "input"};
     }
     waiting_.push_back(std::move(part));
   }

@@ -68,7 +68,6 @@ class State : public Sequence {
   };
 
   State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request);
-  Status set_options(const SpeechRequest& request);
   Status set_voice(const SpeechRequest& request);
   Status take_text(std::string_view text, bool last);
   bool begin_part();
@@ -84,10 +83,11 @@ class State : public Sequence {
   const ModelConfig& config_;
   const Prompter& prompter_;
   SampleParams greedy_;
-  uint64_t seed_ = 0;
-  float guidance_ = kGuidance, noise_scale_ = 1;
-  bool ignore_stop_ = false;
-  int max_frames_ = 0;
+  const uint64_t seed_;
+  const float noise_scale_;
+  float guidance_ = kGuidance;
+  const bool ignore_stop_;
+  const int max_frames_;
 
   SegmentQueue text_;                // text that is not yet cut into parts
   bool begun_ = false;               // a part of the text was cut

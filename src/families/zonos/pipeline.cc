@@ -167,8 +167,7 @@ void Zonos::describe(const LoadSpec& spec) {
     if (code != "ja") info_.speech.languages.push_back(code);
   }
   info_.speech.phones = true;
-  info_.offers.add("spell_numbers");
-  info_.offers.add("instructions");
+  info_.offers.add({{"spell_numbers"}, {"instructions"}, {"guidance"}});
   info_.speech.mixes = frontend_->speaker_width > 0;
   info_.max_text_bytes = kMostText;
 }

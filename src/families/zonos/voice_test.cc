@@ -46,11 +46,7 @@ class ZonosVoice : public testing::Test {
     }
     return out;
   }
-  Error refusal(const SpeechRequest& r) const {
-    const auto opened = model_.open(r);
-    EXPECT_FALSE(opened.ok());
-    return opened.ok() ? Error{} : opened.error();
-  }
+  Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
 
   Zonos model_;
 };

@@ -124,11 +124,8 @@ class ZonosTest : public testing::Test {
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
     return opened.take().only();
   }
-  Error refusal(const SpeechRequest& request) const {
-    auto opened = model_.open(request);
-    EXPECT_FALSE(opened.ok());
-    return opened.ok() ? Error{} : opened.error();
-  }
+  Error refusal(const SpeechRequest& request) const { return refusal_of(model_, request); }
+  /// The ids and the vector of a row.
   using Row = std::pair<std::vector<int32_t>, std::vector<float>>;
   static Row row(const Sequence& state, int pos) {
     std::vector<int32_t> ids(10);

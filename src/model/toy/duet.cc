@@ -171,6 +171,7 @@ class DuetPipeline : public Pipeline {
  public:
   DuetPipeline() {
     info_.family = info_.model = "duet";
+    info_.offers.add("guidance");
     info_.speech.sample_rate = 1000;
     info_.speech.frame_rate = 100;
     info_.writes = true;

@@ -164,6 +164,7 @@ class LatentPipeline : public Pipeline {
  public:
   LatentPipeline() {
     info_.family = info_.model = "latent";
+    info_.offers.add("guidance");
     info_.speech.sample_rate = 1000;
     info_.speech.frame_rate = 100;
     const FrameType text{Flow::kText}, rows{Flow::kRows, kValues};

@@ -355,7 +355,7 @@ class ToyPipeline : public Pipeline {
     info_.speech.voices = {{"toy", "the only voice"}};
     info_.speech.default_voice = "toy";
     info_.speech.late_text = LateText::kToken;
-    info_.offers.add("instructions");
+    info_.offers.add({{"instructions"}, {"guidance"}});
     info_.speech.mixes = options.clones;
     const Link links[] = {{"features", &features_, {2, 3, 2, 1}},
                           {"vocoder", &vocoder_, {1, 4, 0, 0}}};
