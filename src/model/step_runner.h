@@ -12,6 +12,7 @@
 #include "base/worst.h"
 #include "model/input_rows.h"
 #include "model/pipeline.h"
+#include "model/step.h"
 
 namespace syrinx {
 
@@ -46,7 +47,7 @@ struct Computed {
   Computed(std::span<const float> all, std::span<const float> wanted, size_t least) {
     EXPECT_EQ(all.size(), wanted.size());
     for (size_t i = 0; i < std::min(all.size(), wanted.size()); ++i) {
-      if (all[i] == -INFINITY) continue;
+      if (!std::isfinite(all[i])) continue;
       got.push_back(all[i]);
       want.push_back(wanted[i]);
     }
@@ -97,33 +98,45 @@ inline GivenRow row_of(const Sequence& sequence, int pos, bool companion, std::s
   return given;
 }
 
+/// The rows that a Runner keeps of a sequence, or of its companion.
+struct KeptRows {
+  std::vector<int32_t> pages;
+  int rows = 0;
+};
+
 /// One sequence of a Runner.
 struct Track {
   std::unique_ptr<Sequence> state;
-  std::vector<int32_t> pages;
-  int cached = 0;  // positions in the cache
-  int steps = 0;   // steps of the segment
+  KeptRows kept, companion;
+  int steps = 0;  // of the segment
   bool finished = false;
   bool ended = false;  // ended by itself, not at its bound
   std::vector<int32_t> frames;
   std::string text;                        // StepOutput::text()
-  std::vector<std::vector<float>> logits;  // logits of codebook 0 of each step
-  // logits of the other codebooks of each step, side by side
-  std::vector<std::vector<float>> inner;
-  std::vector<int32_t> codes;       // [steps, codes of a step], as drawn or forced
-  std::span<const int32_t> follow;  // codes that replace the drawn ones, until they are used up
-  std::vector<float> rows;          // StepOutput::row()
-  std::vector<int32_t> answer_ids;  // StepOutput::answer_id()
+  std::vector<std::vector<float>> logits;  // of codebook 0, each step, after guidance
+  std::vector<std::vector<float>> inner;   // of the others, each step, side by side
+  std::vector<int32_t> codes;              // [steps, codes of a step]
+  std::vector<float> rows;                 // StepOutput::row()
+  std::vector<int32_t> answer_ids;         // StepOutput::answer_id()
+
+  /// Begins the next segment, as a verdict says.
+  void begin_segment(const Verdict& verdict) {
+    steps = 0;
+    kept.rows = std::min(kept.rows, verdict.kept);
+    companion.rows = std::min(companion.rows, verdict.companion_kept);
+  }
 };
 
-/// Steps sequences of a stage with one cache together, as the engine would.
+/// Steps sequences of a stage with one cache together, as the engine would, each with its companion
+/// where it is guided. All seeds are 0.
 class Runner {
  public:
   explicit Runner(const Pipeline& model, int threads = 1)
       : model_(model),
         pool_(threads),
         work_(pool_, model.graph().ar().device()),
-        kv_(model.graph().ar().traits().kv[0], kPages, model.graph().ar().device()) {
+        kv_(model.graph().ar().traits().kv[0], kPages, model.graph().ar().device()),
+        steps_({.watch = [this](StepContext& ctx, int k, View logits) { keep(ctx, k, logits); }}) {
     for (int32_t page = kPages - 1; page >= 0; --page) free_.push_back(page);
   }
 
@@ -141,109 +154,108 @@ class Runner {
   }
   /// Drops the cache of a track, so that its rows are computed again.
   void drop(Track& track) {
-    track.cached = 0;
-    free_.insert(free_.end(), track.pages.begin(), track.pages.end());
-    track.pages.clear();
+    for (KeptRows* each : {&track.kept, &track.companion}) {
+      free_.insert(free_.end(), each->pages.begin(), each->pages.end());
+      *each = {};
+    }
   }
   StepContext& context() { return work_.context(); }
 
  private:
   static constexpr int kPages = 512, kTable = 64;
+
+  int codes() const { return static_cast<int>(model_.graph().ar().traits().vocab.size()); }
+  bool guided(const Sequence& state) const {
+    bool any = false;
+    for (int k = 0; k < codes() && state.guidance(); ++k) any |= state.step_guidance(k) != 1;
+    return any;
+  }
+  void add(Track& track, KeptRows& kept, int rows, StepSequence one);
+  void keep(StepContext& ctx, int k, const View& logits);
+  void advance(Track& track, std::span<const int32_t> codes, std::span<const float> values);
+
   const Pipeline& model_;
   ThreadPool pool_;
   Workspace work_;
   KvPool kv_;
+  StepWork steps_;
+  StepResults results_;
   std::vector<int32_t> free_;
+  // The running step:
+  std::vector<Track*> running_;  // those that take a step
+  std::vector<StepSequence> sequences_;
+  std::vector<int32_t> table_;
 };
 
+inline void Runner::add(Track& track, KeptRows& kept, int rows, StepSequence one) {
+  one.state = track.state.get(), one.first_pos = kept.rows, one.rows = rows;
+  sequences_.push_back(one);
+  kept.rows += rows;
+  while (std::ssize(kept.pages) * KvPool::kPageRows < kept.rows) {
+    kept.pages.push_back(free_.back());
+    free_.pop_back();
+  }
+  table_.insert(table_.end(), kept.pages.begin(), kept.pages.end());
+  table_.resize(sequences_.size() * kTable, 0);
+}
+
+inline void Runner::keep(StepContext& ctx, int k, const View& logits) {
+  std::vector<float> row(static_cast<size_t>(logits.shape[1]));
+  for (size_t e = 0; e < running_.size(); ++e) {
+    fetch(ctx, logits.slice(static_cast<int64_t>(e), static_cast<int64_t>(e) + 1), row);
+    synchronize(ctx);
+    Track& track = *running_[e];
+    if (k == 0) track.logits.push_back(row), track.inner.emplace_back();
+    if (k > 0) track.inner.back().insert(track.inner.back().end(), row.begin(), row.end());
+  }
+}
+
 inline void Runner::step(std::span<Track*> tracks, int chunk) {
-  const ArTraits& traits = model_.graph().ar().traits();
-  const int codes_per_step = static_cast<int>(traits.vocab.size());
-  std::vector<ArSeq> seqs;
-  std::vector<Track*> running;
-  std::vector<int32_t> row_begin{0}, kv_len, table;
-  int emits = 0;
+  running_.clear(), sequences_.clear(), table_.clear();
+  int rows_of_all = 0;
   for (Track* track : tracks) {
     if (track->finished || !track->state->ready()) continue;
-    const int due = track->state->prompt_rows() + track->steps - track->cached;
+    const int due = track->state->prompt_rows() + track->steps - track->kept.rows;
     const int rows = std::min(due, chunk);
-    seqs.push_back({track->state.get(), track->cached, rows, rows == due});
-    track->cached += rows;
-    while (static_cast<int>(track->pages.size()) * KvPool::kPageRows < track->cached) {
-      track->pages.push_back(free_.back());
-      free_.pop_back();
-    }
-    row_begin.push_back(row_begin.back() + rows);
-    kv_len.push_back(track->cached);
-    std::vector<int32_t> line = track->pages;
-    line.resize(kTable, 0);
-    table.insert(table.end(), line.begin(), line.end());
-    if (rows == due) running.push_back(track), ++emits;
+    const bool emits = rows == due, pair = emits && guided(*track->state);
+    add(*track, track->kept, rows, {.emits = emits, .guided = pair});
+    rows_of_all += rows;
+    if (emits) running_.push_back(track);
+    if (!pair) continue;
+    const int more = track->state->companion_rows() + track->steps - track->companion.rows;
+    add(*track, track->companion, more, {.companion = true});
+    rows_of_all += more;
   }
-  if (seqs.empty()) return;
+  if (sequences_.empty()) return;
   work_.reset();
-  StepContext& ctx = work_.context();
-  const Ragged ragged{row_begin, kv_len, table, kTable};
-  const View scratch =
-      ctx.arena.take({static_cast<int64_t>(model_.graph().ar().scratch_bytes(emits))}, DType::kU8);
-  const ArBatch batch{seqs, row_begin.back(), emits, ragged, std::span(&kv_, 1), scratch};
-  const View hidden = ctx.arena.take({emits, traits.hidden}, DType::kF32);
-  model_.graph().ar().forward(ctx, batch, hidden);
-  if (emits == 0) return;
-  std::vector<int32_t> memory(emits * codes_per_step, 0), ids(emits);
-  const View codes{memory.data(), DType::kI32, {emits, codes_per_step}};
-  for (Track* track : running) track->inner.emplace_back();
-  for (int k = 0; k < codes_per_step; ++k) {
-    const View logits = ctx.arena.take({emits, traits.vocab[k]}, DType::kF32);
-    model_.graph().ar().logits(ctx, k, batch, hidden, upload(ctx, codes), logits);
-    std::vector<SampleRow> rows;
-    for (int e = 0; e < emits; ++e) {
-      Sequence& state = *running[e]->state;
-      rows.push_back({state.sampling(k), state.rule(k), state.history(k), 0, 0, 0});
-      std::vector<float> row(static_cast<size_t>(traits.vocab[k]));
-      fetch(ctx, logits.slice(e, e + 1), row);
-      synchronize(ctx);
-      if (k == 0) running[e]->logits.push_back(row);
-      if (k > 0)
-        running[e]->inner.back().insert(running[e]->inner.back().end(), row.begin(), row.end());
-    }
-    std::vector<SampleStatus> status(emits);
-    sample(ctx, logits, rows, ids, status);
-    for (int e = 0; e < emits; ++e) {
-      EXPECT_EQ(status[e], SampleStatus::kOk);
-      const Track& track = *running[e];
-      const size_t said = track.codes.size() + static_cast<size_t>(k);
-      memory[e * codes_per_step + k] = said < track.follow.size() ? track.follow[said] : ids[e];
-    }
+  steps_.run(work_.context(), model_.graph().ar(),
+             {.sequences = sequences_,
+              .rows = rows_of_all,
+              .page_table = table_,
+              .table_width = kTable,
+              .kv = std::span(&kv_, 1)},
+             results_);
+  const size_t width = running_.empty() ? 0 : results_.values.size() / running_.size();
+  for (size_t e = 0; e < running_.size(); ++e) {
+    EXPECT_EQ(results_.status[e], SampleStatus::kOk);
+    const auto per_step = static_cast<size_t>(codes());
+    advance(*running_[e], std::span(results_.codes).subspan(e * per_step, per_step),
+            std::span(results_.values).subspan(e * width, width));
   }
-  for (int e = 0; e < emits; ++e) {
-    const auto* said = memory.data() + e * codes_per_step;
-    running[e]->codes.insert(running[e]->codes.end(), said, said + codes_per_step);
-  }
-  std::vector<float> values(static_cast<size_t>(emits * traits.values));
-  if (traits.values > 0) {
-    const View made = ctx.arena.take({emits, traits.values}, DType::kF32);
-    model_.graph().ar().values(ctx, batch, hidden, upload(ctx, codes), made);
-    fetch(ctx, made, values);
-    synchronize(ctx);
-  }
-  for (int e = 0; e < emits; ++e) {
-    std::vector<WordMark> words;
-    StepOutput out(running[e]->frames, words, nullptr, nullptr,
-                   std::span(values).subspan(e * traits.values, traits.values), &running[e]->rows);
-    const Verdict verdict = running[e]->state->advance(
-        std::span(memory).subspan(e * codes_per_step, codes_per_step), out);
-    running[e]->finished = verdict.next == Verdict::kFinished;
-    running[e]->ended = running[e]->finished && verdict.reason == FinishReason::kStop;
-    running[e]->text += out.written();
-    ++running[e]->steps;
-    if (verdict.next == Verdict::kNextSegment) {
-      running[e]->steps = 0;
-      running[e]->cached = std::min(running[e]->cached, verdict.kept);
-    }
-    running[e]->answer_ids.insert(running[e]->answer_ids.end(), out.answer_ids().begin(),
-                                  out.answer_ids().end());
-  }
+}
+
+inline void Runner::advance(Track& track, std::span<const int32_t> codes,
+                            std::span<const float> values) {
+  track.codes.insert(track.codes.end(), codes.begin(), codes.end());
+  std::vector<WordMark> words;
+  StepOutput out(track.frames, words, nullptr, nullptr, values, &track.rows);
+  const Verdict verdict = track.state->advance(codes, out);
+  track.finished = verdict.next == Verdict::kFinished;
+  track.ended = track.finished && verdict.reason == FinishReason::kStop;
+  track.text += out.written();
+  ++track.steps;
+  if (verdict.next == Verdict::kNextSegment) track.begin_segment(verdict);
+  track.answer_ids.insert(track.answer_ids.end(), out.answer_ids().begin(), out.answer_ids().end());
 }
 
 }  // namespace syrinx

@@ -54,7 +54,7 @@ inline std::shared_ptr<Voice> voice_of(std::span<const int32_t> codes, int64_t s
 struct Case {
   std::string name, kind, answer;
   SpeechRequest request;
-  int steps = 0, kept_samples = 0;
+  int steps = 0;
   bool ended = false, spoken = false, dialogue = false, guided = false;
   std::shared_ptr<Safetensors> golden;
 };
@@ -70,7 +70,6 @@ inline std::vector<Case> load_cases() {
     c.ended = json["ended"];
     c.spoken = json.value("spoken", false);
     c.dialogue = json["dialogue"];
-    c.kept_samples = json.value("keep_samples", 0);
     c.golden = std::make_shared<Safetensors>(golden_path(c.name + ".safetensors"));
     SpeechRequest& r = c.request;
     r.say.text = json.value("text", "");

@@ -32,20 +32,21 @@ struct ClonedCheckpoint {
 
 /// Returns the samples that a chain of chunk stages makes of a sequence's frames in one call each.
 inline std::vector<float> through_chunk_stages(const Graph& graph, const Sequence& sequence,
-                                               std::span<const int32_t> frames, StepContext& ctx) {
+                                               std::span<const int32_t> codes, StepContext& ctx) {
   std::vector<float> values;
+  const int64_t frames = std::ssize(codes) / graph.links()[0].stage->in_width();
   for (const Link& link : graph.links()) {
     const auto stream = open_stream(*link.stage, sequence);
-    std::vector<float> out(frames.size() *
-                           static_cast<size_t>(link.stage->most_out() * link.stage->out_width()));
+    std::vector<float> out(
+        static_cast<size_t>(frames * link.stage->most_out() * link.stage->out_width()));
     ChunkJob job;
     job.state = stream.get();
     if (values.empty()) {
-      job.codes = frames;
+      job.codes = codes;
     } else {
       job.values = values;
     }
-    job.fresh = static_cast<int>(frames.size());
+    job.fresh = static_cast<int>(frames);
     job.last = true;
     job.out = out;
     link.stage->run(ctx, {&job, 1});

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/worst.h"
 #include "engine/testing/listening.h"
 #include "io/file.h"
 #include "io/golden_samples.h"
@@ -21,61 +20,6 @@ std::string golden(const std::string& name) {
 
 std::unique_ptr<Engine> engine(const std::string& weights = "f32", int max_batch = 8) {
   return golden_engine(golden("checkpoint"), {.max_batch = max_batch}, weights);
-}
-
-/// Compares the cases of a golden folder that have samples and one part; returns how many.
-int expect_samples(Engine& server, const std::string& dir) {
-  int compared = 0;
-  float worst = 0;
-  for (const auto& c : nlohmann::json::parse(read_file(dir + "cases.json", 1 << 20))) {
-    const Safetensors file(dir + c["name"].get<std::string>() + ".safetensors");
-    // Here parts end only by themselves, so goldens with parts that were cut off are left out.
-    if (!file.find("samples") || c["parts"].size() > 1) continue;
-    SpeechRequest request;
-    request.say.text = c["text"];
-    request.voice.name = c["voice"];
-    request.say.spell_numbers = false;  // as the goldens were made
-    request.sampling.temperature = 0.f;
-    request.sampling.seed = 7;
-    request.terms.max_frames = c["steps"];
-    const std::vector<float> got = spoken(server, request);
-    const GoldenSamples want(file);
-    EXPECT_EQ(std::ssize(got), want.count()) << c["name"];
-    worst = worse(worst, want.distance(got));
-    EXPECT_LT(want.distance(got), 1e-4f) << c["name"];
-    ++compared;
-  }
-  testing::Test::RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
-  return compared;
-}
-
-TEST(CosyVoice2Engine, SpeaksAsTheAuthorsCode) {
-  EXPECT_EQ(expect_samples(*engine(), golden("")), 2);
-}
-
-TEST(CosyVoice3Engine, SpeaksAsTheAuthorsCode) {
-  const std::string dir = SYRINX_BINARY_DIR "/parity/cosyvoice3/golden/";
-  EXPECT_EQ(expect_samples(*golden_engine(dir + "checkpoint", {}, "f32"), dir), 2);
-  EXPECT_EQ(expect_samples(*golden_engine(dir + "wide/checkpoint", {}, "f32"), dir + "wide/"), 1);
-}
-
-TEST(CosyVoice3Engine, SameSamplesHoweverServed) {
-  SpeechRequest request;
-  request.say.text = "The quick brown fox. Hello there, how are you?";
-  request.voice.name = "fox";
-  request.sampling.seed = 5;
-  request.terms.max_frames = 70;
-  request.terms.ignore_stop = true;
-  const auto make = [](const EngineOptions&) {
-    return golden_engine(SYRINX_BINARY_DIR "/parity/cosyvoice3/golden/checkpoint", {.max_batch = 3},
-                         "f32");
-  };
-  expect_the_same_in_a_crowd(make, request, 6, [](int i, SpeechRequest& other) {
-    if (i % 3 == 1) other.voice.name = "owl", other.say.text = "Hello number " + std::to_string(i);
-    if (i % 3 == 2) other.voice.name = "plain", other.terms.max_frames = 7 + i;
-    other.terms.initial_chunk_frames = i;
-    return i % 3 != 0;
-  });
 }
 
 // Compares with the authors' cli/model.py from the text to the samples, offline and with its own

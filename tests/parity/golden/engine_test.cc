@@ -14,28 +14,30 @@ class GoldenEngine : public testing::TestWithParam<GoldenModel> {
                                         WeightType weights = WeightType::kF32) {
     return std::make_unique<Engine>(load_golden(GetParam(), weights), unhurried(options));
   }
-  static int samples_a_frame(const Pipeline& model) {
-    return model.graph().links()[0].stage->out_width();
-  }
 };
 
 TEST_P(GoldenEngine, SpeaksAsTheOriginal) {
   const auto server = engine();
   int compared = 0;
   for (GoldenCase& c : golden_cases(GetParam())) {
-    if (!c.golden->find("samples")) continue;
+    // Here segments end only by themselves.
+    const auto by_bound = [](const GoldenCase::Segment& segment) { return !segment.ended; };
+    if (!c.golden->find("samples") ||
+        std::any_of(c.segments.begin(), c.segments.end() - 1, by_bound)) {
+      continue;
+    }
     const GoldenSamples want(*c.golden);
-    const int frames = static_cast<int>(want.count()) / samples_a_frame(server->pipeline());
-    const int64_t width = c.view("frames", 0).shape[1];
+    const int64_t frames = want.count() / samples_a_frame(server->pipeline());
+    const int64_t width = server->pipeline().graph().links()[0].stage->in_width();
     const bool whole = c.ended && frames == std::ssize(c.frames) / width;
-    if (!whole) c.request.terms.max_frames = frames;
+    if (!whole) c.request.terms.max_frames = static_cast<int>(frames);
     const auto sink = answered(*server, c.request);
     EXPECT_EQ(sink->wait().reason, whole ? FinishReason::kStop : FinishReason::kLength) << c.name;
     EXPECT_EQ(std::ssize(sink->samples()), want.count()) << c.name;
     EXPECT_LT(want.distance(sink->samples()), GetParam().samples) << c.name;
     ++compared;
   }
-  EXPECT_GE(compared, 1);
+  EXPECT_EQ(compared > 0, GetParam().samples > 0);
 }
 
 TEST_P(GoldenEngine, SameSamplesAloneAndInACrowd) {
@@ -59,6 +61,9 @@ TEST_P(GoldenEngine, SameSamplesAloneAndInACrowd) {
 }
 
 TEST_P(GoldenEngine, LateTextSoundsTheSameHoweverItComes) {
+  ASSERT_EQ(GetParam().late_text[0] != 0,
+            load_golden(GetParam())->info().speech.late_text != LateText::kNone);
+  if (GetParam().late_text[0] == 0) return;  // spoken_families_test: it is refused
   SpeechRequest request;
   request.sampling.temperature = 0.f;
   request.sampling.seed = 3;

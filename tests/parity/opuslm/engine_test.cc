@@ -188,15 +188,5 @@ TEST_F(OpusLmEngine, SameSamplesAloneAndInACrowd) {
   EXPECT_EQ(alone.size(), 40u * 320);
 }
 
-TEST_F(OpusLmEngine, LateTextSoundsTheSameHoweverItComes) {
-  SpeechRequest request;
-  request.sampling.temperature = 0.f;
-  request.terms.max_frames = 100;
-  expect_late_text_sounds_the_same(
-      *engine(), request,
-      "Hello there, it has been a long time since we have met in this town, has it not? How are "
-      "you?");
-}
-
 }  // namespace
 }  // namespace syrinx::opuslm
