@@ -5,8 +5,8 @@
 
 namespace syrinx {
 
-/// Returns the verdict after a segment that was cut at its bound (Sequence::max_steps). `ended`: the
-/// verdict if it had ended by itself. If no segment follows, the request ends with kLength.
+/// Returns the verdict after a segment that was cut at its bound (Sequence::max_steps). `ended`:
+/// the verdict if it had ended by itself. If no segment follows, the request ends with kLength.
 inline Verdict cut(Verdict ended) {
   if (ended.next == Verdict::kFinished) ended.reason = FinishReason::kLength;
   return ended;

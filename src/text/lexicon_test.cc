@@ -51,8 +51,7 @@ TEST(Lexicon, FaultsNameLineAndSymbol) {
     auto lexicon = Lexicon::parse(text);
     return lexicon.ok() ? std::string() : lexicon.error().message;
   };
-  EXPECT_EQ(fault("a /b/\nword /b§/"),
-            "line 2: 'word': '§' in 'b§' is not a known IPA sound");
+  EXPECT_EQ(fault("a /b/\nword /b§/"), "line 2: 'word': '§' in 'b§' is not a known IPA sound");
   EXPECT_EQ(fault("\n\nword {B QQ}"), "line 3: 'word': 'QQ' is not an ARPAbet phone");
   for (const char* bad : {"word", "word /a", "word {A", "-word a", "wo<rd a", "word a<b>",
                           "word //", "word {}", "w\xff a"}) {

@@ -43,9 +43,9 @@ AudioFormat format_of_file(const std::string& path) {
   const std::string ending = ending_of(path);
   if (const auto format = audio_format(ending)) return *format;
   if (ending.empty() && (path.empty() || path == "-" || is_special(path))) return AudioFormat::kWav;
-  const std::string why =
-      ending.empty() ? "its name needs the ending of a format, e.g. " + path + ".wav"
-                     : "unknown format '" + ending + "'";
+  const std::string why = ending.empty()
+                              ? "its name needs the ending of a format, e.g. " + path + ".wav"
+                              : "unknown format '" + ending + "'";
   throw LoadError(
       "cannot write " + path + ": " + why +
       "; known are wav, flac, mp3, opus, ogg, aac, m4a, m4b and pcm (--format writes one of "
