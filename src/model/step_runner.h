@@ -118,6 +118,8 @@ struct Track {
   std::vector<int32_t> codes;              // [steps, codes of a step]
   std::vector<float> rows;                 // StepOutput::row()
   std::vector<int32_t> answer_ids;         // StepOutput::answer_id()
+  /// Forced codes, which replace the first drawn ones; only for stages of one code a step.
+  std::span<const int32_t> follow;
 
   /// Begins the next segment, as a verdict says.
   void begin_segment(const Verdict& verdict) {
@@ -239,6 +241,9 @@ inline void Runner::step(std::span<Track*> tracks, int chunk) {
   for (size_t e = 0; e < running_.size(); ++e) {
     EXPECT_EQ(results_.status[e], SampleStatus::kOk);
     const auto per_step = static_cast<size_t>(codes());
+    const Track& track = *running_[e];
+    if (per_step == 1 && track.codes.size() < track.follow.size())
+      results_.codes[e] = track.follow[track.codes.size()];
     advance(*running_[e], std::span(results_.codes).subspan(e * per_step, per_step),
             std::span(results_.values).subspan(e * width, width));
   }
