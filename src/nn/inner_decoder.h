@@ -1,6 +1,6 @@
-// A small decoder inside a step of a large one: it makes the codes of a step after the first, one
-// after another. In every step, each sequence has a small sequence in the inner decoder, whose
-// positions start from 0. Const after construction.
+// A small decoder inside a step of a large one: it makes the codes of a step, or those after the
+// first, one after another. In every step, each sequence has a small sequence in the inner decoder,
+// whose positions start from 0. Const after construction.
 // E sequences that yield a step, H width, W width of the input.
 #pragma once
 
@@ -20,10 +20,10 @@ class InnerDecoder {
   /// Returns the bytes of the cache of `emits` sequences in one step.
   size_t scratch_bytes(int emits) const;
 
-  /// Runs call k = 1, 2, ... of a step over x [E or 2E, H], which it overwrites. In call 1 each
-  /// sequence has two consecutive rows, in later calls one row. Returns the normed last row of each
-  /// sequence, [E, H], in the arena. `scratch`, of scratch_bytes(E), keeps the cache between the
-  /// calls of a step.
+  /// Runs call k = 0, 1, 2, ... of a step over x [E or 2E, H], which it overwrites. In call 1 each
+  /// sequence has two consecutive rows, of positions 0 and 1; in other calls one row, of position
+  /// k. Call 0 may be left out. Returns the normed last row of each sequence, [E, H], in the arena.
+  /// `scratch`, of scratch_bytes(E), keeps the cache between the calls of a step.
   View run(StepContext& ctx, int k, const View& x, const View& scratch) const;
 
  private:

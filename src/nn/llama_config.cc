@@ -14,6 +14,7 @@ RopeScaling load_rope_scaling(const Config& rope) {
   RopeScaling scaling;
   const std::string type = rope_type(rope);
   if (type == "default") return scaling;
+  if (type == "linear" && rope.opt_f("factor", 1) == 1) return scaling;
   if (type != "llama3") rope.fail("rope_type", type + " is not supported");
   scaling.factor = static_cast<float>(rope.f("factor", 1, 1e6));
   scaling.low_freq_factor = static_cast<float>(rope.f("low_freq_factor", 1e-9, 1e9));
@@ -42,7 +43,7 @@ RopeSpec load_rope(const Config& config, double absent_theta) {
 double load_rope_theta(const Config& config, double absent_theta) {
   for (const char* key : {"rope_parameters", "rope_scaling"}) {
     const auto rope = config.opt_sub(key);
-    if (rope && rope_type(*rope) != "default") {
+    if (rope && load_rope_scaling(*rope).factor != 0) {
       rope->fail("rope_type", rope_type(*rope) + " is not supported");
     }
   }

@@ -61,6 +61,11 @@ TEST(LlamaConfig, ReadsWhatTransformers5Writes) {
   EXPECT_EQ(theta(nlohmann::json::object(), 5), 5);
   EXPECT_THROW(theta(nlohmann::json::object(), 0), LoadError);
   EXPECT_THROW(theta(csm_backbone(), 0), LoadError) << "scaling that the network does not know";
+  json["rope_parameters"] = {{"rope_type", "linear"}, {"rope_theta", 500.0}, {"factor", 1.0}};
+  EXPECT_EQ(load(json).rope.theta, 500) << "it scales nothing";
+  EXPECT_EQ(load(json).rope.scaling.factor, 0);
+  json["rope_parameters"]["factor"] = 2.0;
+  EXPECT_THROW(load(json), LoadError);
 }
 
 TEST(LlamaConfig, NamesWhatIsWrong) {

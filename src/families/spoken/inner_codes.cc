@@ -1,12 +1,19 @@
 #include "families/spoken/inner_codes.h"
 
+#include "kernels/copy.h"
 #include "kernels/embedding.h"
 #include "kernels/product_rows.h"
 
 namespace syrinx {
 namespace {
 
-/// Returns entry `i`, or the only entry, which all codes share.
+/// Returns the first code that the decoder makes: 0 where there is one more head than tables, else
+/// code 0 has a head of the large decoder.
+int first_of(const InnerCodesParts& parts) {
+  return parts.heads.size() > parts.tables.size() ? 0 : 1;
+}
+
+/// Returns entry `i` of several, or the one that all share.
 template <typename T>
 const T& of_code(const std::vector<T>& each, int i) {
   return each[each.size() == 1 ? 0 : static_cast<size_t>(i)];
@@ -34,7 +41,11 @@ View InnerCodes::inputs(StepContext& ctx, int k, const View& hidden, const View&
   const bool only_projected = k > 1 && !parts_.projection.empty();
   View x = ctx.arena.take({emits, hidden.shape[1]},
                           only_projected ? product_rows(parts_.projection, emits) : DType::kF32);
-  embed_column(ctx, of_code(parts_.tables, k - 1), codes, k - 1, x);
+  if (k == 0) {
+    copy(ctx, hidden, x);
+  } else {
+    embed_column(ctx, of_code(parts_.tables, k - 1), codes, k - 1, x);
+  }
   if (k == 1) x = side_by_side(ctx, hidden, x);
   if (parts_.projection.empty()) return x;
   const View narrow = ctx.arena.take({x.shape[0], parts_.decoder.config().hidden}, DType::kF32);
@@ -46,7 +57,7 @@ void InnerCodes::logits(StepContext& ctx, int k, const View& hidden, const View&
                         const View& scratch, const View& out) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const View top = parts_.decoder.run(ctx, k, inputs(ctx, k, hidden, codes), scratch);
-  linear(ctx, of_code(parts_.heads, k - 1), top, out);
+  linear(ctx, of_code(parts_.heads, k - first_of(parts_)), top, out);
 }
 
 }  // namespace syrinx
