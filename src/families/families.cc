@@ -21,6 +21,8 @@
 #include "families/llm/gguf.h"
 #include "families/llm/pipeline.h"
 #include "families/model_file.h"
+#include "families/moss_tts/config.h"
+#include "families/moss_tts/pipeline.h"
 #include "families/opuslm/config.h"
 #include "families/opuslm/pipeline.h"
 #include "families/orpheus/checkpoint.h"
@@ -66,6 +68,7 @@ std::span<const Family> families() {
       Family{"voxcpm2", voxcpm2::claims, voxcpm2::load, "config.json", false},
       Family{"pocket_tts", nullptr, pocket_tts::load, pocket_tts::kMarker, false},
       Family{"vibevoice", vibevoice::claims, vibevoice::load, "config.json", false},
+      Family{"moss_tts", moss_tts::claims, moss_tts::load},
       Family{"opuslm", opuslm::claims, opuslm::load},
       Family{"orpheus", orpheus::claims, orpheus::load},
       Family{"zonos", zonos::claims, zonos::load},

@@ -22,13 +22,14 @@
 #include "families/cosyvoice2/pipeline.h"
 #include "families/family.h"
 #include "families/fish_speech/pipeline.h"
+#include "families/moss_tts/fixture.h"
 #include "families/s3/state.h"
+#include "families/voice_of_frames.h"
 #include "families/zonos/numbers.h"
 #include "families/zonos/pipeline.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "model/step_runner.h"
-#include "model/voice.h"
 
 namespace syrinx {
 
@@ -96,18 +97,6 @@ inline std::string golden_path(const GoldenModel& model, const std::string& name
   return concat(SYRINX_BINARY_DIR "/parity/", model.dir, "/", name);
 }
 
-/// Makes a voice of the frames [T, C].
-inline std::shared_ptr<Voice> voice_of_frames(const std::string& family,
-                                              std::span<const int32_t> codes, int64_t codebooks,
-                                              const std::string& text = "") {
-  auto voice = std::make_shared<Voice>(Voice{
-      .family = family, .encoder = "given", .mode = "in-context", .text = text, .seconds = 1});
-  Tensor tensor({static_cast<int64_t>(codes.size()) / codebooks, codebooks}, DType::kI32);
-  std::copy(codes.begin(), codes.end(), tensor.i32());
-  voice->tensors.emplace("codes", std::move(tensor));
-  return voice;
-}
-
 namespace golden {
 
 inline void ask_orpheus(const nlohmann::json& json, const Safetensors&, SpeechRequest& request) {
@@ -166,6 +155,16 @@ inline std::vector<int32_t> end_fish_speech(const Pipeline& model) {
   std::vector<int32_t> codes(model.graph().ar().traits().vocab.size(), 0);
   codes[0] = dynamic_cast<const fish_speech::FishSpeech&>(model).config().end_code();
   return codes;
+}
+
+template <int kCodebooks>
+void vary_moss_tts(int i, SpeechRequest& other) {
+  const std::vector<int32_t> codes(static_cast<size_t>(kCodebooks * (i + 1)), i);
+  if (i % 3 == 1) other.say.context = {{"user", "fine", codes}};
+  if (i % 3 == 2) {
+    other.sampling.temperature = 0.3f, other.sampling.top_k = 5;
+    other.voice.data = voice_of_frames("moss_tts", codes, kCodebooks);
+  }
 }
 
 inline void ask_qwen3_tts(const nlohmann::json& json, const Safetensors&, SpeechRequest& request) {
@@ -421,6 +420,18 @@ inline constexpr GoldenModel kGoldenModels[] = {
      .ask = golden::ask_cosyvoice,
      .read = golden::read_cosyvoice,
      .vary = golden::vary_cosyvoice},
+    {.name = "moss_tts",
+     .family = "moss_tts",
+     .dir = "moss_tts/golden/published_rates",
+     .ask = moss_tts::ask,
+     .vary = golden::vary_moss_tts<16>,
+     .late_text = "Hello there, how are you? The quick brown fox, and all other things."},
+    {.name = "moss_tts_shapes",
+     .family = "moss_tts",
+     .dir = "moss_tts/golden/other_shapes",
+     .ask = moss_tts::ask,
+     .vary = golden::vary_moss_tts<6>,
+     .late_text = "Hello there, how are you? The quick brown fox, and all other things."},
 };
 
 /// Models whose language model is a class of their own; their logits are compared in their own

@@ -321,6 +321,7 @@ INSTANTIATE_TEST_SUITE_P(
         Published{"voxcpm2", "voxcpm2/golden/checkpoint", 577 + 311, 6, true}, kPocket,
         kSmallPocket,
         Published{"vibevoice", "vibevoice/golden/plain/checkpoint", 605 + 100, 6, true},
+        Published{"moss_tts", "moss_tts/golden/other_shapes/checkpoint", 403 + 1600, 6, true},
         Published{"orpheus", "orpheus/golden/checkpoint", 254 + 269, 6, true},
         Published{"zonos", "zonos/golden/checkpoint", 246 + 116, 6, true},
         Published{"bagpiper", "bagpiper/golden/checkpoint", 1382, 12, true}, kAsr, kLargeAsr,

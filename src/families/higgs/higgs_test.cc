@@ -5,10 +5,12 @@
 #include "audio/resampler.h"
 #include "codec/qwen3_audio_fixture.h"
 #include "families/checkpoint_copy.h"
-#include "families/golden_models.h"
 #include "families/higgs/pipeline.h"
+#include "families/voice_of_frames.h"
 #include "io/edit_safetensors.h"
+#include "io/safetensors.h"
 #include "io/test_dir.h"
+#include "model/step_runner.h"
 
 namespace syrinx::higgs {
 namespace {

@@ -1,0 +1,136 @@
+#include "families/moss_tts/pipeline.h"
+
+#include "codec/moss_encoder.h"
+#include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
+#include "families/loading/recorded_voice.h"
+#include "families/moss_tts/state.h"
+#include "io/file.h"
+#include "io/hub.h"
+#include "nn/cache_type.h"
+
+namespace syrinx::moss_tts {
+namespace {
+
+constexpr const char* kCodec = "OpenMOSS-Team/MOSS-Audio-Tokenizer";
+constexpr const char* kCodecFolder = "MOSS-Audio-Tokenizer";
+/// Frames of the chunks, as in the authors' server.
+constexpr ChunkPolicy kPolicy{1, 6, 0, 0};
+
+/// Loads the small decoder of a frame, which makes all its codes.
+std::unique_ptr<InnerCodes> load_depth(const ModelConfig& config, const Weights& weights,
+                                       WeightType type) {
+  const int64_t hidden = config.depth.hidden, vocab = config.code_vocab();
+  const Weights model = weights.scope("model");
+  InnerCodesParts parts{.decoder = InnerDecoder(config.depth, model, type, config.codebooks),
+                        .tables = {},
+                        .heads = {}};
+  for (int64_t k = 0; k < config.codebooks; ++k) {
+    parts.heads.push_back(load_linear(weights, concat("local_lm_heads.", k), vocab, hidden, false,
+                                      at_least_8_bits(type)));
+    if (k + 1 == config.codebooks) break;
+    parts.tables.push_back(model.scope("embed_tokens", k).take("weight", {vocab, hidden}));
+  }
+  return std::make_unique<InnerCodes>(std::move(parts));
+}
+
+/// Loads the language model. Tables: of the text, then of the C codebooks.
+std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
+                                 WeightType type) {
+  const int64_t hidden = config.lm.hidden, vocab = config.code_vocab();
+  CodecLmParts parts{Decoder(config.lm, weights.scope("language_model"), type),
+                     {},
+                     {},
+                     config.lm.kv_spec(cache_type(type)),
+                     config.max_positions};
+  for (int64_t t = 0; t <= config.codebooks; ++t) {
+    parts.tables.push_back(
+        weights.scope("embed_tokens", t).take("weight", {t == 0 ? config.vocab : vocab, hidden}));
+  }
+  weights.ignore("language_model.embed_tokens.weight");  // rows are sums of the tables
+  parts.inner = load_depth(config, weights.scope("local_transformer"), type);
+  parts.inner_vocab.assign(static_cast<size_t>(config.codebooks), static_cast<int>(vocab));
+  return std::make_unique<CodecLm>(std::move(parts));
+}
+
+}  // namespace
+
+MossTts::MossTts(const LoadSpec& spec) {
+  config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
+  const std::string words[] = {Prompter::kBegin, Prompter::kEnd};
+  prompter_ = std::make_unique<Prompter>(config_, open_tokenizer(spec, words, config_.vocab));
+  load_codec(spec);
+  weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
+  weights_->build([&] {
+    const AbsentTensors part = spec.part("ar");
+    lm_ = load_lm(config_, *weights_, spec.weights);
+  });
+  move_networks(spec, *lm_, *codec_);
+  stage_ = std::make_unique<CodecStage<MossCodec, MossCodecJob>>(*codec_);
+  const Link links[] = {{"codec", stage_.get(), kPolicy}};
+  graph_ = chain(*lm_, links);
+  name("moss_tts", spec, "Apache-2.0");
+  set_rates(info_, codec_->config());
+  info_.speech.voices = {{"default", "a voice that the model makes up"}};
+  info_.speech.default_voice = "default";
+  info_.speech.languages = {"auto"};
+  info_.speech.late_text = LateText::kToken;
+  info_.speech.context = true;
+  info_.parts = {
+      {"language model", describe_decoder(config_.lm), lm_->bytes()},
+      {"inner decoder", describe_decoder(config_.depth), lm_->inner_bytes()},
+      {"tables", concat(lm_->tables(), " x width ", config_.lm.hidden), lm_->table_bytes()},
+      {"codec", describe_codec(codec_->config()), codec_->bytes()}};
+}
+
+/// Loads the codec's decoder for the codebooks that the model makes; the encoder comes with the
+/// first recording.
+void MossTts::load_codec(const LoadSpec& spec) {
+  const std::string dir =
+      spec.dummy ? join_path(spec.dir, kCodecFolder) : resolve_part(spec.dir, kCodec);
+  const std::string path = join_path(dir, "config.json");
+  MossCodecConfig codec = spec.dummy && !is_file(path) ? MossCodecConfig::published()
+                                                       : MossCodecConfig::load(Config::load(path));
+  if (codec.codebooks < config_.codebooks || codec.codebook_size < config_.pad_code) {
+    load_fault(path, "quantizer_kwargs",
+               concat("the codec has ", codec.codebooks, " codebooks of ", codec.codebook_size,
+                      " codes, the model makes ", config_.codebooks, " of ", config_.pad_code));
+  }
+  const int64_t all = codec.codebooks;
+  codec.codebooks = config_.codebooks;
+  NamePatterns only_hears{"encoder.*", "quantizer.input_proj.*",
+                          "quantizer.quantizers.*.in_proj.*"};
+  NamePatterns only_speaks{"decoder.*", "quantizer.output_proj.*"};
+  for (int64_t q = config_.codebooks; q < all; ++q) {  // codebooks that the model lacks
+    only_hears.push_back(concat("quantizer.quantizers.", q, ".*"));
+    only_speaks.push_back(only_hears.back());
+  }
+  const Weights weights(plain_weights_at(spec, dir));
+  weights.build(
+      [&] {
+        const AbsentTensors part = spec.part("codec");
+        codec_ = std::make_unique<MossCodec>(codec, weights, at_least_8_bits(spec.weights));
+      },
+      only_hears);
+  const auto load = [spec, dir, codec, only_speaks] {
+    const Weights again(plain_weights_at(spec, dir));
+    std::unique_ptr<MossEncoder> encoder;
+    again.build([&] { encoder = std::make_unique<MossEncoder>(codec, again); }, only_speaks);
+    return encoder;
+  };
+  VoiceEncoderInfo info{
+      .family = "moss_tts", .version = "1", .modes = {{"timbre", false}}, .min_s = 1, .max_s = 30};
+  voices_ =
+      voices_of_frames<MossEncoder>(std::move(info), static_cast<int>(codec.sample_rate), load);
+}
+
+Result<Opened> MossTts::open(const SpeechRequest& request) const {
+  if (!request.voice.data) {
+    if (const Status known = check_voice(info_, request.voice.name); !known) return known.error();
+  }
+  Result<std::unique_ptr<Sequence>> sequence = State::open(config_, *prompter_, request);
+  if (!sequence) return sequence.error();
+  return Opened(sequence.take());
+}
+
+}  // namespace syrinx::moss_tts

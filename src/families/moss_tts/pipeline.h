@@ -1,0 +1,42 @@
+// MOSS-TTS-Realtime: a Qwen3 whose steps read text and make frames, a small decoder that makes the
+// codes of a frame, and MOSS-Audio-Tokenizer.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "codec/moss_codec.h"
+#include "families/codec_stage.h"
+#include "families/loading/loaded_pipeline.h"
+#include "families/moss_tts/config.h"
+#include "families/moss_tts/prompter.h"
+#include "families/spoken/codec_lm.h"
+
+namespace syrinx::moss_tts {
+
+class MossTts : public LoadedPipeline {
+ public:
+  /// Throws LoadError.
+  explicit MossTts(const LoadSpec& spec);
+
+  Result<Opened> open(const SpeechRequest& request) const override;
+  const ModelConfig& config() const { return config_; }
+  const CodecLm& lm() const { return *lm_; }
+
+ private:
+  void load_codec(const LoadSpec& spec);
+
+  ModelConfig config_;
+  std::unique_ptr<Prompter> prompter_;
+  std::unique_ptr<Weights> weights_;  // kept: the tables are read from the mapped file
+  std::unique_ptr<CodecLm> lm_;
+  std::unique_ptr<MossCodec> codec_;
+  std::unique_ptr<ChunkStage> stage_;
+};
+
+/// Loads a checkpoint from spec.dir. Throws LoadError.
+inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<MossTts>(spec);
+}
+
+}  // namespace syrinx::moss_tts
