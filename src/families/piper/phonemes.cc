@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 
 #include "base/check.h"
 #include "families/loading/espeak.h"
@@ -14,6 +15,8 @@ namespace syrinx::piper {
 namespace {
 
 constexpr size_t kMostCluster = 8;  // most characters of a phoneme
+// Clauses that espeak-ng gets at once: within its time limit also on a busy machine.
+constexpr size_t kMostAtOnce = 64;
 
 std::string one_line(const std::string& text) {
   std::string out = utf8_repair(text);
@@ -178,10 +181,24 @@ SpokenText spell(const PiperConfig& config, const WrittenText& sentence) {
 Result<std::vector<std::string>> say_by_espeak(const std::vector<std::string>& clauses,
                                                const std::string& voice) {
   const std::string asked = voice_to_ask(voice);
-  std::vector<std::string> lines_to_say;
-  for (const std::string& clause : clauses) lines_to_say.push_back(one_line(clause));
-  if (auto said = espeak_kept(lines_to_say, asked, EspeakInput::kText)) return std::move(*said);
-  return say_by_process(clauses, asked);
+  std::vector<std::string> out;
+  const auto take = [&](std::vector<std::string> said) {
+    std::move(said.begin(), said.end(), std::back_inserter(out));
+  };
+  for (std::span<const std::string> rest(clauses); !rest.empty();) {
+    const auto now = rest.first(std::min(rest.size(), kMostAtOnce));
+    rest = rest.subspan(now.size());
+    std::vector<std::string> lines_to_say;
+    for (const std::string& clause : now) lines_to_say.push_back(one_line(clause));
+    if (auto said = espeak_kept(lines_to_say, asked, EspeakInput::kText)) {
+      take(std::move(*said));
+      continue;
+    }
+    Result<std::vector<std::string>> said = say_by_process({now.begin(), now.end()}, asked);
+    if (!said.ok()) return said.error();
+    take(said.take());
+  }
+  return out;
 }
 
 Result<std::vector<std::string>> say_by_process(const std::vector<std::string>& clauses,

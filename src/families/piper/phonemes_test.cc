@@ -10,6 +10,7 @@
 
 #include "families/loading/espeak.h"
 #include "families/piper/clauses.h"
+#include "families/piper/piper.h"
 #include "families/piper/voice_fixture.h"
 #include "io/program.h"
 #include "io/test_dir.h"
@@ -194,6 +195,19 @@ TEST(PiperPhonemes, AKeptEspeakSaysWhatANewOneSays) {
   }
 }
 
+TEST(PiperPhonemes, ManyClausesKeepTheirOrder) {
+  if (!run_program({"espeak-ng", "--version"}, "").ok()) GTEST_SKIP() << "no espeak-ng";
+  std::vector<std::string> clauses(150, "one");
+  clauses[63] = clauses[149] = "two";
+  const auto said = say_by_espeak(clauses, "en-us");
+  ASSERT_TRUE(said.ok()) << said.error().message;
+  ASSERT_EQ(said.value().size(), clauses.size());
+  for (size_t i = 0; i < clauses.size(); ++i) {
+    EXPECT_EQ(said.value()[i], said.value()[clauses[i] == "two" ? 149 : 0]) << i;
+  }
+  EXPECT_NE(said.value()[0], said.value()[149]);
+}
+
 TEST(PiperPhonemes, ChineseIsNotReadAsEnglish) {
   if (!run_program({"espeak-ng", "--version"}, "").ok()) GTEST_SKIP() << "no espeak-ng";
   const auto said = say_by_espeak({"\u4f60\u597d", "\u6211\u7231\u4f60"}, "cmn");
@@ -235,6 +249,16 @@ TEST(PiperPhonemes, UnknownSymbolsAreNamed) {
   ASSERT_TRUE(all.ok());
   EXPECT_EQ(all.value()[0].unsaid, (std::set<char32_t>{U'z', U'\u0263'}));
   EXPECT_TRUE(read_one(config, "Abc def, g.").unsaid.empty());
+}
+
+TEST(PiperConfig, TextsForEspeakAreShort) {
+  const TestDir dir;
+  std::string json = small_json();
+  dir.write("a.onnx.json", json);
+  EXPECT_EQ(facts({dir.path("a.onnx"), "a"})->max_text_bytes, 20'000u);
+  json.replace(json.find("\"espeak\", \"inf"), 8, "\"text\"");
+  dir.write("b.onnx.json", json);
+  EXPECT_GT(facts({dir.path("b.onnx"), "b"})->max_text_bytes, 20'000u);
 }
 
 TEST(PiperConfig, FaultsNameWhatIsWrong) {
