@@ -10,6 +10,16 @@
 
 #include "tensor/cuda/cuda_check.h"
 
+// Without it, padding in the arguments of launches would look like a difference, and no recorded
+// step (Stream::repeat) would ever be played.
+#if !defined(__CUDA_ARCH__)
+#if !defined(__has_builtin)
+#error "the host compiler lacks __has_builtin"
+#elif !__has_builtin(__builtin_clear_padding)
+#error "the host compiler lacks __builtin_clear_padding"
+#endif
+#endif
+
 namespace syrinx::gpu {
 
 __device__ inline float f16_to_float(uint16_t bits) { return __half2float(__ushort_as_half(bits)); }
