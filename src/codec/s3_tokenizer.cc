@@ -70,7 +70,8 @@ S3Tokenizer::S3Tokenizer(const Weights& weights)
     : width_(stored_size(weights, "encoder.conv1.weight", 0, 1280)),
       mel_(whisper_mel(static_cast<int>(stored_size(weights, "encoder.conv1.weight", 1, 128)))) {
   heads_ = static_cast<int>(std::max<int64_t>(1, width_ / kHeadDim));
-  if (width_ % kHeadDim != 0) weights.fault("encoder.conv1.weight", "is not of heads of 64");
+  if (width_ % kHeadDim != 0)
+    weights.fault("encoder.conv1.weight", "expected a width that is a multiple of 64");
   width_ = int64_t{heads_} * kHeadDim;
   const Weights encoder = weights.scope("encoder");
   conv1_ = load_conv(encoder.scope("conv1"), width_, mel_.mels());

@@ -74,7 +74,7 @@ Xeus::Xeus(const XeusConfig& config, const Weights& weights, int64_t layer) : co
   const int64_t width = config.width;
   if (width % (8 * XeusConfig::kHeads) != 0) {
     weights.fault("preencoder.linear_out.weight",
-                  concat("a width of ", width, " is not that of ", XeusConfig::kHeads, " heads"));
+                  concat("the width ", width, " does not fit ", XeusConfig::kHeads, " heads"));
   }
   for (size_t i = 0; i < kXeusTaps.size(); ++i) {
     const Weights w = weights.scope("frontend").scope("layers", static_cast<int64_t>(i));

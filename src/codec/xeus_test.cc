@@ -90,7 +90,7 @@ TEST_F(XeusTest, AModelOfOtherSizesIsRefused) {
   const Xeus xeus(config, weights_, 1);
   const std::vector<std::string> wrong = weights_.report().wrong;
   EXPECT_TRUE(std::any_of(wrong.begin(), wrong.end(), [](const std::string& fault) {
-    return fault.find("a width of 48 is not that of 8 heads") != fault.npos;
+    return fault.find("the width 48 does not fit 8 heads") != fault.npos;
   }));
 }
 

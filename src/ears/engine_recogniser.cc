@@ -104,7 +104,7 @@ class EngineRecogniser final : public Recogniser {
   /// will (early passes begin in a pause). `done`: the listener got its transcript. Under mutex_.
   void count(EngineHearing& hearing, bool done = false);
 
-  // On the hearing thread, one at a time for each hearing.
+  // Both run on the hearing thread, one call at a time for each hearing.
   void run_piece(const Hearing& hearing);
   void take_answer(const Hearing& hearing, const Answer& answer);
   void ask(const Hearing& hearing);

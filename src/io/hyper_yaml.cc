@@ -97,7 +97,7 @@ HyperYaml HyperYaml::parse(const std::string& text, const std::string& path) {
     const std::string key = scope + unquoted(content.substr(0, colon));
     const std::string value = trimmed(std::string_view(content).substr(colon + 1));
     for (const char ch : value) open_lists += (ch == '[') - (ch == ']');
-    if (open_lists < 0) load_fault(path, concat("line ", at), "a ] without its [");
+    if (open_lists < 0) load_fault(path, concat("line ", at), "a ] lacks its [");
     if (open_lists == 0 && !out.values_.emplace(key, unquoted(value)).second) {
       load_fault(path, key, "is given twice");
     }
@@ -107,7 +107,7 @@ HyperYaml HyperYaml::parse(const std::string& text, const std::string& path) {
       load_fault(path, concat("line ", at), "too many keys or too deep");
     }
   }
-  if (open_lists > 0) load_fault(path, "", "a [ without its ]");
+  if (open_lists > 0) load_fault(path, "", "a [ lacks its ]");
   return out;
 }
 

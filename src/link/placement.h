@@ -17,8 +17,8 @@ struct Placement {
 /// Returns how many processes hold stages; as many batches may run there at once.
 int remote_slots(const std::vector<Placement>& placements);
 
-/// The contents of a placement file, in YAML. Each line has a node's name, and `here`, the address
-/// of the process that holds the node, or a list of addresses ([a, b], or a line of "- a" each).
+/// The contents of a placement file, in YAML. It maps each node's name to `here`, to the address of
+/// the process that holds the node, or to a list of addresses ([a, b], or a line "- a" for each).
 struct PlacementFile {
   std::string path;
   std::vector<Placement> elsewhere;

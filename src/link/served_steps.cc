@@ -60,27 +60,27 @@ void ServedSequence::call(std::string_view call) {
 
 std::string ServedSequence::check(const PushedSequence& rows, int pages) const {
   if (!fault_.empty()) return fault_;
-  if (over_) return "rows of a sequence that has ended";
+  if (over_) return "a step has rows of a sequence that has ended";
   const int64_t end = int64_t{rows.first_pos} + rows.rows;
   if (rows.rows < 1 || rows.rows > kMostRowsOfOne || end > ar_.traits().max_positions) {
-    return concat(rows.rows, " rows from ", rows.first_pos, " on");
+    return concat("invalid range: ", rows.rows, " rows from row ", rows.first_pos);
   }
   const auto used = static_cast<size_t>(KvPool::pages_for(end));
   if (rows.pages.size() != used * sizeof(int32_t)) {
-    return concat(rows.pages.size(), " bytes of page numbers for ", end, " rows");
+    return concat(end, " rows have ", rows.pages.size(), " bytes of page numbers");
   }
   for (size_t i = 0; i < used; ++i) {
     int32_t page = 0;
     std::memcpy(&page, rows.pages.data() + i * sizeof page, sizeof page);
-    if (page < 0 || page >= pages) return concat("page ", page, " of ", pages);
+    if (page < 0 || page >= pages) return concat("invalid page ", page, " of ", pages);
   }
   if (!rows.companion) return check_main(rows);
   const bool guided = sequence_->guidance().value_or(1) != 1;
   if (!guided || rows.drafts != 0 || rows.taps || rows.guided) return "rows of no companion";
-  if (!sequence_->ready()) return "a companion before its sequence";
+  if (!sequence_->ready()) return "a companion comes before its sequence";
   const int64_t due = int64_t{sequence_->companion_rows()} + steps_;
   if (end > due || (rows.emits && end != due)) {
-    return concat("rows of a companion up to ", end, " of ", due);
+    return concat("a companion has rows up to ", end, ", expected ", due);
   }
   return {};
 }
@@ -89,9 +89,9 @@ std::string ServedSequence::check_main(const PushedSequence& rows) const {
   const ArTraits& traits = ar_.traits();
   const bool ready = sequence_->ready();
   if (rows.drafts > 0 && (!traits.drafts || !rows.emits))
-    return "drafts that this node does not support";
+    return "this node does not support drafts";
   if (rows.drafts > std::ssize(sequence_->draft())) {
-    return concat(rows.drafts, " guesses of ", sequence_->draft().size());
+    return concat(rows.drafts, " guesses, but the draft has ", sequence_->draft().size());
   }
   const int64_t known = ready         ? int64_t{sequence_->prompt_rows()} + steps_
                         : steps_ == 0 ? sequence_->known_rows()
@@ -116,8 +116,8 @@ void ServedSteps::make_cache(int node, uint32_t pages) {
   size_t page_bytes = 0;
   for (const KvSpec& spec : ar.traits().kv) page_bytes += KvPool::page_bytes(spec);
   if (pages < 1 || page_bytes * pages > most_kv_bytes_) {
-    cache.fault = concat("a cache of ", pages, " pages of ", page_bytes, " bytes, at most ",
-                         most_kv_bytes_, " bytes are available to a server");
+    cache.fault = concat("a cache of ", pages, " pages of ", page_bytes,
+                         " bytes is too large: at most ", most_kv_bytes_, " bytes");
   } else {
     cache.pages = static_cast<int>(pages);
     for (const KvSpec& spec : ar.traits().kv) {
@@ -134,7 +134,7 @@ void ServedSteps::open(uint64_t stream, int node, std::string_view request) {
 
 void ServedSteps::call(const CallMessage& message) {
   const auto found = sequences_.find(message.stream);
-  if (found == sequences_.end()) throw LoadError("a call of a stream that was not opened");
+  if (found == sequences_.end()) throw LoadError("a call names a stream that was not opened");
   found->second.call(message.call);
 }
 
@@ -142,7 +142,8 @@ std::string ServedSteps::copy(const Cache& cache, const std::vector<PageCopy>& c
   if (!cache.fault.empty()) return cache.fault;
   for (const PageCopy& copy : copies) {
     for (const int32_t page : {copy.from, copy.to}) {
-      if (page < 0 || page >= cache.pages) return concat("page ", page, " of ", cache.pages);
+      if (page < 0 || page >= cache.pages)
+        return concat("invalid page ", page, " of ", cache.pages);
     }
     for (const KvPool& pool : cache.kv) pool.copy_page(copy.from, copy.to);
   }
@@ -181,10 +182,10 @@ std::string ServedSteps::check(const StepMessage& message, size_t i, int node, i
     }
   }
   if (rows.guided && !(rows.emits && is_pair(i) && message.sequences[i + 1].emits)) {
-    return "a guided step without its companion";
+    return "a guided step lacks its companion";
   }
   if (rows.companion && rows.emits && !(follows && message.sequences[i - 1].guided)) {
-    return "a companion that yields alone";
+    return "a companion yields without its sequence";
   }
   return sequence.check(rows, pages);
 }

@@ -112,7 +112,7 @@ Bundle Bundle::parse(std::string_view bytes) {
         value = read_values<float>(in);
         break;
       default:
-        throw LoadError("a bundle: '" + name + "' is of an unknown kind");
+        throw LoadError("a bundle: '" + name + "' has an unknown type");
     }
     if (!bundle.values_.emplace(name, std::move(value)).second) {
       throw LoadError("a bundle: '" + name + "' stands there twice");

@@ -78,7 +78,7 @@ void Graph::check_edge(const Edge& edge) const {
     throw LoadError(name_of(edge) + ": samples come out of chunk nodes");
   }
   if (flow != Flow::kText && flow != Flow::kSamples) {
-    throw LoadError(concat(name_of(edge), " is of ", flow_name(flow),
+    throw LoadError(concat(name_of(edge), " carries ", flow_name(flow),
                            "; clients give and take text and samples"));
   }
 }
@@ -99,11 +99,11 @@ Graph::Graph(std::vector<Node> nodes, std::vector<Edge> edges)
     if (edge.to.node == kClient) {
       const Flow flow = nodes_[edge.from.node].out[edge.from.port].flow;
       int& giver = flow == Flow::kText ? writer_ : speaker_;
-      if (giver != kClient) throw LoadError(name_of(edge) + " is the second of its kind");
+      if (giver != kClient) throw LoadError(name_of(edge) + " is the second edge of its kind");
       giver = edge.from.node;
     } else if (nodes_[edge.to.node].chunk) {
       int& feeder = feeding_[edge.to.node];
-      if (feeder >= 0) throw LoadError(name_of(edge) + " is the second into that node");
+      if (feeder >= 0) throw LoadError(name_of(edge) + " is the second edge into that node");
       feeder = static_cast<int>(e);
     } else if (edge.from.node == kClient && reader_ == kClient) {
       reader_ = edge.to.node;

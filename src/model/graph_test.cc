@@ -72,10 +72,10 @@ TEST(Graph, SaysWhichEdgeIsWrong) {
   EXPECT_EQ(graph_fault({lm, out}, {in, {.from = {0, 1}, .to = {1}}, hear}),
             "the edge lm.1 -> codec.0: there is no such port");
   EXPECT_EQ(graph_fault({lm, out}, {in, feed, feed, hear}),
-            "the edge lm.0 -> codec.0 is the second into that node");
+            "the edge lm.0 -> codec.0 is the second edge into that node");
   EXPECT_EQ(graph_fault({lm, out}, {in, hear}), "the output of the node lm goes nowhere");
   EXPECT_EQ(graph_fault({lm, out}, {in, {.from = {0}, .to = {kClient}}}),
-            "the edge lm.0 -> client is of codes; clients give and take text and samples");
+            "the edge lm.0 -> client carries codes; clients give and take text and samples");
   EXPECT_EQ(
       graph_fault({lm, out},
                   {in, {.from = {0}, .to = {1}, .policy = {4, 9, 0, 2, 3}, .window = 12}, hear}),

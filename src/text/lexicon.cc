@@ -110,7 +110,7 @@ Status Lexicon::add(std::string_view word, std::string_view how) {
     entry.phones = phones.take();
   } else {
     if (!utf8_valid(how) || how.find_first_of("<>[]{}\r\n\t") != how.npos) {
-      return wrong("'", how, "' are no words");
+      return wrong("'", how, "' has a character that is not allowed");
     }
     entry.words = how;
   }

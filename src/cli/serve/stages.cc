@@ -33,9 +33,9 @@ void drain(StageServer& server, double most_s) {
 
 int run_stages(const ServeOptions& options) {
   const double began_s = now_s();
-  if (options.models.size() > 1) throw UsageError("--stage is for one model");
+  if (options.models.size() > 1) throw UsageError("--stage needs exactly one model");
   if (!options.remote.empty() || !options.placement.empty()) {
-    throw UsageError("--stage is for stage processes, --remote and --placement for servers");
+    throw UsageError("--stage (a stage process) excludes --remote and --placement (a server)");
   }
   StopSignal stop;
   allow_many_files();

@@ -158,8 +158,8 @@ Ids load_ids(const Tokenizer& tokenizer, int64_t codes) {
   ids.audio_end = ids.audio + static_cast<int32_t>(codes);
   const std::string last = concat("<|audio_", codes - 1, "|>");
   if (tokenizer.need_id(last) != ids.audio_end - 1)
-    throw LoadError(concat("the ids of ", codes, " audio tokens have no consecutive ids: ", last,
-                           " is ", tokenizer.need_id(last), ", <|audio_0|> ", ids.audio));
+    throw LoadError(concat("expected consecutive ids for ", codes, " audio tokens: ", last, " is ",
+                           tokenizer.need_id(last), ", <|audio_0|> ", ids.audio));
   return ids;
 }
 

@@ -79,7 +79,7 @@ class Espeak {
         said.back() += line;
       }
     });
-    // A text that sounds like the border or the end changes the count.
+    // A text that is pronounced like the separator or the end mark changes the count.
     const bool clear = said.back().empty() && said.size() == texts.size() + 1 && !behind;
     if (!clear) return {};
     said.pop_back();

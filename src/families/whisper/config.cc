@@ -100,7 +100,7 @@ ModelConfig load_model_config(const Config& root) {
     root.fail("decoder_attention_heads", "must cut d_model into multiples of 8, at most 256");
   }
   if (!root.opt_b("tie_word_embeddings", true)) {
-    root.fail("tie_word_embeddings", "a head of its own is not supported");
+    root.fail("tie_word_embeddings", "a separate head is not supported");
   }
   return m;
 }

@@ -149,7 +149,7 @@ Status Whisper::check(const Alignment& a) const {
   }
   if (a.text.empty() || a.text.size() > most) {
     return Error{ErrorCode::kInvalid,
-                 concat("an alignment is of 1 to ", most, " ids, not ", a.text.size()), "task"};
+                 concat("an alignment needs 1 to ", most, " ids, got ", a.text.size()), "task"};
   }
   for (const int32_t id : a.text) {
     if (id < 0 || id >= generation_.end)

@@ -195,7 +195,7 @@ void Interpreter::assign(const Target& target, Value value) {
       for (const auto& [id, known] : scope->values) {
         if (id != target.ids[0]) continue;
         if (!known.is_namespace()) throw Fault("only attributes of a namespace can be set");
-        if (value.depth() >= kMaxDepth) throw Fault("nests values too deeply");
+        if (value.depth() >= kMaxDepth) throw Fault("values are nested too deeply");
         return known.names().values.set(target.attribute, std::move(value));
       }
     }

@@ -23,7 +23,7 @@ int deepest(const std::vector<Value>& items) {
 }
 
 void check_depth(int depth) {
-  if (depth > kMaxDepth) throw Fault(concat("nests values more than ", kMaxDepth, " deep"));
+  if (depth > kMaxDepth) throw Fault(concat("values are nested deeper than ", kMaxDepth));
 }
 
 /// Returns the shortest digits that parse to the same number, as Python writes floats.
