@@ -89,7 +89,7 @@ TEST(HyperYaml, FaultsNameFileAndKey) {
   EXPECT_NE(fault([] { HyperYaml::parse("a: 1\na: 2\n", "x"); }).find("twice"), std::string::npos);
   EXPECT_NE(fault([] { HyperYaml::parse("a: 1\nnonsense\n", "x"); }).find("line 2"),
             std::string::npos);
-  EXPECT_NE(fault([] { HyperYaml::parse("a: [1\n", "x"); }).find("without"), std::string::npos);
+  EXPECT_NE(fault([] { HyperYaml::parse("a: [1\n", "x"); }).find("lacks"), std::string::npos);
   const HyperYaml odd = HyperYaml::parse("a: !ref <b>\nb: !ref <a>\n", "x");
   EXPECT_NE(fault([&] { (void)odd.i("a", 0, 9); }).find("no value"), std::string::npos);
 }

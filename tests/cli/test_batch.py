@@ -74,7 +74,7 @@ class Batch(unittest.TestCase):
         before = self.read("t2.wav")
         lines[2]["text"] = "This line is another one, and longer."
         done = self.batch(self.write(lines + [{"id": "new", "text": "One more."}]))
-        self.assertIn(b"going on: 2 of 5 are done\n", done.stderr)
+        self.assertIn(b"continuing: 2 of 5 are done\n", done.stderr)
         self.assertIn(b"3 of 5 spoken", done.stdout)
         self.assertEqual(os.stat(os.path.join(self.out, "t0.wav")).st_mtime_ns, kept)
         self.assertGreater(len(self.read("t2.wav")), len(before))
@@ -82,9 +82,9 @@ class Batch(unittest.TestCase):
         # Other options are refused, too.
         for options in (["--format", "flac"], ["--format", "flac", "--weights", "f32"]):
             done = self.batch(self.write(lines), *options)
-            self.assertNotIn(b"going on", done.stderr, options)
+            self.assertNotIn(b"continuing", done.stderr, options)
             self.assertTrue(self.read("t0.flac").startswith(b"fLaC"))
-            self.assertIn(b"going on: 4 of 4 are done", self.batch(self.write(lines), *options).stderr)
+            self.assertIn(b"continuing: 4 of 4 are done", self.batch(self.write(lines), *options).stderr)
 
     def test_interrupted_and_killed(self):
         path = self.write([{"id": f"t{i}", "text": harness.SENTENCE * 3} for i in range(30)])
@@ -101,7 +101,7 @@ class Batch(unittest.TestCase):
             process.communicate()
             self.assertEqual(process.returncode, -how)
         done = self.batch(path)
-        self.assertIn(b"going on: ", done.stderr)
+        self.assertIn(b"continuing: ", done.stderr)
         self.assertEqual(len(self.manifest()), 30)
         for entry in self.manifest():
             data = self.read(entry["file"])
@@ -126,10 +126,10 @@ class Batch(unittest.TestCase):
         self.assertIn("nobody", entries["bad"]["error"])
         self.assertIn("file", entries["good"])
         done = self.batch(path, code=1)  # without --retry-failed nothing is tried again
-        self.assertIn(b"going on: 2 of 2 are done, 1 of them failed (--retry-failed)", done.stderr)
+        self.assertIn(b"continuing: 2 of 2 are done, 1 of them failed (--retry-failed)", done.stderr)
         self.assertIn(b"0 of 2 spoken", done.stdout)
         done = self.batch(path, "--retry-failed", code=1)
-        self.assertIn(b"going on: 1 of 2 are done\n", done.stderr)
+        self.assertIn(b"continuing: 1 of 2 are done\n", done.stderr)
         path = self.write([{"id": "x", "text": 5}])
         self.assertIn(b"line 1", self.batch(path, code=1).stderr)
         path = self.write([{"id": "y", "text": "Yes."}])

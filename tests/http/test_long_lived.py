@@ -33,7 +33,7 @@ class Idle(unittest.TestCase):
             status, _, first = server.speak(BODY)
             self.assertEqual(status, 200)
             full = memory_kib(server)
-            self.assertIn("let go", server.wait_for_log("let go", 20))
+            self.assertIn("unloaded", server.wait_for_log("unloaded", 20))
             health = server.get("/health")[2]
             self.assertNotIn("engine", health)
             self.assertFalse(health["models"][0]["loaded"])

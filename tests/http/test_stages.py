@@ -307,7 +307,7 @@ class Stages(unittest.TestCase):
             status, headers, data = server.speak(short)
             self.assertEqual(status, 503, data)
             self.assertTrue(headers["Retry-After"])
-            self.assertIn(b"away", data)
+            self.assertIn(b"not connected", data)
             server.wait_running(0)
             with Holder(self.path, "vocoder"):
                 wait_for(lambda: stage_of(server)["up"])
@@ -338,7 +338,7 @@ class Stages(unittest.TestCase):
                     self.assertEqual(server.get("/ready")[0], 200)
                 else:
                     self.assertEqual((status, headers["Retry-After"]), (503, "1"), data)
-                    self.assertIn(b"away", data)
+                    self.assertIn(b"not connected", data)
                     self.assertEqual(server.get("/ready")[0], 503)
                 rest = list(pool.map(lambda answer: answer.read(), playing))
                 for answer, head, tail in zip(playing, heard, rest):
@@ -458,8 +458,8 @@ class Stages(unittest.TestCase):
                 file.write(text)
             self.assertIn(words, fault("--placement", placement))
         self.assertIn("--remote", fault("--placement", placement, "--remote", f"vocoder={self.path}"))
-        self.assertIn("for servers", fault("--placement", placement, "--stage", "vocoder", "--listen-stage",
-                                           self.path))
+        self.assertIn("excludes", fault("--placement", placement, "--stage", "vocoder", "--listen-stage",
+                                        self.path))
         self.assertIn("grpc://HOST:PORT", fault("--remote", "vocoder=grpc://here"))
         self.assertIn("need keys", fault("--stage", "vocoder", "--listen-stage", "grpc://0.0.0.0:1"))
         self.assertIn("--stage-key", fault("--stage-cert", "x.pem"))

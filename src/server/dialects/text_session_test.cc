@@ -162,7 +162,7 @@ TEST_F(WsSessionTest, MalformedDocumentsFail) {
   send(R"({"type":"session.config","ssml":true})");
   send(R"({"type":"input.text","text":"Plain."})");
   send(R"({"type":"input.done"})");
-  audio_until("SSML, line 1: this is no XML");
+  audio_until("SSML, line 1: this is not XML");
   send(R"({"type":"session.config","ssml":false})");
   send(R"({"type":"input.text","text":"<speak>a</speak>"})");
   send(R"({"type":"input.done"})");
