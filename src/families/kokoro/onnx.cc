@@ -173,7 +173,7 @@ class OnnxKokoro : public WeightSource {
                 rows);
     if (!out.fit(part.kind == Part::kGateMatrix ? 2 : 1)) {
       graph_.fail(graph_.tensors()[*tensor].name,
-                  concat("expected one number, or ", rows, " for the outputs"));
+                  concat("expected one number, or one for each of ", rows, " outputs"));
     }
     return out;
   }

@@ -107,7 +107,7 @@ class SchemaReader {
       if (more) path.remove_prefix(cut + 1);
     }
     if (!open_.insert(ref.text()).second)
-      throw bad_schema("a '$ref' of the schema into itself is not supported");
+      throw bad_schema("a '$ref' that contains itself is not supported");
     Node node = read(*at, depth + 1);
     open_.erase(ref.text());
     return node;

@@ -43,8 +43,8 @@ std::unique_ptr<StreamState> VaeStage::open(Bundle bundle) const {
   stream->context = bundle.floats("context");
   const size_t width = static_cast<size_t>(in_width()), size = stream->context.size();
   if (size % width != 0 || size > size_t{State::kContext} * width) {
-    throw LoadError(concat("a recording's end of ", size, " numbers, ", width, " a patch, at most ",
-                           State::kContext, " patches"));
+    throw LoadError(concat("a recording's end has ", size, " numbers; expected at most ",
+                           State::kContext, " patches of ", width));
   }
   return stream;
 }
