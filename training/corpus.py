@@ -6,7 +6,8 @@ made from another has its rate.
 Whose voices they are says speakers.json beside this file, or the file that FINCH_SPEAKERS names: each
 teacher and the name of its voice in the order of the tables, the means of ln Hz in voiced frames
 (codes hold pitch relative to them), up to which frequency the teacher sounds where that is not all,
-by how many dB a dull teacher is made brighter above 2.5 kHz, which voice is the default one, and what each is like.
+by how many dB a dull teacher is made brighter above 2.5 kHz, which voices an adversary hears (`natural`), which one is
+the default, and what each is like.
 
 `prepare` turns synth's files into numpy arrays once; `Corpus` maps them. T is codec frames,
 4 T feature frames of 10 ms.
@@ -161,13 +162,14 @@ class Corpus:
         self.phone = np.load(folder / "phone.npy", mmap_mode="r")
         self.speaker = np.load(folder / "speaker.npy", mmap_mode="r")
         self.frames = len(self.phone)
-        of = (np.flatnonzero(np.array(self.speaker) == index) for index in range(SPEAKERS))
-        self.spoken_by = [where for where in of if len(where)]
+        of = ((index, np.flatnonzero(np.array(self.speaker) == index)) for index in range(SPEAKERS))
+        self.spoken_by = {index: where for index, where in of if len(where)}
 
-    def starts(self, rng, count, frames):
-        """Where `count` windows begin, as many of each speaker as of any other, however much they spoke."""
-        middles = [rng.choice(self.spoken_by[who])
-                   for who in rng.integers(0, len(self.spoken_by), size=count)]
+    def starts(self, rng, count, frames, among=None):
+        """Where `count` windows begin, as many of each speaker as of any other, however much they spoke; `among`: the
+        numbers of the speakers, without it all that speak."""
+        among = among or list(self.spoken_by)
+        middles = [rng.choice(self.spoken_by[among[who]]) for who in rng.integers(0, len(among), size=count)]
         return np.clip(np.array(middles) - frames // 2, 0, self.frames - frames)
 
     def windows(self, starts, frames):

@@ -3,7 +3,7 @@
 # the voice folder, and its figures with a report to look at and listen to. Each step is skipped when
 # its result exists; a training that was stopped goes on from its last checkpoint.
 #
-#   training/run.sh [WORK_DIR]        minutes of the three trainings: CODEC_MIN, LM_MIN, DECODER_MIN,
+#   training/run.sh [WORK_DIR]        minutes of the trainings: CODEC_MIN, LM_MIN, DECODER_MIN, ADVERSARY_MIN,
 #                                     or of the decoder DECODER_STEPS, on a machine that is busy
 #
 # START=voices/finch ENCODER=training/encoder.safetensors goes on from the weights of a finished voice,
@@ -66,13 +66,14 @@ learn() {  # learn lm|decoder; neither needs the other
     lm) step lm.pt "$python" "$here/train_lm.py" corpus lm.pt "${LM_MIN:-46}" \
       ${START:+--start "$START"} --rate "${LM_RATE:-2e-3}" --resume ;;
     decoder) step decoder.pt "$python" "$here/train_decoder.py" corpus codec.pt decoder.pt \
-      "${DECODER_MIN:-40}" ${DECODER_STEPS:+--steps "$DECODER_STEPS"} --rate "${DECODER_RATE:-8e-4}" --resume ;;
+      "${DECODER_MIN:-40}" ${DECODER_STEPS:+--steps "$DECODER_STEPS"} --rate "${DECODER_RATE:-8e-4}" --resume
+      step sharp.pt "$python" "$here/train_adversary.py" corpus decoder.pt sharp.pt "${ADVERSARY_MIN:-60}" --resume ;;
   esac
 }
 export -f learn
 export START here python
 printf '%s\n' lm decoder | xargs -P "$cores" -I{} bash -ec 'learn {}'
-step voice "$python" "$here/export.py" lm.pt decoder.pt audio "$root/voices/finch" \
+step voice "$python" "$here/export.py" lm.pt sharp.pt audio "$root/voices/finch" \
   "$here/encoder.safetensors"
 step golden "$python" "$here/golden.py" "$root/voices/finch" "audio/golden.${teachers[0]}" \
   "$root/src/families/finch/golden/finch.safetensors"

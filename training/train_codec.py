@@ -145,22 +145,32 @@ def breath_loss(head, pulses, pitch):
     return apart.sum() / where.sum().clamp(min=1)
 
 
-def wave_loss(decoder, hidden, wave, pitch, phone, speaker, clear, rng):
-    """hidden [B, S, high] against wave [B, HOP S + FRAME], of which phone [B, T, 3] and speaker [B, T] say what and who
-    -> {"stft" at two resolutions of the five, "ear", "breath"} and the losses of `clear`, a Clear. All but the first frame
-    count, since pulses and windows before the crop are missing there."""
+def make_wave(decoder, hidden, pitch, rng):
+    """hidden [B, S, high] -> (samples [B, HOP S], head, pulses); pulses from the pitch of the corpus."""
     steps = hidden.shape[1]
     noise = torch.stack([codec.hash_noise(int(rng.integers(0, 100000)), steps) for _ in hidden])
     pulses = codec.pitch_to_pulses(pitch[:, : steps + 2])
     head = decoder.head(hidden)
-    made = codec.overlap_add(decoder.spectra(head, pulses, noise))
+    return codec.overlap_add(decoder.spectra(head, pulses, noise)), head, pulses
+
+
+def heard_losses(made, true, phone, speaker, clear, rng):
+    """made and true [B, N], of which phone [B, T, 3] and speaker [B, T] say what and who -> {"stft" at two resolutions
+    of the five, "ear"} and the losses of `clear`, a Clear."""
     some = [RESOLUTIONS[i] for i in rng.choice(len(RESOLUTIONS), 2, replace=False)]
-    first = FRAME + int(rng.integers(0, HOP))  # windows lie anywhere
-    made, true = made[:, first:], wave[:, first : steps * HOP]
     bands = bands_of(speaker)
     return {"stft": stft_loss(made, true, bands, some), "ear": ear_loss(made, true, bands),
-            "breath": breath_loss(head[:, 4:], pulses[:, 4:], pitch[:, 5 : steps + 1]),
-            **clear.losses(made, true, phone[:, 1:], speaker[:, 1:])}
+            **clear.losses(made, true, phone, speaker)}
+
+
+def wave_loss(decoder, hidden, wave, pitch, phone, speaker, clear, rng):
+    """hidden [B, S, high] against wave [B, HOP S + FRAME] -> {"breath"} and those of heard_losses(). All but the first
+    frame count, since pulses and windows before the crop are missing there."""
+    steps = hidden.shape[1]
+    made, head, pulses = make_wave(decoder, hidden, pitch, rng)
+    first = FRAME + int(rng.integers(0, HOP))  # windows lie anywhere
+    return {"breath": breath_loss(head[:, 4:], pulses[:, 4:], pitch[:, 5 : steps + 1]),
+            **heard_losses(made[:, first:], wave[:, first : steps * HOP], phone[:, 1:], speaker[:, 1:], clear, rng)}
 
 
 def hide_ahead(z, phone, rng):

@@ -25,6 +25,14 @@ def learning_rate(part, step, most):
     return float(most * min(1.0, (step + 1) / 100) * (0.01 + 0.99 * cosine))
 
 
+@torch.no_grad()
+def move_mean(smooth, decoder, step):
+    """Moves the mean of the decoder's weights over the last steps."""
+    keep = min(EMA, (step + 1) / (step + 10))
+    for slow, fast in zip(smooth.parameters(), decoder.parameters()):
+        slow.lerp_(fast, 1 - keep)
+
+
 def batch_losses(decoder, quantiser, codes, corpus, clear, rng):
     starts = corpus.starts(rng, BATCH, FRAMES)
     wave, mel, pitch, phone, speaker = corpus.windows(starts, FRAMES)
@@ -75,10 +83,7 @@ def main():
         sum(WEIGHTS[k] * v for k, v in losses.items()).backward()
         nn.utils.clip_grad_norm_(model.decoder.parameters(), 1.0)
         optimiser.step()
-        with torch.no_grad():
-            keep = min(EMA, (step + 1) / (step + 10))
-            for slow, fast in zip(smooth.decoder.parameters(), model.decoder.parameters()):
-                slow.lerp_(fast, 1 - keep)
+        move_mean(smooth.decoder, model.decoder, step)
         for k, v in losses.items():
             mean[k] = 0.98 * mean.get(k, v.item()) + 0.02 * v.item()
         step += 1
