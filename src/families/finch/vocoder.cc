@@ -15,9 +15,9 @@ constexpr float kNormEps = 1e-6f;
 constexpr int kNeighbours = 3;  // frames that the first layer reads: previous, current, next
 constexpr float kMinLogPitch = 4.2f, kMaxLogPitch = 5.95f;  // 67 to 384 Hz
 
-/// The change of the logarithms of pitch and gain for a lift of one cent: the gain is 5 dB at 3
+/// The change of the logarithms of pitch and gain for a lift of one cent: the gain is 6 dB at 3
 /// semitones.
-constexpr float kPitchOfCent = 5.7762265e-4f, kGainOfCent = 1.9188209e-3f;
+constexpr float kPitchOfCent = 5.7762265e-4f, kGainOfCent = 2.3025851e-3f;
 
 /// Returns the lift in cents of step s of fresh frame t, interpolated between the middles of
 /// frames.
