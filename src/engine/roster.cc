@@ -26,15 +26,16 @@ Active* Roster::find(RequestId id) {
 
 // ---------------------------------------------------------------------------- seats
 
-void Roster::refuse_overdue() {
+void Roster::refuse_overdue(const ResidentModel& model) {
   if (!load_.realtime()) return;
   const double now = clock_.now();
   for (auto& request : waiting_) {
     const double promised_s = request->promised_s;
-    if (!request->live() || request->output.waited_s(now) <= promised_s) continue;
+    if (request->model != &model || !request->live() || request->output.waited_s(now) <= promised_s)
+      continue;
     request->model->metrics.rejected_queue.add();
     fail(*request, {ErrorCode::kOverloaded,
-                    concat("no place was free within the ", promised_s, " s that were promised"),
+                    concat("no seat was free within the ", promised_s, " s that were promised"),
                     {},
                     1});
   }
@@ -58,16 +59,20 @@ void Roster::count_holding(std::span<ResidentModel* const> models) {
 }
 
 void Roster::promote(std::span<ResidentModel* const> models) {
-  refuse_overdue();
   ended_.reserve(ended_.size() + waiting_.size());  // nothing may throw below
-  std::erase_if(waiting_, [&](const auto& request) { return forget(*request); });
+  const auto forget_ended = [&] {
+    std::erase_if(waiting_, [&](const auto& request) { return forget(*request); });
+  };
+  forget_ended();
   count_holding(models);
   if (waiting_.empty()) return;
   for (ResidentModel* model : models) {
     const double seats = load_.seats(*model, models);
     while (promote_one(*model, seats)) {
     }
+    if (static_cast<double>(model->holding) >= seats) refuse_overdue(*model);
   }
+  forget_ended();
 }
 
 /// Gives one seat of a model to a waiting request; false: no seat is free or no request waits.

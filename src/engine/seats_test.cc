@@ -160,6 +160,27 @@ TEST(Seats, ARequestWhosePromptsAreStillMadeHasNoSeat) {
   EXPECT_EQ(model.requests, 0);
 }
 
+/// The wait that is promised is one for a seat: a request whose prompts take longer is served if a
+/// seat is free, and refused if none is.
+TEST(Seats, SlowPromptsAreRefusedOnlyWithoutAFreeSeat) {
+  EngineOptions options = patient();
+  options.max_wait_s = 0.5;
+  ScriptedMachine machine({.options = options,
+                           .batch_s = ninety_ms_a_second,
+                           .job_s = [](const HostJob&) { return 3.0; }});
+  machine.add(make_toy_pipeline());
+  const Client alone = machine.submit_soon(ask_bytes(20));
+  machine.run_to_end();
+  EXPECT_EQ(alone->outcome.reason, FinishReason::kStop) << alone->outcome.error.message;
+  warm_up(machine);
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(machine.submit(ask_bytes(2000)));
+  machine.turn();
+  ASSERT_GT(machine.scheduler.load(machine.model()).waiting, 0) << "the test forced nothing";
+  const Client late = machine.submit_soon(ask_bytes(20));
+  machine.run_to_end();
+  EXPECT_EQ(late->outcome.error.code, ErrorCode::kOverloaded);
+}
+
 TEST(Seats, AModelLeavesWhenItsLastRequestHas) {
   EngineOptions options = patient();
   options.policy = "throughput";
