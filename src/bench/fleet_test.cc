@@ -209,7 +209,7 @@ TEST(Fleet, TheAutoscalerFollowsTheLoad) {
   EXPECT_EQ(run.use.looks.front().up, 2);
   EXPECT_GE(run.use.looks.back().up, 4);
   EXPECT_LE(run.use.looks.back().up, 8);
-  // Two workers serve 20 requests a second for half a minute at most; then new workers help.
+  // Requests may fail only in the first 120 s, until new workers carry the load.
   for (const RequestRecord& record : run.result.requests) {
     EXPECT_TRUE(record.ok() || record.due_s < 120) << record.due_s;
   }

@@ -50,7 +50,8 @@ struct NamedPrediction {
   std::string name;
   Prediction how;
 };
-/// Parses "greedy,top-3,reflection,jacobi-10": options that differ from `base` only by the rule.
+/// Parses a list of drafting methods such as "greedy,top-3,reflection,jacobi-10". Each result is
+/// `base` with that method.
 /// "jacobi" is greedy with drafts from Jacobi iteration. Throws LoadError for another name.
 std::vector<NamedPrediction> parse_rules(const std::string& list, const Prediction& base);
 

@@ -76,7 +76,7 @@ class AudioVaeDecoder {
 
  private:
   struct Block {
-    Tensor scale, bias;  // [C], for the output's rate; empty: no scaling by rate
+    Tensor scale, bias;  // [C], learned for the output's rate; empty: same at all rates
     causal::Snake act;
     CausalConvTranspose1d up;
     std::vector<causal::ResidualUnit> units;

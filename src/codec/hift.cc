@@ -147,8 +147,8 @@ void Hift::synthesise(StepContext& ctx, const View& x, bool last, HiftState& sta
       spectrum[i] = {magnitude * std::cos(phase), magnitude * std::sin(phase)};
     }
   });
-  // The inverse STFT returns the samples from each frame's start, half a window early. At the end
-  // of a stream, one more hop after the last start belongs to the stream.
+  // The inverse STFT returns samples from half a window before a frame's centre. At the end of the
+  // stream the samples up to half a window after the last centre follow.
   const int64_t tail = last ? istft_.n_fft() - hop : 0;
   const View samples = take_rows(ctx, rows * hop + tail, 1);
   istft_.push(spectrum, rows, state.overlap_.data(), samples.f32(), spectrum + rows * bins);

@@ -16,7 +16,7 @@ namespace syrinx {
 /// A transformer with the patch beside it: before it in the encoder, behind it in the decoder.
 struct MossBlock {
   int64_t number = 0;       ///< of the transformer in the list of modules, which names its tensors
-  int64_t in = 0, out = 0;  ///< channels; they are projected where the transformer has others
+  int64_t in = 0, out = 0;  ///< channels; linears join them to another width inside
   int64_t rate = 1;         ///< rows a frame
   int64_t patch = 1;        ///< rows that the patch makes of one, or joins to one
   DecoderConfig net;

@@ -50,7 +50,7 @@ class Qwen3AudioTower {
   /// A window of a recording.
   struct Window {
     int64_t number = 0;  ///< index of the window, from 0
-    int64_t length = 0;  ///< samples of the recording
+    int64_t length = 0;  ///< number of samples of the whole recording
     float loudest = 0;   ///< largest log-mel value of the recording
     int64_t offset = 0;  ///< index in the recording of the first of `samples`; whole chunks
     std::span<const float> samples;  ///< the window and, if any, one chunk on either side

@@ -146,7 +146,8 @@ TEST_F(DictatedByAModel, ReportsTheTextWhileItIsWritten) {
     EXPECT_NEAR(transcript.segments[0].end_s, 30, 5);
     EXPECT_EQ(transcript.segments[1].start_s, transcript.segments[0].end_s);
   }
-  // A busy machine reports several tokens at once, so a single segment may have few beginnings.
+  // A busy machine may report few beginnings of one segment, so they are counted over all
+  // recordings.
   for (const int count : begun) EXPECT_GT(count, 2);
 }
 

@@ -6,8 +6,8 @@
 //   take_ended() reports it once;
 // - ResidentModel::requests counts a model's requests, ResidentModel::holding its requests with a
 //   seat. Requests in the background, or paused because their client does not read, hold no seat;
-// - free seats go to the client with the fewest seats, then in order of arrival; if no seat is free,
-//   a request that has waited longer than was promised is refused.
+// - free seats go to the client with the fewest seats, then in order of arrival; if no seat is
+//   free, a request that has waited longer than was promised is refused.
 #pragma once
 
 #include <list>

@@ -6,7 +6,8 @@
 
 namespace syrinx {
 
-/// Writes out[i] = uniform number i of (seed, step), in [0, 1), 24 bits; for noise of vocoders.
+/// Writes number i of Philox(seed, step, stream) to out[i]: uniform in [0, 1), 24 bits; for noise
+/// of vocoders.
 void philox_uniforms(uint64_t seed, uint32_t step, uint32_t stream, std::span<float> out);
 
 }  // namespace syrinx

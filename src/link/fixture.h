@@ -91,7 +91,8 @@ inline bool wait_for(const std::function<bool()>& done) {
   return true;
 }
 
-/// Streams of a chunk node of the toy model; their input is fixed codes, or for the vocoder rows.
+/// Streams of a chunk node of the toy model. The feature node takes fixed codes, the vocoder fixed
+/// rows.
 class Streams {
  public:
   enum Which { kFeatures = 1, kVocoder = 2 };

@@ -32,7 +32,7 @@ ServedSequence::ServedSequence(const Pipeline& pipeline, int node, std::string_v
     const auto before = std::count_if(nodes.begin(), nodes.begin() + node,
                                       [](const Node& n) { return n.ar != nullptr; });
     sequence_ = std::move(opened.value().sequences.at(static_cast<size_t>(before)));
-    if (!sequence_) fault_ = "the request does not open this node";
+    if (!sequence_) fault_ = "the request has no sequence for this AR node";
   } catch (const std::exception& e) {
     fault_ = e.what();
   }

@@ -296,7 +296,10 @@ std::string StageServer::Impl::Connection::check(const ChunkStage& stage,
   if (pushed.window.size() != frames * static_cast<uint64_t>(stage.in_width()) * 4) {
     return concat(pushed.window.size(), " bytes of ", frames, " frames");
   }
-  if (pushed.fresh == 0 || pushed.left > pushed.at) return "a chunk without fresh frames";
+  if (pushed.fresh == 0) return "the chunk has no fresh frames";
+  if (pushed.left > pushed.at)
+    return concat("the chunk repeats ", pushed.left, " frames, but only ", pushed.at,
+                  " came before");
   return {};
 }
 

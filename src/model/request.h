@@ -1,7 +1,7 @@
 // A client's request as plain values, and the table of the options that a client can set by name.
-// HTTP bodies and their schema, arguments of the command line, refusals, the bytes of a request and
-// the table in docs/guide/http.md follow from the table (model/options.h). A new option needs a
-// field and a row here, and code in the families that use it.
+// HTTP bodies and their schema, arguments of the command line, refusals and the bytes of a request
+// follow from the table (model/options.h); a test compares docs/guide/http.md with it. A new option
+// needs a field and a row here, and code in the families that use it.
 #pragma once
 
 #include <array>

@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-constexpr uint64_t kFieldsVersion = 8;  // of the fields that are no options
+constexpr uint64_t kFieldsVersion = 8;  // format of the fields that are not in the table of options
 constexpr int kMostEntries = 1 << 20;   // of a list
 
 class Writer {

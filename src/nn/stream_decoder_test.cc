@@ -176,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, StreamDecoderTest,
                                   device_name(std::get<1>(tested.param));
                          });
 
-/// Without angles, only positions must be shifted back.
+/// Without rotary angles, only positions are shifted back; keys in the cache need no rotation.
 TEST(StreamDecoder, PositionsTurnBackWithoutAngles) {
   Bench bench;
   DecoderConfig config = small(RopeLayout::kHalfSplit);

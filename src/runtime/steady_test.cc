@@ -81,7 +81,7 @@ TEST_P(SteadyStep, AsksForNoMemory) {
   request.terms.ignore_stop = true;
   request.terms.max_frames = 150;
   request.terms.initial_chunk_frames = 1;
-  // The test's own thread allocates memory at any time.
+  // This thread may allocate, so its allocations are not counted.
   counts = false;
   // Timing decides which requests share a batch, so batches of all sizes are run first.
   for (int crowd = 1; crowd <= 3; ++crowd) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMinLimit = 8;       // smallest SentenceOptions::max_chars
 constexpr size_t kShortLine = 45;     // bytes; longer lines are prose
-constexpr size_t kWordBytes = 16;     // longest word that matters
+constexpr size_t kWordBytes = 16;     // longest word that is compared with known words
 constexpr size_t kMarks = 64;         // most bytes of successive marks
 constexpr size_t kHidden = 64 << 10;  // longest script or style sheet that is recognised, in bytes
 constexpr size_t kLongHidden = 2000;  // a longer script or style sheet is a separate piece

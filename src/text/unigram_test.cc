@@ -103,7 +103,7 @@ TEST_F(UnigramFiles, PartsOfFilesThatAreNotSupportedAreNamed) {
       {"/model/unk_id", 9, "no piece is of the type unknown"},
       {"/model/vocab", 3, "vocab: expected a list"},
       {"/model/vocab/2", {"a"}, "pairs"},
-      {"/model/vocab/2/0", "b", "piece 3: is empty or given twice"},
+      {"/model/vocab/2/0", "b", "piece 3 is empty or given twice"},
       {"/model/vocab/2/0", "", "piece 2"},
       {"/model/byte_fallback", true, "bytes have no pieces"},
       {"/added_tokens/0/id", 7, "is not in the vocabulary"},

@@ -52,8 +52,8 @@ struct VoiceWish {
   std::string own = {};
   std::shared_ptr<const VoiceSource> source = nullptr;
   float weight = 1;
-  /// Turn of RequestText::context whose recording gets the voice; -1: the voice of the request
-  /// itself.
+  /// Index of the turn in RequestText::context whose `recording` becomes this voice; -1: it is the
+  /// request's own voice.
   int turn = -1;
 };
 

@@ -176,7 +176,7 @@ void LocatedConfig::check(const CLI::ConfigItem& item, const std::string& place)
     if (at->get_option(name)->get_configurable()) names.push_back(name.substr(2));
   }
   const std::string where =
-      section.empty() ? "outside of a section, such as [serve]," : "[" + section + "]";
+      section.empty() ? "the part before the first section, such as [serve]," : "[" + section + "]";
   throw CLI::ConfigError(place + ": " + where + " has no option '" + item.name + "'" +
                          meant(item.name, names));
 }

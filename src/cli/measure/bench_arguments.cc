@@ -80,7 +80,7 @@ void add_targets(CLI::App& app, BenchOptions& bench) {
       ->capture_default_str()
       ->group(group);
   app.add_option("--target-percentile", bench.target_percentile,
-                 "... for this share of requests, in percent")
+                 "percentage of requests that must meet --target-ttfa-ms")
       ->check(between(1.0, 100.0))
       ->capture_default_str()
       ->group(group);

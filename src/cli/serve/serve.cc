@@ -60,8 +60,8 @@ AccessRules access_rules(const ServeOptions& options, bool loopback) {
     rules.origins.push_back(origin.take());
   }
   if (!loopback) return rules;
-  // Always the list of allowed hosts, so that a foreign page cannot reach this machine by its own
-  // host name (DNS rebinding).
+  // On loopback the server checks the header Host. So it refuses a page whose host name resolves to
+  // this machine (DNS rebinding).
   for (const char* name : {"localhost", "127.0.0.1", "[::1]"}) rules.hosts.emplace_back(name);
   rules.hosts.push_back(options.host);
   return rules;

@@ -496,7 +496,7 @@ TEST_F(BagpiperTest, BadCheckpointsAreNamed) {
   {
     const ModelDir dir;
     auto json = nlohmann::json::parse(slurp(dir.path("config.json")));
-    json["vocab_size"] = json["vocab_size"].get<int>() + 1;  // a vocabulary as for more streams
+    json["vocab_size"] = json["vocab_size"].get<int>() + 1;  // does not fit the streams
     std::filesystem::remove(dir.path("config.json"));
     std::ofstream(dir.path("config.json")) << json.dump();
     misname_tensor(dir.path("model.pt"), "stream_emb.weight");

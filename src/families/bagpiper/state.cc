@@ -269,7 +269,7 @@ Verdict State::end_speech(int32_t id, FinishReason reason) {
 }
 
 /// Makes a prompt of everything so far; the model then chooses the kind of the next part. The
-/// bounds of the first parts apply to all parts together.
+/// bounds of steps and words, set at the start, apply to all parts together.
 Verdict State::next_part() {
   const bool spoke = phase_ == Phase::kSpeech;
   const int rows = rows_.size();

@@ -73,7 +73,7 @@ TEST_F(CosyVoice2Parity, NumbersAreSpelledAsTheAuthorsSpellThem) {
   }
 }
 
-/// The two shapes of CosyVoice3.
+/// Runs with the two golden checkpoints of CosyVoice3.
 class CosyVoice3Parity : public testing::TestWithParam<const char*> {
  protected:
   CosyVoice3Parity()

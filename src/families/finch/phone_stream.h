@@ -21,8 +21,8 @@ struct PhoneSymbol {
   int16_t phrase = 0;  ///< phrase kind x syllables left in the phrase, 0..kPhraseClasses-1
   int16_t place = 0;   ///< syllables from phrase start x place in word x content word
   int32_t word = -1;   ///< index of the word in the utterance; -1: a pause
-  int32_t token = -1;  ///< index of the token that the word was read from (in a Segment: of the
-                       ///< piece of its sentence); -1: a pause
+  int32_t token = -1;  ///< index of the token from which the word was read; within a Segment, index
+                       ///< of the sentence's piece; -1: a pause
   int16_t lift = 0;    ///< cents by which the pitch rises, in a word with an accent; else 0
 };
 

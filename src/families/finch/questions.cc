@@ -63,7 +63,7 @@ struct SpokenWord {
   size_t begin = 0;  // byte position in the sentence
 };
 
-/// Returns the text between two commas, without openers.
+/// The words between two marks of a sentence, without leading words of kOpeners.
 struct AskingPart {
   enum Kind { kNone, kWhich, kWhether };
   std::vector<SpokenWord> words;

@@ -18,8 +18,8 @@
 
 namespace syrinx::finch {
 
-/// A spoken piece of a sentence: `text` is words and a mark for the bytes [begin, end) of the
-/// request's text.
+/// A spoken piece of a sentence: `text` has the spoken words and the mark behind them, which stand
+/// for the bytes [begin, end) of the request's text.
 struct Piece {
   std::string text;
   int64_t begin = 0, end = 0;

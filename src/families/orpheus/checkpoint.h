@@ -14,7 +14,7 @@
 namespace syrinx::orpheus {
 
 struct Checkpoint {
-  ModelConfig config;                     ///< without ids and block
+  ModelConfig config;                     ///< all members except ids and block
   Tokenizer tokenizer;                    ///< with random weights perhaps one of bytes
   bool has_ids = true;                    ///< whether the tokenizer has the tokens of speech
   std::unique_ptr<WeightSource> weights;  ///< of the language model, by transformers' names

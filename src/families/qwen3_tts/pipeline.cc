@@ -205,9 +205,9 @@ void Qwen3Tts::load_voices(const LoadSpec& spec, const std::string& codec_dir, b
   if (hop != codec_->config().hop() ||
       codec.codebook_size > std::min(config_.audio_codes(), config_.code_vocab)) {
     throw LoadError(concat(
-        join_path(codec_dir, "config.json"), ": the encoder makes ", codec.codebook_size,
-        " codes every ", hop, " samples, the talker and the decoder take ",
-        std::min(config_.audio_codes(), config_.code_vocab), " every ", codec_->config().hop()));
+        join_path(codec_dir, "config.json"), ": the encoder has ", codec.codebook_size,
+        " codes in a codebook and a hop of ", hop, " samples, the talker and decoder have ",
+        std::min(config_.audio_codes(), config_.code_vocab), " and ", codec_->config().hop()));
   }
   const auto load = [this, spec, codec_dir, codec_encoder, codec] {
     VoiceNetworks networks;

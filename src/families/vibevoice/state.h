@@ -1,9 +1,9 @@
 // One request: its text in windows, and the latents so far. A segment begins with a window of text
 // and has six latents; its last step only checks whether the speech ends, and the next segment
 // continues all rows of this one. Without further text a segment continues to the end of the
-// speech. A text that is too long for the positions is spoken in parts, each of which starts again
-// after the voice. Made on the caller's thread, then touched by one thread at a time. D numbers of
-// a latent.
+// speech. A text that is too long for the positions is spoken in parts; each begins with only the
+// voice's rows before it. Made on the caller's thread, then touched by one thread at a time. D:
+// width of a latent.
 #pragma once
 
 #include <memory>
@@ -47,7 +47,7 @@ class State : public Sequence {
   void rows(int first, bool companion, InputRows& out) const override;
 
   uint64_t seed() const { return seed_; }
-  /// Returns the latents of the request so far.
+  /// Returns the number of latents that the request has so far.
   int64_t frames() const { return frames_before_ + part_frames(); }
   float noise_scale() const { return noise_scale_; }
   /// Returns whether the next step only checks for the end.

@@ -158,7 +158,7 @@ __device__ int kept_of(const SampleParams& p, const Row& row, const Room& room, 
   return p.min_p > 0 && p.ras_window == 0 ? at_least(count) : count;
 }
 
-/// Filters in the same way for any number of remaining ids, by bisection over orders.
+/// Filters as kept_of() does, but any number of remaining ids, by bisection over their orders.
 __device__ Best keep_many(const SampleParams& p, const Row& row, Room& room) {
   const bool use_k = p.top_k > 0 && p.top_k < row.count, use_p = p.top_p < 1;
   const bool min_first = p.min_p_first && p.min_p > 0;

@@ -61,7 +61,6 @@ class Client : public std::enable_shared_from_this<Client> {
     SystemError ignored;
     socket_.set_option(tcp::no_delay(true), ignored);
     socket_.set_option(net::socket_base::send_buffer_size(kWyomingSendBytes), ignored);
-    socket_.set_option(net::socket_base::keep_alive(true), ignored);
   }
   ~Client() { state_.clients.erase(this); }
   Client(const Client&) = delete;

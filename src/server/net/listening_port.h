@@ -24,7 +24,8 @@ class ListeningPort {
                 std::chrono::milliseconds breath = {});
 
   int number() const { return number_; }
-  /// Passes every connection to `take`, until close(). This object must outlive the coroutine.
+  /// Passes every connection to `take`, until close(). This object must outlive the coroutine. A
+  /// connection whose client vanished without closing it fails after 30 s.
   net::awaitable<void> accept_all(std::function<void(net::ip::tcp::socket)> take);
   /// Accepts no more connections; open connections continue.
   void close();

@@ -136,7 +136,7 @@ bool read_spoken(const JsonFields& fields, const RealtimeAbility& ability) {
   if (!text && !audio) {
     fields.refuse("output_modalities", "Supported combinations are: ['text'] and ['audio'].");
   }
-  // The beta asks for audio with its transcript by naming both modalities.
+  // Clients of the API's beta name both modalities, which means audio.
   if (audio && !ability.speaks) {
     fields.refuse("output_modalities", "No model that speaks is loaded here; request ['text'].",
                   "unsupported_value");

@@ -448,7 +448,8 @@ Value Interpreter::call_global(Global global, const Arguments& given) {
         if (!given.values[i].is_int()) throw Fault("range() takes integers");
         numbers[count == 1 ? 1 : i] = given.values[i].integer();
       }
-      if (count == 0 || numbers[2] == 0) throw Fault("range() takes an end and a step but zero");
+      if (count == 0 || numbers[2] == 0)
+        throw Fault("range() needs an end, and a step other than zero");
       constexpr int64_t kMost = 100'000;  // as in Jinja's sandbox
       std::vector<Value> items;
       for (int64_t at = numbers[0]; numbers[2] > 0 ? at < numbers[1] : at > numbers[1];) {

@@ -319,7 +319,8 @@ class JsonLoader {
       const int64_t start = file_.count(decoder, "start", scope);
       if (file_.text(decoder, "content", scope) != " " || start > 1 ||
           file_.count(decoder, "stop", scope) != 0)
-        file_.fail(scope + "Strip", "expected at most one blank, at the beginning");
+        file_.fail(scope + "Strip",
+                   "expected a decoder that removes at most one blank, at the beginning");
       return start == 1;
     }
     if (type != "Replace" && type != "ByteFallback" && type != "Fuse")

@@ -156,7 +156,7 @@ void UnigramTables::index() {
     }
     if (piece.kind != PieceKind::kNormal && piece.kind != PieceKind::kUserDefined) continue;
     if (piece.text.empty() || !ids.emplace(piece.text, id).second) {
-      throw LoadError(concat(path, ": piece ", id, ": is empty or given twice"));
+      throw LoadError(concat(path, ": piece ", id, " is empty or given twice"));
     }
     longest = std::max(longest, piece.text.size());
   }
