@@ -202,7 +202,7 @@ TEST(MimiConfig, SaysWhatIsWrong) {
                                    {"codebook_dim", "512"},
                                    {"hidden_act", "\"relu\""},
                                    {"head_dim", "12"},
-                                   {"rope_scaling", R"({"rope_type": "linear"})"},
+                                   {"rope_scaling", R"({"rope_type": "yarn"})"},
                                    {"sliding_window", "0"}}) {
     const std::string json = std::string("{\"") + key + "\": " + value + "}";
     EXPECT_NE(fault(json).find(std::string(key) == "codebook_dim" ? "vector_quant" : key),

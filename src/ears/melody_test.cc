@@ -69,7 +69,7 @@ TEST(Melody, NoiseAndSilenceHaveNone) {
 }
 
 TEST(Melody, StatementsFallAndQuestionsDoNot) {
-  constexpr const char *kLow = "finch",
+  constexpr const char *kLow = "heron",
                        *kHigh = "raven";  // voices whose statements end low, questions high
   for (const char* text : {"I would like a cup of tea.", "She lives in London.",
                            "We went to the market yesterday.", "The weather is nice today."}) {

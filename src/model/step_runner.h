@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -118,7 +119,7 @@ struct Track {
   std::vector<int32_t> codes;              // [steps, codes of a step]
   std::vector<float> rows;                 // StepOutput::row()
   std::vector<int32_t> answer_ids;         // StepOutput::answer_id()
-  /// Forced codes, which replace the first drawn ones; only for stages of one code a step.
+  /// Codes that the next steps have to draw, [steps, codes of a step]; only on the CPU.
   std::span<const int32_t> follow;
 
   /// Begins the next segment, as a verdict says.
@@ -209,6 +210,11 @@ inline void Runner::keep(StepContext& ctx, int k, const View& logits) {
     Track& track = *running_[e];
     if (k == 0) track.logits.push_back(row), track.inner.emplace_back();
     if (k > 0) track.inner.back().insert(track.inner.back().end(), row.begin(), row.end());
+    const size_t drawn = track.codes.size() + static_cast<size_t>(k);
+    if (drawn >= track.follow.size()) continue;
+    float* scores = logits.f32() + static_cast<int64_t>(e) * logits.shape[1];
+    std::fill(scores, scores + logits.shape[1], -std::numeric_limits<float>::infinity());
+    scores[track.follow[drawn]] = 0;
   }
 }
 
@@ -241,9 +247,6 @@ inline void Runner::step(std::span<Track*> tracks, int chunk) {
   for (size_t e = 0; e < running_.size(); ++e) {
     EXPECT_EQ(results_.status[e], SampleStatus::kOk);
     const auto per_step = static_cast<size_t>(codes());
-    const Track& track = *running_[e];
-    if (per_step == 1 && track.codes.size() < track.follow.size())
-      results_.codes[e] = track.follow[track.codes.size()];
     advance(*running_[e], std::span(results_.codes).subspan(e * per_step, per_step),
             std::span(results_.values).subspan(e * width, width));
   }

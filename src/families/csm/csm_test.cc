@@ -311,6 +311,7 @@ TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
 TEST_F(CsmTest, RefusesVoicesOfOtherModels) {
   const auto refused = [&](Tensor codes) {
     auto voice = std::make_shared<Voice>();
+    voice->family = model_.info().family;
     voice->tensors.emplace("codes", std::move(codes));
     SpeechRequest r = request("Hello.");
     r.voice.data = voice;

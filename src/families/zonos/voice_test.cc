@@ -158,6 +158,7 @@ TEST_F(ZonosVoice, RefusesWhatIsNoVoice) {
   EXPECT_FALSE(model_.voice_of_embedding(vector).ok());
   SpeechRequest r = request();
   const auto voice = std::make_shared<Voice>();
+  voice->family = model_.info().family;
   r.voice.data = voice;
   EXPECT_NE(refusal(r).message.find("[128]"), std::string::npos);
   voice->tensors["speaker"] = Tensor({64}, DType::kF32);

@@ -18,7 +18,8 @@ constexpr int kSteps = 40;
 constexpr WeightType kNarrow[] = {WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8,
                                   WeightType::kMixed, WeightType::kQ4};
 
-/// Bounds of the distance in %, for each of kNarrow: 1.5 times the measured value.
+/// Bounds of the distance in %, for each of kNarrow: 1.5 times the measured value. Logits are those
+/// after guidance.
 struct Bounds {
   const char* family;
   double percent[std::size(kNarrow)];
@@ -108,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bounds{"qwen3_tts", {0.05, 1.5, 3, 10, 11}}, Bounds{"csm", {0.8, 2, 3.5, 16, 18}},
         Bounds{"orpheus", {0.4, 10, 15, 100, 100}}, Bounds{"chatterbox", {0.05, 1.5, 3, 14, 15}},
         Bounds{"cosyvoice2", {0.3, 0.6, 1.2, 5, 6}}, Bounds{"cosyvoice3", {0.6, 1.6, 3, 21, 24}},
-        Bounds{"zonos", {0.05, 2, 4, 18, 20}}, Bounds{"fish_speech", {0.05, 3, 4, 27, 28}},
+        Bounds{"zonos", {0.05, 2, 6, 20, 23}}, Bounds{"fish_speech", {0.05, 3, 4, 27, 28}},
         Bounds{"higgs_audio", {0.06, 3, 4, 38, 44}}, Bounds{"opuslm", {0.04, 2, 2.5, 20, 21}},
         Bounds{"bagpiper", {0.06, 3, 4, 27, 28}}, Bounds{"voxcpm2", {0.04, 4, 5, 23, 27}},
         Bounds{"pocket_tts", {0.03, 4.7, 6.4, 48, 37}}, Bounds{"vibevoice", {0.01, 1.1, 1.7, 6, 7}},
