@@ -233,7 +233,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, RowsOfProducts, testing::ValuesIn(fixture::dev
 
 // Twelve rows are made in bf16 on a GPU where products read them, a single row in f32.
 TEST_P(RowsOfProducts, AreTheSameBitsTogetherAndAlone) {
-  constexpr int kRows = 12;
+  constexpr int kInput = 12;
   DecoderConfig config;
   config.layers = 2, config.hidden = 64, config.ffn = 128;
   config.heads = 2, config.kv_heads = 1, config.head_dim = 64;
@@ -244,13 +244,13 @@ TEST_P(RowsOfProducts, AreTheSameBitsTogetherAndAlone) {
       const Weights weights{dummy_weights()};
       Decoder decoder(config, weights, type);
       if (GetParam() != Device::kCpu) decoder.move_to(GetParam());
-      const Tensor x = random({kRows, config.hidden}, 1);
+      const Tensor x = random({kInput, config.hidden}, 1);
       std::vector<Tensor> results;
-      for (const int each : {kRows, 1}) {
+      for (const int each : {kInput, 1}) {
         const KvPool pool(config.kv_spec(DType::kF32), 1, GetParam());
-        Tensor out({kRows, config.hidden}, DType::kF32);
+        Tensor out({kInput, config.hidden}, DType::kF32);
         std::copy_n(x.f32(), x.view().count(), out.f32());
-        for (int at = 0; at < kRows; at += each) {
+        for (int at = 0; at < kInput; at += each) {
           const int32_t begin[] = {0, each}, length[] = {at + each}, page[] = {0};
           decoder.forward(bench.ctx, bench.on(out.view().slice(at, at + each)),
                           {begin, length, page, 1}, pool);
