@@ -156,7 +156,8 @@ Result<std::string> run_program(const std::vector<std::string>& command, const s
   SYRINX_CHECK(!command.empty(), "[run_program] no program");
   const std::string& name = command[0];
   Channel in, out;
-  if (in.ours < 0 || out.ours < 0) return fault(name, "cannot be given input and output");
+  if (in.ours < 0 || out.ours < 0)
+    return fault(name, "could not be started: no pipes for its input and output");
   pid_t pid = 0;
   if (const int error = start(command, in.theirs, out.theirs, pid); error != 0) {
     return not_started(name, error);
@@ -185,7 +186,8 @@ Result<std::unique_ptr<KeptProgram>> KeptProgram::start(const std::vector<std::s
   SYRINX_CHECK(!command.empty(), "[KeptProgram] no program");
   const std::string& name = command[0];
   Channel in, out(Channel::kClosed);
-  if (in.ours < 0 || !open_terminal(out)) return fault(name, "cannot be given input and output");
+  if (in.ours < 0 || !open_terminal(out))
+    return fault(name, "could not be started: no pipes for its input and output");
   pid_t pid = 0;
   if (const int error = syrinx::start(command, in.theirs, out.theirs, pid); error != 0) {
     return not_started(name, error);
