@@ -187,7 +187,7 @@ Result<std::unique_ptr<KeptProgram>> KeptProgram::start(const std::vector<std::s
   const std::string& name = command[0];
   Channel in, out(Channel::kClosed);
   if (in.ours < 0 || !open_terminal(out))
-    return fault(name, "could not be started: no pipes for its input and output");
+    return fault(name, "could not be started: no pipe for its input or no terminal for its output");
   pid_t pid = 0;
   if (const int error = syrinx::start(command, in.theirs, out.theirs, pid); error != 0) {
     return not_started(name, error);
