@@ -2,6 +2,7 @@
 
 #include "families/family.h"
 #include "families/finch/finch.h"
+#include "families/model_file.h"
 #include "families/unfinished.h"
 
 namespace syrinx {
@@ -13,6 +14,8 @@ std::span<const Family> families() {
       Family{"finch", finch::claims, finch::load, "config.json", false}};
   return kFamilies;
 }
+
+const Family* family_of_file(const std::string&) { return nullptr; }
 
 std::span<const Unfinished> unfinished() { return {}; }
 

@@ -20,7 +20,8 @@ class State : public Sequence {
   // Values of this server, for speech that does not end by itself.
   static constexpr int64_t kFramesPerId = 15, kSpareFrames = 125;
 
-  /// `voice` [T, C] may be empty: then the model chooses how it sounds.
+  /// Opens a request; without a voice the model chooses how it sounds. An Error: the request has
+  /// options, turns or a voice that the model lacks.
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Prompter& prompter,
                                                 const SpeechRequest& request);
 
