@@ -254,7 +254,7 @@ class Model:
              repetition_penalty: Optional[float], guidance: Optional[float], seed: int,
              max_s: float) -> Speech:
         def given(value: Any) -> Any:
-            return -1 if value is None else value  # below 0: the model's default
+            return -1 if value is None else value  # the C API takes -1 for the model's default
 
         options = _SpeechOptions(
             ctypes.sizeof(_SpeechOptions), _bytes(voice), learned.handle if learned else None,

@@ -2,7 +2,7 @@
 
 
 class Error(Exception):
-    """Base of all exceptions of syrinx; `retry_after_s` is 0 if there is no prediction."""
+    """Is the base of all exceptions of syrinx. `retry_after_s`: seconds to wait; 0 if unknown."""
 
     retry_after_s: float = 0.0
 
@@ -12,7 +12,7 @@ class InvalidError(Error, ValueError):
 
 
 class NotFoundError(Error, LookupError):
-    """There is no voice with that name."""
+    """Reports that the model lacks the named voice."""
 
 
 class UnsupportedError(Error):
@@ -20,7 +20,7 @@ class UnsupportedError(Error):
 
 
 class OverloadedError(Error):
-    """There is no capacity now; see `retry_after_s`."""
+    """Reports that the server is full; retry after `retry_after_s` seconds."""
 
 
 class CancelledError(Error):

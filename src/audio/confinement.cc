@@ -57,7 +57,7 @@ bool set_limits(const ConfinementLimits& limits, uint64_t now) {
 }
 
 /// Gives up the rights of root: root is exempt from some limits and may access all processes. The
-/// process becomes one of the user "nobody", if this user exists.
+/// process then belongs to the system's user `nobody`, if this user exists.
 void become_nobody() {
   if (geteuid() != 0) return;
   if (setgroups(0, nullptr) != 0 || setresgid(kNobody, kNobody, kNobody) != 0) return;

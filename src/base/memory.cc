@@ -10,7 +10,7 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kAskFrom = 16 << 20;  // bytes; the check itself takes some microseconds
-/// Version 1 writes a bound of about 2^63 bytes where there is none.
+/// Control groups of version 1 report about 2^63 bytes if memory has no bound.
 constexpr int64_t kNoBound = int64_t{1} << 62;
 
 /// Returns the number after `key` in a file with lines "key number".
