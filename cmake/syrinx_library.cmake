@@ -120,7 +120,7 @@ function(syrinx_library name)
     endif()
     syrinx_use_pch(${target}_test test)
     syrinx_suites(${target}_test PREFIX ${name}:)
-    set_property(GLOBAL APPEND PROPERTY SYRINX_UNIT_TESTS ${target}_test)
+    set_property(GLOBAL APPEND PROPERTY SYRINX_ROOM_TESTS ${target}_test)
   endif()
 endfunction()
 
