@@ -229,8 +229,8 @@ void WeightsCache::append(Entry entry, const void* data) {
   }
 }
 
-/// Removes temporary files of ended writers, then the files unused for longest, until `bytes` more
-/// fit.
+/// Removes temporary files of ended writers and files unused for `unused_for`, then the files
+/// unused for longest, until `bytes` more fit.
 void WeightsCache::make_room(int64_t bytes) const {
   struct Old {
     fs::file_time_type used;
@@ -250,6 +250,8 @@ void WeightsCache::make_room(int64_t bytes) const {
     if (name.find(std::string(kSuffix) + ".new-") != std::string::npos) {
       const bool left = now - used > std::chrono::minutes(1) && !is_being_written(file.path());
       if (left) fs::remove(file.path(), gone);
+    } else if (name.ends_with(kSuffix) && now - used > options_.unused_for) {
+      fs::remove(file.path(), gone);
     } else if (name.ends_with(kSuffix)) {
       files.push_back({used, file.path(), size});
       all += size;
@@ -266,6 +268,7 @@ void WeightsCache::finish() {
   if (file_) {
     std::error_code read_only;
     fs::last_write_time(options_.path, fs::file_time_type::clock::now(), read_only);
+    make_room(0);
   }
   if (!new_file_) return;
   try {

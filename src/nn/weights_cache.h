@@ -11,6 +11,7 @@
 // name when it is complete; if two processes write it, the later one wins.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,7 +30,8 @@ struct WeightsCacheOptions {
   /// Most bytes of all files with the suffix in that directory; those unused for longest are
   /// removed.
   int64_t most_bytes = int64_t{64} << 30;
-  int64_t leave_free = int64_t{2} << 30;  ///< free bytes on the disk that a new file must leave
+  std::chrono::hours unused_for{30 * 24};  ///< files unused for longer are removed
+  int64_t leave_free = int64_t{2} << 30;   ///< free bytes on the disk that a new file must leave
   /// Whether find() copies matrices instead of returning the mapped file, whose pages all processes
   /// share. For a process that needs its weights in memory near its own cores.
   bool copied = false;
@@ -48,6 +50,7 @@ class WeightsCache : public PackedStore {
   Tensor find(const PackedMatrix& matrix, MakePanels make) override;
   void keep(const PackedMatrix& matrix, const View& data) override;
   /// Completes the load of the whole model: renames a new file, or marks an old file as used.
+  /// Removes the files that other models have not used for `unused_for`.
   void finish();
 
   struct Header {

@@ -472,6 +472,30 @@ TEST(WeightsCache, TheFileUnusedForLongestGoes) {
   EXPECT_FALSE(fs::exists(left));
 }
 
+TEST(WeightsCache, AFileUnusedForAMonthGoes) {
+  const TestDir dir;
+  const auto start = [&](const std::string& name) {
+    return Start(dir, "key", [&](WeightsCacheOptions& o) {
+      o.path = dir.path("cache/" + name) + WeightsCache::kSuffix;
+    });
+  };
+  const auto there = [&](const std::string& name) {
+    return fs::exists(dir.path("cache/" + name) + WeightsCache::kSuffix);
+  };
+  for (const char* name : {"a", "b", "c"}) start(name)({});
+  const auto unused = [&](const std::string& name, int days) {
+    fs::last_write_time(dir.path("cache/" + name) + WeightsCache::kSuffix,
+                        fs::file_time_type::clock::now() - std::chrono::hours(24 * days));
+  };
+  unused("a", 31);
+  unused("b", 29);
+  start("c")({});  // uses its own file and writes nothing
+  EXPECT_TRUE(!there("a") && there("b") && there("c"));
+  unused("c", 31);
+  start("c")({});
+  EXPECT_TRUE(there("c")) << "the file in use was removed";
+}
+
 TEST(WeightsCache, WhatAStartLeftThatWasEndedGoesAndWhatIsWrittenStays) {
   const TestDir dir;
   const std::string suffix = WeightsCache::kSuffix;
