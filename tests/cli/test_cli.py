@@ -115,7 +115,7 @@ class Say(unittest.TestCase):
         srt = os.path.join(self.dir.name, "out.srt")
         done = self.say("Hello there.", "-o", self.wav, "--words", "--srt", srt)
         if done.returncode == 1:
-            self.assertIn(b"has no times of words", done.stderr)
+            self.assertIn(b"does not report the times of words", done.stderr)
             return
         self.assertRegex(done.stdout.decode(), r"(?m)^ +\d+\.\d\d  Hello$")
         self.assertIn(b"00:00:0", self.read(srt))

@@ -165,7 +165,7 @@ class Transcriber {
                .translate = options.translate};
     const RecogniserInfo& info = ears_->info();
     if (options.word_times && !info.word_times) {
-      throw UsageError(concat("'", info.name, "' has no times of words"));
+      throw UsageError(concat("'", info.name, "' does not report the times of words"));
     }
     listen_.word_times = listen_.word_times && info.word_times;
     if (const Status fit = check_listen(info, listen_); !fit) throw UsageError(fit.error().message);

@@ -214,7 +214,7 @@ int run_say(SayOptions options) {
   const std::unique_ptr<Engine> engine = load_engine(options.load);
   const PipelineInfo& info = engine->pipeline().info();
   if ((options.print_words || !options.srt_file.empty()) && !info.speech.word_times) {
-    throw LoadError("the model '" + info.model + "' has no times of words");
+    throw LoadError("the model '" + info.model + "' does not report the times of words");
   }
   if (options.print_phones && !info.speech.phone_times) {
     throw LoadError("the model '" + info.model + "' has no times of phones");

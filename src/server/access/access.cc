@@ -27,7 +27,7 @@ bool same_site(const BrowserFacts& facts) {
          same_but_case(facts.origin.substr(scheme + 3), facts.host);
 }
 
-/// Returns whether "https://*.example.org" matches an origin; a name has no colon or slash.
+/// Returns whether a pattern such as "https://*.example.org" matches the origin.
 bool below(std::string_view pattern, std::string_view origin) {
   const size_t star = pattern.find("://*.");
   if (star == pattern.npos) return false;
@@ -59,8 +59,8 @@ Result<std::string> read_origin(std::string_view given) {
     return Error{
         ErrorCode::kInvalid,
         concat("'", given.substr(0, 200),
-               "' is an invalid origin: write https://example.org, with a port if there is one and "
-               "without a path, https://*.example.org for all names below it, or *")};
+               "' is an invalid origin: write https://example.org or https://example.org:8443, "
+               "without a path; https://*.example.org for all subdomains; or *")};
   }
   return std::string(origin);
 }
@@ -68,7 +68,7 @@ Result<std::string> read_origin(std::string_view given) {
 std::optional<ApiError> refuse_access(const AccessRules& rules, const BrowserFacts& facts) {
   if (!known_host(rules, facts.host)) {
     return ApiError{.status = 403,
-                    .message = concat("This server does not answer to the name '",
+                    .message = concat("This server does not accept the host name '",
                                       facts.host.substr(0, 200), "' (see --allowed-host)."),
                     .code = "host_not_allowed"};
   }

@@ -1,6 +1,6 @@
-// Rules for browsers. A page of another site must not be able to use a server on its visitor's
-// machine: neither by a form or a script, nor by making its own name point to 127.0.0.1 (DNS
-// rebinding). Free functions over plain data; any thread.
+// Access rules for browsers. They keep pages of other sites from using a server on the visitor's
+// machine, be it by a form, a script or DNS rebinding (a page's host name that resolves to
+// 127.0.0.1). Free functions over plain data; any thread.
 #pragma once
 
 #include <optional>
@@ -15,34 +15,34 @@ namespace syrinx {
 
 /// The host names and origins that may use the server.
 struct AccessRules {
-  /// Host names, without a port, that the Host header may contain; empty: any.
+  /// Host names, without a port, that the Host header may contain. Empty means any name.
   std::vector<std::string> hosts;
-  /// Origins ("https://example.org") whose pages may use the server, as read_origin() returns them;
-  /// "*": every page. "https://*.example.org": every name below example.org.
+  /// Origins ("https://example.org", see read_origin()) whose pages may use the server. "*" allows
+  /// every page; "https://*.example.org" allows every subdomain of example.org.
   std::vector<std::string> origins;
 };
 
-/// Reads an origin as an operator writes it; drops a slash at its end. Returns an error that
-/// explains the format for an origin with a path, without a scheme or with a wildcard elsewhere.
+/// Reads an origin from the command line; drops a slash at its end. Returns an error for a path, a
+/// missing scheme, or a wildcard that is not the first label of the host name.
 Result<std::string> read_origin(std::string_view given);
 
-/// What a browser states about the source of a request. Borrows from the request.
+/// Facts that a browser sends about the page behind a request. Borrows from the request.
 struct BrowserFacts {
   std::string_view host = {};
-  std::string_view origin = {};             ///< empty: the request is not from a page
+  std::string_view origin = {};             ///< empty when the request does not come from a page
   std::string_view requested_headers = {};  ///< headers that a CORS preflight asks for
   bool reads_only = true;                   ///< GET, HEAD or OPTIONS, and not a WebSocket
 };
 
-/// Returns 403 for a host name that the server does not have, and for pages of unlisted origins
-/// that do more than read. Browsers keep such pages from reading the answers, which lack a CORS
-/// header.
+/// Returns status 403 for an unlisted host name, and for a page of an unlisted origin whose request
+/// does more than read. Such a page may send reads, but its browser withholds the answers, which
+/// lack a CORS header.
 std::optional<ApiError> refuse_access(const AccessRules& rules, const BrowserFacts& facts);
 
-/// Returns the headers that let a listed origin read the answer; nothing for other origins.
+/// Returns the CORS headers that let a listed origin read the answer. Empty for other origins.
 Headers cors_headers(const AccessRules& rules, const BrowserFacts& facts);
 
-/// Returns the answer to OPTIONS, or nothing when CORS is off.
+/// Returns the answer to an OPTIONS request, or nothing when CORS is off.
 std::optional<Reply> answer_preflight(const AccessRules& rules, const BrowserFacts& facts);
 
 }  // namespace syrinx

@@ -38,7 +38,7 @@ ApiKeys ApiKeys::from_file(const std::string& path) {
     key = trimmed(key);
     if (!key.empty() && key.front() != '#') keys.emplace_back(key);
   }
-  if (keys.empty()) throw LoadError("there is no API key in " + path);
+  if (keys.empty()) throw LoadError("expected at least one API key in " + path);
   return ApiKeys(std::move(keys));
 }
 
@@ -52,7 +52,7 @@ std::optional<size_t> ApiKeys::find(std::string_view authorization) const {
   }
   const std::string_view key = trimmed(given.substr(kScheme.size()));
   size_t found = keys_.size();
-  for (size_t i = 0; i < keys_.size(); ++i) {  // no early end: all keys are compared
+  for (size_t i = 0; i < keys_.size(); ++i) {  // compares all keys, even after a match
     if (equal_in_constant_time(keys_[i], key)) found = i;
   }
   return found < keys_.size() ? std::optional(found) : std::nullopt;

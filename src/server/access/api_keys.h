@@ -17,7 +17,7 @@ class ApiKeys {
   /// the file cannot be read or has no key.
   static ApiKeys from_file(const std::string& path);
 
-  /// Returns whether there are no keys; then every request is admitted.
+  /// Returns whether the list has no keys. The server then admits every request.
   bool empty() const { return keys_.empty(); }
   /// Returns the index of the key in an Authorization header. The time does not depend on which key
   /// matches or on how many of its bytes are right.

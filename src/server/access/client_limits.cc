@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-constexpr uint64_t kShared = 0;  // the account of all clients beyond max_clients
+constexpr uint64_t kShared = 0;  // the account shared by all clients beyond max_clients
 
 ApiError too_many(std::string message, double retry_after_s) {
   return {.status = 429,
@@ -25,7 +25,7 @@ std::string duration(double s) { return concat(std::ceil(s * 1000) / 1000, "s");
 uint64_t hash_client(std::string_view name, uint64_t salt) {
   uint64_t hash = salt ^ 1469598103934665603ull;
   for (const char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211ull;
-  // The last step of splitmix64, so that similar addresses get very different hashes.
+  // Applies the last step of splitmix64, so that similar addresses get very different hashes.
   hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9ull;
   hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBull;
   return std::max<uint64_t>(1, hash ^ (hash >> 31));
@@ -69,7 +69,7 @@ ClientLimits::Verdict ClientLimits::admit(uint64_t client, double now_s) {
   } else {
     if (rate > 0) mine.tokens -= 1;
     ++mine.running;
-    // references into an unordered_map stay valid; `running` keeps the account
+    // An unordered_map keeps references valid, and `running` prevents the account's removal.
     Account* held = &mine;
     verdict.permit = Permit(held, [](void* account) { --static_cast<Account*>(account)->running; });
   }

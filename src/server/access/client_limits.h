@@ -15,9 +15,9 @@ namespace syrinx {
 
 /// The limits of each client.
 struct LimitOptions {
-  double requests_per_min = 0;  ///< also the largest burst; 0: no limit
-  int concurrent = 0;           ///< most simultaneous requests of a client; 0: no limit
-  /// clients with their own account; all further clients share one account
+  double requests_per_min = 0;  ///< also the largest burst; 0 means no limit
+  int concurrent = 0;           ///< most simultaneous requests of a client; 0 means no limit
+  /// Most clients with an account of their own. All further clients share one account.
   size_t max_clients = 100'000;
 };
 
@@ -29,11 +29,11 @@ class ClientLimits {
  public:
   explicit ClientLimits(LimitOptions options) : options_(options) {}
 
-  /// A client's permit to be served; returned when its last copy is destroyed, on the thread of
-  /// ClientLimits, which must outlive it.
+  /// A client's permit for one running request. Destroying the last copy returns the permit; do
+  /// this on the thread of ClientLimits, which must outlive the permit.
   using Permit = std::shared_ptr<void>;
   struct Verdict {
-    std::optional<ApiError> refusal;  ///< 429 with Retry-After
+    std::optional<ApiError> refusal;  ///< status 429 with Retry-After, if refused
     Permit permit;                    ///< set when there is no refusal
     Headers headers;                  ///< x-ratelimit-* headers, if requests are limited
   };

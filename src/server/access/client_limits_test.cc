@@ -27,7 +27,7 @@ TEST(ClientLimits, RequestsAMinute) {
   EXPECT_FALSE(limits.admit(1, now_s + 10.1).refusal);
   EXPECT_TRUE(limits.admit(1, now_s + 10.2).refusal);
   for (int i = 0; i < 6; ++i) EXPECT_FALSE(limits.admit(1, now_s + 3600).refusal);
-  EXPECT_TRUE(limits.admit(1, now_s + 3600).refusal);  // requests of at most a minute are saved up
+  EXPECT_TRUE(limits.admit(1, now_s + 3600).refusal);  // an hour saves up one minute's requests
 }
 
 TEST(ClientLimits, RequestsAtATime) {
@@ -49,7 +49,7 @@ TEST(ClientLimits, ManyStrangersTakeNoMemory) {
     held.push_back(limits.admit(client, 0).permit);
     EXPECT_TRUE(held.back()) << client;
   }
-  EXPECT_TRUE(limits.admit(99, 0).refusal);  // both share an account
+  EXPECT_TRUE(limits.admit(99, 0).refusal);  // clients beyond max_clients share one account
   held.clear();
   EXPECT_FALSE(limits.admit(99, 1).refusal);
   EXPECT_FALSE(limits.admit(1, 600).refusal);
@@ -59,7 +59,7 @@ TEST(ClientLimits, RunningClientsAreNotForgotten) {
   ClientLimits limits({.requests_per_min = 60, .concurrent = 1, .max_clients = 2});
   const auto running = limits.admit(1, 0).permit;
   limits.admit(2, 0);
-  // A minute later both clients have all of their requests again, but only one client is idle.
+  // After a minute both clients may send all requests again, but only one client is idle.
   EXPECT_FALSE(limits.admit(3, 60).refusal);
   EXPECT_TRUE(limits.admit(1, 60).refusal);
 }

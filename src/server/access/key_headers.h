@@ -8,12 +8,12 @@
 
 namespace syrinx {
 
-/// Headers of an upgrade that may contain a key, empty when absent. Borrows from the request.
+/// Headers of a WebSocket upgrade that may contain a key; empty when absent. Borrows the request.
 struct KeyHeaders {
   std::string_view authorization = {};  ///< "Bearer KEY", "Token KEY"
   std::string_view xi_api_key = {};     ///< ElevenLabs
   std::string_view x_api_key = {};      ///< Cartesia
-  std::string_view subprotocols = {};   ///< "token, KEY": Deepgram's in browsers; OpenAI's
+  std::string_view subprotocols = {};   ///< "token, KEY" of Deepgram in browsers, or OpenAI's form
   std::string_view query = {};          ///< api_key, xi-api-key, authorization, token
 };
 

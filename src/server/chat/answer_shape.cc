@@ -17,7 +17,7 @@ constexpr size_t kMaxTools = 128;
 /// Whether the answer may or must call tools.
 struct ToolChoice {
   bool none = false, must = false;
-  std::optional<std::string> name = {};  ///< the tool that must be called; unset: any
+  std::optional<std::string> name = {};  ///< the tool that must be called; unset means any tool
 };
 
 ToolChoice read_tool_choice(const ChatFields& fields, bool calls_tools) {
@@ -45,20 +45,20 @@ ToolChoice read_tool_choice(const ChatFields& fields, bool calls_tools) {
   return out;
 }
 
-/// Returns the tools of which the answer must call one; empty: it need not call any.
+/// Returns the tools one of which the answer must call. Empty when no call is required.
 std::vector<std::string> must_call(const ChatFields& fields, const ToolChoice& choice,
                                    std::vector<std::string> names) {
   if (!choice.must) return {};
   if (names.empty())
-    fields.refuse("tool_choice", "'tool_choice' requires a call, but there are no 'tools'.");
+    fields.refuse("tool_choice", "'tool_choice' requires a call, but the request has no 'tools'.");
   if (!choice.name) return names;
   if (std::find(names.begin(), names.end(), *choice.name) == names.end())
-    fields.refuse("tool_choice", concat("There is no tool '", choice.name->substr(0, 100),
-                                        "' among the 'tools'."));
+    fields.refuse("tool_choice", concat("Unknown tool '", choice.name->substr(0, 100),
+                                        "'; name one of the 'tools'."));
   return {*choice.name};
 }
 
-/// Returns the tools that the answer may call, as JSON; "" if it must not call any.
+/// Returns the tools that the answer may call, as JSON; an empty string if it may call no tool.
 std::string read_tools(const ChatFields& fields, const ToolChoice& choice,
                        std::vector<std::string>& names) {
   const auto* tools = fields.list("tools");
@@ -79,7 +79,7 @@ std::string read_tools(const ChatFields& fields, const ToolChoice& choice,
   return json_of(*fields.find("tools"));
 }
 
-/// Reads whether the model thinks first, from the template switches of other servers' APIs.
+/// Reads from other servers' template switches whether the model reasons before it answers.
 std::optional<bool> read_thinks(const ChatFields& fields) {
   const auto switches = fields.object("chat_template_kwargs");
   if (!switches) return {};
@@ -102,8 +102,8 @@ std::string read_response_format(const ChatFields& fields, bool writes_json) {
     fields.unsupported(
         "response_format",
         concat("'response_format' of the type '", type.substr(0, 100), "' is not supported",
-               writes_json ? "; 'text', 'json_object' and 'json_schema' are."
-                           : " by this model; 'text' is."));
+               writes_json ? "; use 'text', 'json_object' or 'json_schema'."
+                           : " by this model; use 'text'."));
   if (type == "json_object") return R"({"type": "object"})";
   return json_of(format->need_object("json_schema").need_object("schema").json());
 }
@@ -117,7 +117,7 @@ void read_answer_shape(const ChatFields& fields, const ChatAbility& model, Chat&
   if (!chat.schema.empty() && !tool_names.empty())
     fields.unsupported("response_format",
                        "A 'response_format' of JSON and 'tools' cannot be combined; set "
-                       "'tool_choice' to none or leave one of the two out.");
+                       "'tool_choice' to none or send only one of the two.");
   chat.thinks = read_thinks(fields);
 }
 

@@ -1,5 +1,5 @@
-// Reads the fields that limit the answer of a chat: tools and whether one must be called, a JSON
-// schema, thoughts. Throws ApiError. Any thread.
+// Reads the fields that limit a chat's answer: tools, whether a tool must be called, a JSON schema,
+// and reasoning. Throws ApiError. Any thread.
 #pragma once
 
 #include "server/chat/chat_call.h"
@@ -7,11 +7,11 @@
 
 namespace syrinx {
 
-/// Reads these fields into `chat`, and the names of the tools into `tool_names`.
+/// Reads the fields into `chat`, and the names of the tools into `tool_names`.
 void read_answer_shape(const ChatFields& fields, const ChatAbility& model, Chat& chat,
                        std::vector<std::string>& tool_names);
 
-/// Returns the JSON schema that the answer must follow; "" when it may be any text.
+/// Returns the JSON schema that the answer must follow; an empty string if it may be any text.
 std::string read_response_format(const ChatFields& fields, bool writes_json);
 
 }  // namespace syrinx

@@ -19,7 +19,7 @@ using jinja::Value;
 constexpr size_t kMaxStops = 4, kMaxStopBytes = 1000;
 constexpr int kMaxLogprobs = 20;
 
-/// Refuses fields that may only have their default value.
+/// Refuses unsupported fields that differ from their default value.
 void refuse_others(const ChatFields& fields) {
   if (const auto n =
           fields.integer("n", std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
@@ -42,7 +42,7 @@ void refuse_others(const ChatFields& fields) {
     fields.unsupported("best_of", "'best_of' must be 1.");
 }
 
-/// Parses a format; OpenAI's chats call "pcm" "pcm16".
+/// Parses an audio format. OpenAI's chats use the name "pcm16" for "pcm".
 std::optional<AudioFormat> spoken_format(const std::string& name) {
   return name == "pcm16" ? AudioFormat::kPcm : audio_format(name);
 }
@@ -54,18 +54,18 @@ void read_modalities(const ChatFields& fields, bool can_speak, ChatCall& call) {
   for (size_t i = 0; kinds != nullptr && i < kinds->size(); ++i) {
     const std::string kind = (*kinds)[i].is_text() ? (*kinds)[i].text() : "";
     if (kind != "text" && kind != "audio")
-      fields.unsupported("modalities", "'modalities' may have \"text\" and \"audio\".");
+      fields.unsupported("modalities", "'modalities' may contain \"text\" and \"audio\".");
     (kind == "text" ? text : call.speaks) = true;
   }
   if (kinds != nullptr && !text && !call.speaks)
     fields.refuse("modalities", "'modalities' is empty.");
   if (call.speaks && !can_speak)
     fields.unsupported("modalities",
-                       "'modalities' must be [\"text\"]: this model answers in words.");
+                       "'modalities' must be [\"text\"]: this model writes only text.");
   call.request.writing.text_only = !call.speaks;
   if (const auto shape = fields.text("audio_shape")) {
     if (*shape != "openai" && *shape != "vllm-omni")
-      fields.unsupported("audio_shape", "'audio_shape' is \"openai\" or \"vllm-omni\".");
+      fields.unsupported("audio_shape", "'audio_shape' must be \"openai\" or \"vllm-omni\".");
     call.apart = *shape == "vllm-omni" && call.speaks;
   }
   const auto audio = fields.object("audio");
@@ -77,12 +77,12 @@ void read_modalities(const ChatFields& fields, bool can_speak, ChatCall& call) {
   const std::string name = audio->text("format").value_or(pcm ? "pcm16" : "wav");
   const auto format = spoken_format(name);
   if (!format)
-    audio->unsupported("format", concat("There is no format '", name.substr(0, 100),
-                                        "'; formats are wav, mp3, flac, opus, aac and "
+    audio->unsupported("format", concat("Unknown format '", name.substr(0, 100),
+                                        "'; use wav, mp3, flac, opus, aac or "
                                         "pcm16."));
   call.format = *format;
   if (call.apart && call.format != AudioFormat::kWav)
-    audio->unsupported("format", "In the shape of vLLM-Omni the format is wav.");
+    audio->unsupported("format", "With 'audio_shape' \"vllm-omni\" the format must be wav.");
 }
 
 void read_stops(const ChatFields& fields, SpeechRequest& request) {
@@ -130,7 +130,7 @@ void read_completion(const ChatFields& fields, ChatCall& call) {
   if (!prompt->is_text()) fields.wrong_type("prompt", "a string", *prompt);
   read_response_format(fields, false);
   if (fields.find("modalities") != nullptr || fields.find("audio") != nullptr)
-    fields.unsupported("modalities", "A text is continued only in text.");
+    fields.unsupported("modalities", "'modalities' must be [\"text\"] for completions.");
   call.request.say.text = prompt->text();
   call.request.writing.text_only = true;
   constexpr int kDefaultTokens = 16;  // as in OpenAI's API

@@ -1,6 +1,6 @@
-// Parses and checks the bodies of POST /v1/chat/completions and /v1/completions: OpenAI's fields
-// and some of other servers become a SpeechRequest. Uses no sockets; any thread. Every refusal
-// names the invalid field.
+// Parses and checks the bodies of POST /v1/chat/completions and /v1/completions. Turns OpenAI's
+// fields, and some fields of other servers, into a SpeechRequest. Uses no sockets; any thread.
+// Every refusal names the invalid field.
 #pragma once
 
 #include <functional>
@@ -25,10 +25,10 @@ constexpr size_t kMaxRecordings = 64;  ///< most recordings in a conversation
 
 /// An earlier answer of this server, which a client refers to by its id.
 struct NamedAnswer {
-  EarlierAnswer made;  ///< without ids: only the text is known
+  EarlierAnswer made;  ///< has no ids if only the text is known
   std::string text = {};
 };
-/// Returns this client's answer with an id; nothing: unknown. Any thread.
+/// Finds an earlier answer of this client by its id; returns nothing for an unknown id. Any thread.
 using FindAnswer = std::function<std::optional<NamedAnswer>(const std::string& id)>;
 /// Returns a function that finds answers in a map.
 FindAnswer find_among(std::map<std::string, NamedAnswer> answers);
@@ -41,10 +41,10 @@ struct ChatAbility {
   bool speaks = false;         ///< answers with speech
   double hears_s = 0;          ///< HearingFacts::seconds
   bool first_channel = false;  ///< HearingFacts::first_channel
-  /// Decodes recordings in other processes; null: this process decodes them.
+  /// Decodes recordings in other processes. Null means that this process decodes them.
   const DecodeHelper* decoder = nullptr;
   bool recalls = false;         ///< WritingFacts::recalls
-  FindAnswer find_answer = {};  ///< empty: no answers are kept
+  FindAnswer find_answer = {};  ///< empty when the server keeps no answers
   bool calls_tools = false;     ///< WritingFacts::calls_tools
   bool writes_json = false;     ///< WritingFacts::writes_json
 
@@ -64,9 +64,9 @@ struct ChatCall {
   bool usage = false;   ///< ends the stream with an event that reports the usage
   bool speaks = false;  ///< the answer is speech; its text is the transcript
   AudioFormat format = AudioFormat::kWav;
-  /// Send speech as vLLM-Omni does: as a separate choice, or in separate chunks.
+  /// Whether speech is sent as vLLM-Omni sends it: as a separate choice, or in separate chunks.
   bool apart = false;
-  std::vector<std::string> tool_names;  ///< tools that the answer may call; empty: none
+  std::vector<std::string> tool_names;  ///< tools that the answer may call; may be empty
 };
 
 /// A body that is a JSON object. Cheap to copy.
@@ -74,7 +74,7 @@ class ChatBody {
  public:
   static std::variant<ChatBody, ApiError> parse(ChatKind kind, std::string_view body);
 
-  /// Returns the field "model", or "" if it is not a text.
+  /// Returns the field "model"; an empty string if the field is not a string.
   const std::string& model() const { return model_; }
   /// Checks the fields. Unknown fields are ignored and null counts as absent. Decodes recordings,
   /// which takes time.
@@ -86,7 +86,7 @@ class ChatBody {
   std::string model_;
 };
 
-/// Returns the error if a model cannot answer at this route, because it only speaks or only writes.
+/// Returns an error if the model cannot answer at this route, as it only speaks or only writes.
 std::optional<ApiError> refuse_kind(const PipelineInfo& info, bool asked_to_write);
 
 }  // namespace syrinx

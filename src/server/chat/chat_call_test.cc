@@ -275,7 +275,7 @@ TEST(ChatCallBody, AnswersAreNamedByTheirIds) {
   EXPECT_EQ(call.request.writing.answers[0].ids, ids);
   EXPECT_EQ(call.request.writing.answers[0].heard_s, 1.5);
   EXPECT_EQ(said("audio_2"), R"([{"role": "assistant", "content": "Only text."}])");
-  // Clients refer to answers by id; they cannot send the part that stands for one.
+  // Clients refer to answers by id. They cannot send the internal part that represents an answer.
   EXPECT_EQ(
       bad_call(R"({"messages": [{"role": "assistant", "content": [{"type": "answer"}]}]})").param,
       "messages[0].content[0].type");

@@ -39,8 +39,8 @@ std::shared_ptr<const Recording> read_recording_part(const ChatFields& part, con
   sent.refuse("data", concat("'", sent.path("data"), "': ", recording.error().message, "."));
 }
 
-/// Reads a content of parts. Returns their text as one; for a model that hears, returns parts in
-/// the templates' form, in which the type marks the places of recordings.
+/// Reads a message's array of parts and returns its joined text. For a model that accepts audio,
+/// returns parts in the form of chat templates, whose type marks the places of recordings.
 Value read_parts(const std::vector<Value>& parts, const std::string& path, bool user,
                  Heard& heard) {
   const bool hears = heard.limits.max_s > 0 && user;
@@ -52,7 +52,7 @@ Value read_parts(const std::vector<Value>& parts, const std::string& path, bool 
     const bool words = type == "text" || type == "refusal";
     if (!words && !(hears && type == "input_audio"))
       part.unsupported("type",
-                       concat("This model reads text", hears ? " and hears input_audio" : "",
+                       concat("This model reads text", hears ? " and input_audio" : "",
                               "; a part of the type '", type.substr(0, 100), "' is not supported",
                               heard.limits.max_s > 0 && !user ? " here." : "."));
     Map made;
@@ -97,8 +97,8 @@ Value read_tool_calls(const std::vector<Value>& calls, const std::string& path) 
   return make_list(std::move(out));
 }
 
-/// Reads a reference to an earlier answer. Returns a marker of its place if the model takes the
-/// answer's ids, else its text. Nothing: the answer is unknown.
+/// Reads a reference to an earlier answer. Returns a marker if the model accepts the answer's ids,
+/// else the answer's text; nothing if the answer is unknown.
 std::optional<Value> read_named_answer(const ChatFields& message, Heard& heard) {
   const auto audio = message.object("audio");
   if (!audio || !heard.find_answer) return std::nullopt;
@@ -116,8 +116,8 @@ Value read_message(const Value& value, const std::string& at, Heard& heard) {
   std::string role = message.need_text("role");
   if (role == "developer") role = "system";
   if (role != "system" && role != "user" && role != "assistant" && role != "tool")
-    message.refuse("role", concat("There is no role '", role.substr(0, 100),
-                                  "'; roles are system, developer, user, assistant and tool."));
+    message.refuse("role", concat("Unknown role '", role.substr(0, 100),
+                                  "'; use system, developer, user, assistant or tool."));
   Map out;
   out.set("role", role);
   const auto* calls = role == "assistant" ? message.list("tool_calls") : nullptr;
@@ -134,8 +134,8 @@ Value read_message(const Value& value, const std::string& at, Heard& heard) {
       message.wrong_type("content", "a string or an array of parts", *content);
     said = content->text();
   } else if (message.find("audio") != nullptr) {
-    message.unsupported("audio",
-                        "This answer is no longer stored here: send its transcript as 'content'.");
+    message.unsupported(
+        "audio", "This server has not stored this answer: send its transcript as 'content'.");
   } else if (role != "assistant") {
     message.missing("content");
   }

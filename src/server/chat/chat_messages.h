@@ -16,7 +16,7 @@ namespace syrinx {
 
 /// The parts of the messages that are not text.
 struct Heard {
-  RecordingLimits limits;  ///< max_s: longest sum of all recordings; 0: the model does not hear
+  RecordingLimits limits;  ///< max_s: most seconds of all recordings; 0 if the model takes no audio
   bool recalls = false;
   FindAnswer find_answer = {};
   std::vector<std::shared_ptr<const Recording>> recordings = {};
@@ -26,10 +26,10 @@ struct Heard {
 /// Returns the messages as JSON for templates.
 std::string read_messages(const ChatFields& fields, Heard& heard);
 
-/// Returns the expected answer that the client predicts, as text.
+/// Returns the text of the field "prediction": the answer that the client expects.
 std::string read_prediction(const ChatFields& fields);
 
-/// Returns JSON text of a value that was read from JSON, so its size is bounded.
+/// Returns a value as JSON text. The value was read from JSON, which bounds its size.
 std::string json_of(const jinja::Value& value);
 
 }  // namespace syrinx

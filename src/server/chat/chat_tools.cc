@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kOpen = "<tool_call>", kClose = "</tool_call>";
 constexpr std::string_view kFence = "```";
 constexpr std::string_view kBlanks = " \t\r\n";
-/// Keys that the object of a call may begin with.
+/// Keys that may come first in the JSON object of a call.
 constexpr std::string_view kFirstKeys[] = {"\"name\"", "\"arguments\"", "\"parameters\"",
                                            "\"type\"", "\"id\""};
 
@@ -22,7 +22,7 @@ std::string_view trimmed_blanks(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
-/// Returns the end of the object that begins at `at`; npos: it is not complete yet.
+/// Returns the end of the object that begins at `at`; npos if the object is incomplete.
 size_t object_end(std::string_view text, size_t at) {
   int depth = 0;
   bool quoted = false;
@@ -78,7 +78,7 @@ std::optional<WrittenCall> read_json_call(std::string_view body) {
   return call;
 }
 
-/// Reads a call in lines: "function", the name, and the arguments as JSON, if there are any.
+/// Reads a call written in lines: "function", the name, and optionally the arguments as JSON.
 std::optional<WrittenCall> read_lined_call(std::string_view body) {
   std::string_view lines[2];
   for (std::string_view& line : lines) {
@@ -94,7 +94,7 @@ std::optional<WrittenCall> read_lined_call(std::string_view body) {
   return call.arguments ? std::optional(call) : std::nullopt;
 }
 
-/// Returns a call's arguments as a JSON object; nothing if they are something else.
+/// Returns a call's arguments as a JSON object; nothing if the arguments have another form.
 std::optional<std::string> arguments_object(const std::optional<jinja::Value>& given) {
   if (!given || given->is_none()) return "{}";
   if (given->is_text()) {  // JSON within a string
@@ -136,7 +136,7 @@ bool ToolCallFinder::begins_line(size_t at) const {
   return last == waiting_.npos ? line_ : waiting_[last] == '\n';
 }
 
-/// Returns the first position where a call may begin; npos: there is none.
+/// Returns the first position where a call may begin; npos if no call may begin.
 size_t ToolCallFinder::candidate(size_t from) const {
   for (size_t at = from; at < waiting_.size(); ++at) {
     const std::string_view rest = std::string_view(waiting_).substr(at);
@@ -183,7 +183,7 @@ ToolCallFinder::Look ToolCallFinder::look_tagged(size_t at, bool ended, Found& f
   return {add_call(call, true, found) ? Look::kCall : Look::kText, object};
 }
 
-/// Checks the object at `object`. `at`: where the call begins (at the fence, if there is one).
+/// Checks the JSON object at `object`. The call begins at `at`: at its code fence, if it has one.
 ToolCallFinder::Look ToolCallFinder::look_bare(size_t at, size_t object, bool ended, Found& found) {
   const std::string_view all = waiting_;
   if (!may_be_call(all.substr(object))) return {Look::kText, object + 1};
@@ -226,7 +226,7 @@ ToolCallFinder::Found ToolCallFinder::find(bool ended) {
     emit(waiting_.size(), found);
     return found;
   }
-  /// Returns the end of the text before `at`, without blanks, which belong to the call.
+  /// Returns where the text before `at` ends. Blanks before a call belong to the call.
   const auto before = [&](size_t at) {
     const size_t last = at == 0 ? waiting_.npos : waiting_.find_last_not_of(kBlanks, at - 1);
     return last == waiting_.npos ? 0 : last + 1;

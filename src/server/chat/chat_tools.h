@@ -24,22 +24,22 @@ struct ToolCall {
 /// Finds calls in a text while it is written.
 class ToolCallFinder {
  public:
-  /// Without names, all text stays text.
+  /// Without names, the finder finds no calls.
   explicit ToolCallFinder(std::vector<std::string> names) : names_(std::move(names)) {}
 
   struct Found {
     std::string text;
     std::vector<ToolCall> calls;
   };
-  /// Returns what is certain after this text; text that may belong to a call is held back.
+  /// Adds text. Returns the text and calls that are certain; keeps text that may belong to a call.
   Found push(std::string_view text);
-  /// Returns the rest when the answer has ended.
+  /// Returns the remaining text and calls. Called when the answer has ended.
   Found finish();
   /// Returns the number of calls so far.
   int calls() const { return calls_; }
 
  private:
-  /// What the text at a position of waiting_ is.
+  /// The result of examining the text at a position of waiting_.
   struct Look {
     enum Kind { kText, kWait, kCall } kind = kText;
     size_t end = 0;  ///< end of the call, or of the text before a possible call

@@ -60,7 +60,7 @@ ordered_json completion_logprobs(const std::vector<ScoredToken>& tokens, int64_t
   return out;
 }
 
-/// Returns the usage; speech counts in frames.
+/// Returns the object "usage". The tokens of speech are its frames.
 ordered_json usage_object(const Outcome& outcome, bool spoken) {
   const int64_t heard = spoken ? outcome.frames : 0, written = outcome.completion_tokens;
   return {{"prompt_tokens", outcome.prompt_tokens},
@@ -81,7 +81,7 @@ ordered_json call_object(const ToolCall& call, const std::string& id, int index)
           {"function", {{"name", call.name}, {"arguments", call.arguments}}}};
 }
 
-/// Returns an event without choices yet.
+/// Returns an event; the caller adds its choices.
 ordered_json chunk(bool chat, const std::string& id, int64_t created_s, const std::string& model) {
   return {{"id", (chat ? "chatcmpl-" : "cmpl-") + id},
           {"object", chat ? "chat.completion.chunk" : "text_completion"},
@@ -155,7 +155,7 @@ std::string ChatWire::first() const {
   if (!chat_) return "";
   ordered_json out = chunk(chat_, id_, created_s_, model_);
   ordered_json delta = {{"role", "assistant"}, {"content", ""}};
-  // The first event has the id; clients join it with the later pieces.
+  // The first event has the id of the audio. Clients join later pieces under this id.
   if (apart_) out["modality"] = "text";
   if (spoken_ && !apart_)
     delta = {{"role", "assistant"}, {"audio", {{"id", audio_id()}, {"transcript", ""}}}};

@@ -34,7 +34,7 @@ class ChatWire {
   /// Returns the whole answer, as one JSON object.
   std::string answer(const AnswerPart& part, const Outcome& outcome) const;
 
-  // Return events of a stream, each with the empty line after it; first() may be empty.
+  // Return events of a stream, each followed by an empty line. first() may return an empty string.
   std::string first() const;
   std::string next(const AnswerPart& part);
   std::string last(const Outcome& outcome);

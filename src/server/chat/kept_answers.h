@@ -22,10 +22,10 @@ class KeptAnswers {
 
   explicit KeptAnswers(size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
 
-  /// Keeps an answer. `client`: the client's hash; `ids`: those of Sink::answer_ids(), for `model`.
+  /// Keeps an answer of the client with hash `client`. `model` made `ids` (Sink::answer_ids()).
   void keep(std::string id, uint64_t client, std::string model, std::string text,
             std::vector<int32_t> ids, double now_s);
-  /// Returns an answer of this client; without ids if another model made it.
+  /// Returns an answer of this client; omits the ids if another model made the answer.
   std::optional<NamedAnswer> find(const std::string& id, uint64_t client, const std::string& model,
                                   double now_s);
   size_t bytes() const;

@@ -19,7 +19,8 @@ Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64,
   const std::optional<std::string> file = base64_decoded(base64);
   if (!file || file->empty()) return Error{ErrorCode::kInvalid, "invalid base64"};
   if (limits.max_s <= 0)
-    return Error{ErrorCode::kInvalid, "the earlier recordings of the chat reach the longest time"};
+    return Error{ErrorCode::kInvalid,
+                 "the earlier recordings of the chat already have the greatest total length"};
   limits.max_decode_s = kMostDecode_s;
   auto decoded = decode_file(*file, limits);
   if (!decoded.ok()) {
@@ -31,7 +32,7 @@ Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64,
   recording->samples = std::move(decoded.value().samples);
   recording->sample_rate = decoded.value().sample_rate;
   for (float& sample : recording->samples) {
-    // Files of floats may contain any value.
+    // Files of floats may contain infinities and NaN.
     sample = std::isfinite(sample) ? std::clamp(sample, -1.f, 1.f) : 0.f;
   }
   return std::shared_ptr<const Recording>(std::move(recording));

@@ -1,5 +1,5 @@
-// Decodes a recording in a message of a chat: bytes of any common file format in base64. Nothing is
-// cut off or made louder. Free function; any thread.
+// Decodes a recording in a message of a chat: bytes of any common file format in base64. Neither
+// trims nor amplifies the audio. Free function; any thread.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace syrinx {
 
-/// Decodes at most `limits.max_s` seconds, at the recording's own rate, in the helper's processes
-/// if there is a helper. Errors say what is wrong, without naming a field.
+/// Decodes at most `limits.max_s` seconds, at the recording's own rate. Uses the helper's processes
+/// if `limits` has a helper. Errors describe the fault without naming a field.
 Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64,
                                                         RecordingLimits limits);
 

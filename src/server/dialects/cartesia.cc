@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kMaxCartesiaContexts = 16;
 
-/// Returns the settings of a message as options; a refusal is in `error`.
+/// Returns the settings of a message as options. Sets `error` if a setting is refused.
 std::optional<ContextOptions> read_options(const JsonIn& message, const Speaker& speaker,
                                            ApiError& error) {
   JsonIn fields = JsonIn::object();
@@ -131,13 +131,15 @@ class CartesiaDialect : public Dialect {
   bool open(const std::string& context, const JsonIn& message, Actions& out) {
     if (const auto at = open_.find(context); at != open_.end()) {
       if (!at->second.closed) return true;
-      fail(context, bad_field("context_id", "This context has had its last transcript."), out,
-           false);
+      fail(context,
+           bad_field("context_id",
+                     "This context has received its last transcript; use another context_id."),
+           out, false);
       return false;
     }
     ApiError error;
     if (open_.size() >= kMaxCartesiaContexts) {
-      error = bad_field("context_id", "There may be 16 contexts at once.");
+      error = bad_field("context_id", "At most 16 contexts may be open at once.");
     } else if (auto options = read_options(message, speaker_.view(), error)) {
       open_[context] = {};
       out.push_back(OpenContext{context, std::move(*options)});
@@ -152,7 +154,7 @@ class CartesiaDialect : public Dialect {
     if (open_.erase(context) > 0) done(context, out);
   }
 
-  /// Sends times, counted from the beginning of the context.
+  /// Sends the times of words or phones, in seconds from the context's beginning.
   static void say_times(const char* type, const char* field, const char* names,
                         const SpeechEvent& event, const Open& state, Actions& out) {
     JsonOut words = JsonOut::array(), starts = JsonOut::array(), ends = JsonOut::array();

@@ -11,7 +11,7 @@ std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, con
                                                        bool strict) {
   const PipelineInfo& info = *speaker.info;
   JsonIn body = fields;
-  body["input"] = "text";  // any text: texts of a context are checked when they come
+  body["input"] = "text";  // a placeholder: a context's texts are checked when they arrive
   const auto format = string_at(body, "response_format");
   if (!format) body["response_format"] = "pcm";
   std::optional<bool> ssml;  // applies to the text, which arrives later
@@ -30,7 +30,7 @@ std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, con
                     .code = "model_not_found"};
   }
   const std::string text = dump_json(body);
-  auto parsed = SpeechBody::parse(HalfJoiner().push(text));  // joins halves in texts only
+  auto parsed = SpeechBody::parse(HalfJoiner().push(text));  // joins surrogate halves in strings
   if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
   auto call = std::get<SpeechBody>(parsed).call(speaker, strict);
   if (auto* error = std::get_if<ApiError>(&call)) return std::move(*error);

@@ -9,9 +9,9 @@
 
 namespace syrinx {
 
-/// Reads `fields`, which have the names of POST /v1/audio/speech except "input", with the checks of
-/// that endpoint. Without "sample_rate", raw audio has the model's rate. "model" must be the
-/// connection's.
+/// Reads `fields`, which have the names and checks of POST /v1/audio/speech, except "input".
+/// Without "sample_rate", raw audio has the model's rate. "model" must name the model of the
+/// connection.
 std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, const Speaker& speaker,
                                                        bool strict = false);
 

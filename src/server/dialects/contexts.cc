@@ -32,8 +32,9 @@ SpeechContexts::~SpeechContexts() {
 void SpeechContexts::open(const std::string& name, ContextOptions options) {
   if (find(name) != nullptr) return;
   if (static_cast<int>(contexts_.size()) >= limits_.max_contexts) {
-    ApiError error = bad_field("context", concat("There are ", limits_.max_contexts,
-                                                 " contexts already; close one of them first."));
+    ApiError error =
+        bad_field("context", concat("At most ", limits_.max_contexts,
+                                    " contexts may be open; close one of them first."));
     error.code = "too_many_contexts";
     events_.push_back({.kind = SpeechEvent::kFailed, .context = name, .error = std::move(error)});
     return;
@@ -49,7 +50,7 @@ void SpeechContexts::open(const std::string& name, ContextOptions options) {
   auto voices = std::exchange(context.options.call.voices, {});
   if (voices.empty()) return;
   if (limits_.voices == nullptr) {
-    return fail(context, bad_field("voice", "No voices are stored here."));
+    return fail(context, bad_field("voice", "This server stores no voices."));
   }
   context.fetch =
       limits_.voices->fetch(context.options.backend, std::move(voices), limits_.client, wake_);
@@ -94,7 +95,7 @@ void SpeechContexts::add_text(const std::string& name, std::string_view text) {
   take(name, context->pieces_of(context->halves.push(text)));
 }
 
-/// Adds pieces; returns the context unless it has failed.
+/// Adds pieces of text. Returns the context, or null if it has failed.
 SpeechContext* SpeechContexts::take(const std::string& name,
                                     std::vector<SsmlStream::Piece> pieces) {
   SpeechContext* context = find(name);
@@ -151,7 +152,7 @@ void SpeechContexts::add_plain(SpeechContext& context, std::string_view text) {
   advance(context);
 }
 
-/// Submits further utterances, or fails if there are too many.
+/// Submits further utterances, or fails the context if it has too many.
 void SpeechContexts::check_count(SpeechContext& context) {
   if (static_cast<int>(context.utterances.size()) > limits_.max_utterances) {
     return fail(context, too_much(concat("More than ", limits_.max_utterances,
@@ -170,7 +171,7 @@ void SpeechContexts::flush(const std::string& name) {
                                           " flushes wait to be spoken.")));
   }
   if (context->utterances.empty() || context->utterances.back().flushes) {
-    context->utterances.push_back({.closed = true});  // without text: only kFlushed
+    context->utterances.push_back({.closed = true});  // has no text; only produces kFlushed
   }
   context->utterances.back().flushes = true;
 }
@@ -230,7 +231,7 @@ void SpeechContexts::advance(SpeechContext& context) {
   }
 }
 
-/// Submits text of a context that is ahead; its failure is not an error of the client.
+/// Submits text of a context that open_ahead() opened. A failure is not the client's error.
 void SpeechContexts::look_ahead(SpeechContext& context) {
   if (context.utterances.empty()) return;
   const std::string name = context.name;

@@ -24,27 +24,27 @@ struct ContextLimits {
   int max_utterances = 64;                    ///< most unfinished utterances of a context
   size_t max_text_bytes = size_t{256} << 10;  ///< most text of a context that is not finished
   uint64_t client = 0;                        ///< as in SpeechRequest
-  VoiceDesk* voices = nullptr;                ///< fetches voices; null: unsupported
+  VoiceDesk* voices = nullptr;                ///< fetches voices; null if unsupported
 };
 
 /// The contexts of a connection: texts that arrive in pieces, and their audio in order.
 class SpeechContexts {
  public:
-  /// `wake` is called on the engine's thread when next() may have something.
+  /// `wake` is called on the engine's thread when next() may return an event.
   SpeechContexts(std::shared_ptr<Backend> backend, ContextLimits limits,
                  std::function<void()> wake);
   ~SpeechContexts();
   SpeechContexts(const SpeechContexts&) = delete;
   SpeechContexts& operator=(const SpeechContexts&) = delete;
 
-  // The actions of a dialect. next() reports faults as kFailed.
+  // Execute the actions of a dialect. next() reports faults as kFailed.
   void open(const std::string& name, ContextOptions options);
-  /// Opens a context whose text may never be wanted. It is spoken in the background, at most
-  /// `ahead_s` seconds, and next() returns only kFailed for it until release().
+  /// Opens a context for predicted text. The engine speaks at most `ahead_s` seconds of the text in
+  /// the background. Until release(), next() returns only kFailed for the context.
   void open_ahead(const std::string& name, ContextOptions options, double ahead_s);
-  /// Makes a context that is ahead an ordinary one with the name `as`. Returns the seconds from its
-  /// request to its first audio (or to now, if there is no audio yet); nothing if the context does
-  /// not exist any more.
+  /// Turns a context of open_ahead() into an ordinary context with the name `as`. Returns the
+  /// seconds from its request to its first audio, or to the present if no audio has arrived.
+  /// Returns nothing if the context has ended.
   std::optional<double> release(const std::string& name, const std::string& as);
   void add_text(const std::string& name, std::string_view text);
   void flush(const std::string& name);
@@ -54,7 +54,7 @@ class SpeechContexts {
   /// Returns the next event, if there is one; contexts take turns. Audio comes in pieces of at most
   /// 0.4 s.
   std::optional<SpeechEvent> next();
-  /// The client has received everything that next() returned.
+  /// Call when the client has received everything that next() returned.
   void written();
 
   /// Returns whether the connection's model speaks added text at once. Otherwise a sentence is
@@ -63,7 +63,7 @@ class SpeechContexts {
   /// Returns whether no utterance is spoken or waiting.
   bool quiet() const;
   int64_t utterances() const { return utterances_; }
-  /// Returns inner faults since the last call, for the log; never texts.
+  /// Returns internal faults since the last call, for the log. They contain no texts of clients.
   std::vector<std::string> take_troubles() { return std::exchange(troubles_, {}); }
 
  private:
@@ -88,7 +88,7 @@ class SpeechContexts {
   const std::shared_ptr<Backend> backend_;
   const ContextLimits limits_;
   const std::function<void()> wake_;
-  std::list<SpeechContext> contexts_;  // the front one is asked for the next event
+  std::list<SpeechContext> contexts_;  // next() asks the front context first
   std::deque<SpeechEvent> events_;
   std::vector<std::pair<std::shared_ptr<AudioQueue>, size_t>> taken_;
   std::vector<std::string> troubles_;

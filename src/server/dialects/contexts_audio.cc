@@ -32,7 +32,7 @@ std::optional<SpeechEvent> SpeechContexts::next_of(SpeechContext& context) {
     if (!first.queue && first.speakable) {
       const std::string name = context.name;
       advance(context);
-      if (find(name) == nullptr) return {};  // it failed; its event is queued
+      if (find(name) == nullptr) return {};  // the context failed; kFailed is queued
       if (!first.queue) return {};           // its voice is still being fetched
     }
     if (first.queue) return audio_of(context, first);
@@ -84,7 +84,7 @@ std::optional<SpeechEvent> SpeechContexts::audio_of(SpeechContext& context,
   return start;
 }
 
-/// Removes the utterance. Queues the rest of its audio and the events after it; returns the first.
+/// Removes the utterance. Queues its remaining audio and final events; returns the first event.
 SpeechEvent SpeechContexts::end_of(SpeechContext& context, SpokenUtterance& utterance,
                                    const Outcome& outcome) {
   const std::string name = context.name;

@@ -30,7 +30,7 @@ struct ContextOptions {
   std::optional<bool> ssml = {};  ///< like the field of POST /v1/audio/speech
   bool bare_ssml = false;         ///< with ssml true: a document may omit its <speak>
   bool strict = false;            ///< as for SpeechBody::call()
-  /// The model that speaks; null: the model of the connection.
+  /// The model that speaks. Null means the model of the connection.
   std::shared_ptr<Backend> backend = {};
 };
 
@@ -86,8 +86,8 @@ struct SpeechEvent {
   enum Kind {
     kStarted,   ///< the first audio of an utterance follows
     kAudio,     ///< audio, in `bytes`
-    kWords,     ///< `words` of the utterance, in order, if wanted and known; may precede audio
-    kPhones,    ///< `words` are the utterance's phones, if wanted; directly before its kSpoken
+    kWords,     ///< words of the utterance in order, if requested; may precede their audio
+    kPhones,    ///< `words` has the phones, if requested; directly before kSpoken
     kSpoken,    ///< an utterance has ended
     kFlushed,   ///< everything up to a flush has been sent
     kFinished,  ///< the context has ended, all its audio was sent
@@ -102,7 +102,7 @@ struct SpeechEvent {
   double audio_s = 0;  ///< kSpoken: length of the utterance
   /// kSpoken: marks of the utterance's SSML, if the model has their times
   std::vector<TimedWord> marks = {};
-  std::vector<std::string> warnings = {};  ///< kStarted: parts of its text that were ignored
+  std::vector<std::string> warnings = {};  ///< kStarted: warnings about ignored parts of the text
   ApiError error = {};
   double at_s = 0;  ///< time of the event on the caller's clock
 };
@@ -117,8 +117,8 @@ class Dialect {
   virtual void event(const SpeechEvent& event, Actions& out) = 0;
   /// Gets the result of LoadModel.
   virtual void model_loaded(const Status&, Actions&) {}
-  /// Returns the seconds without a message and without audio after which idle() is called; may
-  /// change.
+  /// Returns the seconds without messages and audio after which idle() is called. The value may
+  /// change between calls.
   virtual double idle_timeout_s() const = 0;
   /// Ends an idle connection.
   virtual void idle(Actions& out) = 0;
@@ -126,8 +126,8 @@ class Dialect {
   virtual int max_contexts() const { return 1; }
 };
 
-/// A Speaker with its own copy of the model's facts, because a dialect may outlive the model.
-/// Encoder, store and aliases stay valid.
+/// A Speaker with its own copy of the model's facts, because a dialect may outlive the model. It
+/// borrows the encoder, the store and the aliases, which outlive the dialect.
 struct OwnSpeaker {
   explicit OwnSpeaker(const Speaker& speaker)
       : info(*speaker.info),
@@ -145,7 +145,7 @@ struct OwnSpeaker {
 struct DialectRequest {
   std::string path = {};   ///< without the query
   std::string query = {};  ///< after the question mark
-  std::string id = {};     ///< id of the connection, for messages that contain one
+  std::string id = {};     ///< id of the connection; some messages contain it
   bool strict = false;     ///< as for SpeechBody::call()
 };
 

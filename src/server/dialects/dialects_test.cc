@@ -102,7 +102,7 @@ TEST(WsDialects, NativeSpeaks) {
             "\n");
   EXPECT_EQ(receive(*d, R"({"type":"input.text","text":"Hello "})"),
             "open speech high 24000\ntext speech Hello \n");
-  // in the middle of an utterance
+  // The configuration cannot change in the middle of an utterance.
   EXPECT_TRUE(contains(receive(*d, R"({"type":"session.config"})"), "\"error\""));
   EXPECT_EQ(receive(*d, R"({"type":"input.text","text":"you"})"), "text speech you\n");
   EXPECT_EQ(receive(*d, R"({"type":"input.done"})"), "flush speech\n");

@@ -1,7 +1,7 @@
 // ElevenLabs' stream-input (one text) and multi-stream-input (contexts, which Pipecat uses). Audio
-// is sent in base64. `alignment` gives times of characters, computed from those of words: the
-// characters of a word, and those up to the next word, share its time evenly. It is sent with an
-// empty "audio" at the end of each utterance and counts from the utterance's beginning.
+// is sent in base64. `alignment` has times of characters: each word's time is divided evenly among
+// its characters and those up to the next word. It is sent with an empty "audio" at the end of each
+// utterance. Its times count from the utterance's beginning.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -87,7 +87,7 @@ class ElevenLabsDialect : public Dialect {
 
  private:
   struct Open {
-    bool unflushed = false;  ///< there is text that the client has not flushed
+    bool unflushed = false;  ///< the context has text that was not flushed
     double reported_s = 0;   ///< end of the last alignment, in the utterance being spoken
   };
 
@@ -95,7 +95,7 @@ class ElevenLabsDialect : public Dialect {
   bool open(const std::string& context, const JsonIn& message, Actions& out) {
     if (open_.contains(context)) return true;
     if (static_cast<int>(open_.size()) >= max_contexts()) {
-      fail("There may be 5 contexts at once; close one of them first.", "max_contexts_exceeded",
+      fail("At most 5 contexts may be open; close one of them first.", "max_contexts_exceeded",
            out);
       return false;
     }
@@ -173,8 +173,7 @@ std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const
   // The connection already has the model that the query names.
   const std::string format = query.find("output_format").value_or("mp3_44100_128");
   if (!parse_output_format(format, fields)) {
-    error =
-        bad_field("output_format", "There is no output_format '" + format.substr(0, 100) + "'.");
+    error = bad_field("output_format", "Unknown output_format '" + format.substr(0, 100) + "'.");
     return nullptr;
   }
   if (const auto language = query.find("language_code")) fields["language_hint"] = *language;

@@ -1,6 +1,6 @@
 // Mutated messages for the state machine of every dialect, mixed with events that an engine could
-// send, and mutated bytes for the Wyoming parser. Deterministic: SYRINX_FUZZ_INPUTS is the number
-// of each (default 4000). tests/fuzz has the seeds.
+// send, and mutated bytes for the Wyoming parser. Deterministic. SYRINX_FUZZ_INPUTS is the number
+// of inputs of each kind (default 4000). tests/fuzz has the seeds.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -78,7 +78,7 @@ PipelineInfo model(Random& random) {
   return info;
 }
 
-/// Replaces the engine: remembers contexts, checks every action, and makes possible events.
+/// Replaces the engine: remembers contexts, checks every action, and makes events of an engine.
 class Stage {
  public:
   Stage(std::unique_ptr<Dialect> dialect, Random& random, bool bytes)
@@ -178,7 +178,7 @@ TEST_P(WsFuzz, StateMachine) {
         continue;
       }
       stage = std::make_unique<Stage>(std::move(dialect), random, false);
-      // Most conversations begin correctly; otherwise few would get far.
+      // Most conversations begin correctly; otherwise the first message would end most of them.
       if (below(random, 4) > 0) stage->message(lines[0]);
     }
     stage->message(mutated(lines, random));

@@ -44,7 +44,7 @@ class NativeDialect : public Dialect {
       reset();
       send({{"type", "input.cleared"}}, out);
     } else {
-      say_error("There is no message of the type '" + type.substr(0, 100) + "'.", out);
+      say_error("Unknown message type '" + type.substr(0, 100) + "'.", out);
     }
   }
 
@@ -95,7 +95,7 @@ class NativeDialect : public Dialect {
  private:
   void configure(const JsonIn& message, Actions& out) {
     if (dirty_ || flushes_ > 0) {
-      return say_error("session.config cannot change while something is spoken.", out);
+      return say_error("session.config cannot change while text is spoken.", out);
     }
     JsonIn fields = message;
     for (const char* ours :
@@ -108,9 +108,9 @@ class NativeDialect : public Dialect {
     } else if (split != "none" && split != "sentence" && split != "clause") {
       say_error("'split_granularity' must be none, sentence or clause.", out, "invalid_value");
     } else if (true_at(message, "word_timestamps") && !speaker_.info.speech.word_times) {
-      say_error("This model does not know when its words begin.", out, "unsupported_value");
+      say_error("This model does not report the times of its words.", out, "unsupported_value");
     } else if (true_at(message, "phone_timestamps") && !speaker_.info.speech.phone_times) {
-      say_error("This model does not know when its phones begin.", out, "unsupported_value");
+      say_error("This model does not report the times of its phones.", out, "unsupported_value");
     } else {
       if (std::exchange(open_, false)) out.push_back(CancelContext{kNativeContext});
       options_ = std::move(std::get<ContextOptions>(options));

@@ -22,8 +22,8 @@
 
 namespace syrinx {
 
-/// Returns whether there is a letter or a digit. Text with only marks and white space is skipped,
-/// not refused: it is often left between the flushes of a language model.
+/// Returns whether the text has a letter or a digit. Text with only marks and white space is
+/// skipped, not refused: language models often leave such text between two flushes.
 bool speakable(std::string_view text);
 
 /// One request to the engine: text, and its audio.
@@ -38,8 +38,8 @@ struct SpokenUtterance {
   std::unique_ptr<Encoder> encoder = {};  ///< set from the first audio on
   double audio_s = 0;                     ///< seconds of audio taken so far
   std::vector<WordMark> marks = {};       ///< words whose times were not sent yet
-  // Only for a document of SSML.
-  std::shared_ptr<const SpeechRequest> said = {};  ///< how its text is spoken; null: plain text
+  // Set only for a document of SSML.
+  std::shared_ptr<const SpeechRequest> said = {};  ///< how its text is spoken; null for plain text
   Markup markup = {};
   size_t markup_bytes = 0;  ///< bytes of the document without its text
   size_t bytes() const { return text.size() + markup_bytes; }
@@ -49,7 +49,7 @@ struct SpeechContext {
   std::string name;
   ContextOptions options;                  ///< `backend` is always set
   std::unique_ptr<VoiceFetch> fetch = {};  ///< set while its voice is fetched
-  std::optional<double> ahead_s = {};      ///< set while the context is ahead
+  std::optional<double> ahead_s = {};      ///< the limit of open_ahead(); unset after release()
   bool sentences = false;                  ///< each sentence is an utterance
   bool finishing = false;                  ///< no further text is taken
   SentenceStream splitter{SentenceOptions{}};
@@ -59,9 +59,9 @@ struct SpeechContext {
   size_t text_bytes = 0;  ///< bytes of the utterances that are not finished
 
   const PipelineInfo& info() const { return options.backend->info(); }
-  /// Takes text without surrogate halves; returns its plain and its SSML pieces.
+  /// Splits text without surrogate halves into plain pieces and pieces of SSML.
   std::vector<SsmlStream::Piece> pieces_of(std::string_view text);
-  /// Returns the utterance that takes text: the last one, or a new one.
+  /// Returns the utterance to which text is added: the last utterance, or a new one.
   SpokenUtterance& growing();
   /// Appends an utterance for each sentence.
   void append(const std::vector<SentenceStream::Item>& items);
@@ -70,8 +70,8 @@ struct SpeechContext {
   /// Returns whether no utterance is spoken or waiting.
   bool silent() const;
 
-  /// Returns the words whose end is known, as kWords; with `all` also the last word, which ends
-  /// with the audio. Takes their marks out of the utterance.
+  /// Moves the words whose end is known from the utterance's marks to a kWords event. With `all`,
+  /// also moves the last word, which ends with the audio.
   std::optional<SpeechEvent> words_of(SpokenUtterance& utterance, bool all) const;
   /// Returns the phones as kPhones, if the client wants them. Each lasts until the next one begins,
   /// the last one until the audio ends.

@@ -22,7 +22,7 @@ namespace syrinx {
 struct SessionLimits {
   size_t max_text_bytes = size_t{256} << 10;  ///< most text of a context that is not finished
   uint64_t client = 0;                        ///< as in SpeechRequest
-  VoiceDesk* voices = nullptr;                ///< fetches voices; null: unsupported
+  VoiceDesk* voices = nullptr;                ///< fetches voices; null if unsupported
 };
 
 class TextSession : public WireSession {
@@ -44,8 +44,8 @@ class TextSession : public WireSession {
   std::vector<std::string> take_troubles() override { return contexts_.take_troubles(); }
   std::string summary() const override;
 
-  /// Returns, once, the model that must be loaded before more messages are read; then call
-  /// model_loaded().
+  /// Returns the name of a model that must be loaded before further messages are read, once per
+  /// model. The caller then calls model_loaded().
   std::optional<std::string> take_wanted_model() { return std::exchange(wanted_model_, {}); }
   void model_loaded(const Status& loaded, double now_s);
 

@@ -86,7 +86,7 @@ using Texts = std::vector<std::string>;
 TEST_F(WsSessionTest, TokensGoIntoOneOpenRequest) {
   start(LateText::kToken);
   for (const char* token : {" ", "Hel", "lo ", "you."}) say(token);
-  EXPECT_EQ(backend_->stats().accepted, 1);  // before a flush
+  EXPECT_EQ(backend_->stats().accepted, 1);  // speech begins before a flush
   send(R"({"type":"Flush"})");
   EXPECT_EQ(audio_until("Flushed"), 14 * 1920 * 2u);  // 1.05 s, in whole chunks
   EXPECT_EQ(backend_->texts(), Texts({" Hello you."}));

@@ -16,7 +16,7 @@ class WireSession {
  public:
   virtual ~WireSession() = default;
 
-  /// Handles a message that was read, on the session's thread. True: it took long, and must be
+  /// Handles a read message on the session's thread. Returns true if it took long and must be
   /// called again before the next message.
   using Step = std::function<bool(double now_s)>;
   /// Reads a message, which may take long; on any thread, concurrently with all other methods. The
@@ -36,7 +36,7 @@ class WireSession {
   /// Returns how to close the connection, after next() has returned its last frame.
   virtual const std::optional<CloseConnection>& closing() const = 0;
 
-  /// Returns inner faults since the last call, for the log; never texts.
+  /// Returns internal faults since the last call, for the log. They contain no texts of clients.
   virtual std::vector<std::string> take_troubles() = 0;
   /// Returns a summary of the session, for the log.
   virtual std::string summary() const = 0;

@@ -167,14 +167,15 @@ class WyomingDialect : public Dialect {
       out.push_back(AddText{kWyomingContext, *text});
       out.push_back(FinishContext{kWyomingContext});
     } else if (event.type == "transcribe" || event.type == "detect") {
-      fail("this server only speaks; it does not take audio by Wyoming", "unsupported-event", out);
+      fail("this server only speaks; it does not accept audio over Wyoming", "unsupported-event",
+           out);
     }
   }
 
   bool open(const WyomingEvent& event, Actions& out) {
     const JsonIn& data = event.data;
     if (speaking_) {
-      fail("one text at a time; wait for its end", "busy", out);
+      fail("a text is still being spoken; wait for its end", "busy", out);
       return false;
     }
     const std::string format = string_at(data, "text_format").value_or("text");

@@ -25,7 +25,7 @@ struct WyomingEvent {
 /// Splits bytes into events.
 class WyomingParser {
  public:
-  /// old clients put data into the header
+  /// Old clients put the data into the header.
   static constexpr size_t kMaxHeaderBytes = size_t{256} << 10;
   static constexpr size_t kMaxDataBytes = size_t{256} << 10;
   static constexpr size_t kMaxPayloadBytes = size_t{16} << 20;
@@ -33,7 +33,7 @@ class WyomingParser {
   void push(std::string_view bytes);
   /// Returns the next whole event. Nothing when more bytes are needed, or after an error.
   std::optional<WyomingEvent> next();
-  /// Returns the error, after which nothing can be read; empty: no error.
+  /// Returns the error, or an empty string. After an error next() returns nothing.
   const std::string& error() const { return error_; }
 
  private:

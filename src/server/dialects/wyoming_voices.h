@@ -16,7 +16,7 @@ struct WyomingVoice {
   std::string name;  ///< unique in the list; another voice of the same name is called "MODEL/NAME"
   std::string description;
   std::string model;                   ///< name of the model in the table
-  std::string voice = {};              ///< name in the model; empty: the model's default
+  std::string voice = {};              ///< name in the model; empty for the model's default
   std::string family = {};             ///< family of the model
   std::vector<std::string> languages;  ///< codes and tags, at least one
   std::vector<std::string> speakers = {};
@@ -26,12 +26,12 @@ struct WyomingVoice {
 /// table: the model's own, then those of the desk's store. `desk` may be null.
 std::vector<WyomingVoice> wyoming_voices(const ModelTable& models, const VoiceDesk* desk);
 
-/// The voice that a client asks for; empty strings: not stated.
+/// The voice that a client requests. A string is empty if the client omits it.
 struct WyomingWish {
   std::string voice = {}, speaker = {}, language = {};
 };
 
-/// A model of the table, and the field "voice" of its request; empty: its default voice.
+/// A model of the table, and the field "voice" of its request. Empty means its default voice.
 struct WyomingChoice {
   std::string model, voice;
 };

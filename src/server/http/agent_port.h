@@ -19,7 +19,7 @@ std::string agent_answer(const ModelTable* models, bool draining);
 
 class AgentPort {
  public:
-  /// Answers "down" until open(). `port` 0: any free port. Throws LoadError when it cannot listen.
+  /// Answers "down" until open(). `port` 0 means any free port. Throws LoadError on failure.
   AgentPort(const std::string& host, int port);
   ~AgentPort();
   AgentPort(const AgentPort&) = delete;

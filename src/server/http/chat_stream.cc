@@ -30,11 +30,11 @@ class ChatStream {
     ++server_.streams;
     connection_->watch(wakeup_);
   }
-  /// Cancels the request in any case: nothing continues for a client that is gone.
+  /// Always cancels the request, so that nothing runs for a client that has disconnected.
   ~ChatStream() {
     if (queue_) queue_->detach();
     if (id_) backend_->cancel(*id_);
-    // A model that was unloaded is destroyed with its last stream, which takes time.
+    // The last stream of an unloaded model destroys the model, which takes time.
     if (backend_) net::post(server_.worker, [backend = std::move(backend_)] {});
     connection_->unwatch();
     --server_.streams;
@@ -94,7 +94,7 @@ net::awaitable<bool> ChatStream::run() {
   exchange_.body_permit.reset();
   if (!fault_) co_await wait();
   if (connection_->gone()) {
-    log("client gone before the first text");
+    log("client disconnected before the first text");
     co_return false;
   }
   if (!fault_ && news_.outcome && is_bad(*news_.outcome)) {
@@ -183,7 +183,7 @@ void ChatStream::check() try {
   fail({ErrorCode::kInternal, error.what()});
 }
 
-/// Waits until there is news, or the client is gone.
+/// Waits until the queue has news, or the client has disconnected.
 net::awaitable<void> ChatStream::wait() {
   news_ = queue_->take();
   while (news_.empty() && !connection_->gone()) {
@@ -241,7 +241,7 @@ Headers ChatStream::headers(const char* type) const {
   return out;
 }
 
-/// Answers with fault_.
+/// Answers with the error fault_.
 net::awaitable<bool> ChatStream::refuse() {
   const Reply reply = reply_of(*fault_);
   Headers all = headers(reply.content_type.c_str());
@@ -337,7 +337,7 @@ net::awaitable<bool> ChatStream::stream() {
     co_await wait();
     if (connection_->gone()) break;
   }
-  log("200 client gone or not reading");
+  log("200 client disconnected or not reading");
   co_return false;
 }
 

@@ -1,6 +1,6 @@
-// Answers a chat or text completion on a connection. Submits it, delays the status line until there
-// is text, and sends the answer in parts or whole. Cancels the request when the client goes away.
-// Inside the server only; io thread only.
+// Answers a chat or text completion on a connection. Submits the request, delays the status line
+// until text arrives, and sends the answer in parts or whole. Cancels the request when the client
+// disconnects. Inside the server only; io thread only.
 #pragma once
 
 #include <memory>

@@ -177,7 +177,7 @@ TEST(Fuzz, Heads) {
                                      .access = i % 7 == 0 ? nullptr : &access});
     if (const auto* reply = std::get_if<Reply>(&routed)) {
       const std::string bytes = response_head(reply->status, reply->headers);
-      EXPECT_EQ(bytes.find("\r\n\r\n"), bytes.size() - 4);  // no value began another header
+      EXPECT_EQ(bytes.find("\r\n\r\n"), bytes.size() - 4);  // no value ended the head early
       if (reply->status >= 400) {
         EXPECT_TRUE(nlohmann::json::accept(reply->body)) << reply->body;
       }

@@ -81,7 +81,7 @@ TEST_F(HttpServerTest, ClientThatDoesNotReadIsCutOff) {
   start(0, {.stall_timeout_s = 0.5});
   TestClient stalled(port());
   stalled.post(R"({"input": "endless"})");
-  // meanwhile other requests are served
+  // Meanwhile the server answers other requests.
   const TestAnswer other = speak(R"({"input": "0123456789"})");
   EXPECT_TRUE(other.whole);
   EXPECT_TRUE(backend_->wait_idle(5));
@@ -104,8 +104,8 @@ TEST_F(HttpServerTest, AClientThatReadsSlowlyGetsAll) {
   EXPECT_EQ(std::to_string(answer.body.size()), answer.header("Content-Length"));
 }
 
-/// The kernel takes each write in small parts: no byte is lost or sent twice, and fast readers do
-/// not wait.
+/// The client's kernel accepts each write in small parts. No byte is lost or sent twice, and fast
+/// readers do not wait.
 TEST_F(HttpServerTest, AClientThatReadsInCrumbsGetsAll) {
   start();
   const std::string body =

@@ -26,10 +26,10 @@ namespace syrinx {
 /// Addresses, access rules and limits.
 struct ServerOptions {
   std::string host = "127.0.0.1";                  ///< an IPv4 or IPv6 address, or "localhost"
-  int port = 8080;                                 ///< 0: any free port
-  ApiKeys keys = {};                               ///< empty: each request is admitted
-  ApiKeys metrics_keys = {};                       ///< keys for /metrics; empty: open to all
-  std::string tls_certificate = {}, tls_key = {};  ///< PEM files; empty: no TLS
+  int port = 8080;                                 ///< 0 means any free port
+  ApiKeys keys = {};                               ///< empty admits each request
+  ApiKeys metrics_keys = {};                       ///< keys for /metrics; empty requires no key
+  std::string tls_certificate = {}, tls_key = {};  ///< PEM files; empty disables TLS
   AccessRules access = {};                         ///< rules for browsers
   LimitOptions limits = {};                        ///< for each key; without keys, for each address
   size_t max_body_bytes = size_t{1} << 20;
@@ -37,16 +37,16 @@ struct ServerOptions {
   size_t max_upload_bytes = size_t{25} << 20;
   int max_uploads = 8;
   size_t max_header_bytes = size_t{16} << 10;
-  int max_connections = 1024;  ///< beyond it, new connections get 503 and are closed
-  /// Most connections from one address; 0: no limit. Does not apply to this machine.
+  int max_connections = 1024;  ///< most connections; further ones get status 503 and are closed
+  /// Most connections from one address of another machine. 0 means no limit.
   int max_connections_per_address = 256;
   double header_timeout_s = 10;  ///< from the first byte of a request to the end of its head
   double body_timeout_s = 30;    ///< for a body after its head, or for a long message
   double idle_timeout_s = 75;    ///< between the requests of a connection
   double stall_timeout_s = 30;   ///< a client that reads nothing for this long is disconnected
   std::shared_ptr<const Ears> ears = std::make_shared<Ears>();  ///< the recognisers of speech
-  std::shared_ptr<const SileroVad> vad = {};  ///< finds turns; null: WebRTC's detector
-  /// Decides whether a speaker has finished (semantic_vad); null: only words and pitch decide.
+  std::shared_ptr<const SileroVad> vad = {};  ///< finds turns; null means WebRTC's detector
+  /// Judges whether a speaker has finished (semantic_vad). Null means that words and pitch decide.
   std::shared_ptr<const SmartTurn> smart_turn = {};
   double max_heard_s = 4 * 3600;              ///< longest recording that is transcribed
   PredictWhen predict = PredictWhen::kAsked;  ///< when answers of the Realtime API are predicted
@@ -54,9 +54,9 @@ struct ServerOptions {
   /// Most predicted seconds between a spoken turn's end and its transcript; a turn that would wait
   /// longer is refused.
   double max_transcript_wait_s = 5;
-  /// Decodes recordings in child processes; outlives the server. Null: the server decodes.
+  /// Decodes recordings in child processes; outlives the server. Null: the server decodes itself.
   const DecodeHelper* decoder = nullptr;
-  std::shared_ptr<VoiceDesk> voices = {};  ///< null: no stored voices
+  std::shared_ptr<VoiceDesk> voices = {};  ///< null disables stored voices
   bool voice_uploads = true;               ///< clients may add and remove voices
   bool strict = false;  ///< refuse fields that a model does not support instead of ignoring them
   /// Called on the io thread with a line for each request, never with texts or audio. May be empty.

@@ -50,7 +50,7 @@ TEST_F(HttpServerTest, WholeAnswersDeclareTheirLength) {
   EXPECT_TRUE(wav.body.substr(44) == streamed.substr(44));
   const std::string flac = whole("flac").body;
   EXPECT_EQ(static_cast<uint8_t>(flac[24]) << 8 | static_cast<uint8_t>(flac[25]), 13 * 1920);
-  // A fault that would cut a stream is an ordinary error without streaming.
+  // Without streaming, a fault in the middle of the audio gets an error status.
   const TestAnswer failed = speak(R"({"input": "fail late", "stream": false})");
   EXPECT_EQ(failed.status, 500);
   EXPECT_TRUE(has(failed.body, "internal_error"));

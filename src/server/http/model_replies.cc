@@ -22,7 +22,7 @@ ordered_json model_object(const ModelTable::Entry& model) {
                       {"loaded", model.backend != nullptr}};
   if (!model.trouble.empty()) out["trouble"] = model.trouble;
   if (!model.backend) return out;
-  // Additional facts for a page that will ask for speech; OpenAI's API has none.
+  // OpenAI's API lacks these facts. The web page needs them to request speech.
   const PipelineInfo& info = model.backend->info();
   out["speaks"] = info.speaks;
   out["writes"] = info.writes;
@@ -107,10 +107,11 @@ Reply elevenlabs_models_reply(const ServerView& server) {
 }
 
 Reply no_such_model(std::string_view name) {
-  return reply_of({.status = 404,
-                   .message = concat("The model '", name.substr(0, 200), "' is not served here."),
-                   .param = "model",
-                   .code = "model_not_found"});
+  return reply_of(
+      {.status = 404,
+       .message = concat("The model '", name.substr(0, 200), "' is not served by this server."),
+       .param = "model",
+       .code = "model_not_found"});
 }
 
 Reply model_reply(std::string_view name, const ServerView& server) {

@@ -12,7 +12,7 @@ namespace syrinx {
 Reply models_reply(const ServerView& server);
 /// Answers GET /v1/models in ElevenLabs' form: a list of the models that speak.
 Reply elevenlabs_models_reply(const ServerView& server);
-/// Answers GET /v1/models/NAME; NAME may be any name for speech requests, also with slashes.
+/// Answers GET /v1/models/NAME. Speech requests accept the same names, also with slashes.
 Reply model_reply(std::string_view name, const ServerView& server);
 /// Answers GET /v1/audio/models.
 Reply audio_models_reply(const ServerView& server);

@@ -14,7 +14,7 @@ namespace {
 
 using Schema = nlohmann::ordered_json;
 
-/// Returns a whole bound as an integer.
+/// Returns a bound as JSON; a whole number becomes an integer.
 Schema bound_of(double bound) {
   if (std::trunc(bound) == bound) return static_cast<int64_t>(bound);
   return bound;

@@ -32,7 +32,7 @@ std::optional<Reply> playground_reply(std::string_view path) {
                      {"Referrer-Policy", "no-referrer"},
                      {"Cross-Origin-Opener-Policy", "same-origin"},
                      {"Cross-Origin-Resource-Policy", "same-origin"},
-                     {"Cache-Control", "no-cache"},  // other versions have other pages
+                     {"Cache-Control", "no-cache"},  // another version has another page
                      {"Vary", "Accept"}};
     return reply;
   }

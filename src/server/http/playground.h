@@ -9,7 +9,7 @@
 
 namespace syrinx {
 
-/// A file of web/ and its path there ("playground/app.js").
+/// A file of web/, with its path relative to web/ ("playground/app.js").
 struct WebFile {
   std::string_view name;
   std::string_view bytes;

@@ -22,7 +22,7 @@ constexpr const char* kRealtime = "/v1/realtime?model=gpt-realtime";
 /// Returns repeated characters; a function, so that the compiler does not evaluate the string.
 std::string filled(size_t bytes, char value) { return std::string(bytes, value); }
 
-/// Counts the samples that it is given, and reports the number at the end.
+/// Counts the samples that it receives, and reports the number at the end.
 class CountingListener final : public Listener {
  public:
   CountingListener(std::string name, std::shared_ptr<TranscriptSink> sink)
@@ -132,7 +132,7 @@ TEST_F(RealtimeServerTest, AnswersAloud) {
   EXPECT_EQ(speaker_->texts(), std::vector<std::string>{"Hello."});
   EXPECT_EQ(JsonIn::parse(writer_->last_request().writing.chat->messages),
             JsonIn::parse(R"([{"role":"user","content":"Hi"}])"));
-  // The format of telephones.
+  // The audio format of telephones.
   send(client, {{"type", "session.update"},
                 {"session", {{"audio", {{"output", {{"format", {{"type", "audio/pcmu"}}}}}}}}}});
   ask(client, "Hi");

@@ -36,7 +36,7 @@ constexpr std::string_view kConsentPrefix = "/v1/audio/voice_consents/";
 Reply wrong_method(const RequestHead& head, const char* allowed) {
   Reply reply = reply_of(
       {.status = 405,
-       .message = concat("'", head.path, "' does not take ", head.method, "; use ", allowed, "."),
+       .message = concat("'", head.path, "' does not accept ", head.method, "; use ", allowed, "."),
        .code = "method_not_allowed"});
   reply.headers.emplace_back("Allow", allowed);
   return reply;
@@ -98,7 +98,7 @@ Speaker speaker_of(const ServerView& server, const Backend& backend) {
   return {backend.info(), backend.voice_encoder()};
 }
 
-/// Lists the voices of the model "model" in the query, or of the first model.
+/// Lists the voices of the model that the query names, or of the first model.
 Reply answer_voices(const RequestHead& head, const ServerView& server) {
   const std::string name = query_value(head.query, "model").value_or("");
   const auto model = server.models->look_up(name);
@@ -153,8 +153,9 @@ Reply answer_consent(const VoiceStore* store, const std::string& id) {
 /// Returns the refusal to store a voice or a consent.
 Reply refuse_cloning() {
   return reply_of({.status = 400,
-                   .message = "No model of this server can clone a voice, so none can be added; "
-                              "GET /v1/audio/voices lists the existing ones.",
+                   .message =
+                       "No model of this server can clone a voice, so no voice can be added; "
+                       "GET /v1/audio/voices lists the existing voices.",
                    .code = "unsupported_operation"});
 }
 
@@ -255,8 +256,9 @@ std::optional<Reply> refuse_transcription(const RequestHead& head, const ServerV
   if (!may_transcribe(server)) {
     if (server.models == nullptr) return reply_of(unavailable("The model is still being loaded."));
     return reply_of({.status = 400,
-                     .message = "This server has no recogniser (syrinx serve --ears NAME, or a "
-                                "model that takes recordings).",
+                     .message =
+                         "This server has no recogniser: start it with --ears NAME or with a "
+                         "model that accepts recordings.",
                      .param = "model",
                      .code = "unsupported_operation"});
   }
@@ -271,11 +273,11 @@ std::optional<Reply> refuse_transcription(const RequestHead& head, const ServerV
 
 Reply refuse_voice_change() {
   return reply_of({.status = 403,
-                   .message = "This server does not let its clients add or remove voices.",
+                   .message = "Clients of this server may not add or remove voices.",
                    .code = "voice_uploads_are_off"});
 }
 
-/// Routes a request about stored voices and consents; the path must be one of theirs.
+/// Routes a request whose path belongs to stored voices or consents.
 Route route_voices(const RequestHead& head, const ServerView& server) {
   const VoiceStore* store = server.voices == nullptr ? nullptr : server.voices->store();
   const bool consents = head.path.starts_with(kConsentsPath);
@@ -374,7 +376,7 @@ Route route(const RequestHead& head, const ServerView& server) {
     return model_reply(percent_decoded(head.path.substr(kModelPrefix.size())), server);
   }
   if (is_websocket_path(head.path)) {
-    // Some proxies forward a request without its upgrade.
+    // Some proxies forward a WebSocket request without its upgrade.
     Reply reply = reply_of({.status = 426,
                             .message = concat("'", head.path.substr(0, 200),
                                               "' is a WebSocket, and this request came without "

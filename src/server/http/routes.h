@@ -30,7 +30,7 @@ struct RequestHead {
 /// An accepted request for speech or a chat; its body must be read.
 struct SpeechRoute {
   bool batch = false;
-  std::optional<VendorCall> vendor = {};  ///< vendor of the body's format; unset: OpenAI's
+  std::optional<VendorCall> vendor = {};  ///< vendor of the body's format; unset means OpenAI
   std::optional<ChatKind> chat = {};      ///< set if the answer is a chat or completion
 };
 

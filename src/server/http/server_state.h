@@ -41,7 +41,7 @@ struct ServerState {
   const std::shared_ptr<VoiceDesk> voices;
   const std::shared_ptr<PredictionCounters> predictions = std::make_shared<PredictionCounters>();
   const std::shared_ptr<TurnMetrics> turns = std::make_shared<TurnMetrics>();
-  std::shared_ptr<TlsContext> tls;  ///< null: plain HTTP
+  std::shared_ptr<TlsContext> tls;  ///< null means plain HTTP
   const std::shared_ptr<KeptAnswers> answers = std::make_shared<KeptAnswers>();
   ApiKeys keys, metrics_keys;
   ClientLimits limits;
@@ -57,7 +57,7 @@ struct ServerState {
   boost::asio::io_context io{1};
   boost::asio::thread_pool worker{4};  ///< checks requests and makes prompts, which may take long
   boost::asio::thread_pool loader{1};  ///< loads models
-  /// Encodes audio when that takes time. It has as many threads as cores; the engine has its own.
+  /// Encodes audio of costly formats. It has as many threads as cores; the engine has its own.
   boost::asio::thread_pool encoders;
 };
 

@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns whether the first model has a stage in other processes, none of which is connected.
+/// Returns whether the first model has a remote stage without any connected process.
 bool lacks_stage(const ServerView& server) {
   if (server.models == nullptr) return false;
   const std::shared_ptr<Backend> first = server.models->first();

@@ -16,14 +16,14 @@ namespace syrinx {
 
 struct ServerView {
   const ModelTable* models = nullptr;               ///< null while the first model is being loaded
-  const ApiKeys* keys = nullptr;                    ///< null: each request is admitted
-  const ApiKeys* metrics_keys = nullptr;            ///< null: /metrics is open to all
-  const AccessRules* access = nullptr;              ///< null: every browser is admitted
-  const VoiceDesk* voices = nullptr;                ///< null: only the models' own voices
-  const Ears* ears = nullptr;                       ///< null: nothing recognises speech
-  const PredictionCounters* predictions = nullptr;  ///< null: nothing is predicted
-  const TurnMetrics* turns = nullptr;               ///< null: no turn is measured
-  const DecodeHelper* decoder = nullptr;            ///< null: the server decodes recordings itself
+  const ApiKeys* keys = nullptr;                    ///< null admits each request
+  const ApiKeys* metrics_keys = nullptr;            ///< null opens /metrics to all
+  const AccessRules* access = nullptr;              ///< null admits every browser
+  const VoiceDesk* voices = nullptr;                ///< null means only the models' own voices
+  const Ears* ears = nullptr;                       ///< null means that no recogniser is installed
+  const PredictionCounters* predictions = nullptr;  ///< null means that nothing is predicted
+  const TurnMetrics* turns = nullptr;               ///< null means that no turn is measured
+  const DecodeHelper* decoder = nullptr;            ///< null means that the server decodes itself
   bool voice_uploads = true;                        ///< clients may add and remove voices
   bool draining = false;
   int connections = 0;  ///< open connections
@@ -43,7 +43,7 @@ const char* state_name(const ServerView& server);
 bool may_clone(const ServerView& server);
 /// Returns whether a model hears recordings in a chat, or may do so once it is loaded.
 bool may_hear(const ServerView& server);
-/// Returns whether there is a recogniser, or a model that has one or is not loaded yet.
+/// Returns whether the server has a recogniser, or a model that has one or is not loaded yet.
 bool may_transcribe(const ServerView& server);
 
 }  // namespace syrinx

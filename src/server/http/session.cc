@@ -74,8 +74,8 @@ std::optional<Reply> refuse_transfer_coding(const http::request<http::string_bod
     return {};
   }
   return reply_of({.status = 501,
-                   .message = "The only Transfer-Encoding that this server reads is 'chunked'; "
-                              "a compressed body is sent with Content-Encoding: gzip.",
+                   .message = "Transfer-Encoding must be 'chunked'; "
+                              "send a compressed body with Content-Encoding: gzip.",
                    .code = "unsupported_transfer_encoding"});
 }
 
@@ -89,7 +89,7 @@ std::optional<Reply> refuse_hosts(const http::request<http::string_body>& messag
   if (!strange && (count == 1 || (count == 0 && message.version() < 11))) return {};
   return reply_of({.message = strange      ? "The Host header must be a name and a port."
                               : count == 0 ? "An HTTP/1.1 request needs a Host header."
-                                           : "A request may have one Host header, not more.",
+                                           : "A request must have exactly one Host header.",
                    .code = "invalid_http"});
 }
 
@@ -120,7 +120,7 @@ struct Session::Incoming {
   bool keep_alive = false;
   bool may_be_large = false;  ///< its body may carry recordings
   std::string credential;     ///< "Bearer KEY", from the header that the client's vendor uses
-  Headers headers;            ///< headers of every answer to it
+  Headers headers;            ///< headers of each answer to the request
   std::shared_ptr<void> body_permit;  ///< permit for a large body; may be null
 
   const http::request<http::string_body>& message() const { return parser.get(); }
@@ -182,7 +182,7 @@ net::awaitable<void> Session::run() {
   connection_->close();
 }
 
-/// Answers a request. Returns true when there may be another one.
+/// Answers a request. Returns true when the connection may take another request.
 net::awaitable<bool> Session::serve_one() {
   idle_ = true;
   const bool begun = co_await connection_->wait_for_bytes(server_.options.idle_timeout_s);
@@ -335,7 +335,7 @@ size_t Session::max_body_bytes(const Incoming& incoming) const {
                                : options.max_body_bytes;
 }
 
-/// Takes a permit for a large body. There are few, because such bodies stay in memory until parsed.
+/// Takes a permit for a large body. Permits are few, as such bodies stay in memory until parsed.
 std::optional<Reply> Session::take_body_permit(Incoming& incoming) {
   if (incoming.body_permit) return {};
   if (server_.uploads >= server_.options.max_uploads) {
@@ -347,8 +347,8 @@ std::optional<Reply> Session::take_body_permit(Incoming& incoming) {
   return {};
 }
 
-/// Sets the limit of the body for its route. A declared length is checked here, others while the
-/// body is read.
+/// Sets the limit of the body for its route. A declared length is checked here; an undeclared
+/// length is checked while the body is read.
 std::optional<Reply> Session::make_room(Incoming& incoming) {
   const std::string_view coding = incoming.header(http::field::content_encoding);
   if (!content_coding(coding)) return unknown_content_coding(coding);

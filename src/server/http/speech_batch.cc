@@ -77,10 +77,10 @@ std::optional<ApiError> SpeechBatch::add_items() {
   return {};
 }
 
-/// Encodes new audio of the item; returns false if there is none.
+/// Encodes new audio of the item; returns false if no audio has arrived.
 net::awaitable<bool> SpeechBatch::pump(Item& item) {
   const bool came = co_await item.job.pump();
-  item.job.written();  // there is no reader yet; kMaxWholeBytes limits the audio
+  item.job.written();  // nothing is sent yet; kMaxWholeBytes limits the audio
   item.fault = item.job.fault();
   const auto& outcome = item.job.outcome();
   if (!item.fault && outcome && is_bad(*outcome)) {

@@ -27,11 +27,11 @@ SpeechJob::SpeechJob(ServerState& server, std::shared_ptr<Wakeup> wakeup, uint64
                      std::function<bool()> gone)
     : server_(server), wakeup_(std::move(wakeup)), client_(client), gone_(std::move(gone)) {}
 
-/// Cancels the request in any case: nothing continues for a client that is gone.
+/// Always cancels the request, so that nothing runs for a client that has disconnected.
 SpeechJob::~SpeechJob() {
   if (queue_) queue_->detach();
   if (id_) backend_->cancel(*id_);
-  // A model that was unloaded is destroyed with its last stream, which takes time.
+  // The last stream of an unloaded model destroys the model, which takes time.
   if (backend_) run_later(server_.worker, [backend = std::move(backend_)] {});
 }
 
@@ -79,7 +79,7 @@ net::awaitable<void> SpeechJob::find_model() {
   if (!begun()) fault_ = unavailable("The model was unloaded; try again.");
 }
 
-/// Waits for the voice and submits the request. If the client goes away, encoding stops.
+/// Waits for the voice and submits the request. If the client disconnects, encoding stops.
 net::awaitable<void> SpeechJob::wait_for_voice() {
   std::optional<Status> status = fetch_->status();
   while (!status && !gone_()) {
@@ -87,7 +87,7 @@ net::awaitable<void> SpeechJob::wait_for_voice() {
     status = fetch_->status();
   }
   if (!status) {
-    fault_ = unavailable("The client is gone.");
+    fault_ = unavailable("The client has disconnected.");
   } else if (!*status) {
     fail(status->error());
   } else {
@@ -148,7 +148,7 @@ net::awaitable<bool> SpeechJob::pump() {
   taken_ += static_cast<int64_t>(count);
   queue_->take_warnings(call_.warnings);
   outcome_ = queue_->end();
-  if (outcome_ && outcome_->frames == 0) {  // the queue made this outcome and does not know frames
+  if (outcome_ && outcome_->frames == 0) {  // the queue made this outcome without counting frames
     outcome_->frames = std::llround(outcome_->audio_s * info().speech.frame_rate);
   }
   if (samples_.empty() && !outcome_) co_return false;
@@ -189,7 +189,7 @@ ApiError SpeechJob::no_audio() {
     return *fault_;
   }
   if (outcome_->reason == FinishReason::kCancelled) return unavailable("The server is stopping.");
-  return bad_field("input", "'input' has nothing that this model can speak.");
+  return bad_field("input", "'input' has no text that this model can speak.");
 }
 
 }  // namespace syrinx

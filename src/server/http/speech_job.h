@@ -28,8 +28,8 @@ inline constexpr size_t kMaxWholeBytes = size_t{64} << 20;
 
 class SpeechJob {
  public:
-  /// `wakeup` is notified of new audio and of the end. It must also be notified when gone() becomes
-  /// true, i.e. the client is gone: then the job stops waiting.
+  /// `wakeup` is notified of new audio and of the end. It must also be notified when the client
+  /// disconnects (gone() becomes true), so that the job stops waiting.
   SpeechJob(ServerState& server, std::shared_ptr<Wakeup> wakeup, uint64_t client,
             std::function<bool()> gone);
   ~SpeechJob();
@@ -41,11 +41,11 @@ class SpeechJob {
   /// Afterwards fault() is set or audio will arrive. Works on other threads, because a body may be
   /// large and making its prompt slow.
   net::awaitable<void> start(ReadBody read);
-  /// Does the same with a parsed body.
+  /// Starts with a parsed body, but otherwise works like the overload above.
   net::awaitable<void> start(SpeechBody body);
 
-  /// Encodes the audio that has arrived, on another thread if that takes time; at the end of the
-  /// audio also the encoder's last bytes. Returns false if nothing had arrived: wait for the
+  /// Encodes the audio that has arrived, on another thread if that takes time. At the end of the
+  /// audio, adds the encoder's last bytes. Returns false if nothing had arrived; then wait for the
   /// wakeup.
   net::awaitable<bool> pump();
   /// Returns encoded audio. The caller takes it, and calls written() when the audio has been sent.
@@ -53,13 +53,13 @@ class SpeechJob {
   const std::string& bytes() const { return bytes_; }
   void written();
 
-  /// Returns new words whose end is known; once there is an outcome, all remaining words.
+  /// Returns the new words whose end is known. After the outcome, returns all remaining words.
   std::vector<TimedWord> take_words();
-  /// Call once there is an outcome. Writes the length into the header of `all`, which must be all
-  /// bytes() so far, if the format has a place for it.
+  /// Writes the audio's length into the header of `all`, if the format has such a field. Call it
+  /// after the outcome. `all` must have the audio from its first byte.
   void state_length(std::string& all) const;
 
-  /// Returns the error that prevented the submission, or that of the encoder. trouble() is for the
+  /// Returns the error of the submission or of the encoder. trouble() returns details for the
   /// log.
   const std::optional<ApiError>& fault() const { return fault_; }
   const std::string& trouble() const { return trouble_; }

@@ -70,11 +70,11 @@ class SpeechStream {
 net::awaitable<bool> SpeechStream::run() {
   const SpeechJob::ReadBody read = [this] { return read_body(exchange_); };
   co_await job_.start(read);
-  exchange_.body = {};  // it may be large, and the stream long
+  exchange_.body = {};  // frees a possibly large body before a long stream
   exchange_.body_permit.reset();
   co_await hold();
   if (connection_->gone()) {
-    log("speech: client gone before the first audio");
+    log("speech: client disconnected before the first audio");
     co_return false;
   }
   if (!fault_) {
@@ -94,7 +94,7 @@ net::awaitable<bool> SpeechStream::run() {
   co_return more;
 }
 
-/// Waits for the first audio, so that every earlier failure is an ordinary error.
+/// Waits for the first audio, so that any earlier failure can still set the status.
 net::awaitable<void> SpeechStream::hold() {
   fault_ = job_.fault();
   while (!fault_ && !connection_->gone()) {
@@ -109,7 +109,7 @@ net::awaitable<void> SpeechStream::hold() {
   }
 }
 
-/// Answers with fault_.
+/// Answers with the error fault_.
 net::awaitable<bool> SpeechStream::refuse() {
   const Reply reply = reply_of(*fault_);
   Headers headers = {{"Content-Type", reply.content_type},
@@ -125,16 +125,17 @@ net::awaitable<bool> SpeechStream::refuse() {
   co_return sent&& exchange_.keep_alive;
 }
 
-/// Collects all audio, so that its length is known and every failure is an ordinary error.
+/// Collects all audio, so that its length is known and any failure can still set the status.
 net::awaitable<void> SpeechStream::gather() {
   while (!job_.outcome() && !fault_ && !connection_->gone()) {
-    job_.written();  // there is no reader yet; kMaxWholeBytes limits the audio
+    job_.written();  // nothing is sent yet; kMaxWholeBytes limits the audio
     const bool came = co_await job_.pump();
     fault_ = job_.fault();
     if (job_.bytes().size() > kMaxWholeBytes) {
-      fault_ = ApiError{.message = "The audio is too long for one answer; leave out 'stream'.",
-                        .param = "stream",
-                        .code = "audio_too_long"};
+      fault_ =
+          ApiError{.message = "The audio is too long for a whole answer; omit 'stream': false.",
+                   .param = "stream",
+                   .code = "audio_too_long"};
     }
     if (!came && !fault_) co_await wakeup_->wait();
   }
@@ -192,7 +193,7 @@ net::awaitable<bool> SpeechStream::stream() {
     if (job_.fault() || connection_->gone()) break;
   }
   log(job_.fault() ? "speech 200 failed: " + job_.trouble()
-                   : "speech 200 client gone or not reading");
+                   : "speech 200 client disconnected or not reading");
   co_return false;
 }
 

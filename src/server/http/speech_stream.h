@@ -1,6 +1,6 @@
-// Answers one speech request on a connection: submits it, delays the status line until there is
-// audio, streams the audio while it is made, cancels when the client goes away. Inside the server
-// only; io thread only.
+// Answers one speech request on a connection: submits the request, delays the status line until
+// audio arrives, and streams the audio while it is made. Cancels the request when the client
+// disconnects. Inside the server only; io thread only.
 #pragma once
 
 #include <memory>
@@ -20,12 +20,12 @@ struct SpeechExchange {
   std::string request_id;
   std::string body;
   bool keep_alive = true;
-  bool chunked = true;    ///< false: an HTTP/1.0 client; closing the connection ends the body
+  bool chunked = true;    ///< false for HTTP/1.0: closing the connection ends the body
   bool trailers = false;  ///< the client accepts trailers
   uint64_t client = 0;    ///< hash of the client
   Headers headers = {};   ///< headers of every answer
-  std::optional<VendorCall> vendor = {};  ///< the vendor whose format the body has; unset: OpenAI's
-  std::string query = {};                 ///< query of the target, with the vendor's options
+  std::optional<VendorCall> vendor = {};   ///< vendor whose format the body has; unset means OpenAI
+  std::string query = {};                  ///< query of the target, with the vendor's options
   std::shared_ptr<void> body_permit = {};  ///< permit for a large body in memory; may be null
 };
 

@@ -74,7 +74,7 @@ class Server {
   uint16_t port() const { return http_->port(); }
   /// Returns how many requests have ended.
   int64_t finished() const { return backend_->stats().finished; }
-  /// Waits until more requests have ended and none runs. Returns false after a minute.
+  /// Waits until further requests have ended and no request runs. Returns false after a minute.
   bool wait_for_more(int64_t finished_before) const {
     for (int i = 0; i < 12'000; ++i) {
       const EngineStats stats = backend_->stats();
@@ -119,7 +119,7 @@ inline ordered_json aloud(const std::string& voice, int tokens) {
           {"max_completion_tokens", tokens}};
 }
 
-/// Returns messages of a user that consist of a recording, a WAV file.
+/// Returns a user's message that consists of one recording, a WAV file.
 inline ordered_json asked_aloud(const std::string& wav) {
   const ordered_json part{{"type", "input_audio"},
                           {"input_audio", {{"data", base64(wav)}, {"format", "wav"}}}};
@@ -274,7 +274,7 @@ inline void expect_conversation(Server& server, const std::string& model, double
     talk.until("conversation.item.truncated");
   }
   ASSERT_EQ(answers.size(), 3u);
-  // without the steps of the answer
+  // The steps of the answer are subtracted.
   const size_t turn = answers[1].prompt_tokens - answers[0].prompt_tokens - 90;
   EXPECT_GT(answers[1].prompt_tokens, answers[0].prompt_tokens + 90);
   EXPECT_LT(turn, 90u);
@@ -287,9 +287,9 @@ inline void expect_conversation(Server& server, const std::string& model, double
   EXPECT_GE(answers[2].cached_tokens, answers[1].prompt_tokens);
 }
 
-/// Expects that a question of several stretches, each of `codes`, is processed while it arrives, so
-/// that the answer finds stretches in the cache. The answer equals that of `fresh`, the same model,
-/// which gets the whole question at once.
+/// Expects that a question is processed in parts of `codes` codes while it arrives, and that the
+/// answer finds these parts in the cache. The answer equals that of `fresh`, the same model, which
+/// receives the whole question at once.
 inline void expect_hearing_ahead(Server& server, Server& fresh, const std::string& model,
                                  size_t codes) {
   const std::string pcm = pcm_of(72000, 11);

@@ -55,15 +55,15 @@ void write_stages(const std::vector<ModelTable::Entry>& models, std::string& out
   constexpr Metric kMetrics[] = {
       {"up", "gauge", "1 while the process of the stage is connected.",
        [](const RemoteNode& n) { return n.up ? 1.0 : 0.0; }},
-      {"connections_total", "counter", "How often the process was connected.",
+      {"connections_total", "counter", "Connections to the process of the stage.",
        [](const RemoteNode& n) { return static_cast<double>(n.connections); }},
       {"batches_total", "counter", "Batches that the process ran.",
        [](const RemoteNode& n) { return static_cast<double>(n.batches); }},
-      {"lost_batches_total", "counter", "Batches that were lost with its connection.",
+      {"lost_batches_total", "counter", "Batches that were lost with a connection to the process.",
        [](const RemoteNode& n) { return static_cast<double>(n.lost_batches); }},
-      {"sent_bytes_total", "counter", "Bytes to it.",
+      {"sent_bytes_total", "counter", "Bytes sent to the process.",
        [](const RemoteNode& n) { return static_cast<double>(n.sent_bytes); }},
-      {"received_bytes_total", "counter", "Bytes from it.",
+      {"received_bytes_total", "counter", "Bytes received from the process.",
        [](const RemoteNode& n) { return static_cast<double>(n.received_bytes); }},
   };
   for (const Metric& metric : kMetrics) {
@@ -141,9 +141,9 @@ Reply metrics_reply(const ServerView& server) {
   add("streams", "gauge", "Running speech requests.", server.streams);
   add("requests_total", "counter", "HTTP requests.", static_cast<double>(server.requests));
   add("log_lines_dropped_total", "counter",
-      "Lines of the log that were dropped because it was not read or could not be written.",
+      "Log lines that were dropped because the log was not read or not writable.",
       static_cast<double>(server.lost_lines));
-  add("uptime_seconds", "gauge", "Since the server began to listen.", server.uptime_s);
+  add("uptime_seconds", "gauge", "Seconds since the server began to listen.", server.uptime_s);
   add("ready", "gauge", "1 while speech requests are accepted.", is_ready(server) ? 1 : 0);
   if (server.predictions != nullptr) write_predictions(*server.predictions, reply.body);
   if (server.turns != nullptr) write_turns(*server.turns, reply.body);

@@ -16,7 +16,7 @@ struct TestAnswer {
 
 class TestClient {
  public:
-  /// `window`: bytes of the socket's receive buffer and of each read; 0: the system's default.
+  /// `window`: bytes of the socket's receive buffer and of each read; 0 means the system's default.
   explicit TestClient(int port, int window = 0);
   ~TestClient();
   TestClient(const TestClient&) = delete;
@@ -31,7 +31,7 @@ class TestClient {
   /// Reads the body of `answer` up to its end or the end of the connection.
   void read_body(TestAnswer& answer);
   TestAnswer read();
-  /// Reads at least one more byte of the stream; false at its end or after 60 s.
+  /// Reads at least one more byte of the stream; returns false at its end or after 60 s.
   bool read_more();
   /// Reads and drops everything; returns whether the server closes the connection in time.
   bool wait_closed(double timeout_s);

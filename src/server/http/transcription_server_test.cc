@@ -32,7 +32,7 @@ struct EarsScript {
   std::atomic<int> fails_after = -1;  ///< fails with an internal error after these seconds
   std::atomic<int> holds_at = -1;     ///< recognises nothing from this second on, while it is set
   std::atomic<bool> refuses = false;  ///< refuses with kOverloaded
-  /// Beginnings of each segment that are reported before it; set before the start.
+  /// Partial texts that are reported before each segment; set before the start.
   std::vector<std::string> partials;
   std::atomic<int64_t> given = 0;  ///< samples received
   std::atomic<float> loudest = 0;  ///< loudest of these samples
@@ -248,8 +248,8 @@ TEST_F(TranscriptionServerTest, HearsTheFirstChannelWhereTheRecogniserDoes) {
   }
 }
 
-/// Beginnings of a segment are sent before the segment; one that differs from sent text is not
-/// sent.
+/// Partial texts of a segment are sent before the segment. A partial text that contradicts sent
+/// text is not sent.
 TEST_F(TranscriptionServerTest, AStreamSendsTheBeginningsOfSegments) {
   script_->partials = {" ", " w", " x"};
   const TestAnswer answer = ask(request(silence(2.5), field("stream", "true")));
@@ -388,8 +388,8 @@ TEST_F(TranscriptionServerTest, LengthAndSizeAreBounded) {
   EXPECT_EQ(client.read().status, 413);
 }
 
-/// Chooses the recogniser: one that was asked for, else that of a loaded model, else the installed
-/// one.
+/// Chooses the recogniser: the one that the user configured, else that of a loaded model, else the
+/// installed one.
 TEST_F(TranscriptionServerTest, AModelThatHearsComesBeforeWhatIsInstalled) {
   for (const bool asked_for : {true, false}) {
     for (const bool hears : {true, false}) {

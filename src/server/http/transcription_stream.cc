@@ -19,7 +19,7 @@
 namespace syrinx {
 namespace {
 
-// Most seconds that decoding is ahead of the recogniser, and seconds of a piece.
+// Most seconds that decoding is ahead of the recogniser, and the seconds of one piece.
 constexpr double kAheadS = 60, kPieceS = 10;
 constexpr size_t kFirstPiece = 48'000;  // samples, read before the rate is known
 
@@ -35,7 +35,7 @@ class TranscriptionStream {
     ++server_.streams;
     connection_->watch(wakeup_);
   }
-  /// Cancels the work in any case: nothing continues for a client that is gone.
+  /// Always cancels the work, so that nothing runs for a client that has disconnected.
   ~TranscriptionStream() {
     queue_->detach();
     listener_.reset();
@@ -54,7 +54,7 @@ class TranscriptionStream {
   net::awaitable<void> work(net::thread_pool& on, void (TranscriptionStream::*task)());
   void start();
   void load();
-  /// Returns the recogniser that the client named, or the first one; null: its model is not loaded.
+  /// Returns the recogniser that the client named, or the first. Null if its model is not loaded.
   Result<std::shared_ptr<Recogniser>> find();
   void feed();
   void fail(Error error);
@@ -64,7 +64,7 @@ class TranscriptionStream {
   double given_s() const { return static_cast<double>(given_) / kHearingRate; }
   void take_news();
   void tell(TranscriptSegment segment, bool whole);
-  /// Returns the seconds of the recording when its decoding has begun; 0: not yet known.
+  /// Returns the seconds of the recording once its decoding has begun; 0 before that.
   double length_s() const;
   net::awaitable<bool> send(const std::string& bytes);
   net::awaitable<bool> send_whole(int status, const char* type, const std::string& body,
@@ -82,7 +82,7 @@ class TranscriptionStream {
   const std::shared_ptr<HeardQueue> queue_;
   const double began_s_ = now_s();
   TranscriptionCall call_;
-  std::shared_ptr<Backend> backend_;  // the model that owns the recogniser; null: no model owns it
+  std::shared_ptr<Backend> backend_;  // the model that owns the recogniser; null if no model does
   std::shared_ptr<Recogniser> recogniser_;
   bool unloaded_ = false;  // its model must be loaded first
   std::optional<RecordingReader> reader_;
@@ -108,7 +108,7 @@ void TranscriptionStream::fail(Error error) {
   fault_ = to_api_error(error);
 }
 
-/// Runs a member function on another thread; an exception becomes the answer.
+/// Runs a member function on another thread. An exception becomes the error of the answer.
 net::awaitable<void> TranscriptionStream::work(net::thread_pool& on,
                                                void (TranscriptionStream::*task)()) {
   const auto guarded = [this, task] {
@@ -163,7 +163,7 @@ void TranscriptionStream::start() {
   }
   const RecogniserInfo& info = recogniser_->info();
   if (call_.words && !info.word_times) {
-    fault_ = ApiError{.message = concat("'", info.name, "' has no times of words."),
+    fault_ = ApiError{.message = concat("'", info.name, "' does not report the times of words."),
                       .param = "timestamp_granularities",
                       .code = "unsupported_value"};
     return;
@@ -216,8 +216,8 @@ double TranscriptionStream::length_s() const {
   return claimed_s <= server_.options.max_heard_s ? claimed_s : 0;
 }
 
-/// Sends the new text of a segment, or of its beginning. Sent text cannot be taken back: a text
-/// that begins differently is only in the last event.
+/// Sends the new text of a segment, or of its partial text. Sent text cannot be taken back. If the
+/// new text contradicts it, only the last event has the new text.
 void TranscriptionStream::tell(TranscriptSegment segment, bool whole) {
   std::string text = segment.text;
   if (text.starts_with(told_)) {
@@ -310,7 +310,8 @@ net::awaitable<bool> TranscriptionStream::run() {
     }
   }
   if (!fault_ && !transcript_) {
-    log(begun_ ? "200 client gone or not reading" : "client gone before the first text");
+    log(begun_ ? "200 client disconnected or not reading"
+               : "client disconnected before the first text");
     co_return false;
   }
   if (begun_) {

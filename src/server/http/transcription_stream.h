@@ -1,6 +1,6 @@
 // Answers one request to transcribe a recording. Decodes the file as fast as it is recognised, and
-// delays the status line until there is text. Sends text as soon as it is final, if the client
-// wants that. Stops when the client goes away. Inside the server only; io thread only.
+// delays the status line until text arrives. Sends final text at once if the client wants a stream.
+// Stops when the client disconnects. Inside the server only; io thread only.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct TranscriptionExchange {
   std::string content_type;
   bool translate = false;
   bool keep_alive = true;
-  bool chunked = true;   ///< false: an HTTP/1.0 client; closing the connection ends the body
+  bool chunked = true;   ///< false for HTTP/1.0: closing the connection ends the body
   uint64_t client = 0;   ///< hash of the client
   Headers headers = {};  ///< headers of every answer
   std::shared_ptr<void> body_permit = {};  ///< permit for a large body in memory; may be null

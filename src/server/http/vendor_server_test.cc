@@ -60,7 +60,7 @@ TEST_F(HttpServerTest, VendorsEvents) {
   EXPECT_TRUE(answer.whole);
   EXPECT_TRUE(has(answer.body, R"(event: chunk
 data: {"type":"chunk","status_code":206,"done":false,"context_id":"c","data":")"));
-  // The word is in a separate event, or on a slow connection in the same event as the word before.
+  // The word is in a separate event. On a slow connection, it is in the event of the word before.
   EXPECT_TRUE(has(answer.body, R"("cd"],"start":[)") && has(answer.body, R"(0.3],"end":[)"))
       << answer.body;
   EXPECT_TRUE(
@@ -97,7 +97,7 @@ data: {"type":"chunk","status_code":206,"done":false,"context_id":"c","data":")"
   answer = post("/v1/text-to-speech/low/stream/with-timestamps?output_format=pcm_24000", eleven);
   EXPECT_TRUE(answer.whole);
   EXPECT_EQ(answer.header("Content-Type"), "application/x-ndjson") << "several objects are no JSON";
-  // On a slow connection, the letter comes together with the blank before it.
+  // On a slow connection, one event has both the letter and the blank before it.
   EXPECT_TRUE(has(answer.body, R"("c"],"character_start_times_seconds")")) << answer.body;
   EXPECT_TRUE(answer.body.ends_with("}\n"));
   EXPECT_EQ(post("/v1/text-to-speech/low/with-timestamps", R"({"text": "fail late"})").status, 500);

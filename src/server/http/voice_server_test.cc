@@ -420,11 +420,11 @@ TEST_F(VoiceServerTest, LargeBodiesAreFewAndBounded) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     EXPECT_EQ(post("/v1/audio/speech", "application/json", large.size())->read().status, 503);
   }
-  for (int i = 0; i < 100; ++i) {  // the place is free again once the first upload has ended
+  for (int i = 0; i < 100; ++i) {  // a place becomes free once the first upload has ended
     const auto next = post("/v1/audio/speech", "application/json", large.size());
     next->send(large);
     const int status = next->read().status;
-    if (status == 400) return;  // 400: the body is not JSON
+    if (status == 400) return;  // status 400: the body is not JSON
     EXPECT_EQ(status, 503);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -443,7 +443,7 @@ TEST_F(VoiceServerTest, ModelsThatCannotClone) {
   upload({{"name", "b"}, {"audio_sample", recording()}}, &status);
   EXPECT_EQ(status, 400);
   EXPECT_TRUE(ask("GET", "/v1/audio/voices")["uploaded_voices"].empty());
-  TestClient client(server_->port());  // there is no place for recordings either
+  TestClient client(server_->port());  // large bodies with recordings are refused, too
   client.send(
       "POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
       "Content-Length: 2000000\r\n\r\n");

@@ -50,7 +50,7 @@ class VoiceChange {
  private:
   net::awaitable<void> add();
   net::awaitable<void> find_model();
-  /// Runs a member function on the worker thread; an exception becomes the answer.
+  /// Runs a member function on the worker thread. An exception becomes the error of the answer.
   net::awaitable<void> work(void (VoiceChange::*task)());
   void read_form();
   void read_model();
@@ -110,7 +110,7 @@ net::awaitable<Reply> VoiceChange::run() {
       break;
   }
   if (!trouble_.empty()) server_.log("voices failed: " + trouble_);
-  if (!reply_) fail(unavailable("The client is gone."));
+  if (!reply_) fail(unavailable("The client has disconnected."));
   co_return std::move(*reply_);
 }
 
@@ -238,8 +238,8 @@ void VoiceChange::begin_voice() {
                  .code = "voice_exists"});
   }
   if (wish_.consent.starts_with("cons_") && !store_.find_consent(wish_.consent)) {
-    return fail(bad_field("consent", concat("There is no consent '", shown(wish_.consent, 80),
-                                            "'; POST /v1/audio/voice_consents makes one.")));
+    return fail(bad_field("consent", concat("Unknown consent '", shown(wish_.consent, 80),
+                                            "'; create it by POST /v1/audio/voice_consents.")));
   }
   if (const FormPart* embedding = part("speaker_embedding")) {
     return keep_embedding(std::string(embedding->data));
@@ -295,7 +295,7 @@ void VoiceChange::keep_embedding(const std::string& json) {
   answer(stored.value(), {});
 }
 
-/// The recording has been encoded: stores it with the encoded voice.
+/// Stores the encoded voice with its recording.
 void VoiceChange::end_voice() {
   SpeechRequest made;
   fetch_->put(made);

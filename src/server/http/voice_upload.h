@@ -22,7 +22,7 @@ struct VoiceExchange {
   uint64_t client = 0;  ///< hash of the client
 };
 
-/// Answers the request. If the client goes away meanwhile, the encoding of its recording stops.
+/// Answers the request. If the client disconnects meanwhile, the encoding of its recording stops.
 /// `exchange` must outlive the call.
 net::awaitable<Reply> answer_voice_change(ServerState& server,
                                           std::shared_ptr<Connection> connection,

@@ -87,7 +87,7 @@ bool WsClient::send_frame(int opcode, const std::string& bytes) {
   if (bytes.size() < 126) {
     frame += static_cast<char>(0x80 | bytes.size());
   } else {
-    // The shortest form of the length; a longer one is an error (RFC 6455, 5.2).
+    // Uses the shortest form of the length; a longer form is an error (RFC 6455, 5.2).
     const bool large = bytes.size() > 0xffff;
     frame += static_cast<char>(0x80 | (large ? 127 : 126));
     for (int shift = large ? 56 : 8; shift >= 0; shift -= 8) {

@@ -40,12 +40,12 @@ class WsClient {
   /// Connects and asks for the upgrade; `headers` are whole lines.
   WsClient(int port, const std::string& target, const std::string& headers = "",
            int receive_bytes = 0);
-  /// Returns the status of the answer to the upgrade; 101: success.
+  /// Returns the status of the answer to the upgrade; 101 means success.
   int status() const { return status_; }
   const std::string& head() const { return head_; }
   bool send_text(const std::string& text) { return send_frame(1, text); }
   bool send_frame(int opcode, const std::string& bytes);
-  /// Reads the next frame, also control frames; nothing at the end of the connection.
+  /// Reads the next frame, also control frames. Returns nothing at the end of the connection.
   std::optional<WsFrame> read();
   /// Reads the next text or close frame; counts bytes of binary frames in `audio`.
   std::string read_text(size_t* audio = nullptr);

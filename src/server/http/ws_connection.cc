@@ -33,7 +33,7 @@ namespace websocket = boost::beast::websocket;
 
 namespace {
 
-/// A message of more bytes is read on another thread, and few of them may be in memory.
+/// A message with more bytes is read on another thread. Few such messages may be in memory.
 constexpr size_t kLongMessage = size_t{256} << 10;
 constexpr size_t kReadBytes = size_t{64} << 10;  // most bytes of one read
 constexpr auto kTick = std::chrono::milliseconds(250);
@@ -45,13 +45,13 @@ constexpr auto kFarewell = std::chrono::seconds(2);
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
-/// Returns the model that a query names, in any dialect's form; "" for the first model.
+/// Returns the model that a query names, in any dialect's form; an empty string means the first.
 std::string model_in(std::string_view text) {
   const Query query(text);
   return query.find("model_id").value_or(query.find("model").value_or(""));
 }
 
-/// Chooses among the subprotocols that the client offers; one of OpenAI's contains its key.
+/// Chooses among the subprotocols that the client offers. OpenAI's clients also send a key there.
 std::string_view chosen_protocol(std::string_view offered) {
   constexpr std::string_view kRealtime = "realtime";
   const std::string_view first = trimmed(offered.substr(0, offered.find(',')));
@@ -77,8 +77,8 @@ struct Admission {
   ClientLimits::Permit permit;       // permit to be served
 };
 
-/// Reader, writer and timer of one WebSocket, all on the io thread. The writer is the coroutine for
-/// which the caller waits; it ends after the reader.
+/// Reader, writer and timer of one WebSocket, all on the io thread. The caller waits for the
+/// writer's coroutine, which ends after the reader's.
 class WsConnection : public std::enable_shared_from_this<WsConnection> {
  public:
   WsConnection(ServerState& server, std::shared_ptr<Connection> connection, std::string id)
@@ -112,18 +112,17 @@ class WsConnection : public std::enable_shared_from_this<WsConnection> {
   const std::string id_;
   websocket::stream<ByteStream&> ws_;
   net::steady_timer timer_;
-  net::steady_timer pause_;               // sleep() of the reader
+  net::steady_timer pause_;               // used by the reader's sleep()
   const std::shared_ptr<Wakeup> wakeup_;  // wakes the writer
   const std::shared_ptr<Wakeup> room_;    // wakes the reader when replies were sent
   std::shared_ptr<WireSession> session_;
   std::shared_ptr<void> body_permit_;  // permit for the message that is read, if it is long
-  bool reading_ = false;               // the reader is at work
-  bool held_ = false;                  // but it reads nothing, because there is no room
-  bool leaving_ =
-      false;           // the client said goodbye: its speech ends, Beast answers and waits for it
-  bool over_ = false;  // nothing is read or written any more
+  bool reading_ = false;               // the reader is running
+  bool held_ = false;                  // the reader waits until replies are sent
+  bool leaving_ = false;  // the client closes: its speech ends; Beast answers and waits for the end
+  bool over_ = false;     // nothing is read or written after this
   bool writing_ = false;
-  double reading_since_s_ = 0;  // start of a long message that is incomplete
+  double reading_since_s_ = 0;  // start of an incomplete long message
 };
 
 net::awaitable<bool> WsConnection::accept(const UpgradeRequest& request) {
@@ -190,15 +189,15 @@ net::awaitable<void> WsConnection::sleep(std::chrono::milliseconds time) {
   co_await pause_.async_wait(net::redirect_error(net::use_awaitable, ignored));
 }
 
-/// Stops or restarts Beast's check for silence, which needs reads; meanwhile tick() notices when
-/// the client leaves.
+/// Stops or restarts Beast's check for silence, which needs reads. While the check is stopped,
+/// tick() notices when the client disconnects.
 void WsConnection::hold(bool held) {
   if (std::exchange(held_, held) == held) return;
   ws_.set_option(deadlines(held ? websocket::stream_base::none() : kSilence));
 }
 
-/// Reads a message; returns false at the end. A long message needs a place among the large bodies
-/// of all connections.
+/// Reads a message; returns false at the end. A long message needs one of the places for large
+/// bodies, which all connections share.
 net::awaitable<bool> WsConnection::read_message(boost::beast::flat_buffer& buffer) {
   do {
     while (buffer.size() > kLongMessage && !body_permit_ && !over_) {
@@ -308,7 +307,7 @@ net::awaitable<void> WsConnection::say_goodbye() {
   co_await ws_.async_close(reason, net::redirect_error(net::use_awaitable, error));
 }
 
-/// Returns why the server disconnects the client; null: it does not.
+/// Returns why the server disconnects the client; null if it need not.
 const char* WsConnection::gives_up(double now) const {
   const ServerOptions& options = server_.options;
   if (writing_ && now - connection_->stream().piece_began_s() > options.stall_timeout_s) {
@@ -342,7 +341,7 @@ void WsConnection::tick() {
 /// Ends all reads and writes.
 void WsConnection::cut() { connection_->stream().lowest().close(); }
 
-/// Does the same if the client does not close the connection in this time.
+/// Ends all reads and writes if the client does not close the connection in this time.
 void WsConnection::cut_after(std::chrono::seconds wait) {
   timer_.expires_after(wait);
   timer_.async_wait([self = shared_from_this()](const SystemError& error) {
@@ -393,7 +392,7 @@ std::optional<ApiError> begin_dialect(ServerState& server, const std::string& id
   return {};
 }
 
-/// Returns whether the client wants the names of the API's beta; browsers ask by a subprotocol.
+/// Returns whether the client requests the API's beta; browsers do so by a subprotocol.
 bool wants_beta(const UpgradeRequest& request) {
   return view(request["OpenAI-Beta"]).find("realtime=v1") != std::string_view::npos ||
          view(request[http::field::sec_websocket_protocol]).find("openai-beta.realtime-v1") !=

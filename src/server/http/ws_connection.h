@@ -23,7 +23,7 @@ using UpgradeRequest = boost::beast::http::request<boost::beast::http::string_bo
 /// Returns whether the request asks for a WebSocket.
 bool wants_websocket(const UpgradeRequest& request);
 
-/// The facts of an upgrade. Borrows from the session.
+/// The parts of an upgrade request. Borrows from the session.
 struct WsUpgrade {
   const UpgradeRequest& request;
   const std::string& id;  ///< id of the connection
@@ -31,8 +31,8 @@ struct WsUpgrade {
   uint64_t address = 0;  ///< hash of the client's address
 };
 
-/// Serves the WebSocket until one side ends it. A refusal before the upgrade is returned in
-/// `refusal` for the caller to send; nothing was written then. All arguments must outlive the call.
+/// Serves the WebSocket until one side ends it. If it refuses the upgrade, it writes nothing and
+/// sets `refusal` for the caller to send. All arguments must outlive the call.
 net::awaitable<void> serve_websocket(ServerState& server, std::shared_ptr<Connection> connection,
                                      const WsUpgrade& upgrade, std::optional<Reply>& refusal);
 

@@ -26,7 +26,7 @@ using net::ip::tcp;
 
 constexpr size_t kMaxBacklogBytes = size_t{256} << 10;  // most unsent replies while reading
 constexpr auto kTick = std::chrono::milliseconds(250);
-/// Small, so that unread data stays in this process, which counts it. The kernel doubles the value.
+/// Small, so that this process keeps unread data and counts it. The kernel doubles the value.
 constexpr int kWyomingSendBytes = 64 << 10;
 
 class Client;
@@ -84,7 +84,7 @@ class Client : public std::enable_shared_from_this<Client> {
   State& state_;
   tcp::socket socket_;
   net::steady_timer timer_;
-  const std::shared_ptr<Wakeup> wakeup_, room_;  // wakeup_ wakes the writer, room_ the reader
+  const std::shared_ptr<Wakeup> wakeup_, room_;  // the writer waits on wakeup_, the reader on room_
   std::unique_ptr<TextSession> session_;
   bool reading_ = false, ended_ = false, over_ = false;
   double writing_since_s_ = 0;
@@ -131,7 +131,7 @@ net::awaitable<void> Client::read_all() {
   wakeup_->notify();
 }
 
-/// Loads the models that the messages so far ask for.
+/// Loads the models that the messages so far request.
 net::awaitable<void> Client::load_wanted() {
   while (!over_) {
     const std::optional<std::string> wanted = session_->take_wanted_model();
@@ -149,7 +149,7 @@ net::awaitable<void> Client::load_wanted() {
 net::awaitable<void> Client::write_all() {
   try {
     while (!over_) {
-      // A client that has closed its sending side gets the replies that exist, but no more audio.
+      // A client that has closed its sending side gets the queued replies, but no further audio.
       if (ended_ && session_->backlog_bytes() == 0) break;
       const SendMessage* frame = session_->next(now_s());
       for (const std::string& trouble : session_->take_troubles()) {

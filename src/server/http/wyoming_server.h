@@ -14,10 +14,10 @@ namespace syrinx {
 /// Address and limits.
 struct WyomingOptions {
   std::string host = "127.0.0.1";  ///< an IPv4 or IPv6 address
-  int port = 10200;                ///< 0: any free port
+  int port = 10200;                ///< 0 means any free port
   int max_connections = 64;        ///< further connections are closed at once
   double stall_timeout_s = 30;     ///< a client that reads nothing for this long is disconnected
-  std::shared_ptr<VoiceDesk> voices = {};  ///< null: only the models' own voices
+  std::shared_ptr<VoiceDesk> voices = {};  ///< null means only the models' own voices
   /// Called on the io thread with a line for each connection, never with texts or audio. May be
   /// empty.
   std::function<void(const std::string& line)> log = {};

@@ -196,7 +196,7 @@ TEST_F(WyomingModelsTest, SpeaksWithTheModelThatHasTheVoice) {
   EXPECT_EQ(third_->texts().size(), 3u);
   speak(socket, R"({"name":"low"})");
   EXPECT_EQ(backend_->texts().size(), 1u);
-  // Not loaded yet; first a speaker by name, then the default voice.
+  // The model is not loaded yet. First a speaker by name, then the default voice.
   EXPECT_EQ(speak(socket, R"({"name":"second","speaker":"ben"})").audio, 13 * 1920 * 2u);
   EXPECT_EQ(second_->last_request().voice.name, "ben");
   EXPECT_EQ(loads_, 1);

@@ -35,7 +35,7 @@ class Backend : public Service {
   virtual Result<Voice> voice_of_embedding(std::span<const float> embedding) const;
 };
 
-/// Makes a Backend around one engine; `vad` as for recogniser_of().
+/// Makes a Backend of one engine. `vad` is passed to recogniser_of().
 std::shared_ptr<Backend> make_backend(std::unique_ptr<Engine> engine,
                                       std::shared_ptr<const SileroVad> vad = nullptr);
 

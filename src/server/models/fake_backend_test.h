@@ -43,7 +43,7 @@ class FakeBackend : public Backend {
 
   /// Makes the model clone and mix voices from now on.
   void clone();
-  /// Returns the number of encoded recordings; the next function, of cancelled recordings.
+  /// Returns the number of encoded recordings. cancelled() returns that of cancelled recordings.
   int64_t encoded() const;
   int64_t cancelled() const;
   /// While true, encoding a recording fails with kOverloaded.
@@ -59,7 +59,7 @@ class FakeBackend : public Backend {
   int64_t steps() const;
   /// Waits until no request runs; returns false after timeout_s.
   bool wait_idle(double timeout_s) const;
-  /// Returns the largest amount of audio, in seconds, that a reader had not read.
+  /// Returns the largest amount of audio, in seconds, that waited for its reader.
   double max_unread_s() const;
 
  private:

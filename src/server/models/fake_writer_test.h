@@ -36,8 +36,8 @@ class FakeWriter : public Backend {
   /// Sets the pieces of the next answers, and how the answers end.
   void say(std::vector<std::string> pieces, FinishReason reason = FinishReason::kStop);
   void fail_now();
-  /// Call before the server starts: makes the model hear, and speak kSamplesAPiece samples after
-  /// each piece of text.
+  /// Call before the server starts: makes the model accept audio, and speak kSamplesAPiece samples
+  /// after each piece of text.
   void speak();
   /// Call before the server starts: limits prompt and answer together to this number of tokens.
   void bound(int64_t positions) { info_.writing.positions = positions; }
@@ -45,10 +45,10 @@ class FakeWriter : public Backend {
   /// Call before the server starts: gives the model this recogniser.
   void write_down(std::shared_ptr<Recogniser> how) { recogniser_ = std::move(how); }
   SpeechRequest last_request() const;
-  /// Call before the server starts: makes the model take recordings while they arrive, in stretches
-  /// of `each_s` seconds.
+  /// Call before the server starts: makes the model process recordings while they arrive, in
+  /// stretches of `each_s` seconds.
   void hear_ahead(double each_s) { info_.hearing.ahead = {.each_s = each_s}; }
-  /// Returns the number of requests; the next function, the number whose priority was raised.
+  /// Returns the number of requests. The next function counts requests whose priority was raised.
   int asked() const;
   int hurried() const;
   /// Returns how many requests have ended: their sinks have received everything.

@@ -49,7 +49,7 @@ ModelTable::ModelTable(std::vector<ModelSource> sources, ModelTableOptions optio
   for (const auto& [alias, name] : options_.aliases) {
     if (slot(name) != nullptr) continue;
     throw LoadError(
-        concat("'", alias, "' should mean the model '", name, "', which is not served"));
+        concat("'", alias, "' is an alias of the model '", name, "', which is not served"));
   }
   put(slots_[0], slots_[0].source.load());
 }
@@ -127,16 +127,16 @@ Result<std::shared_ptr<Backend>> ModelTable::find(std::string_view name) {
   }
   std::string known;
   for (const Slot& each : slots_) known += (known.empty() ? "" : ", ") + each.source.name;
-  return Error{
-      ErrorCode::kNotFound,
-      concat("The model '", name.substr(0, 200), "' is not served here; there is: ", known, "."),
-      "model"};
+  return Error{ErrorCode::kNotFound,
+               concat("The model '", name.substr(0, 200),
+                      "' is not served by this server; available: ", known, "."),
+               "model"};
 }
 
 Result<std::shared_ptr<Backend>> ModelTable::load(std::string_view name) {
   const std::lock_guard one(loading_);
   Result<std::shared_ptr<Backend>> there = find(name);
-  // the model is unknown, or was loaded while this thread waited
+  // The model is unknown, or another thread loaded it while this thread waited.
   if (!there || there.value()) return there;
   Slot* wanted = slot(name);
   if (now_s() - wanted->failed_s < kRetryLoadS) return wanted->failure;
@@ -152,7 +152,7 @@ Result<std::shared_ptr<Backend>> ModelTable::load(std::string_view name) {
     const std::lock_guard lock(mutex_);
     wanted->failed_s = now_s();
     const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
-    wanted->failure = load_failure(memory ? "there is too little memory" : error.what(), memory);
+    wanted->failure = load_failure(memory ? "too little memory is free" : error.what(), memory);
     return wanted->failure;
   }
 }
@@ -168,7 +168,7 @@ void ModelTable::put(Slot& slot, std::shared_ptr<Backend> backend) {
     slot.used_s = now_s();
     slot.failure = {};
   }
-  // The old backend is destroyed here, without the lock, or with its last stream.
+  // The old backend is destroyed here, outside the lock, or later with its last stream.
 }
 
 void ModelTable::reload() {
@@ -200,7 +200,7 @@ std::vector<std::shared_ptr<Backend>> ModelTable::make_room(const Slot* keep) {
       if (idle && (oldest == nullptr || slot.used_s < oldest->used_s)) oldest = &slot;
     }
     if (options_.memory_bytes == 0 || bytes <= options_.memory_bytes || oldest == nullptr) break;
-    log(concat("model ", oldest->source.name, " unloaded: there is too little memory"));
+    log(concat("model ", oldest->source.name, " unloaded: too little memory is free"));
     gone.push_back(std::exchange(oldest->backend, nullptr));
   }
   return gone;

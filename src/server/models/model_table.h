@@ -23,16 +23,16 @@ struct ModelSource {
   std::string name;  ///< the name in requests
   /// Throws LoadError.
   std::function<std::shared_ptr<Backend>()> load;
-  std::string trouble = {};  ///< the reason why its files cannot be loaded; empty: unknown
-  /// Facts of the model before it is loaded; null: unknown.
+  std::string trouble = {};  ///< why its files cannot be loaded; empty if unknown
+  /// Facts of the model before it is loaded; null if unknown.
   std::shared_ptr<const PipelineInfo> facts = {};
 };
 
 /// When models are unloaded, and their aliases.
 struct ModelTableOptions {
-  double keep_s = 600;      ///< seconds without use after which a model is unloaded; 0: never
+  double keep_s = 600;      ///< seconds without use after which a model is unloaded; 0 means never
   double keep_first_s = 0;  ///< keep_s of the first model
-  /// bound on the bytes of weights; above it, unused models are unloaded; 0: no bound
+  /// Limit on the bytes of weights. Above it, unused models are unloaded. 0 means no limit.
   size_t memory_bytes = 0;
   std::function<void(const std::string& line)> log = {};
   std::map<std::string, std::string, std::less<>> aliases = {};  ///< further names of models
@@ -48,8 +48,8 @@ class ModelTable {
   struct Entry {
     std::string name;
     std::shared_ptr<const Backend> backend;  ///< null while it is not loaded
-    std::string trouble = {};  ///< the reason why its files cannot be loaded; empty: unknown
-    /// Facts of the model when it was last loaded, or of its source; null: unknown.
+    std::string trouble = {};                ///< why its files cannot be loaded; empty if unknown
+    /// Facts of the model when it was last loaded, or of its source; null if unknown.
     std::shared_ptr<const PipelineInfo> facts = {};
   };
   /// Returns the models in the order of the sources.
@@ -57,19 +57,19 @@ class ModelTable {
   /// Returns the first model; null while it is unloaded.
   std::shared_ptr<Backend> first() const;
 
-  /// Returns the model that a client calls `name`: an alias, a name, the last part of a name
-  /// ("Name" for "Org/Name" and the other way round), or for the first model "" and vendors' names.
-  /// Null: a known model that is not loaded. The message of kNotFound lists all models.
+  /// Finds a model by a client's name: an alias, a name, the last part of a name ("Name" for
+  /// "Org/Name" and the other way round), or for the first model "" and vendors' names. Returns
+  /// null for a known model that is not loaded. The message of kNotFound lists all models.
   Result<std::shared_ptr<Backend>> find(std::string_view name);
-  /// Like find(), but loads the model if necessary. A model that failed to load is tried again
-  /// after some seconds. kOverloaded: memory was short, or the model cannot be loaded (then
-  /// retry_after_s is infinite).
+  /// Loads the model if necessary; otherwise works like find(). Retries a failed model after some
+  /// seconds. kOverloaded: memory was short, or the model cannot be loaded (then retry_after_s is
+  /// infinite).
   Result<std::shared_ptr<Backend>> load(std::string_view name);
 
   /// Returns the entry of list() with that name; does not count as a use.
   std::optional<Entry> look_up(std::string_view name) const;
 
-  /// Returns the error of a model for which find() returned null: kOverloaded, of the last load().
+  /// Returns the error for a model for which find() returned null: kOverloaded with the cause.
   Error not_loaded(std::string_view name) const;
 
   /// Returns the first loaded model that recognises speech.
@@ -86,15 +86,15 @@ class ModelTable {
     std::shared_ptr<Backend> backend;
     double used_s = 0;
     double failed_s = -1e9;
-    Error failure = {};  // error of the last load, or of its files; no message: none
+    Error failure = {};  // error of the last load or of its files; its message is empty without one
     size_t bytes = 0;
   };
   Slot* slot(std::string_view name);
   const Slot* slot(std::string_view name) const;
   Entry entry(const Slot& slot) const;
   void put(Slot& slot, std::shared_ptr<Backend> backend);
-  /// Returns the models to unload, least recently used first, until the others fit; the caller
-  /// destroys them.
+  /// Returns the models to unload, least recently used first, until the other models fit. The
+  /// caller destroys them.
   std::vector<std::shared_ptr<Backend>> make_room(const Slot* keep);
   void log(const std::string& line) const;
 

@@ -95,7 +95,7 @@ TEST_F(ModelTableTest, LetsGoWhatIsNotUsed) {
   EXPECT_TRUE(loaded(table, "b"));  // its last use is recent
   table.sweep(now_s() + 1020);
   EXPECT_FALSE(loaded(table, "b"));
-  EXPECT_TRUE(loaded(table, "a"));  // the first model stays
+  EXPECT_TRUE(loaded(table, "a"));  // the first model stays loaded
   EXPECT_TRUE(table.load("b").value());
 }
 
@@ -120,7 +120,7 @@ TEST_F(ModelTableTest, KeepsWithinItsMemory) {
   ModelTable table({source("a"), source("b"), source("c")}, {.memory_bytes = 250});
   auto held = table.load("b").value();
   table.load("c").value();
-  EXPECT_TRUE(loaded(table, "b"));  // in use: memory may exceed the bound for a while
+  EXPECT_TRUE(loaded(table, "b"));  // the model is in use: memory may exceed the limit for a while
   held.reset();
   table.sweep(now_s());
   EXPECT_FALSE(loaded(table, "b"));
@@ -161,7 +161,7 @@ TEST_F(ModelTableTest, ShortMemoryPasses) {
   ModelTable table(
       {source("a"), {"b", []() -> std::shared_ptr<Backend> { throw std::bad_alloc(); }}}, {});
   EXPECT_EQ(table.load("b").error().message,
-            "The model cannot be loaded: there is too little memory.");
+            "The model cannot be loaded: too little memory is free.");
   EXPECT_EQ(table.load("b").error().retry_after_s, 10);
   EXPECT_EQ(table.look_up("b")->trouble, "");
 }

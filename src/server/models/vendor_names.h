@@ -6,13 +6,13 @@
 
 namespace syrinx {
 
-/// Returns whether a model's name is one of another vendor (OpenAI, ElevenLabs, Cartesia,
-/// Deepgram), which existing clients send: it means the first model.
+/// Returns whether a name is a model of another vendor (OpenAI, ElevenLabs, Cartesia, Deepgram).
+/// Existing clients send such names; they stand for the first model.
 bool is_vendor_model(std::string_view name);
-/// Returns whether a voice's name is one of OpenAI or Deepgram: it means the default voice.
+/// Returns whether a name is a voice of OpenAI or Deepgram. It stands for the default voice.
 bool is_vendor_voice(std::string_view name);
-/// Returns the language that a "lang_code" of Kokoro's servers means: a letter there, as "j" for
-/// Japanese. Other names stay as they are.
+/// Converts a "lang_code" of Kokoro's servers to a language code: "j" becomes Japanese. Returns
+/// other names unchanged.
 std::string kokoro_language(std::string_view code);
 
 }  // namespace syrinx

@@ -28,7 +28,7 @@ class Completion {
  public:
   using executor_type = net::any_io_executor;
 
-  /// `otherwise`: the executor of a handler without an executor of its own.
+  /// `otherwise`: the executor for handlers that have no executor.
   template <typename Handler>
   Completion(Handler handler, const executor_type& otherwise)
       : executor_(net::get_associated_executor(handler, otherwise)),
@@ -89,15 +89,15 @@ class ByteStream {
   using Moved = Completion<SystemError, size_t>;  ///< gets the number of bytes read or written
   using Done = Completion<SystemError>;
 
-  /// `context` null: no TLS.
+  /// A null `context` means no TLS.
   ByteStream(net::ip::tcp::socket socket, std::shared_ptr<TlsContext> context);
 
   executor_type get_executor() { return tcp_.get_executor(); }
   next_layer_type& lowest() { return tcp_; }
   net::ip::tcp::socket& socket() { return tcp_.socket(); }
   bool has_tls() const { return tls_.has_value(); }
-  /// Returns the time of now_s() at which the last piece was passed to the socket. While a write is
-  /// unfinished, this is when the client had taken the piece before.
+  /// Returns the time of now_s() at which the last piece was passed to the socket. During an
+  /// unfinished write, this is when the client had taken the piece before.
   double piece_began_s() const { return piece_began_s_; }
 
   template <typename Buffers, typename Token>
@@ -116,7 +116,7 @@ class ByteStream {
         },
         token, FewBuffers<net::const_buffer>(buffers));
   }
-  /// With TLS only: makes the handshake as the server; ends TLS in order.
+  /// With TLS only: make the handshake as the server, or end TLS in order.
   template <typename Token>
   auto async_handshake(Token&& token) {
     return net::async_initiate<Token, void(SystemError)>(
@@ -145,7 +145,7 @@ class ByteStream {
   double piece_began_s_ = 0;
 };
 
-// Ends such a stream for Beast, which finds this function by argument-dependent lookup.
+// Ends a stream for Beast, which finds this function by argument-dependent lookup.
 void beast_close_socket(ByteStream& stream);
 void teardown(boost::beast::role_type role, ByteStream& stream, SystemError& error);
 template <typename Handler>

@@ -13,11 +13,11 @@ namespace {
 
 constexpr size_t kReadBytes = 4096;
 constexpr size_t kMaxEarlyBytes = size_t{64} << 10;  // sent before an answer has ended
-constexpr size_t kMaxLingerBytes = size_t{8} << 20;  // dropped after a refusal
+constexpr size_t kMaxLingerBytes = size_t{8} << 20;  // most bytes dropped after a refusal
 constexpr double kLingerS = 2;
 constexpr auto kPollEvery = std::chrono::milliseconds(200);
-/// Small, so that unread data stays in this process, which counts it, instead of the kernel; the
-/// kernel doubles the value. 128 KiB are 2.7 s of 24 kHz audio.
+/// Small, so that unread data stays in this process, which counts the data. The kernel doubles the
+/// value. 128 KiB are 2.7 s of 24 kHz audio.
 constexpr int kSendBufferBytes = 128 << 10;
 
 std::chrono::steady_clock::duration seconds(double value) {
@@ -135,8 +135,8 @@ bool Connection::left() {
   return poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-/// While TLS writes, received data is not read. So the kernel is asked at intervals whether the
-/// client has closed the connection.
+/// Checks the socket at intervals for a client that has closed the connection, because received
+/// data is not read while TLS writes.
 void Connection::poll_later() {
   if (left()) return report_gone();
   poll_timer_.expires_after(kPollEvery);

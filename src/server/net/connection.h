@@ -31,7 +31,7 @@ class Wakeup : public std::enable_shared_from_this<Wakeup> {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  /// `tls` null: no TLS.
+  /// A null `tls` means no TLS.
   Connection(net::ip::tcp::socket socket, std::shared_ptr<TlsContext> tls);
 
   ByteStream& stream() { return stream_; }
@@ -40,8 +40,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   /// Sets the deadline of the next reads and writes.
   void expires_after_s(double seconds);
-  /// Writes all bytes; returns false when the client is gone or reads nothing for timeout_s. The
-  /// caller keeps `bytes` until then.
+  /// Writes all bytes. Returns false when the client has disconnected or reads nothing for
+  /// timeout_s. The caller keeps `bytes` until then.
   net::awaitable<bool> write(const std::string& bytes, double timeout_s);
   /// With TLS, makes the handshake; returns false when it fails or takes longer than timeout_s.
   /// Without TLS returns true.
@@ -54,8 +54,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Ends TLS in order, so that the client knows that the answer is complete.
   net::awaitable<void> shut_tls();
 
-  /// Watches for the end of the client until unwatch(); then gone() is true and `wakeup` is
-  /// notified. A client that closes only its sending side counts as gone.
+  /// Watches for the client's disconnection until unwatch(). After it, gone() is true and `wakeup`
+  /// is notified. A client that closes only its sending side counts as gone.
   void watch(std::shared_ptr<Wakeup> wakeup);
   void unwatch();
   bool gone() const { return gone_; }

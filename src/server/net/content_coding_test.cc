@@ -34,7 +34,7 @@ TEST(ContentCoding, DecodesWithinABound) {
     EXPECT_NE(cut.error->message.find("ends too early"), std::string::npos) << end;
   }
   std::string damaged = coded;
-  damaged[damaged.size() - 6] ^= 1;  // a byte of the checksum
+  damaged[damaged.size() - 6] ^= 1;  // damages a byte of the checksum
   EXPECT_TRUE(gunzip(damaged, 1 << 20).error);
   EXPECT_TRUE(gunzip("{\"input\": \"hello\"}", 1 << 20).error);
   EXPECT_TRUE(gunzip(coded + "more", 1 << 20).error);

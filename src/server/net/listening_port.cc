@@ -12,12 +12,12 @@
 namespace syrinx {
 namespace {
 
-/// Pause when there is no free file descriptor, so that some connections can close.
+/// Pause when the process has no free file descriptor, so that some connections can close.
 constexpr auto kDescriptorPause = std::chrono::milliseconds(100);
 
-/// Makes the kernel probe a connection that is idle, and close it 30 s after its client vanished
-/// without closing it (no power, no network): after 15 s a probe, then three, 5 s apart. Data that
-/// the client does not confirm has the same limit.
+/// Makes the kernel probe an idle connection, and close it 30 s after its client vanished without
+/// closing it (no power, no network): a probe after 15 s, then three more, 5 s apart. Data that the
+/// client does not confirm has the same limit.
 void probe_when_idle(int socket) {
   const auto set = [&](int level, int name, int value) {
     ::setsockopt(socket, level, name, &value, sizeof value);  // best effort

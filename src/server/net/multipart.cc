@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxParts = 32, kMaxHeaderBytes = 4096, kMaxBoundaryBytes = 70;
 constexpr std::string_view kType = "multipart/form-data";
 
-/// Returns the parameter `name` of "value; a=1; b=\\"two\\""; nothing if it is absent or malformed.
+/// Returns the parameter `name` of "value; a=1; b=\\"two\\"". Nothing if absent or malformed.
 std::optional<std::string> parameter(std::string_view header, std::string_view name) {
   size_t at = header.find(';');
   while (at != std::string_view::npos) {
@@ -82,7 +82,7 @@ std::variant<std::vector<FormPart>, ApiError> parse_multipart(std::string_view b
   const auto boundary = parameter(content_type, "boundary");
   if (!is_multipart(content_type) || !boundary || boundary->empty() ||
       boundary->size() > kMaxBoundaryBytes) {
-    return malformed("Content-Type has no usable boundary");
+    return malformed("Content-Type has no valid boundary");
   }
   // Every delimiter but the first follows a line end.
   const std::string delimiter = "\r\n--" + *boundary;
@@ -99,7 +99,7 @@ std::variant<std::vector<FormPart>, ApiError> parse_multipart(std::string_view b
       return malformed("a boundary does not end its line");
     }
     const std::string_view part = rest.substr(line + 2);
-    // Searches only within the bound: an attacker's megabytes are not searched for each part.
+    // Searches only within the limit, so that a large part does not cost a search of all its bytes.
     const size_t headers = part.substr(0, kMaxHeaderBytes + 4).find("\r\n\r\n");
     if (headers == std::string_view::npos) {
       return malformed(

@@ -13,7 +13,7 @@
 namespace syrinx {
 
 struct FormPart {
-  std::string name, filename;  ///< as sent; empty when left out
+  std::string name, filename;  ///< as sent; empty if absent
   std::string_view data;
 };
 

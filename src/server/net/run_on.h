@@ -16,8 +16,8 @@ namespace syrinx {
 /// thread.
 net::awaitable<void> run_function_on(net::thread_pool& pool, std::function<void()> task);
 
-/// The same for any task. It is not a coroutine: GCC 12 loses temporaries in a co_await expression,
-/// such as a call of this function.
+/// Runs a task of any type and returns its result. It is not a coroutine: GCC 12 loses temporaries
+/// in a co_await expression, such as a call of this function.
 template <typename Task>
 net::awaitable<void> run_on(net::thread_pool& pool, Task task) {
   return run_function_on(pool, std::function<void()>(std::move(task)));

@@ -11,9 +11,9 @@ namespace syrinx {
 namespace {
 
 constexpr int kSamplesAMillisecond = kHearingRate / 1000;
-/// Longest turn, in samples; without detection, older samples are dropped.
+/// Longest turn, in samples. Without turn detection, the limit of kept samples.
 constexpr size_t kMostSamples = size_t{300} * kHearingRate;
-/// Samples kept before the prefix of a turn: the detector notices a voice late.
+/// Samples kept before the prefix of a turn, because the detector notices a voice late.
 constexpr size_t kSpareSamples = kHearingRate;
 /// Pause in ms after which recognisers may start on the samples before it.
 constexpr int kNoticedPauseMs = 200;
@@ -126,7 +126,7 @@ void AudioIn::forget_before(int64_t from) {
   kept_.erase(kept_.begin(), kept_.begin() + before);
 }
 
-/// Calls ask_turn_end_ once in each pause.
+/// Calls ask_turn_end_ once per pause.
 void AudioIn::ask_in_pause() {
   if (!ask_turn_end_ || !turns_->semantic) return;
   const int64_t pause_ms = detector_->pause_ms();

@@ -30,7 +30,7 @@
 
 namespace syrinx {
 
-/// Opens a voice detector with a threshold (TurnRules); throws LoadError if none is available.
+/// Opens a voice detector with a threshold (TurnRules); throws LoadError if no detector exists.
 using OpenActivity = std::function<std::unique_ptr<VoiceActivity>(double threshold)>;
 
 /// Whether a pausing speaker has finished; another thread sets it.
@@ -49,13 +49,13 @@ class AudioIn {
   explicit AudioIn(OpenActivity open_activity, AskTurnEnd ask_turn_end = {})
       : open_activity_(std::move(open_activity)), ask_turn_end_(std::move(ask_turn_end)) {}
 
-  /// Sets the format of bytes that come from now on.
+  /// Sets the format of bytes that are appended after the call.
   void set_format(RealtimeFormat format);
-  /// Sets how turns are found from now on; drops a current turn, but keeps its samples. Returns
+  /// Sets how turns are found after the call; drops a current turn, but keeps its samples. Returns
   /// false if `turns` equals the current setting. Throws LoadError, and then changes nothing.
   bool detect(const std::optional<TurnDetection>& turns);
 
-  /// Adds bytes to process; all earlier bytes must be processed.
+  /// Adds bytes to process. The caller must have processed all earlier bytes.
   void append(std::string bytes);
   bool waits() const { return decoded_ < waiting_.size(); }
   double waiting_s() const { return input_.format().seconds(waiting_.size() - decoded_); }
@@ -63,18 +63,18 @@ class AudioIn {
   std::vector<float> next_piece();
 
   /// Processes `samples` up to the first event of a turn and removes the processed samples. Returns
-  /// the event (a turn begins, pauses, resumes or ends); nothing if all samples were processed
-  /// without one. Times count from the first sample of the session. A turn begins with its prefix,
-  /// as far as samples are kept. It ends with a pause or after 300 s; in semantic detection, with
-  /// the pause that fits `transcript`, the hypothesis of the turn so far.
+  /// the event (a turn begins, pauses, resumes or ends), or nothing if the samples contain no
+  /// event. Times count from the first sample of the session. A turn begins with its prefix, as far
+  /// as samples are kept. It ends with a pause or after 300 s. In semantic detection, `transcript`,
+  /// the hypothesis of the turn so far, decides the length of that pause.
   std::optional<TurnEvent> hear(std::span<const float>& samples, std::string_view transcript);
-  /// Returns the kept samples that were not given before, beginning with those of the turn.
+  /// Returns the kept samples that earlier calls have not returned, from the turn's start on.
   std::vector<float> give();
-  /// Drops samples that are too old for a turn or for a silence that gets an answer
-  /// (TurnDetection::idle_ms); without detection, samples that are too old to be committed.
+  /// Drops samples that are too old for a turn or for an answer to a silence
+  /// (TurnDetection::idle_ms). Without detection, drops samples that are too old to be committed.
   void forget_old();
 
-  /// Returns the end of the last voice in this or the previous turn; if there was none, 0 or later.
+  /// Returns the end of the last voice in this or the previous turn; 0 or later if none was found.
   int64_t last_voice_ms() const;
   /// Returns the length of all audio of the session so far.
   int64_t now_ms() const { return samples_ / (kHearingRate / 1000); }
@@ -84,7 +84,7 @@ class AudioIn {
   size_t kept() const { return kept_.size(); }
   std::span<const int16_t> samples() const { return kept_; }
   size_t kept_bytes() const { return kept_.capacity() * sizeof(int16_t) + waiting_.capacity(); }
-  /// Returns all kept samples and keeps none; a current turn ends.
+  /// Returns all kept samples and removes them; ends a current turn.
   std::vector<int16_t> take();
 
  private:
@@ -96,7 +96,7 @@ class AudioIn {
 
   const OpenActivity open_activity_;
   const AskTurnEnd ask_turn_end_;
-  // the answer for this pause; null: not requested
+  // The answer for this pause; null if it was not requested.
   std::shared_ptr<const std::atomic<TurnEnd>> turn_end_;
   InputAudio input_;
   std::string waiting_;  // bytes of the last append()

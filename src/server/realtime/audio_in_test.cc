@@ -64,7 +64,7 @@ TEST(AudioIn, OtherTurnsForgetTheOneThatGoesOn) {
   EXPECT_EQ(hear_all(audio, pcm_24k(1000, true)).size(), 1u);
   ASSERT_TRUE(audio.detect(TurnDetection{.prefix_ms = 0}));
   const auto again =
-      hear_all(audio, pcm_24k(1000, true));  // the turn before was dropped, so a new turn begins
+      hear_all(audio, pcm_24k(1000, true));  // detect() dropped the turn, so a new turn begins
   ASSERT_EQ(again.size(), 1u);
   EXPECT_NEAR(static_cast<double>(again[0].at_ms), 1000, 20);
   EXPECT_TRUE(audio.detect({}));

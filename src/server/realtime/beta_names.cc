@@ -46,12 +46,12 @@ void move_field(JsonIn& fields, const char* name, const char* path) {
   if (fields.contains(where)) return;
   for (auto above = where.parent_pointer(); !above.empty(); above = above.parent_pointer()) {
     if (fields.contains(above) && !fields.at(above).is_object())
-      return;  // the reader of the field refuses it
+      return;  // the code that reads the field refuses it
   }
   fields[where] = std::move(value);
 }
 
-/// Replaces a format's name in the beta by {"type": name}. The reader refuses unknown names.
+/// Replaces the beta's name of a format by {"type": name}. The format's reader checks the name.
 void name_format(JsonIn& fields, const char* name) {
   const auto at = fields.find(name);
   if (at == fields.end() || !at->is_string()) return;
@@ -69,7 +69,7 @@ void nest(JsonIn& fields) {
   for (const MovedField& each : kMovedFields) move_field(fields, each.beta, each.path);
 }
 
-/// Returns the value at `path`; null if there is none.
+/// Returns the value at `path`; null if it is absent.
 JsonOut json_at(const JsonOut& json, const char* path) {
   const JsonOut::json_pointer where(path);
   return json.contains(where) ? json.at(where) : JsonOut();

@@ -1,5 +1,5 @@
-// Names of the beta: from the beta's to today's, and back. Whole sessions:
-// tests/http/test_realtime.py.
+// Field names of the Realtime API's beta are converted to current names and back. For whole
+// sessions, see tests/http/test_realtime.py.
 #include "server/realtime/beta_names.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST(BetaNames, ResponsesAndTranscription) {
       "audio": {"input": {"format": {"type": "audio/pcm"}}}}})"));
 }
 
-/// Fields of unexpected types are left as they are, for the readers that refuse them.
+/// Fields of unexpected types stay unchanged. The code that reads them refuses them.
 TEST(BetaNames, OddEventsStay) {
   for (const char* same :
        {R"({})", R"({"type": 7})", R"({"type": "session.update"})",
@@ -52,8 +52,8 @@ TEST(BetaNames, OddEventsStay) {
         R"({"type": "input_audio_buffer.commit", "session": {"voice": "x"}})"}) {
     EXPECT_EQ(in_today(same), JsonIn::parse(same)) << same;
   }
-  // If both names are given, today's name counts. A value that is not an object does not become an
-  // object.
+  // If an event has both names, the current name counts. A value that is not an object does not
+  // become an object.
   EXPECT_EQ(in_today(R"({"type": "session.update", "session": {"voice": "a", "audio": {"output":
       {"voice": "b"}}}})")["session"]["audio"]["output"]["voice"],
             "b");

@@ -28,7 +28,7 @@ class ChatCheck {
                                           ContextWindow window = {});
   /// Returns the result, only once; nothing while the check runs.
   std::optional<Checked> take();
-  /// As FittedChat::left; valid after take() has returned the result.
+  /// Returns FittedChat::left; valid after take() has returned the result.
   size_t left() const;
 
  private:

@@ -22,8 +22,8 @@ CheckedChat checked_body(const JsonIn& body, const ChatAbility& ability) {
   return std::get<ChatBody>(parsed).call(ability);
 }
 
-/// Returns a bound on the tokens of a prompt: a token has at least a byte, or stands for a part of
-/// a recording or an answer, or belongs to the template.
+/// Returns an upper bound of a prompt's tokens. Each token has at least one byte, or represents a
+/// part of a recording or an answer, or belongs to the template.
 int64_t most_tokens(const SpeechRequest& request) {
   constexpr double kTokensASecond = 100;
   constexpr size_t kOfTemplate = 512;
@@ -36,8 +36,8 @@ int64_t most_tokens(const SpeechRequest& request) {
   return static_cast<int64_t>(out);
 }
 
-/// Returns for each message the index of the message that made the call, if it is a call's result;
-/// otherwise the message's own index.
+/// Returns an index for each message. For a call's result, it is the index of the message with the
+/// call. Otherwise it is the message's own index.
 std::vector<size_t> callers_of(const JsonIn::array_t& messages) {
   std::map<std::string, size_t> calls;
   std::vector<size_t> out;
@@ -71,8 +71,8 @@ class Shortener {
     std::reverse(cuts_.begin(), cuts_.end());
   }
 
-  /// Returns how many messages may be left out, fewest first: never all, and never a call without
-  /// its results.
+  /// Returns the possible numbers of messages to remove, in rising order: never all, and never a
+  /// call without its results.
   const std::vector<size_t>& cuts() const { return cuts_; }
   CheckedChat without(size_t left) const {
     JsonIn::array_t kept = first(window_.instructions);
@@ -111,9 +111,9 @@ class Shortener {
   std::vector<size_t> cuts_;
 };
 
-/// Returns the fewest messages to leave out so that the prompt has at most `most` tokens, or all
-/// that may be left out. Searches from small numbers on: usually few are left out, and each try
-/// costs as much as making a prompt.
+/// Returns the smallest number of messages to remove so that the prompt has at most `most` tokens,
+/// or the largest allowed number. Tries small numbers first: few usually suffice, and each try
+/// costs as much as a prompt.
 size_t fewest(const Shortener& chat, int64_t most) {
   const size_t last = chat.cuts().size() - 1;
   const auto enough = [&](size_t cut) {
@@ -154,7 +154,7 @@ std::variant<FittedChat, ApiError> fitted_chat(const JsonIn& body, const ChatAbi
   if (chat.tokens(all) <= room) return whole();
   if (how.disabled) {
     return ApiError{.message = concat("The conversation has more than the ", room,
-                                      " tokens that this model takes, and its truncation is "
+                                      " tokens that this model accepts, and its truncation is "
                                       "disabled; delete some items."),
                     .param = "session.truncation",
                     .code = "context_length_exceeded"};

@@ -1,6 +1,6 @@
-// Shortens a conversation that has outgrown its model's positions: the oldest messages after the
-// instructions are removed, as the session's `truncation` requires, or the answer fails. Values;
-// any thread.
+// Shortens a conversation that exceeds its model's positions. Depending on the session's
+// `truncation`, it removes the oldest messages after the instructions, or makes the answer fail.
+// Values; any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ namespace syrinx {
 
 struct ContextWindow {
   Truncation how = {};
-  int64_t room = 0;         ///< most tokens of a prompt; 0: unknown, nothing is removed
+  int64_t room = 0;         ///< most tokens of a prompt; 0 if unknown: then nothing is removed
   size_t instructions = 0;  ///< number of messages that are never removed
   /// Counts the tokens of a request's prompt.
   std::function<Result<int64_t>(const SpeechRequest&)> tokens = {};
 
-  /// Returns the tokens of `positions` that remain for the prompt beside an answer of at most
-  /// `max_tokens` (0: an eighth of all positions). At least half of the positions remain.
+  /// Returns the positions that remain for the prompt beside an answer of at most `max_tokens` (0
+  /// means an eighth of all positions): at least half of the positions.
   static int64_t room_of(int64_t positions, int max_tokens);
 };
 
@@ -31,9 +31,9 @@ struct FittedChat {
   size_t left = 0;  ///< number of messages removed after the instructions
 };
 
-/// Checks the body of a chat request and removes messages that do not fit. The last message stays,
-/// and so does the tool call whose result it is; if they do not fit alone, the model refuses the
-/// request. A tool call is removed together with its result and all messages between them.
+/// Checks the body of a chat request and removes messages that do not fit. Keeps the last message,
+/// and the tool call whose result it is. If these do not fit, the model refuses the request. A tool
+/// call is removed with its result and all messages between them.
 std::variant<FittedChat, ApiError> fitted_chat(const JsonIn& body, const ChatAbility& ability,
                                                const ContextWindow& window);
 

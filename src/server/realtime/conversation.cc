@@ -63,7 +63,7 @@ ItemPart read_part(const JsonFields& fields, const std::string& role, RealtimeFo
     out.pending = !transcript && !out.samples.empty();
     out.known = transcript.has_value();
   } else if ((type == "output_audio" || type == "audio") && assistant) {
-    out.kind = ItemPart::kOutputAudio;  // an earlier answer, sent again by a client that reconnects
+    out.kind = ItemPart::kOutputAudio;  // a client that reconnects sends an earlier answer again
     out.text = fields.text("transcript").value_or("");
     out.cut = true;
   } else {
@@ -104,7 +104,7 @@ JsonOut part_object(const ItemPart& part, bool with_audio, RealtimeFormat input)
   return out;
 }
 
-/// Returns the part of an answer with kept ids, if the client played any audio of it; else null.
+/// Returns the answer's part with kept ids, if the client played audio of it; otherwise null.
 const ItemPart* made_of(const RealtimeItem& item) {
   if (item.parts.size() != 1 || item.parts.front().ids.empty()) return nullptr;
   const ItemPart& part = item.parts.front();
@@ -156,7 +156,7 @@ bool RealtimeItem::pending() const {
 RealtimeItem read_item(const JsonFields& fields, RealtimeFormat format) {
   RealtimeItem out;
   out.id = fields.text("id").value_or("");
-  if (out.id.size() > kMaxNameBytes) fields.refuse("id", "An id has at most 128 bytes.");
+  if (out.id.size() > kMaxNameBytes) fields.refuse("id", "An id may have at most 128 bytes.");
   const std::string type = fields.need_text("type");
   if (type == "function_call") {
     out.kind = RealtimeItem::kCall;
@@ -176,7 +176,8 @@ RealtimeItem read_item(const JsonFields& fields, RealtimeFormat format) {
     out.role = *role;
     const auto* content = fields.list("content");
     if (content == nullptr) fields.missing("content");
-    if (content->size() > kMostParts) fields.refuse("content", "A message has at most 64 parts.");
+    if (content->size() > kMostParts)
+      fields.refuse("content", "A message may have at most 64 parts.");
     for (size_t i = 0; i < content->size(); ++i) {
       if (!(*content)[i].is_object()) fields.refuse("content", "A part must be an object.");
       const JsonFields part((*content)[i], concat(fields.path("content"), "[", i, "]."));
@@ -228,8 +229,8 @@ constexpr double kCharactersASecond = 15;
 constexpr double kWideLetter = 3;  // characters that a wide letter counts for: 好 is a syllable,
                                    // and a speaker says five a second
 
-/// Returns how many bytes of `text` have been said after `characters` characters; a letter counts
-/// as `weight` characters.
+/// Returns how many bytes of `text` were spoken after `characters` characters. A letter counts as
+/// `weight` characters.
 template <class Weight>
 size_t said_bytes(std::string_view text, double characters, Weight weight) {
   size_t end = 0;
@@ -242,7 +243,7 @@ size_t said_bytes(std::string_view text, double characters, Weight weight) {
   return end;
 }
 
-/// Returns where the last whole word before `end` ends; text without blanks may be cut anywhere.
+/// Returns where the last whole word before `end` ends. Text without blanks may be cut anywhere.
 size_t word_end(std::string_view text, size_t end) {
   if (end >= text.size() || is_wide_letter(utf8_at(text, end).value)) return end;
   for (size_t at = end; at > 0;) {
@@ -380,7 +381,7 @@ void Conversation::hear_newest(double most_s) {
   if (all_s <= most_s && count <= kMaxRecordings) return;
   for (ItemPart* part : said) {
     if (all_s <= 0.75 * most_s && count <= kMaxRecordings / 4 * 3) return;
-    if (count == 1) return;  // if the newest recording is too long, the model refuses it
+    if (count == 1) return;  // keeps the newest recording; the model refuses it if it is too long
     part->read = true;
     all_s -= seconds_of(*part);
     --count;
@@ -422,7 +423,7 @@ JsonIn Conversation::messages(const std::string& instructions, bool heard,
       calling = false;
     } else if (item.kind == RealtimeItem::kCall) {
       if (!std::exchange(calling, true)) {
-        // If the answer also has text, the calls are added to the message with that text.
+        // If the answer also has text, the calls are added to the message that contains the text.
         if (out.empty() || out.back()["role"] != "assistant" || out.back().contains("tool_calls")) {
           out.push_back({{"role", "assistant"}, {"content", ""}});
         }

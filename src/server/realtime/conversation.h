@@ -1,5 +1,5 @@
-// The items of a conversation in the Realtime API, in order: items from clients and from answers.
-// Also builds the messages for a text model from them. Memory is bounded. One thread.
+// The items of a conversation in the Realtime API, in order: a client's items and items of answers.
+// Builds a text model's messages from the items. Memory is bounded. One thread.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ItemPart {
   enum Kind { kInputText, kInputAudio, kOutputText, kOutputAudio };
   Kind kind = kInputText;
   std::string text = {};  ///< text, or transcript of the audio
-  bool pending = false;   ///< the transcript has not come yet
+  bool pending = false;   ///< the transcript has not arrived yet
   bool known = true;      ///< the transcript may be sent
   /// Kept audio: `samples` of a client (16 bits at kHearingRate), or `bytes` of an answer in
   /// `format`.
@@ -34,14 +34,14 @@ struct ItemPart {
   RealtimeFormat format = {};
   double audio_s = 0;  ///< length of an answer's audio so far
   bool whole = false;  ///< audio_s is the whole length of the answer
-  bool cut = false;    ///< truncated: nothing more is added
+  bool cut = false;    ///< truncated: no more text or audio is added
   bool kept = true;    ///< `bytes` are the whole audio
   /// The words of an answer: (bytes of `text` up to the word's end, seconds at which it begins).
   std::vector<std::pair<size_t, double>> words = {};
   /// The ids of the answer as the model produced them, if they are kept.
   std::vector<int32_t> ids = {};
   std::optional<double> heard_s = {};  ///< truncation point of the answer
-  double speed = 1;                    ///< speed of playback of an answer; 1: as the model made it
+  double speed = 1;                    ///< playback speed of an answer; 1 is the model's speed
   bool read = false;                   ///< models get the transcript of this audio, not the audio
 };
 
@@ -68,20 +68,20 @@ ApiError taken_id(const std::string& id);
 /// Returns the item as JSON for events; includes audio only if `with_audio` is set.
 JsonOut item_object(const RealtimeItem& item, bool with_audio = false, RealtimeFormat input = {});
 
-/// Cuts an answer at a word's end after `heard_s` seconds, by the times of its words. If these are
-/// unknown, cuts by the share of characters; for an incomplete answer, by the usual speed of
-/// speech. Returns false if `heard_s` exceeds the answer.
+/// Cuts an answer at a word's end after `heard_s` seconds, by the times of its words. Without
+/// times, cuts by the share of characters, or by the usual speed of speech if the answer is
+/// incomplete. Returns false if `heard_s` exceeds the answer.
 bool truncate_part(ItemPart& part, double heard_s);
 
 class Conversation {
  public:
   static constexpr size_t kMaxItems = 2000;
   static constexpr size_t kMaxTextBytes = size_t{1} << 20;
-  /// Six minutes of client audio are kept, and as many bytes of answers; the oldest is dropped
+  /// Keeps six minutes of client audio, and answers of as many bytes. Drops the oldest audio
   /// first.
   static constexpr int kMaxAudio_s = 360;
   static constexpr size_t kMaxAudioBytes = size_t{kMaxAudio_s} * kHearingRate * sizeof(int16_t);
-  /// Most bytes of kept ids of answers; of older answers only the text remains.
+  /// Most bytes of kept ids of answers. Only the text of older answers remains.
   static constexpr size_t kMaxIdBytes = size_t{1} << 20;
 
   RealtimeItem* find(std::string_view id);
@@ -89,8 +89,8 @@ class Conversation {
   /// Returns the id of the item before `id`; null if `id` is the first item or unknown.
   const std::string* previous(std::string_view id) const;
   const std::string* last() const { return items_.empty() ? nullptr : &items_.back().id; }
-  /// Adds an item after `previous` ("root": at the beginning; nothing: at the end). Throws ApiError
-  /// if the id is taken, `previous` is unknown, or the conversation is full.
+  /// Adds an item after `previous`. "root" means the beginning; without `previous`, the end. Throws
+  /// ApiError if the id is taken, `previous` is unknown, or the conversation is full.
   RealtimeItem& add(RealtimeItem item, const std::optional<std::string>& previous = {});
   /// Returns whether a tool call has this id.
   bool has_call(std::string_view call_id) const;
@@ -100,17 +100,17 @@ class Conversation {
   bool pending() const;
   /// Drops the oldest audio and ids beyond their bounds.
   void bound_audio();
-  /// If the client audio is longer than `most_s`, or has more parts than a prompt takes, replaces
-  /// the oldest audio by its transcript in later prompts until three quarters remain. So the next
-  /// few prompts begin with the same text.
+  /// Limits the client audio of later prompts to `most_s` and to a prompt's number of parts. Above
+  /// these limits, replaces the oldest audio by transcripts until three quarters remain, so that
+  /// the next few prompts begin with the same text.
   void hear_newest(double most_s);
 
   /// Returns the answers whose ids are kept, by item.
   std::map<std::string, NamedAnswer> answers() const;
-  /// Returns the messages for a chat model, as in OpenAI's chat API. `heard` (for models that take
-  /// audio): client audio becomes recordings, and spoken answers are referred to by their item ids.
-  /// `pending`: returns the known part of an item's pending transcript; null: none is known.
-  /// `items`: receives the last item of each message after the instructions; may be null.
+  /// Returns the messages for a chat model, as in OpenAI's chat API. `heard`: the model takes
+  /// audio, so client audio becomes recordings, and spoken answers are references to item ids.
+  /// `pending` returns the known part of an item's pending transcript; null means that none is
+  /// known. `items` receives the last item of each message after the instructions; may be null.
   JsonIn messages(const std::string& instructions, bool heard,
                   const std::function<std::string(const std::string& id)>& pending = {},
                   std::vector<std::string>* items = nullptr) const;

@@ -12,10 +12,10 @@ namespace syrinx {
 
 enum class Eagerness { kLow, kMedium, kHigh };
 
-/// Returns the longest pause within a turn, whatever the words: 8, 4 or 2 s.
+/// Returns the longest pause within a turn in ms, for any words: 8, 4 or 2 s.
 int longest_pause_ms(Eagerness eagerness);
-/// Returns the pause that ends the turn after this transcript, which may be empty. `fell`: whether
-/// the pitch fell. `done`: the model's answer; unset: without a model, or not answered yet.
+/// Returns the pause in ms that ends the turn after this transcript, which may be empty. `fell`:
+/// whether the pitch fell. `done`: the model's answer; unset without a model or an answer.
 int pause_that_ends_ms(Eagerness eagerness, std::string_view transcript, bool fell,
                        std::optional<bool> done = {});
 

@@ -1,5 +1,5 @@
-// The known part of a session's question while the user still says or types it, for answers that
-// are drafted ahead. One thread at a time.
+// The known part of a session's question while the user still speaks or types it. Used to draft
+// answers ahead. One thread at a time.
 #pragma once
 
 #include <string>
@@ -16,14 +16,14 @@ class ForeseenQuestion {
   void foresee();
   /// Drops the question, which will get no answer.
   void forget();
-  /// Notes that an answer to the whole question begins.
+  /// Records that an answer to the whole question begins.
   void answered() { known_.clear(); }
   /// Returns the request for an answer to the known part of the question; it has no response id.
   BeginAnswer so_far() const;
 
  private:
   SessionState& session_;
-  std::string known_;  // the question of the last draft request; empty: none
+  std::string known_;  // question of the last draft request; empty without one
 };
 
 }  // namespace syrinx

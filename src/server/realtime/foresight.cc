@@ -36,7 +36,7 @@ class Foresight::Pieces : public Sink {
   }
   struct News {
     std::vector<std::string> pieces;
-    /// the reason why the draft ended; unset while it is written
+    /// The reason why the draft ended; unset while the draft is being written.
     std::optional<FinishReason> reason;
   };
   News take() {
@@ -132,7 +132,7 @@ void Foresight::prepare(ChatCall& call) {
   reflect(request);
 }
 
-/// If the rule is reflection and there is a draft, asks the model whether the draft is right.
+/// With the rule "reflection", asks the model whether the draft is right, if a draft exists.
 void Foresight::reflect(const SpeechRequest& request) try {
   if (cast_.how.rule != DraftRule::kReflection || !request.writing.chat ||
       drafting_.guess().empty())
@@ -146,7 +146,7 @@ void Foresight::reflect(const SpeechRequest& request) try {
       [pieces = pieces_] { pieces->nudge(); });
   if (cast_.counters && !reflection_->requests().empty()) cast_.counters->reflections.add();
 } catch (const std::exception&) {
-  drop_reflection();  // without an answer, only tokens that the model would write again are kept
+  drop_reflection();  // without an answer, keeps only tokens that the model would write again
 }
 
 void Foresight::drop_reflection() {
@@ -203,7 +203,7 @@ bool Foresight::pump() {
     const bool whole = news.reason == FinishReason::kStop;
     if (whole) {
       said_ += tools_->finish().text;
-      // A voice that takes only whole sentences waits for the text behind the sentence.
+      // A voice that speaks only whole sentences waits for the text after the sentence.
       const bool grows = cast_.voices && cast_.voices->takes_late_text();
       if (!met_ && !said_.empty() && grows) meet_sentence(said_);
     }
@@ -230,7 +230,7 @@ void Foresight::read(std::string_view piece) {
   if (drafting_.enough()) stop_round();
 }
 
-/// Speaks the first sentence of the draft ahead, once the sentence is known.
+/// Speaks the first sentence of the draft ahead, once that sentence is complete.
 void Foresight::meet_sentence(std::string sentence) {
   met_ = true;
   if (cast_.voices == nullptr || !config_.spoken) return;

@@ -1,8 +1,8 @@
-// An answer of a session that is prepared before the question has ended: drafts of the text model
-// in the background (predict/drafting.h), and the newest draft's first sentence, which
-// SpeechContexts speaks and holds back. After the question, it supplies the predicted text of the
-// answer and decides whether the answer begins with the held sentence. Bounded by DraftRules; one
-// draft at a time. Its destructor ends all of its work. One thread, except for `wake`.
+// Prepares an answer of a session before the question has ended. The text model drafts answers in
+// the background (predict/drafting.h). SpeechContexts speaks the newest draft's first sentence and
+// holds it back. After the question, supplies the predicted text and decides whether the answer
+// begins with the held sentence. Obeys DraftRules; one draft at a time. The destructor ends all
+// work. One thread, except for `wake`.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +27,16 @@
 
 namespace syrinx {
 
-/// The parts that a foresight uses; all of them outlive it.
+/// The parts that a foresight uses. All of them outlive the foresight.
 struct ForesightCast {
   Prediction how = {};
   std::shared_ptr<Backend> writer;
-  SpeechContexts* voices = nullptr;  ///< null: answers are not spoken, or the writer does that
+  SpeechContexts* voices = nullptr;  ///< null if answers are not spoken or the writer speaks them
   uint64_t client = 0;               ///< as in SpeechRequest
   std::string name;                  ///< name of its contexts, unique in the session
-  /// Returns the request for an answer to the question as known now.
+  /// Returns the request for an answer to the known part of the question.
   std::function<BeginAnswer()> question;
-  /// Returns the voice options for answers of a configuration; an error if they cannot be spoken.
+  /// Returns the voice options for answers of a configuration, or why they cannot be spoken.
   std::function<std::variant<ContextOptions, ApiError>(const AnswerConfig&)> voice;
   PostTask post;
   std::function<void()> wake;
@@ -54,28 +54,28 @@ class Foresight {
   Foresight(const Foresight&) = delete;
   Foresight& operator=(const Foresight&) = delete;
 
-  /// Notes that more of the question is known.
+  /// Records that more of the question is known.
   void hear();
-  /// Processes new results; returns false if there were none.
+  /// Processes new results; returns false if no result was new.
   bool pump();
-  /// Notes that the voice of a context failed; returns false if the context belongs to another
+  /// Records that the voice of a context failed. Returns false if the context belongs to another
   /// owner.
   bool voice_failed(const std::string& context);
 
-  /// Notes that the question has ended; no more drafts begin. `request` is the request of the
-  /// answer, whose text is passed to wrote() as it comes.
+  /// Records that the question has ended, so that no further draft begins. `request` is the request
+  /// of the answer; the caller passes the text of its answer to wrote().
   void begin_answer(SpeechRequest& request);
-  /// Completes the request with the predicted text; returns false if that is not ready (`wake` will
-  /// be called).
+  /// Completes the request with the predicted text. Returns false if that text is not ready (`wake`
+  /// will be called).
   bool settle(SpeechRequest& request);
   void wrote(std::string_view piece);
-  /// Returns whether a spoken sentence is held whose voice matches this configuration.
+  /// Returns whether a sentence is held that was spoken with the voice of this configuration.
   bool holds(const AnswerConfig& config) const;
-  /// Returns whether the answer begins with the held sentence; nothing: not known yet. `text` is
-  /// the spoken text of the answer so far; `all`: it is complete. If true, call release().
+  /// Returns whether the answer begins with the held sentence; nothing if this is not known yet.
+  /// `text`: the spoken text of the answer so far. `all`: it is complete. If true, call release().
   std::optional<bool> met(std::string_view text, bool all) const;
-  /// Moves the held sentence to the context `as`. Returns its bytes; nothing if it no longer
-  /// exists.
+  /// Moves the held sentence to the context `as`. Returns the sentence's bytes, or nothing if it no
+  /// longer exists.
   std::optional<size_t> release(const std::string& as);
   void drop_voice();
 
@@ -84,7 +84,7 @@ class Foresight {
   struct Ahead {
     std::string context, text;
     AnswerConfig config;
-    double written_s = 0;  ///< time that writing the draft took
+    double written_s = 0;  ///< seconds that writing the draft took
   };
   void draft_on();
   void stop_round();
@@ -101,7 +101,7 @@ class Foresight {
   Drafting drafting_;
   AnswerConfig config_;               // settings of the current round
   std::shared_ptr<ChatCheck> check_;  // the check of the next round's request
-  // request of the next round, while the draft before it is judged
+  // Request of the next round, while the earlier draft is judged.
   std::optional<SpeechRequest> next_;
   std::shared_ptr<Reflection> reflection_;
   std::shared_ptr<Pieces> pieces_;  // pieces of the draft that runs or is judged

@@ -105,7 +105,7 @@ TEST_F(ForesightTest, AWrongGuessIsNeverHeard) {
   EXPECT_EQ(caller.sums->saved_s.value(), 0);
 }
 
-/// Text is spoken as soon as it differs from the sentence held back, not only when the answer is
+/// Text is spoken as soon as it differs from the held sentence, not only when the answer is
 /// complete.
 TEST_F(ForesightTest, AWrongGuessHoldsNothingUp) {
   writer_->say({"No", " idea.", " Sorry."});
@@ -249,7 +249,7 @@ TEST_F(ForesightTest, ADraftIsJudgedFirst) {
   EXPECT_EQ(caller.sums->ready.value(), 1);
 }
 
-/// The next draft continues the sentences that were judged right, so it waits for the judgement.
+/// The next draft continues the approved sentences, so it waits for the judgement.
 TEST_F(ForesightTest, ADraftWaitsForTheJudgementOfTheOneBefore) {
   const auto judge = std::make_shared<CueJudge>();
   judge->say({"Good", " day.", " How", " are you?"});

@@ -36,7 +36,7 @@ class HearingAhead::Ending : public Sink {
     const std::lock_guard lock(mutex_);
     return came_;
   }
-  /// After this call, does not report the end of the request.
+  /// Stops this sink from reporting the end of the request.
   void detach() {
     const std::lock_guard lock(mutex_);
     wake_ = nullptr;
@@ -66,7 +66,7 @@ void HearingAhead::drop() {
   running_.reset();
 }
 
-/// Reads the first `messages` messages of a chat request's body; the last of them is the turn.
+/// Reads the first `messages` messages of a chat request's body. The last of them is the turn.
 HearingAhead::Question HearingAhead::question_in(const JsonIn& body, size_t messages) {
   Question out{.messages = messages};
   const JsonIn& all = body.at("messages");
@@ -80,9 +80,9 @@ HearingAhead::Question HearingAhead::question_in(const JsonIn& body, size_t mess
   return out;
 }
 
-/// Returns whether the part already heard is the beginning of `body`: equal messages, and a
-/// recording that continues the turn's. The first 60 characters of a recording hold its header, the
-/// last 4 its padding.
+/// Returns whether the processed question is the beginning of `body`: equal messages, and a
+/// recording that continues the turn's recording. The first 60 characters of a recording contain
+/// its header, the last 4 its padding.
 bool HearingAhead::serves(const JsonIn& body) const {
   constexpr size_t kHeader = 60, kPadding = 4;
   const Question now = question_in(body, heard_.messages);

@@ -1,8 +1,8 @@
-// Lets a model that takes audio hear a turn while it is spoken. A background request, which makes
-// no answer, contains the messages before the turn and the stretches of the turn that no longer
-// change (HearingFacts::ahead). The answer's request then finds their results in the cache, so that
-// only the rest of the turn is left. One request at a time; new stretches wait for the next
-// request. Its destructor ends all of its work. One thread, except for `wake`.
+// Lets a model process a turn's audio while the turn is spoken. A background request without an
+// answer has the messages before the turn and the stretches of the turn that no longer change
+// (HearingFacts::ahead). The answer's request finds their results in the cache and processes only
+// the rest of the turn. One request at a time; new stretches wait for the next request. The
+// destructor ends all work. One thread, except for `wake`.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 namespace syrinx {
 
 /// Returns how many of a growing recording's `samples` (at kHearingRate) lie in stretches that no
-/// longer change, including the samples that must follow a stretch; 0: none yet.
+/// longer change, including the samples that must follow a stretch. 0 if no stretch is final.
 size_t heard_for_good(const std::optional<HearingFacts::Stretches>& stretches, size_t samples);
 
 class HearingAhead {
@@ -31,15 +31,15 @@ class HearingAhead {
   HearingAhead(const HearingAhead&) = delete;
   HearingAhead& operator=(const HearingAhead&) = delete;
 
-  /// Notes that another stretch of the turn is complete.
+  /// Records that another stretch of the turn is complete.
   void hear();
-  /// Processes new results; returns false if there were none.
+  /// Processes new results; returns false if no result was new.
   bool pump();
-  /// Call it when the turn has ended. A running request gets normal priority if the answer needs
-  /// it; else it is cancelled.
+  /// Call it when the turn has ended. Raises a running request to normal priority if the answer
+  /// needs its results; otherwise cancels the request.
   void finish();
-  /// Returns a function for whether the running request still runs. Ends that request first unless
-  /// it is a beginning of this chat request's body.
+  /// Returns a function that reports whether the running request still runs. First ends the running
+  /// request, unless `body` continues its messages and recording.
   std::function<bool()> still_running(const JsonIn& body);
 
  private:

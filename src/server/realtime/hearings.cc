@@ -10,8 +10,8 @@
 namespace syrinx {
 namespace {
 
-/// Returns the words that both texts begin with. If both texts end with the same word, leaves it
-/// out, because it may continue.
+/// Returns the words with which both texts begin. If both texts end with the same word, omits this
+/// word, because it may continue.
 std::string agreed_words(std::string_view a, std::string_view b) {
   const auto parted = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
   const std::string_view common = a.substr(0, static_cast<size_t>(parted - a.begin()));
@@ -61,7 +61,7 @@ bool Hearings::hear(const std::string& item, const HearingNews& news, RealtimeOu
   if (at == hearings_.end()) return false;
   Hearing& hearing = at->second;
   for (const std::string& segment : news.segments) {
-    // Keeps the blank that separates the segment from the one before.
+    // Keeps the blank that separates the segment from the segment before.
     hearing.settled += hearing.settled.empty() ? std::string(trimmed(segment)) : segment;
   }
   if (!news.segments.empty()) hearing.partial.clear();
@@ -110,8 +110,8 @@ void Hearings::send_event(const char* what, const std::string& item, const JsonO
   out.send(concat("conversation.item.input_audio_transcription.", what), all);
 }
 
-/// Sends words that are settled, or equal in two hypotheses, and were not sent before. A delta
-/// cannot be taken back: if words that were sent change, only the transcript has the new ones.
+/// Sends unsent words that are final or equal in two hypotheses. A delta cannot be taken back: if
+/// words that were sent change, only the final transcript has the new words.
 void Hearings::send_settled(const std::string& item, Hearing& hearing, RealtimeOutbox& out) const {
   const std::string now(trimmed(hearing.settled + hearing.partial));
   std::string sure = hearing.settled;

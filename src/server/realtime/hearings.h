@@ -1,8 +1,8 @@
-// The utterances of a session of the Realtime API that recognisers hear, each under the id of its
-// present or future item. Requests the hearing of each utterance, keeps its transcript so far, and
-// sends conversation.item.input_audio_transcription.* if the client wants it, once the item is in
-// the conversation. Each call appends events and other actions to the outbox that it gets. One
-// thread at a time.
+// The utterances of a Realtime API session that recognisers process, each under the id of its
+// present or future item. Requests the hearing of each utterance and keeps its transcript so far.
+// If the client wants transcripts, sends conversation.item.input_audio_transcription.* once the
+// item is in the conversation. Each call appends events and actions to its outbox. One thread at a
+// time.
 #pragma once
 
 #include <map>
@@ -20,9 +20,9 @@ class Hearings {
   bool empty() const { return hearings_.empty(); }
   bool contains(const std::string& item) const { return hearings_.contains(item); }
 
-  /// Sets how transcripts are sent from now on; `wish` unset: not at all. `partial`: recognisers
-  /// report hypotheses, sent or not. `live`: sends deltas during the utterance, with the words on
-  /// which two hypotheses agree; else only when its item is in the conversation.
+  /// Sets how transcripts are sent after the call. An unset `wish` sends none. `partial`:
+  /// recognisers report hypotheses, sent or not. `live`: sends the words on which two hypotheses
+  /// agree during the utterance, else only when its item is in the conversation.
   void set_wish(std::optional<TranscriptionWish> wish, bool partial, bool live) {
     wish_ = std::move(wish), partial_ = partial, live_ = live;
   }
@@ -35,30 +35,30 @@ class Hearings {
   void pause(const std::string& item, bool pauses, RealtimeOutbox& out) const;
   /// Reports that the item's audio is complete. Does nothing if the item has no hearing.
   void finish(const std::string& item, RealtimeOutbox& out) const;
-  /// Notes that the item is in the conversation; `answer`: it needs an answer.
+  /// Records that the item is in the conversation. `answer`: the item needs an answer.
   void commit(const std::string& item, bool answer, RealtimeOutbox& out);
   /// Ends the hearing of an item. Does nothing if the item has no hearing.
   void drop(const std::string& item, RealtimeOutbox& out);
 
   /// Takes news of a hearing. Returns false if the item has no hearing.
   bool hear(const std::string& item, const HearingNews& news, RealtimeOutbox& out);
-  /// Returns the hypothesis for an item so far; empty also if the item has no hearing.
+  /// Returns the hypothesis for an item so far; an empty string if the item has no hearing.
   std::string so_far(const std::string& item) const;
   /// Returns the hypotheses of all items, each followed by a line feed.
   std::string all_so_far() const;
 
-  /// Once all news of an item have arrived and it is in the conversation: stores and sends its
-  /// transcript, ends its hearing, and returns whether it has words. Otherwise returns nothing.
+  /// Waits for all news of an item and for its place in the conversation. Then stores and sends its
+  /// transcript, ends its hearing, and returns whether it has words. Before that returns nothing.
   std::optional<bool> end(const std::string& item, Conversation& conversation, RealtimeOutbox& out);
 
  private:
   struct Hearing {
     std::string settled, partial;    // the transcript so far
-    std::string before;              // the hypothesis before this one
+    std::string before;              // the previous hypothesis
     bool grows = false;              // no later hypothesis takes back words of this one
     std::string sent;                // text sent in deltas, joined
     bool committed = false;          // its item is in the conversation
-    bool answer = false;             // an answer is wanted
+    bool answer = false;             // the user's words need an answer
     std::optional<HearingNews> end;  // the last news
   };
   void send_event(const char* what, const std::string& item, const JsonOut& fields,

@@ -34,7 +34,7 @@ JsonOut truncate_item(const JsonFields& event, Conversation& conversation) {
   }
   if (index >= std::ssize(item->parts) ||
       item->parts[static_cast<size_t>(index)].kind != ItemPart::kOutputAudio) {
-    event.refuse("content_index", "There is no audio at this content_index.");
+    event.refuse("content_index", "No audio has this content_index.");
   }
   ItemPart& part = item->parts[static_cast<size_t>(index)];
   if (!truncate_part(part, static_cast<double>(end_ms) / 1000)) {

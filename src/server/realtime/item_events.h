@@ -10,7 +10,7 @@
 
 namespace syrinx {
 
-/// Returns the error for an unknown item id: "Error DOING item: ...", "item_VERB_invalid_item_id".
+/// Returns the error for an unknown item id; `doing` and `verb` are parts of its text and code.
 ApiError no_item(const char* doing, const char* verb, const std::string& id);
 
 /// Handles conversation.item.retrieve: returns the item with audio; `input`: the client's format.

@@ -1,11 +1,11 @@
-// Whether a server drafts answers while their questions are still being said.
+// When a server drafts answers while the user still speaks the question.
 #pragma once
 
 namespace syrinx {
 
 enum class PredictWhen {
   kNever,
-  kAsked,      ///< only in sessions that ask for it
+  kAsked,      ///< only in sessions that request it
   kUnlessNot,  ///< in all sessions that do not disable it
 };
 

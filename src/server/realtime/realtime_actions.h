@@ -59,11 +59,11 @@ struct TurnOver {
 /// Requests the answer of a response; AnswerNews follow.
 struct BeginAnswer {
   std::string response;
-  AnswerConfig config;  ///< without tools and choice, which are in the body
+  AnswerConfig config;  ///< without tools and tool choice, which are in the body
   JsonIn body;          ///< of a chat request: messages, tools, max_completion_tokens
   std::map<std::string, NamedAnswer> answers = {};  ///< answers that the body names
   bool foreseen = false;                            ///< this answer may use the drafts made ahead
-  /// Which messages are removed if not all of them fit.
+  /// Which messages are removed if the prompt is too long.
   Truncation truncation = {};
   size_t instructions = 0;  ///< number of messages that are never removed
   /// The last item of each message after the instructions, if the messages are the session's.
@@ -74,8 +74,8 @@ struct BeginAnswer {
 struct Foresee {};
 /// Drops the drafts made after Foresee.
 struct ForgetForeseen {};
-/// Reports another stretch of the current turn, for a model that takes audio itself.
-/// RealtimeSession::heard_so_far() returns the request for the turn so far.
+/// Reports that a further stretch of the current turn is final, for a model that takes audio
+/// itself. RealtimeSession::heard_so_far() returns the request for the turn so far.
 struct HearAhead {};
 /// Reports that the turn is complete.
 struct HeardAll {};
@@ -99,7 +99,7 @@ struct HearingNews {
   bool grows = false;                       ///< no later hypothesis takes back words of `partial`
   std::optional<ApiError> error = {};       ///< the end: recognition has failed
   std::optional<std::string> text = {};     ///< the end: the transcript
-  JsonOut usage = {}, logprobs = {};        ///< with the transcript; null: not wanted or not known
+  JsonOut usage = {}, logprobs = {};        ///< null if not requested or unknown
 
   bool ends() const { return text || error; }
 };
@@ -112,7 +112,7 @@ struct AnswerNews {
   std::vector<int32_t> ids = {};  ///< see Sink::answer_ids()
   /// words of `text`, each with its time in the answer in seconds
   std::vector<std::pair<std::string, double>> words = {};
-  std::optional<Outcome> outcome = {};  ///< the end
+  std::optional<Outcome> outcome = {};  ///< set at the end
   std::optional<ApiError> error = {};   ///< the end: the answer has failed
 
   bool ends() const { return outcome || error; }

@@ -21,7 +21,7 @@ RealtimeFormat read_audio_format(const JsonFields& audio) {
   if (!name) format->missing("type");
   const auto rate = format->integer("rate", 0, 1 << 20);
   if (*name == "audio/pcm" && rate && *rate != 24000) {
-    format->refuse("rate", "PCM is at 24000 Hz.");
+    format->refuse("rate", "The 'rate' of PCM must be 24000 (Hz).");
   }
   return *realtime_format(*name);
 }
@@ -42,7 +42,7 @@ std::optional<TurnDetection> read_turns(const JsonFields& input) {
   out.idle_ms =
       static_cast<int>(fields.integer("idle_timeout_ms", kLeastIdle_ms, kMostIdle_ms).value_or(0));
   if (out.semantic && out.idle_ms > 0) {
-    fields.refuse("idle_timeout_ms", "'idle_timeout_ms' goes with server_vad only.");
+    fields.refuse("idle_timeout_ms", "'idle_timeout_ms' requires the type server_vad.");
   }
   out.eagerness = fields.choice("eagerness", {"low", "medium", "high", "auto"}).value_or("auto");
   out.create_response = fields.flag("create_response").value_or(true);
@@ -68,7 +68,7 @@ JsonIn read_tools(const JsonFields& fields) {
   for (size_t i = 0; i < tools->size(); ++i) {
     const JsonFields tool = JsonFields::of((*tools)[i], concat(fields.path("tools"), "[", i, "]"));
     tool.choice("type", {"function"});
-    if (tool.need_text("name").empty()) tool.refuse("name", "A tool needs a name.");
+    if (tool.need_text("name").empty()) tool.refuse("name", "A tool must have a name.");
     tool.text("description");
     tool.object("parameters");
   }
@@ -83,7 +83,7 @@ JsonIn read_tool_choice(const JsonFields& fields, const RealtimeAbility& ability
   if (choice->is_object()) {
     const JsonFields named = fields.need_object("tool_choice");
     if (!named.choice("type", {"function"})) named.missing("type");
-    if (named.need_text("name").empty()) named.refuse("name", "A tool has a name.");
+    if (named.need_text("name").empty()) named.refuse("name", "A tool must have a name.");
   } else if (*choice != "required") {
     fields.refuse("tool_choice", "'tool_choice' may be auto, none, required or a function.",
                   "unsupported_value");
@@ -136,9 +136,10 @@ bool read_spoken(const JsonFields& fields, const RealtimeAbility& ability) {
   if (!text && !audio) {
     fields.refuse("output_modalities", "Supported combinations are: ['text'] and ['audio'].");
   }
-  // Clients of the API's beta name both modalities, which means audio.
+  // Clients of the API's beta name both modalities; this means audio.
   if (audio && !ability.speaks) {
-    fields.refuse("output_modalities", "No model that speaks is loaded here; request ['text'].",
+    fields.refuse("output_modalities",
+                  "This server has loaded no model that speaks; request ['text'].",
                   "unsupported_value");
   }
   return audio;
@@ -151,14 +152,14 @@ std::string read_voice(const JsonFields& output) {
   return output.need_text("voice");
 }
 
-/// Refuses the beta's fields in sessions that did not ask for the beta: they have no effect there.
+/// Refuses the beta's fields in sessions without the beta, where they have no effect.
 void refuse_beta_fields(const JsonFields& fields) {
   const auto found = beta_field_in(fields.json());
   if (!found) return;
   fields.refuse(found->name,
                 concat("Unknown parameter: '", fields.path(found->name), "'. It is '",
                        fields.path(found->today.c_str()),
-                       "' now; the beta's names need the header 'OpenAI-Beta: realtime=v1'."),
+                       "'; names of the beta need the header 'OpenAI-Beta: realtime=v1'."),
                 "unknown_parameter");
 }
 
@@ -209,7 +210,7 @@ void merge_prediction(const JsonFields& session, const RealtimeAbility& ability,
   }
   if (auto hint = fields.text("hint")) {
     if (hint->size() > Prediction::kMostHint) {
-      fields.refuse("hint", concat("'hint' may have ", Prediction::kMostHint, " bytes."));
+      fields.refuse("hint", concat("'hint' may have at most ", Prediction::kMostHint, " bytes."));
     }
     out.hint = std::move(*hint);
   }

@@ -18,7 +18,7 @@ struct TurnDetection {
   bool semantic = false;
   double threshold = 0.5;
   int prefix_ms = 300, silence_ms = 500;
-  int idle_ms = 0;  ///< silence after which an answer is due; 0: never
+  int idle_ms = 0;  ///< silence after which an answer is due, in ms; 0 means never
   std::string eagerness = "auto";
   bool create_response = true, interrupt_response = true;
 };
@@ -26,34 +26,34 @@ struct TurnDetection {
 /// The setting `audio.input.transcription`. Without it, audio may still be recognised, but
 /// transcripts are not sent.
 struct TranscriptionWish {
-  std::string model, language, prompt;  ///< empty: not given
+  std::string model, language, prompt;  ///< empty if not given
   bool scores = false;                  ///< send log-probabilities if the recogniser has them
   bool partial = false;                 ///< request hypotheses during speech
 };
 
-/// The settings of answers, for a session or for one response.
+/// The settings of answers for a session or for one response.
 struct AnswerConfig {
   bool spoken = true;  ///< output_modalities: ["audio"], else ["text"]
   std::string instructions = {};
   RealtimeFormat format = {};
-  std::string voice = {};  ///< empty: the default
+  std::string voice = {};  ///< empty means the default voice
   double speed = 1;
   JsonIn tools = JsonIn::array();
   JsonIn tool_choice = "auto";
-  int max_tokens = 0;                      ///< 0: "inf"
-  std::optional<double> temperature = {};  ///< setting of the beta; unset: the model's default
+  int max_tokens = 0;                      ///< 0 means no limit ("inf")
+  std::optional<double> temperature = {};  ///< setting of the beta; unset means the model's default
 };
 
 /// Which part of a conversation is removed when the model has no room for all of it.
 struct Truncation {
-  bool disabled = false;     ///< nothing is removed: answers fail
+  bool disabled = false;     ///< nothing is removed; a prompt that does not fit fails
   double keep = 1;           ///< share of the room that is filled after the removal
-  int64_t most = 0;          ///< most tokens after the instructions; 0: no limit
+  int64_t most = 0;          ///< most tokens after the instructions; 0 means no limit
   JsonIn as_given = "auto";  ///< the setting as the client gave it
 };
 
 struct RealtimeConfig {
-  bool transcribes = false;  ///< type "transcription": there are no answers
+  bool transcribes = false;  ///< type "transcription": the session never answers
   AnswerConfig answer = {};
   RealtimeFormat input = {};
   std::optional<TranscriptionWish> transcription = {};
@@ -72,15 +72,15 @@ Eagerness eagerness_of(const TurnDetection& turns);
 struct RealtimeAbility {
   std::string model = {};          ///< name in events
   std::string default_voice = {};  ///< name in events
-  bool speaks = true;              ///< there is a voice
+  bool speaks = true;              ///< the session has a voice
   bool calls_tools = false;        ///< the model can be forced to call a tool
   bool may_predict = false;        ///< RealtimeConfig::predict may be set
   bool predicts = false;           ///< default of RealtimeConfig::predict
   Prediction prediction = {};      ///< default of RealtimeConfig::prediction
 };
 
-/// Merges the fields of `session` into `config`; null stands for the default. Throws an ApiError,
-/// and then changes nothing.
+/// Merges the fields of `session` into `config`; null means the default. Throws an ApiError, and
+/// then changes nothing.
 void merge_session(const JsonFields& session, const RealtimeAbility& ability,
                    RealtimeConfig& config);
 /// Merges the fields that `response` has in common with a session.

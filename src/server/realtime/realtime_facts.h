@@ -22,16 +22,16 @@ struct RealtimeFacts : RealtimeAbility {
   /// Stretches of a turn that the model can take while the turn is spoken (HearingFacts::ahead).
   std::optional<HearingFacts::Stretches> hears_ahead = {};
   bool beta = false;  ///< events in both directions have the names of the beta
-  /// The reason why the session cannot answer; empty: it can.
+  /// The reason why the session cannot answer; empty if it can.
   std::string no_answer = {};
-  /// Checks a voice's name.
+  /// Checks a voice's name and returns an error if it is unknown.
   std::function<std::optional<ApiError>(const std::string&)> refuse_voice = {};
   OpenActivity open_activity = {};
-  /// asks whether a speaker has finished; empty: only words and pitch decide
+  /// Checks whether a speaker has finished. Empty means that only words and pitch decide.
   AskTurnEnd ask_turn_end = {};
 
-  /// Throws an ApiError that names `param` if the voice of `wish` differs from the voice of `now`
-  /// and is unknown.
+  /// Throws an ApiError that names `param` if `wish` has another voice than `now` and that voice is
+  /// unknown.
   void check_voice(const AnswerConfig& wish, const AnswerConfig& now, const char* param) const;
 };
 

@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns events that the mutator starts from, also events of the beta.
+/// Returns the events from which the mutator starts, including events of the beta.
 const std::vector<std::string>& event_seeds() {
   static const std::vector<std::string> all = {
       R"({"type":"session.update","session":{"audio":{"input":{"turn_detection":null}}}})",
@@ -85,8 +85,8 @@ const std::vector<std::string>& event_tokens() {
 }
 
 /// Sends events with any content in any order, and results of answers and transcripts that may have
-/// ended. Nothing throws, every event out is JSON, nothing grows, and in the end the session is
-/// quiet.
+/// ended. Nothing throws, every sent event is JSON, memory stays bounded, and the session is quiet
+/// in the end.
 TEST(RealtimeFuzz, Events) {
   Mutator mutator(event_seeds(), event_tokens());
   const auto roll = [&](size_t most) { return static_cast<size_t>(mutator.below(most)); };
@@ -165,8 +165,8 @@ TEST(RealtimeFuzz, Events) {
 }
 
 /// Sends audio of any size and alignment in every format, as valid or damaged base64, with and
-/// without a detector. Valid audio is heard to the last sample; invalid audio is one error that
-/// names the event, and none of it is heard.
+/// without a detector. The session keeps all samples of valid audio. Invalid audio causes one error
+/// that names the event, and none of its samples are kept.
 TEST(RealtimeFuzz, AudioOfAnySizeAndAlignment) {
   const std::vector<std::pair<std::string, int>> formats = {
       // format, bytes of a sample
@@ -182,7 +182,7 @@ TEST(RealtimeFuzz, AudioOfAnySizeAndAlignment) {
   int heard = 0, refused = 0;
   for (int input = 0; input < inputs && !testing::Test::HasFailure();) {
     RealtimePeer peer(
-        [](RealtimeFacts& facts) { facts.hears = true; });  // so it waits for no transcript
+        [](RealtimeFacts& facts) { facts.hears = true; });  // so the session needs no transcript
     const auto& [format, width] = mutator.pick(formats);
     const std::string& detector = mutator.pick(detectors);
     peer.raw(R"({"type":"session.update","session":{"audio":{"input":{"format":)" + format +

@@ -58,7 +58,7 @@ TEST(RealtimeHearing, AModelThatHearsIsGivenATurnWhileItGoesOn) {
     return (static_cast<double>(base64_decoded(data)->size()) - 44) / 2 / kHearingRate;
   };
   peer.say(2000, false);
-  peer.say(3600, true);  // together with the prefix less than 4 s
+  peer.say(3600, true);  // less than 4 s together with the prefix
   EXPECT_EQ(peer.ahead.size(), 0u);
   peer.say(300, true);
   ASSERT_EQ(peer.ahead.size(), 1u);
@@ -76,7 +76,7 @@ TEST(RealtimeHearing, AModelThatHearsIsGivenATurnWhileItGoesOn) {
   peer.answer({.text = "Yes."});
   peer.end();
   peer.send(session_update({{"audio", {{"input", {{"turn_detection", nullptr}}}}}}));
-  peer.say(4100, true);  // without turns, the whole buffer counts
+  peer.say(4100, true);  // without turn detection, the whole buffer counts
   ASSERT_EQ(peer.ahead.size(), 4u);
   EXPECT_EQ(peer.ahead[3].size(), 3u) << "question, answer, and this";
   peer.send({{"type", "input_audio_buffer.clear"}});

@@ -15,8 +15,8 @@ class ModelTable;
 struct RealtimeModels {
   std::shared_ptr<Backend> writer, speaker;
 };
-/// Returns the models for a session that was opened with ?model=NAME. kNotFound: there is no such
-/// model; kOverloaded: it is not loaded now.
+/// Returns the models for a session that was opened with ?model=NAME. Returns kNotFound for an
+/// unknown model and kOverloaded for a model that is not loaded.
 Result<RealtimeModels> realtime_models(ModelTable& models, const Ears& ears,
                                        const std::string& name);
 

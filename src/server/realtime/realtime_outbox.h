@@ -1,6 +1,6 @@
-// Collects the events and other actions of a Realtime API session, in order, until they are taken.
-// It adds type and id to events, and translates events for clients of the beta. It also makes all
-// other ids: one counter serves all ids of a session. One thread at a time.
+// Collects the events and other actions of a Realtime API session, in order, until hand_over().
+// Adds type and id to events, and translates events for clients of the beta. Also makes all other
+// ids: one counter serves all ids of a session. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class RealtimeOutbox {
   std::string new_id(const char* kind);
   /// Adds an event; does nothing if the client uses the beta and the beta has no such event.
   void send(const std::string& type, const JsonOut& fields);
-  /// Adds an error event. `event_id`: id of the client's event that caused it; empty: no event did.
+  /// Adds an error event. `event_id`: the client's event that caused it; empty if none did.
   void send_error(const ApiError& error, const std::string& event_id);
   /// Adds an event about an item of `conversation`, with the id of the previous item.
   void send_item(const char* type, const RealtimeItem& item, const Conversation& conversation);

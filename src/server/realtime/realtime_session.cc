@@ -24,7 +24,7 @@ RealtimeSession::RealtimeSession(RealtimeFacts facts, bool transcribes) : state_
   wish_transcripts();
 }
 
-/// Sets the transcripts that are sent. In a transcription session an item gets its id when its turn
+/// Sets which transcripts are sent. In a transcription session an item gets its id when its turn
 /// begins, so deltas are sent during the turn.
 void RealtimeSession::wish_transcripts() {
   const RealtimeConfig& config = state_.config;
@@ -79,7 +79,7 @@ void RealtimeSession::understand(RealtimeEvent& event) {
   };
   static constexpr auto kKnown = std::to_array<Known>({
       {"session.update", [](Self& s, const Fields& e) { s.update_session(e); }},
-      {"input_audio_buffer.append", nullptr},  // take() handles it, because it has more than fields
+      {"input_audio_buffer.append", nullptr},  // take() handles it, because it has further fields
       {"input_audio_buffer.commit", [](Self& s, const Fields&) { s.turns_.commit(); }},
       {"input_audio_buffer.clear", [](Self& s, const Fields&) { s.turns_.clear(); }},
       {"input_text_buffer.append", [](Self& s, const Fields& e) { s.typed_.append(e); }},
@@ -93,8 +93,9 @@ void RealtimeSession::understand(RealtimeEvent& event) {
       {"response.create", [](Self& s, const Fields& e) { s.answers_.create(e); }},
       {"response.cancel", [](Self& s, const Fields& e) { s.answers_.cancel(e); }},
       {"output_audio_buffer.clear",
-       [](Self&, const Fields&
-                     e) { e.refuse("type", "'output_audio_buffer.clear' is for WebRTC only."); }},
+       [](Self&,
+          const Fields&
+              e) { e.refuse("type", "'output_audio_buffer.clear' is supported only over WebRTC."); }},
   });
   const JsonFields fields(event.fields);
   std::string all;
@@ -132,7 +133,7 @@ void RealtimeSession::update_session(const JsonFields& event) {
   }
   state_.out.send("session.updated",
                   {{"session", session_object(state_.config, facts, "sess_" + facts.id)}});
-  answers_.answer_if_due();  // an answer may have waited for a turn that was dropped
+  answers_.answer_if_due();  // an answer may have waited for the end of a turn that was dropped
 }
 
 bool RealtimeSession::hear_more(RealtimeActions& out) {

@@ -1,6 +1,6 @@
-// A session of OpenAI's Realtime API (GA) as a pure state machine. Its input are the client's
-// events and news about transcripts and answers; its output are actions. It has no sockets, no
-// engine and no clock except the time of the audio. It never throws. One thread at a time.
+// A session of OpenAI's Realtime API (GA) as a pure state machine. It receives the client's events
+// and news about transcripts and answers, and returns actions. It has no sockets, no engine and no
+// clock except the time of the audio. It never throws. One thread at a time.
 //
 // It reads events and settings. Its parts are spoken turns (spoken_turns.h), typed messages
 // (typed_message.h), answers (session_answers.h), the items that clients change (session_items.h)
@@ -22,17 +22,17 @@ namespace syrinx {
 
 class RealtimeSession {
  public:
-  /// `transcribes`: the session begins as one of the type "transcription".
+  /// `transcribes`: the session begins with the type "transcription".
   RealtimeSession(RealtimeFacts facts, bool transcribes);
   RealtimeSession(const RealtimeSession&) = delete;
   RealtimeSession& operator=(const RealtimeSession&) = delete;
 
   // The following functions append actions to `out`.
 
-  /// Notes that the connection is open.
+  /// Records that the connection is open.
   void opened(RealtimeActions& out);
-  /// Takes an event of the client. If it returns true, audio waits: call hear_more() until that
-  /// returns false, before the next event.
+  /// Handles an event of the client. If it returns true, audio is waiting: before the next event,
+  /// call hear_more() until it returns false.
   bool take(RealtimeEvent event, RealtimeActions& out);
   bool hear_more(RealtimeActions& out);
 
@@ -44,7 +44,7 @@ class RealtimeSession {
 
   /// Returns the request for an answer to the known part of the question; it has no response id.
   BeginAnswer foreseen() const { return question_.so_far(); }
-  /// Returns the request for an answer to the part of the current turn's audio that is final.
+  /// Returns the request for an answer to the final part of the current turn's audio.
   BeginAnswer heard_so_far() const { return turns_.heard_so_far(); }
   /// Returns how answers are predicted.
   const Prediction& prediction() const { return state_.config.prediction; }

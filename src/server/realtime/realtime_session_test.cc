@@ -237,7 +237,7 @@ TEST(RealtimeSession, ForeseesWhatWouldBeAsked) {
   EXPECT_EQ(peer.begun[0].body["messages"].back()["content"], "of day");
   peer.end();
   EXPECT_EQ(peer.forgotten, 0);
-  // A sound without words drops the question; so does a cleared buffer.
+  // A sound without words drops the question. Clearing the buffer drops it, too.
   peer.say(600, true);
   peer.hear(peer.opened.back().item, {.partial = "hm"});
   peer.say(700, false);
@@ -247,7 +247,7 @@ TEST(RealtimeSession, ForeseesWhatWouldBeAsked) {
   peer.hear(peer.opened.back().item, {.partial = "oh"});
   peer.send({{"type", "input_audio_buffer.clear"}});
   EXPECT_EQ(peer.forgotten, 2);
-  // No draft begins if the session does not answer by itself.
+  // No draft begins if the session does not answer on its own.
   const size_t before = peer.foreseen.size();
   peer.send(session_update(JsonIn::parse(R"({"audio": {"input": {"turn_detection":
       {"type": "server_vad", "create_response": false}}}})")));
@@ -282,7 +282,7 @@ TEST(RealtimeSession, SpeakingInterruptsTheAnswer) {
   EXPECT_EQ(peer.stopped, std::vector{first});
   EXPECT_EQ(kinds_of(peer.answer({.text = "late"})),
             "");  // after the cancellation no event follows
-  // Two utterances in a row get one answer, when both transcripts are there.
+  // Two successive utterances get one answer when both transcripts have arrived.
   const std::string second = peer.opened.back().item;
   peer.say(700, false);
   peer.say(300, true);
@@ -311,7 +311,7 @@ TEST(RealtimeSession, WithoutInterruptionsTheAnswerGoesOn) {
             "response.created");  // the answer to the second turn begins
   ASSERT_EQ(peer.begun.size(), 2u);
   EXPECT_EQ(peer.begun[1].body["messages"].size(), 3u);
-  // A session that does not answer by itself begins no answer.
+  // A session that does not answer on its own begins no answer.
   RealtimePeer quiet;
   quiet.send(session_update(JsonIn::parse(R"({"audio": {"input": {"turn_detection":
       {"type": "server_vad", "create_response": false}}}})")));

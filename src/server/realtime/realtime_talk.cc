@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostBacklog = size_t{256} << 10;
 constexpr int kMostVoices = 8;
-// contexts for sentences that are spoken ahead, besides kMostVoices
+// Contexts for sentences that are spoken ahead, in addition to kMostVoices.
 constexpr int kAheadVoices = 2;
 constexpr int kMostSentences =
     4096;  // sentences of an answer: text models write faster than voices speak
@@ -71,7 +71,7 @@ RealtimeFacts RealtimeTalk::facts_of(const RealtimeCast& cast) const {
   } else {
     if (cast.speaker) facts.model = cast.speaker->info().model;
     facts.no_answer =
-        "No text model is loaded here, so there are no answers; serve one beside the voice "
+        "This server cannot answer without a text model; serve one beside the voice "
         "(--model), or use a transcription session.";
   }
   if (cast.speaker && !by_itself()) {
@@ -115,7 +115,7 @@ WireSession::Step RealtimeTalk::read(std::string_view bytes, bool binary) {
   };
 }
 
-/// Returns whether too many replies, or too much audio for recognisers, wait: then none is read.
+/// Returns whether too many replies or too much audio wait. The session then reads no messages.
 bool RealtimeTalk::full() const { return backlog_bytes_ > kMostBacklog || ears_.full(); }
 
 size_t RealtimeTalk::max_message_bytes() const {
@@ -196,8 +196,8 @@ void RealtimeTalk::begin_answer(BeginAnswer& begin) {
   if (begin.foreseen && ahead_) answer.heard_ahead = ahead_->still_running(begin.body);
   if (begin.body["messages"].empty()) {
     answer.error = ApiError{.message =
-                                "There is nothing to answer: no item of the input has words, and "
-                                "there are no 'instructions'.",
+                                "The response has no input: no item has words, and "
+                                "the 'instructions' are empty.",
                             .param = "response",
                             .code = "nothing_to_answer"};
     return wake_();
@@ -238,7 +238,7 @@ void RealtimeTalk::submit(Answer& answer) {
   auto checked = answer.check->take();
   if (!checked) return;
   const size_t left = std::exchange(answer.check, nullptr)->left();
-  if (left > 0) answer.heard_ahead = nullptr;  // that request has messages that are left out now
+  if (left > 0) answer.heard_ahead = nullptr;  // that request contains messages that were removed
   if (left > 0 && left <= answer.items.size()) session_.leave_out(answer.items[left - 1]);
   if (auto* error = std::get_if<ApiError>(&*checked)) {
     answer.error = std::move(*error);
@@ -264,7 +264,7 @@ void RealtimeTalk::submit(Answer& answer) {
   if (answer.foresight) answer.foresight->begin_answer(*answer.request);
 }
 
-/// Submits the answer's request, once it is known which of the draft's tokens are kept in any case.
+/// Submits the answer's request, once it is known which of the draft's tokens are certain.
 void RealtimeTalk::ask(Answer& answer) {
   if (answer.heard_ahead && answer.heard_ahead()) return;
   if (answer.foresight && !answer.foresight->settle(*answer.request)) return;
@@ -414,7 +414,7 @@ ApiError RealtimeTalk::inner_fault(const Error& error) {
 
 // ---------------------------------------------------------------------------- frames out
 
-/// Processes some of the new results; returns false if there were none.
+/// Processes some of the new results; returns false if no result was new.
 bool RealtimeTalk::pump() {
   bool some = false;
   for (const std::string& item : ears_.items()) some = pump_hearing(item) || some;

@@ -1,7 +1,7 @@
-// A session of the Realtime API without its socket, with its models: a recogniser, a text model and
-// a voice in a row (the cascade), or one model that does all three. Executes the actions of a
-// RealtimeSession. Converts audio to frames only when the socket has taken the earlier frames. One
-// thread, except for `wake` and read().
+// A session of the Realtime API with its models, but without its socket. The models are a
+// recogniser, a text model and a voice in a row (the cascade), or one model for all three. Executes
+// the actions of a RealtimeSession. Converts audio to frames only when the socket has sent the
+// earlier frames. One thread, except for `wake` and read().
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ namespace syrinx {
 
 /// The models and services of a session. Ears and desk outlive the talk.
 struct RealtimeCast {
-  std::shared_ptr<Backend> writer;   ///< answers; null: there are no answers
-  std::shared_ptr<Backend> speaker;  ///< null: answers are text only; may be the writer
+  std::shared_ptr<Backend> writer;   ///< writes answers; null if the session never answers
+  std::shared_ptr<Backend> speaker;  ///< null for text answers only; may be the writer
   const Ears* ears = nullptr;
   VoiceDesk* voices = nullptr;
   uint64_t client = 0;  ///< as in SpeechRequest
@@ -77,19 +77,19 @@ class RealtimeTalk : public WireSession {
     AnswerConfig config;
     std::shared_ptr<ChatCheck> check;
     std::vector<std::string> items;        // BeginAnswer::items, while the request is checked
-    std::unique_ptr<Foresight> foresight;  // drafts for this answer; null: there are none
-    // set while it is unknown whether the held sentence can be used
+    std::unique_ptr<Foresight> foresight;  // drafts for this answer; null without drafts
+    // Set while it is unknown whether the held sentence can be used.
     std::optional<ContextOptions> voice;
     std::string unspoken;                  // text that is compared with the held sentence
     std::optional<SpeechRequest> request;  // set while the draft is judged
-    // whether the request that hears ahead, for which the answer waits, still runs; null: none
+    // Returns whether the request of HearingAhead, for which the answer waits, runs; null without.
     std::function<bool()> heard_ahead;
     std::shared_ptr<AnswerQueue> queue;  // set once submitted
     std::optional<RequestId> id;
     std::optional<ToolCallFinder> tools;
     std::unique_ptr<Encoder> encoder;  // for a model that speaks its own answers
     std::optional<Outcome> outcome;    // outcome of the text
-    double spoken_s = 0;               // length of the utterances before this one
+    double spoken_s = 0;               // seconds of the earlier utterances
     size_t unwritten = 0;              // samples that are not written yet
     std::optional<ApiError> error;
   };
@@ -122,9 +122,9 @@ class RealtimeTalk : public WireSession {
   SessionEars ears_;
   std::optional<SpeechContexts> contexts_;
   std::map<std::string, Answer> answers_;
-  std::unique_ptr<Foresight> foresight_;  // drafts for the question that is being said
+  std::unique_ptr<Foresight> foresight_;  // drafts for the question that the user is asking
   int foresights_ = 0;
-  std::unique_ptr<HearingAhead> ahead_;  // hears turns ahead, with a model that takes audio
+  std::unique_ptr<HearingAhead> ahead_;  // processes turns ahead, with a model that takes audio
   TurnClock clock_;
   std::deque<SendMessage> frames_;
   uint64_t frames_made_ = 0, frames_taken_ = 0;

@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// The recogniser refuses the language before the turn ends; the session reports the error once.
+/// The recogniser refuses the language before the turn ends. The session reports this error once.
 TEST(RealtimeTalk, ASpeakerThatIsNotUnderstoodMaySpeakOn) {
   RealtimeCaller caller(std::make_shared<FakeWriter>(), std::make_shared<FakeBackend>());
   caller.set({{"audio", {{"input", {{"transcription", {{"language", "fr"}}}}}}}});
@@ -110,7 +110,7 @@ TEST(RealtimeTalk, LongAnswersAreSpokenWhole) {
   EXPECT_EQ(caller.events.back()["response"]["status"], "completed") << caller.events.back();
 }
 
-/// The recordings of a session that wait for the recogniser may last two minutes together.
+/// All recordings of a session that wait for the recogniser may last two minutes in total.
 TEST(RealtimeTalk, ManyRecordingsAreNoMoreThanOne) {
   RealtimeCaller caller(std::make_shared<FakeWriter>(), nullptr, PredictWhen::kNever);
   caller.set({{"audio", {{"input", {{"format", {{"type", "audio/pcma"}}}}}}}});
@@ -123,7 +123,7 @@ TEST(RealtimeTalk, ManyRecordingsAreNoMoreThanOne) {
   EXPECT_TRUE(caller.talk->full());
 }
 
-/// An item that was left out of a prompt stays out of later prompts, but stays an item.
+/// An item that was removed from a prompt stays out of later prompts, but remains an item.
 TEST(RealtimeTalk, TheOldestItemsLeaveAConversationThatHasOutgrownItsModel) {
   const auto writer = std::make_shared<FakeWriter>();
   writer->bound(700);

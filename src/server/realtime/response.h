@@ -33,8 +33,8 @@ class RealtimeResponse {
   void send_created(const Conversation& session, RealtimeOutbox& out) const;
   /// Returns the request for the answer and marks the response as begun.
   BeginAnswer begin(const Conversation& session);
-  /// Sends more of the answer. Returns true at the end, after response.done was sent. The response
-  /// fails and ends, too, if the conversation has no room for another item.
+  /// Sends more of the answer. Returns true at the end, after response.done was sent. If the
+  /// conversation has no room for another item, the response fails and ends.
   bool write(const AnswerNews& news, Conversation& session, RealtimeOutbox& out);
   /// Stops the answer if it was begun, ends the response, and sends response.done.
   void cancel(const char* reason, Conversation& session, RealtimeOutbox& out);
@@ -58,11 +58,11 @@ class RealtimeResponse {
   std::string id_;
   ResponseWish wish_;
   bool hears_;                      // see RealtimeFacts
-  JsonOut conversation_, audio_;    // values of these fields in events
-  Conversation own_;                // its items, if they are not in the session's conversation
+  JsonOut conversation_, audio_;    // values of these two fields in events
+  Conversation own_;                // the items of a response outside the session's conversation
   bool begun_ = false;              // the answer was requested
   bool sounded_ = false;            // audio was sent
-  std::vector<std::string> items_;  // ids of all of its items, in order
+  std::vector<std::string> items_;  // ids of all items of the response, in order
   std::string message_;             // the item that is being written
   std::vector<ToolCall> calls_;     // tool calls to send after message_
 };

@@ -178,7 +178,7 @@ TEST(RealtimeResponse, AnswersAreReadAsTheyWereMade) {
   peer.end();
   peer.send({{"type", "conversation.item.delete"}, {"item_id", fast}});
   peer.send(respond());
-  // Written answers have no ids; nor have answers that a client sends again.
+  // Written answers have no ids. Answers that a client sends again have no ids either.
   peer.end();
   peer.send({{"type", "conversation.item.delete"}, {"item_id", item}});
   peer.send({{"type", "response.create"}, {"response", {{"output_modalities", {"text"}}}}});
@@ -188,7 +188,7 @@ TEST(RealtimeResponse, AnswersAreReadAsTheyWereMade) {
   EXPECT_TRUE(peer.begun.back().answers.empty());
 }
 
-/// The model gets the ids of the answer up to the moment that was heard.
+/// The model gets the ids of the answer up to the moment at which playback stopped.
 TEST(RealtimeResponse, AnAnswerOfWhichLessThanAWordWasHeardIsReadAllTheSame) {
   RealtimePeer peer([](RealtimeFacts& facts) { facts.hears = true; });
   peer.send(user_says("Hi"));

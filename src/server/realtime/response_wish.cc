@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostInput = 256;
 
-/// Returns the object without `input` and without nulls, also of its `audio` and `output`.
+/// Returns the object without `input` and null values. Also drops nulls in `audio` and `output`.
 JsonIn without_nulls(const JsonIn& object) {
   JsonIn out = JsonIn::object();
   for (const auto& [name, value] : object.items()) {
@@ -23,7 +23,7 @@ JsonIn without_nulls(const JsonIn& object) {
   return out;
 }
 
-/// Reads an item of `response.input`: a new item, or a reference to one of the conversation.
+/// Reads an item of `response.input`: a new item, or a reference to an item of `conversation`.
 RealtimeItem read_input_item(const JsonFields& fields, const RealtimeConfig& config, bool hears,
                              const Conversation& conversation) {
   RealtimeItem out;
@@ -65,7 +65,7 @@ ResponseWish read_response_wish(const JsonFields& event, const RealtimeConfig& c
   if (const auto metadata = fields->object("metadata")) out.metadata = metadata->json();
   const auto* input = fields->list("input");
   if (input == nullptr) return out;
-  if (input->size() > kMostInput) fields->refuse("input", "'input' has at most 256 items.");
+  if (input->size() > kMostInput) fields->refuse("input", "'input' may have at most 256 items.");
   out.input.emplace();
   for (size_t i = 0; i < input->size(); ++i) {
     if (!(*input)[i].is_object()) fields->refuse("input", "An item must be an object.");
@@ -80,7 +80,7 @@ ResponseWish read_response_wish(const JsonFields& event, const RealtimeConfig& c
 }
 
 BeginAnswer answer_to(const Conversation& context, const AnswerConfig& config, bool hears) {
-  // Turns off thoughts: a voice would read them aloud before the answer.
+  // Turns off the model's reasoning, which a voice would otherwise read aloud.
   std::vector<std::string> items;
   JsonIn body = {{"messages", context.messages(config.instructions, hears, {}, &items)},
                  {"chat_template_kwargs", {{"enable_thinking", false}}}};

@@ -1,5 +1,5 @@
-// The settings of a response of the Realtime API, from the session and from a client's
-// response.create, and the chat request that is made from them. Values and free functions.
+// The settings of a response of the Realtime API, from the session and a client's response.create,
+// and the chat request made from these settings. Values and free functions.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ namespace syrinx {
 struct ResponseWish {
   AnswerConfig config = {};
   JsonIn metadata = {};
-  bool joined = true;  ///< its items are in the session's conversation
-  /// the conversation that is read instead of the session's
+  bool joined = true;  ///< the response's items are in the session's conversation
+  /// The conversation that the model reads instead of the session's.
   std::optional<Conversation> input = {};
 };
 

@@ -12,7 +12,7 @@ constexpr size_t kMostResponses = 4;
 
 }  // namespace
 
-/// Returns the response that belongs to the conversation; end() if there is none.
+/// Returns the response that belongs to the conversation; end() if no response does.
 SessionAnswers::Responses::iterator SessionAnswers::joined() {
   return std::find_if(responses_.begin(), responses_.end(),
                       [](const RealtimeResponse& each) { return each.joined(); });
@@ -70,7 +70,7 @@ void SessionAnswers::end(Responses::iterator response) {
   if (response->joined()) session_.idle.answered(session_.audio.now_ms());
   responses_.erase(response);
   session_.answering = joined() != responses_.end();
-  question_.foresee();  // the question that was typed during the answer
+  question_.foresee();  // the user may have typed a question during the answer
 }
 
 void SessionAnswers::begin(ResponseWish wish) {
@@ -87,7 +87,7 @@ void SessionAnswers::begin_waiting() {
     if (response.begun() || waits) continue;
     BeginAnswer begin = response.begin(session_.conversation);
     begin.truncation = session_.config.truncation;
-    if (begin.foreseen) {  // the answer considers everything that was said, so no other answer is
+    if (begin.foreseen) {  // the answer covers everything that was said, so no other answer is
                            // due
       question_.answered();
       due_ = false;

@@ -1,6 +1,6 @@
-// The responses of a session that run or wait for transcripts, and whether another response is
-// due. One response at a time is in the conversation; others (`conversation: none`)
-// run beside it. One thread at a time.
+// The responses of a session that run or wait for transcripts, and whether another response is due.
+// Only one response at a time is in the conversation. Responses with `conversation: none` run
+// beside it. One thread at a time.
 #pragma once
 
 #include <list>
@@ -19,7 +19,7 @@ class SessionAnswers {
       : session_(session), question_(question) {}
 
   bool empty() const { return responses_.empty(); }
-  /// Returns whether audio of an answer was sent; then the voice can no longer change.
+  /// Returns whether audio of an answer was sent. After that the voice cannot change.
   bool sounded() const { return sounded_; }
 
   /// Carry out response.create and response.cancel; each throws ApiError.
@@ -28,14 +28,14 @@ class SessionAnswers {
   /// Cancels the response of the conversation because the user has begun to speak.
   void interrupt();
 
-  /// Notes that the user's words need an answer.
+  /// Records that the user's words need an answer.
   void want() { due_ = true; }
   /// Begins the due answer if all transcripts are known and the user does not speak.
   void answer_if_due();
   void begin(ResponseWish wish);
   /// Begins the responses whose transcripts are all known.
   void begin_waiting();
-  /// Takes news of an answer; does nothing if the response has ended.
+  /// Handles news of an answer; does nothing if the response has ended.
   void take(const std::string& id, const AnswerNews& news);
 
  private:
@@ -46,8 +46,8 @@ class SessionAnswers {
 
   SessionState& session_;
   ForeseenQuestion& question_;
-  Responses responses_;  // that run or wait for transcripts
-  bool due_ = false;     // the user has said something that has no answer yet
+  Responses responses_;  // responses that run or wait for transcripts
+  bool due_ = false;     // the user's words have no answer yet
   bool sounded_ = false;
   bool excused_ = false;  // the error that the session cannot answer was sent
 };

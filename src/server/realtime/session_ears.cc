@@ -35,8 +35,8 @@ SessionEars::~SessionEars() {
   for (auto& [item, hearing] : hearings_) hearing.queue->detach();
 }
 
-/// Returns the recogniser of that name. The model that answers is used, if it can transcribe, in
-/// three cases: it is named; the client names none and none was configured; there is no other.
+/// Returns the recogniser of that name. Returns the model that answers, if it can transcribe, in
+/// three cases: it is named; no recogniser is named or configured; no other recogniser exists.
 Result<std::shared_ptr<Recogniser>> SessionEars::recogniser(const std::string& name) const {
   static const Ears kNone;
   const Ears& apart = apart_ != nullptr ? *apart_ : kNone;
@@ -92,7 +92,7 @@ void SessionEars::pause(const PauseHearing& pause) {
   if (at != hearings_.end() && at->second.listener) at->second.listener->pause(pause.pauses);
 }
 
-/// Refuses an utterance whose transcript is predicted to come too late; returns whether it did.
+/// Refuses an utterance whose transcript is predicted to be too late. Returns whether it did so.
 bool SessionEars::refuse_if_late(Hearing& hearing) {
   const double delay_s = hearing.listener->delay_s();
   if (delay_s <= most_wait_s_) return false;

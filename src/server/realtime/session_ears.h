@@ -20,9 +20,9 @@ namespace syrinx {
 class SessionEars {
  public:
   /// `apart`: recognisers besides the one of `writer`; they must outlive this object. Both may be
-  /// null. `wake` is called on any thread when take() may return news. `client` as in
-  /// SpeechRequest. `most_wait_s`: an utterance whose transcript is predicted later than this after
-  /// its end is refused if other utterances are the reason.
+  /// null. `wake` is called on any thread when take() may return news. `client`: as in
+  /// SpeechRequest. An utterance is refused if other utterances would delay its transcript by more
+  /// than `most_wait_s` after its end.
   SessionEars(const Ears* apart, std::shared_ptr<Backend> writer, uint64_t client,
               double most_wait_s, std::function<void()> wake);
   ~SessionEars();
@@ -54,7 +54,7 @@ class SessionEars {
   struct Hearing {
     std::shared_ptr<HeardQueue> queue;
     std::string recogniser;              // name of the recogniser
-    std::unique_ptr<Listener> listener;  // null: it could not be opened, or was refused
+    std::unique_ptr<Listener> listener;  // null if it could not be opened or was refused
     std::optional<ApiError> error;
     double given_s = 0;
     bool scores = false;  // see TranscriptionWish

@@ -31,7 +31,7 @@ void SessionItems::create(const JsonFields& event) {
   session_.bound_audio();
 }
 
-/// Starts to transcribe a recording that a client put into an item.
+/// Starts to transcribe a recording that is part of a client's item.
 void SessionItems::hear_part(const std::string& item, ItemPart& part) {
   part.known = session_.config.transcription.has_value();
   part.pending = session_.wants_hearing();

@@ -40,7 +40,7 @@ struct SessionState {
   Conversation conversation;
   AudioIn audio;
   Hearings hearings;
-  /// id of the future item of the current turn; unset: the user does not speak
+  /// Id of the current turn's future item; unset while the user does not speak.
   std::optional<std::string> turn;
   std::string typed;       ///< text of a message that is not committed
   bool answering = false;  ///< a response of the conversation runs or waits

@@ -34,7 +34,7 @@ std::optional<RealtimeFormat> realtime_format(std::string_view name);
 std::vector<float> samples_of(std::string_view bytes, RealtimeFormat format);
 
 /// Converts a client's audio to samples at kHearingRate while it arrives. The result does not
-/// depend on how the audio is cut. One thread.
+/// depend on the sizes of the pieces. One thread.
 class InputAudio {
  public:
   explicit InputAudio(RealtimeFormat format = {});
@@ -47,7 +47,7 @@ class InputAudio {
   std::unique_ptr<Resampler> resampler_;
 };
 
-/// Appends samples in the form in which they are kept: 16 bits, clipped.
+/// Appends samples as 16-bit integers, clipped; sessions keep audio in this form.
 void keep_samples(std::span<const float> samples, std::vector<int16_t>& out);
 /// Converts kept samples to the floats that recognisers take.
 std::vector<float> heard_samples(std::span<const int16_t> kept);

@@ -12,14 +12,14 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kLeastMilliseconds = 100;  // ms of audio that a commit needs at least
+constexpr size_t kLeastMilliseconds = 100;  // shortest audio in ms that a client may commit
 
 }  // namespace
 
 void SpokenTurns::append(std::string bytes) {
   if (session_.config.input.coding == SampleCoding::kS16 && bytes.size() % 2 != 0) {
     throw ApiError{.message = concat("'audio' has ", bytes.size(),
-                                     " bytes, which are not whole samples of 16 bits."),
+                                     " bytes; 16-bit samples need an even number."),
                    .param = "audio",
                    .code = "invalid_value"};
   }
@@ -36,7 +36,7 @@ void SpokenTurns::hear_piece() try {
   while (const auto turn = session_.audio.hear(rest, said())) {
     try {
       hear(*turn);
-      // the conversation is full; the rest of the audio is still processed
+      // The conversation is full; the remaining audio is still processed.
     } catch (const ApiError& error) {
       session_.out.send_error(error, "");
     }
@@ -86,7 +86,7 @@ void SpokenTurns::end(int64_t at_ms) {
   become_item(item, answers);
 }
 
-/// Passes the part of the turn that no longer changes to a model that takes audio itself.
+/// Passes the final part of the turn to a model that takes audio itself.
 void SpokenTurns::hear_ahead() {
   const RealtimeFacts& facts = session_.facts;
   const bool answers = facts.hears && !session_.config.transcribes && facts.no_answer.empty();
@@ -108,7 +108,7 @@ BeginAnswer SpokenTurns::heard_so_far() const {
   return out;
 }
 
-/// Makes the silence a turn when it has lasted `idle_timeout_ms`.
+/// Turns the silence into a turn when it has lasted `idle_timeout_ms`.
 void SpokenTurns::answer_silence() {
   const RealtimeConfig& config = session_.config;
   const int idle_ms = config.turns ? config.turns->idle_ms : 0;
@@ -205,7 +205,7 @@ void SpokenTurns::take(const std::string& item, const HearingNews& news) {
   }
 }
 
-/// Takes the transcript of an item once it is complete.
+/// Handles the transcript of an item once it is complete.
 void SpokenTurns::end_hearing(const std::string& item) {
   const auto wants_answer = session_.hearings.end(item, session_.conversation, session_.out);
   if (!wants_answer) return;

@@ -23,11 +23,11 @@ class SpokenTurns {
   void clear();
   /// Processes the next piece of the appended audio.
   void hear_piece();
-  /// Takes news of an utterance's transcript; does nothing if it is no longer recognised.
+  /// Handles news of an utterance's transcript. Does nothing if its recognition was stopped.
   void take(const std::string& item, const HearingNews& news);
   /// Drops the current turn and its transcript.
   void drop();
-  /// Returns the request for an answer to the part of this turn's audio that no longer changes.
+  /// Returns the request for an answer to the final part of this turn's audio.
   BeginAnswer heard_so_far() const;
 
  private:
@@ -44,7 +44,7 @@ class SpokenTurns {
   SessionState& session_;
   ForeseenQuestion& question_;
   SessionAnswers& answers_;
-  size_t ahead_ = 0;  // samples of the current turn that are heard ahead
+  size_t ahead_ = 0;  // samples of the current turn that are processed ahead
 };
 
 }  // namespace syrinx

@@ -1,6 +1,6 @@
 // Measures how long speakers of the Realtime API wait: from the end of speech to the transcript, to
-// the answer's first text and to its first audio. Measures only turns whose end the voice detector
-// found, and only answers that need no further event of the client.
+// the answer's first text and to its first audio. Measures only turns that the voice detector
+// ended, and only answers that need no further event of the client.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,17 @@ struct TurnMetrics {
     Histogram first_audio_s;  ///< until the first audio is written to the connection
   };
   Waits since_voice;     ///< measured from the end of the voice, in time of the audio
-  Waits since_decision;  ///< measured from the moment when the pause was long enough
+  Waits since_decision;  ///< measured from the moment at which the pause was long enough
 };
 
 /// Appends the metrics in Prometheus' text format.
 void write_turns(const TurnMetrics& turns, std::string& out);
 
-/// Measures the turns of one session. Every call takes the time in seconds of one clock. One
-/// thread, that of the metrics.
+/// Measures the turns of one session. Each call receives the time in seconds; all calls use one
+/// clock. One thread, the one that writes the metrics.
 class TurnClock {
  public:
-  /// Without metrics nothing is measured.
+  /// Without metrics, the clock measures nothing.
   explicit TurnClock(std::shared_ptr<TurnMetrics> all) : all_(std::move(all)) {}
 
   void over(const TurnOver& turn, double now_s);
@@ -41,10 +41,10 @@ class TurnClock {
   void heard(const std::string& item, bool words, double now_s);
   /// Records that the hearing of an item was dropped.
   void dropped(const std::string& item) { unheard_.erase(item); }
-  /// Records that an answer begins: to the latest turn, if that has no answer yet.
+  /// Records the beginning of an answer to the latest turn, if that turn has no answer yet.
   void begun(const std::string& response);
   void wrote(const std::string& response, double now_s);
-  /// Records that audio of it is in a frame to the client; `frame`: number of that frame.
+  /// Records that a frame to the client has audio of the answer. `frame`: number of that frame.
   void sounded(const std::string& response, uint64_t frame);
   /// Records that the answer has ended; audio that is already in a frame is still measured.
   void stopped(const std::string& response);

@@ -18,10 +18,10 @@ void TypedMessage::append(const JsonFields& event) {
 
 void TypedMessage::replace(const JsonFields& event) { type(event.need_text("text"), event); }
 
-/// Takes the message as typed so far. Sends no reply.
+/// Stores the message as typed so far. Sends no reply.
 void TypedMessage::type(std::string text, const JsonFields& event) {
   if (text.size() > kMostTyped) {
-    event.refuse("text", concat("A message may have ", kMostTyped, " bytes while it is typed."),
+    event.refuse("text", concat("A typed message may have at most ", kMostTyped, " bytes."),
                  "input_text_buffer_too_long");
   }
   session_.typed = std::move(text);

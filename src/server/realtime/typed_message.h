@@ -17,7 +17,7 @@ class TypedMessage {
 
   void append(const JsonFields& event);
   void replace(const JsonFields& event);
-  /// Makes the complete message an item; response.create asks for its answer.
+  /// Makes the complete message an item; response.create requests its answer.
   void commit();
   void clear();
 

@@ -26,7 +26,7 @@ AnswerQueue::News AnswerQueue::take() {
   const std::lock_guard lock(order_);
   News news{text_.take(), {}};
   if (sounds_.empty()) {
-    // Read after the text: no audio arrives after an outcome.
+    // The audio is read after the text, because no audio arrives after an outcome.
     audio_.take(news.samples, std::numeric_limits<size_t>::max());
     sound_ = 0;
   } else {

@@ -1,6 +1,6 @@
-// Carries an answer, its text and its audio, from the engine's thread to a connection, with a
-// TextQueue and an AudioQueue, which document the threads. Keeps the order: text that followed
-// audio is delivered after this audio.
+// Carries an answer, its text and its audio, from the engine's thread to a connection. Uses a
+// TextQueue and an AudioQueue, which document the threads. Keeps the order: text that the engine
+// sends after audio is delivered after this audio.
 #pragma once
 
 #include <deque>
@@ -17,7 +17,7 @@ namespace syrinx {
 
 class AnswerQueue : public Sink {
  public:
-  /// As AudioQueue(); `sample_rate_hz` is that of the model.
+  /// Like AudioQueue(). `sample_rate_hz` is the model's rate.
   AnswerQueue(int sample_rate_hz, const std::function<void()>& wake)
       : text_(wake), audio_(sample_rate_hz, wake) {}
 
@@ -37,7 +37,7 @@ class AnswerQueue : public Sink {
   /// Returns what has arrived since the last call, or its oldest part. The last part includes the
   /// outcome. Does not allocate memory.
   News take();
-  /// Notes that `samples` of the taken samples were sent to the client.
+  /// Records that `samples` of the taken samples were sent to the client.
   void written(size_t samples) { audio_.written(samples); }
   void detach();
 
@@ -45,7 +45,7 @@ class AnswerQueue : public Sink {
   TextQueue text_;
   AudioQueue audio_;
   std::mutex order_;
-  std::deque<std::vector<float>> sounds_;  // audio after each part of the text but the last
+  std::deque<std::vector<float>> sounds_;  // audio after each part of the text except the last
   size_t sound_ = 0;                       // number of samples after the last part
 };
 

@@ -14,7 +14,7 @@ struct ApiError {
   std::string message;
   std::string param = {};
   std::string code = {};
-  int retry_after_s = 0;  ///< if above 0, sent as Retry-After
+  int retry_after_s = 0;  ///< seconds; sent as Retry-After if above 0
 };
 
 /// Returns status 400 with code "invalid_value" for a field of the body.

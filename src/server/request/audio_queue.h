@@ -16,8 +16,8 @@ namespace syrinx {
 
 class AudioQueue : public Sink {
  public:
-  /// Calls `wake` on the engine's thread when something new has arrived, until detach(). `wake`
-  /// must not block and must not call this object.
+  /// Calls `wake` on the engine's thread when audio, words or the outcome arrive, until detach().
+  /// `wake` must not block and must not call this object.
   AudioQueue(int sample_rate_hz, std::function<void()> wake);
 
   void audio(std::span<const float> samples) override;
@@ -39,9 +39,9 @@ class AudioQueue : public Sink {
   /// Limits audio to `ahead_s` seconds until release(), because it has no reader yet.
   void hold(double ahead_s);
   void release();
-  /// Returns the time at which the first audio arrived, on base's clock; 0: not yet.
+  /// Returns the time at which the first audio arrived, on base's clock; 0 before that.
   double first_audio_s() const;
-  /// Stops calling `wake`; drops audio that still arrives.
+  /// Stops calling `wake`; drops audio that arrives later.
   void detach();
 
  private:

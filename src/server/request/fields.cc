@@ -47,7 +47,7 @@ constexpr std::array<FormatName, 10> kFormatNames = {{
 std::optional<JsonIn> parse_object(std::string_view bytes, LoneHalf lone) {
   const std::optional<std::string> mended = mend_halves(bytes, lone);
   if (mended) bytes = *mended;
-  // Limits the depth before anything is built.
+  // Limits the depth while parsing, before values are built.
   bool too_deep = false;
   const auto bounded = [&too_deep](int depth, JsonIn::parse_event_t, JsonIn&) {
     if (depth > kMaxDepth) too_deep = true;

@@ -8,7 +8,7 @@
 
 namespace syrinx {
 
-/// Returns a copy; if memory is short, an outcome that reports this.
+/// Returns a copy. If memory is short, returns an outcome that reports this.
 inline Outcome kept(const Outcome& outcome) noexcept {
   try {
     return outcome;

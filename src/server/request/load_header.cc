@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-/// A further metric, under vLLM's name if it has one, otherwise under Syrinx's.
+/// An additional metric, under vLLM's name if vLLM has the metric, otherwise under Syrinx's name.
 struct NamedMetric {
   const char* name;
   double value;

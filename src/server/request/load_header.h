@@ -14,7 +14,7 @@ namespace syrinx {
 /// The header by which a request asks for the load: "TEXT" or "JSON".
 inline constexpr const char* kLoadFormatHeader = "endpoint-load-metrics-format";
 
-/// Returns name and value of the header; nothing for another format.
+/// Returns the header's name and value; nothing for an unknown format.
 std::optional<std::pair<std::string, std::string>> load_header(std::string_view format,
                                                                const ServerLoad& load);
 

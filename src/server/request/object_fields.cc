@@ -16,7 +16,7 @@ struct JsonView;
 
 template <>
 struct JsonView<JsonIn> {
-  // the code in OpenAI's events
+  // The error code of OpenAI's events for a missing field.
   static constexpr const char* kMissingCode = "missing_required_parameter";
   static const JsonIn* at(const JsonIn& object, std::string_view name) {
     const auto found = object.find(std::string(name));

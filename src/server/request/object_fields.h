@@ -1,7 +1,7 @@
-// Reads and checks the fields of JSON that clients send. Bodies of speech and events of the
-// Realtime API are nlohmann's JSON; bodies of chats are values of templates, which keep the order
-// of keys. The first fault is thrown as an ApiError that names the field by its path; the code that
-// parses the body or event catches it. Borrows the object. Any thread.
+// Reads and checks the fields of JSON that clients send. Bodies of speech requests and events of
+// the Realtime API are nlohmann's JSON. Bodies of chats are jinja values, which keep the order of
+// keys. The first fault is thrown as an ApiError that names the field by its path; the parser of
+// the body or event catches it. Borrows the object. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ class ObjectFields {
   /// Returns an integer in [low, high], 3.0 included; the bounds must be within 2^53.
   std::optional<int64_t> integer(std::string_view name, int64_t low, int64_t high) const;
   int64_t need_integer(std::string_view name, int64_t low, int64_t high) const;
-  /// Returns a signed or unsigned integer of 64 bits; -1 becomes the largest one.
+  /// Returns a signed or unsigned integer of 64 bits; -1 becomes the largest unsigned integer.
   std::optional<uint64_t> bits(std::string_view name) const;
   /// Returns a text that is one of `choices`.
   std::optional<std::string> choice(std::string_view name,
@@ -65,7 +65,7 @@ class ObjectFields {
     refuse(name, std::move(message), "unsupported_value");
   }
   [[noreturn]] void missing(std::string_view name) const;
-  /// Throws for another type; `want`: the expected type, e.g. "a string".
+  /// Throws for a value of another type. `want`: the expected type, e.g. "a string".
   [[noreturn]] void wrong_type(std::string_view name, std::string_view want, const Json& got) const;
 
  private:

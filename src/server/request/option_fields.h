@@ -8,15 +8,15 @@
 
 namespace syrinx {
 
-/// Reads the options that bodies of this kind have, and `service_tier`; without the options that
-/// have a reader of their own. Options that the body lacks stay unchanged.
+/// Reads the options that bodies of this kind have, and `service_tier`. Skips options that have a
+/// separate reader. Options that the body lacks stay unchanged.
 template <typename Json>
 void read_options(const ObjectFields<Json>& fields, RequestBody body, SpeechRequest& request);
 
 extern template void read_options(const JsonFields&, RequestBody, SpeechRequest&);
 extern template void read_options(const ChatFields&, RequestBody, SpeechRequest&);
 
-/// Returns a random seed, below 2^53, so that a client that stores numbers as doubles can send it
+/// Returns a random seed below 2^53. Clients that store numbers as doubles can send such a seed
 /// back.
 uint64_t random_seed();
 

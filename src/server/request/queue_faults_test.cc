@@ -1,5 +1,5 @@
-// Memory runs out between the engine's thread and a connection, at each allocation. Data that was
-// already passed on must arrive, and the connection must receive an end.
+// Memory runs out between the engine's thread and a connection, at each allocation in turn. Data
+// that was already queued must arrive, and the connection must receive an end.
 #include <gtest/gtest.h>
 
 #include <new>

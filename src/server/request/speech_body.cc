@@ -13,10 +13,10 @@ namespace {
 
 using nlohmann::json;
 
-/// Most values in a body: each takes far more memory than its bytes.
+/// Most values in a body. A value takes far more memory than its text.
 constexpr size_t kMaxValues = 200'000;
 
-/// Counts the values approximately as the parser would make them.
+/// Estimates the number of values that the parser would make.
 size_t count_values(std::string_view body) {
   size_t count = 0;
   bool in_string = false;

@@ -45,7 +45,7 @@ void read_format(const JsonFields& fields, const PipelineInfo& info, SpeechCall&
     const auto format = audio_format(*name);
     if (!format) {
       fields.refuse("response_format",
-                    concat("There is no format '", *name,
+                    concat("Unknown format '", *name,
                            "'; 'response_format' must be mp3, opus, aac, m4a, flac, wav or pcm."));
     }
     call.audio.format = *format;
@@ -71,12 +71,12 @@ void read_format(const JsonFields& fields, const PipelineInfo& info, SpeechCall&
       static_cast<int>(fields.integer("sample_rate", kMinHz, kMaxHz).value_or(default_hz));
 }
 
-/// Checks a field that asks for times, which are in the last event: only event streams have one.
+/// Checks a field that requests times. Only event streams have the last event that contains them.
 void check_times(const JsonFields& fields, const char* name, const char* what, bool known,
                  const PipelineInfo& info, bool events) {
   if (!known) {
     fields.unsupported(
-        name, concat("The model '", info.model, "' does not know when its ", what, " begin."));
+        name, concat("The model '", info.model, "' does not report the times of its ", what, "."));
   }
   if (!events) {
     fields.unsupported(
@@ -91,8 +91,8 @@ void read_answer(const JsonFields& fields, const Speaker& speaker, SpeechCall& c
   if (const auto task = fields.text("task_type")) {
     if (*task != "CustomVoice" && !(*task == "VoiceDesign" && info.offers.has("instructions")) &&
         !(*task == "Base" && speaker.encoder != nullptr)) {
-      fields.unsupported(
-          "task_type", concat("The model '", info.model, "' does not do the task '", *task, "'."));
+      fields.unsupported("task_type", concat("The model '", info.model,
+                                             "' does not support the task '", *task, "'."));
     }
   }
   call.whole = !fields.flag("stream").value_or(true) && !call.sse;
@@ -189,7 +189,7 @@ std::variant<SpeechCall, ApiError> SpeechBody::call(const Speaker& speaker, bool
   const PipelineInfo& info = *speaker.info;
   const JsonFields fields(*fields_);
   SpeechCall call;
-  fields.text("model");  // checks only its type
+  fields.text("model");  // the model is chosen elsewhere; checks only the type
   read_input(fields, info, call.request);
   read_voice_fields(fields, speaker, call);
   read_instructions(fields, info, strict, call);

@@ -1,5 +1,5 @@
-// Parses and checks the body of POST /v1/audio/speech: OpenAI's fields and Syrinx's extensions
-// become a SpeechRequest. Uses no sockets; any thread. Every refusal names the invalid field.
+// Parses and checks bodies of POST /v1/audio/speech: converts OpenAI's fields and Syrinx's own into
+// a SpeechRequest. Uses no sockets; any thread. A refusal names the invalid field.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ namespace syrinx {
 /// A checked call. Without "seed" in the body the request has a random one.
 struct SpeechCall {
   SpeechRequest request;
-  /// Voices to fetch (VoiceDesk) before they can be put into the request; often empty.
+  /// Voices that VoiceDesk must fetch before submit(); often empty.
   std::vector<VoiceWish> voices;
   /// Format of the audio in the answer. Without "sample_rate" in the body, pcm has 24 kHz, as
-  /// OpenAI's clients expect; other formats state their rate and get one close to the model's.
+  /// OpenAI's clients expect. Other formats state their rate and use one near the model's rate.
   EncoderOptions audio;
-  bool ssml = false;                 ///< the text came as SSML; the request has it as plain text
+  bool ssml = false;                 ///< the text was SSML; the request has the plain text
   std::vector<TextMark> marks = {};  ///< marks of the SSML; their times are sent in the last event
   bool words = true;  ///< send word times in the last event, if the model provides them
   bool sse = false;  ///< stream_format "sse": sends events with base64 audio instead of plain bytes
@@ -34,7 +34,7 @@ struct SpeechCall {
   std::vector<std::string> warnings = {};  ///< warnings about fields that were ignored
 };
 
-/// Moves as much of audio.speed to the model as it supports; the encoder applies the rest.
+/// Moves as much of audio.speed to the model as it supports. The encoder applies the rest.
 void share_speed(const PipelineInfo& info, SpeechCall& call);
 
 /// A body that is a JSON object, or an item of a batch, completed with the batch's fields. Cheap to

@@ -177,7 +177,7 @@ TEST(SpeechCall, SsmlBecomesPlain) {
   EXPECT_EQ(call.marks[0].at, 2);
   ASSERT_EQ(call.request.say.deliveries.size(), 1u);
   EXPECT_FLOAT_EQ(call.request.say.deliveries[0].rate, 0.5f);
-  ASSERT_EQ(call.warnings.size(), 1u);  // about the pitch
+  ASSERT_EQ(call.warnings.size(), 1u);  // the warning is about the pitch
   EXPECT_NE(call.warnings[0].find("pitch"), std::string::npos);
   const std::string body = R"({"input": "<speak><voice>a</voice></speak>"})";
   const auto strict = std::get<SpeechBody>(SpeechBody::parse(body)).call(info, true);

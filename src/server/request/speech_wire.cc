@@ -85,8 +85,8 @@ class CartesiaWire : public SpeechWire {
   double stepped_s_ = now_s();
 };
 
-/// Sends JSON of audio and its times: one object for all, or a line with an object for each piece.
-/// `alignment` is null when there are no words.
+/// Sends JSON of audio and its times: one object for the whole answer, or a line with an object for
+/// each piece. `alignment` is null without words.
 class ElevenLabsWire : public SpeechWire {
  public:
   explicit ElevenLabsWire(bool by_piece) : by_piece_(by_piece) {}

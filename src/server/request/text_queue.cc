@@ -43,7 +43,7 @@ TextQueue::News TextQueue::take() {
       parts.pop_front();
       return news;
     }
-    if (parts.back().empty()) return {};  // ids wait for their text
+    if (parts.back().empty()) return {};  // ids are delivered with their text
     return std::exchange(parts.back(), {});
   });
 }

@@ -16,7 +16,7 @@ namespace syrinx {
 
 class TextQueue : public Sink {
  public:
-  /// Calls `wake` on the engine's thread when something new has arrived, until detach(). `wake`
+  /// Calls `wake` on the engine's thread when text or the outcome arrives, until detach(). `wake`
   /// must not block and must not call this object.
   explicit TextQueue(std::function<void()> wake) : box_(std::move(wake), Parts(1)) {}
 
@@ -34,9 +34,9 @@ class TextQueue : public Sink {
   };
   /// Begins a new part of the answer: a later take() returns it separately.
   void part();
-  /// Returns what has arrived since the last call, of one part.
+  /// Returns the text of one part that has arrived since the last call.
   News take();
-  /// Stops calling `wake`; drops text that still arrives.
+  /// Stops calling `wake`; drops text that arrives later.
   void detach();
 
  private:

@@ -34,7 +34,7 @@ std::vector<TimedWord> take_finished_words(const std::string& text, std::vector<
   if (marks.empty() || (!all && marks.size() == 1)) return {};
   std::vector<TimedWord> out = timed_words(text, marks, frames_per_s, end_s);
   marks.erase(marks.begin(), marks.end() - (all ? 0 : 1));
-  if (!all && !out.empty()) out.pop_back();  // stays in `marks` until its end is known
+  if (!all && !out.empty()) out.pop_back();  // the word stays in `marks` until its end is known
   return out;
 }
 

@@ -18,16 +18,16 @@ struct TimedWord {
 };
 
 /// Returns the words at `marks` (bytes of `text`), each with the characters up to the next word. A
-/// word ends where the next one begins, the last one at end_s. Ignores marks outside the text.
+/// word ends where the next begins, the last at end_s. Ignores marks outside the text.
 std::vector<TimedWord> timed_words(const std::string& text, std::span<const WordMark> marks,
                                    double frames_per_s, double end_s);
 
-/// Removes from `marks` and returns the words whose end is known: all but the last one; with `all`
-/// also the last one, which ends at end_s.
+/// Removes the words whose end is known from `marks` and returns them: all except the last word.
+/// With `all`, also returns the last word, which ends at end_s.
 std::vector<TimedWord> take_finished_words(const std::string& text, std::vector<WordMark>& marks,
                                            double frames_per_s, double end_s, bool all);
 
-/// A character; the characters of a word and its tail share its time evenly.
+/// A character with its time. The characters of a word and its tail share its time evenly.
 struct TimedCharacter {
   std::string text;
   double begin_s = 0, end_s = 0;

@@ -36,11 +36,11 @@ std::optional<ApiError> read_elevenlabs(const JsonIn& message, const VendorCall&
   }
   const std::string format = query.find("output_format").value_or("mp3_44100_128");
   if (!parse_output_format(format, fields)) {
-    return bad_field("output_format", concat("There is no format '", format,
-                                             "'; mp3_44100_128, pcm_24000, wav_24000, ulaw_8000, "
-                                             "opus_48000_64 and others of these kinds are."));
+    return bad_field("output_format", concat("Unknown format '", format,
+                                             "'; use a format such as mp3_44100_128, pcm_24000, "
+                                             "wav_24000, ulaw_8000 or opus_48000_64."));
   }
-  // These APIs use WAV only for answers that are not streamed, because WAV states a length.
+  // These APIs use WAV only for whole answers, because a WAV header has the length.
   if (call.answer == VendorCall::kTimes || fields["response_format"] == "wav") {
     fields["stream"] = false;
   }
@@ -91,7 +91,7 @@ std::optional<JsonIn> number_in(const std::string& text) {
 
 std::optional<ApiError> read_deepgram(const JsonIn& message, const Query& query, JsonIn& fields) {
   fields["input"] = string_at(message, "text").value_or("");
-  // Deepgram's model is a voice.
+  // Deepgram's field "model" is the name of a voice.
   const std::string model = query.find("model").value_or("");
   if (!model.empty()) fields["voice"] = model;
   for (const char* name : {"sample_rate", "speed"}) {
@@ -122,7 +122,7 @@ std::optional<ApiError> read_deepgram(const JsonIn& message, const Query& query,
   return bad_field("encoding", "'encoding' must be linear16, mulaw, alaw, mp3, opus, flac or aac.");
 }
 
-/// Takes all fields: those of Kokoro-FastAPI are OpenAI's and a few that all speech understands.
+/// Copies all fields: Kokoro-FastAPI has OpenAI's fields and a few fields of other speech APIs.
 void read_kokoro(const JsonIn& message, VendorCall& call, JsonIn& fields) {
   fields = message;
   const auto is = [&](const char* name) {

@@ -29,15 +29,15 @@ struct VendorCall {
   Vendor vendor = kElevenLabs;
   Answer answer = kAudio;
   std::string voice = {};  ///< voice in the path, decoded
-  // Read from the body:
+  // Values from the body:
   std::string context_id = {};  ///< id in Cartesia's events
   bool words = false;           ///< Cartesia, Kokoro-FastAPI: the answer includes word times
 };
 /// Finds the vendor of a path; nothing for other paths.
 std::optional<VendorCall> find_vendor_call(std::string_view path);
 
-/// Returns the body for POST /v1/audio/speech; values that do not belong there go into `call`.
-/// `query` has no question mark. An ApiError names an unsupported field as the client calls it.
+/// Returns the body for POST /v1/audio/speech, and stores its other values in `call`. `query` has
+/// no question mark. An ApiError names an unsupported field by the client's name.
 std::variant<std::string, ApiError> native_body(VendorCall& call, std::string_view query,
                                                 std::string_view body);
 

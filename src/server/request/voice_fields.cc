@@ -20,7 +20,7 @@ constexpr size_t kMaxReferenceTextBytes = 16 << 10;
 constexpr size_t kMaxTurns = 32;
 constexpr size_t kMinAudioBytes = 64;
 
-/// Reads a name of the model, of the store, or a mix; vendors' names mean the default voice.
+/// Reads a voice's name: of the model, of the store, a mix, or of a vendor (the default voice).
 void read_voice(const JsonFields& fields, const Speaker& speaker, SpeechCall& call) {
   const JsonIn* voice = fields.find("voice");
   if (voice == nullptr) return;
@@ -33,7 +33,7 @@ void read_voice(const JsonFields& fields, const Speaker& speaker, SpeechCall& ca
   }
   if (!voice->is_string()) fields.wrong_type("voice", "a string or {\"id\": string}", *voice);
   const auto name = voice->get<std::string>();
-  if (trimmed(name).empty()) return;  // empty: the default voice
+  if (trimmed(name).empty()) return;  // an empty name means the default voice
   auto wishes = find_voices(speaker, name);
   if (!wishes && is_vendor_voice(name)) {
     call.request.voice.name = speaker.info->speech.default_voice;
@@ -104,16 +104,16 @@ void refuse_where_nothing_clones(const JsonFields& fields, const Speaker& speake
   }
 }
 
-/// Returns the first mode of cloning that needs no text.
+/// Returns the first cloning mode that needs no transcript of the recording.
 std::string mode_without_text(const JsonFields& fields, const Speaker& speaker) {
   for (const VoiceMode& mode : speaker.encoder->modes) {
     if (!mode.needs_text) return mode.name;
   }
-  fields.unsupported("x_vector_only_mode",
-                     concat("The model '", speaker.info->model, "' clones only with 'ref_text'."));
+  fields.unsupported("x_vector_only_mode", concat("The model '", speaker.info->model,
+                                                  "' needs 'ref_text' to clone a voice."));
 }
 
-/// Reads a voice that the request contains. Returns false if there is none.
+/// Reads a voice that the request contains. Returns false if the request contains none.
 bool read_reference(const JsonFields& fields, const Speaker& speaker, SpeechCall& call) {
   refuse_where_nothing_clones(fields, speaker);
   const bool only_speaker = fields.flag("x_vector_only_mode").value_or(false);
@@ -165,7 +165,7 @@ void read_context(const JsonFields& fields, const Speaker& speaker, SpeechCall& 
   if (turns == nullptr) return;
   if (!speaker.info->speech.context) {
     fields.unsupported(
-        "context", concat("The model '", speaker.info->model, "' does not take earlier turns."));
+        "context", concat("The model '", speaker.info->model, "' does not support earlier turns."));
   }
   if (!turns->is_array() || turns->size() > kMaxTurns) {
     fields.refuse("context", concat("'context' must be a list of at most ", kMaxTurns, " turns."));
@@ -176,8 +176,8 @@ void read_context(const JsonFields& fields, const Speaker& speaker, SpeechCall& 
     said.voice = std::to_string(turn.integer("speaker", 0, 1'000'000).value_or(0));
     said.text = turn.text("text").value_or("");
     if (said.text.empty() || said.text.size() > kMaxReferenceTextBytes) {
-      turn.refuse("text", concat("'text' of a turn is needed, and may have at most ",
-                                 kMaxReferenceTextBytes, " bytes."));
+      turn.refuse("text", concat("Each turn needs a 'text' of at most ", kMaxReferenceTextBytes,
+                                 " bytes."));
     }
     if (const JsonIn* audio = turn.find("audio")) {
       if (speaker.encoder == nullptr) throw to_api_error(cannot_clone(*speaker.info, "context"));

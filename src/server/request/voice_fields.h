@@ -7,12 +7,12 @@
 
 namespace syrinx {
 
-/// Reads a voice that the request contains, with the field names of vLLM-Omni and SGLang-Omni, or
-/// else "voice", into `call`.
+/// Reads the request's voice into `call`: a recording or embedding in the fields of vLLM-Omni and
+/// SGLang-Omni, otherwise the field "voice".
 void read_voice_fields(const JsonFields& fields, const Speaker& speaker, SpeechCall& call);
 
-/// Reads the earlier turns of the conversation; their recordings are fetched together with the
-/// voices.
+/// Reads the earlier turns of the conversation. Their recordings are fetched together with the
+/// request's voices.
 void read_context(const JsonFields& fields, const Speaker& speaker, SpeechCall& call);
 
 }  // namespace syrinx

@@ -73,7 +73,7 @@ std::optional<std::string> base64_decoded(std::string_view text) {
 }
 
 std::string audio_event(std::string_view bytes) {
-  // Without the JSON library: base64 needs no escapes, and this code runs for every chunk.
+  // Avoids the JSON library: base64 needs no escapes, and this code runs for every chunk.
   return "data: {\"type\":\"speech.audio.delta\",\"audio\":\"" + base64(bytes) + "\"}\n\n";
 }
 

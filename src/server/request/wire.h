@@ -19,8 +19,8 @@ std::optional<std::string> base64_decoded(std::string_view text);
 
 /// Returns `data: {"type": "speech.audio.delta", "audio": ...}` with the empty line after it.
 std::string audio_event(std::string_view bytes);
-/// Returns the last event. input_tokens counts the characters of the text, output_tokens frames of
-/// audio. If the model has word times and the call wants them, they are {"begin", "end",
+/// Returns the last event. input_tokens counts characters of the text, output_tokens frames of
+/// audio. If the call requests word times and the model has them, they are {"begin", "end",
 /// "start_s"}: bytes of the text and the start of the word's audio.
 std::string done_event(const SpeechCall& call, const Outcome& outcome, const PipelineInfo& info);
 std::string error_event(const ApiError& error);

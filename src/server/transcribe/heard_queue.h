@@ -16,8 +16,8 @@ namespace syrinx {
 
 class HeardQueue : public TranscriptSink {
  public:
-  /// Calls `wake` on the recogniser's thread when something new has arrived, until detach(). `wake`
-  /// must not block and must not call this object.
+  /// Calls `wake` on the recogniser's thread when text or the result arrives, until detach().
+  /// `wake` must not block and must not call this object.
   explicit HeardQueue(std::function<void()> wake);
 
   void partial(std::string_view text) override;
@@ -27,13 +27,13 @@ class HeardQueue : public TranscriptSink {
 
   struct News {
     std::vector<TranscriptSegment> segments;
-    std::optional<std::string> partial;        ///< newest text after them
+    std::optional<std::string> partial;        ///< newest text after the segments
     std::optional<Result<Transcript>> result;  ///< set with the last segments
   };
   /// Returns what has arrived since the last call.
   News take();
   double heard_s() const;
-  /// Stops calling `wake`; drops what still arrives.
+  /// Stops calling `wake`; drops text that arrives later.
   void detach();
 
  private:

@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxFieldBytes = 16 << 10;
 
-/// Reads fields and notes the first invalid field.
+/// Reads fields and records the first invalid field.
 class FormReader {
  public:
   explicit FormReader(const std::vector<FormPart>& form) : form_(form) {}
@@ -30,7 +30,7 @@ class FormReader {
     return at == form_.end() ? nullptr : &*at;
   }
 
-  /// Returns the text of a field; "" if it is absent.
+  /// Returns the text of a field; an empty string if the field is absent.
   std::string_view text(const char* name) {
     const FormPart* found = part(name);
     if (found == nullptr) return {};
@@ -41,7 +41,7 @@ class FormReader {
     return found->data;
   }
 
-  /// Returns all values of a list, which clients name "name", "name[]" or "name[0]".
+  /// Returns all values of a list. Clients name such fields "name", "name[]" or "name[0]".
   std::vector<std::string_view> list(const std::string& name) {
     std::vector<std::string_view> out;
     for (const FormPart& each : form_) {
@@ -97,10 +97,9 @@ void read_format(FormReader& form, TranscriptionCall& call) {
     call.format = Format::kVerboseJson;
   } else if (name == "diarized_json") {
     form.unsupported("response_format",
-                     "Speakers are not distinguished: 'diarized_json' is not supported.");
+                     "'diarized_json' is not supported: speakers are not distinguished.");
   } else if (!name.empty() && name != "json") {
-    form.fail("response_format",
-              "'response_format' is one of: json, text, srt, verbose_json, vtt.");
+    form.fail("response_format", "'response_format' must be json, text, srt, verbose_json or vtt.");
   }
 }
 
@@ -114,7 +113,8 @@ void read_granularities(FormReader& form, TranscriptionCall& call) {
     } else if (each == "word") {
       call.words = true;
     } else {
-      form.fail("timestamp_granularities", "'timestamp_granularities' has 'word' or 'segment'.");
+      form.fail("timestamp_granularities",
+                "'timestamp_granularities' may contain 'word' and 'segment'.");
     }
   }
   if (call.format != TranscriptionCall::Format::kVerboseJson) {
@@ -128,9 +128,9 @@ void read_temperature(FormReader& form, TranscriptionCall& call) {
   if (text.empty()) return;
   float value = 0;
   if (!parse_number(text, value) || !(value >= 0 && value <= 1)) {
-    return form.fail("temperature", "'temperature' is a number from 0 to 1.");
+    return form.fail("temperature", "'temperature' must be a number from 0 to 1.");
   }
-  // OpenAI's default, 0, means: try rising temperatures as far as necessary.
+  // OpenAI's default, 0, means: retry with rising temperatures as far as necessary.
   if (value > 0) call.listen.temperatures = {value};
 }
 
@@ -141,7 +141,7 @@ void read_chunking(FormReader& form) {
   const ordered_json value = ordered_json::parse(text, nullptr, false);
   if (!value.is_object() || value.value("type", ordered_json()) != "server_vad") {
     form.fail("chunking_strategy",
-              "'chunking_strategy' is 'auto' or an object of type "
+              "'chunking_strategy' must be 'auto' or an object of type "
               "'server_vad'.");
   }
 }
@@ -179,7 +179,7 @@ std::variant<TranscriptionCall, ApiError> read_transcription(const std::vector<F
     read_chunking(form);
     for (const std::string_view each : form.list("include")) {
       if (each != "logprobs") {
-        form.unsupported("include", "'include' has 'logprobs', or nothing.");
+        form.unsupported("include", "'include' may contain only 'logprobs'.");
       } else if (call.format != TranscriptionCall::Format::kJson) {
         form.fail("include", "'include': 'logprobs' needs 'response_format': 'json'.");
       }
@@ -187,7 +187,7 @@ std::variant<TranscriptionCall, ApiError> read_transcription(const std::vector<F
     }
     call.stream = form.flag("stream").value_or(false);
     if (call.stream && call.format != TranscriptionCall::Format::kJson) {
-      form.fail("stream", "A streamed answer has 'response_format': 'json'.");
+      form.fail("stream", "A streamed answer needs 'response_format': 'json'.");
     }
   }
   if (form.fault) return std::move(*form.fault);

@@ -29,17 +29,17 @@ struct TranscriptionCall {
 std::variant<TranscriptionCall, ApiError> read_transcription(const std::vector<FormPart>& form,
                                                              bool translate);
 
-/// Returns the answer in the requested format; the next function, its content type.
+/// Returns the answer in the requested format. The next function returns its content type.
 std::string transcription_body(const TranscriptionCall& call, const Transcript& transcript);
 const char* transcription_type(TranscriptionCall::Format format);
 
-/// Returns the first event of a streamed answer, which says that the recording is accepted, and its
+/// Returns the first event of a streamed answer. It reports that the recording is accepted, and its
 /// duration in seconds. It is a delta without text, which every client can read. `scores`: adds
 /// empty log probabilities.
 std::string transcript_accepted_event(double duration_s, bool scores);
 
-/// Returns server-sent events of a streamed answer. `first`: no text was sent before; `scores`:
-/// adds log probabilities.
+/// Return server-sent events of a streamed answer. `first`: no event with text was sent before.
+/// `scores`: adds log probabilities.
 std::string transcript_delta_event(const TranscriptSegment& segment, bool first, bool scores);
 std::string transcript_done_event(const Transcript& transcript, bool scores);
 std::string transcript_error_event(const ApiError& error);

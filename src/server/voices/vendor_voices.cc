@@ -19,7 +19,7 @@ constexpr std::string_view kElevenVoices = "/v1/voices", kElevenVoicesPaged = "/
 constexpr std::string_view kCartesiaVoices = "/voices";
 constexpr size_t kPageVoices = 10, kMaxPageVoices = 100;  // defaults of both vendors
 
-/// Returns the decoded ID of a path PREFIX/ID; empty: another path.
+/// Returns the decoded ID of a path PREFIX/ID; an empty string for another path.
 std::string voice_id_in(std::string_view path, std::string_view prefix) {
   if (path.size() <= prefix.size() + 1 || !path.starts_with(prefix)) return "";
   path.remove_prefix(prefix.size());
@@ -95,7 +95,7 @@ size_t count_in(const Query& query, const char* name, size_t otherwise, size_t m
   return parse_number(text, out) ? std::min(out, most) : otherwise;
 }
 
-/// Returns voices [begin, begin + size) in a vendor's form.
+/// Returns the voices [begin, begin + size) in a vendor's form.
 template <typename Write>
 JsonOut page_of(const std::vector<ListedVoice>& voices, size_t begin, size_t size, Write write) {
   JsonOut out = JsonOut::array();

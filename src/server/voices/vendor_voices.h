@@ -1,5 +1,5 @@
-// Lists voices for other vendors' clients, which look a voice up before they speak: for ElevenLabs
-// GET /v1/voices, /v2/voices and /v1/voices/ID, for Cartesia GET /voices and /voices/ID. Free
+// Lists voices for other vendors' clients, which look up a voice before they use it. ElevenLabs:
+// GET /v1/voices, /v2/voices and /v1/voices/ID. Cartesia: GET /voices and /voices/ID. Free
 // functions; any thread.
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace syrinx {
 
-/// Returns whether a path is one of these vendors' paths.
+/// Returns whether a path belongs to ElevenLabs' or Cartesia's lists of voices.
 bool is_vendor_voices(std::string_view path);
-/// Answers GET at such a path; `query` has no question mark.
+/// Answers GET for such a path; `query` has no question mark.
 Reply answer_vendor_voices(std::string_view path, std::string_view query, const Speaker& speaker);
 
 }  // namespace syrinx

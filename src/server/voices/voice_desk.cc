@@ -43,7 +43,7 @@ class Basket {
     if (!all) return {};
     return ok_status();
   }
-  /// Accepts no more voices.
+  /// Accepts no further voices.
   void give_up() {
     const std::lock_guard lock(mutex_);
     wake_ = nullptr;
@@ -61,7 +61,7 @@ class Basket {
   std::function<void()> wake_;
 };
 
-/// A place in a basket that waits for a voice.
+/// A position in a basket that waits for a voice.
 struct Waiter {
   std::shared_ptr<Basket> basket;
   size_t index = 0;
@@ -69,7 +69,7 @@ struct Waiter {
 
 /// A recording that is being encoded, and all requests that wait for it.
 struct Encoding {
-  std::string name;  ///< model and key: requests for the same voice share it
+  std::string name;  ///< model and key; requests for the same voice share the encoding
   std::shared_ptr<Backend> backend;
   PreparedVoice prepared;
   std::vector<Waiter> waiters;
@@ -103,13 +103,13 @@ struct VoiceDesk::Impl : std::enable_shared_from_this<VoiceDesk::Impl> {
   VoiceCache cache;
   std::mutex mutex;  // protects the members below
   std::map<uint64_t, Encoding> encodings;
-  std::map<std::string, uint64_t> joinable;  // encodings by name, without cancelled ones
+  std::map<std::string, uint64_t> joinable;  // encodings by name, except cancelled encodings
   uint64_t next_number = 1;
   int waiting = 0;
   net::thread_pool worker{1};
 };
 
-/// Returns the voice if that needs neither reading nor decoding; otherwise nothing.
+/// Returns the voice if it is available without reading or decoding; otherwise nothing.
 std::optional<Result<SharedVoice>> VoiceDesk::Impl::at_hand(const Backend& backend,
                                                             const VoiceSource& source) {
   if (!source.embedding.empty()) {
@@ -123,7 +123,7 @@ std::optional<Result<SharedVoice>> VoiceDesk::Impl::at_hand(const Backend& backe
   return {};
 }
 
-/// Looks a voice up, on the desk's thread.
+/// Finds a voice in the cache or the store, on the desk's thread.
 void VoiceDesk::Impl::look_up(const std::shared_ptr<Backend>& backend, const VoiceSource& source,
                               Waiter waiter, uint64_t client) try {
   if (!waiter.basket->wanted()) return;
@@ -142,7 +142,7 @@ void VoiceDesk::Impl::look_up(const std::shared_ptr<Backend>& backend, const Voi
   waiter.basket->take(waiter.index, Error{ErrorCode::kInternal, error.what(), "voice"});
 }
 
-/// Joins an encoding of the same recording, on the desk's thread; returns false if there is none.
+/// Joins an encoding of the same recording, on the desk's thread; returns false without one.
 bool VoiceDesk::Impl::join(const std::string& name, const Waiter& waiter) {
   const std::lock_guard lock(mutex);
   const auto at = joinable.find(name);
@@ -151,7 +151,7 @@ bool VoiceDesk::Impl::join(const std::string& name, const Waiter& waiter) {
   return true;
 }
 
-/// Starts an encoding, on the desk's thread, when there is none of the same recording.
+/// Starts an encoding, on the desk's thread, unless the same recording is being encoded.
 void VoiceDesk::Impl::encode(const std::shared_ptr<Backend>& backend, PreparedVoice prepared,
                              Waiter waiter, uint64_t client) {
   const std::string name = encoding_name(*backend, prepared.key);
@@ -179,7 +179,7 @@ void VoiceDesk::Impl::encode(const std::shared_ptr<Backend>& backend, PreparedVo
                                   });
   if (!id) return encoded(number, id.error());
   const std::lock_guard lock(mutex);
-  encodings[number].id = id.value();  // still there: its end is reported on this thread
+  encodings[number].id = id.value();  // the entry still exists, as this thread also handles its end
 }
 
 /// Passes an encoded voice to all waiting requests, on the desk's thread.
@@ -250,7 +250,7 @@ VoiceDesk::~VoiceDesk() {
     }
   }
   impl_->worker.join();
-  // A backend that is destroyed with its last encoding is destroyed here, without the lock.
+  // If the last encoding owns its backend, the backend is destroyed here, outside the lock.
   std::map<uint64_t, Encoding> unfinished;
   const std::lock_guard lock(impl_->mutex);
   unfinished.swap(impl_->encodings);

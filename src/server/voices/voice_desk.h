@@ -41,13 +41,13 @@ class VoiceDesk {
   VoiceDesk(const VoiceDesk&) = delete;
   VoiceDesk& operator=(const VoiceDesk&) = delete;
 
-  /// Returns the voices that are available with this model. Borrows from both.
+  /// Returns the voices that are available with this model. Borrows from the desk and the model.
   Speaker speaker(const Backend& backend) const;
   VoiceStore* store() const;
   const RecordingLimits& recordings() const;
 
-  /// Fetches voices; done at once if all are in the cache. Calls `wake` on any thread when
-  /// something has changed; `wake` must not block.
+  /// Fetches voices; finishes at once if all voices are in the cache. Calls `wake` on any thread
+  /// when the status may have changed; `wake` must not block.
   std::unique_ptr<VoiceFetch> fetch(std::shared_ptr<Backend> backend, std::vector<VoiceWish> wishes,
                                     uint64_t client, std::function<void()> wake);
   /// Queues `task` for the desk's thread.

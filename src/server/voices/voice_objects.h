@@ -14,10 +14,10 @@ namespace syrinx {
 struct ListedVoice {
   std::string id, name, description;
   bool is_default = false;
-  std::optional<StoredVoice> kept = {};  ///< a stored voice; unset: a voice of the model
+  std::optional<StoredVoice> kept = {};  ///< the stored voice; unset for a voice of the model
 };
-/// Returns the model's voices, then the stored voices that the model can use. `aliases`: then also
-/// the aliases of single voices.
+/// Returns the model's voices, then the stored voices that the model can use. With `aliases`, also
+/// returns the aliases of single voices.
 std::vector<ListedVoice> list_voices(const Speaker& speaker, bool aliases);
 
 /// Returns a voice as in "uploaded_voices" of vLLM-Omni's list.
