@@ -72,7 +72,7 @@ TEST(LoadLine, NamesWhatIsDoneAndTheTimeLeft) {
   progress.done_bytes = 1 << 20;
   EXPECT_EQ(load_text(progress, 2), "loading llama: 1.0 MiB of 3.0 MiB, 4 s left");
   EXPECT_EQ(load_text(progress, 62), "loading llama: 1.0 MiB of 3.0 MiB, 2 min 4 s left");
-  progress.done_bytes = 4 << 20;  // a tensor that two files contain
+  progress.done_bytes = 4 << 20;  // two files contain the same tensor
   EXPECT_EQ(load_text(progress, 2), "loading llama: 3.0 MiB of 3.0 MiB, 0 s left");
 }
 
@@ -98,7 +98,7 @@ TEST(AudioFile, FlacStatesItsLength) {
   file.finish();
   const std::string bytes = read(path);
   ASSERT_GT(bytes.size(), 42u);
-  uint64_t total = 0;  // 36 bits of STREAMINFO, before its MD5
+  uint64_t total = 0;  // 36-bit total of STREAMINFO, before its MD5
   for (size_t i = 21; i < 26; ++i) total = total << 8 | static_cast<uint8_t>(bytes[i]);
   EXPECT_EQ(total & 0xFFFFFFFFF, 7000u);
   EXPECT_NE(bytes.substr(26, 16), std::string(16, '\0')) << "no MD5";
@@ -132,7 +132,7 @@ TEST(AudioFile, FormatsByName) {
     format_of_file("a.xyz");
     ADD_FAILURE() << "a.xyz is written";
   } catch (const LoadError& error) {
-    for (const char* part : {"a.xyz", "'xyz'", "wav, flac, mp3, opus, ogg, aac, m4a, m4b and pcm"})
+    for (const char* part : {"a.xyz", "'xyz'", "wav, flac, mp3, opus, ogg, aac, m4a, m4b or pcm"})
       EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
   }
 }

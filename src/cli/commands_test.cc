@@ -47,7 +47,7 @@ Offered options_of(Add&& add) {
   return offered_by(describe(app).front());
 }
 
-/// Expects the options of `want` in the command, with the same help.
+/// Expects that the command has the options of `want`, with the same help texts.
 void expect_all(const std::map<std::string, Offered>& all, const std::string& command,
                 const Offered& want) {
   const auto found = all.find(command);

@@ -11,6 +11,6 @@ int main(int argc, char** argv) {
        "http://127.0.0.1:8080\n"
        "  syrinx book alice.txt            a whole book, resumable\n"
        "  syrinx COMMAND --help            all options, with examples\n\n"
-       "Exit codes: 0 done, 1 failed, 2 the command line is invalid, 3 the speech was cut short."},
+       "Exit codes: 0 done, 1 failed, 2 invalid command line, 3 the speech was cut short."},
       argc, argv);
 }

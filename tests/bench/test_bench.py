@@ -117,10 +117,10 @@ class Bench(unittest.TestCase):
 
     def test_mistakes(self):
         self.fails(1, "models that speak", "--model", "wren", "--profile-steps", self.path("no.json"))
-        self.fails(2, "give one of", "--rates", "1", "--streams", "2")
-        self.fails(2, "--repeats is for", "--rates", "1", "--repeats", "2")
+        self.fails(2, "give only one of", "--rates", "1", "--streams", "2")
+        self.fails(2, "--repeats needs", "--rates", "1", "--repeats", "2")
         self.fails(2, "--extra needs --url", "--extra", "{}")
-        self.fails(2, "not a JSON object", "--url", "http://127.0.0.1:1", "--extra", "[]")
+        self.fails(2, "must be a JSON object", "--url", "http://127.0.0.1:1", "--extra", "[]")
         self.fails(2, "is not an http URL", "--url", "ftp://127.0.0.1:80")
         self.fails(1, "the first request failed (connect)", "--url", "http://127.0.0.1:1")
         self.fails(1, "no-such-file", "--text-file", "no-such-file")

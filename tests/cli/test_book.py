@@ -243,7 +243,7 @@ class Book(unittest.TestCase):
                 file.write("Hello there.")
             done = self.book(name)
             self.assertEqual(done.returncode, 1)
-            self.assertIn(f"cannot make {name}/: a file has that name; give an output".encode(), done.stderr)
+            self.assertIn(f"cannot make {name}/: a file has that name; choose an output".encode(), done.stderr)
         self.assertEqual(sorted(os.listdir(self.dir)), [".notes", "notes"])
 
 

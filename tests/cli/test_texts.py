@@ -139,7 +139,7 @@ class Play(unittest.TestCase):
         for player in ["exit 3", "no-such-player-here", "head -c 10 >/dev/null; exit 1"]:
             done = self.say("--play", player=player)
             self.assertEqual(done.returncode, 1, player)
-            self.assertIn(b"-o FILE writes instead", done.stderr)
+            self.assertIn(b"use -o FILE to write", done.stderr)
 
     def test_no_player(self):
         done = subprocess.run([BIN, "say", "--model", MODEL, "Hello.", "--play"], cwd=self.dir,
@@ -170,7 +170,7 @@ class Play(unittest.TestCase):
             done = self.say("-o", name)
             self.assertEqual((done.returncode, os.path.exists(os.path.join(self.dir, name))),
                              (1, False))
-            for part in [name, "wav, flac, mp3, opus, ogg, aac, m4a, m4b and pcm", "--format"]:
+            for part in [name, "wav, flac, mp3, opus, ogg, aac, m4a, m4b or pcm", "--format"]:
                 self.assertIn(part, done.stderr.decode())
         self.assertEqual(self.say("-o", "a.xyz", "--format", "wav").returncode, 0)
         self.assertTrue(self.read("a.xyz") == self.read("a.wav"))

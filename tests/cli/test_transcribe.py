@@ -113,7 +113,7 @@ class Transcribe(unittest.TestCase):
 
     def test_what_makes_no_sense(self):
         for arguments, why in (
-                ([self.wav, "-o", self.at("talk.doc")], "'.doc' is an unsupported format of a transcript"),
+                ([self.wav, "-o", self.at("talk.doc")], "'.doc' is an unsupported transcript format"),
                 ([self.wav, self.wav, "--format", "srt"], "subtitles of several files need a directory"),
                 (["-", "-"], "can be read only once"),
                 ([self.wav, "--language", "de"], "de"),

@@ -126,7 +126,7 @@ class Log(unittest.TestCase):
         with harness.Server() as server:
             server.terminate()
             self.assertEqual(server.process.wait(timeout=20), 0)
-            stopping = "stopping: running requests get 30 s"
+            stopping = "stopping: running requests may take 30 s"
             self.assertIn(stopping, server.wait_for_log(stopping))
 
 

@@ -61,8 +61,8 @@ void add_doctor(CLI::App& app, Chosen& chosen) {
   sub->add_option("--port", options->port, "the port on which `syrinx serve` will listen")
       ->check(CLI::Range(1, 65535))
       ->capture_default_str();
-  sub->add_flag("--json", options->json, "as JSON, for reports of faults");
-  sub->footer("Exits with 1 if the built-in voice does not speak.");
+  sub->add_flag("--json", options->json, "print the report as JSON");
+  sub->footer("Exits with code 1 if the built-in voice cannot speak.");
   sub->callback([&app, &chosen, options] {
     chosen = [options, version = app.version()] { return run_doctor(*options, version); };
   });

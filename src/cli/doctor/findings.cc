@@ -11,9 +11,9 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kGiB = int64_t{1} << 30;
-/// The built-in voice with its server takes a tenth of this.
+/// Below this the report warns. The server with the built-in voice needs a tenth of it.
 constexpr int64_t kLittleMemory = kGiB;
-/// Every listener takes a descriptor, libraries take some dozen.
+/// Below this the report warns. Each listener takes a descriptor, libraries take some dozen.
 constexpr int64_t kFewFiles = 512;
 constexpr int64_t kLittleDisk = 2 * kGiB;
 
@@ -25,7 +25,7 @@ std::string tenths(double value) {
 
 std::string bytes_text(int64_t bytes) { return size_text(static_cast<uint64_t>(bytes)); }
 
-/// Returns the command for packages that other distributions name differently.
+/// Returns the command for packages that have other names on distributions beside Debian.
 std::string debian_command(std::string_view distribution, std::string_view packages) {
   const std::string command = install_command(distribution, packages);
   return command.starts_with("apt ") ? command : install_command("", packages);
@@ -33,13 +33,13 @@ std::string debian_command(std::string_view distribution, std::string_view packa
 
 Finding voice(const MachineFacts& facts) {
   if (!facts.voice_fault.empty()) {
-    return {"voice", Health::kBroken, "the built-in voice does not speak: " + facts.voice_fault,
+    return {"voice", Health::kBroken, "the built-in voice cannot speak: " + facts.voice_fault,
             "install Syrinx again, with its folder of voices"};
   }
   const double times = facts.total_s > 0 ? facts.audio_s / facts.total_s : 0;
   const bool fast = times >= 1;
   return {"voice", fast ? Health::kGood : Health::kLimited,
-          concat("the built-in voice speaks, ", tenths(times), " times as fast as it is heard"),
+          concat("the built-in voice speaks, ", tenths(times), " times as fast as it is played"),
           fast ? "" : "this machine is too slow or too busy for speech without gaps"};
 }
 
@@ -48,21 +48,20 @@ Finding processor(const MachineFacts& facts) {
   return {"processor", portable ? Health::kLimited : Health::kGood,
           concat(facts.processor.empty() ? "" : facts.processor + ", ", facts.cores,
                  facts.cores == 1 ? " core" : " cores", ", instruction set ", facts.kernels),
-          portable ? "kernels need AVX2 or NEON to be fast; large models will be slow here" : ""};
+          portable ? "kernels need AVX2 or NEON to be fast; large models will be slow" : ""};
 }
 
 Finding memory(const MachineFacts& facts) {
   if (!facts.free_bytes) {
     return {"memory", Health::kLimited,
             concat(bytes_text(facts.memory_bytes), ", free memory is not known"),
-            "mount /proc; without it a model that does not fit ends the program"};
+            "mount /proc; without it a model that exceeds the memory ends the program"};
   }
   const bool little = *facts.free_bytes < kLittleMemory;
-  return {
-      "memory", little ? Health::kLimited : Health::kGood,
-      concat(bytes_text(*facts.free_bytes), " may be taken of ", bytes_text(facts.memory_bytes)),
-      little ? "enough for the built-in voice; `syrinx inspect MODEL` reports the needs of others"
-             : ""};
+  return {"memory", little ? Health::kLimited : Health::kGood,
+          concat(bytes_text(*facts.free_bytes), " free of ", bytes_text(facts.memory_bytes)),
+          little ? "enough for the built-in voice; `syrinx inspect MODEL` reports what others need"
+                 : ""};
 }
 
 Finding gpu(const MachineFacts& facts) {
@@ -75,14 +74,14 @@ Finding gpu(const MachineFacts& facts) {
 
 Finding phonemes(const MachineFacts& facts) {
   if (!facts.espeak.empty()) return {"espeak-ng", Health::kGood, facts.espeak, ""};
-  return {"espeak-ng", Health::kMissing, "Piper, Zonos and Kokoro in most languages need it",
+  return {"espeak-ng", Health::kMissing, "Piper, Zonos and Kokoro in most languages need espeak-ng",
           install_command(facts.distribution, "espeak-ng")};
 }
 
 Finding japanese(const MachineFacts& facts) {
   const std::string packages = "mecab mecab-ipadic-utf8";
   if (facts.mecab.empty()) {
-    return {"mecab", Health::kMissing, "Kokoro in Japanese needs it and a dictionary",
+    return {"mecab", Health::kMissing, "Kokoro in Japanese needs mecab and a dictionary",
             debian_command(facts.distribution, packages)};
   }
   const bool utf8 = facts.mecab.ends_with("UTF-8") || facts.mecab.ends_with("utf8");
@@ -95,8 +94,8 @@ Finding japanese(const MachineFacts& facts) {
 Finding chinese(const MachineFacts& facts) {
   if (!facts.jieba.empty()) return {"jieba", Health::kGood, facts.jieba, ""};
   return {
-      "jieba", Health::kMissing, "Kokoro in Chinese needs its files",
-      debian_command(facts.distribution, "python3-jieba") + ", or SYRINX_JIEBA names the folder"};
+      "jieba", Health::kMissing, "Kokoro in Chinese needs jieba's files",
+      debian_command(facts.distribution, "python3-jieba") + ", or set SYRINX_JIEBA to the folder"};
 }
 
 Finding ears(const MachineFacts& facts) {
@@ -127,7 +126,7 @@ Finding ports(const MachineFacts& facts) {
     return {"port", Health::kGood, concat(facts.port, " is free", also), ""};
   }
   return {"port", Health::kLimited, concat(facts.port, ": ", facts.port_fault, also),
-          "`syrinx serve --port` sets another one"};
+          "choose another port with `syrinx serve --port`"};
 }
 
 Finding certificates(const MachineFacts& facts) {
@@ -145,15 +144,16 @@ Finding files(const MachineFacts& facts) {
 Finding recordings(const MachineFacts& facts) {
   if (!facts.confinement_fault.empty())
     return {"recordings", Health::kLimited, facts.confinement_fault,
-            "`syrinx serve` starts with --decode-in-server only"};
+            "`syrinx serve` starts only with --decode-in-server"};
   return {"recordings", facts.confined ? Health::kGood : Health::kLimited,
           concat("decoded under ", facts.confinement), ""};
 }
 
 Finding cache(const MachineFacts& facts) {
   if (facts.cache.empty()) {
-    return {"packed weights", Health::kLimited, "not kept: neither HOME nor XDG_CACHE_HOME is set",
-            "--weights-cache DIR keeps them, so that large models start faster"};
+    return {"packed weights", Health::kLimited,
+            "not stored: neither HOME nor XDG_CACHE_HOME is set",
+            "--weights-cache DIR stores them, so that large models start faster"};
   }
   if (!facts.cache_fault.empty()) {
     return {"packed weights", Health::kLimited, concat(facts.cache, ": ", facts.cache_fault),

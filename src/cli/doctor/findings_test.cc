@@ -46,7 +46,7 @@ TEST(Doctor, FindsNothingWrongWithAGoodMachine) {
     EXPECT_EQ(each.detail.find('\n'), std::string::npos) << each.topic;
   }
   EXPECT_EQ(finding(good_machine(), "voice").detail,
-            "the built-in voice speaks, 6.0 times as fast as it is heard");
+            "the built-in voice speaks, 6.0 times as fast as it is played");
 }
 
 TEST(Doctor, SaysWhatToInstall) {
@@ -83,8 +83,8 @@ TEST(Doctor, SeesLimits) {
   MachineFacts facts = good_machine();
   facts.free_bytes = int64_t{256} << 20;  // as in a small container
   EXPECT_EQ(finding(facts, "memory").health, Health::kLimited);
-  EXPECT_EQ(finding(facts, "memory").detail, "256.0 MiB may be taken of 8.00 GiB");
-  facts.free_bytes.reset();  // as without /proc
+  EXPECT_EQ(finding(facts, "memory").detail, "256.0 MiB free of 8.00 GiB");
+  facts.free_bytes.reset();  // as on systems without /proc
   EXPECT_EQ(finding(facts, "memory").health, Health::kLimited);
   EXPECT_EQ(finding(facts, "memory").detail, "8.00 GiB, free memory is not known");
   facts.open_files = 64;

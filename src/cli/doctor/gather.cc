@@ -33,7 +33,7 @@
 namespace syrinx {
 namespace {
 
-/// Reads a file of /proc to its end, because such files have no size; "" if it is missing.
+/// Reads a file of /proc to its end, as such files report no size. Empty if the file is missing.
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -72,7 +72,7 @@ void speak(MachineFacts& facts) {
   }
 }
 
-/// Returns the message of what open() throws, or "".
+/// Returns the message of the exception that open() throws, or an empty string.
 template <typename Open>
 std::string fault_of(Open&& open) {
   try {
@@ -83,7 +83,7 @@ std::string fault_of(Open&& open) {
   }
 }
 
-/// Returns why a socket cannot listen on the address; "" if it can.
+/// Returns why a socket cannot listen on the address; an empty string if it can.
 std::string listen_fault(int family, const sockaddr* address, socklen_t size) {
   const int fd = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return std::strerror(errno);
@@ -148,7 +148,7 @@ std::string mecab_dictionary(std::string_view printed) {
 
 MachineFacts gather_facts(int port) {
   MachineFacts facts;
-  try {  // before there are threads, as in the server
+  try {  // before threads start, as in the server
     const DecodeHelper helper;
     facts.confined = helper.filtered();
     facts.confinement = helper.confinement();
@@ -166,7 +166,7 @@ MachineFacts gather_facts(int port) {
   facts.gpu_driver = first_line(text_of("/proc/driver/nvidia/version"));
   if (const auto told = run_program({"espeak-ng", "--version"}, ""))
     facts.espeak = first_line(told.value());
-  // mecab -D exits with 1.
+  // `mecab -D` exits with code 1, so the shell replaces its exit code.
   if (const auto printed = run_program({"sh", "-c", "mecab -D; exit 0"}, "")) {
     facts.mecab = mecab_dictionary(printed.value());
   }

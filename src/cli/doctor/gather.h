@@ -13,10 +13,10 @@ namespace syrinx {
 /// Gathers the facts; takes about a second. `port`: the port for `syrinx serve`. One thread.
 MachineFacts gather_facts(int port);
 
-/// Returns the value of a line NAME=value of /etc/os-release, without quotes; "" if it is missing.
+/// Returns the unquoted value of a line NAME=value of /etc/os-release; empty if it is missing.
 std::string os_release_value(std::string_view text, std::string_view name);
 
-/// Returns the file and the encoding of the dictionary that `mecab -D` printed; "" for other text.
+/// Returns the dictionary's file and encoding from the output of `mecab -D`; empty if not found.
 std::string mecab_dictionary(std::string_view printed);
 
 }  // namespace syrinx

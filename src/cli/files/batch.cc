@@ -47,26 +47,26 @@ namespace {
 
 struct BatchOptions {
   LoadOptions load;  ///< options of the engine, used without `servers`
-  std::string list;  ///< JSON Lines; "-": the standard input
+  std::string list;  ///< JSON Lines; "-" means the standard input
   std::string output;
   std::vector<std::string> servers;
   std::string api_key_file;
-  std::string shard;        ///< "2/8"
+  std::string shard;        ///< e.g. "2/8"
   std::string fields;       ///< a JSON object with defaults for all lines
   SpeechRequest request;    ///< options for lines that do not set them
-  std::string format;       ///< "wav", "flac", ...; empty: wav
+  std::string format;       ///< "wav", "flac", ...; empty means wav
   std::string voice_store;  ///< directory of voices, used without `servers`
   int jobs = 32;            ///< most unfinished requests of each server
   double timeout_s = 600;   ///< longest time of a request
-  double patience_s = 60;   ///< time without any answering server after which the command ends
+  double patience_s = 60;   ///< seconds without an answer of any server before the command ends
   bool retry_failed = false;
   bool quiet = false;
 };
 
-constexpr int kTries = 4;  // most tries of an item, when servers answer with errors of their own
+constexpr int kTries = 4;  // most tries of an item when servers answer with internal errors
 
-/// A server in this process, on a free port and with a secret key, so that the same code serves
-/// this and other servers.
+/// A server in this process, on a free port and with a secret key. So the same code uses this
+/// server and remote servers.
 class OwnServer {
  public:
   OwnServer(const BatchOptions& options, const std::string& key)
@@ -118,17 +118,17 @@ std::string encoded(const Wav& wav, AudioFormat format) {
   std::string bytes;
   encoder.value()->encode(wav.samples, bytes);
   encoder.value()->flush(bytes);
-  const std::string first = encoder.value()->first_bytes();  // now with the length
+  const std::string first = encoder.value()->first_bytes();  // now with the length of the audio
   return first + bytes.substr(std::min(first.size(), bytes.size()));
 }
 
-/// Returns the audio of an answer; on failure nothing, with the reason in `why`.
+/// Returns the audio of an answer. On failure returns nothing and puts the reason into `why`.
 std::optional<Wav> audio_of(const HttpAnswer& answer, const std::string& name,
                             std::string& why) try {
   if (answer.ok()) return parse_wav(answer.body, name);
   why = fault_of(answer);
   return std::nullopt;
-} catch (const LoadError& error) {  // most likely not from the server, but from a proxy
+} catch (const LoadError& error) {  // probably from a proxy, not from the server
   why = error.what();
   return std::nullopt;
 }
@@ -146,7 +146,7 @@ class BatchWork {
         key_(std::move(key)),
         threads_(std::min(items_.size(), urls.size() * static_cast<size_t>(options.jobs))) {}
 
-  /// Runs all items. Returns ""; if it stopped early, the reason.
+  /// Runs all items. Returns an empty string, or the reason if it stopped early.
   std::string run();
   size_t spoken() const { return done_ - failed_; }
   double audio_s() const { return audio_s_; }
@@ -175,8 +175,8 @@ class BatchWork {
   std::atomic<double> audio_s_ = 0;
   mutable std::mutex mutex_;  // protects the manifest and the members below
   std::string why_;
-  std::string trouble_;           // last error of a server that took no request
-  std::set<std::string> absent_;  // servers that were reported
+  std::string trouble_;           // last error of a server that accepted no request
+  std::set<std::string> absent_;  // absent servers that were already reported
 };
 
 void BatchWork::stop(const std::string& why) {
@@ -185,8 +185,8 @@ void BatchWork::stop(const std::string& why) {
   stopped_ = true;
 }
 
-/// Notes that a server took no request. Reports it the first time that it is absent, so that a
-/// misspelt name is noticed.
+/// Records that a server accepted no request. Reports an absent server once, so that the user
+/// notices a misspelt name.
 void BatchWork::took_nothing(const std::string& server, const std::string& why, bool absent) {
   const std::lock_guard lock(mutex_);
   trouble_ = server + ": " + why;
@@ -230,8 +230,8 @@ void BatchWork::keep(const BatchItem& item, const HttpAnswer& answer, const Wav&
   ++done_;
 }
 
-/// Speaks an item. Returns false when no server takes requests any more. A seed in the item makes
-/// every try give the same audio.
+/// Speaks an item. Returns false when no server accepts requests. With a seed in the item, each try
+/// gives the same audio.
 bool BatchWork::speak(const BatchItem& item, HttpClient& client) {
   std::string why;
   for (int tries = 0; tries < kTries && !stopped_;) {
@@ -253,7 +253,7 @@ bool BatchWork::speak(const BatchItem& item, HttpClient& client) {
       stop(concat(lease->url, ": ", why, " (--api-key-file, SYRINX_API_KEY)"));
       break;
     }
-    // Answers of a busy (503, 429) or absent server do not count as a try; other failures do.
+    // An answer of a busy server (503, 429) or an absent server is not counted as a try.
     const bool later = answer.status == 503 || answer.status == 429;
     const bool never = answer.status >= 400 && answer.status < 500 && !later;
     if (never) {
@@ -281,7 +281,7 @@ void BatchWork::work() {
         stop(nobody_takes());
       }
     }
-  } catch (const std::exception& error) {  // most likely a full disk
+  } catch (const std::exception& error) {  // probably a full disk
     stop(error.what());
   }
 }
@@ -309,7 +309,7 @@ std::string BatchWork::run() {
     for (size_t i = 0; i < threads_; ++i) {
       threads.emplace_back([this, &ended] { work(), ++ended; });
     }
-  } catch (const std::system_error&) {  // no more threads: these do the work
+  } catch (const std::system_error&) {  // no further thread starts: the existing ones do the work
     if (threads.empty()) throw;
   }
   std::exception_ptr signal;
@@ -335,7 +335,7 @@ std::string manifest_name(const BatchShard& shard) {
   return concat("manifest-", shard.index + 1, "-of-", shard.count, ".jsonl");
 }
 
-/// Returns everything that the audio depends on, apart from its line and the servers' model.
+/// Returns everything on which the audio depends, except its line and the servers' model.
 std::string made_by(const BatchOptions& options) {
   const LoadOptions& load = options.load;
   std::string out = concat('\0', options.format);
@@ -408,20 +408,21 @@ int run_batch(const BatchOptions& options) {
   }
   const double took_s = now_s() - began_s - ready_s;
   if (!options.quiet) {
-    std::printf("%zu of %zu spoken in %s, %s of audio, %.1f s of it a second: %s\n", spoken,
+    std::printf("%zu of %zu spoken in %s, %s of audio, %.1f s of audio per second: %s\n", spoken,
                 all.size(), batch_clock(took_s).c_str(), batch_clock(audio_s).c_str(),
                 took_s > 0 ? audio_s / took_s : 0, options.output.c_str());
   }
   if (!why.empty()) std::fprintf(stderr, "syrinx: %s; %zu are not done\n", why.c_str(), undone);
   if (failed > 0) {
-    std::fprintf(stderr,
-                 "syrinx: %zu failed, the first '%s': %s; the manifest lists all, --retry-failed "
-                 "tries again\n",
-                 failed, first_failed->id.c_str(), manifest.find(*first_failed)->fault.c_str());
+    std::fprintf(
+        stderr,
+        "syrinx: %zu failed, the first is '%s': %s; the manifest lists all, --retry-failed "
+        "tries again\n",
+        failed, first_failed->id.c_str(), manifest.find(*first_failed)->fault.c_str());
   }
   if (failed > 0 || undone > 0) return kExitFailed;
   if (cut_short == 0) return kExitOk;
-  std::fprintf(stderr, "syrinx: %zu reached a length limit before their end\n", cut_short);
+  std::fprintf(stderr, "syrinx: %zu texts reached a length limit before their end\n", cut_short);
   return kExitIncomplete;
 }
 
@@ -430,7 +431,7 @@ int run_batch(const BatchOptions& options) {
 void add_batch(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<BatchOptions>();
   BatchOptions& batch = *options;
-  CLI::App* sub = app.add_subcommand("batch", "Speak a list of texts, a file for each");
+  CLI::App* sub = app.add_subcommand("batch", "Speak a list of texts, each into a separate file");
   sub->add_option("list", batch.list,
                   "JSON Lines: 'text' or 'input', an 'id', and further fields of a speech request; "
                   "'-' is the standard input")
@@ -438,31 +439,33 @@ void add_batch(CLI::App& app, Chosen& chosen) {
   sub->add_option("-o,--output", batch.output, "directory of the files and of manifest.jsonl")
       ->required();
   sub->add_option("-s,--server", batch.servers,
-                  "http://host:port of a server that speaks; may be repeated. Without it an engine "
-                  "in this process");
-  sub->add_option("-j,--jobs", batch.jobs, "requests at a time for each server")
+                  "http://host:port of a server that speaks; may be repeated. By default an engine "
+                  "in this process speaks");
+  sub->add_option("-j,--jobs", batch.jobs, "simultaneous requests to each server")
       ->check(between(1, 4096))
       ->capture_default_str();
-  sub->add_option("--shard", batch.shard,
-                  "2/8: the second of eight parts of the list; each has a manifest of its own");
+  sub->add_option(
+      "--shard", batch.shard,
+      "2/8: only the second of eight parts of the list; each part has its own manifest");
   sub->add_option("--extra", batch.fields,
-                  "a JSON object: fields for lines without them, like the options below");
-  add_format(*sub, batch.format, "by default wav");
+                  "a JSON object: fields for lines that lack them; options below set fields, too");
+  add_format(*sub, batch.format, "default: wav");
   sub->add_flag("--retry-failed", batch.retry_failed, "repeat texts that failed before");
-  sub->add_option("--api-key-file", batch.api_key_file,
-                  "for servers: its first line (or set SYRINX_API_KEY or OPENAI_API_KEY)");
-  sub->add_option("--timeout", batch.timeout_s, "seconds for a request as a whole")
+  sub->add_option(
+      "--api-key-file", batch.api_key_file,
+      "file whose first line is the servers' key (or set SYRINX_API_KEY or OPENAI_API_KEY)");
+  sub->add_option("--timeout", batch.timeout_s, "most seconds of a whole request")
       ->check(above(0))
       ->capture_default_str();
   sub->add_option("--patience", batch.patience_s,
-                  "seconds without a server that accepts requests, after which the command ends")
+                  "the command ends after this many seconds without a server that accepts requests")
       ->check(above(0))
       ->capture_default_str();
   sub->add_flag("-q,--quiet", batch.quiet, "print no progress and no summary");
   add_store(*sub, batch.voice_store);
   add_request(*sub, batch.request);
   add_model(*sub, batch.load);
-  // There is no listener: use large batches, and a seat for each request.
+  // A batch has no listener: use large batches, and a seat for each request.
   batch.load.engine.policy = "throughput";
   batch.load.engine.max_requests = 1'000'000;
   batch.load.engine.max_wait_s = 1e9;

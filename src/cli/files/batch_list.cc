@@ -53,13 +53,14 @@ std::pair<std::string, std::string> read_item(const std::string& path, size_t nu
     if (!at->is_string() || !is_id(at->get<std::string>())) {
       line_fault(path, number,
                  concat("'id' must be 1 to ", kMaxIdLetters,
-                        " letters, digits, '.', '_' or '-', and begin with no '.'"));
+                        " letters, digits, '.', '_' or '-', and must not begin with '.'"));
     }
     name = at->get<std::string>();
     line.erase(at);
   }
   if (line.contains("text")) {
-    if (line.contains("input")) line_fault(path, number, "has 'text' and 'input'; one is enough");
+    if (line.contains("input"))
+      line_fault(path, number, "has both 'text' and 'input'; give only one of them");
     line["input"] = line["text"];
     line.erase("text");
   }
@@ -68,7 +69,7 @@ std::pair<std::string, std::string> read_item(const std::string& path, size_t nu
   }
   for (const char* ours : {"stream", "stream_format", "response_format"}) {
     if (line.contains(ours)) {
-      line_fault(path, number, concat("'", ours, "' is not allowed in a line; see --format"));
+      line_fault(path, number, concat("'", ours, "' is not allowed in a line; use --format"));
     }
   }
   for (const auto& [field, value] : fields.items()) {
@@ -115,7 +116,8 @@ BatchShard read_shard(const std::string& text) {
   char rest = 0;
   if (std::sscanf(text.c_str(), "%d/%d%c", &index, &count, &rest) != 2 || index < 1 ||
       index > count) {
-    throw UsageError("--shard: '" + text + "' is not of the form 2/8, the second of eight");
+    throw UsageError("--shard: '" + text +
+                     "' is invalid; expected a form like 2/8, the second of eight parts");
   }
   return {index - 1, count};
 }
@@ -143,7 +145,7 @@ std::vector<BatchItem> read_batch(const std::string& path, const std::string& fi
       line_fault(path, number, concat("has ", line.size(), " bytes, at most ", kMaxLineBytes));
     }
     auto [id, body] = read_item(path, number, line, extra);
-    if (!ids.insert(id).second) line_fault(path, number, "the id '" + id + "' is there already");
+    if (!ids.insert(id).second) line_fault(path, number, "the id '" + id + "' occurs twice");
     if (taken++ % shard.count != shard.index) continue;
     std::string key = fingerprint_of(body);
     out.push_back({std::move(id), std::move(body), std::move(key)});
@@ -155,7 +157,7 @@ std::vector<BatchItem> read_batch(const std::string& path, const std::string& fi
 BatchManifest::BatchManifest(std::string path) : path_(std::move(path)) {
   std::string text;
   if (is_file(path_)) text = read_file(path_, kMaxManifestBytes);
-  const size_t whole = text.rfind('\n') + 1;  // 0: there is no line feed
+  const size_t whole = text.rfind('\n') + 1;  // 0 without a line feed
   size_t number = 0;
   for (size_t at = 0; at < whole;) {
     const size_t end = text.find('\n', at);
@@ -163,7 +165,8 @@ BatchManifest::BatchManifest(std::string path) : path_(std::move(path)) {
     at = end + 1;
     ++number;
     const std::string id = line.is_object() ? value_or<std::string>(line, "id", "") : "";
-    if (!is_id(id)) line_fault(path_, number, "is not an entry of a manifest; give another -o");
+    if (!is_id(id))
+      line_fault(path_, number, "is not an entry of a manifest; choose another directory with -o");
     entries_[id] = {.key = value_or<std::string>(line, "key", ""),
                     .file = value_or<std::string>(line, "file", ""),
                     .seconds = value_or<double>(line, "seconds", 0),

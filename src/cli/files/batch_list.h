@@ -13,10 +13,10 @@ namespace syrinx {
 struct BatchItem {
   std::string id;    ///< name of the line, and of its audio file
   std::string body;  ///< body of a speech request (JSON)
-  std::string key;   ///< changes with the body; an audio file with another key is made again
+  std::string key;   ///< changes with the body; audio with another key is made again
 };
 
-/// Selects the lines of one machine: those whose number, from 0, is `index` modulo `count`.
+/// The lines for one machine: lines whose number, from 0, modulo `count` is `index`.
 struct BatchShard {
   int index = 0, count = 1;
 };
@@ -32,19 +32,19 @@ std::vector<BatchItem> read_batch(const std::string& path, const std::string& fi
 /// The result of an item.
 struct BatchEntry {
   std::string key = {};
-  std::string file = {};  ///< the audio file; empty: the item failed
+  std::string file = {};  ///< the audio file; empty if the item failed
   double seconds = 0;
   int sample_rate_hz = 0;
   std::string finish_reason = {};
   std::string fault = {};
 
   bool done() const { return !file.empty(); }
-  /// Returns whether the audio ends early: its bound was reached, or the voice repeated itself.
+  /// Returns whether the audio ends early: it reached its bound, or the voice repeated itself.
   bool cut_short() const { return done() && finish_reason != "stop"; }
 };
 
-/// A file of JSON Lines, one for each finished item. add() appends a line, which is on disk when
-/// the call returns; write_all() writes the lines in the order of the list.
+/// A file of JSON Lines, one line for each finished item. add() appends a line, which is on disk
+/// when the call returns. write_all() writes all lines in the order of the list.
 class BatchManifest {
  public:
   /// Reads the existing file; ignores an incomplete last line.

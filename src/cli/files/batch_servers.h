@@ -1,5 +1,5 @@
 // Chooses among several servers for the next request: the server with the fewest unfinished
-// requests, unless it rests after a failure. Thread-safe; the caller gives the time.
+// requests, except servers that rest after a failure. Thread-safe; the caller passes the time.
 #pragma once
 
 #include <mutex>
@@ -18,12 +18,12 @@ class BatchServers {
     size_t index;
     std::string url;
   };
-  /// Chooses a server. Returns nothing when all are full or rest; try again soon.
+  /// Chooses a server. Returns nothing when every server is full or rests; try again soon.
   std::optional<Lease> take(double now_s);
-  /// Ends a request that the server answered, also with an error of the request.
+  /// Ends a request that the server answered, even if the answer is an error of the request.
   void give_back(const Lease& lease, double now_s);
-  /// Ends a request that the server could not take. The server rests for `rest_s`. If that is 0, it
-  /// rests for 0.5 s to 15 s, longer after each failure in a row.
+  /// Ends a request that the server did not accept. The server rests for `rest_s`. If `rest_s` is
+  /// 0, it rests for 0.5 s to 15 s, longer after each consecutive failure.
   void failed(const Lease& lease, double rest_s, double now_s);
   /// Returns when a request was last answered; before that, when the first take() was called.
   double last_good_s() const;
@@ -32,7 +32,7 @@ class BatchServers {
   struct Server {
     std::string url;
     int running = 0;
-    int failures = 0;  // failures in a row
+    int failures = 0;  // consecutive failures
     double rests_until_s = 0;
   };
   const int jobs_;

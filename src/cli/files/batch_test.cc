@@ -77,7 +77,7 @@ TEST_F(BatchListTest, FaultsNameTheLine) {
     EXPECT_NE(fault(bad).find("line 1"), std::string::npos) << bad;
   }
   EXPECT_NE(fault("{\"id\": \"a\", \"text\": \"1\"}\n{\"id\": \"a\", \"text\": \"2\"}\n")
-                .find("there already"),
+                .find("occurs twice"),
             std::string::npos);
   EXPECT_NE(fault(std::string(2 << 20, ' ') + "x").find("bytes"), std::string::npos);
 }

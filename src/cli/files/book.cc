@@ -36,17 +36,17 @@ namespace {
 
 struct BookOptions {
   LoadOptions load;
-  SpeechRequest request;  ///< options of every part; the text is filled in
+  SpeechRequest request;  ///< options of every part; each part sets its text
   VoiceChoice voice;
-  std::string text_file;  ///< "-": the standard input
-  std::string output;     ///< a file or a directory; empty: a directory named after the text
-  std::string format;     ///< "wav", "mp3", ...; empty: from the ending of the output's name
+  std::string text_file;  ///< "-" means the standard input
+  std::string output;     ///< a file or directory; empty means a directory named after the text
+  std::string format;     ///< "wav", "mp3", ...; empty means the format of the output's ending
   double volume = 1;      ///< as change_volume(); applies to files finished in this run
-  bool restart = false;   ///< begin again, although parts are already spoken
+  bool restart = false;   ///< begin again, even if parts are already spoken
   int jobs = 4;           ///< parts that are spoken at the same time
 };
 
-/// The text of the file; only SSML also gives marks.
+/// The text of the file, with the marks that SSML may contain.
 struct Manuscript {
   Ssml ssml;
   bool marked = false;  ///< the file is SSML
@@ -94,8 +94,9 @@ struct Target {
 void refuse_finished(const Target& target, bool restart) {
   if (restart || is_file(target.work() + ".journal")) return;
   if (!is_file(target.directory ? join_path(target.path, kPlaylist) : target.path)) return;
-  throw LoadError(target.path + (target.directory ? " has a finished book" : " exists already") +
-                  "; --restart replaces it, another -o keeps it");
+  throw LoadError(target.path +
+                  (target.directory ? " contains a finished book" : " exists already") +
+                  "; replace it with --restart, or choose another output with -o");
 }
 
 Target find_target(const BookOptions& options) {
@@ -114,9 +115,9 @@ Target find_target(const BookOptions& options) {
   const bool made = directory && mkdir(path.c_str(), 0777) == 0;
   if (directory && !made && !is_directory(path)) {
     const bool taken = errno == EEXIST || errno == ENOTDIR;
-    throw LoadError(
-        "cannot make " + path + ": " +
-        (taken ? "a file has that name; give an output: -o DIRECTORY/" : std::strerror(errno)));
+    throw LoadError("cannot make " + path + ": " +
+                    (taken ? "a file has that name; choose an output with -o DIRECTORY/"
+                           : std::strerror(errno)));
   }
   const Target target{directory, path};
   refuse_finished(target, options.restart);
@@ -127,7 +128,7 @@ AudioFormat find_format(const BookOptions& options, const Target& target) {
   const auto asked = audio_format(options.format);
   if (asked || target.directory) return asked.value_or(AudioFormat::kWav);
   if (ending_of(target.path).empty()) {
-    throw UsageError(concat("'-o ", target.path, "' has no ending that names a format: -o ",
+    throw UsageError(concat("'-o ", target.path, "' needs an ending that names a format: -o ",
                             target.path, ".wav is one file, -o ", target.path,
                             "/ a directory with a file for each chapter"));
   }
@@ -153,7 +154,7 @@ class Progress {
 
  private:
   ProgressLine line_;
-  const size_t all_, begun_;  // bytes of text: of the book; spoken in earlier runs
+  const size_t all_, begun_;  // bytes of text: of the whole book; spoken in earlier runs
   const double began_s_ = now_s();
 };
 
@@ -214,12 +215,12 @@ std::string options_identity(const SpeechRequest& request) {
   return out;
 }
 
-/// Returns the content of a lexicon; "" without a lexicon.
+/// Returns the content of a lexicon; an empty string without a lexicon.
 std::string lexicon_identity(const std::string& file) {
   return file.empty() ? "" : concat('\0', read_text(file));
 }
 
-/// Returns how the parts of a text in SSML are spoken.
+/// Returns text that identifies how the parts of a text in SSML are spoken.
 std::string markup_identity(const Ssml& ssml) {
   std::string out;
   for (const Saying& saying : ssml.sayings) {
@@ -231,7 +232,7 @@ std::string markup_identity(const Ssml& ssml) {
   return out;
 }
 
-/// Returns everything that the samples depend on.
+/// Returns text that identifies everything on which the samples depend.
 std::string Book::identity() const {
   return fingerprint_of(
       concat(manuscript_.ssml.text, '\0', options_.load.model, '\0', options_.load.weights, '\0',
@@ -272,7 +273,7 @@ void Book::keep(size_t index, Running running) {
   if (!running.silent) {
     const Outcome& outcome = running.collector->wait();
     if (outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled) {
-      throw LoadError(outcome.error.message + "; the same command continues from here");
+      throw LoadError(outcome.error.message + "; run the same command again to continue");
     }
     cut_short = outcome.reason != FinishReason::kStop;
   }
@@ -329,12 +330,13 @@ int Book::speak() {
   choose_voice(*engine, options_.voice, request_);
   take_markup(engine->pipeline().info());
   const BookPosition& place = work_.place();
-  if (place.parts > parts_.size()) throw LoadError("the journal of the book is invalid");
+  if (place.parts > parts_.size())
+    throw LoadError("the journal of the book is invalid; begin again with --restart");
   if (place.parts > 0) {
     std::fprintf(stderr, "continuing after %s of audio\n",
                  clock_text(static_cast<double>(place.all_samples) / rate_).c_str());
   }
-  // The last run ended after a file's last part, but before the file was finished: finish it now.
+  // The last run stopped between a file's last part and the end of the file: finish the file now.
   if (place.samples > 0 && ends_file(place.parts - 1)) finish_file(parts_[place.parts - 1].chapter);
 
   Progress progress(bytes_until(parts_.size()), bytes_until(place.parts));
@@ -375,20 +377,21 @@ int run_book(const BookOptions& options) {
 void add_book(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<BookOptions>();
   BookOptions& book = *options;
-  CLI::App* sub = app.add_subcommand("book", "Speak a long text, a file for each chapter");
+  CLI::App* sub =
+      app.add_subcommand("book", "Speak a long text, each chapter into a separate file");
   sub->add_option("text", book.text_file, "text file; '-' is the standard input")->required();
   sub->add_option(
       "-o,--output", book.output,
       "a directory ('name/') for a file per chapter and a playlist, or one audio "
-      "file with a cue sheet of its chapters; by default a directory with the text's name");
+      "file with a cue sheet of its chapters; default: a directory with the text's name");
   sub->add_option("-j,--jobs", book.jobs, "parts that are spoken at the same time")
       ->check(between(1, 256))
       ->capture_default_str();
-  add_format(*sub, book.format, "by default from the ending of the output's name, or wav");
+  add_format(*sub, book.format, "default: from the ending of the output's name, or wav");
   sub->add_flag("--restart", book.restart,
                 "begin again instead of continuing, even if the book is finished");
   add_model(*sub, book.load);
-  // There is no listener: a part may wait for its turn.
+  // A book has no listener, so a part may wait for its turn.
   book.load.engine.policy = "throughput";
   book.load.engine.max_wait_s = 1e9;
   add_request(*sub, book.request);

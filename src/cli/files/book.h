@@ -1,5 +1,5 @@
-// `syrinx book`: speaks a whole book into files, one for each chapter or one for all. A second
-// start continues unfinished work.
+// `syrinx book`: speaks a whole book into files: one file per chapter, or one file in total. A
+// second start continues unfinished work.
 #pragma once
 
 #include "cli/line/command.h"

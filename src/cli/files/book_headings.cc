@@ -12,7 +12,7 @@ namespace syrinx {
 namespace {
 
 constexpr size_t kMaxHeading = 90;  // most bytes of a line
-constexpr size_t kTitleLines = 2;   // most title lines under a line with only a number
+constexpr size_t kTitleLines = 2;   // most title lines below a line with only a number
 constexpr int kPartLevel = 1, kChapterLevel = 2, kNumeralLevel = 3;
 
 struct HeadingWord {
@@ -70,7 +70,7 @@ std::optional<NamedLine> named_line(std::string_view text) {
     if (rest.empty()) return NamedLine{level, true, false};
     if (text[word.size()] != ' ') {
       if (is_mark(rest[0])) return NamedLine{level, false, false};
-      continue;  // a longer word with this beginning
+      continue;  // the text has a longer word with this beginning
     }
     const size_t end = std::min(rest.find_first_of(" .:,-"), rest.size());
     const std::string_view next = rest.substr(0, end);
@@ -82,7 +82,7 @@ std::optional<NamedLine> named_line(std::string_view text) {
   return {};
 }
 
-/// Returns the value of a Roman numeral ("XIV": 14); 0 for invalid numerals and values beyond 199.
+/// Returns the value of a Roman numeral (14 for "XIV"); 0 if it is invalid or above 199.
 int roman(std::string_view text) {
   constexpr std::array<std::pair<int, std::string_view>, 9> kDigits = {{
       {100, "C"},
@@ -107,8 +107,8 @@ int roman(std::string_view text) {
   return 0;
 }
 
-/// Returns the line after the title that follows line i, which has only a number. The title ends at
-/// an empty line. Returns i + 1 if there is no title.
+/// Line i has only a number. Returns the line after the title that follows it; a title ends at an
+/// empty line. Returns i + 1 without a title.
 size_t after_title(const std::vector<Line>& lines, size_t i) {
   size_t end = i + 1;
   while (!is_empty(lines, end) && end - i <= kTitleLines + 1) ++end;
@@ -120,8 +120,8 @@ size_t after_title(const std::vector<Line>& lines, size_t i) {
   return end - i <= kTitleLines + 1 ? end : i + 1;
 }
 
-/// Returns whether a line is a title: in capitals, or with capitals at its long words and no mark
-/// at its end.
+/// Returns whether a line is a title: all in capitals, or with a capital at each long word and
+/// without a mark at its end.
 bool is_title(std::string_view text) {
   constexpr size_t kMaxTitle = 60, kShortWord = 3;
   if (text.empty() || text.size() > kMaxTitle || named_line(text) || roman(text) > 0) return false;
@@ -193,8 +193,8 @@ std::vector<Heading> named_headings(const std::vector<Line>& lines) {
   return out;
 }
 
-/// Returns the headings that are Roman numerals. They count from I and may begin again; a single
-/// one does not count. `titled`: only lines with a title in capitals after the numeral.
+/// Returns the headings that are Roman numerals. They count from I and may restart; one numeral
+/// alone does not count. `titled`: only lines with a title in capitals after the numeral.
 std::vector<Heading> numeral_headings(const std::vector<Line>& lines, bool titled) {
   std::vector<Heading> out;
   int last = 0;

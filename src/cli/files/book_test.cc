@@ -36,7 +36,7 @@ TEST(BookText, Chapters) {
             (Names{"CHAPTER I", "Chapter 2: Two"}));
   const std::string foreword(300, 'x');
   EXPECT_EQ(titles(foreword + "\n\nKapitel 1\n\nEins.\n"), (Names{"", "Kapitel 1"}));
-  // A sentence that begins with such a word is not a heading.
+  // A sentence that begins with a word like "Part" or "Chapter" is not a heading.
   EXPECT_EQ(titles("x\n\nPart of the reason is this.\n\ny\n\nChapter and verse\n\n"), Names{""});
   EXPECT_EQ(titles("x\n\nThe end\nChapter 3\nof it\n"), Names{""});
 }
@@ -74,8 +74,8 @@ TEST(BookText, RomanNumerals) {
             (Names{"I. Introduction", "II. The Machine"}));
   EXPECT_EQ(titles("BOOK ONE\n\nI.\nTHE EVE\n\nOne.\n\nII.\nTHE STAR\n\nTwo.\n"),
             (Names{"BOOK ONE. I. THE EVE", "II. THE STAR"}));
-  // Not headings: numbered sections within a titled story, a single letter, numerals that do not
-  // count from I.
+  // These lines are not headings: numbered sections within a titled story, a single letter,
+  // numerals that do not count from I.
   EXPECT_EQ(titles("I. A SCANDAL\n\nI.\n\nOne.\n\nII.\n\nTwo.\n\nII. THE LEAGUE\n\nThree.\n"),
             (Names{"I. A SCANDAL", "II. THE LEAGUE"}));
   EXPECT_EQ(titles("x\n\nI\n\ny\n"), Names{""});
@@ -125,7 +125,7 @@ TEST(BookText, PartsEndWithThePausesOfTheLayout) {
   const auto chapters = find_chapters(text);
   const auto parts = cut_book(text, chapters);
   ASSERT_EQ(parts.size(), 4u);
-  EXPECT_EQ(parts[0].text.substr(0, 10), "One\n\nText.");  // a heading is a paragraph of its own
+  EXPECT_EQ(parts[0].text.substr(0, 10), "One\n\nText.");  // a heading is a separate paragraph
   std::vector<float> pauses;
   for (const BookPart& part : parts) pauses.push_back(part.pause_s);
   EXPECT_EQ(pauses, (std::vector<float>{0.4f, 0.4f, 0.7f, 0.7f}));
@@ -164,7 +164,7 @@ TEST_F(BookFiles, GoesOnAfterAnInterruption) {
     BookWork work(path_, "f", false);
     work.add(one_, true, false);
   }
-  // Half a part, as if the program ended while it wrote.
+  // Writes half a part, as if the program had ended while writing.
   std::ofstream(path_ + ".part", std::ios::binary | std::ios::app) << "rest";
   BookWork work(path_, "f", false);
   EXPECT_EQ(work.place().parts, 1u);

@@ -32,9 +32,9 @@ std::vector<Chapter> find_chapters(std::string_view text) {
     if (first && between(0, heading.begin).size() < kForeword) {
       before.title = heading.title;
     } else if (bare && heading.level > last.level) {
-      before.title += ". " + heading.title;  // the title of a part and its first chapter
+      before.title += ". " + heading.title;  // joins the titles of a part and its first chapter
     } else if (bare) {
-      before.title = heading.title;  // a table of contents; its last line is the heading itself
+      before.title = heading.title;  // in a table of contents the last line is the heading
     } else {
       before.end = heading.begin;
       chapters.push_back({heading.title, heading.begin, text.size()});
@@ -85,7 +85,7 @@ std::string chapter_file_name(const Chapter& chapter, size_t number, size_t coun
       gap = !words.empty();
       continue;
     }
-    if (words.size() >= kNameBytes && (byte & 0xC0) != 0x80) break;  // only between characters
+    if (words.size() >= kNameBytes && (byte & 0xC0) != 0x80) break;  // cuts only between characters
     if (std::exchange(gap, false)) words += '-';
     words += byte < 0x80 ? static_cast<char>(std::tolower(byte)) : c;
   }

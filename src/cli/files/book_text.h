@@ -9,20 +9,20 @@
 
 namespace syrinx {
 
-/// A chapter: bytes [begin, end) of the text, heading included. The title is one line, without
-/// marks.
+/// A chapter: bytes [begin, end) of the text, including the heading. The title is one line, without
+/// Markdown marks.
 struct Chapter {
   std::string title;
   size_t begin = 0, end = 0;
 };
 
-/// Returns at least one chapter; chapters begin with the headings of book_headings.h and together
-/// hold the whole text. Text before the first heading is a chapter without a title; if it is
-/// shorter than 200 bytes, it belongs to the first chapter. A heading directly under a higher one
-/// (a chapter under its part) does not begin another chapter.
+/// Returns at least one chapter. Chapters begin at the headings of book_headings.h and together
+/// contain the whole text. Text before the first heading is an untitled chapter; if shorter than
+/// 200 bytes, it belongs to the first chapter. A heading directly below a higher heading (a chapter
+/// below its part) does not start another chapter.
 std::vector<Chapter> find_chapters(std::string_view text);
 
-/// The text of one request. Parts end with sentences, if possible with paragraphs.
+/// The text of one request. Parts end at sentences, if possible at paragraphs.
 struct BookPart {
   size_t chapter = 0;
   std::string text = {};

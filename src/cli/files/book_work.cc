@@ -50,9 +50,8 @@ BookWork::~BookWork() {
 void BookWork::read_journal() {
   const Config journal = Config::load(journal_path_);
   if (journal.s("book") != fingerprint_) {
-    throw LoadError(
-        journal_path_ +
-        " was made from another text or with other options; give another -o, or --restart");
+    throw LoadError(journal_path_ +
+                    " belongs to another text or other options; choose another -o, or --restart");
   }
   place_.parts = static_cast<size_t>(journal.i("parts"));
   place_.samples = static_cast<uint64_t>(journal.i("samples"));
@@ -69,9 +68,10 @@ void BookWork::open() {
   if (fd_ < 0 || fstat(fd_, &status) != 0) fail("open", part_path_);
   const auto bytes = static_cast<off_t>(2 * place_.samples);
   if (status.st_size < bytes) {
-    throw LoadError(part_path_ + " has less than its journal states; --restart begins again");
+    throw LoadError(part_path_ +
+                    " has less audio than its journal states; begin again with --restart");
   }
-  // Removes bytes after the last entry of the journal: they are an incomplete part.
+  // Removes bytes after the last entry of the journal, because they are an incomplete part.
   if (ftruncate(fd_, bytes) != 0) fail("shorten", part_path_);
 }
 
@@ -94,13 +94,13 @@ void BookWork::add(std::span<const float> samples, bool begins_chapter, bool cut
     rest.remove_prefix(static_cast<size_t>(done));
     at += done;
   }
-  if (fdatasync(fd_) != 0) fail("write", part_path_);  // before the journal names these bytes
+  if (fdatasync(fd_) != 0) fail("write", part_path_);  // data first, then the journal entry
   if (begins_chapter) place_.marks.push_back(place_.samples);
   ++place_.parts;
   place_.samples += samples.size();
   place_.all_samples += samples.size();
   place_.cut_short += cut_short ? 1 : 0;
-  const InterruptGuard guard;  // a signal waits until the journal is written
+  const InterruptGuard guard;  // delays signals until the journal is written
   write_journal();
   guard.check();
 }
@@ -131,7 +131,7 @@ void BookWork::finish_file(const std::string& file, const EncoderOptions& audio,
   std::string rest;
   encoder.value()->flush(rest);
   out.append(rest.data(), rest.size());
-  const std::string first = encoder.value()->first_bytes();  // now with the length
+  const std::string first = encoder.value()->first_bytes();  // now with the length of the audio
   if (!first.empty()) out.overwrite(0, first.data(), first.size());
   out.commit();  // on disk before its samples are deleted
   if (marks.size() > 1) {
@@ -157,7 +157,7 @@ std::string cue_sheet(const std::string& file_name, int sample_rate_hz,
     std::replace(text.begin(), text.end(), '"', '\'');
     return "\"" + text + "\"";
   };
-  const bool mp3 = file_name.ends_with(".mp3");  // a cue sheet calls all other formats WAVE
+  const bool mp3 = file_name.ends_with(".mp3");  // in cue sheets, all other formats are WAVE
   std::string out = "FILE " + quoted(file_name) + (mp3 ? " MP3\n" : " WAVE\n");
   for (size_t i = 0; i < marks.size(); ++i) {
     const uint64_t frames = marks[i].sample * 75 / static_cast<uint64_t>(sample_rate_hz);

@@ -1,6 +1,6 @@
-// The unfinished files of a book: the samples spoken so far and a journal, so that the program may
-// end at any moment and continue later. The main thread; faults are LoadErrors; calls that write
-// may throw Interrupted.
+// The unfinished files of a book: the samples spoken so far and a journal. With them a run can be
+// stopped at any moment and continued later. The main thread; faults are LoadErrors; calls that
+// write may throw Interrupted.
 #pragma once
 
 #include <cstdint>
@@ -30,15 +30,15 @@ struct BookMark {
 /// The two unfinished files of one book.
 class BookWork {
  public:
-  /// Opens the files PATH.part and PATH.journal. Continues a journal of the same book
-  /// (`fingerprint`); a journal of another book is a LoadError, unless `restart`.
+  /// Opens the files PATH.part and PATH.journal. Continues a journal with the same `fingerprint`. A
+  /// journal of another book is a LoadError, unless `restart` is set.
   BookWork(const std::string& path, std::string fingerprint, bool restart);
   ~BookWork();
   BookWork(const BookWork&) = delete;
   BookWork& operator=(const BookWork&) = delete;
 
   const BookPosition& place() const { return place_; }
-  /// Adds a part; `begins_chapter` sets a mark before it. It is on disk when the call returns.
+  /// Adds a part, which is on disk when the call returns. `begins_chapter` sets a mark before it.
   void add(std::span<const float> samples, bool begins_chapter, bool cut_short);
   /// Writes the samples so far as `file` and begins an empty file. With several marks also writes a
   /// cue sheet.

@@ -27,9 +27,9 @@ struct HttpClient::Impl {
   explicit Impl(HttpClientOptions wish) : options(std::move(wish)) {
     start_curl();
     curl = curl_easy_init();
-    if (curl == nullptr) throw LoadError("libcurl cannot be used");
+    if (curl == nullptr) throw LoadError("libcurl cannot be initialised");
     headers = curl_slist_append(headers, "Content-Type: application/json");
-    headers = curl_slist_append(headers, "Expect:");  // no wait before the body
+    headers = curl_slist_append(headers, "Expect:");  // does not wait for "100 Continue"
     if (!options.api_key.empty()) {
       headers = curl_slist_append(headers, ("Authorization: Bearer " + options.api_key).c_str());
     }
@@ -87,7 +87,7 @@ HttpAnswer HttpClient::Impl::run(const std::string& url, const std::string* body
                                  const std::function<bool()>& ask) {
   answer = {};
   give_up = &ask;
-  curl_easy_reset(curl);  // keeps connections open
+  curl_easy_reset(curl);  // resets the options; keeps connections open
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
@@ -133,7 +133,7 @@ std::string read_client_key(const std::string& file) {
   if (!file.empty()) {
     const std::string text = read_file(file, kMaxKeyFileBytes);
     const std::string key = text.substr(0, text.find_first_of("\r\n"));
-    if (key.empty()) load_fault(file, "", "its first line has no key");
+    if (key.empty()) load_fault(file, "", "expected a key in its first line");
     return key;
   }
   for (const char* name : {"SYRINX_API_KEY", "OPENAI_API_KEY"}) {

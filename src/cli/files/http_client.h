@@ -1,5 +1,5 @@
-// Requests to other servers, one after another on one connection, which is kept open. Reads whole,
-// bounded answers. One thread per object; calls wait for the answer.
+// Sends requests to other servers, one after another, on one connection that is kept open. Reads
+// whole, bounded answers. One thread per object; calls wait for the answer.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace syrinx {
 
-/// The answer to a request, or why there is none.
+/// The answer to a request, or the reason why no answer arrived.
 struct HttpAnswer {
-  int status = 0;       ///< 0: no answer; see `failure`
+  int status = 0;       ///< 0 without an answer; see `failure`
   std::string failure;  ///< reason; also set when an answer was incomplete or too large
   std::string body;
   double retry_after_s = 0;   ///< value of Retry-After in seconds, or 0
@@ -38,8 +38,8 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  /// Send a request to an http or https URL and wait for the answer. `give_up` (if any) is called
-  /// several times a second; returning true ends the request.
+  /// Send a request to an http or https URL and wait for the answer. `give_up`, if set, is called
+  /// several times a second; it ends the request by returning true.
   HttpAnswer get(const std::string& url);
   HttpAnswer post_json(const std::string& url, const std::string& body,
                        const std::function<bool()>& give_up = {});
@@ -49,12 +49,12 @@ class HttpClient {
   const std::unique_ptr<Impl> impl_;
 };
 
-/// Returns this user's key for servers: the first line of the file; without a file, SYRINX_API_KEY
-/// or OPENAI_API_KEY; may be empty. Throws LoadError for a file without a key.
+/// Returns this user's key for servers: the first line of the file, or without a file
+/// SYRINX_API_KEY or OPENAI_API_KEY; may be empty. Throws LoadError for a file without a key.
 std::string read_client_key(const std::string& file);
 
-/// Converts an address as people write it to "http://host:port": adds a scheme, removes slashes and
-/// "/v1" from the end. Throws UsageError if there is no host.
+/// Converts an address to "http://host:port": adds a missing scheme, removes slashes and "/v1" at
+/// the end. Throws UsageError for an address without a host.
 std::string base_url(const std::string& text);
 
 }  // namespace syrinx

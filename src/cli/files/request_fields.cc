@@ -12,16 +12,16 @@ std::string request_fields(const SpeechRequest& request, const std::string& extr
   nlohmann::ordered_json fields = nlohmann::ordered_json::object();
   if (!extra.empty()) {
     fields = nlohmann::ordered_json::parse(extra, nullptr, false);
-    if (!fields.is_object()) throw UsageError("--extra is not a JSON object");
+    if (!fields.is_object()) throw UsageError("--extra must be a JSON object");
   }
   for_set_options(request, [&](const RequestOption& option, const auto& value) {
     if (option.name == "seed" && !with_seed) return;
     if ((option.bodies & kSpeechBody) == 0) {
-      throw UsageError(concat(option.argument, " is not an option of requests to a server"));
+      throw UsageError(concat(option.argument, " cannot be sent to a server"));
     }
     const std::string name(option.name);
     if (fields.contains(name)) {
-      throw UsageError(concat("--extra has '", name, "', and so has ",
+      throw UsageError(concat("--extra has '", name, "', which is also set by ",
                               option.argument.substr(option.argument.rfind('-') - 1)));
     }
     fields[name] = value;

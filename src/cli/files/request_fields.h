@@ -9,8 +9,8 @@
 namespace syrinx {
 
 /// Returns a JSON object with the options that are set and the fields of `extra` (a JSON object or
-/// ""); "" when both are empty. Leaves the seed out unless `with_seed`. Throws UsageError when
-/// `extra` is not an object or repeats an option, and for options that are not allowed in bodies.
+/// ""); "" if both are empty. Omits the seed unless `with_seed` is set. Throws UsageError if
+/// `extra` is not an object or repeats an option, or if bodies cannot have an option.
 std::string request_fields(const SpeechRequest& request, const std::string& extra, bool with_seed);
 
 }  // namespace syrinx

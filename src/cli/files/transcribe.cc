@@ -32,22 +32,22 @@ namespace syrinx {
 namespace {
 
 struct TranscribeOptions {
-  std::vector<std::string> files;  ///< "-": the standard input
+  std::vector<std::string> files;  ///< "-" means the standard input
   std::string ears = "pocketsphinx";
   LoadOptions load;  ///< how to load a model that recognises speech
-  std::string vad;   ///< Silero's weights; empty: everything is recognised, also silence
+  std::string vad;   ///< Silero's weights; empty means that silence is recognised, too
   std::string language;
   std::string prompt;
-  std::optional<float> temperature;  ///< of the first attempt; unset: the recogniser's
+  std::optional<float> temperature;  ///< of the first attempt; unset means the recogniser's default
   bool no_fallback = false;          ///< make only one attempt
-  bool no_condition = false;         ///< do not give earlier text to later windows
+  bool no_condition = false;         ///< windows get no earlier text as context
   bool translate = false, word_times = false;
-  std::string format;  ///< txt, srt, vtt or json; empty: by the output's ending, or txt
-  std::string output;  ///< a file, or a directory for several; empty or "-": the standard output
+  std::string format;  ///< txt, srt, vtt or json; empty means by the output's ending, or txt
+  std::string output;  ///< file, or directory for several; empty or "-" means the standard output
   bool quiet = false;  ///< no progress
 };
 
-// The user's own files: these bounds only prevent accidents.
+// The files are the user's own, so these limits only prevent accidents.
 constexpr RecordingLimits kOwnFiles{.max_bytes = size_t{8} << 30, .max_s = 48 * 3600};
 constexpr size_t kMaxPipe = size_t{1} << 30;
 constexpr double kGivenAheadS = 90, kGivenAtOnceS = 10;
@@ -109,7 +109,7 @@ std::string clock_time(double seconds) {
   return out;
 }
 
-/// The bytes of a file or of the standard input.
+/// Reads the bytes of a file or of the standard input.
 class InputBytes {
  public:
   explicit InputBytes(const std::string& path) {
@@ -136,7 +136,7 @@ class InputBytes {
 };
 
 /// Returns the temperatures of the attempts, as in the authors' Whisper: each is 0.2 above the
-/// failed one, up to 1. Empty: the recogniser's own.
+/// previous one, up to 1. Empty means the recogniser's own temperatures.
 std::vector<float> temperatures(const TranscribeOptions& options) {
   constexpr float kStep = 0.2f, kLast = 1;
   if (!options.temperature && !options.no_fallback) return {};
@@ -171,7 +171,7 @@ class Transcriber {
     if (const Status fit = check_listen(info, listen_); !fit) throw UsageError(fit.error().message);
   }
 
-  /// Writes the transcript of `file` to `output`; "" is the standard output. Throws LoadError.
+  /// Writes the transcript of `file` to `output`, or to the standard output if that is empty.
   void transcribe(const std::string& file, const std::string& output, const InterruptGuard& guard);
 
  private:
@@ -254,7 +254,7 @@ void Transcriber::transcribe(const std::string& file, const std::string& output,
     } else {
       notes->wait();
     }
-    result = notes->take_result();  // before the segments, which are then complete
+    result = notes->take_result();  // read before the segments, which are then complete
     for (const TranscriptSegment& segment : notes->take_segments()) {
       if (!lines()) continue;
       progress.clear();
@@ -284,11 +284,11 @@ std::string wanted_format(const TranscribeOptions& options, bool directory) {
     if (ending == std::string(".") + each) return each;
   }
   throw UsageError(concat("'", ending,
-                          "' is an unsupported format of a transcript; use txt, srt, vtt "
-                          "and json (--format)"));
+                          "' is an unsupported transcript format; use txt, srt, vtt "
+                          "or json (--format)"));
 }
 
-/// Returns the output file of each file; "" is the standard output.
+/// Returns the output file for each file; an empty string means the standard output.
 std::vector<std::string> output_names(const TranscribeOptions& options, bool directory,
                                       const std::string& format) {
   const bool standard = options.output.empty() || options.output == "-";
@@ -350,11 +350,11 @@ void add_transcribe(CLI::App& app, Chosen& chosen) {
                   "directory or Org/Name)")
       ->capture_default_str();
   sub->add_option("--vad", transcribe.vad,
-                  "silero_vad_16k.safetensors of Silero's detector of speech, or its directory: "
-                  "Whisper and PocketSphinx look at no windows of noise or music");
+                  "silero_vad_16k.safetensors of Silero's speech detector, or its directory: "
+                  "Whisper and PocketSphinx then skip noise and music");
   sub->add_option(
       "--language", transcribe.language,
-      "language of the speech, e.g. 'en' or 'english'; by default detected, or the only one");
+      "language of the speech, e.g. 'en' or 'english'; by default the model detects it");
   sub->add_option("--prompt", transcribe.prompt,
                   "earlier text, or words to expect, for models that use it");
   sub->add_option("--temperature", transcribe.temperature,
@@ -364,18 +364,17 @@ void add_transcribe(CLI::App& app, Chosen& chosen) {
   sub->add_flag("--no-fallback", transcribe.no_fallback,
                 "always keep the first attempt: no attempts at higher temperatures");
   sub->add_flag("--no-condition", transcribe.no_condition,
-                "do not give the model its earlier text: fewer loops, less consistent text");
+                "do not give the model its earlier text: fewer repetitions, less consistent text");
   sub->add_flag("--translate", transcribe.translate,
                 "translate into English, if the model supports it");
   sub->add_flag("--words", transcribe.word_times, "report the times of words, in JSON");
-  sub->add_option(
-         "--format", transcribe.format,
-         "format of the transcript; by default from the ending of the output's name, or txt")
+  sub->add_option("--format", transcribe.format,
+                  "format of the transcript; default: from the ending of the output's name, or txt")
       ->check(CLI::IsMember({"txt", "srt", "vtt", "json"}));
   sub->add_option(
       "-o,--output", transcribe.output,
       "a file, or a directory for several recordings; '-', the default, is the standard output");
-  sub->add_flag("-q,--quiet", transcribe.quiet, "no progress");
+  sub->add_flag("-q,--quiet", transcribe.quiet, "print no progress");
   add_load(*sub, transcribe.load);
   sub->callback([&chosen, options] {
     if (options->quiet) options->load.progress = nullptr;
@@ -385,7 +384,7 @@ void add_transcribe(CLI::App& app, Chosen& chosen) {
       "Examples:\n"
       "  syrinx transcribe talk.mp3                       lines of text while they become final\n"
       "  syrinx transcribe talk.m4a -o talk.srt           subtitles\n"
-      "  syrinx transcribe *.ogg --format vtt -o texts/   a file for each\n"
+      "  syrinx transcribe *.ogg --format vtt -o texts/   a file for each recording\n"
       "  syrinx transcribe --format json --words - < talk.wav\n\n"
       "Exit codes: 0 done, 1 a recording could not be read (the others were), 2 the command line "
       "is invalid.");

@@ -17,7 +17,7 @@
 namespace syrinx {
 namespace {
 
-/// Declares a number whose value 0 or -1 (`unset`) means "not set".
+/// Declares a number whose value `unset` (0 or -1) means "not set".
 template <typename T>
 CLI::Option* add_number(CLI::App& app, const RequestOption& option, T& value, double unset) {
   CLI::Option* out = app.add_option(std::string(option.argument), value, std::string(option.help));
@@ -75,7 +75,7 @@ void add_load(CLI::App& app, LoadOptions& load) {
       ->check(CLI::IsMember({"auto", "f32", "bf16", "q8", "q8a8", "q4", "mixed"}))
       ->capture_default_str();
   app.add_option("--weights-cache", load.weights_cache,
-                 "where packed weights are stored for the next start: a directory, off, or auto: "
+                 "directory that stores packed weights for the next start, off, or auto: "
                  "syrinx/weights in XDG_CACHE_HOME or ~/.cache, for checkpoints from 64 MiB")
       ->type_name("DIR|off|auto")
       ->capture_default_str();
@@ -100,12 +100,12 @@ void add_load(CLI::App& app, LoadOptions& load) {
            stay_on(node, core_nodes());
            load.node = node;
          },
-         "use the cores and the memory of one node of a machine with several (NUMA)")
+         "use only the cores and the memory of one NUMA node")
       ->check(at_least(0))
       ->type_name("N");
   app.add_option_function<std::string>(
          "--load-format", [&load](const std::string& format) { load.dummy = format == "dummy"; },
-         "auto, or dummy: random weights, for measuring")
+         "auto, or dummy (random weights, for measurements)")
       ->check(CLI::IsMember({"auto", "dummy"}));
 }
 
@@ -150,15 +150,15 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
          "recogniser "
          "or one large model (auto)")
       ->check(CLI::IsMember({"auto", "shared", "split", "each"}));
-  app.add_option("--max-batch", engine.max_batch, "streams in one step")
+  app.add_option("--max-batch", engine.max_batch, "most streams in one step")
       ->check(between(1, 4096))
       ->capture_default_str();
   app.add_option("--max-prefill-rows", engine.max_prefill_rows,
-                 "prompt rows that may be added to one step")
+                 "most prompt rows that are added to one step")
       ->check(between(1, 1 << 20))
       ->capture_default_str();
   app.add_flag("--drafts,!--no-drafts", engine.drafts,
-               "guess a text's next tokens and check them in its steps; the text is the same, but "
+               "guess a text's next tokens and check them in one step; the text is the same, but "
                "faster (on)");
   app.add_option(
          "--background-share", engine.background_share,
@@ -166,31 +166,33 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
       ->check(between(0.001, 1))
       ->capture_default_str();
   app.add_option("--background-pages", engine.background_pages,
-                 "share of a KV cache that they may use")
+                 "share of a KV cache that drafts and other background requests may use")
       ->check(between(0, 1))
       ->capture_default_str();
   app.add_option("--max-wait", engine.max_wait_s,
-                 "seconds of predicted wait above which requests for audio get a 503")
+                 "seconds of predicted wait above which requests for audio get status 503")
       ->check(at_least(0))
       ->capture_default_str();
-  app.add_option("--max-read-wait", engine.max_read_wait_s,
-                 "the same for requests without audio: chats in text, transcriptions; not less "
-                 "than --max-wait")
+  app.add_option(
+         "--max-read-wait", engine.max_read_wait_s,
+         "like --max-wait, for requests without audio (chats in text, transcriptions); not less "
+         "than --max-wait")
       ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--max-per-client", engine.max_per_client,
-                 "unfinished requests of one key or address; 0: no limit")
+                 "most unfinished requests of one key or address; 0 means no limit")
       ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--trace-file", engine.trace_file,
                  "write a trace of the engine for Perfetto or chrome://tracing");
-  app.add_option("--max-requests", engine.max_requests, "accepted and unfinished; more get a 503")
+  app.add_option("--max-requests", engine.max_requests,
+                 "most unfinished requests; further ones get status 503")
       ->check(between(1, 1'000'000))
       ->capture_default_str();
 }
 
 void add_format(CLI::App& app, std::string& format, const std::string& otherwise) {
-  app.add_option("--format", format, "of the audio; " + otherwise)
+  app.add_option("--format", format, "format of the audio; " + otherwise)
       ->check(CLI::IsMember({"wav", "flac", "mp3", "opus", "aac", "m4a", "pcm"}));
 }
 

@@ -1,6 +1,6 @@
-// Options that several commands have: of models, requests, engines and files. Each function
-// declares options in `app`, with the values of the struct as defaults; the struct must outlive
-// `app`.
+// Declares options that several commands share: of models, requests, engines and files. Each
+// function declares options in `app`, with the values of the struct as defaults. The struct must
+// outlive `app`.
 #pragma once
 
 #include <string>
@@ -15,12 +15,12 @@ class Option;
 
 namespace syrinx {
 
-/// Adds the options for loading a model, without --model. On a terminal, loads show their progress.
+/// Adds the options for loading a model, except --model. On a terminal, loading shows progress.
 void add_load(CLI::App& app, LoadOptions& load);
 /// Adds the options of add_load() and --model.
 void add_model(CLI::App& app, LoadOptions& load);
-/// Adds the options of a speech request: those of model/options.h that have an argument, except
-/// options only for written answers.
+/// Adds the options of a speech request: all of model/options.h that have an argument on the
+/// command line, except options for written answers only.
 void add_request(CLI::App& app, SpeechRequest& request);
 /// Adds one request option, given by its name in bodies, with another help text.
 CLI::Option* add_request_option(CLI::App& app, std::string_view name, SpeechRequest& request,
@@ -29,7 +29,7 @@ CLI::Option* add_request_option(CLI::App& app, std::string_view name, SpeechRequ
 void add_engine(CLI::App& app, EngineOptions& engine);
 /// Adds --volume, a factor of the samples.
 void add_volume(CLI::App& app, double& volume);
-/// Adds --format. `otherwise`: help text about the format without this option.
+/// Adds --format. `otherwise`: help text about the default format.
 void add_format(CLI::App& app, std::string& format, const std::string& otherwise);
 
 }  // namespace syrinx

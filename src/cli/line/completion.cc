@@ -18,7 +18,7 @@ std::string in_quotes(const std::string& text) {
   return out + "'";
 }
 
-/// Merges subcommands into their commands, as words and options; shells need no more.
+/// Merges subcommands into their commands, as words and options. Shells need nothing else.
 std::vector<CommandFacts> merged(const std::vector<CommandFacts>& all) {
   std::vector<CommandFacts> out;
   for (const CommandFacts& command : all) {
@@ -156,7 +156,7 @@ std::string fish_script(const std::vector<CommandFacts>& all) {
       if (!option.choices.empty()) {
         line += (option.names.empty() ? " -f -a " : " -x -a ") + in_quotes(join(option.choices));
       } else if (option.names.empty()) {
-        continue;  // a path; fish completes it without help
+        continue;  // fish completes paths without help
       } else if (option.takes_value) {
         line += " -r";
       }

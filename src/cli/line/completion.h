@@ -6,8 +6,8 @@
 
 namespace syrinx {
 
-/// Returns the script for `shell`: bash, zsh or fish. It completes commands, options and the values
-/// of options with few values by name, everything else as a path.
+/// Returns the script for `shell`: bash, zsh or fish. It completes the names of commands, options
+/// and the few values that some options permit. Everything else is completed as a path.
 std::string completion_script(const CLI::App& app, const std::string& shell);
 
 }  // namespace syrinx

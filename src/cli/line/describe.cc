@@ -33,7 +33,7 @@ OptionFacts facts_of(const CLI::Option& option) {
   return facts;
 }
 
-/// Adds the facts of a command and its subcommands. `prefix` is "" or ends with a space.
+/// Adds the facts of a command and its subcommands. `prefix` is empty or ends with a space.
 void add_facts(const CLI::App& app, const std::string& prefix, std::vector<CommandFacts>& all) {
   CommandFacts facts{prefix + app.get_name(), app.get_description(), app.get_footer(), {}, {}};
   for (const CLI::Option* option : app.get_options()) facts.options.push_back(facts_of(*option));

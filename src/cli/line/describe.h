@@ -10,11 +10,11 @@ namespace syrinx {
 
 /// Texts and names of an option.
 struct OptionFacts {
-  std::vector<std::string> names;  ///< "-v", "--voice"; empty for a positional
+  std::vector<std::string> names;  ///< "-v", "--voice"; empty for a positional argument
   std::string positional;          ///< "text"; empty for an option
   std::string description;
-  std::string standard;              ///< the default value, if there is one
-  std::vector<std::string> choices;  ///< the permitted values, when they are few
+  std::string standard;              ///< the default value; empty without a default
+  std::vector<std::string> choices;  ///< the permitted values, if they are few
   bool takes_value = false, required = false;
 };
 
@@ -26,8 +26,8 @@ struct CommandFacts {
   std::vector<std::string> commands;  ///< names of its subcommands, without the first word
 };
 
-/// Returns the program's own options first, under the program's name, then its commands, each
-/// followed by its subcommands.
+/// Returns the options of the program itself, under the program's name. Then returns its commands,
+/// each followed by its subcommands.
 std::vector<CommandFacts> describe(const CLI::App& app);
 
 }  // namespace syrinx

@@ -5,14 +5,14 @@
 
 namespace syrinx {
 
-/// An invalid command line: exit code 2.
+/// Reports an invalid command line; the program ends with exit code 2.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Exit codes of every command. kExitIncomplete: the audio ends before the text, because a bound
-/// was reached or the voice repeated itself.
+/// Exit codes of every command. kExitIncomplete: the audio ends before the text ends, because it
+/// reached a bound or the voice repeated itself.
 enum ExitCode { kExitOk = 0, kExitFailed = 1, kExitUsage = 2, kExitIncomplete = 3 };
 
 }  // namespace syrinx

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kTextBegins = 30, kNarrowest = 60, kWidest = 100;
 
-/// Returns the width of the help text: the terminal's, within limits for easy reading.
+/// Returns the width of the help text: the terminal's width, within limits for easy reading.
 size_t help_width() { return std::clamp(terminal_columns(STDOUT_FILENO), kNarrowest, kWidest); }
 
 }  // namespace

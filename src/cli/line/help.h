@@ -1,5 +1,5 @@
-// The layout of --help: descriptions in a column of their own, with line breaks between words at
-// the width of the terminal. Main thread.
+// The layout of --help: descriptions in a separate column, with line breaks between words at the
+// terminal's width. Main thread.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
-// Handles SIGINT, SIGTERM and SIGHUP while something must be cleaned up: they are noted instead of
-// ending the process at once. Unlike StopSignal, no signal is blocked, so that a child (the audio
-// player) receives them too. Main thread.
+// Catches SIGINT, SIGTERM and SIGHUP while a command has files to clean up, so that they do not end
+// the process at once. Unlike StopSignal, no signal is blocked, so that a child (the audio player)
+// receives them too. Main thread.
 #pragma once
 
 #include <csignal>
@@ -12,8 +12,8 @@ struct Interrupted {
   int signal = 0;
 };
 
-/// While this object lives, the first signal is kept for check(). A second signal of the same kind
-/// ends the process as if it had not been caught. One object at a time.
+/// While this object exists, it records the first signal for check(). A second signal of the same
+/// kind ends the process as if it had not been caught. One object at a time.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -28,7 +28,7 @@ class InterruptGuard {
   struct sigaction before_[3] = {};
 };
 
-/// Ends the process by the signal itself, so that a shell sees the cause.
+/// Ends the process with the recorded signal, so that a shell sees the cause.
 [[noreturn]] void end_by(const Interrupted& interrupted);
 
 }  // namespace syrinx

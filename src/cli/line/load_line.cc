@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-constexpr double kShownFrom_s = 1;  // loads that take less time show nothing
+constexpr double kShownFrom_s = 1;  // shorter loads show nothing
 
 }  // namespace
 
@@ -40,7 +40,7 @@ std::function<void(const ModelProgress&)> show_load() {
 
 std::function<void(const ModelProgress&)> log_load(std::function<void(const std::string&)> log,
                                                    double every_s) {
-  // last_s may belong to an earlier load: then it is less than began_s.
+  // last_s may belong to an earlier load; it is then less than began_s.
   return
       [log = std::move(log), every_s, last_s = double{0}](const ModelProgress& progress) mutable {
         const double at_s = now_s();

@@ -12,8 +12,8 @@ namespace syrinx {
 /// 14 s left".
 std::string load_text(const ModelProgress& progress, double passed_s);
 
-/// Returns a function that shows the progress on the terminal (progress_line.h), from the first
-/// second on.
+/// Returns a function that shows the progress on the terminal (progress_line.h) once a load has
+/// taken a second.
 std::function<void(const ModelProgress&)> show_load();
 
 /// Returns a function that logs the progress every `every_s` seconds, for servers. Each load needs

@@ -7,7 +7,7 @@
 namespace syrinx {
 namespace {
 
-/// Escapes text for roff: '-' and '\' stay as they are, and no line begins with a command.
+/// Escapes text for roff: keeps '-' and '\' as characters, and lets no line begin with a command.
 std::string plain(const std::string& text) {
   std::string out;
   bool begins = true;
@@ -51,7 +51,7 @@ std::string term(const OptionFacts& option) {
 
 void write_options(const CommandFacts& command, std::string& out) {
   for (const OptionFacts& option : command.options) {
-    if (option.names.size() == 2 && option.names[1] == "--help") continue;  // all have it
+    if (option.names.size() == 2 && option.names[1] == "--help") continue;  // all commands have it
     out += ".TP\n" + term(option) + "\n" + plain(option.description);
     if (!option.standard.empty()) {
       out += (option.description.empty() ? "Default: " : " (default: ") + plain(option.standard) +
@@ -61,7 +61,7 @@ void write_options(const CommandFacts& command, std::string& out) {
   }
 }
 
-/// Writes notes as text and examples as they are typed.
+/// Writes a footer: notes as text, examples unchanged.
 void write_footer(const std::string& footer, bool any_options, std::string& out) {
   if (footer.empty()) return;
   const size_t at = footer.find("Examples:\n");

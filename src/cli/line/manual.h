@@ -6,7 +6,7 @@
 
 namespace syrinx {
 
-/// Returns syrinx(1) in the language of man(7).
+/// Returns the manual page syrinx(1) in the man(7) format.
 std::string manual_page(const CLI::App& app, const std::string& version);
 
 }  // namespace syrinx

@@ -28,16 +28,17 @@ int run(const Program& program, int argc, char** argv) {
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", SYRINX_VERSION);
   app.allow_config_extras(CLI::config_extras_mode::error);
-  app.set_config("--config", "", "TOML file: options of a command under its name, e.g. [serve]");
+  app.set_config("--config", "",
+                 "TOML file with the options of a command in a section of its name, e.g. [serve]");
   const auto config = std::make_shared<LocatedConfig>(app);
   app.config_formatter(config);
   Chosen chosen;
   for (const AddCommand add : program.commands) add(app, chosen);
-  // At the end, because commands inherit the settings that exist when they are added.
+  // Set at the end, because commands inherit the settings that exist when they are added.
   app.footer(program.footer);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& wish) {  // for --help and --version
+  } catch (const CLI::Success& wish) {  // thrown for --help and --version
     return app.exit(wish);
   } catch (const CLI::ParseError& error) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
@@ -51,8 +52,8 @@ int run(const Program& program, int argc, char** argv) {
   return chosen();
 }
 
-/// Makes a closed pipe (SIGPIPE) and the largest file size (SIGXFSZ) errors of write(), which are
-/// reported, instead of ending the program. Uses a handler, because child programs would inherit
+/// Makes write() report a closed pipe (SIGPIPE) and the largest file size (SIGXFSZ) as errors,
+/// instead of ending the program. Uses a handler, because child programs would inherit
 /// SIG_IGN.
 void survive_failed_writes() {
   struct sigaction action {};
@@ -61,8 +62,8 @@ void survive_failed_writes() {
   for (const int signal : {SIGPIPE, SIGXFSZ}) sigaction(signal, &action, nullptr);
 }
 
-/// Returns the exit code; reports a failed write to the standard output (a full disk), which
-/// nothing else notices.
+/// Returns the exit code. Reports a failed write to the standard output, such as a full disk, which
+/// no other code checks.
 int written(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.flush()) return code;
   std::fprintf(stderr, "syrinx: cannot write to the standard output: %s\n", std::strerror(errno));

@@ -38,7 +38,7 @@ void ProgressLine::show(std::string_view line) {
   if (!wanted_ || now_s() < next_s_) return;
   next_s_ = now_s() + kShowEvery_s;
   shown_ = true;
-  // Leaves the last column free: some terminals begin a new line when it is written.
+  // Leaves the last column free: some terminals begin a new line when that column is written.
   line = first_columns(line, terminal_columns(STDERR_FILENO) - 1);
   std::fprintf(stderr, "\r\033[K%.*s", static_cast<int>(line.size()), line.data());
   std::fflush(stderr);

@@ -1,5 +1,5 @@
-// Shows the progress of a command in one line of the terminal, by the standard error. Without a
-// terminal shows nothing. One thread at a time.
+// Shows the progress of a command in one line of the terminal, on the standard error. Shows nothing
+// without a terminal. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@ namespace syrinx {
 /// Returns the columns of the terminal of `fd`; 80 if unknown.
 size_t terminal_columns(int fd);
 
-/// Returns the beginning of a text in UTF-8 that takes at most `columns` columns. Characters of
-/// three or more bytes count as two columns, which most of them take.
+/// Returns the beginning of a text in UTF-8 that fits into `columns` columns. Characters of three
+/// or more bytes count as two columns, as most of them need two.
 std::string_view first_columns(std::string_view text, size_t columns);
 
 /// The progress line of one command; the destructor clears it.
 class ProgressLine {
  public:
-  /// `wanted` false: nothing is shown.
+  /// With `wanted` false, shows nothing.
   explicit ProgressLine(bool wanted = true);
   ~ProgressLine() { clear(); }
   ProgressLine(const ProgressLine&) = delete;

@@ -11,7 +11,7 @@ namespace {
 
 std::string as_written(double number) {
   std::ostringstream out;
-  out.precision(12);  // so that 1000000 has no exponent and 0.1 no further digits
+  out.precision(12);  // prints 1000000 without an exponent and 0.1 exactly
   out << number;
   return out.str();
 }

@@ -12,7 +12,7 @@
 
 namespace syrinx {
 
-/// Adds the commands that print texts about the program: completion scripts, the manual.
+/// Adds the commands that print completion scripts and the manual.
 void add_texts(CLI::App& app, Chosen& chosen) {
   const auto shell = std::make_shared<std::string>();
   CLI::App* completion = app.add_subcommand("completion", "Print completion for a shell");

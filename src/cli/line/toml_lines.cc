@@ -13,7 +13,7 @@ namespace {
 
 struct TomlLine {
   std::string text;        ///< the line without its comment
-  size_t equals = 0;       ///< first byte of the value, after '='; 0: there is no '='
+  size_t equals = 0;       ///< first byte of the value, after '='; 0 without '='
   int depth = 0;           ///< number of '[' minus number of ']'
   bool in_quotes = false;  ///< the line ends within quotes
 };
@@ -49,7 +49,7 @@ std::string toml_lines(std::string_view text, const std::string& file) {
   const auto fault = [&](size_t line, const std::string& what) {
     return CLI::ConfigError(concat(file, ":", line, ": ", what));
   };
-  size_t first = 0;  // line at which an open list began, from 1; 0: no open list
+  size_t first = 0;  // line at which an open list began, from 1; 0 without one
   int depth = 0;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -67,7 +67,7 @@ std::string toml_lines(std::string_view text, const std::string& file) {
     }
     depth += read.depth;
   }
-  if (depth > 0) throw fault(first, "this list does not end");
+  if (depth > 0) throw fault(first, "this list has no closing bracket");
   std::string out;
   for (const std::string& line : lines) out += line + "\n";
   return out;

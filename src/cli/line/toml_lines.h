@@ -6,10 +6,10 @@
 
 namespace syrinx {
 
-/// Returns `text` without comments (a '#' within quotes does not begin one), carriage returns and a
-/// byte order mark. A list over several lines is put on its first line; line numbers stay. Throws
-/// CLI::ConfigError naming `file` and the line for a line without NAME = VALUE, and for a text in
-/// quotes or a list without an end.
+/// Returns `text` without comments (a '#' within quotes is not a comment), carriage returns and a
+/// byte order mark. Joins a list over several lines on its first line; keeps the number of lines.
+/// Throws CLI::ConfigError with `file` and the line, for a line without NAME = VALUE and for quotes
+/// or a list without an end.
 std::string toml_lines(std::string_view text, const std::string& file);
 
 }  // namespace syrinx

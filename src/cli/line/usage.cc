@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns how many letters must be changed, added, removed or swapped with the next one.
+/// Returns how many letters to change, add, remove or swap with the next letter.
 size_t edits(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
@@ -55,7 +55,7 @@ std::string meant(const std::string& word, const std::vector<std::string>& known
   return near.empty() ? "" : "; did you mean '" + near + "'?";
 }
 
-/// Returns the last command that the words name.
+/// Returns the last command that the command line names.
 const CLI::App& command_of(const CLI::App& app) {
   const CLI::App* at = &app;
   for (auto below = at->get_subcommands(); !below.empty(); below = at->get_subcommands()) {
@@ -102,8 +102,8 @@ std::map<std::string, size_t> lines_of(const std::string& text) {
   return out;
 }
 
-/// Returns the option in a message: "--port" in "--port: 70000 is not ..." and "Could not convert:
-/// --port = many".
+/// Returns the option that a message names: "--port" in "--port: 70000 is not ..." and in "Could
+/// not convert: --port = many".
 std::string option_at_fault(const std::string& what) {
   const size_t begin = what.find("--");
   if (begin == std::string::npos) return "";
@@ -112,7 +112,7 @@ std::string option_at_fault(const std::string& what) {
 }
 
 /// Rewrites "Could not convert: --threads = 1.5" as "--threads: '1.5' is not a whole number".
-/// Options that accept fractions have bounds, whose messages come first.
+/// Options that accept fractions report their bounds first.
 std::string in_words(const std::string& what, const CLI::App& command) {
   constexpr std::string_view kCould = "Could not convert: ";
   const size_t equals = what.find(" = ");
@@ -143,7 +143,7 @@ std::vector<CLI::ConfigItem> LocatedConfig::from_config(std::istream& in) const 
       std::string{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()}, file);
   std::istringstream again(text);
   CLI::ConfigTOML toml;
-  toml.comment('\x01');  // comments are already removed; a '#' within quotes must stay
+  toml.comment('\x01');  // comments are already removed; a '#' within quotes must remain
   std::vector<CLI::ConfigItem> told = toml.from_config(again);
   const std::map<std::string, size_t> lines = lines_of(text);
   for (const CLI::ConfigItem& item : told) {
@@ -164,7 +164,7 @@ void LocatedConfig::check(const CLI::ConfigItem& item, const std::string& place)
     section += (section.empty() ? "" : ".") + parent;
     const CLI::App* below = command_named(*at, parent);
     if (below == nullptr) {
-      throw CLI::ConfigError(place + ": there is no command for [" + section + "]" +
+      throw CLI::ConfigError(place + ": unknown command [" + section + "]" +
                              meant(parent, command_names(*at)));
     }
     at = below;
@@ -204,7 +204,7 @@ std::string usage_fault(const CLI::App& app, const CLI::ParseError& error,
     if (!commands.empty()) {
       return full_name(command) + " has no command '" + word + "'" + meant(word, commands) + help;
     }
-    return "'" + word + "' is one argument too many for " + full_name(command) + help;
+    return "'" + word + "' is an unexpected argument of " + full_name(command) + help;
   }
   std::string what = in_words(error.what(), command);
   const std::string option = option_at_fault(what);

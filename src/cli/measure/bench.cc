@@ -1,5 +1,5 @@
 // clang-format off
-#include "bench/asio.h"  // first: see the header
+#include "bench/asio.h"  // must be first; the header explains why
 // clang-format on
 #include <cstdio>
 #include <cstdlib>
@@ -23,7 +23,8 @@ namespace syrinx {
 namespace {
 
 int run_profile(const BenchOptions& options) {
-  if (!options.url.empty()) throw UsageError("--profile-steps measures in this process");
+  if (!options.url.empty())
+    throw UsageError("--profile-steps measures in this process: leave out --url");
   need_writable(options.profile_file);
   ProgressLine line;
   MeasureOptions measure{options.load, options.request, texts_of(options)};
@@ -51,7 +52,7 @@ std::unique_ptr<BenchTarget> http_target(const BenchOptions& options, net::io_co
                                          LoadCommand& command) {
   if (options.request.terms.ignore_stop) throw UsageError("--ignore-stop needs --in-process");
   allow_many_files();
-  command.fact("model asked for", options.load.model);
+  command.fact("requested model", options.load.model);
   return make_http_target(io, {.url = base_url(options.url),
                                .model = options.load.model,
                                .api_key = read_client_key(options.api_key_file),
@@ -76,7 +77,7 @@ std::unique_ptr<BenchTarget> engine_target(const BenchOptions& options, net::io_
   return make_engine_target(io, *engine, request, options.timeout_s);
 }
 
-/// Sends one request before the measurement: reports errors early and keeps slow first steps out.
+/// Sends one request before the measurement. Reports errors early and excludes slow first steps.
 void probe(net::io_context& io, BenchTarget& target, TrafficOptions traffic) {
   traffic.repeats = 1;
   traffic.warmup_s = 0;

@@ -10,7 +10,7 @@
 
 namespace syrinx {
 
-/// Options of `bench --predict`, which measures what drafted answers save while a question arrives.
+/// Options of `bench --predict`, which measures what answers gain from drafts during the question.
 struct PredictBench {
   bool on = false;
   std::string speaker = "finch";
@@ -18,20 +18,20 @@ struct PredictBench {
   double characters_a_second = 10;  ///< speed of "typed"
   std::string system;
   int max_tokens = 100;                           ///< most tokens of an answer
-  int sentence_chars = 0;                         ///< most characters of a sentence; 0: the default
+  int sentence_chars = 0;                         ///< most characters of a sentence; 0 is default
   std::string rules = "greedy,top-3,reflection";  ///< each rule is a separate run
   std::string hint;                               ///< Prediction::hint
   int draft_tokens = 30;
   bool real_time = false;
-  std::string costs_file;  ///< costs of batches for the virtual clock; empty: measured first
+  std::string costs_file;  ///< costs of batches for the virtual clock; empty: measures them first
 };
 
 /// Options of a load on a server (`url`) or on an engine in this process. At most one of rates,
-/// streams, listeners and trace may be set; each value is a separate run.
+/// streams, listeners and trace may be set. Each value is a separate run.
 struct BenchOptions {
   LoadOptions load;
-  SpeechRequest request;  ///< options of every request; text and seed are filled in
-  std::string url;        ///< http://host:port; empty: an engine in this process
+  SpeechRequest request;  ///< options of every request; each request sets its text and seed
+  std::string url;        ///< http://host:port; empty means an engine in this process
   std::string api_key_file;
   std::string fields;  ///< a JSON object added to every body
   int sample_rate_hz = 24000;
@@ -43,13 +43,13 @@ struct BenchOptions {
   std::string trace;
   double trace_speed = 1;
   std::string text, text_file;  ///< a text, or a file of texts, instead of the built-in ones
-  double duration_s = 0;        ///< 0: 30 s, except when `repeats` count
-  double warmup_s = -1;         ///< negative: 2 s, except 0 for counted repeats and traces
-  int repeats = 0;              ///< requests of each stream; 0: 3, unless a duration is set
+  double duration_s = 0;        ///< 0 means 30 s, or no limit if `repeats` is set
+  double warmup_s = -1;         ///< negative means 2 s, or 0 s for counted repeats and traces
+  int repeats = 0;              ///< requests of each stream; 0 means 3, unless a duration is set
   double audible_dbfs = -40;
 
   bool search = false;
-  double search_start = 0;  ///< first load of a search; 0: 1 request a second, or 4 clients
+  double search_start = 0;  ///< first load of a search; 0 means 1 request a second, or 4 clients
   double search_precision = 0.05;
   double target_first_audio_ms = 100, target_percentile = 90, target_viable = 0.999;
 
@@ -58,17 +58,17 @@ struct BenchOptions {
   std::string profile_file;  ///< file for a step profile, which is measured instead of a load
   PredictBench predict;
 };
-/// Runs the loads that the options ask for and prints the report. Returns the exit code.
+/// Runs the loads of the options and prints the report. Returns the exit code.
 int run_bench(const BenchOptions& options);
 /// Runs `bench --predict` and prints the report. Returns the exit code.
 int run_bench_predict(const BenchOptions& options);
 
 /// Options of `simulate --day`, which computes a day of a fleet.
 struct DayCommand {
-  double listeners = 0;      ///< listeners at the peak; 0: no day
+  double listeners = 0;      ///< listeners at the peak; 0 disables the day
   double asks_every_s = 30;  ///< interval of each listener's requests
   double day_s = 86400;
-  std::vector<double> levels;  ///< empty: usual_day()
+  std::vector<double> levels;  ///< levels of the load; empty means usual_day()
   int rows = 24;
   bool exact = false;  ///< simulate every request with the engine's scheduler
 };
@@ -78,7 +78,7 @@ struct SimulateOptions {
   std::string profile_file;
   SimulationOptions how;
   std::vector<std::string> failures;  ///< texts for read_failure()
-  std::vector<int> autoscale;         ///< least and most workers
+  std::vector<int> autoscale;         ///< least and most number of workers
   Autoscaling scaling;
   DayCommand day;
   BenchOptions load;  ///< load, targets and report
@@ -86,9 +86,9 @@ struct SimulateOptions {
 /// Runs the simulation and prints the report. Returns the exit code.
 int run_simulate(const SimulateOptions& options);
 
-/// Adds the command `bench`, which sets what `chosen` runs.
+/// Adds the command `bench`. If the user chooses it, sets `chosen` to run it.
 void add_bench(CLI::App& app, Chosen& chosen);
-/// Adds the command `simulate`, which sets what `chosen` runs.
+/// Adds the command `simulate`. If the user chooses it, sets `chosen` to run it.
 void add_simulate(CLI::App& app, Chosen& chosen);
 
 }  // namespace syrinx

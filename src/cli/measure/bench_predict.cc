@@ -58,9 +58,9 @@ PairCosts measure(Engine& writer, Engine& speaker, RehearsalOptions options,
 int run_bench_predict(const BenchOptions& options) {
   const PredictBench& how = options.predict;
   if (options.load.model.empty()) throw UsageError("--predict needs --model, a text model");
-  if (!options.url.empty()) throw UsageError("--predict measures in this process");
+  if (!options.url.empty()) throw UsageError("--predict measures in this process: leave out --url");
   if (how.real_time && !how.costs_file.empty()) {
-    throw UsageError("--costs are for the virtual clock, not for --real-time");
+    throw UsageError("--costs and --real-time exclude each other");
   }
   need_results(options);
   Prediction base;

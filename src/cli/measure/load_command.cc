@@ -61,7 +61,7 @@ int LoadCommand::run(RunLoad run_load) {
 void LoadCommand::choose_load() {
   const int kinds = !options_.rates.empty() + !options_.streams.empty() +
                     !options_.listeners.empty() + !options_.trace.empty();
-  if (kinds > 1) throw UsageError("give one of --rates, --streams, --realtime and --trace");
+  if (kinds > 1) throw UsageError("give only one of --rates, --streams, --realtime and --trace");
   for (const double rate : options_.rates) points_.push_back({LoadKind::kRate, rate});
   for (const int count : options_.streams) {
     points_.push_back({LoadKind::kStreams, static_cast<double>(count)});
@@ -78,7 +78,7 @@ void LoadCommand::choose_load() {
   }
   const bool counted = kind == LoadKind::kStreams && options_.duration_s == 0 && !options_.search;
   if (options_.repeats > 0 && !counted) {
-    throw UsageError("--repeats is for --streams without --duration and --search");
+    throw UsageError("--repeats needs --streams, without --duration and --search");
   }
   choose_times(counted);
 
@@ -126,7 +126,7 @@ const LoadSummary& LoadCommand::measure(const LoadPoint& point, const TrafficOpt
   return report_.summaries.back();
 }
 
-/// Stops a run when too many requests are late: the backlog of a far too high rate would take long.
+/// Stops a run when too many requests are late, as the backlog of a far too high rate takes long.
 void LoadCommand::give_up_when_hopeless(TrafficOptions& traffic, const LoadPoint& point) const {
   if (point.kind != LoadKind::kRate) return;
   const double expected = point.level * traffic.duration_s;

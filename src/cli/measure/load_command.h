@@ -1,4 +1,4 @@
-// Runs loads one after another, or searches for the highest load, and publishes the results. Shared
+// Runs loads one after another, or searches for the highest load, and publishes the results. Used
 // by `bench`, which measures, and `simulate`, which computes. Main thread.
 #pragma once
 
@@ -20,8 +20,8 @@ using RunLoad =
 std::vector<std::string> texts_of(const BenchOptions& options);
 /// Writes the whole file or nothing. Throws LoadError.
 void write_text(const std::string& path, const std::string& text);
-/// Checks before the measurement that the files of --json and --html can be written; else throws
-/// LoadError.
+/// Checks before the measurement that the files of --json and --html can be written; throws
+/// LoadError if not.
 void need_results(const BenchOptions& options);
 
 /// A command that runs loads: its traffic, texts, loads and results.

@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-constexpr double kMostExact = 2'000'000;  // requests; each is kept in memory
+constexpr double kMostExact = 2'000'000;  // most requests, as each is kept in memory
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
@@ -28,7 +28,7 @@ SimulationOptions simulated(const SimulateOptions& options, const StepProfile& p
     how.fleet.autoscaling->least = options.autoscale.front();
     how.fleet.autoscaling->most = options.autoscale.back();
     if (options.autoscale.front() > options.autoscale.back()) {
-      throw UsageError("--autoscale takes least,most");
+      throw UsageError("--autoscale: expected LEAST,MOST with LEAST below MOST");
     }
     how.replicas = std::clamp(how.replicas, options.autoscale.front(), options.autoscale.back());
   }
@@ -83,7 +83,7 @@ int run_day(const SimulateOptions& options, const StepProfile& profile,
   if (wish.exact) {
     if (day.peak_rate * wish.day_s > kMostExact) {
       throw UsageError(
-          concat("--exact is for at most ", kMostExact, " requests at the peak's rate"));
+          concat("--exact supports at most ", kMostExact, " requests at the peak's rate"));
     }
     TrafficOptions traffic;
     traffic.duration_s = wish.day_s;
@@ -121,7 +121,7 @@ int run_day(const SimulateOptions& options, const StepProfile& profile,
 }  // namespace
 
 int run_simulate(const SimulateOptions& options) {
-  if (!options.load.trace.empty()) throw UsageError("traces are not simulated");
+  if (!options.load.trace.empty()) throw UsageError("--trace is not supported by simulate");
   const StepProfile profile = load_profile(options.profile_file);
   const SimulationOptions how = simulated(options, profile);
   const Facts facts = fleet_facts(options, how, profile);

@@ -25,7 +25,7 @@ struct TraceCommand {
   int logit_steps = 32;  ///< steps whose logits are kept
 };
 
-/// Returns whether codes are sampled. A sampling option means so; a penalty alone stays greedy.
+/// Returns whether codes are drawn at random. A sampling option selects this; a penalty does not.
 bool draws(const SpeechRequest& r) {
   return r.sampling.temperature || r.sampling.top_k || r.sampling.top_p || r.sampling.min_p ||
          r.sampling.inner_temperature || r.sampling.inner_top_k || r.sampling.inner_top_p;
@@ -65,7 +65,7 @@ void write_trace(Trace& trace, const Pipeline& pipeline, const std::string& path
 int run_trace(TraceCommand options) {
   need_writable(options.output);
   const std::shared_ptr<const Pipeline> pipeline = load_pipeline(options.load);
-  {  // makes a voice of a recording, as for speech
+  {  // makes a voice of a recording, as `say` does
     Engine engine(pipeline, options.load.engine);
     choose_voice(engine, options.voice, options.request);
   }

@@ -1,4 +1,4 @@
-// `syrinx trace`.
+// The command `syrinx trace`.
 #pragma once
 
 #include "cli/line/command.h"

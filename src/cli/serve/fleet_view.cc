@@ -156,7 +156,7 @@ std::optional<double> quantile(const std::map<double, double>& buckets, double s
   double low = 0, below = 0;
   for (const auto& [bound, count] : buckets) {
     if (count >= wanted) {
-      if (std::isinf(bound)) return low;  // the value is beyond the last bound
+      if (std::isinf(bound)) return low;  // the value is above the last bound
       const double part = count > below ? (wanted - below) / (count - below) : 1;
       return low + part * (bound - low);
     }
@@ -169,7 +169,7 @@ WorkerView view_worker(const std::string& url, const std::string& health, const 
                        const Scrape* before) {
   const auto json = nlohmann::json::parse(health, nullptr, false);
   if (!json.is_object() || !json.contains("state") || !json["state"].is_string()) {
-    return unreachable_worker(url, "its /health is not from syrinx");
+    return unreachable_worker(url, "the answer to /health is not from Syrinx");
   }
   WorkerView view{.url = url, .state = shown(json["state"].get<std::string>(), 16)};
   const auto models = json.value("models", nlohmann::json::array());
@@ -179,7 +179,7 @@ WorkerView view_worker(const std::string& url, const std::string& health, const 
     if (id == model.end() || !id->is_string() || loaded == model.end() || *loaded != true) continue;
     view.models.push_back(shown(id->get<std::string>(), 40));
   }
-  // A restarted worker counts from 0 again.
+  // After a restart, a worker's counters begin at 0 again.
   const bool again = before != nullptr && now.value("syrinx_http_uptime_seconds") <
                                               before->value("syrinx_http_uptime_seconds");
   const Scrape none;
@@ -223,7 +223,7 @@ std::string draw_workers(const std::vector<WorkerView>& workers, bool colour) {
   for (size_t c = 0; c < std::size(kColumns); ++c) {
     size_t width = width_of(kColumns[c].title);
     for (const auto& row : rows) {
-      // The text of a fault may extend over the columns after it.
+      // The text of a fault may use the columns after it.
       if (c < row.size() && row.size() == std::size(kColumns))
         width = std::max(width, width_of(row[c]));
       if (c < 2) width = std::max(width, width_of(row[c]));

@@ -54,7 +54,7 @@ TEST(FleetView, CountsSinceTheLastLook) {
   EXPECT_EQ(view.late_a_minute, 0);
   EXPECT_EQ(view.refused, 0);
   EXPECT_NEAR(*view.first_audio_p50_s, 0.15, 1e-12);
-  // The worker was restarted: its counts begin at its start.
+  // The worker was restarted: its counters begin at 0 again.
   const Scrape anew = read_metrics(metrics_of(2, 4, 10, 0, 8, 0), 54);
   EXPECT_DOUBLE_EQ(view_worker("w", kHealth, anew, &second).audio_a_second, 4);
 }

@@ -22,7 +22,7 @@ struct HubPullOptions {
   bool dry_run = false;
 };
 
-/// Progress of a file's download: its speed since it began or was resumed, and the time left.
+/// Computes the speed of a file's download since its start or resumption, and the time left.
 class Arrival {
  public:
   std::string line(const std::string& path, int64_t have, int64_t size) {
@@ -68,7 +68,7 @@ std::string pull(const std::string& repository, const std::vector<std::string>& 
   return directory;
 }
 
-/// Downloads what a model of the table needs, and then the model; returns its directory.
+/// Downloads the files that a known model needs, then the model; returns its directory.
 std::string pull_known(const KnownModel& model, const HubPullOptions& options) {
   for (const std::string& name : model.needs) {
     const auto part = find_known_model(name);
@@ -99,7 +99,7 @@ int run_hub_list() {
   };
   line("name", "repository", "about MB", "licence");
   for (const KnownModel& model : known_models()) {
-    std::string rest = model.licence + (model.gated ? "; terms to accept, HF_TOKEN" : "");
+    std::string rest = model.licence + (model.gated ? "; accept its terms and set HF_TOKEN" : "");
     for (size_t i = 0; i < model.needs.size(); ++i) {
       rest += (i == 0 ? "; needs " : ", ") + model.needs[i];
     }
@@ -113,7 +113,7 @@ int run_hub_list() {
 void add_hub(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<HubPullOptions>();
   HubPullOptions& pulled = *options;
-  CLI::App* hub = app.add_subcommand("hub", "Models of the hub");
+  CLI::App* hub = app.add_subcommand("hub", "Download and list models of the hub");
   hub->require_subcommand(1);
   CLI::App* sub = hub->add_subcommand("pull",
                                       "Download models into the hub's local cache, or continue a "

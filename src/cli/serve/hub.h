@@ -1,4 +1,4 @@
-// `syrinx hub`.
+// The command `syrinx hub`.
 #pragma once
 
 #include "cli/line/command.h"

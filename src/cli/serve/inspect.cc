@@ -64,7 +64,7 @@ std::string codes_text(const std::vector<int>& vocab) {
   return comma_list(sizes);
 }
 
-/// Names what the client sends (`sends`) or receives, in words for people.
+/// Describes what the client sends (`sends`) or receives, in words for people.
 std::string client_text(const Graph& graph, bool sends) {
   std::vector<std::string> what;
   for (const Edge& edge : graph.edges()) {

@@ -1,4 +1,4 @@
-// `syrinx inspect`.
+// The command `syrinx inspect`.
 #pragma once
 
 #include "cli/line/command.h"

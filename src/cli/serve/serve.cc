@@ -35,7 +35,7 @@
 namespace syrinx {
 namespace {
 
-/// Takes a line of the log; called from any thread.
+/// Receives a line of the log; called from any thread.
 using LogLine = std::function<void(const std::string&)>;
 
 ApiKeys read_keys(const std::string& file, const char* variable) {
@@ -60,7 +60,7 @@ AccessRules access_rules(const ServeOptions& options, bool loopback) {
     rules.origins.push_back(origin.take());
   }
   if (!loopback) return rules;
-  // On loopback the server checks the header Host. So it refuses a page whose host name resolves to
+  // On loopback the server checks the header Host. This refuses pages whose host name resolves to
   // this machine (DNS rebinding).
   for (const char* name : {"localhost", "127.0.0.1", "[::1]"}) rules.hosts.emplace_back(name);
   rules.hosts.push_back(options.host);
@@ -71,12 +71,12 @@ AccessRules access_rules(const ServeOptions& options, bool loopback) {
 std::pair<std::string, std::string> read_alias(const char* option, const std::string& pair) {
   const size_t equals = pair.find('=');
   if (equals == 0 || equals == std::string::npos || equals + 1 == pair.size()) {
-    throw UsageError(concat(option, ": '", pair, "' is not of the form NAME=MEANING"));
+    throw UsageError(concat(option, ": '", pair, "' is invalid; expected NAME=MEANING"));
   }
   return {pair.substr(0, equals), pair.substr(equals + 1)};
 }
 
-/// Splits all pairs; each name may occur once.
+/// Splits all pairs. Throws if a name occurs twice.
 std::map<std::string, std::string, std::less<>> read_aliases(
     const char* option, const std::vector<std::string>& pairs) {
   std::map<std::string, std::string, std::less<>> out;
@@ -100,7 +100,7 @@ std::shared_ptr<VoiceDesk> voice_desk(const ServeOptions& options, const DecodeH
 std::shared_ptr<const Ears> open_ears(const ServeOptions& options,
                                       const std::shared_ptr<const SileroVad>& vad) {
   std::vector<std::shared_ptr<Recogniser>> out;
-  LoadOptions how = options.load;  // as for the models, but on a separate engine
+  LoadOptions how = options.load;  // options of the models, for a separate engine
   how.engine.trace_file.clear();
   bool asked_for = false;
   for (const std::string& name : options.ears) {
@@ -112,14 +112,14 @@ std::shared_ptr<const Ears> open_ears(const ServeOptions& options,
     }
     try {
       out.push_back(open_recogniser("pocketsphinx", {}, vad));
-    } catch (const LoadError&) {  // not an error: the user did not ask for PocketSphinx
+    } catch (const LoadError&) {  // the user did not request PocketSphinx, so this is not an error
     }
   }
   return std::make_shared<Ears>(std::move(out), asked_for);
 }
 
-/// Returns when to draft. Drafts run only when the engine has no other request, but recognisers are
-/// outside of the engine: drafts on the same cores would delay them.
+/// Returns when to draft. Drafts run only when the engine has no other request. But recognisers run
+/// outside the engine, and drafts would delay them if both use the same cores.
 PredictWhen predict_when(const ServeOptions& options) {
   if (options.predict == "on") return PredictWhen::kUnlessNot;
   if (options.predict == "ask") return PredictWhen::kAsked;
@@ -138,7 +138,7 @@ ServerOptions server_options(const ServeOptions& options,
     return value >= 0 ? value : loopback ? 0 : beyond;
   };
   if (options.tls_cert.empty() != options.tls_key.empty()) {
-    throw UsageError("--tls-cert and --tls-key belong together");
+    throw UsageError("--tls-cert and --tls-key must be given together");
   }
   ServerOptions out{
       .host = options.host,
@@ -171,7 +171,7 @@ ServerOptions server_options(const ServeOptions& options,
       .strict = options.strict};
   if (!loopback && out.keys.empty() && !options.allow_public) {
     throw UsageError("to listen on " + out.host +
-                     " give an API key (--api-key-file or SYRINX_API_KEY), or say --allow-public "
+                     " give an API key (--api-key-file or SYRINX_API_KEY), or use --allow-public "
                      "to serve all addresses.");
   }
   if (!options.quiet) out.log = report;
@@ -188,7 +188,7 @@ std::vector<Placement> placements(const ServeOptions& options) {
   return out;
 }
 
-/// Waits a moment for processes that hold stages, so that they are connected for the first
+/// Waits briefly for the processes that hold stages, so that they are connected before the first
 /// listener.
 void wait_for_stages(const Engine& engine, const LogLine& report) {
   constexpr double kPatience_s = 2;
@@ -220,13 +220,13 @@ std::vector<ModelSource> model_sources(const ServeOptions& options,
   common.placements =
       common.placement_file ? common.placement_file->elsewhere : placements(options);
   if (!common.placements.empty() && models.size() > 1) {
-    throw UsageError("stages elsewhere are for servers of one model");
+    throw UsageError("--remote and --placement need a server with one model");
   }
   common.engine.remote_slots = remote_slots(common.placements);
   common.log = report;
   common.progress = options.quiet ? nullptr : log_load(report);
-  // All models share one machine: its executors, and one scheduler that knows every deadline. A
-  // single model gets a machine made for it at its first load, and the same machine at later loads.
+  // All models share one machine: its executors, and one scheduler that considers every deadline. A
+  // single model gets its own machine at its first load, and keeps that machine at later loads.
   const auto machine = std::make_shared<std::shared_ptr<Machine>>();
   if (models.size() > 1) *machine = std::make_shared<Machine>(common.engine);
   std::vector<ModelSource> out;
@@ -234,7 +234,7 @@ std::vector<ModelSource> model_sources(const ServeOptions& options,
     LoadOptions load = common;
     load.model = model;
     std::string trouble;
-    try {  // later models are loaded on demand, but a misspelt name is reported now
+    try {  // checks later models now, so that a misspelt name is reported at the start
       if (!out.empty()) find_checkpoint(load);
     } catch (const LoadError& error) {
       trouble = error.what();
@@ -259,7 +259,7 @@ void reload(HttpServer& server, const ServeOptions& options, const LogLine& repo
   server.reload(client_keys(options), metrics_keys(options));
   report("reloading keys, certificate and models");
 } catch (const LoadError& error) {
-  report(std::string("nothing is reloaded: ") + error.what());
+  report(std::string("reloading failed, nothing has changed: ") + error.what());
 }
 
 std::string url_of(const std::string& host, int port, bool tls) {
@@ -270,7 +270,7 @@ std::string url_of(const std::string& host, int port, bool tls) {
          std::to_string(port);
 }
 
-/// Returns the arguments of a curl command after the address, for a first request to the model.
+/// Returns the curl arguments after the address, for a first request to the model.
 std::string first_request(const Backend& model, bool keys) {
   const PipelineInfo& info = model.info();
   const std::string key = keys ? "    -H \"Authorization: Bearer $SYRINX_API_KEY\" \\\n" : "";
@@ -296,8 +296,8 @@ std::string welcome(const ServeOptions& options, const ModelTable& models, int p
                 "/v1. Ctrl-C stops the server.");
 }
 
-/// Returns large freed blocks (bodies that clients sent) to the system. By default glibc keeps
-/// blocks of up to 32 MB for every thread once such a block was freed.
+/// Returns large freed blocks (bodies that clients sent) to the system. By default, once glibc has
+/// freed a block of up to 32 MB, every thread keeps blocks of that size.
 void give_large_blocks_back() {
   mallopt(M_MMAP_THRESHOLD, 8 << 20);
   mallopt(M_TRIM_THRESHOLD, 16 << 20);
@@ -314,26 +314,26 @@ int run_serve(const ServeOptions& options) {
         "at any time");
   }
   if (options.wyoming_port >= 0 && !is_loopback(options.wyoming_host) && !options.allow_public) {
-    throw UsageError("Wyoming has no keys: to serve it on " + options.wyoming_host +
-                     " say --allow-public.");
+    throw UsageError("Wyoming has no keys: to serve Wyoming on " + options.wyoming_host +
+                     " use --allow-public.");
   }
-  // Before threads, keys and models: the decoder's processes start as copies of this process.
+  // Created before threads, keys and models, as the decoder's processes are copies of this process.
   std::optional<DecodeHelper> decoder;
   if (!options.decode_in_server) {
     try {
       decoder.emplace(DecodeHelperOptions{.again = {"/proc/self/exe", kDecodeHelperCommand}});
     } catch (const LoadError& error) {
-      throw LoadError(std::string(error.what()) + "; --decode-in-server does not need it");
+      throw LoadError(std::string(error.what()) + "; --decode-in-server avoids this");
     }
   }
   StopSignal stop;
-  // Writing to these logs never waits for their reader. `out` is made first and so destroyed last.
+  // Writing to these logs never waits for their reader. `out` is created first, so destroyed last.
   LineLog out({.descriptor = STDOUT_FILENO});
   const auto log = std::make_shared<LineLog>();
   const LogLine report = [log](const std::string& line) { log->add(line); };
   allow_many_files();
   if (decoder && !decoder->filtered() && !options.quiet) {
-    report("no seccomp here: recordings that clients send are decoded under " +
+    report("this system lacks seccomp: recordings of clients are decoded under " +
            decoder->confinement());
   }
   const auto vad = options.vad.empty() ? nullptr : SileroVad::load(options.vad);
@@ -374,7 +374,7 @@ int run_serve(const ServeOptions& options) {
   }
 
   while (stop.wait() == StopSignal::Event::kReload) reload(server, options, report);
-  report(concat("stopping: running requests get ", options.drain_timeout_s, " s"));
+  report(concat("stopping: running requests may take ", options.drain_timeout_s, " s"));
   const double deadline_s = now_s() + options.drain_timeout_s;
   if (agent) agent->drain();
   bool whole = server.drain(options.drain_timeout_s);

@@ -25,23 +25,23 @@ struct ServeOptions {
   std::string tls_cert, tls_key;           ///< PEM files
   std::vector<std::string> cors_origins;   ///< origins of pages that may use the server
   std::vector<std::string> allowed_hosts;  ///< further host names of the server
-  int client_requests_per_min = -1;        ///< -1: no limit for this machine, 600 for others
-  int client_concurrency = -1;             ///< -1: no limit for this machine, 32 for others
+  int client_requests_per_min = -1;        ///< -1 means no limit for this machine, 600 for others
+  int client_concurrency = -1;             ///< -1 means no limit for this machine, 32 for others
   bool quiet = false;                      ///< no log line per request
   double drain_timeout_s = 30;
   double stall_timeout_s = 30;
   size_t max_body_bytes = size_t{1} << 20;
   size_t max_upload_bytes = size_t{25} << 20;
-  /// Speech recognisers. "auto": PocketSphinx if it is installed; "none".
+  /// Speech recognisers. "auto" means PocketSphinx if it is installed; "none" disables them.
   std::vector<std::string> ears = {"auto"};
-  std::string vad;         ///< Silero's weights; empty: WebRTC's detector finds turns
-  std::string smart_turn;  ///< Smart Turn's weights; empty: only words and pitch end a turn
+  std::string vad;         ///< Silero's weights; empty means that WebRTC's detector finds turns
+  std::string smart_turn;  ///< Smart Turn's weights; empty means that words and pitch end a turn
   double max_heard_s = 4 * 3600;
   std::string predict = "auto";  ///< when answers are predicted: on, ask, off or auto
   Prediction prediction = {};    ///< how answers are predicted
   double max_transcript_wait_s = 5;
   bool decode_in_server = false;  ///< decode recordings in this process, not in confined children
-  std::string voice_store;        ///< directory of voices; empty: the default
+  std::string voice_store;        ///< directory of voices; empty means the default
   bool no_voice_upload = false;   ///< clients may neither add nor remove voices
   bool strict = false;            ///< refuse fields that a model does not support
   std::vector<std::string> voice_aliases, model_aliases;  ///< "NAME=VOICE", "NAME=MODEL"
@@ -49,13 +49,13 @@ struct ServeOptions {
   int max_connections = 1024;
   int max_connections_per_address = 256;
   double header_timeout_s = 10, body_timeout_s = 30, idle_timeout_s = 75;
-  int wyoming_port = -1;  ///< port for Home Assistant; 0: any free port; -1: off
+  int wyoming_port = -1;  ///< port for Home Assistant; 0 means any free port, -1 off
   std::string wyoming_host = "127.0.0.1";
   std::vector<std::string> remote;  ///< "NODE=ADDRESS": nodes in other processes
-  std::string placement;            ///< file with all nodes, instead of `remote`
-  std::vector<std::string> stages;  ///< hold only these nodes, for other servers
-  std::string listen_stage;         ///< address for these servers to connect to
-  int agent_port = -1;              ///< port for load balancers; 0: any free port; -1: off
+  std::string placement;            ///< file that lists all nodes, instead of `remote`
+  std::vector<std::string> stages;  ///< holds only these nodes, for other servers
+  std::string listen_stage;         ///< address at which these servers connect
+  int agent_port = -1;              ///< port for load balancers; 0 means any free port, -1 off
   std::string agent_host = "127.0.0.1";
 };
 

@@ -8,7 +8,7 @@ namespace syrinx {
 
 void add_listening(CLI::App& app, ServeOptions& serve) {
   app.add_option("--host", serve.host, "address to listen on")->capture_default_str();
-  app.add_option("--port", serve.port, "0: any free port")
+  app.add_option("--port", serve.port, "port to listen on; 0 means any free port")
       ->check(between(0, 65535))
       ->capture_default_str();
   app.add_option(
@@ -21,63 +21,68 @@ void add_listening(CLI::App& app, ServeOptions& serve) {
                "accept connections from other machines without a key");
   app.add_option(
          "--wyoming-port", serve.wyoming_port,
-         "also serve Home Assistant (Wyoming) at this port, usually 10200; 0: any free port")
+         "also serve Home Assistant (Wyoming) on this port, usually 10200; 0 means any free port")
       ->check(between(0, 65535));
-  app.add_option("--wyoming-host", serve.wyoming_host,
-                 "address for it; Wyoming has no keys: for other machines say --allow-public")
+  app.add_option(
+         "--wyoming-host", serve.wyoming_host,
+         "address for --wyoming-port; Wyoming has no keys: other machines need --allow-public")
       ->capture_default_str();
   app.add_option("--agent-port", serve.agent_port,
-                 "report free capacity to load balancers at this port (HAProxy's agent-check); "
-                 "0: any free port")
+                 "report free capacity to load balancers on this port (HAProxy's agent-check); "
+                 "0 means any free port")
       ->check(between(0, 65535));
-  app.add_option("--agent-host", serve.agent_host, "address for it; every connection is answered")
+  app.add_option("--agent-host", serve.agent_host,
+                 "address for --agent-port; every connection is answered")
       ->capture_default_str();
 }
 
 void add_access(CLI::App& app, ServeOptions& serve) {
-  app.add_option("--tls-cert", serve.tls_cert, "certificate chain (PEM): serve HTTPS");
+  app.add_option("--tls-cert", serve.tls_cert, "certificate chain (PEM), to serve HTTPS");
   app.add_option("--tls-key", serve.tls_key, "private key of the certificate (PEM)");
   app.add_option("--cors-origin", serve.cors_origins,
                  "allow pages of this origin (https://example.org, https://*.example.org, *) to "
                  "use the server; may be repeated");
-  app.add_option("--allowed-host", serve.allowed_hosts,
-                 "a host name of the server; by default any name, on loopback only loopback names");
-  app.add_option("--client-rpm", serve.client_requests_per_min,
-                 "requests a minute from one key or address; 0: any number; default: 600, on "
-                 "loopback any number")
+  app.add_option(
+      "--allowed-host", serve.allowed_hosts,
+      "host name that requests may use; by default any name, on loopback only loopback names");
+  app.add_option(
+         "--client-rpm", serve.client_requests_per_min,
+         "most requests a minute from one key or address; 0 means no limit; default: 600, on "
+         "loopback no limit")
       ->check(at_least(0));
-  app.add_option("--client-concurrency", serve.client_concurrency,
-                 "requests at a time from one key or address; 0: any number; default: 32, on "
-                 "loopback any number")
+  app.add_option(
+         "--client-concurrency", serve.client_concurrency,
+         "most requests at a time from one key or address; 0 means no limit; default: 32, on "
+         "loopback no limit")
       ->check(at_least(0));
 }
 
 void add_bounds(CLI::App& app, ServeOptions& serve) {
   app.add_option("--drain-timeout", serve.drain_timeout_s,
-                 "seconds that running requests, or those of servers whose stages these are, get "
+                 "most seconds to finish running requests (of a stage process: of its servers) "
                  "after SIGTERM")
       ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--stall-timeout", serve.stall_timeout_s,
-                 "seconds after which a client that does not read is cut off")
+                 "seconds after which a client that reads nothing is disconnected")
       ->check(above(0))
       ->capture_default_str();
-  app.add_option("--max-body-bytes", serve.max_body_bytes, "largest request")
+  app.add_option("--max-body-bytes", serve.max_body_bytes, "largest body of a request")
       ->check(between(1024, 1 << 30))
       ->capture_default_str();
-  app.add_option("--max-upload-bytes", serve.max_upload_bytes, "largest request with a recording")
+  app.add_option("--max-upload-bytes", serve.max_upload_bytes, "largest body with a recording")
       ->check(between(1024, 1 << 28))
       ->capture_default_str();
-  app.add_option("--max-connections", serve.max_connections, "open at a time")
+  app.add_option("--max-connections", serve.max_connections, "most open connections")
       ->check(between(1, 1'000'000))
       ->capture_default_str();
   app.add_option("--max-connections-per-address", serve.max_connections_per_address,
-                 "0: any number; connections from this machine do not count")
+                 "most open connections per address of other machines; 0 means no limit")
       ->check(at_least(0))
       ->capture_default_str();
   serve.load.engine.max_audio_s = 3600;
   app.add_option("--max-audio", serve.load.engine.max_audio_s,
-                 "seconds of audio in one answer; 0: any number")
+                 "most seconds of audio in one answer; 0 means no limit")
       ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--header-timeout", serve.header_timeout_s, "seconds to send a request's head")

@@ -6,7 +6,7 @@
 
 namespace syrinx {
 
-/// Adds addresses and ports, and the keys that are needed to listen beyond this machine.
+/// Adds addresses, ports and keys. Keys are required to listen beyond this machine.
 void add_listening(CLI::App& app, ServeOptions& serve);
 /// Adds certificates, allowed pages of other origins, and limits for each client.
 void add_access(CLI::App& app, ServeOptions& serve);

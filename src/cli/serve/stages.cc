@@ -20,7 +20,7 @@
 namespace syrinx {
 namespace {
 
-/// Waits until no server has streams here, at most `most_s` seconds.
+/// Waits at most `most_s` seconds until no server has streams in this process.
 void drain(StageServer& server, double most_s) {
   const double until_s = now_s() + most_s;
   server.leave();
@@ -66,7 +66,7 @@ int run_stages(const ServeOptions& options) {
                  running.address(), " (ready after ", ready_s, " s). Ctrl-C stops it."));
   stop.arm();
   StopSignal::watch_device(log);
-  while (stop.wait() == StopSignal::Event::kReload) log("there is nothing to reload");
+  while (stop.wait() == StopSignal::Event::kReload) log("a stage process does not reload");
   if (!options.quiet) log("stopping: finishing the streams of connected servers");
   drain(running, options.drain_timeout_s);
   return StopSignal::end_watch();

@@ -24,14 +24,14 @@ namespace syrinx {
 namespace {
 
 struct TopOptions {
-  std::vector<std::string> urls;  ///< empty: the server of this machine
+  std::vector<std::string> urls;  ///< empty means the server of this machine
   std::string api_key_file;
   double every_s = 1;
   bool once = false;
   bool json = false;  ///< print print a line of JSON for each reading
 };
 
-/// A worker with its last metrics.
+/// A worker with its previous metrics.
 class Watched {
  public:
   Watched(const std::string& url, const std::string& api_key)
@@ -66,7 +66,7 @@ class Watched {
   std::optional<Scrape> before_;
 };
 
-/// The terminal, without cursor and line wrapping while this object lives.
+/// Controls the terminal: hides the cursor and turns off line wrapping while this object exists.
 class Screen {
  public:
   // Without line wrapping, long lines end at the terminal's edge.
@@ -74,7 +74,7 @@ class Screen {
   ~Screen() { put("\033[?7h\033[?25h"); }
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
-  /// Draws the text over the old one, from the top left.
+  /// Draws the text over the previous text, from the top left.
   void draw(const std::string& text) const {
     std::string out = "\033[H";
     for (const char c : text) out += c == '\n' ? std::string("\033[K\n") : std::string(1, c);
@@ -98,7 +98,7 @@ std::string clock_now() {
   return out;
 }
 
-/// Asks all workers at the same time: one without an answer does not delay the others.
+/// Queries all workers at the same time, so that a worker without an answer delays no other.
 std::vector<WorkerView> look_at(std::vector<std::unique_ptr<Watched>>& workers) {
   std::vector<std::future<WorkerView>> looks;
   for (const auto& worker : workers) {
@@ -149,14 +149,16 @@ void add_top(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<TopOptions>();
   TopOptions& top = *options;
   CLI::App* sub = app.add_subcommand("top", "Show the state of servers");
-  sub->add_option("url", top.urls, "http://host:port of each (default: http://127.0.0.1:8080)");
+  sub->add_option("url", top.urls,
+                  "http://host:port of each server (default: http://127.0.0.1:8080)");
   sub->add_option("--every", top.every_s, "seconds between two readings")
       ->check(between(0.1, 3600.0))
       ->capture_default_str();
-  sub->add_flag("--once", top.once, "read once and end; exit code 1 if a server is not ready");
+  sub->add_flag("--once", top.once, "read once and exit, with code 1 if a server is not ready");
   sub->add_flag("--json", top.json, "print a line of JSON for each reading");
-  sub->add_option("--api-key-file", top.api_key_file,
-                  "its first line (or set SYRINX_API_KEY or OPENAI_API_KEY)");
+  sub->add_option(
+      "--api-key-file", top.api_key_file,
+      "file whose first line is the servers' key (or set SYRINX_API_KEY or OPENAI_API_KEY)");
   sub->callback([&chosen, options] { chosen = [options] { return run_top(*options); }; });
 }
 

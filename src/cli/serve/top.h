@@ -1,4 +1,4 @@
-// `syrinx top`: shows the state of all workers of a fleet, again and again.
+// `syrinx top`: shows the state of all workers of a fleet, repeatedly.
 #pragma once
 
 #include "cli/line/command.h"

@@ -18,18 +18,17 @@ namespace syrinx {
 namespace {
 
 struct VoiceOptions {
-  LoadOptions load;  ///< its model may be empty
+  LoadOptions load;  ///< options of the model, which may be unset
   std::string store;
   NewVoice wish;
-  bool trim = false;               ///< silence at both ends of a recording
+  bool trim = false;               ///< remove silence at both ends of the recording
   std::string file;                ///< file of the voice to add or to export
   std::vector<std::string> names;  ///< names of the voices to remove
 };
 
 VoiceStore& need_store(const std::unique_ptr<VoiceStore>& store) {
   if (!store) {
-    throw LoadError(
-        "there is no place for voices: set SYRINX_VOICES or HOME, or say --voice-store");
+    throw LoadError("no directory for voices: set SYRINX_VOICES or HOME, or give --voice-store");
   }
   return *store;
 }
@@ -57,8 +56,8 @@ std::string made_text(const StoredVoice& voice) {
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
-/// Encodes a recording at once if a model is named: errors are reported now, and the first use is
-/// quick.
+/// Encodes a recording at once if a model is named. So errors are reported now, and the first use
+/// is fast.
 Voice encode_now(const VoiceOptions& options, const RecordedAudio& audio, VoiceEncoderInfo& info) {
   const std::unique_ptr<Engine> engine = load_engine(options.load);
   const VoiceEncoder* encoder = engine->pipeline().voice_encoder();
@@ -85,7 +84,8 @@ StoredVoice add_made(VoiceStore& store, const VoiceOptions& options) {
   const VoiceFile file = read_voice_file(options.file);
   NewVoice wish = options.wish;
   if (!wish.text.empty() || !wish.mode.empty()) {
-    throw UsageError("--text and --mode are for recordings; " + options.file + " has its own");
+    throw UsageError("--text and --mode need a recording; " + options.file +
+                     " is an encoded voice");
   }
   if (wish.consent.empty()) wish.consent = file.notes.consent;
   return need(store.add(wish, file.voice));
@@ -155,12 +155,12 @@ int run_voice_export(const VoiceOptions& options) {
   const bool recording = options.file.ends_with(".wav");
   if (!recording && !options.file.ends_with(".safetensors")) {
     throw UsageError(
-        "-o names a .wav file for the recording, or a .safetensors file for the voice "
+        "-o must name a .wav file for the recording, or a .safetensors file for the voice "
         "that a model made of it");
   }
   if (recording) {
     if (stored.recording.empty()) {
-      throw LoadError("the voice '" + stored.id + "' was imported: there is no recording");
+      throw LoadError("the voice '" + stored.id + "' was imported without a recording");
     }
     const std::string bytes = store->recording_file(stored);
     NewFile file(options.file);
@@ -175,13 +175,13 @@ int run_voice_export(const VoiceOptions& options) {
     write_voice_file(options.file, *voice, notes);
     return 0;
   }
-  if (options.load.model.empty()) throw UsageError("name the model: --model");
+  if (options.load.model.empty()) throw UsageError("give the model with --model");
   const std::unique_ptr<Engine> engine = load_engine(options.load);
   SpeechRequest request;
   request.voice.name = stored.id;
   choose_voice(*engine, {.store = options.store}, request);
   if (!request.voice.data) {
-    throw LoadError("the model itself has a voice called '" + stored.id + "'");
+    throw LoadError("the model already has a voice called '" + stored.id + "'");
   }
   write_voice_file(options.file, *request.voice.data, notes);
   return 0;
@@ -209,29 +209,29 @@ void add_voice(CLI::App& app, Chosen& chosen) {
                   "file from 'voice export'")
       ->required();
   add->add_option("--text", voice.wish.text, "the words of the recording; some models need them");
-  add->add_flag("--trim", voice.trim, "leave out the silence at both ends of the recording");
-  add->add_option("--mode", voice.wish.mode, "the cloning mode, one of the model's");
+  add->add_flag("--trim", voice.trim, "remove the silence at both ends of the recording");
+  add->add_option("--mode", voice.wish.mode, "one of the model's cloning modes");
   add->add_option("--consent", voice.wish.consent,
-                  "a note: the person that agreed to this, and how");
+                  "a note: the person that agreed to the cloning, and how");
   add->add_option("--description", voice.wish.description, "a note for lists");
   add->add_flag("--replace", voice.wish.replace, "replace a voice of that name");
   add->add_option("-m,--model", voice.load.model,
-                  "encode it now for this model; otherwise at its first use");
+                  "encode the voice now for this model; by default at its first use");
   add_load(*add, voice.load);
   add->footer(
-      "Clone only voices of people that agreed to it.\n\n"
+      "Clone only voices of people that agreed to be cloned.\n\n"
       "Examples:\n"
       "  syrinx voice add anna anna.m4a --text \"What Anna says there.\" --consent \"by mail\"\n"
       "  syrinx say \"Hello.\" --model Org/Name --voice anna");
   below("list", "List the stored voices", run_voice_list);
   below("show", "Show the facts of a voice", run_voice_show)
-      ->add_option("name", voice.wish.name, "of the voice")
+      ->add_option("name", voice.wish.name, "name of the voice")
       ->required();
   below("remove", "Remove voices and their recordings", run_voice_remove)
-      ->add_option("names", voice.names, "of the voices")
+      ->add_option("names", voice.names, "names of the voices")
       ->required();
   CLI::App* out = below("export", "Write a voice or its recording into a file", run_voice_export);
-  out->add_option("name", voice.wish.name, "of the voice")->required();
+  out->add_option("name", voice.wish.name, "name of the voice")->required();
   out->add_option("-o,--output", voice.file,
                   "NAME.wav: the recording; NAME.safetensors: the voice made of it, for a model")
       ->required();

@@ -7,8 +7,8 @@
 
 namespace syrinx {
 
-/// Returns the paths of every NAME.onnx in `dir` with a NAME.onnx.json, sorted by name. Reports
-/// each NAME.onnx without one. Throws UsageError for an unreadable directory or one without voices.
+/// Returns the paths of every NAME.onnx with a NAME.onnx.json in `dir`, sorted. Reports each
+/// NAME.onnx without NAME.onnx.json. Throws UsageError if `dir` is unreadable or lacks voices.
 std::vector<std::string> voice_files(const std::string& dir,
                                      const std::function<void(const std::string& line)>& report);
 

@@ -23,7 +23,7 @@ int64_t place_in(std::FILE* stream) {
   return (fcntl(fd, F_GETFL) & O_APPEND) != 0 ? -1 : lseek(fd, 0, SEEK_CUR);
 }
 
-/// Returns whether the path is a pipe or a device, whose name has no format.
+/// Returns whether the path is a pipe or a device, whose name does not state a format.
 bool is_special(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
@@ -43,13 +43,11 @@ AudioFormat format_of_file(const std::string& path) {
   const std::string ending = ending_of(path);
   if (const auto format = audio_format(ending)) return *format;
   if (ending.empty() && (path.empty() || path == "-" || is_special(path))) return AudioFormat::kWav;
-  const std::string why = ending.empty()
-                              ? "its name needs the ending of a format, e.g. " + path + ".wav"
-                              : "unknown format '" + ending + "'";
-  throw LoadError(
-      "cannot write " + path + ": " + why +
-      "; known are wav, flac, mp3, opus, ogg, aac, m4a, m4b and pcm (--format writes one of "
-      "them under any name)");
+  const std::string why = ending.empty() ? "its name must end with a format, e.g. " + path + ".wav"
+                                         : "unknown format '" + ending + "'";
+  throw LoadError("cannot write " + path + ": " + why +
+                  "; use wav, flac, mp3, opus, ogg, aac, m4a, m4b or pcm (--format allows any "
+                  "file name)");
 }
 
 AudioFile::AudioFile(std::string path, int sample_rate_hz, AudioFormat format)
@@ -81,7 +79,7 @@ void AudioFile::put(const std::string& bytes) {
   }
 }
 
-/// Overwrites the first bytes if the target is seekable.
+/// Overwrites the first bytes of the target if the target is seekable.
 void AudioFile::put_first(const std::string& bytes) {
   if (file_) return file_->overwrite(0, bytes.data(), bytes.size());
   if (begin_ < 0) return;

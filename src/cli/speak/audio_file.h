@@ -14,19 +14,19 @@
 
 namespace syrinx {
 
-/// Returns the text after the last dot of a file's name, in lower case; "" without a dot.
+/// Returns the text after the last dot of a file's name, in lower case; empty without a dot.
 std::string ending_of(const std::string& path);
 /// Returns the format for the ending of a file's name; WAV for an empty name, a pipe or a device.
 /// Throws LoadError for an unknown or missing ending.
 AudioFormat format_of_file(const std::string& path);
 
-/// Writes a file that appears under its name only when it is complete; before finish() it has a
-/// temporary name beside it, and the destructor removes it. Other targets (the standard output, a
-/// pipe, a device) get the bytes at once. Every method throws LoadError when the file cannot be
-/// written.
+/// Writes a file that appears under its name only when it is complete. Before finish() it has a
+/// temporary name in the same folder, and the destructor removes it. Other targets (the standard
+/// output, a pipe, a device) receive the bytes at once. Every method throws LoadError when the file
+/// cannot be written.
 class AudioFile {
  public:
-  /// `path` "-": the standard output.
+  /// A `path` of "-" means the standard output.
   AudioFile(std::string path, int sample_rate_hz, AudioFormat format = AudioFormat::kWav);
 
   void write(std::span<const float> samples);
@@ -42,7 +42,7 @@ class AudioFile {
   bool open_ = false;
   std::optional<NewFile> file_;
   std::FILE* stream_ = nullptr;  // the standard output, used instead of file_
-  int64_t begin_ = -1;           // where the audio begins in stream_; -1: not seekable
+  int64_t begin_ = -1;           // where the audio begins in stream_; -1 if not seekable
 };
 
 }  // namespace syrinx

@@ -18,8 +18,8 @@ struct Known {
   const char* command;
 };
 
-/// All read WAV of unknown length from the standard input. pw-play is missing because older
-/// versions need a seekable file; aplay and ffplay reach PipeWire as well.
+/// All these players read WAV of unknown length from the standard input. pw-play is omitted because
+/// older versions need a seekable file. aplay and ffplay also work with PipeWire.
 constexpr Known kPlayers[] = {
     {"aplay", "aplay -q -"},
     {"ffplay", "ffplay -nodisp -autoexit -loglevel error -i -"},
@@ -77,7 +77,7 @@ void Player::finish() {
   if (status == 0) return;
   throw LoadError("'" + command_ + "' failed" +
                   (WIFEXITED(status) ? " with code " + std::to_string(WEXITSTATUS(status)) : "") +
-                  "; -o FILE writes instead of playing");
+                  "; use -o FILE to write the audio to a file");
 }
 
 }  // namespace syrinx

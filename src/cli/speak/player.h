@@ -9,8 +9,8 @@
 namespace syrinx {
 
 /// Runs a player as a child and writes WAV to its standard input. Every method throws LoadError
-/// when the player cannot be run, has ended or fails; its messages go to the standard error.
-/// Writing to a player that has ended must not end the process: run_program() prevents that.
+/// when the player cannot be run, has ended or fails. The player writes messages to the standard
+/// error. run_program() prevents that writing to an ended player ends this process.
 class Player {
  public:
   /// `command` is a shell command.
@@ -29,8 +29,8 @@ class Player {
   std::FILE* pipe_ = nullptr;
 };
 
-/// Returns SYRINX_PLAYER, or the command of the first known player in PATH; nothing if there is
-/// none.
+/// Returns SYRINX_PLAYER, or the command of the first known player in PATH; nothing without a
+/// player.
 std::optional<std::string> find_player();
 
 /// Returns whether a program of this name is in PATH.

@@ -34,9 +34,9 @@ struct SayOptions {
   SpeechRequest request;           ///< its text comes from `words` or `text_file`
   std::vector<std::string> words;  ///< the text, or "-" for the standard input
   std::string text_file;
-  std::string output;  ///< "-": the standard output; empty: a player, or else speech.wav
-  std::string format;  ///< "wav", "mp3", ...; empty: by the output's ending
-  bool play = false;   ///< play the audio even with an output
+  std::string output;  ///< "-" means the standard output; empty means a player, or else speech.wav
+  std::string format;  ///< "wav", "mp3", ...; empty means by the output's ending
+  bool play = false;   ///< play the audio even if it is also written
   double volume = 1;   ///< as change_volume()
   bool quiet = false;  ///< no progress and no summary
   bool print_words = false, print_phones = false;
@@ -54,7 +54,7 @@ std::string gather_text(const SayOptions& options) {
   return text;
 }
 
-/// Where the audio goes: a file, the player, or both.
+/// The targets of the audio: a file, the player, or both.
 class Outputs {
  public:
   Outputs(std::optional<std::string> player, double volume)
@@ -81,11 +81,11 @@ class Outputs {
       if (player_) player_->finish();
     });
   }
-  /// Returns whether the player failed; a file, if any, is complete.
+  /// Returns whether the player failed. An output file is complete even then.
   bool silent() const { return silent_; }
 
  private:
-  /// Runs a task of the player; if it fails, the file is still written.
+  /// Runs a task of the player. If the player fails, the file is still written.
   template <typename Task>
   void with_player(Task task) try {
     task();
@@ -105,8 +105,8 @@ class Outputs {
 
 constexpr const char* kDefaultFile = "speech.wav";
 
-/// Chooses where the audio goes, before a model is loaded. Without -o, the player if a terminal is
-/// used, else a file.
+/// Chooses the target of the audio before a model is loaded. Without -o, chooses the player if a
+/// terminal is used, otherwise a file.
 AudioFormat choose_output(SayOptions& options, const std::optional<std::string>& player) {
   if (options.output == "-" && isatty(STDOUT_FILENO) != 0) {
     throw UsageError("'-o -' would write audio to the terminal; send it to a file or a player.");
@@ -217,14 +217,14 @@ int run_say(SayOptions options) {
     throw LoadError("the model '" + info.model + "' does not report the times of words");
   }
   if (options.print_phones && !info.speech.phone_times) {
-    throw LoadError("the model '" + info.model + "' has no times of phones");
+    throw LoadError("the model '" + info.model + "' does not report the times of phones");
   }
   options.request.terms.phone_times = options.print_phones;
   options.request.terms.offline = !options.play && options.output != "-";
   std::string voice = choose_voice(*engine, options.voice, options.request);
   if (voice.empty()) voice = info.speech.default_voice;
   const std::vector<TextMark> marks = read_markup(info, options.request);
-  const InterruptGuard guard;  // destroyed after what it protects
+  const InterruptGuard guard;  // declared first, so that it outlives what it protects
   Outputs outputs(std::move(player), options.volume);
   if (!options.output.empty())
     outputs.file.emplace(options.output, info.speech.sample_rate, format);
@@ -246,15 +246,15 @@ int run_say(SayOptions options) {
 void add_say(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<SayOptions>();
   SayOptions& say = *options;
-  CLI::App* sub = app.add_subcommand("say", "Speak a text, aloud or into a file");
+  CLI::App* sub = app.add_subcommand("say", "Speak a text, played or into a file");
   sub->add_option("text", say.words, "the text; '-' reads it from the standard input");
   sub->add_option("-f,--file", say.text_file, "read the text from a file");
   sub->add_option("-o,--output", say.output,
-                  "audio file; '-' is the standard output. Without it the text is played if this "
+                  "audio file; '-' is the standard output. Without -o the audio is played if this "
                   "is a terminal and a player is installed (aplay, ffplay, mpv, play, or "
                   "SYRINX_PLAYER, a command that reads WAV), and written to speech.wav otherwise");
-  add_format(*sub, say.format, "by default from the ending of the output's name, or wav");
-  sub->add_flag("--play", say.play, "play, even without a terminal or with -o");
+  add_format(*sub, say.format, "default: from the ending of the output's name, or wav");
+  sub->add_flag("--play", say.play, "play the audio, even without a terminal or with -o");
   sub->add_flag("--words", say.print_words, "print when each word begins");
   sub->add_flag("--phones", say.print_phones, "print when each phone begins");
   sub->add_option("--srt", say.srt_file, "write subtitles");

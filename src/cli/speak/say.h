@@ -1,4 +1,4 @@
-// `syrinx say`.
+// The command `syrinx say`.
 #pragma once
 
 #include "cli/line/command.h"

@@ -46,7 +46,7 @@ bool ends_sentence(const std::string& word) {
          word.find_last_of(".!?") + 2 >= word.size();
 }
 
-/// Formats a line: "    1.24  what
+/// Formats a line of a start time and a text: "    1.24  what
 /// ".
 std::string line_at(int64_t frame, double frame_rate, std::string_view what) {
   std::array<char, 32> time{};

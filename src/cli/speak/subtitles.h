@@ -9,14 +9,14 @@
 
 namespace syrinx {
 
-/// Returns SubRip text, with cues of at most 42 characters or one sentence. `frame_rate`: frames a
-/// second; `audio_s`: end of the last cue. Ignores marks outside the text.
+/// Returns SubRip text, with cues of at most 42 characters or one sentence. `frame_rate`: frames
+/// per second. `audio_s`: end of the last cue. Ignores marks outside the text.
 std::string to_srt(std::string_view text, std::span<const WordMark> words, double frame_rate,
                    double audio_s);
 
-/// Returns a line for each word: its start in seconds, and the word.
+/// Returns a line for each word: the time of its start in seconds, and the word.
 std::string word_lines(std::string_view text, std::span<const WordMark> words, double frame_rate);
-/// Returns a line for each phone: its start in seconds, and the phone.
+/// Returns a line for each phone: the time of its start in seconds, and the phone.
 std::string phone_lines(std::span<const PhoneMark> phones, double frame_rate);
 
 }  // namespace syrinx

@@ -15,14 +15,14 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kAccidents = 8;  // strange bytes that even a short text may have
+constexpr size_t kAccidents = 8;  // unusual bytes that even a short text may contain
 
 std::string read_stream(std::FILE* in, const std::string& name) {
   std::string out;
   char block[1 << 16];
   for (size_t got = 0; (got = std::fread(block, 1, sizeof block, in)) > 0;) {
     if (out.size() + got > kMaxTextFileBytes) {
-      throw LoadError(concat(name, " holds more than ", kMaxTextFileBytes >> 20, " MiB"));
+      throw LoadError(concat(name, " has more than ", kMaxTextFileBytes >> 20, " MiB"));
     }
     out.append(block, got);
   }
@@ -37,8 +37,8 @@ bool is_control(unsigned char c) { return (c < 0x20 && (c < '\t' || c > '\r')) |
 std::string why_no_text(std::string_view bytes) {
   if (const size_t zero = bytes.find('\0'); zero != std::string_view::npos) {
     const bool utf16 = bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF");
-    return utf16 ? "it is UTF-16; make it UTF-8 with iconv -f UTF-16 -t UTF-8"
-                 : concat("there is a zero byte at ", zero);
+    return utf16 ? "it is UTF-16; convert it with iconv -f UTF-16 -t UTF-8"
+                 : concat("it has a zero byte at ", zero);
   }
   size_t strange = 0, characters = 0;
   for (size_t at = 0; at < bytes.size(); ++characters) {

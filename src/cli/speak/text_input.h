@@ -9,13 +9,13 @@
 namespace syrinx {
 
 /// Returns the whole content of a file, a pipe or the standard input ("-"), in UTF-8 without a byte
-/// order mark. Converts Windows-1252, and reports this in one line of `report` (null: no line).
-/// Refuses other bytes that are not text, and more than kMaxTextFileBytes.
+/// order mark. Converts Windows-1252 and reports this in one line to `report`, unless null. Refuses
+/// other bytes that are not text, and more than kMaxTextFileBytes.
 std::string read_text(const std::string& path, std::ostream* report = nullptr);
 inline constexpr size_t kMaxTextFileBytes = size_t{64} << 20;
 
-/// Returns why `bytes` are not text that could be spoken, or "". Reasons: a zero byte, or more than
-/// one control character or byte outside UTF-8 in ten; a few are accepted.
+/// Returns why `bytes` are not text, or an empty string. Reasons: a zero byte, or more than one
+/// control character or invalid UTF-8 byte in ten bytes; a few are accepted.
 std::string why_no_text(std::string_view bytes);
 
 }  // namespace syrinx

@@ -34,7 +34,7 @@ VoiceWish recording_of(const Speaker& speaker, const std::string& file, const st
                           .trim = trim})};
 }
 
-/// Puts the turns of a conversation into the request, and adds voice requests for their audio.
+/// Adds the turns of a conversation to the request, and voice requests for the audio of the turns.
 void add_turns(const Speaker& speaker, const VoiceChoice& choice, SpeechRequest& request,
                std::vector<VoiceWish>& wishes) {
   for (const auto& [number, file, text] : choice.turns) {
@@ -45,14 +45,14 @@ void add_turns(const Speaker& speaker, const VoiceChoice& choice, SpeechRequest&
   }
 }
 
-/// Returns the voice of every VoiceWish with a source: looked up, or encoded now.
+/// Returns the voice of every VoiceWish with a source. Looks the voice up or encodes it now.
 std::vector<std::shared_ptr<const Voice>> fetch_voices(Engine& engine, const Speaker& speaker,
                                                        const VoiceChoice& choice,
                                                        const std::vector<VoiceWish>& wishes) {
   std::vector<std::shared_ptr<const Voice>> fetched;
   for (const VoiceWish& wish : wishes) {
     if (!wish.source) continue;
-    // With several recordings the message names the file; a kept voice has no file.
+    // With several recordings the message names the file. A stored voice has no file.
     const std::string file = wish.turn < 0
                                  ? choice.ref_audio
                                  : std::get<1>(choice.turns[static_cast<size_t>(wish.turn)]);
@@ -102,7 +102,7 @@ std::vector<float> read_embedding_file(const std::string& path) {
   }
   if (out.empty()) load_fault(path, "", "expected a list of numbers");
   for (const float value : out) {
-    if (!std::isfinite(value)) load_fault(path, "", "has a value that is not a number");
+    if (!std::isfinite(value)) load_fault(path, "", "contains an infinite value or NaN");
   }
   return out;
 }
@@ -117,7 +117,7 @@ Voice encode_recording(Engine& engine, Recording recording) {
   ProgressLine progress;
   const double began_s = now_s();
   while (result.wait_for(std::chrono::milliseconds(200)) != std::future_status::ready) {
-    progress.show(concat("learning the voice from ", std::round(10 * seconds) / 10,
+    progress.show(concat("encoding the voice of ", std::round(10 * seconds) / 10,
                          " s of recording, ", std::round(now_s() - began_s), " s so far"));
   }
   progress.clear();
@@ -127,11 +127,11 @@ Voice encode_recording(Engine& engine, Recording recording) {
 std::string choose_voice(Engine& engine, const VoiceChoice& choice, SpeechRequest& request) {
   const PipelineInfo& info = engine.pipeline().info();
   if (!info.speaks) {
-    throw LoadError("the model '" + info.model + "' writes; it cannot speak a text");
+    throw LoadError("the model '" + info.model + "' only writes; it cannot speak a text");
   }
   const bool recorded = !choice.ref_audio.empty();
   if (recorded + !choice.embedding_file.empty() + !request.voice.name.empty() > 1) {
-    throw UsageError("give one of --voice, --ref-audio and --speaker-embedding");
+    throw UsageError("give only one of --voice, --ref-audio and --speaker-embedding");
   }
   if (!recorded && (!choice.ref_text.empty() || !choice.ref_mode.empty())) {
     throw UsageError("--ref-text and --ref-mode need --ref-audio");
@@ -152,7 +152,7 @@ std::string choose_voice(Engine& engine, const VoiceChoice& choice, SpeechReques
         recording_of(speaker, choice.ref_audio, choice.ref_text, choice.ref_mode, choice.ref_trim));
   } else if (!request.voice.name.empty()) {
     auto found = find_voices(speaker, request.voice.name);
-    // A name that the store does not have is left to the model, which reports unknown names.
+    // Leaves a name that the store lacks to the model, which reports unknown names.
     const bool plain = request.voice.name.find_first_of("+(") == std::string::npos;
     if (found || found.error().code != ErrorCode::kNotFound || !plain) {
       wishes = need(std::move(found));
@@ -171,15 +171,15 @@ void add_store(CLI::App& app, std::string& directory) {
 
 void add_voice_choice(CLI::App& app, VoiceChoice& voice) {
   app.add_option("--ref-audio", voice.ref_audio,
-                 "a recording whose voice speaks, if the model can clone");
+                 "a recording whose voice is cloned, if the model supports cloning");
   app.add_option("--ref-text", voice.ref_text, "the words of the recording");
-  app.add_option("--ref-mode", voice.ref_mode, "the cloning mode, one of the model's");
-  app.add_flag("--ref-trim", voice.ref_trim, "leave out the silence at both ends of the recording");
+  app.add_option("--ref-mode", voice.ref_mode, "one of the model's cloning modes");
+  app.add_flag("--ref-trim", voice.ref_trim, "remove the silence at both ends of the recording");
   app.add_option("--speaker-embedding", voice.embedding_file,
-                 "a speaker as numbers: a JSON list, or a safetensors file with one tensor");
+                 "file with a speaker's embedding: a JSON list, or safetensors with one tensor");
   app.add_option("--turn", voice.turns,
                  "an earlier turn of the conversation, if the model supports it: speaker's number, "
-                 "recording ('-': none) and words; may be repeated, oldest first")
+                 "recording ('-' means no recording) and words; may be repeated, oldest first")
       ->type_name("SPEAKER FILE WORDS");
   add_store(app, voice.store);
 }

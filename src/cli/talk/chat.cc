@@ -40,10 +40,10 @@ struct ChatOptions {
   VoiceChoice voice;
   SpeechRequest request;  ///< options for speaking the answers
   std::string system, once, output;
-  SpeechRequest answers;  ///< options for writing the answers: sampling, length
+  SpeechRequest answers;  ///< options for writing the answers: sampling and length
   bool no_predict = false;
   Prediction prediction = {};
-  bool listen = false;  ///< the user speaks the questions instead of typing
+  bool listen = false;  ///< the user speaks the questions instead of typing them
   std::string ears = "pocketsphinx";
 };
 
@@ -85,7 +85,7 @@ class Mailbox : public Audience {
     const std::lock_guard lock(mutex_);
     return draft_;
   }
-  /// Returns what has arrived since the last call; if nothing, waits a little.
+  /// Returns the text and audio that arrived since the last call. Waits briefly if none arrived.
   News take() {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::milliseconds(50),
@@ -123,7 +123,7 @@ class Conversation {
     }
   }
 
-  /// Answers typed questions until the input ends or a signal arrives; keeps the conversation.
+  /// Answers typed questions until the input ends or a signal arrives. Keeps the conversation.
   void talk() try {
     Typing typing;
     for (;;) {
@@ -140,7 +140,7 @@ class Conversation {
     keep();
     throw;
   }
-  /// Answers spoken questions until the recorder ends or a signal arrives, as talk().
+  /// Answers spoken questions until the recorder ends or a signal arrives. Keeps the conversation.
   void listen(Listening& ears) try {
     for (;;) {
       begin_turn();
@@ -170,7 +170,7 @@ class Conversation {
   Chat with(const std::string& question) const {
     Json all = messages_;
     all.push_back({{"role", "user"}, {"content", question}});
-    // Without thoughts, which would be spoken before the answer.
+    // Turns off the model's reasoning, which would be spoken before the answer.
     return {all.dump(-1, ' ', false, Json::error_handler_t::replace), "", false};
   }
 
@@ -186,7 +186,7 @@ class Conversation {
     turn_ = Turn::begin(writer_, speaker_, std::move(turn), ear_);
   }
 
-  /// Answers a question. `heard`: times of a spoken question; null for a typed one.
+  /// Answers a question. `heard`: times of a spoken question; null for a typed question.
   void answer(const std::string& question, const HeardTurn* heard = nullptr) {
     const double asked_s = now_s();
     turn_->ask(with(question));
@@ -220,7 +220,7 @@ class Conversation {
     say("assistant", text);
   }
 
-  /// Prints times of the answer since the question was asked and, if spoken, since its last voice.
+  /// Prints times of the answer since the question, and since the last voice of a spoken question.
   static void report(const HeardTurn* heard, double text_s, double audio_s,
                      const TurnCounts& counts) {
     std::fprintf(stderr, "first text %.0f ms, first audio %.0f ms", 1e3 * text_s, 1e3 * audio_s);
@@ -235,12 +235,12 @@ class Conversation {
     }
     if (counts.drafts > 0) {
       std::fprintf(stderr, "; %d draft%s, %s", counts.drafts, counts.drafts == 1 ? "" : "s",
-                   counts.ready ? "the first sentence was ready" : "none of use");
+                   counts.ready ? "the first sentence was ready" : "no draft was used");
     }
     std::fputs("\n", stderr);
   }
 
-  /// Waits until the answer has been played; the player takes it earlier.
+  /// Waits until the answer has been played, because the player buffers audio.
   void wait_for_player() const {
     const InterruptGuard guard;
     while (player_ && now_s() < played_until_s_ + kPlayerDelayS) {
@@ -249,7 +249,7 @@ class Conversation {
     }
   }
 
-  /// Writes the conversation; without any turn the file stays as it was.
+  /// Writes the conversation. Without any turn the file remains unchanged.
   void keep() {
     turn_->cancel();
     if (file_ && played_until_s_ > 0) file_->finish();
@@ -274,7 +274,7 @@ class Conversation {
 
 int run_chat(ChatOptions options) {
   if (options.output == "-") {
-    throw UsageError("the standard output has the text; give -o FILE for the speech");
+    throw UsageError("the standard output is used for the text; give -o FILE for the speech");
   }
   if (!options.output.empty()) need_writable(options.output);
   std::optional<Listening> ears;
@@ -313,18 +313,22 @@ void add_chat(CLI::App& app, Chosen& chosen) {
   add_model(*sub, chat.load);
   sub->add_option("--speaker", chat.speaker, "the model that speaks the answers")
       ->capture_default_str();
-  add_request_option(*sub, "voice", chat.request, "one of its voices, or of 'syrinx voice list'");
-  sub->add_option("--system", chat.system, "system prompt, before the conversation");
-  sub->add_option("--once", chat.once, "ask this and end");
-  CLI::Option* listen = sub->add_flag("--listen", chat.listen, "speak the questions");
+  add_request_option(*sub, "voice", chat.request,
+                     "a voice of the speaker, or of 'syrinx voice list'");
+  sub->add_option("--system", chat.system, "system prompt of the conversation");
+  sub->add_option("--once", chat.once, "ask this one question, then exit");
+  CLI::Option* listen = sub->add_flag("--listen", chat.listen, "ask the questions by voice");
   sub->get_option("--once")->excludes(listen);
-  sub->add_option("--ears", chat.ears, "the recogniser for them: pocketsphinx, or a Whisper")
+  sub->add_option("--ears", chat.ears, "the recogniser for --listen: pocketsphinx, or a Whisper")
       ->capture_default_str();
-  sub->add_option("-o,--output", chat.output, "audio file instead of the loudspeaker");
+  sub->add_option("-o,--output", chat.output,
+                  "write the speech to this audio file instead of playing it");
   add_request_option(*sub, "temperature", chat.answers,
-                     "temperature of the answers; 0: always the likeliest token");
-  add_request_option(*sub, "max_tokens", chat.answers, "most tokens of an answer; 0: any number");
-  add_request_option(*sub, "seed", chat.request, "same seed, same answers");
+                     "temperature of the answers; 0 always selects the likeliest token");
+  add_request_option(*sub, "max_tokens", chat.answers,
+                     "most tokens of an answer; 0 means no limit");
+  add_request_option(*sub, "seed", chat.request,
+                     "seed of the answers; the same seed gives the same answers");
   sub->add_flag("--no-predict", chat.no_predict, "answer only when the question has ended");
   add_prediction(*sub, chat.prediction);
   sub->footer(

@@ -1,4 +1,4 @@
-// `syrinx chat`.
+// The command `syrinx chat`.
 #pragma once
 
 #include "cli/line/command.h"

@@ -1,4 +1,4 @@
-// Speech from the microphone, turn by turn: a turn begins with a voice, ends with a pause, and is
+// Speech from the microphone, turn by turn. A turn begins with a voice, ends with a pause, and is
 // recognised while it is spoken. Main thread.
 #pragma once
 
@@ -28,7 +28,7 @@ class Listening {
 
   /// Waits for the next turn and returns it; its words may be empty. Returns nothing if the
   /// recorder ended before a turn. Calls so_far(words) when the words so far change. Between two
-  /// turns the microphone is off, so that an answer is not recorded. Throws LoadError.
+  /// turns the microphone is off, so that it does not record the answer. Throws LoadError.
   std::optional<HeardTurn> turn(const std::function<void(const std::string&)>& so_far);
 
  private:

@@ -15,7 +15,7 @@ struct Recorder {
   const char* command;
 };
 
-// Recorders at kHearingRate, 16,000.
+// Recorder programs. kHearingRate is 16,000 Hz.
 constexpr Recorder kRecorders[] = {
     {"arecord", "arecord -q -t raw -f S16_LE -r 16000 -c 1"},
     {"parec", "parec --raw --format=s16le --rate=16000 --channels=1"},

@@ -21,7 +21,7 @@ void add_prediction(CLI::App& app, Prediction& how) {
          "tokens of the first draft (30)")
       ->check(between(1, Prediction::kMostDraft));
   app.add_option("--predict-hint", how.hint,
-                 "text behind the question in drafts, such as \"(This may be cut off.)\"");
+                 "text after the question in drafts, such as \"(This may be cut off.)\"");
 }
 
 }  // namespace syrinx

@@ -9,7 +9,7 @@ class App;
 
 namespace syrinx {
 
-/// Adds the options, like add_load() (cli/line/arguments.h).
+/// Adds the options for predictions; see cli/line/arguments.h.
 void add_prediction(CLI::App& app, Prediction& how);
 
 }  // namespace syrinx

@@ -13,7 +13,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int kRest_ms = 200;  // pause of the keys after which the line is passed on
+constexpr int kRest_ms = 200;  // pause without keys after which the line is passed on
 constexpr char kEnd = 4, kBackspace = 8, kErase = 127, kEraseLine = 21, kEscape = 27;
 
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
@@ -58,7 +58,7 @@ std::optional<std::string> Typing::plain_line() {
   return line;
 }
 
-/// Draws the line after "> ", the text below it, and puts the cursor at the end of the line.
+/// Draws the line after "> " and `below` under it. Puts the cursor at the end of the line.
 void Typing::show(const std::string& line, const std::string& below) {
   const size_t room = std::max<size_t>(20, terminal_columns(STDOUT_FILENO)) - 4;
   const std::string text = last_of(line, room);
@@ -94,7 +94,7 @@ std::optional<std::string> Typing::line(const std::function<void(const std::stri
         remove_character(line);
       } else if (key == kEraseLine) {
         line.clear();
-      } else if (key == kEscape) {  // arrows and similar keys: three bytes that are not text
+      } else if (key == kEscape) {  // arrows and similar keys send three bytes that are not text
         char rest[8];
         (void)!read(STDIN_FILENO, rest, sizeof rest);
       } else if (static_cast<unsigned char>(key) >= ' ') {

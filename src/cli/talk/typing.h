@@ -9,7 +9,7 @@
 
 namespace syrinx {
 
-/// Reads single keys from a terminal while this object lives; from other inputs, lines.
+/// Reads single keys from a terminal while this object exists; reads lines from other inputs.
 class Typing {
  public:
   Typing();

@@ -34,7 +34,7 @@ class ClientLimits {
   using Permit = std::shared_ptr<void>;
   struct Verdict {
     std::optional<ApiError> refusal;  ///< status 429 with Retry-After, if refused
-    Permit permit;                    ///< set when there is no refusal
+    Permit permit;                    ///< empty if refused
     Headers headers;                  ///< x-ratelimit-* headers, if requests are limited
   };
   Verdict admit(uint64_t client, double now_s);

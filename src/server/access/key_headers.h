@@ -1,6 +1,6 @@
-// Finds the key of a request. Clients of other vendors send the server's key where they would send
-// their vendor's: in a special header, as "Authorization: Token KEY", in the query, or in the list
-// of subprotocols. Plain data and free functions; any thread.
+// Finds the key of a request. Clients of other vendors send the server's key in the place of their
+// vendor's key: in a special header, as "Authorization: Token KEY", in the query, or in the list of
+// subprotocols. Plain data and free functions; any thread.
 #pragma once
 
 #include <string>

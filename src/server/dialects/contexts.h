@@ -51,8 +51,8 @@ class SpeechContexts {
   void finish(const std::string& name);
   void cancel(const std::string& name);
 
-  /// Returns the next event, if there is one; contexts take turns. Audio comes in pieces of at most
-  /// 0.4 s.
+  /// Returns the next event, or nothing; contexts take turns. Audio comes in pieces of at most 0.4
+  /// s.
   std::optional<SpeechEvent> next();
   /// Call when the client has received everything that next() returned.
   void written();

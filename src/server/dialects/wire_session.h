@@ -29,7 +29,7 @@ class WireSession {
 
   /// Checks time limits; ends the session if the server is `stopping`. Call about once a second.
   virtual void tick(double now_s, bool stopping) = 0;
-  /// Returns the next frame, if there is one. Valid until the next call.
+  /// Returns the next frame, or null. The frame is valid until the next call.
   virtual const SendMessage* next(double now_s) = 0;
   /// Call it when the socket has sent every frame that next() returned.
   virtual void written() = 0;

@@ -124,7 +124,7 @@ TEST_F(ChatServerTest, StreamsAsOpenAi) {
   EXPECT_FALSE(plain[plain.size() - 2].contains("usage"));
 }
 
-/// A model that both hears and speaks.
+/// A model that both accepts audio and speaks.
 class SpokenChatTest : public ChatServerTest {
  protected:
   SpokenChatTest() { writer_->speak(); }

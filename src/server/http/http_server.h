@@ -54,7 +54,7 @@ struct ServerOptions {
   /// Most predicted seconds between a spoken turn's end and its transcript; a turn that would wait
   /// longer is refused.
   double max_transcript_wait_s = 5;
-  /// Decodes recordings in child processes; outlives the server. Null: the server decodes itself.
+  /// Decodes recordings in child processes; outlives the server. If null, the server decodes them.
   const DecodeHelper* decoder = nullptr;
   std::shared_ptr<VoiceDesk> voices = {};  ///< null disables stored voices
   bool voice_uploads = true;               ///< clients may add and remove voices

@@ -16,8 +16,8 @@ struct WebFile {
 };
 std::span<const WebFile> web_files();
 
-/// Answers GET of the page ("/") or one of its parts; nothing for other paths. The page may run
-/// only its own scripts and connect only to this server.
+/// Answers GET of the page ("/") or of one of its parts. Returns nothing for other paths. The page
+/// may run only its own scripts and connect only to this server.
 std::optional<Reply> playground_reply(std::string_view path);
 
 }  // namespace syrinx

@@ -41,7 +41,7 @@ const char* state_name(const ServerView& server);
 
 /// Returns whether a model clones voices, or may do so once it is loaded.
 bool may_clone(const ServerView& server);
-/// Returns whether a model hears recordings in a chat, or may do so once it is loaded.
+/// Returns whether a model accepts recordings in a chat, or may do so once it is loaded.
 bool may_hear(const ServerView& server);
 /// Returns whether the server has a recogniser, or a model that has one or is not loaded yet.
 bool may_transcribe(const ServerView& server);

@@ -161,7 +161,7 @@ Session::~Session() {
   if (--at->second == 0) server_.addresses.erase(at);
 }
 
-/// Returns the hash of the client's key, or of its address if there are no keys.
+/// Returns the hash of the client's key. Without keys, returns the hash of its address.
 uint64_t Session::client(const Incoming& incoming) const {
   const auto key = server_.keys.find(incoming.credential);
   return key ? hash_client(concat("key ", *key), server_.salt) : address_;

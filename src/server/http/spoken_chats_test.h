@@ -1,4 +1,4 @@
-// Tests of a model that hears and speaks, through the real server's sockets: by chat, by
+// Tests of a model that accepts audio and speaks, through the real server's sockets: by chat, by
 // transcription and by the Realtime API.
 #pragma once
 
@@ -49,7 +49,7 @@ inline std::string wav_of(const std::string& first, int channels = 2) {
          number(16, 2) + "data" + number(size, 4) + pcm;
 }
 
-/// Returns the seconds of an answer's WAV file, given in base64.
+/// Returns the seconds of an answer's WAV file, which is sent in base64.
 inline double seconds_of(const std::string& data) {
   constexpr uint32_t kWavBytes = 44;
   const auto sound = base64_decoded(data);

@@ -280,7 +280,7 @@ net::awaitable<bool> TranscriptionStream::run() {
   }
   while (true) {
     if (connection_->gone()) break;
-    if (fed_ && reader_) {  // nothing borrows from the body any more
+    if (fed_ && reader_) {  // nothing borrows from the body after this
       reader_.reset();
       exchange_.body = {};
       exchange_.body_permit.reset();

@@ -10,7 +10,7 @@ namespace syrinx {
 /// A socket connected to this machine, with a receive timeout of 20 s.
 class RawSocket {
  public:
-  /// `receive_bytes` > 0: size of the receive buffer.
+  /// `receive_bytes`: size of the receive buffer if above 0.
   explicit RawSocket(int port, int receive_bytes = 0);
   ~RawSocket();
   RawSocket(const RawSocket&) = delete;

@@ -111,8 +111,8 @@ TEST_F(WyomingServerTest, Describes) {
   EXPECT_EQ(hear(socket, "pong").last, R"({"text":"x"})");
 }
 
-/// Two more models: one is loaded when a text names it and has speakers as voices; one has a voice
-/// with the same name as the first model's.
+/// Adds two models. One is loaded when a text names it, and has speakers as voices. The other has a
+/// voice with the name of the first model's voice.
 class WyomingModelsTest : public WyomingServerTest {
  protected:
   void start_three() {
@@ -304,7 +304,7 @@ TEST_F(WyomingServerTest, ClientsThatGoAwayOrDoNotRead) {
   EXPECT_EQ(hear(second, "info").types, "info ");
   RawSocket third(server_->port());
   third.send(event("describe"));
-  EXPECT_EQ(hear(third, "info").types, "");  // there is no free connection
+  EXPECT_EQ(hear(third, "info").types, "");  // the server has no free connection
   EXPECT_TRUE(backend_->wait_idle(10));
 }
 

@@ -29,7 +29,7 @@ class Backend : public Service {
   virtual const VoiceEncoderInfo* voice_encoder() const { return nullptr; }
   virtual Result<uint64_t> encode_voice(Recording recording, uint64_t client, VoiceDone done);
   virtual void cancel_voice(uint64_t /*id*/) {}
-  /// Returns the model's recogniser; null if it has none. It stays usable after the backend is
+  /// Returns the model's recogniser, or null. The recogniser stays usable after the backend is
   /// destroyed.
   virtual std::shared_ptr<Recogniser> recogniser() const { return nullptr; }
   virtual Result<Voice> voice_of_embedding(std::span<const float> embedding) const;

@@ -24,7 +24,7 @@ struct Gunzipped {
   std::optional<ApiError> error = {};  ///< the reason why the file is invalid
 };
 
-/// Decodes a gzip file of one or more members. Stops when there are more than `limit` bytes.
+/// Decodes a gzip file of one or more members. Stops when the result exceeds `limit` bytes.
 Gunzipped gunzip(std::string_view bytes, size_t limit);
 
 }  // namespace syrinx

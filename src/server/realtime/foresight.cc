@@ -43,7 +43,7 @@ class Foresight::Pieces : public Sink {
     const std::lock_guard lock(mutex_);
     return std::exchange(news_, {});
   }
-  /// Wakes the reader although there is no new text.
+  /// Wakes the reader although no new text has arrived.
   void nudge() {
     const std::lock_guard lock(mutex_);
     if (wake_) wake_();

@@ -94,7 +94,7 @@ using RealtimeActions = std::vector<RealtimeAction>;
 
 /// News of an utterance's transcript.
 struct HearingNews {
-  std::vector<std::string> segments = {};   ///< new parts of the text that no longer change
+  std::vector<std::string> segments = {};   ///< new parts of the text; they are final
   std::optional<std::string> partial = {};  ///< hypothesis of the text after the segments
   bool grows = false;                       ///< no later hypothesis takes back words of `partial`
   std::optional<ApiError> error = {};       ///< the end: recognition has failed

@@ -43,7 +43,7 @@ TEST(RealtimeSession, UpdatesMergeAndNullIsTheDefault) {
                           {"output", {{"voice", "high"}, {"speed", 1.25}}}}}});
   EXPECT_EQ(now["audio"]["input"]["turn_detection"]["threshold"], 0.7);
   EXPECT_EQ(now["audio"]["input"]["format"], JsonIn({{"type", "audio/pcmu"}}));
-  now = updated({{"type", "realtime"}, {"tracing", nullptr}});  // all other settings stay
+  now = updated({{"type", "realtime"}, {"tracing", nullptr}});  // all other settings remain
   EXPECT_EQ(now["instructions"], "Be brief.");
   EXPECT_EQ(now["max_output_tokens"], 50);
   EXPECT_EQ(now["audio"]["output"]["speed"], 1.25);
@@ -415,7 +415,7 @@ TEST(RealtimeSession, WhatAClientAsksForIsNotAnsweredAgain) {
   EXPECT_EQ(peer.begun.size(), 1u);
 }
 
-/// A turn whose transcript came is answered even if the client drops the next turn.
+/// A turn with a complete transcript is answered even if the client drops the next turn.
 TEST(RealtimeSession, AnAnswerThatIsDueDoesNotWaitForATurnThatIsDropped) {
   const JsonIn clear = {{"type", "input_audio_buffer.clear"}};
   const JsonIn mute = session_update({{"audio", {{"input", {{"turn_detection", nullptr}}}}}});

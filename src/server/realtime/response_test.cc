@@ -162,7 +162,7 @@ TEST(RealtimeResponse, AnswersAreReadAsTheyWereMade) {
              {"audio_end_ms", 800}});
   peer.send(respond());
   EXPECT_EQ(peer.begun.back().answers.at(item).made.heard_s, 0.8);
-  // At a higher speed the client has played more of the answer in the same time.
+  // At a higher speed the client has played more of the answer by the same time.
   peer.end();
   peer.send(session_update({{"audio", {{"output", {{"speed", 1.5}}}}}}));
   peer.send(respond());

@@ -59,7 +59,7 @@ TEST(AudioQueue, DetachedDropsAudio) {
   EXPECT_EQ(queue.unread_s(), 0);
 }
 
-/// Calling take() before there is text or audio must not lose the ids.
+/// Calling take() before text or audio arrives must not lose the ids.
 TEST(AnswerQueue, KeepsTheOrderOfTextAndSound) {
   AnswerQueue queue(24000, [] {});
   queue.text("a", {});
