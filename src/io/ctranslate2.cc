@@ -17,7 +17,7 @@ struct Ct2Type {
   std::optional<DType> dtype = {};
 };
 
-/// Index: number of the type in the file.
+/// The index is the number of the type in the file.
 constexpr Ct2Type kCt2Types[] = {{4, DType::kF32}, {1, DType::kI8},  {2},
                                  {4, DType::kI32}, {2, DType::kF16}, {2, DType::kBF16}};
 
@@ -25,8 +25,7 @@ std::string read_text(ByteReader& in, const std::string& path) {
   const auto size = in.number<uint16_t>(kMaxCt2Name);
   const std::string_view text = in.bytes(size);
   if (text.empty() || text.find('\0') != text.size() - 1) {
-    load_fault(path, "",
-               concat("a name of ", size, " bytes must end with a zero byte and have no other"));
+    load_fault(path, "", concat("a name of ", size, " bytes must end with its only zero byte"));
   }
   return std::string(text.substr(0, text.size() - 1));
 }
@@ -53,7 +52,7 @@ Ct2File::Ct2File(const std::string& path) : file_(MappedFile::open(path)) {
                     ", got version ", version));
   }
   spec_ = read_text(in, path);
-  in.number<uint32_t>();  // the spec's revision; not needed, as its variables are checked by name
+  in.number<uint32_t>();  // ignores the revision, as variables are checked by name
   const auto count = in.number<uint32_t>();
   if (count > kMaxVariables) fail("", concat("has ", count, " variables"));
   for (uint32_t i = 0; i < count; ++i) read_variable(in);
@@ -83,7 +82,7 @@ void Ct2File::read_variable(ByteReader& in) {
     fail(v.name, concat("is ", v.str(), ", but has ", size, " bytes"));
   }
   v.data = in.bytes(size);
-  if (!by_name_.emplace(v.name, variables_.size()).second) fail(v.name, "is there twice");
+  if (!by_name_.emplace(v.name, variables_.size()).second) fail(v.name, "occurs twice");
   variables_.push_back(std::move(v));
 }
 
@@ -91,8 +90,8 @@ void Ct2File::read_alias(ByteReader& in) {
   const std::string alias = read_text(in, path()), name = read_text(in, path());
   const auto found = by_name_.find(name);
   if (found == by_name_.end())
-    fail(alias, "is another name of " + shown(name) + ", which is not there");
-  if (!by_name_.emplace(alias, found->second).second) fail(alias, "is there twice");
+    fail(alias, "is an alias of " + shown(name) + ", which does not exist");
+  if (!by_name_.emplace(alias, found->second).second) fail(alias, "occurs twice");
 }
 
 const Ct2Variable* Ct2File::find(const std::string& name) const {

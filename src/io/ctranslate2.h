@@ -26,25 +26,25 @@ class ByteReader;
 /// One variable of the file.
 struct Ct2Variable {
   std::string name;
-  std::optional<DType> dtype;  ///< empty: a type that Syrinx cannot compute with
-  std::vector<int64_t> sizes;  ///< outermost first; empty: a single number
+  std::optional<DType> dtype;  ///< empty if Syrinx cannot compute with the type
+  std::vector<int64_t> sizes;  ///< outermost first; empty for a single number
   std::string_view data;       ///< bytes in the mapped file, at any address
 
   /// Returns "f16 [4, 2]", for messages.
   std::string str() const;
 };
 
-/// One mapped file; tensors are views into it.
+/// One mapped file. Its tensors are views into the file.
 class Ct2File {
  public:
   explicit Ct2File(const std::string& path);
 
   const std::string& path() const { return file_->path(); }
-  /// Returns the kind of the model: "WhisperSpec".
+  /// Returns the kind of the model, e.g. "WhisperSpec".
   const std::string& spec() const { return spec_; }
   /// Returns the variables in the order of the file, without aliases.
   const std::vector<Ct2Variable>& variables() const { return variables_; }
-  /// Finds a variable by its name or an alias; null if there is none.
+  /// Finds a variable by its name or an alias; null if the file lacks it.
   const Ct2Variable* find(const std::string& name) const;
   /// Returns the variable `name`. Throws LoadError if it is absent or does not have `rank` sizes.
   const Ct2Variable& need(const std::string& name, size_t rank) const;

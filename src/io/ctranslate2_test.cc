@@ -89,11 +89,11 @@ TEST(Ct2File, FaultsAreNamed) {
   expect_fault(one({}, 0, 4), "expected a whole number, got f32 []");
   std::string twice = header(2);
   for (int i = 0; i < 2; ++i) put_variable(twice, "heads", {}, 1, "x");
-  expect_fault(ct2_fault(twice), "variable heads: is there twice");
+  expect_fault(ct2_fault(twice), "variable heads: occurs twice");
   std::string lost = header(0);
   append_number(lost, uint32_t{1});
   put_text(lost, "a"), put_text(lost, "b");
-  expect_fault(ct2_fault(lost), "is another name of b, which is not there");
+  expect_fault(ct2_fault(lost), "is an alias of b, which does not exist");
 }
 
 TEST(Ct2File, HostileFilesAreLoadErrors) {

@@ -8,7 +8,7 @@ namespace syrinx {
 namespace {
 
 const EVP_MD* sha256() {
-  // Kept because fetching is slow.
+  // Fetched once, because fetching is slow.
   static const EVP_MD* const kSha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   return kSha256;
 }

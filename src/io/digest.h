@@ -1,6 +1,6 @@
-// SHA-256 (FIPS 180-4, by OpenSSL) of bytes and of sequences of fields. Digests serve as names of
-// contents from untrusted clients, such as voices and beginnings of prompts: a client cannot find
-// two contents with the same name. A Digest is for one thread; the rest are free functions.
+// SHA-256 (FIPS 180-4, by OpenSSL) of bytes and of sequences of fields. Digests name contents from
+// untrusted clients, such as voices and beginnings of prompts: a client cannot make two contents
+// with the same digest. A Digest is for one thread; free functions are for any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Digest {
 
   void bytes(const void* data, size_t size);
   void number(uint64_t n) { bytes(&n, sizeof n); }
-  /// Adds a text and its length, so that the borders of adjacent texts count.
+  /// Adds a text and its length, so that ("ab", "c") and ("a", "bc") differ.
   void text(std::string_view s);
   template <typename T>
   void values(std::span<const T> all) {

@@ -1,8 +1,8 @@
 // Random weights without a checkpoint. For each scale, a memory file has a block of a million
-// normals. It is mapped repeatedly until the mapping is as long as the tensor. The pages are
-// shared, so a model of any size costs address space and only a few megabytes of memory. However,
-// each mapped page counts as memory of the process, however often it is mapped. Pages of tensors
-// that were already read are therefore released.
+// normal numbers. It is mapped repeatedly until the mapping has the size of the tensor. The
+// mappings share pages, so a model of any size costs address space and only a few megabytes of
+// memory. However, each mapping counts as memory of the process. Pages of tensors that were already
+// read are therefore released.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kBlock = 1 << 20;                         // elements in the block that is repeated
 constexpr size_t kBlockBytes = kBlock * sizeof(uint16_t);  // a multiple of the page size
-/// Number of tensors that may be taken before the first of them is read.
+/// Most tensors that may be taken before the first of them is read.
 constexpr size_t kReadTogether = 16;
 
 /// A block of bf16 elements with one scale, in a memory file.
@@ -46,7 +46,7 @@ class Block {
   /// Maps the block repeatedly, to at least `bytes` bytes; valid as long as the block.
   void* repeated(size_t bytes) {
     const size_t size = (std::max<size_t>(bytes, 1) + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-    // Reserves the whole range, then maps the block over each piece of it.
+    // Reserves the whole range, then maps the block over each part of the range.
     void* all =
         ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED) throw std::bad_alloc();
@@ -90,8 +90,8 @@ class DummyWeights : public WeightSource {
   std::vector<std::string> names() const override { return {}; }
 
   View take(const std::string& name, const Shape& shape) override {
-    // Weights take at least one byte each, so a tensor with more elements than there are bytes of
-    // memory cannot be loaded: fail early.
+    // A weight takes at least one byte. So a tensor with more elements than bytes of memory cannot
+    // be loaded; reports this early.
     expect_memory(shape.count());
     let_go();
     View view{nullptr, DType::kBF16, shape, Device::kCpu};
@@ -121,7 +121,7 @@ class DummyWeights : public WeightSource {
     return *block;
   }
 
-  /// Returns whether a vector is zero: biases and logarithms of factors are, factors are one.
+  /// Returns whether a vector is zero, as are biases and logarithms of factors. Factors are one.
   static bool is_zero(const std::string& name) {
     return name.ends_with("bias") || name.ends_with("alpha") || name.ends_with("beta");
   }
@@ -135,7 +135,7 @@ class DummyWeights : public WeightSource {
 
   std::function<bool(const std::string&)> has_;
   std::vector<float> normals_;
-  std::map<int64_t, std::unique_ptr<Block>> random_;  // blocks by fan in
+  std::map<int64_t, std::unique_ptr<Block>> random_;  // blocks by number of inputs
   std::map<bool, std::unique_ptr<Block>> constant_;
   std::deque<View> latest_;  // the latest tensors taken
 };

@@ -24,7 +24,7 @@ class EditableSafetensors {
       if (name != "__metadata__") names.push_back(name);
     return names;
   }
-  /// Returns the header: name -> dtype, shape, data_offsets; and __metadata__.
+  /// Returns the header: tensor name -> {dtype, shape, data_offsets}, and __metadata__.
   nlohmann::json& header() { return header_; }
   /// Returns the bytes of a tensor, which may be changed.
   char* data(const std::string& name) {

@@ -38,9 +38,9 @@ class Descriptor {
   int fd_;
 };
 
-/// Opens a regular file for reading and returns its size; else LoadError.
+/// Opens a regular file for reading and sets `size`; throws LoadError for other files.
 int open_regular(const std::string& path, uint64_t& size) {
-  // O_NONBLOCK: opening a pipe without a writer would otherwise wait forever.
+  // O_NONBLOCK, because opening a pipe without a writer would otherwise wait forever.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) load_fault(path, "", std::string("cannot open: ") + std::strerror(errno));
   struct stat info {};
@@ -52,8 +52,8 @@ int open_regular(const std::string& path, uint64_t& size) {
   return fd;
 }
 
-/// Follows links, also to a file that does not exist yet. Stops at a link to a pipe, as a pipe that
-/// /dev/stdout leads to has no other path.
+/// Follows links, even to a file that does not exist yet. Stops at a link to a pipe: a pipe behind
+/// /dev/stdout has no other path.
 std::string behind_links(std::string path) {
   struct stat info {};
   for (int links = 0; links < 40; ++links) {
@@ -65,8 +65,8 @@ std::string behind_links(std::string path) {
   return path;
 }
 
-/// Returns the beginning of a temporary file's name: `path`, cut between characters so that room
-/// remains.
+/// Returns the beginning of a temporary file's name: `path`, cut between characters to leave room
+/// for a suffix.
 std::string beginning_of(const std::string& path) {
   constexpr size_t kMost = 200;  // bytes; a name may have 255
   const size_t name = path.rfind('/') + 1;
@@ -76,8 +76,8 @@ std::string beginning_of(const std::string& path) {
   return path.substr(0, end);
 }
 
-/// Returns whether `old` may be replaced. In a directory like /tmp, only the file's or the
-/// directory's owner may.
+/// Returns whether this process may replace `old`. In a directory like /tmp, only the owner of the
+/// file or of the directory may replace it.
 bool may_replace(const std::string& path, const struct stat& old) {
   struct stat above {};
   const std::string directory = fs::path(path).parent_path().string();
@@ -89,8 +89,8 @@ bool may_replace(const std::string& path, const struct stat& old) {
 /// Gives the new file the owner, group and permissions of the old one.
 void take_rights(int fd, const struct stat& old) {
   mode_t mode = old.st_mode & 0777;
-  // If neither the owner nor the group can be kept, the file has another group. That group gets
-  // only the rights of other users.
+  // If neither owner nor group can be kept, the new file has another group. This group gets only
+  // the rights of other users.
   if (::fchown(fd, old.st_uid, old.st_gid) != 0 &&
       ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0) {
     mode = (mode & ~mode_t{070}) | (mode & 07) << 3;
@@ -191,7 +191,7 @@ std::shared_ptr<const MappedFile> MappedFile::read(const std::string& path) {
     const ssize_t got = ::read(fd.get(), bytes + have, size - have);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) load_fault(path, "", std::string("cannot read: ") + std::strerror(errno));
-    if (got == 0) load_fault(path, "", "was cut off while it was read");
+    if (got == 0) load_fault(path, "", "was truncated while it was read");
     have += static_cast<uint64_t>(got);
   }
   if (file_stamp(path) != before) load_fault(path, "", "was replaced while it was read");
@@ -225,8 +225,8 @@ NewFile::NewFile(const std::string& path) : path_(behind_links(path)) {
     errno = EPERM;
     fail("replace");
   }
-  // Each writer has its own temporary file, so that two writers of one path do not mix; the last
-  // commit wins.
+  // Each writer has its own temporary file, so that two writers of one path do not mix. The last
+  // commit replaces earlier ones.
   for (int attempt = 0; attempt < 1000 && fd_ < 0; ++attempt) {
     temporary_ = concat(beginning_of(path_), ".new-", ::getpid(), "-", attempt);
     fd_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, there ? 0600 : 0666);
@@ -234,7 +234,7 @@ NewFile::NewFile(const std::string& path) : path_(behind_links(path)) {
   }
   if (fd_ < 0) fail("create");
   if (there) take_rights(fd_, old);
-  // The lock shows to programs that remove old temporary files that the writer is alive.
+  // The lock shows that the writer runs, to programs that remove old temporary files.
   ::flock(fd_, LOCK_EX | LOCK_NB);
 }
 
@@ -284,7 +284,7 @@ void NewFile::append_part_of(const NewFile& other, uint64_t begin, uint64_t end)
 
 void NewFile::commit(bool durable) {
   SYRINX_CHECK(fd_ >= 0, "file ", path_, " is committed already");
-  // Without this, a power cut could leave a name without its contents.
+  // Without fdatasync(), a power cut could leave the name without the contents.
   if (durable && !in_place() && ::fdatasync(fd_) != 0) fail("write");
   if (::close(std::exchange(fd_, -1)) != 0) fail("write");  // NFS reports a full disk here
   if (!in_place() && ::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
@@ -293,8 +293,8 @@ void NewFile::commit(bool durable) {
 
 namespace {
 
-/// While it exists, signals that interrupt the program are blocked in this thread, so that the
-/// temporary file is always removed.
+/// Blocks the signals that interrupt the program in this thread while this object exists, so that
+/// the temporary file is always removed.
 class InterruptsWait {
  public:
   InterruptsWait() {
@@ -318,7 +318,7 @@ void need_writable(const std::string& path) {
   struct stat info {};
   const bool there = ::stat(path.c_str(), &info) == 0;
   if (there && S_ISDIR(info.st_mode)) load_fault(path, "", "cannot write: it is a directory");
-  // The test is omitted for a pipe: it would open and close the pipe too early.
+  // Skips the test for a pipe, which the test would open and close too early.
   if (!there || S_ISREG(info.st_mode)) const NewFile probe(path);
 }
 

@@ -1,6 +1,6 @@
-// Reading and writing of files: whole small files with a size limit, large files mapped read-only,
-// and new files that get their name only once they are complete. Faults throw LoadError with the
-// path. A MappedFile may be shared and read by many threads.
+// Reads and writes files: reads small files whole with a size limit, maps large files read-only,
+// and writes new files that get their name only once they are complete. Faults throw LoadError with
+// the path. A MappedFile may be shared and read by many threads.
 #pragma once
 
 #include <cstddef>
@@ -35,13 +35,13 @@ bool is_directory(const std::string& path);
 /// Joins `directory` and `name` with one slash.
 std::string join_path(const std::string& directory, const std::string& name);
 
-/// A regular file mapped read-only; unmapped with its last owner. Writing to the mapping is a
-/// crash, and so is reading it after another program truncated the file: checkpoints must be
-/// replaced by rename.
+/// A regular file mapped read-only; unmapped when its last owner is destroyed. Writing to the
+/// mapping crashes. Reading crashes after another program has truncated the file, so checkpoints
+/// must be replaced by rename.
 class MappedFile {
  public:
   static std::shared_ptr<const MappedFile> open(const std::string& path);
-  /// Reads the file into memory instead, for files that other programs replace while they are read.
+  /// Reads the file into memory instead of mapping it, for files that other programs may replace.
   /// Later changes of the file then have no effect. Throws LoadError if the file changes during the
   /// read.
   static std::shared_ptr<const MappedFile> read(const std::string& path);
@@ -60,8 +60,8 @@ class MappedFile {
   size_t size_;
 };
 
-/// Identity of the file at a path, and the times of its last changes; all zeros if there is no
-/// file.
+/// Identifies the version of the file at a path: its identity and the times of its last changes.
+/// All zeros if the file does not exist.
 struct FileStamp {
   uint64_t device = 0, number = 0, bytes = 0;
   int64_t written_ns = 0, changed_ns = 0;
@@ -70,8 +70,8 @@ struct FileStamp {
 /// Returns the present stamp of a file; throws LoadError.
 FileStamp file_stamp(const std::string& path);
 
-/// Returns the result of `load`, which reads files that belong together. If a file was replaced or
-/// written to meanwhile, `load` runs again, at most 3 times in all; then LoadError.
+/// Returns the result of `load`, which reads several related files. If a file was replaced or
+/// written during the call, runs `load` again, at most 3 times in total; then throws LoadError.
 template <typename Load>
 auto load_together(const std::vector<std::string>& paths, const Load& load) {
   const auto stamps = [&paths] {
@@ -94,10 +94,10 @@ auto load_together(const std::vector<std::string>& paths, const Load& load) {
   }
 }
 
-/// Writes to a temporary file beside `path`; commit() renames it to `path`, otherwise it is
-/// removed. If `path` is a link, its target is replaced. The new file has the owner and permissions
-/// of the earlier one. If `path` is not a regular file (a device, a pipe), it is written to
-/// directly. The temporary file is locked (flock) while it is written. One thread at a time.
+/// Writes to a temporary file beside `path`. commit() renames it to `path`; without commit() it is
+/// removed. If `path` is a link, its target is replaced. The new file gets the owner and
+/// permissions of the earlier file. If `path` is a device or a pipe, it is written directly. The
+/// temporary file is locked (flock) while it is written. One thread at a time.
 class NewFile {
  public:
   explicit NewFile(const std::string& path);
@@ -106,12 +106,12 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
 
   void append(const void* data, size_t size);
-  /// Overwrites bytes that were appended earlier; not for a device or a pipe, whose bytes stay.
+  /// Overwrites bytes that were appended earlier. Does nothing for a device or a pipe.
   void overwrite(uint64_t offset, const void* data, size_t size);
   /// Appends bytes [begin, end) of the contents of `other`.
   void append_part_of(const NewFile& other, uint64_t begin, uint64_t end);
   uint64_t size() const { return size_; }
-  /// Completes the file under its name. If `durable`, its contents are on disk before.
+  /// Renames the file to its path. With `durable`, first writes its contents to disk.
   void commit(bool durable = true);
 
  private:
@@ -124,8 +124,8 @@ class NewFile {
   uint64_t size_ = 0;
 };
 
-/// Throws LoadError if NewFile cannot write `path`; for use before the work whose result the file
-/// will hold. While it runs, signals that end a program are blocked in this thread.
+/// Throws LoadError if NewFile cannot write `path`. Call it before the work whose result the file
+/// will contain. Blocks signals that end a program in this thread while it runs.
 void need_writable(const std::string& path);
 
 }  // namespace syrinx

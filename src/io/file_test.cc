@@ -23,7 +23,7 @@ TEST(File, ReadsWithABound) {
   EXPECT_THROW(read_file(dir.path(), 4), LoadError);
   EXPECT_THROW(read_file(dir.path("none"), 4), LoadError);
   ASSERT_EQ(::mkfifo(dir.path("pipe").c_str(), 0600), 0);
-  EXPECT_THROW(read_file(dir.path("pipe"), 4), LoadError);  // without waiting for a writer
+  EXPECT_THROW(read_file(dir.path("pipe"), 4), LoadError);  // does not wait for a writer
 }
 
 TEST(File, MapsAlsoEmptyOnes) {
@@ -40,7 +40,7 @@ TEST(File, WhatWasReadStaysWhenTheFileIsCutOff) {
   ASSERT_EQ(::truncate(path.c_str(), 0), 0);
   const auto bytes = file->bytes();
   ASSERT_EQ(bytes.size(), 100'000u);
-  EXPECT_EQ(static_cast<char>(bytes[99'999]), 'x');  // in a mapping, this read would be a SIGBUS
+  EXPECT_EQ(static_cast<char>(bytes[99'999]), 'x');  // in a mapping, this read would raise SIGBUS
   EXPECT_TRUE(MappedFile::read(path)->bytes().empty());
   EXPECT_THROW((void)MappedFile::read(dir.path("none")), LoadError);
 }
@@ -56,7 +56,7 @@ TEST(File, WhatBelongsTogetherIsLoadedAgainWhereItChanged) {
   };
   EXPECT_EQ(load_together({a, b}, both), "22");
   EXPECT_EQ(loads, 2);
-  // A fault that comes from mixed versions is not reported; a fault of unchanged files is, at once.
+  // A fault of mixed versions is not reported. A fault of unchanged files is reported at once.
   loads = 0;
   const auto faulty = [&]() -> int {
     if (++loads == 1) dir.write("b", "3");
@@ -237,7 +237,7 @@ TEST(File, ShownTextMayBeAsLongAsItsLimit) {
   EXPECT_EQ(shown("abcde", 4), "abcd... (5 bytes)");
 }
 
-/// On a full disk the write is short, or fails; the old file must stay.
+/// On a full disk a write is short or fails. The old file must remain.
 TEST(File, AShortWriteIsAFaultAndLeavesTheOldFile) {
   const TestDir dir;
   dir.write("a", "old");

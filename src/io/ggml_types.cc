@@ -15,8 +15,8 @@ float half_at(const uint8_t* from) {
   return f16_to_f32(bits);
 }
 
-/// Unpacks blocks of 32: numbers i and i + 16 share a byte; the fifth bits are in one word. Q4_0,
-/// Q5_0: (number - middle) * scale. Q4_1, Q5_1: number * scale + minimum.
+/// Unpacks blocks of 32 numbers: numbers i and i + 16 share a byte; the fifth bits are in one word.
+/// Q4_0, Q5_0: (number - middle) * scale. Q4_1, Q5_1: number * scale + minimum.
 template <bool kFive, bool kMinimum>
 void unpack_small(const uint8_t* from, float* to) {
   const float scale = half_at(from);
@@ -130,7 +130,7 @@ void unpack_q3_k(const uint8_t* from, float* to) {
   }
 }
 
-/// The 16 numbers that four bits stand for in IQ4_NL and IQ4_XS.
+/// The 16 values that a four-bit number selects in IQ4_NL and IQ4_XS.
 constexpr float kUneven[] = {-127, -104, -83, -65, -49, -35, -22, -10,
                              1,    13,   25,  38,  53,  69,  89,  113};
 

@@ -1,6 +1,6 @@
-// The types of numbers in ggml: rows of blocks, each with a few numbers in few bits and with its
-// own scales. Free functions; any thread.
-// Layouts: ggml-org/ggml:src/ggml-common.h; formulas: ggml-org/ggml:src/ggml-quants.c,
+// The number types of ggml. A row has blocks; a block has a few numbers in few bits,
+// with its own scales. Free functions; any thread. Layouts:
+// ggml-org/ggml:src/ggml-common.h. Formulas: ggml-org/ggml:src/ggml-quants.c,
 // dequantize_row_*.
 #pragma once
 
@@ -11,10 +11,10 @@ namespace syrinx {
 
 struct GgmlType {
   uint32_t number = 0;     ///< number of the type in GGUF files
-  const char* name = "";   ///< "Q4_K"
+  const char* name = "";   ///< e.g. "Q4_K"
   int64_t block = 1;       ///< numbers per block
   size_t block_bytes = 4;  ///< bytes per block
-  /// Writes the numbers of a block as f32, exactly; `from` may be at any address. Null: the type
+  /// Writes the numbers of a block as f32, exactly. `from` needs no alignment. Null if the type
   /// needs no unpacking (f32, f16, bf16).
   void (*unpack)(const uint8_t* from, float* to) = nullptr;
 };

@@ -11,7 +11,7 @@ constexpr uint64_t kMaxGgufTensors = 1 << 16, kMaxGgufValues = 1 << 16;
 constexpr size_t kMaxGgufName = 1024;
 constexpr uint32_t kMaxAlignment = 1 << 16;
 
-// Types of metadata, by their number in the file.
+// Types of metadata values; the values are the numbers in the file.
 enum GgufType : uint32_t {
   kU8,
   kI8,
@@ -28,7 +28,7 @@ enum GgufType : uint32_t {
   kDouble
 };
 
-/// Reads a number of any of these types; empty for other types.
+/// Reads a number of any GGUF number type; empty for other types.
 std::optional<double> read_number(ByteReader& in, uint32_t type) {
   switch (type) {
     case kU8:
@@ -86,9 +86,9 @@ GgufFile::GgufFile(const std::string& path) : file_(MappedFile::open(path)) {
   const auto values = in.number<uint64_t>(kMaxGgufValues);
   for (uint64_t i = 0; i < values; ++i) {
     const std::string key(read_text(in));
-    if (key.size() > kMaxGgufName) fail(key, "is a key that is too long");
+    if (key.size() > kMaxGgufName) fail(key, "the key is too long");
     const auto type = in.number<uint32_t>();
-    if (!values_.emplace(key, read_value(in, type, key)).second) fail(key, "is there twice");
+    if (!values_.emplace(key, read_value(in, type, key)).second) fail(key, "occurs twice");
   }
   for (uint64_t i = 0; i < tensors; ++i) read_tensor(in);
   const int64_t alignment = integer("general.alignment", 32);
@@ -104,7 +104,7 @@ GgufValue GgufFile::read_value(ByteReader& in, uint32_t type, const std::string&
   if (!number) fail(key, concat("has the unknown type ", type));
   if (type == kBool) return *number != 0;
   if (type == kFloat || type == kDouble) return *number;
-  // Integers this large are rounded in f64; no size is this large.
+  // f64 rounds larger integers; no size is this large.
   if (std::abs(*number) > 0x1p62) fail(key, "is out of range");
   return static_cast<int64_t>(*number);
 }
@@ -128,7 +128,7 @@ GgufList GgufFile::read_list(ByteReader& in, const std::string& key) const {
 void GgufFile::read_tensor(ByteReader& in) {
   GgufTensor t;
   t.name = read_text(in);
-  if (t.name.size() > kMaxGgufName) fail(t.name, "is a name that is too long");
+  if (t.name.size() > kMaxGgufName) fail(t.name, "the name is too long");
   const std::string entry = "tensor " + t.name;
   const auto rank = in.number<uint32_t>();
   if (rank < 1 || rank > Shape::kMaxDims) fail(entry, concat("has ", rank, " sizes"));
@@ -142,9 +142,9 @@ void GgufFile::read_tensor(ByteReader& in) {
   t.type_number = in.number<uint32_t>();
   t.type = ggml_type(t.type_number);
   if (t.type && t.sizes.back() % t.type->block != 0)
-    fail(entry, concat("is ", t.str(), ", of which a row is not whole blocks of ", t.type->block));
+    fail(entry, concat("is ", t.str(), "; expected rows of whole blocks of ", t.type->block));
   offsets_.push_back(in.number<uint64_t>());
-  if (!by_name_.emplace(t.name, tensors_.size()).second) fail(entry, "is there twice");
+  if (!by_name_.emplace(t.name, tensors_.size()).second) fail(entry, "occurs twice");
   tensors_.push_back(std::move(t));
 }
 

@@ -25,7 +25,7 @@ class ByteReader;
 /// A tensor of the file.
 struct GgufTensor {
   std::string name;
-  const GgmlType* type = nullptr;  ///< null: the type is unknown or unsupported
+  const GgmlType* type = nullptr;  ///< null if the type is unknown or unsupported
   uint32_t type_number = 0;
   std::vector<int64_t> sizes;  ///< outermost first; the innermost is a multiple of a block
   std::string_view data;       ///< bytes in the mapped file; empty if `type` is null
@@ -41,14 +41,14 @@ struct GgufList {
 };
 using GgufValue = std::variant<bool, int64_t, double, std::string_view, GgufList>;
 
-/// One mapped file; tensors are views into it.
+/// One mapped file. Its tensors are views into the file.
 class GgufFile {
  public:
   explicit GgufFile(const std::string& path);
 
   const std::string& path() const { return file_->path(); }
   const std::vector<GgufTensor>& tensors() const { return tensors_; }
-  /// Finds a tensor; null if there is none.
+  /// Finds a tensor; null if the file lacks it.
   const GgufTensor* find(const std::string& name) const;
   const GgufTensor& need(const std::string& name) const;
 

@@ -1,4 +1,4 @@
-// Checks GGUF files against the package gguf, and broken files.
+// Compares GGUF files with the Python package gguf, and tests broken files.
 #include "io/gguf.h"
 
 #include <gtest/gtest.h>
@@ -129,7 +129,7 @@ TEST(Gguf, FaultsAreNamed) {
   };
   EXPECT_EQ(with({16}, 0), "");
   EXPECT_EQ(with({16}, 99), "");  // an unknown type is a fault only when the tensor is read
-  expect_fault(with({33}, 8), "a row is not whole blocks of 32");
+  expect_fault(with({33}, 8), "expected rows of whole blocks of 32");
   expect_fault(with({16}, 0, 1), "from byte 1 of the data on, which has 64");
   expect_fault(with({16}, 0, ~0ull), "of the data on");
   expect_fault(with({1ull << 40, 1ull << 40}, 0), "tensor w: is too large");
@@ -141,7 +141,7 @@ TEST(Gguf, FaultsAreNamed) {
     append_number(twice, uint32_t{7});
     twice += '\1';
   }
-  expect_fault(gguf_fault(twice), "m.gguf: key: is there twice");
+  expect_fault(gguf_fault(twice), "m.gguf: key: occurs twice");
 }
 
 TEST(Gguf, HostileFilesAreLoadErrors) {

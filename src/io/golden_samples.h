@@ -1,5 +1,5 @@
-// For tests: golden samples from an original implementation. For long recordings a golden file has
-// both ends and every 7th number between them (tests/parity/thin.py explains why that is enough).
+// For tests: golden samples from an original implementation. A golden file of a long recording has
+// both ends and every 7th number between (tests/parity/thin.py explains why this suffices).
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class GoldenSamples {
     return std::ssize(got) == count_ ? distance_of_beginning(got)
                                      : std::numeric_limits<float>::infinity();
   }
-  /// Does the same for a beginning: `got` may be shorter.
+  /// Compares the beginning: like distance(), but `got` may be shorter.
   float distance_of_beginning(std::span<const float> got) const {
     if (std::ssize(got) > count_) return std::numeric_limits<float>::infinity();
     float worst = 0;
@@ -43,7 +43,7 @@ class GoldenSamples {
   }
 
  private:
-  /// Returns the index of the kept sample after the one at index `place`.
+  /// Returns the index of the kept sample after the sample at index `place`.
   int64_t next(int64_t place) const {
     const int64_t last = count_ - kEdge;
     if (kept_.count() == count_ || place + 1 < kEdge || place + 1 > last) return place + 1;

@@ -17,7 +17,7 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-/// Returns whether a part of a path is a plain name that does not lead elsewhere.
+/// Returns whether a part of a path is a plain name, not "..", or another way out of the folder.
 bool is_plain(const std::string& part) {
   return !part.empty() && part.size() <= 128 && part[0] != '.' &&
          std::all_of(part.begin(), part.end(), [](char c) {
@@ -42,7 +42,7 @@ std::string checked(const std::string& directory, const std::vector<std::string>
     if (is_file(join_path(directory, marker))) return directory;
     names += (names.empty() ? "" : " or ") + marker;
   }
-  load_fault(directory, "", concat("expected a model directory with ", names, " in it"));
+  load_fault(directory, "", concat("expected a model directory that contains ", names));
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ HubName parse_hub_name(const std::string& model) {
   if (!is_plain(name.substr(0, slash)) || !is_plain(out.name)) return {};
   for (size_t begin = 0; at != std::string::npos && begin <= out.revision.size();) {
     const size_t end = std::min(out.revision.find('/', begin), out.revision.size());
-    // "refs/pr/1" is a valid revision, so it is checked part by part.
+    // Checks each part, because "refs/pr/1" is a valid revision.
     if (!is_plain(out.revision.substr(begin, end - begin))) return {};
     begin = end + 1;
   }

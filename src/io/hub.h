@@ -1,4 +1,4 @@
-// Finds the directory of the model that a user gives as --model: a directory as downloaded, or
+// Finds the directory of the model that a user names with --model: a directory as downloaded, or
 // "Org/Name" or "Org/Name@revision" in the local cache of the model hub. Downloads nothing.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace syrinx {
 
-/// Returns the hub's cache directory, chosen as by its own tools: $HF_HUB_CACHE, $HF_HOME/hub,
-/// $XDG_CACHE_HOME/huggingface/hub, ~/.cache/huggingface/hub; empty if there is no home directory.
+/// Returns the hub's cache directory, as the hub's tools choose it: $HF_HUB_CACHE, $HF_HOME/hub,
+/// $XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub. Empty without a home directory.
 std::string hub_cache();
 
 /// The parts of "Org/Name@revision". A revision may contain slashes ("refs/pr/1").
@@ -21,8 +21,8 @@ HubName parse_hub_name(const std::string& model);
 /// Returns the cache's folder of a model, with refs/, snapshots/ and blobs/.
 std::string hub_folder(const std::string& cache, const HubName& name);
 
-/// Returns the directory of a revision below `root`, which is a hub_folder(). Without a revision:
-/// that of refs/main, or the only one. Empty if the cache does not have it.
+/// Returns the directory of a revision below `root`, which is a hub_folder(). Without a revision,
+/// returns the one of refs/main, or the only one. Empty if the cache lacks it.
 std::string find_snapshot(const std::string& root, const std::string& revision);
 
 /// Returns the directory of `model`, which must have a file named in `markers`. A LoadError names
@@ -31,9 +31,9 @@ std::string find_snapshot(const std::string& root, const std::string& revision);
 std::string resolve_model(const std::string& model, const std::string& cache = hub_cache(),
                           const std::vector<std::string>& markers = {"config.json"});
 
-/// Returns the directory of a part that a model needs and that its authors publish separately, such
-/// as a codec: the folder Name of "Org/Name" in the model's directory, or else that model in the
-/// cache.
+/// Returns the directory of a part that a model needs, such as a codec, if its authors publish the
+/// part separately: the folder Name of "Org/Name" in the model's directory, otherwise the model
+/// Org/Name in the cache.
 std::string resolve_part(const std::string& model_dir, const std::string& part,
                          const std::string& cache = hub_cache(),
                          const std::string& marker = "config.json");

@@ -19,8 +19,8 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1));
 }
 
-/// Returns the line without its comment, which begins with a '#' at the start or after a space,
-/// outside quotes.
+/// Returns the line without its comment. A comment begins with a '#' outside quotes, at the start
+/// or after a space.
 std::string_view without_comment(std::string_view line) {
   char quote = 0;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -71,7 +71,7 @@ HyperYaml HyperYaml::parse(const std::string& text, const std::string& path) {
   std::istringstream lines(text);
   std::string raw;
   int64_t at = 0, open_lists = 0;
-  std::string last;  // the key to which the items of a list belong
+  std::string last;  // the key whose list the items extend
   while (std::getline(lines, raw)) {
     ++at;
     const std::string line(without_comment(raw));
@@ -111,9 +111,9 @@ HyperYaml HyperYaml::parse(const std::string& text, const std::string& path) {
   return out;
 }
 
-/// Adds a line "- item" below `key` to the key's list, which is kept as a list on one line.
+/// Adds a line "- item" to the list of `key`, which is stored as a list on one line.
 void HyperYaml::add_item(const std::string& key, const std::string& item, int64_t line) {
-  if (key.empty()) load_fault(path_, concat("line ", line), "an item without the key of its list");
+  if (key.empty()) load_fault(path_, concat("line ", line), "a list item has no key before it");
   std::string& value = values_[key];
   value = value.empty() ? "[" + item + "]" : value.substr(0, value.size() - 1) + ", " + item + "]";
   if (value.size() > kMaxBytes) load_fault(path_, key, "is too long");
@@ -142,7 +142,7 @@ std::string HyperYaml::resolve(const std::string& key, const std::string& value)
     }
     ++factors;
     if (!parse_number(word, factor) || std::abs(factor) > 1 << 20 || factors > 4) {
-      if (factors > 1) fail(key, "cannot work out " + shown(value));
+      if (factors > 1) fail(key, "cannot compute " + shown(value));
       continue;
     }
     product *= factor;

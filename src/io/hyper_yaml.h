@@ -1,9 +1,9 @@
-// The part of YAML that configs of the hyperpyyaml kind are written in: maps by indentation,
-// scalars, lists on one line. Tags (!new:package.Class) are kept as the value of their key; no
-// object is built from them. "!ref <name>", and products of references, are replaced by their
-// values. Lists in brackets over several lines are skipped; lists of scalars, one in a line after
-// "- ", are read. Keys may be quoted. Faults are LoadErrors naming file, line or key.
-// Const after load; may be read by many threads.
+// Reads the part of YAML that hyperpyyaml configs use: maps by indentation, scalars, and lists on
+// one line. Tags (!new:package.Class) are kept as the value of their key; no object is built from
+// them. "!ref <name>", and products of references, are replaced by their values. Bracketed lists
+// over several lines are skipped. Lists of scalars with one item per line after "- " are read. Keys
+// may be quoted. Faults are LoadErrors with file, line or key. Const after load; may be read by
+// many threads.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,9 @@ class HyperYaml {
   int64_t i(const std::string& key, int64_t min, int64_t max) const;
   double f(const std::string& key, double min, double max) const;
   bool b(const std::string& key) const;
-  /// Reads "[8, 5, 3]"; from nested brackets, returns all numbers in order.
+  /// Reads "[8, 5, 3]". From nested brackets, returns all numbers in order.
   std::vector<int64_t> ints(const std::string& key, int64_t min, int64_t max) const;
-  /// Reads "[one, 'two']"; a scalar counts as a list of one text. Empty texts are faults.
+  /// Reads "[one, 'two']". A scalar is read as a list of one text. Empty texts are faults.
   std::vector<std::string> texts(const std::string& key) const;
   /// Returns all keys in alphabetical order.
   std::vector<std::string> keys() const;

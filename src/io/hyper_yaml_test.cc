@@ -68,7 +68,7 @@ TEST(HyperYaml, ReadsListsOfLinesAndQuotedKeys) {
   EXPECT_EQ(c.s("rewrites.'"), "'");
   EXPECT_EQ(c.i("last", 0, 1), 1);
   EXPECT_EQ(fault([] { HyperYaml::parse("a: 1\n- 2\n", "c"); }),
-            "c: line 2: an item without the key of its list");
+            "c: line 2: a list item has no key before it");
 }
 
 TEST(HyperYaml, ReadsWordsAndKeys) {

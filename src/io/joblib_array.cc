@@ -18,7 +18,7 @@ constexpr int64_t kMostElements = int64_t{1} << 31;
 
 /// An array's description and the position of its bytes in the file.
 struct StoredArray {
-  std::string type;  // element type in numpy's notation: "f4"
+  std::string type;  // element type in numpy's notation, e.g. "f4"
   bool c_order = true;
   std::vector<int64_t> sizes;
   size_t begin = 0, bytes = 0;
@@ -79,7 +79,7 @@ class JoblibFile {
     return pickle.values[arguments.items[0]].text;
   }
 
-  /// Returns how many bytes of the file after the value `built` are its array's data.
+  /// Returns how many bytes after the value `built` are the data of its array.
   size_t skip(const Pickle& pickle, PickleId built, size_t at) {
     const PickleValue& value = pickle.values[built];
     if (value.kind != Kind::kCall || pickle.values[value.items[0]].text != kWrapper) return 0;
@@ -89,7 +89,7 @@ class JoblibFile {
     const size_t digits = array.type.find_first_of("0123456789");
     const size_t width = digits == 1 && array.type.size() == 2 ? array.type[1] - '0' : 0;
     if (width == 0 || array.type[0] == 'O' || array.type[0] == 'V')
-      fail("an array of " + shown(array.type) + " is not expected");
+      fail("unsupported type of an array: " + shown(array.type));
     array.c_order = wanted(pickle, state, "order", Kind::kText).text == "C";
     int64_t count = 1;
     for (const PickleId item : wanted(pickle, state, "shape", Kind::kTuple).items) {
@@ -129,7 +129,7 @@ class JoblibFile {
       } else {
         std::memcpy(out.f32() + i, from + i * 4, 4);
       }
-      if (!std::isfinite(out.f32()[i])) fail(concat("\"", name, "\" is not all numbers"));
+      if (!std::isfinite(out.f32()[i])) fail(concat("\"", name, "\" has NaN or infinity"));
     }
     return out;
   }

@@ -1,7 +1,7 @@
-// Arrays in joblib's files (.mdl, .joblib, .pkl), the format of scikit-learn's models: a pickle in
-// which the bytes of each array follow its description. The file is read as data and nothing is
-// executed; compressed files are refused. Free function; any thread.
-// Format: joblib:joblib/numpy_pickle.py (NumpyArrayWrapper).
+// Reads arrays in joblib's files (.mdl, .joblib, .pkl), the format of scikit-learn's models: a
+// pickle in which the bytes of each array follow its description. The file is read as data; nothing
+// is executed. Compressed files are refused. Free function; any thread. Format:
+// joblib:joblib/numpy_pickle.py (NumpyArrayWrapper).
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 namespace syrinx {
 
 /// Reads the array that is attribute `name` ("cluster_centers_") of the file's object, as f32.
-/// Throws LoadError, also for an array that is not of floats, not two-dimensional in C order, or
-/// not finite.
+/// Throws LoadError for a faulty file, and for an array that is not of floats, not two-dimensional
+/// in C order, or not finite.
 Tensor read_joblib_array(const std::string& path, const std::string& name);
 
 }  // namespace syrinx

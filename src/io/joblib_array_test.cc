@@ -26,7 +26,7 @@ std::string joblib_fault(const std::string& bytes, const std::string& name = "cl
 TEST(JoblibArray, CentresOfScikitLearnAreRead) {
   const Tensor centres = read_joblib_array(kKmeans, "cluster_centers_");
   EXPECT_EQ(centres.shape(), (Shape{40, 64}));
-  // These values are numpy.load's.
+  // The expected values are from numpy.load.
   EXPECT_EQ(centres.f32()[0], static_cast<float>(1.0094834566116333));
   EXPECT_EQ(centres.f32()[40 * 64 - 1], static_cast<float>(0.5899707078933716));
 }
@@ -44,7 +44,7 @@ TEST(JoblibArray, WhatIsNoNumberIsAFault) {
   const size_t at = bytes.find(std::string(reinterpret_cast<const char*>(&first), 4));
   ASSERT_NE(at, bytes.npos);
   bytes.replace(at, 4, "\xff\xff\xff\x7f");
-  EXPECT_NE(joblib_fault(bytes).find("is not all numbers"), std::string::npos);
+  EXPECT_NE(joblib_fault(bytes).find("has NaN or infinity"), std::string::npos);
 }
 
 TEST(JoblibArray, DamagedFilesAreFaults) {
@@ -58,7 +58,7 @@ TEST(JoblibArray, DamagedFilesAreFaults) {
   for (size_t at = shape; at < shape + 24; ++at) {
     std::string broken = bytes;
     broken[at] = '\xff';
-    joblib_fault(broken);  // whether or not it is a fault, nothing is read beyond the end
+    joblib_fault(broken);  // with or without a fault, it reads nothing beyond the end
   }
   EXPECT_NE(joblib_fault("\x78\x9c compressed").find("pickle"), std::string::npos);
 }
@@ -70,8 +70,8 @@ TEST(JoblibArray, GlobalsWithLongNamesAreFaults) {
     text += std::string(bytes, 'a');
     return std::string("\x80\x04", 2) + text + text + "\x93.";
   };
-  EXPECT_NE(joblib_fault(global(600)).find("a global with a long name"), std::string::npos);
-  EXPECT_EQ(joblib_fault(global(500)).find("a global with a long name"), std::string::npos);
+  EXPECT_NE(joblib_fault(global(600)).find("the name of a global is too long"), std::string::npos);
+  EXPECT_EQ(joblib_fault(global(500)).find("the name of a global is too long"), std::string::npos);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Reads config files: typed getters with limits. A LoadError has the file, the key with its path,
-// the expected and the actual value. Files are limited in size and depth, and a repeated key is a
-// fault. A Config is a cheap handle on a document, which it keeps alive.
-// Const after load; may be read by many threads.
+// Reads config files with typed getters that have limits. A LoadError has the file, the key with
+// its path, the expected and the actual value. Files are limited in size and depth; a repeated key
+// is a fault. A Config is a cheap handle that keeps its document alive. Const after load; may be
+// read by many threads.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace syrinx {
 
-/// One object of a JSON file. A key whose value is null counts as absent.
+/// One object of a JSON file. A key with the value null counts as absent.
 class Config {
  public:
   static constexpr size_t kMaxBytes = 16 << 20;
@@ -80,7 +80,7 @@ class Config {
 
   std::shared_ptr<const Json> root_;
   const Json* node_;
-  std::string file_, scope_;  // scope_: "" or "talker_config."
+  std::string file_, scope_;  // `scope_` is empty or ends with a dot: "talker_config."
 };
 
 }  // namespace syrinx

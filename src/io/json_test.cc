@@ -126,7 +126,7 @@ TEST(Config, LimitsMetExactly) {
     return "{\"n\": " + std::string(static_cast<size_t>(depth), '[') +
            std::string(static_cast<size_t>(depth), ']') + "}";
   };
-  // An array's first element is one deeper than the array.
+  // The first element of an array is one level deeper than the array.
   EXPECT_EQ(config_fault([&] { Config::parse(nested(Config::kMaxDepth), "x.json"); }), "");
   EXPECT_NE(config_fault([&] { Config::parse(nested(Config::kMaxDepth + 1), "x.json"); }), "");
   const auto list = [&](size_t count) {

@@ -212,7 +212,7 @@ bool is_word(std::string_view text) {
   });
 }
 
-/// Returns a voice's model: "en_US-lessac-medium" is in en/en_US/lessac/medium/.
+/// Returns a voice's model. The voice "en_US-lessac-medium" is in en/en_US/lessac/medium/.
 KnownModel piper_voice(KnownModel model, const std::string& voice) {
   const size_t first = voice.find('-'), last = voice.rfind('-');
   const std::string region = voice.substr(0, first);

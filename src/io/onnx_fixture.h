@@ -20,7 +20,7 @@ inline std::string bytes(uint32_t id, const std::string& value) {
   return varint(id << 3 | 2) + varint(value.size()) + value;
 }
 
-/// Returns a TensorProto of f32; `packed`: in float_data instead of raw_data.
+/// Returns a TensorProto of f32. With `packed`, the data is in float_data, not raw_data.
 inline std::string tensor(const std::string& name, const std::vector<int64_t>& sizes,
                           const std::vector<float>& values, bool packed = false) {
   std::string out;
@@ -48,7 +48,7 @@ inline std::string node(const std::string& op, const std::string& name,
   if (!output.empty()) out += bytes(2, output);
   return out + bytes(3, name) + bytes(4, op);
 }
-/// Returns a TensorProto of 8-bit integers; `varints`: in int32_data instead of raw_data.
+/// Returns a TensorProto of 8-bit integers. With `varints`, they are in int32_data, not raw_data.
 inline std::string narrow_tensor(const std::string& name, const std::vector<int64_t>& sizes,
                                  const std::vector<int>& values, bool varints = false) {
   std::string out, data;

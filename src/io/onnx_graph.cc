@@ -9,7 +9,7 @@ namespace syrinx {
 namespace {
 
 constexpr size_t kMaxTensors = 1 << 16, kMaxNodes = 1 << 20, kMaxName = 1024, kMaxSizes = 16;
-constexpr size_t kInputs = 12;  // inputs of a node that are kept; later ones are not weights
+constexpr size_t kInputs = 12;  // most inputs of a node that are kept; weights come first
 
 // Field numbers of onnx.proto.
 enum ModelField : uint32_t { kGraph = 7 };
@@ -17,7 +17,7 @@ enum GraphField : uint32_t { kNode = 1, kInitializer = 5 };
 enum NodeField : uint32_t { kInput = 1, kOutput = 2, kNodeName = 3, kOpType = 4, kAttribute = 5 };
 enum AttributeField : uint32_t { kAttributeName = 1, kInteger = 3, kIntegers = 8 };
 constexpr uint64_t kMostAttribute = 1 << 20;
-constexpr size_t kMostIntegers = 16;  // numbers per attribute of a convolution
+constexpr size_t kMostIntegers = 16;  // most numbers per attribute of a convolution
 enum TensorField : uint32_t {
   kDims = 1,
   kDataType = 2,
@@ -59,8 +59,8 @@ bool is_convolution(const OnnxNode& node) {
   return node.op == "Conv" || node.op == "ConvTranspose";
 }
 
-/// Returns a node's module: "/head/layer1/layer1.0/conv1/Conv" -> "head.layer1.0.conv1"; empty if
-/// it has none.
+/// Returns a node's module, or an empty string: "/head/layer1/layer1.0/conv1/Conv" becomes
+/// "head.layer1.0.conv1".
 std::string onnx_module_of(std::string_view node) {
   std::vector<std::string_view> parts;
   while (!node.empty()) {
@@ -68,13 +68,13 @@ std::string onnx_module_of(std::string_view node) {
     const std::string_view part = node.substr(0, slash);
     node.remove_prefix(std::min(slash + 1, node.size()));
     if (part.empty()) continue;
-    // A list's name precedes its module, as in "layer1", "layer1.0": drop the list's name.
+    // A list's name precedes its module, as in "layer1", "layer1.0". Drops the list's name.
     const bool of_list = !parts.empty() && part.size() > parts.back().size() &&
                          part.starts_with(parts.back()) && part[parts.back().size()] == '.';
     if (of_list) parts.pop_back();
     parts.push_back(part);
   }
-  if (!parts.empty()) parts.pop_back();  // the operator
+  if (!parts.empty()) parts.pop_back();  // removes the name of the operator
   std::string module;
   for (const std::string_view part : parts) {
     if (!module.empty()) module += '.';
@@ -111,7 +111,7 @@ void OnnxGraph::read_graph(std::string_view graph) {
       if (tensors_.size() >= kMaxTensors) fail("", "has too many tensors");
       tensors_.push_back(read_tensor(field.bytes));
       if (!by_name_.emplace(tensors_.back().name, tensors_.size() - 1).second)
-        fail(tensors_.back().name, "is there twice");
+        fail(tensors_.back().name, "occurs twice");
     }
   });
 }
@@ -188,7 +188,7 @@ OnnxTensor OnnxGraph::read_tensor(std::string_view message) const {
       tensor.external = true;
     }
   });
-  if (tensor.external) fail(tensor.name, "its numbers lie outside the file: not supported");
+  if (tensor.external) fail(tensor.name, "its numbers are in another file, which is not supported");
   check_size(tensor);
   return tensor;
 }
@@ -196,7 +196,7 @@ OnnxTensor OnnxGraph::read_tensor(std::string_view message) const {
 void OnnxGraph::check_size(const OnnxTensor& tensor) const {
   const std::optional<DType> dtype = onnx_dtype(tensor.type);
   const bool narrow = tensor.type == kOnnxU8 || tensor.type == kOnnxI8;
-  if (!dtype && !narrow) return;  // such a tensor may exist, but cannot be read
+  if (!dtype && !narrow) return;  // the file may contain such a tensor, but it cannot be read
   int64_t bytes = narrow ? 1 : static_cast<int64_t>(dtype_size(*dtype));
   for (const int64_t size : tensor.sizes)
     if (__builtin_mul_overflow(bytes, size, &bytes)) fail(tensor.name, "its sizes are too large");

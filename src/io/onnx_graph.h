@@ -1,8 +1,8 @@
-// An ONNX graph as data: its tensors, and the names, types and inputs of its nodes. Nothing is
-// executed. Nothing in the file is trusted: counts, sizes and offsets are checked. Every fault is a
-// LoadError with file, tensor, expected and actual value. The file is mapped, not copied. One
-// thread.
-// Format: onnx:onnx/onnx.proto (protobuf's wire format).
+// Reads an ONNX graph as data: its tensors, and the names, types and inputs of its nodes.
+// Nothing is executed. Nothing in the file is trusted: counts, sizes and offsets are
+// checked. Every fault is a LoadError with file, tensor, expected and actual value. The
+// file is mapped, not copied. One thread. Format: onnx:onnx/onnx.proto (protobuf's wire
+// format).
 #pragma once
 
 #include <memory>
@@ -18,21 +18,21 @@
 
 namespace syrinx {
 
-/// Maps a type of ONNX to a DType; empty if Syrinx cannot compute with it.
+/// Converts a type of ONNX to a DType; empty if Syrinx cannot compute with it.
 std::optional<DType> onnx_dtype(uint64_t type);
 
-/// TensorProto.DataType of 8-bit integers, which quantised graphs use together with a scale.
+/// TensorProto.DataType of 8-bit integers. Quantised graphs use them together with a scale.
 enum OnnxType : uint64_t { kOnnxU8 = 2, kOnnxI8 = 3 };
 
-/// An initializer of the graph; views are into the mapped file.
+/// An initializer of the graph. Its views point into the mapped file.
 struct OnnxTensor {
   std::string name;
   uint64_t type = 0;  ///< TensorProto.DataType
   std::vector<int64_t> sizes;
   std::string_view data;  ///< bytes in the mapped file
-  std::string_view ints;  ///< integers as varints, if the file has them in that form
+  std::string_view ints;  ///< integers as varints, if the file stores them so
   bool external = false;
-  bool transposed = false;  ///< used by a MatMul: the file has it as [in, out]
+  bool transposed = false;  ///< used by a MatMul: the file stores it as [in, out]
 
   /// Returns the sizes as layers expect them.
   std::vector<int64_t> seen_sizes() const {
@@ -52,8 +52,8 @@ struct OnnxNode {
 /// Returns whether the node is a Conv or ConvTranspose.
 bool is_convolution(const OnnxNode& node);
 
-/// Returns a node's module: "/head/layer1/layer1.0/conv1/Conv" -> "head.layer1.0.conv1"; empty if
-/// it has none.
+/// Returns a node's module, or an empty string: "/head/layer1/layer1.0/conv1/Conv" becomes
+/// "head.layer1.0.conv1".
 std::string onnx_module_of(std::string_view node);
 
 /// One mapped file with its tensors and nodes.
@@ -66,9 +66,9 @@ class OnnxGraph {
   std::vector<OnnxTensor>& tensors() { return tensors_; }
   const std::vector<OnnxTensor>& tensors() const { return tensors_; }
   const std::vector<OnnxNode>& nodes() const { return nodes_; }
-  /// Returns the index of the tensor with the name `name`; empty if there is none.
+  /// Returns the index of the tensor `name`; empty if the graph lacks it.
   std::optional<size_t> find(const std::string& name) const;
-  /// Throws LoadError about the tensor or node `name`; if it is empty, about the file.
+  /// Throws LoadError about the tensor or node `name`, or about the file if `name` is empty.
   [[noreturn]] void fail(const std::string& name, const std::string& what) const;
 
  private:

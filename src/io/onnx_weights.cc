@@ -33,7 +33,7 @@ class OnnxWeights : public WeightSource {
   const std::map<std::string, OnnxConvolution>& convolutions() const { return convolutions_; }
 
  private:
-  /// Finds a tensor by its own name, or by that of an Identity.
+  /// Finds a tensor by its own name, or by the name of an Identity that refers to it.
   std::optional<size_t> tensor(const std::string& name) const {
     if (const auto found = graph_.find(name)) return found;
     const auto found = second_.find(name);
@@ -54,7 +54,7 @@ class OnnxWeights : public WeightSource {
       if (input >= node.inputs.size()) return;
       const auto found = tensor(node.inputs[input]);
       if (!found) return;
-      // A norm that was exported in single operations adds its epsilon before its bias.
+      // A norm that was exported as single operations adds its epsilon before its bias.
       const auto [place, fresh] = by_module_.emplace(module + "." + what, *found);
       if (!fresh && count(place->second) == 1 && count(*found) > 1) place->second = *found;
     };
@@ -95,7 +95,7 @@ class OnnxWeights : public WeightSource {
     const std::vector<int64_t> sizes = tensor.seen_sizes();
     const Shape shape{std::span<const int64_t>(sizes)};
     const size_t unit = dtype_size(dtype), count = tensor.data.size() / unit;
-    if (count != static_cast<size_t>(shape.count())) return {};  // integers stored as varints
+    if (count != static_cast<size_t>(shape.count())) return {};  // integers are stored as varints
     const bool turn = tensor.transposed && sizes.size() == 2;
     if (!turn && reinterpret_cast<uintptr_t>(tensor.data.data()) % unit == 0)
       return {const_cast<char*>(tensor.data.data()), dtype, shape, Device::kCpu};

@@ -1,17 +1,17 @@
 // The weights of an ONNX graph that was exported from a torch network, as a WeightSource. The file
 // is read as data: initialisers, and the names, types and inputs of nodes. Nothing is executed.
 // Nothing in the file is trusted: counts, sizes and offsets are checked. Every fault is a LoadError
-// with file, tensor, expected and actual value. The file is mapped, not copied.
-// Format: onnx:onnx/onnx.proto (protobuf's wire format).
+// with file, tensor, expected and actual value. The file is mapped, not copied. Format:
+// onnx:onnx/onnx.proto (protobuf's wire format).
 //
 // Names. Exporters keep the names of some tensors ("xvector.block1.tdnnd1.linear1.weight") and
-// replace others by numbers ("onnx::Conv_4423"), but nodes are named after modules: the Conv at
-// "/head/layer1/layer1.0/conv1/Conv" is the module head.layer1.0.conv1. A tensor therefore has two
-// names: its own, and one from the module that uses it. The latter is .weight and .bias of Conv,
-// ConvTranspose, LayerNormalization and BatchNormalization (with .running_mean and .running_var),
-// .weight of MatMul and Gather, .bias of Add, .scale of Mul, .exponent of Exp. Matrices of MatMul
-// are returned in torch's order, [out, in]. An Identity gives its tensor a second name, as
-// exporters store equal tensors once.
+// replace others by numbers ("onnx::Conv_4423"). But nodes are named after modules: the Conv at
+// "/head/layer1/layer1.0/conv1/Conv" is the module head.layer1.0.conv1. So a tensor has two names:
+// its own, and one of the module that uses it. The module's name ends with .weight or .bias for
+// Conv, ConvTranspose, LayerNormalization and BatchNormalization (also .running_mean and
+// .running_var), .weight for MatMul and Gather, .bias for Add, .scale for Mul, .exponent for Exp.
+// Matrices of MatMul are returned in torch's order, [out, in]. An Identity gives its tensor a
+// second name, because exporters store equal tensors once.
 #pragma once
 
 #include <functional>
@@ -31,14 +31,14 @@ using OnnxNames = std::function<std::vector<std::string>(const std::string& name
 /// reported as unused.
 std::unique_ptr<WeightSource> open_onnx_weights(const std::string& path, OnnxNames names = {});
 
-/// Attributes of a one-dimensional Conv or ConvTranspose; the defaults are ONNX's.
+/// Attributes of a one-dimensional Conv or ConvTranspose. The defaults are ONNX's.
 struct OnnxConvolution {
   int64_t stride = 1, dilation = 1, groups = 1;
   int64_t before = 0, after = 0;  ///< rows of padding
 };
 
-/// Reads the convolutions of a graph, by module. Throws LoadError for a file that is broken or has
-/// an attribute outside [0, 2^20].
+/// Reads the convolutions of a graph, by module. Throws LoadError for a broken file or an attribute
+/// outside [0, 2^20].
 std::map<std::string, OnnxConvolution> read_onnx_convolutions(const std::string& path);
 
 }  // namespace syrinx

@@ -68,7 +68,7 @@ TEST(OnnxWeights, AnIdentityIsASecondName) {
   EXPECT_NO_THROW(weights.finish());
 }
 
-/// Returns an AttributeProto of integers; `packed`: one field has all of them.
+/// Returns an AttributeProto of integers. With `packed`, one field contains all integers.
 std::string integers(const std::string& name, const std::vector<uint64_t>& values, bool packed) {
   std::string list, out = bytes(1, name);
   for (const uint64_t value : values) {
@@ -130,9 +130,9 @@ TEST(OnnxWeights, FaultsNameWhatIsWrong) {
   expect(fault(""), "found no graph");
   expect(fault("hello"), "broken");
   expect(fault(model({}, {tensor("a", {3}, {1, 2})})), "tensor a: expected 12 bytes");
-  expect(fault(model({}, {tensor("a", {1}, {1}), tensor("a", {1}, {1})})), "there twice");
+  expect(fault(model({}, {tensor("a", {1}, {1}), tensor("a", {1}, {1})})), "occurs twice");
   expect(fault(model({}, {tensor("a", {int64_t{1} << 39, int64_t{1} << 39}, {1})})), "too large");
-  expect(fault(model({}, {tensor("a", {1}, {1}) + bytes(13, "")})), "outside the file");
+  expect(fault(model({}, {tensor("a", {1}, {1}) + bytes(13, "")})), "in another file");
   expect(fault(small_model() + bytes(7, "")), "more than one graph");
 }
 

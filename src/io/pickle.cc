@@ -9,10 +9,10 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMaxValues = 2u << 20;  // values of one pickle; a tensor takes about fifteen
-constexpr size_t kMaxText = 1u << 16;    // bytes of one text
-constexpr size_t kMaxGlobal = 1024;      // bytes of a module and a name in it
-constexpr size_t kMaxItems = 8u << 20;   // items of all containers together
+constexpr size_t kMaxValues = 2u << 20;  // most values of one pickle; a tensor takes about fifteen
+constexpr size_t kMaxText = 1u << 16;    // most bytes of one text
+constexpr size_t kMaxGlobal = 1024;      // most bytes of a global: module and name
+constexpr size_t kMaxItems = 8u << 20;   // most items of all containers together
 
 class Machine {
  public:
@@ -120,9 +120,9 @@ class Machine {
   }
 
   void push_global(std::string_view module, std::string_view name) {
-    // Two bytes of a file can refer to the same text again, but each global is a new text. Without
-    // a limit, a small file could fill the memory.
-    if (module.size() + name.size() > kMaxGlobal) fail("a global with a long name");
+    // Two bytes of a file can refer to an existing text, but each global is a new text. Without a
+    // limit, a small file of globals could fill the memory.
+    if (module.size() + name.size() > kMaxGlobal) fail("the name of a global is too long");
     const std::string whole = concat(module, " ", name);
     if (!allowed_(whole))
       fail(concat("refers to ", shown(whole),
@@ -146,7 +146,7 @@ class Machine {
       push({Kind::kCall, 0, 0, {}, {function, arguments}});
     }
   }
-  /// Sets attributes; those of dicts ("_metadata") are dropped, as they contain no tensors.
+  /// Sets attributes. Drops the attributes of dicts ("_metadata"), as they contain no tensors.
   void build() {
     const PickleId attributes = pop(), id = top();
     PickleValue& value = out_.values[id];
@@ -193,7 +193,7 @@ class Machine {
   Pickle out_;
 };
 
-// Opcodes are letters, as in CPython's pickletools.
+// Opcodes are written as letters, as in CPython's pickletools.
 
 bool Machine::step_scalar(char op) {
   switch (op) {
@@ -306,7 +306,7 @@ bool Machine::step() {
       if (const int protocol = take<uint8_t>(); protocol < 2 || protocol > 5)
         fail(concat("protocol ", protocol, ", expected 2 to 5"));
       return true;
-    case '\x95':  // a frame; its size matters only for streams
+    case '\x95':  // a frame; only streams need its size
       take<uint64_t>();
       return true;
     case 'q':
@@ -349,7 +349,8 @@ bool Machine::step() {
       out_.root = pop();
       return false;
     default:
-      fail(concat("opcode ", static_cast<int>(static_cast<unsigned char>(op)), " is not expected"));
+      fail(
+          concat("opcode ", static_cast<int>(static_cast<unsigned char>(op)), " is not supported"));
   }
 }
 

@@ -1,6 +1,6 @@
-// Pickles as data: a stack machine that knows containers, numbers, text, names of globals, calls
-// and persistent ids. It builds a graph of values and executes nothing. The readers interpret calls
-// and ids (io/torch_pickle.h, io/joblib_array.h). Supports protocols 2 to 5 and the opcodes that
+// Reads pickles as data: a stack machine for containers, numbers, text, names of globals, calls and
+// persistent ids. It builds a graph of values and executes nothing. The callers interpret calls and
+// ids (io/torch_pickle.h, io/joblib_array.h). Supports protocols 2 to 5 and the opcodes that
 // torch.save and joblib write; any other opcode is a fault.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace syrinx {
 
-/// A value by its index in Pickle::values. Values may be shared and may contain themselves.
+/// The index of a value in Pickle::values. Values may be shared and may contain themselves.
 using PickleId = uint32_t;
 
 /// A value as data; opcodes that would execute code are refused.
@@ -22,13 +22,13 @@ struct PickleValue {
     kBool,    ///< number
     kInt,     ///< number
     kFloat,   ///< real
-    kText,    ///< text, UTF-8 as written
-    kBytes,   ///< text
-    kGlobal,  ///< text: module and name, as "module name"
+    kText,    ///< text in UTF-8, unchanged
+    kBytes,   ///< `text` has the bytes
+    kGlobal,  ///< `text` is "module name"
     kTuple,   ///< items
     kList,    ///< items
     kDict,    ///< items: key, value, key, value, ...
-    /// items: the global, its argument tuple and, if attributes were set, the attributes
+    /// `items`: the global, its argument tuple and, if set, the attributes
     kCall,
     kRef,  ///< items: the persistent id, a tuple
   };
@@ -45,18 +45,18 @@ struct Pickle {
   PickleId root = 0;
 };
 
-/// Checks the name of every global; false refuses the file.
+/// Checks the name of every global. If it returns false, the file is refused.
 using GlobalFilter = std::function<bool(std::string_view name)>;
 
 /// Called after attributes were set on a value, with the values so far and the offset after that
-/// opcode. Returns how many bytes from there on are the value's own data and not part of the
+/// opcode. Returns how many bytes from this offset on are the value's own data, not part of the
 /// pickle.
 using OwnBytes = std::function<size_t(const Pickle& so_far, PickleId value, size_t at)>;
 
 /// Reads a pickle. Throws LoadError with `path` in the message. A call of the global `dict_type`
-/// ("collections OrderedDict") without arguments becomes a dict; attributes of the dict are
-/// dropped. Items that are set on an object are dropped, too: an object that is a mapping has them
-/// as attributes.
+/// ("collections OrderedDict") without arguments becomes a dict; the dict's attributes are dropped.
+/// Items that are set on an object are dropped, too, because objects that are mappings have their
+/// contents as attributes.
 Pickle read_pickle(std::string_view bytes, const std::string& path, GlobalFilter allowed,
                    std::string_view dict_type, OwnBytes own_bytes = {});
 

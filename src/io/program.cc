@@ -25,7 +25,7 @@ extern char** environ;  // NOLINT(readability-redundant-declaration): not in eve
 namespace syrinx {
 namespace {
 
-/// A socket pair or another pair of descriptors. Its destructor closes both ends; exec does, too.
+/// A pair of connected descriptors, such as a socket pair. The destructor and exec close both ends.
 struct Channel {
   enum Closed { kClosed };
   int ours = -1, theirs = -1;
@@ -49,7 +49,7 @@ Error fault(const std::string& program, const std::string& what) {
   return {ErrorCode::kInternal, "the program " + program + " " + what};
 }
 
-/// Starts the program with its input and output on these descriptors; returns an errno, or 0.
+/// Starts the program with these descriptors as its input and output; returns an errno, or 0.
 int start(const std::vector<std::string>& command, int in, int out, pid_t& pid) {
   std::vector<char*> arguments;
   for (const std::string& part : command) arguments.push_back(const_cast<char*>(part.c_str()));
@@ -61,7 +61,7 @@ int start(const std::vector<std::string>& command, int in, int out, pid_t& pid) 
   posix_spawn_file_actions_adddup2(&actions, in, 0);
   posix_spawn_file_actions_adddup2(&actions, out, 1);
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  // Signals that this process blocks or ignores have their defaults in the child.
+  // Gives the child the default actions for signals that this process blocks or ignores.
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
@@ -82,7 +82,7 @@ Error not_started(const std::string& name, int error) {
   return fault(name, std::string("cannot be started: ") + std::strerror(error));
 }
 
-/// Opens a raw pseudo-terminal; false if there is none.
+/// Opens a raw pseudo-terminal; returns false if the system has none.
 bool open_terminal(Channel& ends) {
   ends.ours = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   char path[64];
@@ -108,7 +108,7 @@ std::string too_long(const ProgramLimits& limits) {
   return concat("took more than ", limits.timeout_s, " s");
 }
 
-/// Writes the input and reads the output at the same time; returns an error message, or "".
+/// Writes the input and reads the output at the same time; returns an error message or nothing.
 std::string exchange(Channel& in, Channel& out, const std::string& input,
                      const ProgramLimits& limits, double until_s, std::string& output) {
   size_t sent = 0;
@@ -138,12 +138,12 @@ std::string exchange(Channel& in, Channel& out, const std::string& input,
   }
 }
 
-/// Waits until the program ends, as it may continue after closing its output. Returns an error
-/// message, or "" and the status.
+/// Waits until the program ends, as it may continue after closing its output. Sets `status`.
+/// Returns an error message; an empty string without an error.
 std::string wait_for_end(pid_t pid, const ProgramLimits& limits, double until_s, int& status) {
   for (double pause_s = 5e-5;; pause_s = std::min(2 * pause_s, 0.01)) {
     const pid_t ended = ::waitpid(pid, &status, WNOHANG);
-    if (ended > 0 || (ended < 0 && errno != EINTR)) return "";  // or another thread waited for it
+    if (ended > 0 || (ended < 0 && errno != EINTR)) return "";  // another thread may have waited
     if (now_s() > until_s) return too_long(limits);
     std::this_thread::sleep_for(std::chrono::duration<double>(pause_s));
   }
@@ -214,7 +214,7 @@ Result<std::string> KeptProgram::ask(std::string_view input,
   return output;
 }
 
-/// Returns an error message, or "" and the answer.
+/// Reads the answer. Returns an error message; an empty string without an error.
 std::string KeptProgram::talk(std::string_view input,
                               const std::function<bool(std::string_view)>& whole,
                               const ProgramLimits& limits, std::string& output) {

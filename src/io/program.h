@@ -1,5 +1,5 @@
-// Runs another program, passes it text on its standard input and returns its output. For tools that
-// are run instead of linked: once per text, or one process for many texts. No shell is involved.
+// Runs another program, passes text to its standard input and returns its output. For tools that
+// are run instead of linked: once per text, or one process for many texts. Uses no shell.
 #pragma once
 
 #include <sys/types.h>
@@ -15,13 +15,13 @@
 namespace syrinx {
 
 struct ProgramLimits {
-  size_t max_output = 1 << 20;  ///< bytes of output; more is a fault
+  size_t max_output = 1 << 20;  ///< most bytes of output; more is a fault
   double timeout_s = 10;        ///< time after which the program is killed
 };
 
 /// Runs a program. `command`: the program, which is searched on the PATH, and its arguments. Faults
-/// (it is missing, failed, printed too much, took too long) are kNotFound or kInternal and name the
-/// program. Any thread.
+/// (the program is missing, failed, printed too much or took too long) are kNotFound or kInternal
+/// and name the program. Any thread.
 Result<std::string> run_program(const std::vector<std::string>& command, const std::string& input,
                                 const ProgramLimits& limits = {});
 
@@ -30,7 +30,7 @@ Result<std::string> run_program(const std::vector<std::string>& command, const s
 /// its input, and exits, when this process ends. One thread at a time.
 class KeptProgram {
  public:
-  /// Starts the program. Faults are those of run_program(); kInternal, too, without
+  /// Starts the program. Faults are those of run_program(), and kInternal if the system has no
   /// pseudo-terminals.
   static Result<std::unique_ptr<KeptProgram>> start(const std::vector<std::string>& command);
   /// Kills the program.

@@ -15,7 +15,7 @@ TEST(RunProgram, InputAndOutput) {
     ASSERT_TRUE(got.ok()) << got.error().message;
     EXPECT_EQ(got.value(), input);
   }
-  // A program that does not read all of its input.
+  // The program does not read all of its input.
   EXPECT_EQ(run_program({"head", "-c", "4"}, text).value(), "line");
   EXPECT_EQ(run_program({"printf", "%s|%s", "a b", "$HOME"}, "").value(), "a b|$HOME");
 }
@@ -48,7 +48,7 @@ TEST(KeptProgram, AnswersEachTime) {
   auto cat = KeptProgram::start({"cat"});
   ASSERT_TRUE(cat.ok()) << cat.error().message;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(*cat.value(), "one\n"), "one\n");
-  std::string text;  // more than the buffers of a terminal and a pipe
+  std::string text;  // longer than the buffers of a terminal and a pipe
   for (int i = 0; i < 30000; ++i) text += "line " + std::to_string(i) + "\n";
   EXPECT_EQ(ask(*cat.value(), text + "$", '$'), text + "$");
   // The program's C library must write line by line, as on a terminal.

@@ -6,7 +6,7 @@ bool ProtoReader::varint(uint64_t& out) {
   out = 0;
   for (int i = 0; i < 10 && static_cast<size_t>(i) < rest_.size(); ++i) {
     const auto byte = static_cast<unsigned char>(rest_[i]);
-    if (i == 9 && byte > 1) break;  // more than 64 bits
+    if (i == 9 && byte > 1) break;  // the number has more than 64 bits
     out |= static_cast<uint64_t>(byte & 0x7f) << (7 * i);
     if (byte < 0x80) {
       rest_.remove_prefix(i + 1);

@@ -7,8 +7,8 @@
 
 namespace syrinx {
 
-/// One field: `number` for the wire types varint, fixed64 and fixed32, `bytes` for length-delimited
-/// ones.
+/// One field. `number` is set for the wire types varint, fixed64 and fixed32, `bytes` for
+/// length-delimited types.
 struct ProtoField {
   enum Wire : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
   uint32_t id = 0;
@@ -21,11 +21,11 @@ struct ProtoField {
 class ProtoReader {
  public:
   explicit ProtoReader(std::string_view message) : rest_(message) {}
-  /// Reads the next field; false at the end or at an invalid field: see broken().
+  /// Reads the next field. Returns false at the end and at an invalid field; see broken().
   bool next(ProtoField& field);
   /// Returns whether the message ended at an invalid place.
   bool broken() const { return broken_; }
-  /// Reads a number of a packed list; false if there is none.
+  /// Reads a number of a packed list; returns false at its end.
   bool varint(uint64_t& out);
   bool empty() const { return rest_.empty(); }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kInWord = 8;
 constexpr std::string_view kWeight = ".weight", kNumbers = ".qweight", kBias = ".bias";
 constexpr std::array<std::string_view, 4> kParts = {kNumbers, ".qzeros", ".scales", ".g_idx"};
-/// Position in a word of each of 8 outputs.
+/// The position in a word of each of its 8 outputs.
 constexpr std::array<int, 8> kInOrder = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr std::array<int, 8> kAwqOrder = {0, 4, 1, 5, 2, 6, 3, 7};
 
@@ -175,19 +175,21 @@ QuantizedLayout load_quantized_layout(const Config& config) {
   QuantizedLayout layout;
   const std::string method = config.s("quant_method");
   if (method != "gptq" && method != "awq") {
-    config.fail("quant_method", "\"" + method + "\" is not supported, gptq and awq are");
+    config.fail("quant_method", "\"" + method + "\" is not supported; expected gptq or awq");
   }
   const int64_t bits = config.i("bits", 1, 64);
-  if (bits != 4) config.fail("bits", std::to_string(bits) + " is not supported, 4 is");
+  if (bits != 4) config.fail("bits", std::to_string(bits) + " is not supported; expected 4");
   const int64_t group = config.i("group_size", -1, 1 << 24);
   if (group != -1 && (group == 0 || group % 32 != 0)) {
-    config.fail("group_size", std::to_string(group) + " is not supported, multiples of 32 are");
+    config.fail("group_size",
+                std::to_string(group) + " is not supported; expected a multiple of 32");
   }
   layout.group = std::max<int64_t>(group, 0);
   if (method == "gptq") {
     const std::string format = config.opt_s("checkpoint_format", "gptq");
     if (format != "gptq" && format != "gptq_v2") {
-      config.fail("checkpoint_format", "\"" + format + "\" is not supported, gptq and gptq_v2 are");
+      config.fail("checkpoint_format",
+                  "\"" + format + "\" is not supported; expected gptq or gptq_v2");
     }
     layout.zero_offset = format == "gptq" ? 1 : 0;
     return layout;
@@ -195,9 +197,10 @@ QuantizedLayout load_quantized_layout(const Config& config) {
   layout.method = QuantizedLayout::Method::kAwq;
   const std::string version = config.opt_s("version", "gemm");
   if (version != "gemm" && version != "GEMM") {
-    config.fail("version", "\"" + version + "\" is not supported, gemm is");
+    config.fail("version", "\"" + version + "\" is not supported; expected gemm");
   }
-  if (!config.opt_b("zero_point", true)) config.fail("zero_point", "false is not supported");
+  if (!config.opt_b("zero_point", true))
+    config.fail("zero_point", "false is not supported; expected true");
   return layout;
 }
 

@@ -1,6 +1,6 @@
-// Checkpoints whose linears were quantised to 4 bits by GPTQ (AutoGPTQ, GPTQModel) or AWQ
+// Reads checkpoints whose linears were quantised to 4 bits by GPTQ (AutoGPTQ, GPTQModel) or AWQ
 // (AutoAWQ). Such files have X.qweight, X.qzeros, X.scales and, for GPTQ, X.g_idx in place of
-// X.weight. Here layers see X.weight again. Nothing in the files is trusted.
+// X.weight. Layers see X.weight again. Nothing in the files is trusted.
 //
 // An int32 word has 8 numbers of 4 bits, the first in the lowest bits. There are G groups of
 // inputs, and weight[o][i] = scale * (number - zero).
@@ -21,18 +21,18 @@ namespace syrinx {
 struct QuantizedLayout {
   enum class Method : uint8_t { kGptq, kAwq };
   Method method = Method::kGptq;
-  int64_t group = 0;    ///< inputs that share a scale; 0: all inputs
+  int64_t group = 0;    ///< inputs that share a scale; 0 means all inputs
   int zero_offset = 0;  ///< number to add to stored zeros
 };
 
 /// Reads a quantization_config. Throws LoadError for unsupported settings: methods other than gptq
-/// and awq, bits other than 4, groups that are not a multiple of 32, layouts for one vendor's
+/// and awq, bits other than 4, groups that are not a multiple of 32, and layouts for one vendor's
 /// kernels.
 QuantizedLayout load_quantized_layout(const Config& config);
 
-/// Returns a source of exact f32 weights. Only the latest four quantised weights are kept in
-/// memory: a layer must pack what it takes before others are taken. Biases of quantised linears
-/// that are all zeros are not listed, as AutoGPTQ writes them for linears without bias.
+/// Returns a source of exact f32 weights. Keeps only the latest four quantised weights in memory,
+/// so a layer must pack its weights before other layers take theirs. Omits all-zero biases of
+/// quantised linears, because AutoGPTQ writes them for linears without bias.
 std::unique_ptr<WeightSource> dequantized(std::unique_ptr<WeightSource> stored,
                                           const QuantizedLayout& layout);
 

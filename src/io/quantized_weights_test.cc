@@ -89,7 +89,7 @@ TEST(QuantizedWeights, GroupsFollowOneAnotherByDefault) {
 TEST(QuantizedWeights, ListsWeightsInPlaceOfTheirParts) {
   auto held = gptq();
   held->tensors["l.g_idx"] = integers({kIn}, {0});
-  held->tensors["l.bias"] = Tensor({kOut}, DType::kF16);  // all zeros, so it is not listed
+  held->tensors["l.bias"] = Tensor({kOut}, DType::kF16);  // all zeros, so the source omits it
   held->tensors["other.bias"] = Tensor({kOut}, DType::kF16);
   held->tensors["other.scales"] = Tensor({kOut}, DType::kF16);
   const auto source = dequantized(std::move(held), layout());

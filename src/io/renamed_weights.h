@@ -1,4 +1,4 @@
-// A checkpoint with other names: published in one layout, for networks that expect another.
+// Renames the tensors of a checkpoint, for networks that expect the names of another layout.
 #pragma once
 
 #include <map>
@@ -9,8 +9,8 @@
 
 namespace syrinx {
 
-/// `names` maps each name that networks use to the name in `source`. Tensors that are not in the
-/// map keep their names and are reported as unused.
+/// `names` maps each name that networks use to the name in `source`. Tensors that the map lacks
+/// keep their names and are reported as unused.
 std::unique_ptr<WeightSource> renamed(std::unique_ptr<WeightSource> source,
                                       std::map<std::string, std::string> names);
 

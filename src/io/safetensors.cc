@@ -15,11 +15,11 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian");
 
-constexpr size_t kMaxTensorSizes = 16;  // more than any layer's tensor has
-constexpr size_t kMaxJsonDepth = 16;    // a header nests three deep
+constexpr size_t kMaxTensorSizes = 16;  // larger than any layer's tensor
+constexpr size_t kMaxJsonDepth = 16;    // a header nests three levels deep
 constexpr size_t kMaxIndexBytes = 64 << 20;
 
-/// A type of the format; `dtype` is set if Syrinx can read it. Data need not be aligned.
+/// A type of the format. `dtype` is set if Syrinx can read the type. Data need not be aligned.
 struct TypeRow {
   std::string_view name;
   size_t size;
@@ -370,8 +370,8 @@ void SafetensorsWriter::add(const std::string& name, const View& tensor) {
 }
 
 void SafetensorsWriter::finish(const std::map<std::string, std::string>& metadata) {
-  // Larger types come first, as in the format's own writer: every tensor is then aligned without
-  // gaps.
+  // Writes larger types first, like the format's own writer, so that every tensor is aligned
+  // without gaps.
   std::stable_sort(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
     return dtype_size(*a.dtype) > dtype_size(*b.dtype);
   });

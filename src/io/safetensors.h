@@ -18,13 +18,13 @@
 
 namespace syrinx {
 
-/// One tensor of a file. If Syrinx cannot compute with the type (F64, BOOL, F8_...), `dtype` is
-/// empty; with more than five sizes, `shape` is. A file may contain such tensors, but reading them
-/// is a fault.
+/// One tensor of a file. `dtype` is empty if Syrinx cannot compute with the type (F64, BOOL,
+/// F8_...). `shape` is empty for more than five sizes. A file may contain such tensors, but reading
+/// them is a fault.
 struct SafetensorsEntry {
   std::string name;
-  std::string type_name;       ///< type as in the file: "BF16"
-  std::optional<DType> dtype;  ///< empty: not supported
+  std::string type_name;       ///< type name in the file, e.g. "BF16"
+  std::optional<DType> dtype;  ///< empty if not supported
   std::vector<int64_t> sizes;
   uint64_t begin = 0, end = 0;  ///< offsets in the data part, begin <= end <= its size
 
@@ -32,7 +32,7 @@ struct SafetensorsEntry {
   std::string str() const;
 };
 
-/// One file. Its views live as long as this object.
+/// One file. Its views are valid as long as this object.
 class SafetensorsFile {
  public:
   static constexpr uint64_t kMaxHeader = 100'000'000;  ///< bytes; the limit of the format
@@ -43,7 +43,7 @@ class SafetensorsFile {
   const std::vector<SafetensorsEntry>& entries() const { return entries_; }
   const SafetensorsEntry* find(const std::string& name) const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
-  /// Returns a view of an entry's memory, which is read-only although View cannot express it.
+  /// Returns a view of an entry's memory. The memory is read-only; View does not express this.
   View view(const SafetensorsEntry& entry) const;
 
  private:
@@ -59,19 +59,19 @@ class SafetensorsFile {
   mutable std::unordered_map<std::string, Tensor> realigned_;
 };
 
-/// A checkpoint: one file, or the files of an index. Its views live as long as this object.
+/// A checkpoint: one file, or the files of an index. Its views are valid as long as this object.
 class Safetensors {
  public:
-  /// `path`: a .safetensors file, a .safetensors.index.json, or a directory that holds
+  /// `path`: a .safetensors file, a .safetensors.index.json, or a directory that contains
   /// model.safetensors or model.safetensors.index.json.
   explicit Safetensors(const std::string& path);
 
   /// Returns the path of the file or of the index, for messages.
   const std::string& path() const { return path_; }
   std::vector<std::string> names() const;
-  /// Finds a tensor; null if there is none.
+  /// Finds a tensor; null if the checkpoint lacks it.
   const SafetensorsEntry* find(const std::string& name) const;
-  /// Returns the file that has a tensor; path() if none has.
+  /// Returns the file that contains a tensor; path() if no file does.
   const std::string& file_of(const std::string& name) const;
   View view(const std::string& name) const;
   /// Returns the bytes of all tensors.
@@ -89,13 +89,13 @@ class Safetensors {
   std::unordered_map<std::string, Place> places_;
 };
 
-/// Writes one file. Tensors are written to disk as they are added; the file gets its name in
-/// finish().
+/// Writes one file. Tensors are written to disk as they are added. finish() renames the file to its
+/// path.
 class SafetensorsWriter {
  public:
   explicit SafetensorsWriter(const std::string& path);
   void add(const std::string& name, const View& tensor);
-  /// Completes the file; the header gets `metadata` as strings.
+  /// Completes the file. `metadata` becomes the header's __metadata__.
   void finish(const std::map<std::string, std::string>& metadata = {});
 
  private:

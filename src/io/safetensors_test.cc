@@ -20,7 +20,7 @@ std::string file_bytes(const std::string& header, size_t data) {
   return bytes;
 }
 
-/// Returns the error message of opening the path; "" if there is none.
+/// Returns the error message of opening the path; an empty string if opening succeeds.
 std::string fault_of(const std::string& path) {
   try {
     Safetensors file(path);
@@ -169,7 +169,7 @@ TEST_F(Sharded, ContradictionsAreNamed) {
   expect_fault(fault(R"({"w.one":"one.safetensors","w.x":"copy.safetensors"})"), "is in both");
 }
 
-/// Opens and reads everything; returns whether the file was accepted.
+/// Opens the file and reads everything; returns whether the file was accepted.
 bool survives(const std::string& path) {
   try {
     const Safetensors file(path);
@@ -216,7 +216,7 @@ TEST(Safetensors, LimitsMetExactly) {
   const std::string header = R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})";
   EXPECT_EQ(fault_of_header(header, 2), "");
   expect_fault(fault_of_header(header, 1), "data_offsets");
-  // The header may extend to the end of the file, but not a byte further.
+  // The header may extend to the end of the file, but not beyond.
   const TestDir dir;
   std::string bytes = file_bytes("{}", 0);
   EXPECT_EQ(fault_of(dir.write("whole.safetensors", bytes)), "");
@@ -226,13 +226,13 @@ TEST(Safetensors, LimitsMetExactly) {
     expect_fault(fault_of(dir.write("long.safetensors", bytes)), "expected at most 2 bytes");
   }
   // The header must not exceed the format's limit, even in a file that is long enough (here a
-  // hole).
+  // sparse file).
   const uint64_t most = SafetensorsFile::kMaxHeader, beyond = most + 1;
   std::memcpy(bytes.data(), &beyond, 8);
   const std::string vast = dir.write("vast.safetensors", bytes);
   std::filesystem::resize_file(vast, 8 + beyond);
   expect_fault(fault_of(vast), concat("expected at most ", most, " bytes"));
-  // Fewer or more data bytes than the shape needs are a fault.
+  // It is a fault if the data has fewer or more bytes than the shape needs.
   expect_fault(fault_of_header(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,3]}})", 3),
                "expected 2 bytes");
   expect_fault(fault_of_header(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,1]}})", 3),

@@ -1,5 +1,5 @@
-// Counts the bytes of a checkpoint that a thread has taken while it builds a model. The code that
-// loads a model creates a TakenBytes; layers and families only take their weights and do not use
+// Counts the bytes of a checkpoint that a thread takes while it builds a model. The code that
+// loads a model creates a TakenBytes. Layers and families take their weights without using
 // it.
 #pragma once
 
@@ -9,8 +9,8 @@
 namespace syrinx {
 
 /// Calls `taken` with the bytes of each tensor that this thread takes from Weights for the first
-/// time, before the tensor is converted or packed. Only the innermost object of a thread counts.
-/// Objects are destroyed in reverse order of construction.
+/// time, before the tensor is converted or packed. Only the innermost object of a thread receives
+/// calls. Objects are destroyed in reverse order of construction.
 class TakenBytes {
  public:
   explicit TakenBytes(std::function<void(int64_t bytes)> taken);

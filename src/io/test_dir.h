@@ -31,8 +31,8 @@ class TestDir {
   std::string write(const std::string& name, const std::string& bytes) const {
     const std::filesystem::path at = path(name);
     std::filesystem::create_directories(at.parent_path());
-    // The old file is removed, as some file systems wait for the disk when a file is truncated and
-    // rewritten.
+    // Removes the old file first, as some file systems wait for the disk when a file is truncated
+    // and rewritten.
     std::filesystem::remove(at);
     std::ofstream(at, std::ios::binary) << bytes;
     return at.string();
@@ -47,7 +47,7 @@ inline std::string slurp(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Calls `use` with each beginning of `valid`, then with `count` random changes of it: bytes
+/// Calls `use` with each prefix of `valid`, then with `count` random changes of `valid`: bytes
 /// replaced, inserted or removed, parts repeated. The changes are the same in every run.
 inline void for_each_damage(const std::string& valid, int count,
                             const std::function<void(const std::string&)>& use) {

@@ -14,10 +14,10 @@ namespace {
 
 constexpr size_t kMaxPickleBytes = 64u << 20;
 constexpr size_t kMaxTorchTensors = 1u << 20;
-constexpr size_t kMaxVisits = 2u << 20;  // values visited, shared ones each time
-constexpr int kMaxDepth = 32;            // depth of nested dicts
+constexpr size_t kMaxVisits = 2u << 20;  // most visited values; shared values count at each visit
+constexpr int kMaxDepth = 32;            // greatest depth of nested dicts
 constexpr size_t kMaxPickledSizes = 16;
-constexpr size_t kMaxTorchName = 1024;  // bytes
+constexpr size_t kMaxTorchName = 1024;  // most bytes of a tensor's name
 
 constexpr std::string_view kDict = "collections OrderedDict";
 constexpr std::string_view kTensor = "torch._utils _rebuild_tensor_v2";
@@ -121,7 +121,7 @@ class Collector {
     if (function != kTensor) fail(name, "expected a tensor, got a call of " + shown(function));
     if (arguments.size() < 4) fail(name, "expected storage, offset, sizes and strides");
     if (out_.size() >= kMaxTorchTensors) fail(name, "too many tensors");
-    if (!names_.insert(name).second) fail(name, "is there twice");
+    if (!names_.insert(name).second) fail(name, "occurs twice");
     TorchTensor tensor;
     tensor.name = name;
     tensor.sizes = numbers(arguments[2], name);
@@ -144,7 +144,7 @@ class Collector {
     return out;
   }
 
-  /// Sets the position of a tensor's bytes, from the persistent id ('storage', type, key, device,
+  /// Sets the position of a tensor's bytes from its persistent id ('storage', type, key, device,
   /// elements).
   void place(TorchTensor& tensor, PickleId storage, int64_t offset) {
     const std::string& name = tensor.name;
@@ -168,7 +168,7 @@ class Collector {
       fail(name, concat("expected ", elements, " elements of ", type->size, " bytes in ",
                         shown(record), ", got ", entry->size(), " bytes"));
     check_inside(tensor, offset, elements);
-    // The offset of a tensor without elements is arbitrary.
+    // A tensor without elements may have any offset.
     const uint64_t first = tensor.count() == 0 ? 0 : static_cast<uint64_t>(offset) * type->size;
     tensor.begin = entry->begin + first;
   }
@@ -187,7 +187,7 @@ class Collector {
           __builtin_add_overflow(last, reach, &last))
         fail(name, "its sizes are too large");
     }
-    // A tensor with more elements than its storage repeats rows, which no checkpoint needs.
+    // A tensor with more elements than its storage repeats rows; no checkpoint needs this.
     if (count > 0 && (last >= elements || count > elements))
       fail(name, concat("expected at most ", elements, " elements, got ", tensor.str(), " from ",
                         offset));
@@ -204,7 +204,7 @@ class Collector {
   size_t visits_ = 0;
 };
 
-/// Returns "archive/" of the entry "archive/data.pkl", which every file has once.
+/// Returns "archive/" from the entry "archive/data.pkl", which every file has exactly once.
 std::string find_prefix(const ZipArchive& zip, const std::string& path) {
   constexpr std::string_view kName = "data.pkl";
   const std::string* found = nullptr;

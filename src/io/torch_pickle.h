@@ -24,12 +24,12 @@
 
 namespace syrinx {
 
-/// A tensor of the file. If Syrinx cannot compute with the type, `dtype` is empty. A file may
+/// A tensor of the file. `dtype` is empty if Syrinx cannot compute with the type. A file may
 /// contain such tensors, but reading them is a fault.
 struct TorchTensor {
-  std::string name;              ///< keys that lead to it, joined by dots: "state_dict.conv.weight"
-  std::string type_name;         ///< type as in the file: "FloatStorage"
-  std::optional<DType> dtype;    ///< empty: not supported
+  std::string name;              ///< the dict keys to it, joined by dots: "state_dict.conv.weight"
+  std::string type_name;         ///< type name in the file, e.g. "FloatStorage"
+  std::optional<DType> dtype;    ///< empty if not supported
   std::vector<int64_t> sizes;    ///< outermost first
   std::vector<int64_t> strides;  ///< in elements, one per size
   uint64_t begin = 0;            ///< offset of the first element in the file, in bytes
@@ -40,7 +40,7 @@ struct TorchTensor {
   std::string str() const;
 };
 
-/// One mapped checkpoint; tensors are views into it.
+/// One mapped checkpoint. Its tensors are views into the file.
 class TorchPickle {
  public:
   /// `records`: classes, as "module name", whose objects are read as dicts of their attributes.
@@ -53,10 +53,10 @@ class TorchPickle {
   const std::vector<TorchTensor>& tensors() const { return tensors_; }
   /// Returns the integers in the pickle, by names like those of tensors: "dims.n_mels".
   const std::map<std::string, int64_t>& numbers() const { return numbers_; }
-  /// Finds a tensor; null if there is none.
+  /// Finds a tensor; null if the file lacks it.
   const TorchTensor* find(const std::string& name) const;
-  /// Returns the elements, contiguous; valid as long as this object. The memory is read-only
-  /// although View cannot express it.
+  /// Returns the elements, contiguous; valid as long as this object. The memory is read-only,
+  /// although View does not express this.
   View view(const TorchTensor& tensor) const;
 
  private:

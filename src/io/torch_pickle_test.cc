@@ -28,8 +28,8 @@ std::string pickle_fault(const std::string& path) {
   return "";
 }
 
-/// Returns a zip archive of uncompressed entries; `wide`: with 64-bit sizes and offsets, as in
-/// files beyond 4 GB.
+/// Returns a zip archive of uncompressed entries. With `wide`, sizes and offsets have 64 bits, as
+/// in files above 4 GB.
 std::string zip_of(const std::vector<std::pair<std::string, std::string>>& entries,
                    uint16_t method = 0, bool wide = false) {
   std::string bytes, directory;
@@ -51,7 +51,7 @@ std::string zip_of(const std::vector<std::pair<std::string, std::string>>& entri
     put(directory, wide ? unknown : local, 4);
     directory += name;
     if (!wide) continue;
-    put(directory, 9, 2), put(directory, 1, 2), put(directory, 0, 1);  // a field of another program
+    put(directory, 9, 2), put(directory, 1, 2), put(directory, 0, 1);  // a foreign extra field
     put(directory, 1, 2), put(directory, 24, 2);
     put(directory, data.size(), 8), put(directory, data.size(), 8), put(directory, local, 8);
   }
@@ -87,7 +87,7 @@ std::string tuple(const std::vector<int32_t>& values) {
   for (const int32_t value : values) out += number(value);
   return out + "t";
 }
-/// Returns {"w": tensor} with a storage of `elements` floats, of which the file has two.
+/// Returns {"w": tensor} with a storage of `elements` floats, although the file has only two.
 std::string tensor_pickle(int32_t elements, int32_t offset, const std::vector<int32_t>& sizes,
                           const std::vector<int32_t>& strides, const std::string& key = "0",
                           const std::string& type = "FloatStorage") {
@@ -145,7 +145,7 @@ TEST(TorchPickle, RunsNothing) {
                "_load_from_bytes");
 }
 
-/// An object of a class that has arguments, items and attributes, one of them an object of another.
+/// An object of a class with arguments, items and attributes, which include an object of a class.
 TEST(TorchPickle, ReadsNamedClassesAsTheirAttributes) {
   std::string tensor = tensor_pickle(2, 0, {2}, {1});
   tensor = tensor.substr(tensor.find("ctorch"), tensor.size() - tensor.find("ctorch") - 2);
@@ -186,7 +186,7 @@ TEST(TorchPickle, ChecksPlacesAndSizes) {
 }
 
 TEST(TorchPickle, BoundsGraphs) {
-  // Nested dicts in which each level contains the next one twice: 2^31 tensors to visit.
+  // Nested dicts: each level contains the next level twice, so 2^31 tensors would be visited.
   std::string laughs = "\x80\x02]q";
   laughs += '\0';
   for (int level = 1; level < 32; ++level) {

@@ -8,8 +8,8 @@
 
 namespace syrinx {
 
-/// Opens the weights of a PyTorch file. With MappedFile::read() a file that is cut off or replaced
-/// while its weights are taken does no harm. Throws LoadError.
+/// Opens the weights of a PyTorch file. MappedFile::read() protects against a file that is
+/// truncated or replaced while its weights are taken. Throws LoadError.
 std::unique_ptr<WeightSource> open_torch_weights(std::shared_ptr<const MappedFile> file);
 
 }  // namespace syrinx

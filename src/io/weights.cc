@@ -22,7 +22,7 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMaxListed = 10;  // names per list in a message
+constexpr size_t kMaxListed = 10;  // most names per list in a message
 
 class CheckpointWeights : public WeightSource {
  public:
@@ -47,7 +47,7 @@ class CheckpointWeights : public WeightSource {
   Safetensors file_;
 };
 
-/// A PyTorch checkpoint.
+/// The weights of a PyTorch checkpoint.
 class TorchWeights : public WeightSource {
  public:
   explicit TorchWeights(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}
@@ -75,7 +75,7 @@ class TorchWeights : public WeightSource {
   TorchPickle file_;
 };
 
-/// Returns the path of the PyTorch file at `path`; empty if it has safetensors.
+/// Returns the path of the PyTorch file at `path`; empty if the directory has safetensors.
 std::string torch_file(const std::string& path) {
   if (path.ends_with(".bin") || path.ends_with(".pt") || path.ends_with(".pth")) return path;
   const std::string file = join_path(path, "pytorch_model.bin");
@@ -84,7 +84,7 @@ std::string torch_file(const std::string& path) {
   return is_directory(path) && !safe && is_file(file) ? file : "";
 }
 
-/// Zeros that use only address space: the kernel maps its zero page for reads.
+/// A buffer of zeros that uses only address space: the kernel maps its zero page for reads.
 class Zeros {
  public:
   explicit Zeros(size_t bytes) : size_(std::max<size_t>(bytes, 1)) {
@@ -115,7 +115,7 @@ std::string listed(const std::vector<std::string>& items, const char* heading) {
 struct Weights::Ledger {
   std::unique_ptr<WeightSource> source;
   std::set<std::string> used, ignored, missing;  // `ignored` has patterns of complete names
-  std::map<std::string, std::string> wrong;      // name -> message
+  std::map<std::string, std::string> wrong;      // name -> message of its fault
   std::vector<std::unique_ptr<Zeros>> zeros;
   size_t zero_bytes = 0;
   std::string last;  // name of the tensor requested last
@@ -239,8 +239,8 @@ void Weights::finish(const NamePatterns& extras) const {
   if (!found.faults().empty()) refuse(found);
 }
 
-/// Records which of the tensors taken so far have NaN or infinity. This checks all of them again,
-/// but only after loading has failed.
+/// Records which of the tensors taken so far contain NaN or infinity. Checks all of these tensors
+/// again, but only after loading has failed.
 void Weights::name_what_is_not_finite() const {
   WeightSource& source = *ledger_->source;
   for (const std::string& name : ledger_->used) {
@@ -253,7 +253,7 @@ void Weights::name_what_is_not_finite() const {
 }
 
 void Weights::build(const std::function<void()>& make, const NamePatterns& extras) const {
-  // While loading is incomplete, unused tensors are not an explanation of a failure.
+  // Loading is incomplete, so unused tensors do not explain a failure.
   const auto found = [this] { return report({"*"}); };
   try {
     make();

@@ -45,7 +45,7 @@ TEST_F(WeightsTest, BytesThatAreTakenAreReportedOnce) {
       const TakenBytes within([&](int64_t bytes) { inner.push_back(bytes); });
       weights.f32("speaker.w", {2});
     }
-    weights.take("talker.head.weight", {3, 2});  // a tied table, which is taken again
+    weights.take("talker.head.weight", {3, 2});  // takes a tied table again
     weights.take("talker.layers.0.norm.weight", {2});
     weights.take("missing", {2});
   }
@@ -284,7 +284,7 @@ TEST(DummyWeights, MustFitTheMemory) {
 
 TEST(FloatTypes, Convert) {
   EXPECT_EQ(bf16_to_f32(f32_to_bf16(1.5f)), 1.5f);
-  EXPECT_EQ(f32_to_bf16(1.00390625f), 0x3f80);  // a tie rounds to even
+  EXPECT_EQ(f32_to_bf16(1.00390625f), 0x3f80);  // halfway between two values: rounds to even
   EXPECT_TRUE(std::isnan(bf16_to_f32(f32_to_bf16(std::nanf("")))));
   EXPECT_TRUE(std::isinf(bf16_to_f32(f32_to_bf16(INFINITY))));
   EXPECT_EQ(f16_to_f32(0x3c00), 1.f);

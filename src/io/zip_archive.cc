@@ -16,7 +16,7 @@ constexpr uint64_t kMaxComment = 0xffff;
 constexpr uint16_t kZip64Extra = 1;
 constexpr uint32_t kSeeZip64 = 0xffffffff;
 
-/// Reads numbers of a file by offset; an offset outside is a fault.
+/// Reads numbers of a file by offset. An offset outside the file is a fault.
 class Reader {
  public:
   Reader(std::span<const std::byte> bytes, const std::string& path) : bytes_(bytes), path_(path) {}
@@ -45,7 +45,7 @@ class Reader {
   const std::string& path_;
 };
 
-/// Returns the offset of the end record, searched backwards over the longest possible comment.
+/// Returns the offset of the end record. Searches backwards over the longest possible comment.
 uint64_t find_end(const Reader& in) {
   if (in.size() >= kEndBytes) {
     const uint64_t last = in.size() - kEndBytes;
@@ -60,7 +60,7 @@ uint64_t find_end(const Reader& in) {
   in.fail("expected a zip archive (PyTorch 1.6 or newer); no end record found");
 }
 
-/// An entry of the directory; 64-bit numbers replace those that do not fit in 32 bits.
+/// An entry of the directory. 64-bit fields replace numbers that do not fit in 32 bits.
 struct Record {
   uint64_t size = 0, packed = 0, local = 0;
 };
@@ -119,8 +119,8 @@ void ZipArchive::read_directory(uint64_t begin, uint64_t size, uint64_t count) {
     in.need(at + kDirectoryBytes + name_bytes, extra_bytes);
     const Record record = read_record(in, at, name_bytes, extra_bytes);
     if (method != 0 || record.size != record.packed || (flags & 1))
-      in.fail(
-          concat("entry ", shown(name), ": is compressed or encrypted; PyTorch stores plainly"));
+      in.fail(concat("entry ", shown(name),
+                     ": is compressed or encrypted; expected an uncompressed entry"));
     in.need(record.local, kLocalBytes);
     if (in.at<uint32_t>(record.local) != kLocalMark)
       in.fail(concat("entry ", shown(name), ": expected its header at ", record.local));
@@ -128,7 +128,7 @@ void ZipArchive::read_directory(uint64_t begin, uint64_t size, uint64_t count) {
                           in.at<uint16_t>(record.local + 28);
     in.need(data, record.size);
     if (!entries_.emplace(name, ZipEntry{data, data + record.size}).second)
-      in.fail(concat("entry ", shown(name), ": is there twice"));
+      in.fail(concat("entry ", shown(name), ": occurs twice"));
     at += kDirectoryBytes + name_bytes + extra_bytes + comment_bytes;
   }
 }

@@ -1,5 +1,5 @@
-// The table of contents of a zip archive with uncompressed entries, as PyTorch writes it (zip64
-// included). Checked when it is read; faults are LoadErrors.
+// Reads the table of contents of a zip archive with uncompressed entries, as PyTorch writes it
+// (including zip64). Checks the table when it is read; faults are LoadErrors.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class ZipArchive {
   static constexpr size_t kMaxEntries = 1 << 20;
   explicit ZipArchive(std::shared_ptr<const MappedFile> file);
 
-  /// Finds an entry; null if there is none.
+  /// Finds an entry; null if the archive lacks it.
   const ZipEntry* find(const std::string& name) const;
   const std::unordered_map<std::string, ZipEntry>& entries() const { return entries_; }
   std::string_view text(const ZipEntry& entry) const;

@@ -251,7 +251,7 @@ class HubPull(unittest.TestCase):
         lines = self.pull("Org/Name").stderr.decode().splitlines()
         self.assertEqual(lines[0], "Org/Name: 3 files, 1.0 MiB; licence apache-2.0")
         again = self.pull("Org/Name").stderr.decode().splitlines()
-        self.assertEqual(again[0], "Org/Name: 3 files, 1.0 MiB, of which 1.0 MiB are there; licence apache-2.0")
+        self.assertEqual(again[0], "Org/Name: 3 files, 1.0 MiB, 1.0 MiB already downloaded; licence apache-2.0")
         for card in ({"license": "other", "license_name": "my-terms"}, {"license": ["a"]}, {"license": "\x1b[31m"}, 5):
             Hub.facts = {"cardData": card}
             said = "my-terms" if card == {"license": "other", "license_name": "my-terms"} else "not stated"

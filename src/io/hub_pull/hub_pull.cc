@@ -39,7 +39,7 @@ struct HubFile {
   std::string path;
   int64_t size = 0;
   std::string hash;     ///< SHA-256 of the content, or Git's SHA-1 of its blob
-  bool sha256 = false;  ///< whether `hash` is the SHA-256
+  bool sha256 = false;  ///< `hash` is the SHA-256
 };
 
 class Digest {
@@ -104,7 +104,7 @@ std::string escaped(const std::string& path) {
   return out;
 }
 
-/// Returns the licence in a model's card; empty if it states none. A card is untrusted text.
+/// Returns the licence in a model's card; empty if the card has none. A card is untrusted text.
 std::string licence_of(const nlohmann::json& model) {
   const auto card = model.find("cardData");
   if (card == model.end() || !card->is_object()) return "";
@@ -166,8 +166,8 @@ class Pull {
   void fetch_blob(const HubFile& file);
   TransferResult attempt(const HubFile& file, const std::string& partial);
   void check(const HubFile& file, const std::string& partial);
-  /// Runs `task` until it succeeds, fails permanently or has used all retries. If the hub cannot be
-  /// reached before the first success, it fails at once; afterwards a lost network may come back.
+  /// Runs `task` until it succeeds, fails permanently or has used all retries. Before the first
+  /// success, an unreachable hub is a permanent failure; after it, the network may return.
   template <typename Task>
   void persist(const std::string& what, Task task);
   [[noreturn]] void fail(const std::string& what, const TransferResult& result) const;
@@ -182,7 +182,7 @@ class Pull {
   Transfer net_;
   std::string folder_, commit_;
   std::string licence_;  // licence that the hub states
-  bool gated_ = false;   // the hub asks for an account that accepted the terms
+  bool gated_ = false;   // the hub requires an account that accepted the terms
   bool reached_ = false;
   std::vector<HubFile> files_;
 };
@@ -262,7 +262,7 @@ HubFile Pull::listed_file(const nlohmann::json& entry) const {
   return file;
 }
 
-/// Returns whether the cache has the whole file; a file truncated by a power cut does not count.
+/// Returns whether the cache has the whole file. A file that a power cut truncated is not whole.
 bool Pull::is_here(const HubFile& file) const {
   std::error_code none;
   return is_file(blob(file)) &&
@@ -279,12 +279,13 @@ void Pull::announce() const {
   }
   const std::string licence = licence_.empty() ? options_.licence : licence_;
   log(concat(repo(), ": ", files_.size(), files_.size() == 1 ? " file, " : " files, ",
-             size_text(all), here > 0 ? ", of which " + size_text(here) + " are there" : "",
+             size_text(all), here > 0 ? ", " + size_text(here) + " already downloaded" : "",
              "; licence ", licence.empty() ? "not stated" : licence));
   if (here == all) return;
   if (gated_ && options_.token.empty()) {
-    throw LoadError(concat("model ", shown(model_), ": its authors ask for terms to be accepted: ",
-                           "accept them at ", options_.endpoint, "/", repo(), " and set HF_TOKEN"));
+    throw LoadError(concat("model ", shown(model_),
+                           ": its authors require that you accept their terms: ", "accept them at ",
+                           options_.endpoint, "/", repo(), " and set HF_TOKEN"));
   }
   fs::path place = folder_;
   while (!fs::exists(place) && place.has_parent_path()) place = place.parent_path();
@@ -292,7 +293,7 @@ void Pull::announce() const {
   const fs::space_info space = fs::space(place, unknown);
   if (!unknown && space.available < all - here) {
     throw LoadError(concat("model ", shown(model_), ": needs ", size_text(all - here),
-                           " more, and the disk of ", place.string(), " has ",
+                           " more, but the disk of ", place.string(), " has only ",
                            size_text(space.available)));
   }
 }
@@ -318,13 +319,13 @@ std::string Pull::run() {
 void Pull::fetch(const HubFile& file) {
   const fs::path link = fs::path(folder_) / "snapshots" / commit_ / file.path;
   if (is_here(file)) {
-    log(concat(file.path, ": there already"));
+    log(concat(file.path, ": already complete"));
   } else {
     fetch_blob(file);
   }
   fs::create_directories(link.parent_path());
   if (fs::is_symlink(fs::symlink_status(link))) fs::remove(link);
-  if (fs::exists(link)) return;  // the hub's tools copy files if a cache has no links
+  if (fs::exists(link)) return;  // a cache without links has copies of the files
   fs::create_symlink(fs::relative(blob(file), link.parent_path()), link);
 }
 
@@ -387,7 +388,7 @@ void Pull::check(const HubFile& file, const std::string& partial) {
                            ": the hash differs from the hub's list: expected ", file.hash, ", got ",
                            hash));
   }
-  // A file gets its name only when its contents are on disk, so that it is whole after a power cut.
+  // Renames a file only after its contents are on disk, so that it is whole even after a power cut.
   if (::fdatasync(fileno(in.get())) != 0) throw LoadError(partial + ": " + std::strerror(errno));
 }
 
@@ -407,7 +408,7 @@ std::string hub_endpoint() {
 std::string hub_token() {
   if (const std::string token = environment("HF_TOKEN"); !token.empty()) return token;
   std::string path = environment("HF_TOKEN_PATH");
-  if (path.empty()) {  // the directory of hub_cache() has it
+  if (path.empty()) {  // chosen as by the hub's own tools
     std::string home = environment("HF_HOME"), cache = environment("XDG_CACHE_HOME");
     if (cache.empty()) cache = environment("HOME") + "/.cache";
     if (home.empty()) home = cache + "/huggingface";

@@ -27,7 +27,7 @@ size_t receive(char* data, size_t one, size_t count, void* opaque) {
   auto* receiver = static_cast<Receiver*>(opaque);
   int64_t status = 0;
   curl_easy_getinfo(receiver->curl, CURLINFO_RESPONSE_CODE, &status);
-  if (status != 200 && status != 206) return one * count;  // the body of an error is not passed on
+  if (status != 200 && status != 206) return one * count;  // drops the body of an error
   if (receiver->ranged && status != 206) {
     receiver->wrong_range = true;
     return 0;
@@ -60,8 +60,8 @@ Transfer::Transfer(std::string token) : impl_(std::make_unique<Impl>()) {
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
   impl_->curl = curl_easy_init();
-  if (impl_->curl == nullptr) throw LoadError("libcurl does not start");
-  if (!token.empty()) {  // libcurl does not send it to other hosts after a redirect
+  if (impl_->curl == nullptr) throw LoadError("libcurl cannot be initialised");
+  if (!token.empty()) {  // libcurl drops the token at redirects to other hosts
     impl_->headers = curl_slist_append(nullptr, ("Authorization: Bearer " + token).c_str());
   }
 }
@@ -108,7 +108,7 @@ TransferResult Transfer::get(const std::string& url, int64_t from,
   }
   result.cannot_continue =
       receiver.wrong_range || code == CURLE_RANGE_ERROR || (from > 0 && result.status == 416);
-  if (result.cannot_continue) result.trouble = "the server does not continue downloads";
+  if (result.cannot_continue) result.trouble = "the server cannot resume downloads";
   return result;
 }
 

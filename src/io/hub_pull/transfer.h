@@ -1,4 +1,4 @@
-// HTTP GETs by libcurl, with limits on time and size. For hub_pull only. One thread.
+// HTTP GET requests by libcurl, with limits on time and size. For hub_pull only. One thread.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace syrinx {
 
 /// Result of a transfer.
 struct TransferResult {
-  int64_t status = 0;   ///< HTTP status; 0: no answer
-  std::string trouble;  ///< libcurl's error; empty: the answer is complete
+  int64_t status = 0;   ///< HTTP status; 0 without an answer
+  std::string trouble;  ///< libcurl's error; empty if the answer is complete
   double retry_after_s = 0;
-  bool unreachable = false;      ///< no connection; `trouble` names the host
-  bool cannot_continue = false;  ///< a range was requested, but not sent
+  bool unreachable = false;      ///< the connection failed; `trouble` names the host
+  bool cannot_continue = false;  ///< a range was requested, but the server sent no range
   bool ok() const { return trouble.empty() && (status == 200 || status == 206); }
   /// Returns whether a retry may succeed later.
   bool transient() const {
@@ -31,7 +31,7 @@ class Transfer {
   ~Transfer();
 
   /// Passes the body to `take` piece by piece; `take` returns false to end the transfer. from > 0:
-  /// requests only the bytes after the first `from`. If the server sends something else, the
+  /// requests only the bytes after the first `from`. If the server sends anything else, the
   /// transfer ends with cannot_continue.
   TransferResult get(const std::string& url, int64_t from,
                      const std::function<bool(std::string_view)>& take);
