@@ -1,4 +1,4 @@
-// The functions of syrinx.h: check arguments, call the engine, report errors.
+// Implements syrinx.h: checks arguments, calls the engine, reports errors.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -36,13 +36,13 @@ constexpr int kMinHz = 4000, kMaxHz = 192'000;
 
 std::string text_of(const char* text) { return text == nullptr ? "" : text; }
 
-/// Copies a caller's struct, which may be older or newer than ours.
+/// Copies a caller's struct, whose version may be older or newer than the library's.
 template <typename T>
 Result<T> filled(const T* given, T defaults, const char* function) {
   if (given == nullptr) return defaults;
   if (given->size <= sizeof given->size) {
     return Error{ErrorCode::kInvalid,
-                 std::string("the options have no size: begin with ") + function};
+                 std::string("the options have no size: initialise them with ") + function};
   }
   std::memcpy(&defaults, given, std::min(given->size, sizeof defaults));
   return defaults;
@@ -97,7 +97,7 @@ Result<SpeechRequest> request_of(LoadedModel& model, const char* text,
   }
   if (options.learned != nullptr) {
     if (options.voice != nullptr) {
-      return Error{ErrorCode::kInvalid, "give one of voice and learned"};
+      return Error{ErrorCode::kInvalid, "give only one of voice and learned"};
     }
     request.voice.data = options.learned->voice;
   } else if (options.voice != nullptr && *options.voice != '\0') {
@@ -201,8 +201,7 @@ syrinx_voice* syrinx_learn_voice(syrinx_model* model, const float* samples, size
     Recording recording{
         .samples = {samples, samples + count}, .sample_rate = sample_rate, .text = text_of(text)};
     if (!std::all_of(samples, samples + count, [](float x) { return std::isfinite(x); })) {
-      return report(error, SYRINX_INVALID, "the samples have a value that is not a number"),
-             nullptr;
+      return report(error, SYRINX_INVALID, "the samples have NaN or infinity"), nullptr;
     }
     return learn(*model, std::move(recording), error);
   });
@@ -267,7 +266,7 @@ const syrinx_chunk* syrinx_read(syrinx_speech* speech, double timeout_s, syrinx_
     if (const syrinx_chunk* chunk = speech->speech->read(wait_s)) return chunk;
     if (const auto& outcome = speech->speech->outcome())
       return report_end(*outcome, error), nullptr;
-    return report(error, SYRINX_TIMEOUT, "nothing new yet"), nullptr;
+    return report(error, SYRINX_TIMEOUT, "no new audio arrived within the timeout"), nullptr;
   });
 }
 
@@ -293,7 +292,7 @@ int syrinx_speak(syrinx_model* model, const char* text, const syrinx_speech_opti
     if (on_chunk == nullptr) return report(error, no_handle("on_chunk"));
     if (options != nullptr && options->size > offsetof(syrinx_speech_options, text_open) &&
         options->text_open != 0) {
-      return report(error, SYRINX_INVALID, "text_open is for syrinx_open()");
+      return report(error, SYRINX_INVALID, "text_open needs syrinx_open(), not syrinx_speak()");
     }
     auto opened = open_speech(model, text, options);
     if (!opened) return report(error, opened.error());

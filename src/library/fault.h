@@ -11,8 +11,8 @@
 
 namespace syrinx {
 
-/// Fills `to`, which may be null; a message that is too long is cut between characters. Returns the
-/// code.
+/// Fills `to`, which may be null. Cuts a message that is too long between characters. Returns
+/// `code`.
 int report(syrinx_error* to, int code, std::string_view message = {}, double retry_after_s = 0);
 int report(syrinx_error* to, const Error& error);
 
@@ -29,7 +29,7 @@ auto without_throwing(syrinx_error* error, std::invoke_result_t<F> failed, F f) 
   } catch (const std::exception& fault) {
     report(error, SYRINX_INTERNAL, fault.what());
   } catch (...) {
-    report(error, SYRINX_INTERNAL, "an exception of an unknown kind");
+    report(error, SYRINX_INTERNAL, "an exception of an unknown type");
   }
   return failed;
 }

@@ -114,7 +114,7 @@ TEST_F(Library, ReadingYieldsWhatTheCallbackGets) {
   EXPECT_NEAR(outcome->audio_s * 24000, static_cast<double>(read.samples.size()), 0.5);
   EXPECT_GT(outcome->first_audio_s, 0);
   EXPECT_LE(outcome->first_audio_s, outcome->total_s);
-  EXPECT_EQ(syrinx_read(speech.get(), -1, &error_), nullptr);  // the speech stays at its end
+  EXPECT_EQ(syrinx_read(speech.get(), -1, &error_), nullptr);  // the speech remains at its end
   EXPECT_EQ(error_.code, SYRINX_OK);
   EXPECT_EQ(speak(kText, syrinx_speech_defaults()).samples, read.samples);
 }
@@ -142,7 +142,7 @@ TEST_F(Library, TextComesInPieces) {
   EXPECT_EQ(syrinx_feed(speech.get(), "five", 0, &error_), SYRINX_INVALID);
   Heard heard;
   EXPECT_EQ(read_all(speech.get(), heard), SYRINX_OK);
-  // Late text gives slightly different speech.
+  // Late text changes the speech slightly.
   EXPECT_NEAR(static_cast<double>(heard.samples.size()) / whole.samples.size(), 1, 0.4);
   ASSERT_EQ(heard.words.size(), 4u);
   for (size_t i = 0; i < 4; ++i) {
@@ -180,7 +180,7 @@ TEST_F(Library, TheDescriptorIsReadableWhenThereIsSomethingToRead) {
   EXPECT_EQ(error_.code, SYRINX_OK);
   EXPECT_GT(heard.samples.size(), 8000u);
   EXPECT_EQ(heard.words.size(), 4u);
-  EXPECT_EQ(poll(&watch, 1, 0), 1);  // stays readable at the end
+  EXPECT_EQ(poll(&watch, 1, 0), 1);  // remains readable at the end
 }
 
 TEST_F(Library, CancelledFromAnotherThread) {

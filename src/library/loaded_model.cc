@@ -16,8 +16,8 @@ namespace {
 
 constexpr size_t kCacheBytes = size_t{64} << 20;
 
-/// Returns the path of the built-in voice `model` near the shared library: in a folder beside it
-/// (installed), or in the source tree of a build folder; "": not found.
+/// Returns the path of the built-in voice `model` near the shared library: in a folder beside the
+/// library (installed), or in the source tree of a build folder. Empty if not found.
 std::string voices_near_library(const std::string& model) {
   Dl_info here{};
   if (dladdr(reinterpret_cast<const void*>(&syrinx_version), &here) == 0) return "";

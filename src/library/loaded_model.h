@@ -1,5 +1,5 @@
-// A model for C programs: its engine, on a machine that other models may share, and its sources of
-// voices. Thread-safe.
+// A model for C programs: its engine and its sources of voices. Several models may share a machine.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct LoadOptions;
 
 class LoadedModel {
  public:
-  /// Loads a model on a machine of its own, or on that of `beside`. Also looks for built-in voices
-  /// near the shared library. Throws LoadError.
+  /// Loads a model on its own machine, or on the machine of `beside`. Also searches for built-in
+  /// voices near the shared library. Throws LoadError.
   LoadedModel(LoadOptions options, const LoadedModel* beside);
 
   Engine& engine() const { return *engine_; }

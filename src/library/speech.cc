@@ -45,7 +45,7 @@ SpeechQueue::~SpeechQueue() {
 void SpeechQueue::changed() {
   filled_.notify_all();
   const uint64_t one = 1;
-  // Fails only if the counter is at its maximum, and then it is readable.
+  // The write fails only if the counter is at its maximum; the descriptor is readable then.
   if (fd_ >= 0) (void)!write(fd_, &one, sizeof one);
 }
 
@@ -87,7 +87,7 @@ bool SpeechQueue::take(double timeout_s, std::vector<float>& samples, std::vecto
   words.swap(words_);
   end = outcome_;
   uint64_t count = 0;
-  // makes the descriptor unreadable until more arrives
+  // Makes the descriptor unreadable until more audio arrives.
   if (fd_ >= 0 && !outcome_) (void)!::read(fd_, &count, sizeof count);
   return true;
 }
@@ -116,7 +116,7 @@ Result<std::unique_ptr<Speech>> Speech::open(std::shared_ptr<LoadedModel> model,
   out->open_text_ = request.say.open;
   out->request_ = std::move(request);
   if (out->open_text_ && out->model_->info().speech.late_text == LateText::kNone) {
-    out->request_.say.open = false;  // submitted when its text is complete
+    out->request_.say.open = false;  // submitted when the text is complete
     return out;
   }
   if (auto status = out->submit(); !status) return status.error();
@@ -138,7 +138,7 @@ Status Speech::feed(std::string_view text, bool last) {
                  "the text of this speech is complete; open it with text_open"};
   }
   open_text_ = !last;
-  if (over_) return ok_status();  // the text is not spoken, and the reader gets the reason
+  if (over_) return ok_status();  // drops the text; the reader gets the reason
   if (id_) {
     model_->engine().append_text(*id_, std::string(text), last);
     return ok_status();
@@ -147,7 +147,7 @@ Status Speech::feed(std::string_view text, bool last) {
   if (request_.say.text.size() + text.size() > most) {
     open_text_ = true;
     return Error{ErrorCode::kInvalid,
-                 "the text is longer than the model takes: " + std::to_string(most) + " bytes"};
+                 "the text is longer than the model accepts: " + std::to_string(most) + " bytes"};
   }
   request_.say.text += text;
   if (!last) return ok_status();
@@ -166,7 +166,7 @@ void Speech::cancel() {
   }
 }
 
-/// Makes a chunk of the data from the queue; returns false if there is nothing to report yet.
+/// Makes a chunk of the data from the queue; returns false if nothing has arrived.
 bool Speech::fill_chunk() {
   const PipelineInfo& info = model_->info();
   made_.clear();

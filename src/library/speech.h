@@ -1,5 +1,5 @@
 // One speech of the C API: a queue between the engine's thread and the reader, late text, and
-// changes of speed that the model does not support.
+// speeds that the model itself does not support.
 #pragma once
 
 #include <memory>
@@ -25,12 +25,12 @@ class SpeechQueue : public Sink {
   void finished(const Outcome& outcome) override;
   double unread_s() const override;
 
-  /// Waits for something to take, at most `timeout_s` (below 0: without limit); returns false if
-  /// nothing has arrived. Replaces `samples` and `words` by the new ones, reusing their memory;
-  /// sets `end` with the last of them.
+  /// Waits at most `timeout_s` for audio, words or the end (below 0 means no limit). Returns false
+  /// if nothing has arrived. Replaces `samples` and `words` by the new data, reusing their memory.
+  /// Sets `end` with the last data.
   bool take(double timeout_s, std::vector<float>& samples, std::vector<WordMark>& words,
             std::optional<Outcome>& end);
-  /// Returns a descriptor that is readable when take() has something; made at the first call. -1:
+  /// Returns a descriptor that is readable when take() has data. The first call makes it. -1 means
   /// not available.
   int fd();
 
@@ -50,7 +50,7 @@ class SpeechQueue : public Sink {
 /// One speech, from opening it to its outcome.
 class Speech {
  public:
-  /// Opens a speech. `speed`: factor of speed applied to the engine's audio; 1: unchanged.
+  /// Opens a speech. `speed`: factor of speed applied to the engine's audio; 1 changes nothing.
   static Result<std::unique_ptr<Speech>> open(std::shared_ptr<LoadedModel> model,
                                               SpeechRequest request, double speed);
   ~Speech();
@@ -60,8 +60,8 @@ class Speech {
   void cancel();
   int fd() { return queue_->fd(); }
 
-  /// Returns the next chunk; one thread at a time. Null: at the end (then outcome() is set) or
-  /// after `timeout_s`.
+  /// Returns the next chunk; one thread at a time. Returns null at the end (then outcome() is set)
+  /// or after `timeout_s`.
   const syrinx_chunk* read(double timeout_s);
   /// Valid after read() has reported the end.
   const std::optional<Outcome>& outcome() const { return outcome_; }
@@ -75,12 +75,12 @@ class Speech {
   const std::shared_ptr<LoadedModel> model_;
   const std::shared_ptr<SpeechQueue> queue_;
   const double speed_;
-  std::unique_ptr<TimeStretch> stretch_;  // null at speed 1
+  std::unique_ptr<TimeStretch> stretch_;  // null if the speed is 1
 
   std::mutex mutex_;       // protects the state of feed() and cancel()
   SpeechRequest request_;  // collects text for a model that needs the whole text
   bool open_text_ = false, over_ = false;
-  std::optional<RequestId> id_;  // set when it was submitted
+  std::optional<RequestId> id_;  // set after submission
 
   std::vector<float> samples_, made_;
   std::vector<WordMark> marks_;
