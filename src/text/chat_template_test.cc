@@ -20,7 +20,7 @@ jinja::Value value_of(const ordered_json& json) {
   return value.take();
 }
 
-/// Compares with transformers' results for every template and conversation of a file.
+/// Compares the output for every template and conversation of a file with transformers' output.
 void compare_with(const std::string& path) {
   const auto golden = ordered_json::parse(read_file(path, 64 << 20));
   int compared = 0, refused = 0;
@@ -70,7 +70,7 @@ void compare_with(const std::string& path) {
 
 TEST(ChatTemplate, RendersAsTransformers) {
   compare_with(SYRINX_BINARY_DIR "/parity/chat_template/golden.json");
-  // Cases of published templates, which are not in this repository; see tests/parity/chat_template.
+  // Tests published templates, which are outside this repository (tests/parity/chat_template).
   if (const char* others = std::getenv("SYRINX_CHAT_GOLDENS")) compare_with(others);
 }
 

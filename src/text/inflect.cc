@@ -33,7 +33,7 @@ std::string words_below_hundred(int n) {
   return words;
 }
 
-/// Returns words for 1 to 999; `joint` goes between the hundreds and the rest.
+/// Returns the words of 1 to 999. `joint`: the text between the hundreds and the rest.
 std::string words_below_thousand(int n, const char* joint) {
   if (n < 100) return words_below_hundred(n);
   const std::string hundreds = std::string(kInflectOnes[n / 100]) + " hundred";
@@ -47,8 +47,8 @@ std::string_view without_zeros(std::string_view digits) {
 
 }  // namespace
 
-// Writes groups of three digits with commas between them, except before a last group below 100;
-// there and after hundreds it writes "and", if wanted.
+// Writes groups of three digits with commas between them, but no comma before a last group below
+// 100. If `with_and`, writes "and" before such a group and after hundreds.
 std::string inflect_number(std::string_view digits, bool with_and) {
   digits = without_zeros(digits);
   if (digits.empty()) return kInflectOnes[0];

@@ -8,9 +8,9 @@
 
 namespace syrinx {
 
-/// Converts "1234" to "one thousand, two hundred and thirty-four"; without `with_and` without
-/// "and". Ignores leading zeros. More than 36 digits, for which inflect has no words, are read one
-/// by one.
+/// Converts "1234" to "one thousand, two hundred and thirty-four", or without "and" if `with_and`
+/// is false. Ignores leading zeros. Reads numbers of more than 36 digits digit by digit, because
+/// inflect has no words for such numbers.
 std::string inflect_number(std::string_view digits, bool with_and = true);
 
 /// Replaces every run of digits 0 to 9 of a text by words.

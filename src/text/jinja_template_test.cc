@@ -76,10 +76,10 @@ TEST(JinjaLoad, RefusesWhatIsUnknownAlsoInBranches) {
   EXPECT_EQ(load_fault("{% if a %}\n{{ 1 | no_such }}{% endif %}"),
             "file: line 2: the filter 'no_such' is not supported");
   EXPECT_EQ(load_fault("{% if a %}{{ no_such(1) }}{% endif %}"),
-            "file: line 1: there is no function 'no_such' here");
+            "file: line 1: unknown function 'no_such'");
   EXPECT_EQ(load_fault("{% if a %}{{ a.no_such(1) }}{% endif %}"),
             "file: line 1: the method 'no_such' is not supported");
-  // A template, its variables, and the expected output.
+  // A macro that is called with itself as its argument.
   EXPECT_EQ(load_fault("{% macro m(g) %}{{ g(1) }}{% endmacro %}{{ m(m) }}"), "");
   EXPECT_EQ(load_fault("{% if now is defined %}{{ now('%Y') }}{% endif %}"), "");
   EXPECT_EQ(load_fault("{{ 'a'.strip() }}{{ strftime_now('%Y') }}{{ range(3) }}"), "");
@@ -106,20 +106,20 @@ TEST(JinjaRun, NamesTheLine) {
   EXPECT_EQ(rendered("{{ raise_exception('no ' + 'way') }}"),
             "! the chat template, line 1: no way");
   EXPECT_EQ(rendered("{% if f is defined %}x{% endif %}{{ f(1) }}"),
-            "! the chat template, line 1: there is no function 'f' here");
+            "! the chat template, line 1: unknown function 'f'");
   EXPECT_EQ(rendered("{% set ns = namespace() %}{% macro m() %}{% set ns.kept = caller %}"
                      "{% endmacro %}{% call m() %}x{% endcall %}{{ ns.kept() }}"),
-            "! the chat template, line 1: 'caller' was kept beyond its {% call %}");
+            "! the chat template, line 1: 'caller' is valid only within its {% call %}");
   EXPECT_EQ(rendered("{% set ns = namespace() %}{% macro m() %}{% set ns.kept = caller %}"
                      "{% endmacro %}{% call m() %}x{% endcall %}{% set k = ns.kept %}{{ k() }}"),
-            "! the chat template, line 1: 'caller' was kept beyond its {% call %}");
+            "! the chat template, line 1: 'caller' is valid only within its {% call %}");
   EXPECT_EQ(rendered("{% set x = 1 %}{% call x() %}{% endcall %}"),
             "! the chat template, line 1: {% call %} takes a call of a macro");
   EXPECT_EQ(rendered("{{ [1] | batch(0) }}"),
             "! the chat template, line 1: 'batch' takes a count of at least 1");
 }
 
-/// Results of Jinja2: tests/parity/chat_template/make_expressions.py.
+/// The expected outputs are those of Jinja2: tests/parity/chat_template/make_expressions.py.
 TEST(JinjaRun, SmallTemplatesAsJinja2) {
   const auto golden =
       parse_json(read_file(SYRINX_BINARY_DIR "/parity/chat_template/expressions.json", 1 << 20));
@@ -186,7 +186,7 @@ TEST(JinjaRun, EndsWhatHasNoEnd) {
       "[3]");
 }
 
-/// The work grows linearly with the messages.
+/// The work grows linearly with the number of messages.
 TEST(JinjaRun, TakesManyMessages) {
   const std::string source =
       read_file(SYRINX_BINARY_DIR "/parity/chat_template/templates/marks.jinja", 1 << 20);
@@ -226,7 +226,7 @@ TEST(JinjaJson, ReadsInOrderAndBounded) {
   EXPECT_EQ(map.value().map().find("k1")->integer(), 70'001);
 }
 
-/// Mutations of real templates are refused, fail or are rendered, always within the limits.
+/// Damaged copies of real templates are refused, fail or are rendered, always within the limits.
 TEST(JinjaFuzz, SurvivesMutations) {
   const std::vector<std::string> sources = own_templates();
   const Template::Variables variables{{"messages", chat_of(4)},

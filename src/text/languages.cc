@@ -47,7 +47,7 @@ constexpr Language kLanguages[] = {
     {"zh", "chinese"},
 };
 
-/// Further codes and names of these languages.
+/// Alternative codes and names of the languages above.
 constexpr Language kOthers[] = {
     {"ar", "ara"},      {"cs", "ces"},       {"cs", "cze"},       {"da", "dan"},
     {"de", "deu"},      {"de", "ger"},       {"el", "ell"},       {"el", "gre"},
@@ -78,7 +78,7 @@ std::string tag_text(std::string_view called) {
   return out;
 }
 
-/// Returns the code of a name or code without a region; unknown ones stay as they are.
+/// Returns the code of a name or code without a region. Unknown names are returned unchanged.
 std::string code_of(std::string_view name) {
   if (const Language* row = row_of(name)) return std::string(row->code);
   const auto at = std::find_if(std::begin(kOthers), std::end(kOthers),
@@ -86,7 +86,7 @@ std::string code_of(std::string_view name) {
   return std::string(at == std::end(kOthers) ? name : at->code);
 }
 
-/// A language; `rest`: the further parts of its tag: region, script, variant.
+/// A language tag. `rest`: the other parts of the tag, like region, script and variant.
 struct Tag {
   std::string code, rest;
 };
@@ -98,7 +98,7 @@ Tag read_tag(std::string_view called) {
   return {code_of(text.substr(0, hyphen)), text.substr(hyphen + 1)};
 }
 
-/// Returns how well a model's tag fits the requested tag; 0: another language.
+/// Returns how well a model's tag fits the requested tag; 0 if the languages differ.
 int fit(const Tag& known, const Tag& asked) {
   if (known.code != asked.code) return 0;
   if (known.rest == asked.rest) return 5;

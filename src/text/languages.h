@@ -1,6 +1,6 @@
 // Names of languages of clients, models and recognisers: codes (ISO 639-1, a few of 639-2 and -3),
 // tags of BCP 47 with a region, English names. The codes and names are those of OpenAI's API, which
-// Whisper was trained on. Free functions; any thread.
+// Whisper's training also used. Free functions; any thread.
 #pragma once
 
 #include <optional>
@@ -13,15 +13,15 @@ namespace syrinx {
 /// Returns "english" for "en"; an unknown code is returned unchanged.
 std::string language_name(std::string_view code);
 /// Returns the code of a client's name for a language: "en", "EN", "en-US", "eng" or "English".
-/// "auto" gives ""; an unknown name is returned in small letters.
+/// Returns "" for "auto", and an unknown name in small letters.
 std::string language_code(std::string_view called);
 
-/// Returns the name among `known`, a model's names of languages, that a client's name means. For an
-/// unknown region, returns the language. Nothing: the model does not know the language.
+/// Finds the name in `known`, a model's names of languages, that a client's name means. An unknown
+/// region yields the language without region. Returns nothing if the model lacks the language.
 std::optional<std::string> find_language(std::span<const std::string> known,
                                          std::string_view called);
 
-/// Returns whether the model should detect the language: "" and "auto" in any case.
+/// Returns whether the model should detect the language: for "" and for "auto" in any case.
 bool is_any_language(std::string_view called);
 
 }  // namespace syrinx

@@ -6,8 +6,8 @@
 
 namespace syrinx {
 
-/// Returns the seconds of silence to add after a sentence, which includes its line ends: 0 to 0.6.
-/// `ends_paragraph`: Sentence::ends_paragraph.
+/// Returns the seconds of silence to add after a sentence, from 0 to 0.6. The sentence includes its
+/// line ends. `ends_paragraph` is Sentence::ends_paragraph.
 float layout_pause_s(std::string_view sentence, bool ends_paragraph);
 
 }  // namespace syrinx

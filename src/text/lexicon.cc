@@ -16,22 +16,22 @@ namespace {
 
 constexpr size_t kMostFileBytes = size_t{16} << 20;
 constexpr int kMostLinks = 16;      // most lexicons joined by both()
-constexpr size_t kMostHeld = 4096;  // bytes; more without a space are not a word
+constexpr size_t kMostHeld = 4096;  // bytes; a longer run without a space is not a word
 
 constexpr std::string_view kApostrophe = "’";
 
-/// Returns the bytes of the letter, digit or combining mark at `at`; 0 for anything else.
+/// Returns the bytes of the letter, digit or combining mark at `at`; 0 for other characters.
 size_t word_bytes(std::string_view text, size_t at) {
   const CodePoint code = utf8_at(text, at);
   return code.valid && code.value != '_' && is_word(code.value) ? code.size : 0;
 }
-/// Returns the bytes of a character that may be inside a word, but not at its ends.
+/// Returns the bytes of a joint at `at`: a character that may be inside a word, not at its ends.
 size_t joint_bytes(std::string_view text, size_t at) {
   if (text.substr(at).starts_with(kApostrophe)) return kApostrophe.size();
   return std::string_view("'-.&+").find(text[at]) != std::string_view::npos ? 1 : 0;
 }
 
-/// `end`: the end of a word; `next`: the position after the joints that follow it.
+/// `end`: the end of a word; `next`: the position after the joints that follow the word.
 struct WordEnd {
   size_t end, next;
 };
@@ -47,7 +47,7 @@ WordEnd word_end(std::string_view text, size_t at) {
   return out;
 }
 
-/// Returns a word with one kind of apostrophe, as words are stored.
+/// Returns a word with the kind of apostrophe that stored words have.
 std::string plain_word(std::string_view word) {
   std::string out(word);
   for (size_t at; (at = out.find(kApostrophe)) != out.npos;) {
@@ -56,7 +56,7 @@ std::string plain_word(std::string_view word) {
   return out;
 }
 
-/// Returns the beginning of the last word, which more text may change.
+/// Returns the position of the last word, which further text may change.
 size_t open_word(std::string_view text) {
   size_t certain = 0;
   for (size_t at = 0; at < text.size();) {
@@ -67,7 +67,7 @@ size_t open_word(std::string_view text) {
   return certain;
 }
 
-/// Returns the bytes of "'s" or "’s" at the end of a word; 0: it has neither.
+/// Returns the bytes of "'s" or "’s" at the end of a word; 0 if the word ends otherwise.
 size_t possessive_bytes(std::string_view word) {
   const std::string_view ends[] = {"'s", "’s", "'S", "’S"};
   for (const std::string_view end : ends) {
@@ -87,7 +87,7 @@ Status Lexicon::add(std::string_view word, std::string_view how) {
   const auto wrong = [&](const auto&... what) {
     return lexicon_fault(concat("'", word.substr(0, kMostWordBytes), "': ", what...));
   };
-  if (word.size() > kMostWordBytes) return wrong("at most ", kMostWordBytes, " bytes");
+  if (word.size() > kMostWordBytes) return wrong("a word has at most ", kMostWordBytes, " bytes");
   const bool good = !word.empty() && utf8_valid(word) && word_bytes(word, 0) > 0 &&
                     word_end(word, 0).end == word.size();
   if (!good) {
@@ -95,7 +95,8 @@ Status Lexicon::add(std::string_view word, std::string_view how) {
   }
   if (how.empty())
     return wrong("the pronunciation is missing: expected /IPA/, {ARPAbet} or other words");
-  if (how.size() > kMostHowBytes) return wrong("at most ", kMostHowBytes, " bytes to say it");
+  if (how.size() > kMostHowBytes)
+    return wrong("a pronunciation has at most ", kMostHowBytes, " bytes");
   Entry entry;
   const auto inside = [&](char open, char close) {
     return how.front() == open && how.size() > 1 && how.back() == close;
@@ -110,12 +111,13 @@ Status Lexicon::add(std::string_view word, std::string_view how) {
     entry.phones = phones.take();
   } else {
     if (!utf8_valid(how) || how.find_first_of("<>[]{}\r\n\t") != how.npos) {
-      return wrong("'", how, "' has a character that is not allowed");
+      return wrong("remove the characters < > [ ] { } and tabs from '", how, "'");
     }
     entry.words = how;
   }
   entries_[plain_word(word)] = std::move(entry);
-  if (entries_.size() > kMostEntries) return wrong("more than ", kMostEntries, " words");
+  if (entries_.size() > kMostEntries)
+    return wrong("a lexicon has at most ", kMostEntries, " words");
   return ok_status();
 }
 

@@ -1,12 +1,12 @@
-// A list of words with their pronunciation, as sounds or as other words that are read instead.
+// A list of words with their pronunciation, given as sounds or as other words to read instead.
 //
 //     # a word, then how it is said
 //     Syrinx    /ˈsɪɹɪŋks/        IPA
 //     Nguyen    {W IH1 N}         ARPAbet
 //     nginx     engine X          other words
 //
-// An entry in small letters applies to the word in any case, one with capitals only to exactly this
-// spelling. Const after construction; any thread.
+// An entry in small letters applies to the word in any case. An entry with capitals applies only to
+// exactly this spelling. Const after construction; any thread.
 #pragma once
 
 #include <memory>
@@ -28,27 +28,27 @@ class Lexicon {
   static constexpr size_t kMostEntries = 100'000;
   static constexpr size_t kMostWordBytes = 64, kMostHowBytes = 400;
 
-  /// Parses the text of a lexicon file. An Error names the line and its fault.
+  /// Parses the text of a lexicon file. An Error names the line and the fault.
   static Result<std::shared_ptr<const Lexicon>> parse(std::string_view text);
-  /// Makes a lexicon of words and their pronunciations. An Error names the word.
+  /// Makes a lexicon of words and their pronunciations. An Error names the invalid word.
   static Result<std::shared_ptr<const Lexicon>> of(
       std::span<const std::pair<std::string, std::string>> entries);
-  /// Returns a lexicon that searches `first`, then `second`; if one is null, returns the other.
+  /// Returns a lexicon that searches `first`, then `second`. If one is null, returns the other one.
   static std::shared_ptr<const Lexicon> both(const std::shared_ptr<const Lexicon>& first,
                                              const std::shared_ptr<const Lexicon>& second);
 
   size_t size() const { return entries_.size() + (next_ ? next_->size() : 0); }
   /// Writes the lexicon as bytes, for another process.
   void append_to(std::string& bytes) const;
-  /// Reads what append_to() has written; throws LoadError for anything else.
+  /// Reads the bytes that append_to() wrote; throws LoadError for other bytes.
   static std::shared_ptr<const Lexicon> read(ByteReader& in);
 
-  /// Appends the known words of `text`, in order; a possessive 's belongs to its word.
+  /// Appends a Saying for each known word of `text`, in order. A possessive 's belongs to its word.
   void find(std::string_view text, std::vector<Saying>& out) const;
 
  private:
   struct Entry {
-    std::string words;  ///< words to read instead; or:
+    std::string words;  ///< words to read instead; empty if the entry has phones
     Phones phones;
   };
   Status add(std::string_view word, std::string_view how);
@@ -58,15 +58,15 @@ class Lexicon {
   std::shared_ptr<const Lexicon> next_;
 };
 
-/// Loads a lexicon file. Throws LoadError with the line.
+/// Loads a lexicon file. Throws a LoadError that names the line.
 std::shared_ptr<const Lexicon> load_lexicon(const std::string& path);
 
-/// Replaces words by a lexicon's other words, in a text that arrives in pieces; for models that do
-/// not take phones. The result does not depend on the pieces. One thread.
+/// Replaces words by the other words of a lexicon, in a text that arrives in pieces. For models
+/// that do not accept phones. The result does not depend on the pieces. One thread.
 class Respeller {
  public:
   explicit Respeller(std::shared_ptr<const Lexicon> lexicon) : lexicon_(std::move(lexicon)) {}
-  /// Adds a piece and returns the final text: all except a word that may continue.
+  /// Adds a piece and returns the text that is final: all except a last word that may continue.
   std::string push(std::string_view text, bool last);
 
  private:

@@ -124,7 +124,7 @@ TEST(EnglishSayings, AreReadInsteadOfWhatIsWritten) {
   EXPECT_EQ(say("NEVER SAY THAT.", {}), "never|say|that.");
 }
 
-/// A file of any bytes yields a lexicon, or a fault with its line. Words found are in order, within
+/// A file of any bytes yields a lexicon or a fault with its line. Found words are in order, within
 /// the text, and do not overlap. A text in pieces is respelled like the whole text.
 TEST(LexiconFuzz, FilesAndTexts) {
   const std::string file =

@@ -14,9 +14,9 @@ namespace {
 constexpr size_t kMostPhones = 200;
 
 struct Sound {
-  std::string_view written, arpabet;  ///< `arpabet`: phones separated by spaces; "": no phone
+  std::string_view written, arpabet;  ///< `arpabet`: phones separated by spaces, or "" for no phone
 };
-// The longest match is taken, so the order does not matter.
+// The longest matching entry is used, so the order of entries does not matter.
 constexpr std::array kIpa = std::to_array<Sound>({
     // consonants of English
     {"p", "p"},
@@ -136,7 +136,7 @@ constexpr std::array kIpa = std::to_array<Sound>({
     {"ɤ", "ah"},
     {"ɘ", "ax"},
     {"ɞ", "er"},
-    // marks that change a sound a little
+    // marks that change a sound slightly, and are ignored
     {"ː", ""},
     {"ˑ", ""},
     {"ʰ", ""},
@@ -191,7 +191,7 @@ constexpr std::array kVowels = std::to_array<Letter>({
     {"uh", "ʊ"},
     {"uw", "uː"},
 });
-/// Further names of phones in ARPAbet.
+/// Alternative names of phones in ARPAbet.
 constexpr std::array kOtherNames = std::to_array<Sound>({
     {"axr", "er"},
     {"dx", "d"},
@@ -219,7 +219,7 @@ Error phones_fault(std::string message) {
   return {ErrorCode::kInvalid, std::move(message), "phones"};
 }
 
-/// Collects phones; at the end every vowel has a stress, and one the main stress.
+/// Collects phones. At the end every vowel has a stress, and one vowel has the main stress.
 class Collected {
  public:
   void stress_next(char stress) { next_ = stress; }
@@ -237,7 +237,7 @@ class Collected {
       phones_.push_back(std::move(phone));
     }
   }
-  /// Makes a syllable of the last consonant: "n̩".
+  /// Makes the last consonant a syllable: "n̩".
   void make_syllable() {
     if (!phones_.empty() && !is_stress_mark(phones_.back().back())) {
       phones_.insert(phones_.end() - 1, std::string("ax0"));
@@ -332,7 +332,7 @@ Result<Phones> phones_of_arpabet(std::string_view arpabet) {
     const bool known = name.find(' ') != name.npos || is_vowel_phone(name) ||
                        (stress == ' ' && find_letter(kConsonants, name) != nullptr);
     if (!known) return phones_fault(concat("'", written, "' is not an ARPAbet phone"));
-    if (stress == '0' && name == "ah") name = "ax";  // CMU's dictionary has no other schwa
+    if (stress == '0' && name == "ah") name = "ax";  // CMU's dictionary writes the schwa so
     found.stress_next(stress == ' ' ? '0' : stress);
     found.add(name);
     if (found.size() > kMostPhones) return phones_fault("the pronunciation is too long");

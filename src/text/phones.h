@@ -1,4 +1,4 @@
-// Parses pronunciations that people write in IPA or ARPAbet. Pure functions.
+// Parses pronunciations that users write in IPA or ARPAbet. Pure functions.
 #pragma once
 
 #include <string_view>
@@ -8,9 +8,9 @@
 
 namespace syrinx {
 
-/// Parses IPA: "təˈmeɪtoʊ"; accepts the tie bar, length marks, syllable dots and spaces. In
-/// `arpabet` only, sounds that English lacks become the nearest English sound. An Error names the
-/// invalid symbol.
+/// Parses IPA: "təˈmeɪtoʊ"; accepts the tie bar, length marks, syllable dots and spaces. In the
+/// ARPAbet result, the nearest English sound replaces a sound that English lacks. An Error names
+/// the invalid symbol.
 Result<Phones> phones_of_ipa(std::string_view ipa);
 
 /// Parses "T AH0 M EY1 T OW2" as in CMU's dictionary; stress is optional, case does not matter.

@@ -46,7 +46,7 @@ constexpr std::array kSignNames = std::to_array<SignName>({{".", "dot"},
                                                            {"^", "caret"},
                                                            {"|", "bar"}});
 
-/// Names every character. In English a single capital is a letter's name.
+/// Names every character. In English, a single capital in the result is a letter's name.
 std::string spelled_out(std::string_view text, bool english) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -103,7 +103,7 @@ std::vector<int64_t> numbers_in(std::string_view text) {
   return out;
 }
 
-/// Reads a date like "5/12/2026", whose parts are in the order of the format ("dmy").
+/// Reads a date like "5/12/2026". The format ("dmy") gives the order of its parts.
 Said date_of(std::string_view format, std::string_view text) {
   constexpr std::array<std::string_view, 12> kMonths = {
       "january", "february", "march",     "april",   "may",      "june",

@@ -6,10 +6,12 @@ namespace syrinx {
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == text.npos; }
 
-Error nothing_to_say() { return {ErrorCode::kInvalid, "there is nothing to say", "input"}; }
+Error nothing_to_say() {
+  return {ErrorCode::kInvalid, "the text contains nothing to speak", "input"};
+}
 
 Error text_is_complete() {
-  return {ErrorCode::kInvalid, "the text of this request is complete", "input"};
+  return {ErrorCode::kInvalid, "the request's text has ended, so text cannot be added", "input"};
 }
 
 SegmentQueue::SegmentQueue(size_t max_bytes, bool open, size_t short_chars)

@@ -80,7 +80,7 @@ bool is_wide_clause(char32_t code) { return one_of(U"\uff1b\uff1a\u3001\uff0c", 
 Abbreviation abbreviation_of(std::string_view word) {
   if (word.empty() || word.size() > 8) return Abbreviation::kNone;
   std::string small(word);
-  bool letter_dot_letter = word.size() >= 3;  // has the form u.s, n.a.t.o
+  bool letter_dot_letter = word.size() >= 3;  // whether the word has the form u.s or n.a.t.o
   for (size_t i = 0; i < small.size(); ++i) {
     if (small[i] >= 'A' && small[i] <= 'Z') small[i] = static_cast<char>(small[i] + 32);
     letter_dot_letter &= i % 2 ? small[i] == '.' : (small[i] >= 'a' && small[i] <= 'z');

@@ -9,10 +9,10 @@ namespace syrinx {
 /// Kinds of marks at the end of a sentence.
 enum class Ending { kNone, kDot, kEllipsis, kStrong, kWide };
 
-/// Returns the kind of a mark. kWide: a mark of scripts without spaces, which always ends a
+/// Returns the kind of a mark. kWide: a mark of a script without spaces, which always ends a
 /// sentence.
 Ending ending_of(char32_t code);
-/// Returns whether a character is a closing quote or bracket, or a mark of emphasis.
+/// Returns whether a character is a closing quote or bracket, or a mark of emphasis like *.
 bool is_closer(char32_t code);
 /// Returns whether a character may precede the first word of a sentence.
 bool is_opener(char32_t code);
@@ -26,14 +26,14 @@ Clause clause_of(char32_t code);
 /// Returns whether a character is a mark within sentences of scripts without spaces.
 bool is_wide_clause(char32_t code);
 
-/// Kinds of words before a full stop. Words come without the last stop: "e.g".
+/// Kinds of words before a full stop. The words lack their last full stop: "e.g".
 enum class Abbreviation {
   kNone,
   kNever,      ///< never ends a sentence: "Dr"
-  kNumber,     ///< does not end a sentence before a number: "No"
-  kPart,       ///< a part of a book; like kNumber, also before a Roman numeral: "Vol"
-  kSometimes,  ///< ends a sentence only before a capitalised is_starter(): "Inc"
-  kUnit,       ///< after a number does not end a sentence before a small letter: "in"
+  kNumber,     ///< does not end a sentence if a number follows: "No"
+  kPart,       ///< a part of a book; does not end one before a number or Roman numeral: "Vol"
+  kSometimes,  ///< ends a sentence only if a capitalised is_starter() follows: "Inc"
+  kUnit,       ///< after a number, does not end a sentence before a small letter: "in"
 };
 /// Returns the kind of a word; kNone for other words.
 Abbreviation abbreviation_of(std::string_view word);

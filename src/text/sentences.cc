@@ -12,13 +12,13 @@ namespace {
 
 constexpr size_t kMinLimit = 8;       // smallest SentenceOptions::max_chars
 constexpr size_t kShortLine = 45;     // bytes; longer lines are prose
-constexpr size_t kWordBytes = 16;     // longest word that is compared with known words
-constexpr size_t kMarks = 64;         // most bytes of successive marks
+constexpr size_t kWordBytes = 16;     // longest word that is compared with word lists, in bytes
+constexpr size_t kMarks = 64;         // most bytes of marks in succession
 constexpr size_t kHidden = 64 << 10;  // longest script or style sheet that is recognised, in bytes
 constexpr size_t kLongHidden = 2000;  // a longer script or style sheet is a separate piece
-constexpr size_t kOften = 4 << 10;    // bytes of held text that every push() examines again
+constexpr size_t kOften = 4 << 10;    // bytes; each push() examines held text up to this size
 
-/// Thrown when the answer depends on text that has not arrived; caught within this file.
+/// Thrown and caught within this file, when the result depends on text that has not arrived.
 struct NeedMore {};
 
 bool is_digits(std::string_view word) {
@@ -29,7 +29,7 @@ bool is_digits(std::string_view word) {
 /// Finds the pieces of a text, one after another.
 class Splitter {
  public:
-  /// `more`: text may follow later.
+  /// `more`: text may follow later. `column`: bytes of the line before the text.
   Splitter(std::string_view text, const SentenceOptions& options, bool more, size_t column)
       : text_(text),
         max_(std::max(options.max_chars, kMinLimit)),
@@ -37,29 +37,29 @@ class Splitter {
         more_(more),
         column_(column) {}
 
-  /// Returns the piece that begins at `begin` < size, the end of the piece before. Throws NeedMore
-  /// when its end is not certain yet.
+  /// Returns the piece that begins at `begin` < size, where the previous piece ends. Throws
+  /// NeedMore while the end of the piece is uncertain.
   Sentence next(size_t begin) {
     const Sentence found = find(begin);
     column_ = bytes_in_line(found.end);
     return found;
   }
-  /// Returns the bytes of the last line before the next piece.
+  /// Returns the bytes of the current line before the next piece.
   size_t column() const { return column_; }
 
  private:
-  /// The end of a run of white space, and the line ends in it.
+  /// The end of a run of white space, and the number of line ends in it.
   struct Gap {
     size_t end;
     int newlines;
   };
-  /// A possible end of a sentence: `core` after its marks, `end` after the following white space.
+  /// A possible sentence end. `core`: after its marks. `end`: after the white space that follows.
   struct Boundary {
     size_t core, end;
     bool paragraph;
   };
 
-  /// Returns the code point at `at`; throws NeedMore if it has not arrived.
+  /// Returns the code point at `at`; throws NeedMore if the code point has not arrived.
   CodePoint look(size_t at) const {
     if (at < text_.size()) return utf8_at(text_, at);
     if (more_) throw NeedMore();
@@ -85,7 +85,7 @@ class Splitter {
   size_t begin_ = 0;  // beginning of the piece
 };
 
-/// Returns the bytes of the line before `end`, a position in the piece.
+/// Returns how many bytes of its line precede `end`, a position in the piece.
 size_t Splitter::bytes_in_line(size_t end) const {
   const size_t newline = text_.substr(begin_, end - begin_).find_last_of("\r\n");
   return newline == text_.npos ? column_ + (end - begin_) : end - begin_ - newline - 1;
@@ -112,10 +112,10 @@ size_t Splitter::skip_openers(size_t at) const {
   }
 }
 
-/// Returns the end of a script or style sheet of HTML that begins with the '<' at `at`; for
-/// anything else, `at`.
+/// Returns the end of a script or style sheet of HTML that begins with the '<' at `at`. Returns
+/// `at` if nothing like this begins there.
 size_t Splitter::skip_hidden(size_t at) const {
-  const bool quoted = at > 0 && text_[at - 1] == '`';  // within a text about HTML
+  const bool quoted = at > 0 && text_[at - 1] == '`';  // code in a text about HTML
   if (quoted) return at;
   const std::string name = small_word_at(at + 1);
   if (name != "script" && name != "style") return at;
@@ -126,8 +126,8 @@ size_t Splitter::skip_hidden(size_t at) const {
   return at;
 }
 
-/// Returns letters, digits and inner stops directly before `end`, at most kWordBytes; "" for a
-/// longer word.
+/// Returns the letters, digits and inner full stops directly before `end`, at most kWordBytes.
+/// Returns "" for a longer word.
 std::string Splitter::word_before(size_t end) const {
   size_t at = end;
   while (at > begin_ && end - at <= kWordBytes) {
@@ -138,7 +138,7 @@ std::string Splitter::word_before(size_t end) const {
   return end - at > kWordBytes ? std::string() : std::string(text_.substr(at, end - at));
 }
 
-/// Returns the ASCII word at `at` in small letters; "" if it is longer than all words that matter.
+/// Returns the ASCII word at `at` in small letters; "" for a word longer than kWordBytes.
 std::string Splitter::small_word_at(size_t at) const {
   std::string word;
   for (;; ++at) {
@@ -165,7 +165,7 @@ bool Splitter::begins_item(size_t at) const {
   return (mark == '.' || mark == ')') && is_space(look(at + digits + 1).value);
 }
 
-/// Returns whether the single full stop at `dot` ends a sentence if a word at `next` follows.
+/// Returns whether the single full stop at `dot` ends a sentence when a word at `next` follows.
 bool Splitter::dot_ends(size_t dot, size_t next) const {
   const std::string word = word_before(dot);
   const char32_t first = look(next).value;
@@ -180,13 +180,13 @@ bool Splitter::dot_ends(size_t dot, size_t next) const {
   const size_t before = dot - word.size();
   if (known == Abbreviation::kUnit && before > begin_ + 1 && is_digit(text_[before - 2]))
     return false;
-  // In a text of small letters only an ordinary word ends a sentence.
+  // In a text of small letters, a full stop ends a sentence only after an ordinary word.
   const bool ordinary = known == Abbreviation::kNone || known == Abbreviation::kUnit;
   return ordinary && word.size() >= 2 &&
          std::all_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
-/// Returns the boundary at a mark that may end a sentence. Moves `at` behind the marks.
+/// Returns the boundary at a mark that may end a sentence. Moves `at` after the marks.
 std::optional<Splitter::Boundary> Splitter::after_marks(size_t begin, size_t& at) const {
   bool strong = false, wide = false;
   int dots = 0;
@@ -222,7 +222,7 @@ std::optional<Splitter::Boundary> Splitter::at_gap(size_t begin, const Gap& gap)
   if (gap.newlines == 0 || gap.end == text_.size()) return {};
   const Boundary boundary{begin, gap.end, gap.newlines > 1};
   if (gap.newlines > 1 || begins_item(gap.end)) return boundary;
-  // After one line end, a line of prose continues; a short line is a separate piece.
+  // A line of prose continues after a single line end. A short line is a separate piece.
   const CodePoint next = look(skip_openers(gap.end));
   const bool short_line = bytes_in_line(begin) <= kShortLine;
   return short_line && !is_lower(next.value) ? std::optional(boundary) : std::nullopt;
@@ -245,14 +245,14 @@ size_t Splitter::cut(size_t begin, size_t limit) const {
     if ((!gap && !is_wide_clause(code.value)) || last == 0) continue;
     if (gap) space = at;
     const Clause clause = clause_of(last);
-    if (count * 2 < max_) continue;  // a cut here would be too early
+    if (count * 2 < max_) continue;  // a cut here would make a piece that is too short
     if (clause == Clause::kStrong) strong = at;
     if (clause == Clause::kWeak) weak = at;
   }
   if (strong) return strong;
   if (weak) return weak;
   if (space) return space;
-  // There is no good position: cuts anywhere, except between a letter and its marks.
+  // If no position suits, cuts anywhere except between a letter and its combining marks.
   for (size_t at = limit; at > begin; at -= utf8_before(text_, at).size) {
     const char32_t code = utf8_at(text_, at).value;
     const bool tied = (is_word(code) && !is_letter(code) && !is_digit(code) && code != '_') ||
@@ -267,7 +267,7 @@ size_t Splitter::cut(size_t begin, size_t limit) const {
 Sentence Splitter::find(size_t begin) {
   begin_ = begin;
   size_t at = skip_gap(begin).end, count = 0;
-  std::optional<Boundary> kept;  // last end before min_chars
+  std::optional<Boundary> kept;  // the last boundary whose piece is shorter than min_chars
   const auto piece = [&](size_t end, bool paragraph) { return Sentence{begin, end, paragraph}; };
   const auto cut_at = [&](size_t limit) { return Sentence{begin, cut(begin, limit), false, true}; };
   while (at < text_.size()) {
@@ -285,7 +285,7 @@ Sentence Splitter::find(size_t begin) {
       boundary = after_marks(at, at);
       const size_t end = boundary ? boundary->core : at;
       count += utf8_count(text_.substr(from, end - from));
-      if (count > max_) {  // the marks exceed the limit
+      if (count > max_) {  // the marks at the end exceed the limit
         if (kept) return piece(kept->end, false);
         size_t limit = from;
         count -= utf8_count(text_.substr(from, end - from));
@@ -334,7 +334,7 @@ void SentenceStream::take(bool more, std::vector<Item>& out) {
       at = found.end;
     }
   } catch (const NeedMore&) {
-    // The rest waits for the next push().
+    // The rest of the text waits for the next push().
   }
   column_ = splitter.column();
   held_.erase(0, at);
@@ -344,7 +344,7 @@ void SentenceStream::take(bool more, std::vector<Item>& out) {
 
 void SentenceStream::push(std::string_view text, std::vector<Item>& out) {
   held_ += text;
-  // Long runs of marks or spaces decide nothing: does not examine them again with each push().
+  // A long run of marks or spaces cannot end a sentence, so not every push() examines it again.
   if (held_.size() > kOften && held_.size() < looked_at_ + looked_at_ / 8) return;
   take(true, out);
 }

@@ -1,6 +1,6 @@
-// Cuts long texts into sentences, which are spoken one after another; works on whole texts and on
-// text that arrives in pieces. Offsets are bytes of the original text, which may contain any bytes;
-// the sentences together are the whole text. The rules apply to European punctuation and to CJK.
+// Cuts long texts into sentences, which are spoken one after another. Works on whole texts and on
+// text that arrives in pieces. Offsets are bytes of the original text, which may contain any bytes.
+// The sentences together are the whole text. The rules apply to European punctuation and CJK.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace syrinx {
 
 /// Lengths in characters (code points; a run of white space counts as one).
 struct SentenceOptions {
-  size_t max_chars = 400;  ///< at least 8; longer sentences are cut at clauses, spaces or anywhere
+  size_t max_chars = 400;  ///< at least 8; a longer sentence is cut at clauses, spaces or anywhere
   size_t min_chars = 0;    ///< shorter sentences are joined with the next sentence of the paragraph
 };
 
@@ -27,7 +27,7 @@ struct Sentence {
 /// Cuts a text into sentences, in order.
 std::vector<Sentence> split_sentences(std::string_view text, const SentenceOptions& options = {});
 
-/// Cuts a text that arrives in any pieces into the same sentences. One thread.
+/// Cuts a text that arrives in pieces into the sentences of split_sentences(). One thread.
 class SentenceStream {
  public:
   explicit SentenceStream(SentenceOptions options = {}) : options_(options) {}
@@ -37,21 +37,21 @@ class SentenceStream {
     Sentence place;
     std::string text;
   };
-  /// Appends the sentences whose end is certain, because a character of the next one has arrived.
+  /// Appends the sentences whose end is certain, because the next sentence has begun.
   void push(std::string_view text, std::vector<Item>& out);
   /// Appends the rest of the text.
   void finish(std::vector<Item>& out);
-  /// Returns the text after the last sentence: the beginning of one whose end is not certain.
+  /// Returns the text after the last appended sentence, which waits until its end is certain.
   std::string_view held() const { return held_; }
-  /// Returns the bytes of the whole text before held().
+  /// Returns the number of bytes of the whole text before held().
   size_t held_at() const { return offset_; }
 
  private:
   void take(bool more, std::vector<Item>& out);
   SentenceOptions options_;
   std::string held_;
-  size_t offset_ = 0, column_ = 0;  // position of held_ in the whole text, and in its line
-  size_t looked_at_ = 0;            // bytes of held_ at the last unsuccessful examination
+  size_t offset_ = 0, column_ = 0;  // bytes before held_ in the whole text, and in its line
+  size_t looked_at_ = 0;            // size of held_ when no end was found last
 };
 
 }  // namespace syrinx

@@ -115,7 +115,7 @@ TEST(Sentences, ShortOnesAreJoined) {
 }
 
 TEST(Sentences, AtTheirLimits) {
-  // A line of 45 bytes is a piece of its own; a line of 46 is prose that continues.
+  // A line of 45 bytes is a separate piece. A line of 46 bytes is prose that continues.
   for (const size_t size : {45u, 46u}) {
     const std::string line = "Verse " + std::string(size - 6, 'a');
     EXPECT_EQ(split(line + "\nNext").size(), size == 45 ? 2u : 1u) << size;
@@ -123,7 +123,7 @@ TEST(Sentences, AtTheirLimits) {
   }
   const std::string prose = "It is a long line of prose that ends somewhere in";
   EXPECT_EQ(split(prose + "\n" + prose + "\nA short line\nNext").size(),
-            2u);  // the last line counts
+            2u);  // the length of the last line decides
   EXPECT_EQ(split(prose + "\n198. Next").size(), 2u);
   EXPECT_EQ(split(prose + "\n1984, next").size(), 1u);
   EXPECT_EQ(split(prose + "\n1984) next").size(), 1u) << "a year is no item of a list";
@@ -132,7 +132,7 @@ TEST(Sentences, AtTheirLimits) {
   EXPECT_EQ(split("all small, plan b. or not").size(), 1u);
   EXPECT_EQ(split("all small, plan be. or not").size(), 2u);
   EXPECT_EQ(split("Yes, one two three four five six seven", {.max_chars = 30}),
-            (Strings{"Yes, one two three four five", "six seven"}));  // not cut too early
+            (Strings{"Yes, one two three four five", "six seven"}));  // the cut is not too early
 }
 
 /// Returns a random text of characters and words that the rules use.
@@ -167,7 +167,7 @@ std::string random_text(std::mt19937& random, size_t parts) {
   return text;
 }
 
-/// Returns the number of characters, as SentenceOptions counts them, without white space at the
+/// Returns the number of characters as SentenceOptions counts them, without white space at the
 /// ends.
 size_t length(std::string_view text) {
   size_t count = 0;
@@ -277,7 +277,7 @@ TEST(Sentences, ALongScriptIsAPieceOfItsOwn) {
   EXPECT_EQ(queue.next(), "Before it. Here ");
   EXPECT_EQ(queue.next(), " there. After it.");
   EXPECT_EQ(queue.next(), "");
-  // A text about HTML is not a script, and a script without an end hides nothing.
+  // A text about HTML is spoken, not hidden. A script without an end hides no text after it.
   const std::string about = "Use `<script>` here. " + std::string(3000, 'y') + ". See `</script>`.";
   for (const Sentence& each : split_sentences(about)) EXPECT_FALSE(each.hidden);
   for (const Sentence& each : split_sentences("A <script> is. " + std::string(3000, 'z')))

@@ -26,7 +26,7 @@ constexpr size_t kMostSaid = 1000;  // most bytes of text or replacement in say-
 constexpr std::string_view kXmlSpace = " \t\r\n";
 constexpr float kLeastRate = 0.2f, kMostRate = 5, kMostPitch = 24;
 
-/// Returns the beginning of a name for a message, in whole characters.
+/// Returns the beginning of a name, for a message. Cuts between characters only.
 std::string_view shown(std::string_view name) {
   const std::string_view cut = name.substr(0, 40);
   return cut.substr(0, cut.size() - utf8_unfinished(cut));
@@ -54,7 +54,7 @@ std::optional<float> decimal_of(std::string_view text) {
   return parse_fixed(text, value) && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-/// Parses "+10%", "80%" and "1.2" as factors; with a sign, it is a change.
+/// Parses "+10%", "80%" and "1.2" as factors. A sign means a change: "+10%" is 1.1.
 std::optional<float> factor_of(std::string_view text) {
   const bool percent = text.ends_with('%');
   const bool change = text.starts_with('+') || text.starts_with('-');
@@ -98,7 +98,7 @@ std::optional<float> rate_of(std::string_view value) {
   return rate;
 }
 
-/// Parses semitones; Hz are refused, because the result would depend on the voice.
+/// Parses semitones. Refuses Hz, because their effect would depend on the voice.
 std::optional<float> pitch_of(std::string_view value) {
   auto pitch = value_named(kPitches, value);
   if (!pitch && value.ends_with("st")) pitch = decimal_of(value.substr(0, value.size() - 2));
@@ -122,14 +122,14 @@ std::optional<float> seconds_of(std::string_view value) {
 struct OpenElement {
   enum Kind { kPlain, kParagraph, kSentence, kSayAs, kSub, kPhoneme, kProsody, kEmphasis, kSilent };
   Kind kind = kPlain;
-  size_t begin = 0;  ///< beginning of its text
+  size_t begin = 0;  ///< position in the text at which the element's text begins
   size_t sayings = 0;
   std::string value = {}, format = {};
   Phones phones = {};
   Delivery before = {};
 };
 
-/// Returns a message for common faults that says what to do; for others the parser's message.
+/// Returns a message that says what to do, for common faults; otherwise the parser's message.
 std::string in_words(XML_Error fault) {
   switch (fault) {
     case XML_ERROR_NO_ELEMENTS:
@@ -151,7 +151,7 @@ bool is_ascii_word(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// Returns the full stop that a sentence lacks after its last word, which quotes may follow.
+/// Returns the full stop that is missing after a sentence's last word; "" if it is not missing.
 std::string_view full_stop_for(std::string_view sentence) {
   while (!sentence.empty()) {
     const CodePoint last = utf8_before(sentence, sentence.size());
@@ -164,7 +164,7 @@ std::string_view full_stop_for(std::string_view sentence) {
   return {};
 }
 
-/// Returns the line of the event that a parser is at. Expat 2.9 deprecates the shorter name.
+/// Returns the line of the parser's current event. Expat 2.9 deprecates the shorter function name.
 unsigned long current_line(XML_Parser parser) {
 #if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9
   return XML_GetCurrentLineNumber64(parser);
@@ -211,7 +211,7 @@ class SsmlReader {
   }
 
  private:
-  /// Runs work without letting exceptions pass through the parser, which is C.
+  /// Runs `work` and catches its exceptions, because the parser is C and must not receive any.
   template <typename Work>
   void guarded(Work work) {
     if (!fault_.empty()) return;
@@ -232,7 +232,7 @@ class SsmlReader {
     return {ErrorCode::kInvalid, concat("SSML, line ", line, ": ", what), "input"};
   }
   void ignore(std::string what) {
-    // The message may become a header's value.
+    // The message may become the value of an HTTP header, so control characters are replaced.
     std::replace_if(
         what.begin(), what.end(),
         [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
@@ -259,8 +259,8 @@ class SsmlReader {
   std::vector<OpenElement> open_;
   Delivery now_;
   size_t elements_ = 0;
-  size_t apart_ = 0;  // end of the words of the last say-as
-  int silent_ = 0;    // open elements whose text is not spoken
+  size_t apart_ = 0;  // where the words of the last say-as end
+  int silent_ = 0;    // number of open elements whose text is not spoken
   std::string fault_;
   unsigned long line_ = 0;
 };
@@ -283,7 +283,7 @@ void SsmlReader::add(std::string_view text) {
   out_.text += text;
 }
 
-/// Makes the text end with at least this white space.
+/// Makes the text end with at least the white space `wanted`.
 void SsmlReader::gap(std::string_view wanted) {
   std::string& text = out_.text;
   const size_t end = text.find_last_not_of(kXmlSpace) + 1;
@@ -293,8 +293,8 @@ void SsmlReader::gap(std::string_view wanted) {
   text += wanted;
 }
 
-/// Shortens the text. Marks, and changes of delivery (speed, pitch), beyond its end move to the
-/// end. Among several at one position the last one applies.
+/// Shortens the text. Marks and changes of delivery (speed, pitch) beyond the new end move to the
+/// end. If several changes are at one position, the last one applies.
 void SsmlReader::cut(size_t size) {
   out_.text.resize(size);
   const auto end = static_cast<int64_t>(size);
@@ -313,7 +313,8 @@ void SsmlReader::pause(const SsmlAttributes& given) {
     if (!seconds) return fail(concat("invalid time '", time, "': use 500ms or 0.5s"));
   } else if (const auto strength = given["strength"]; !strength.empty()) {
     seconds = value_named(kBreaks, strength);
-    if (!seconds) return fail(concat("there is no break of the strength '", strength, "'"));
+    if (!seconds)
+      return fail(concat("invalid break strength '", strength, "': use weak or strong"));
   }
   if (*seconds == 0) return;
   gap(" ");
@@ -342,7 +343,7 @@ void SsmlReader::prosody(const SsmlAttributes& given, OpenElement& open) {
   deliver();
 }
 
-/// Begins the present delivery here.
+/// Starts the present delivery at the end of the text.
 void SsmlReader::deliver() {
   now_.begin = static_cast<int64_t>(out_.text.size());
   auto& all = out_.deliveries;
@@ -352,7 +353,8 @@ void SsmlReader::deliver() {
 }
 
 void SsmlReader::begin(std::string_view name, const SsmlAttributes& given) {
-  if (open_.size() >= kMostDepth) return fail(concat("more than ", kMostDepth, " elements deep"));
+  if (open_.size() >= kMostDepth)
+    return fail(concat("nested more than ", kMostDepth, " elements deep"));
   if (++elements_ > kMostElements) return fail(concat("more than ", kMostElements, " elements"));
   if (open_.empty() && name != "speak") return fail("the root element must be <speak>");
   OpenElement open;
@@ -387,7 +389,7 @@ void SsmlReader::begin(std::string_view name, const SsmlAttributes& given) {
     const bool arpabet = alphabet == "x-cmu" || alphabet == "x-arpabet" || alphabet == "arpabet" ||
                          alphabet == "cmu-arpabet" || alphabet == "x-cmu-arpabet";
     if (!arpabet && !alphabet.empty() && alphabet != "ipa") {
-      return fail(concat("there is no alphabet '", alphabet, "'; known are ipa and x-cmu"));
+      return fail(concat("invalid alphabet '", alphabet, "': use ipa or x-cmu"));
     }
     if (!fault_.empty()) return;
     Result<Phones> phones = arpabet ? phones_of_arpabet(ph) : phones_of_ipa(ph);
@@ -415,7 +417,7 @@ void SsmlReader::begin(std::string_view name, const SsmlAttributes& given) {
   open_.push_back(std::move(open));
 }
 
-/// Adds a saying for the text since `open`, without white space at its ends.
+/// Adds a saying for the text written since `open`, without the white space at its ends.
 void SsmlReader::say(const OpenElement& open, Saying saying) {
   const size_t first = out_.text.find_first_not_of(kXmlSpace, open.begin);
   const size_t end = out_.text.find_last_not_of(kXmlSpace) + 1;
@@ -465,7 +467,7 @@ void SsmlReader::end() {
     case OpenElement::kSub:
       return replace(open.value);
     case OpenElement::kPhoneme:
-      if (inside.empty()) replace("x");  // the phones need a text to belong to
+      if (inside.empty()) replace("x");  // phones without text need a text to apply to
       if (text.size() - begin > kMostSaid) return fail("<phoneme> contains too much text");
       out_.sayings.resize(std::min(out_.sayings.size(), open.sayings));
       return say(open, {.phones = open.phones});

@@ -10,11 +10,11 @@ namespace {
 
 constexpr std::string_view kWhite = " \t\r\n";
 constexpr std::string_view kMark = "\xef\xbb\xbf";  // byte order mark
-constexpr size_t kMostUndecided = 1000;  // bytes before <speak: comments, declarations, ...
+constexpr size_t kMostUndecided = 1000;  // most bytes before <speak: comments, declarations, ...
 
 }  // namespace
 
-/// Returns the kind of the beginning of the held text.
+/// Returns the kind of text that the held text begins.
 SsmlStream::Kind SsmlStream::begun(bool last) const {
   const size_t mark = held_.starts_with(kMark) ? kMark.size() : 0;
   const bool some = held_.find_first_not_of(kWhite, mark) != held_.npos;
@@ -25,7 +25,7 @@ SsmlStream::Kind SsmlStream::begun(bool last) const {
   return settled ? other : Kind::kUndecided;
 }
 
-/// Moves scanned_ to the end of the held document, if it is complete; else returns false.
+/// Moves scanned_ to the end of the held document if it is complete; otherwise returns false.
 bool SsmlStream::find_end() {
   const std::string_view text = held_;
   const auto skip = [&](std::string_view begin, std::string_view end) {

@@ -17,14 +17,14 @@ class SsmlStream {
     std::string text;
     bool document = false;
   };
-  /// `ssml` unset: the beginning of a text decides. True: all text up to finish() is one document,
-  /// whose <speak> may be missing if `bare`. False: all text is plain.
+  /// `ssml` true: all text up to finish() is one document, whose <speak> may be missing if `bare`.
+  /// False: all text is plain. Unset: the beginning of each text decides.
   explicit SsmlStream(std::optional<bool> ssml = {}, bool bare = false)
       : ssml_(ssml), bare_(bare) {}
 
   void push(std::string_view text, std::vector<Piece>& out);
-  /// Ends the text. A document without an end is returned as it is; read_ssml() reports what is
-  /// missing.
+  /// Ends the text. Returns an incomplete document unchanged; read_ssml() then reports the missing
+  /// parts.
   void finish(std::vector<Piece>& out);
 
  private:
@@ -37,7 +37,7 @@ class SsmlStream {
   bool bare_ = false;
   Kind kind_ = Kind::kUndecided;
   std::string held_;    // undecided text, or the beginning of a document
-  size_t scanned_ = 0;  // bytes of held_ that do not contain its end
+  size_t scanned_ = 0;  // bytes of held_ in which no end was found
 };
 
 }  // namespace syrinx

@@ -6,8 +6,8 @@
 namespace syrinx {
 namespace {
 
-/// Returns the pieces of a text that arrives `size` bytes at a time: documents in [], plain text
-/// joined.
+/// Returns the pieces of a text that arrives in parts of `size` bytes: documents in [], and joined
+/// plain text.
 std::string pieces(SsmlStream stream, std::string_view text, size_t size) {
   std::vector<SsmlStream::Piece> all;
   for (size_t at = 0; at < text.size(); at += size) stream.push(text.substr(at, size), all);
@@ -77,7 +77,7 @@ TEST(SsmlStream, LongDocumentsAreScannedOnce) {
   EXPECT_EQ(all[0].text.size(), 800'015u);
 }
 
-/// For any pieces, the documents are the same as for the whole text, and no byte is lost.
+/// For any pieces, the documents are those of the whole text, and no byte is lost.
 TEST(SsmlStreamFuzz, HoweverTheTextIsCut) {
   Mutator mutator(
       {"<speak>a</speak><speak>b</speak>", "<speak>a</speak> and on", "Say <speak>a</speak>",

@@ -21,7 +21,7 @@ std::string fault(const std::string& document) {
   auto ssml = read_ssml(document, true);
   return ssml.ok() ? "" : ssml.error().message;
 }
-/// Returns the bytes of a saying.
+/// Returns the text to which saying i applies.
 std::string about(const Ssml& ssml, size_t i) {
   const Saying& saying = ssml.sayings.at(i);
   return ssml.text.substr(static_cast<size_t>(saying.begin),
@@ -229,8 +229,8 @@ TEST(SayAs, SaysWhatIsMeant) {
   }
 }
 
-/// A delivery or mark past the end of the text, or within replaced text, moves to the end of that
-/// text.
+/// A delivery or mark that lies past the end of the text, or within replaced text, moves to the end
+/// of that text.
 TEST(Ssml, DeliveriesAndMarksLieInTheText) {
   const Ssml end = read("a <prosody rate='slow'>b </prosody> ");
   EXPECT_EQ(end.text, "a b");
@@ -244,8 +244,8 @@ TEST(Ssml, DeliveriesAndMarksLieInTheText) {
   for (const Delivery& delivery : sub.deliveries) EXPECT_LE(delivery.begin, 2);
 }
 
-/// Damaged documents are either read or refused with a line; what is read is within the text, in
-/// order and within the limits.
+/// Damaged documents are either read or refused with a line number. The parts of a read document
+/// are within the text, in order and within the limits.
 TEST(SsmlFuzz, Documents) {
   Mutator mutator(
       {"<speak>Hello, <break time='0.5s'/><emphasis>you</emphasis> &amp; <mark "

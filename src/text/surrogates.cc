@@ -10,8 +10,8 @@ namespace syrinx {
 namespace {
 
 constexpr char32_t kHigh = 0xd800, kLow = 0xdc00, kEnd = 0xe000;
-/// Noncharacters, which programs may use internally (Unicode, 23.7): a mark for each kind of half,
-/// and its ten bits as two digits of base 32.
+/// Noncharacters, which programs may use internally (Unicode, 23.7). A mark says which half it is;
+/// two digits of base 32 hold the ten bits of the half.
 constexpr char32_t kHighMark = 0xfdd0, kLowMark = 0xfdd1, kDigit = 0xfdd0;
 constexpr size_t kMarkBytes = 9;
 
@@ -50,7 +50,7 @@ std::string mended(char32_t half, LoneHalf lone) {
          escape_of(kDigit + (bits & 31));
 }
 
-/// Returns the half that is marked at `at`; 0: there is no mark.
+/// Returns the half whose mark is at `at`; 0 if no mark is at `at`.
 char32_t mark_at(std::string_view text, size_t at) {
   if (text.size() - at < kMarkBytes) return 0;
   std::array<char32_t, 3> codes{};
@@ -94,7 +94,7 @@ std::optional<std::string> mend_halves(std::string_view json, LoneHalf lone) {
 std::string HalfJoiner::push(std::string_view piece) {
   std::string out;
   for (size_t at = 0; at < piece.size();) {
-    // All marks begin with the first byte of U+FDD0, which few other characters do.
+    // All marks begin with the first byte of U+FDD0. Few other characters begin with this byte.
     const size_t next = std::min(piece.find(static_cast<char>(0xef), at), piece.size());
     const char32_t half = next < piece.size() ? mark_at(piece, next) : 0;
     if (next > at || half == 0) out += finish();

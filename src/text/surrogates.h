@@ -9,14 +9,14 @@
 
 namespace syrinx {
 
-/// How a half without its other half is treated.
+/// The treatment of a half without its other half.
 enum class LoneHalf {
-  kReplace,  ///< U+FFFD
-  kMark,     ///< three noncharacters, which HalfJoiner reads
+  kReplace,  ///< written as U+FFFD
+  kMark,     ///< written as three noncharacters, which HalfJoiner reads
 };
 
-/// Returns a JSON document in which no escape is half a character. Nothing: there is no such
-/// escape, so the document can be parsed unchanged. Other faults are left to the parser.
+/// Returns a JSON document in which no escape is half a character. Returns nothing if no escape
+/// needs a change, so the caller parses the original. Other faults are left to the parser.
 std::optional<std::string> mend_halves(std::string_view json, LoneHalf lone = LoneHalf::kReplace);
 
 /// Joins the halves of a character that arrive in different pieces of a text.
@@ -25,11 +25,11 @@ class HalfJoiner {
   /// Returns the next piece with joined halves; a half at its end waits for the next piece. Lone
   /// halves become U+FFFD.
   std::string push(std::string_view piece);
-  /// Returns the waiting half when no piece follows: U+FFFD or nothing.
+  /// Returns U+FFFD for a half that still waits at the end of the text; otherwise "".
   std::string finish();
 
  private:
-  char32_t high_ = 0;  // waiting half; 0: none
+  char32_t high_ = 0;  // the waiting half; 0 if no half waits
 };
 
 }  // namespace syrinx

@@ -10,8 +10,8 @@
 namespace syrinx {
 namespace {
 
-/// Returns the path of stored goldens, or of a vocabulary outside the repository (make_golden.py
-/// --tiktoken).
+/// Returns the path of stored expected results, or of a vocabulary outside the repository
+/// (make_golden.py --tiktoken).
 std::string golden_path(const std::string& name) {
   const char* others = std::getenv("SYRINX_BPE_GOLDENS");
   return (others ? others : SYRINX_BINARY_DIR "/parity/bpe/") + name;
@@ -22,7 +22,7 @@ const nlohmann::json& golden() {
   return data;
 }
 
-/// A variant: its name in the goldens, and its file or directory.
+/// A variant of a tokenizer: its name in the expected results, and its file or directory.
 struct Variant {
   std::string name, file;
 };
@@ -38,7 +38,7 @@ class TokenizerParity : public testing::TestWithParam<Variant> {
                                    : Tokenizer::load(golden_path(file));
   }
   const nlohmann::json& expected() const { return golden()["variants"][GetParam().name]; }
-  /// Returns what a sparse map of the goldens has for string `i`, or else `same`.
+  /// Returns the value for string `i` in a sparse map of the expected results; `same` if missing.
   template <typename T>
   T expected(const char* map, size_t i, const T& same) const {
     const auto& entries = expected()[map];

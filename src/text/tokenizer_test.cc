@@ -1,5 +1,5 @@
-// Faults of tokenizer files, hostile files and hostile texts. For the ids see
-// tokenizer_parity_test.cc.
+// Tests faults of tokenizer files, hostile files and hostile texts. tokenizer_parity_test.cc tests
+// the ids.
 #include "text/tokens/tokenizer.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 const std::string kGolden = SYRINX_BINARY_DIR "/parity/bpe/";
 
-/// A small valid tokenizer.json; `replace` puts `with` in place of `what`.
+/// A small valid tokenizer.json. `replace` puts `with` in place of `what`.
 constexpr const char* kSmall = R"({"added_tokens":[{"id":5,"content":"<s>","single_word":false,
 "lstrip":false,"rstrip":false,"normalized":false,"special":true}],"normalizer":{"type":"NFC"},
 "pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"Regex":"\\p{L}+"},
@@ -126,7 +126,7 @@ TEST(Tokenizer, FaultsNameTheEntry) {
   expect_fault("\"a b\"", "\"a c\"", "model.merges[0]: a c: expected both and their union");
   expect_fault("\"a b\"", "\"a b a\"", "expected two tokens, got a b a");
   expect_fault("[\"ab\",\"a\"]", "7", "model.merges[1]: expected two tokens");
-  expect_fault("\"b\":1", "\"b\":0", "vocab b: id 0 is taken");
+  expect_fault("\"b\":1", "\"b\":0", "vocab b: id 0 is given twice");
   expect_fault("\"b\":1", "\"a\":1", "vocab a: is given twice");
   expect_fault("\"b\":1", "\"b\":4000000", "vocab b: expected an id of at most");
   expect_fault("\"b\":1", "\"b\":-1", "vocab b: expected an id");
@@ -216,7 +216,7 @@ TEST(Tokenizer, IsSafeToShare) {
   EXPECT_EQ(wrong, std::vector<int>(4, 0));
 }
 
-/// Loads and uses a tokenizer; a refusal is accepted.
+/// Loads and uses a tokenizer. A LoadError is also a valid result.
 void use(const std::function<Tokenizer()>& load) {
   try {
     const Tokenizer tokenizer = load();

@@ -19,7 +19,7 @@ utf8proc_category_t category(char32_t code) {
 
 bool in(char32_t code, char32_t first, char32_t last) { return first <= code && code <= last; }
 
-/// Returns whether a code point may combine with, or be reordered with, the characters before it.
+/// Returns whether a code point may combine, or change its order, with the characters before it.
 bool joins_before(char32_t code) {
   const auto kind = category(code);
   if (kind == UTF8PROC_CATEGORY_MN || kind == UTF8PROC_CATEGORY_MC || kind == UTF8PROC_CATEGORY_ME)
@@ -27,8 +27,8 @@ bool joins_before(char32_t code) {
   return in(code, 0x1160, 0x11ff);  // vowels and final consonants of Hangul
 }
 
-/// Returns a normal form of a short text, or of one with short runs of marks: utf8proc sorts the
-/// marks of a run in quadratic time.
+/// Returns a normal form of a text that is short or has only short runs of marks. utf8proc's time
+/// to sort the marks of a run is quadratic.
 std::string map_text(std::string_view text, NormalForm form) {
   const bool compose = form == NormalForm::kNfc || form == NormalForm::kNfkc;
   const bool compatible = form == NormalForm::kNfkc || form == NormalForm::kNfkd;
@@ -50,7 +50,7 @@ std::string normalize(std::string_view text, NormalForm form) {
   const auto ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
   if (form == NormalForm::kNone || std::all_of(text.begin(), text.end(), ascii))
     return std::string(text);
-  // No script needs more marks on a letter; longer runs are attacks and are cut.
+  // No script needs more marks on a letter. Longer runs are attacks and are cut.
   constexpr int kMaxMarks = 256;
   std::string out;
   size_t begin = 0;
@@ -97,7 +97,7 @@ bool is_word(char32_t code) {
     case UTF8PROC_CATEGORY_NL:
     case UTF8PROC_CATEGORY_PC:
       return true;
-    default:  // circled and squared letters are alphabetic; joiners join
+    default:  // circled and squared letters and joiners count as letters
       return in(code, 0x24b6, 0x24e9) || in(code, 0x1f130, 0x1f149) || in(code, 0x1f150, 0x1f169) ||
              in(code, 0x1f170, 0x1f189) || in(code, 0x200c, 0x200d);
   }
@@ -122,7 +122,7 @@ std::string to_upper(char32_t code) {
 std::string to_lower(std::string_view text) {
   constexpr char32_t kSigma = 0x3a3, kSmallSigma = 0x3c3, kLastSigma = 0x3c2;
   std::string out;
-  bool in_word = false;  // the character before is a letter
+  bool in_word = false;  // whether the character before belongs to a word
   for (size_t at = 0; at < text.size();) {
     const CodePoint code = utf8_at(text, at);
     at += code.size;

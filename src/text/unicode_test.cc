@@ -21,7 +21,7 @@ TEST(Unicode, NormalForms) {
 
 TEST(Unicode, LongRunsOfMarksCostLittle) {
   std::string text = "a";
-  for (int i = 0; i < 100'000; ++i) text += i % 2 ? "\xcc\xa3" : "\xcc\x81";  // out of order
+  for (int i = 0; i < 100'000; ++i) text += i % 2 ? "\xcc\xa3" : "\xcc\x81";  // wrong order
   EXPECT_GT(normalize(text, NormalForm::kNfc).size(), 100'000u);
 }
 

@@ -1,4 +1,4 @@
-// Tests unigram vocabularies: goldens of sentencepiece and of the library tokenizers
+// Tests unigram vocabularies: expected results of sentencepiece and of the library `tokenizers`
 // (tests/parity/pocket_tts), small vocabularies made by hand, and faulty files.
 #include "text/tokens/unigram.h"
 
@@ -49,7 +49,7 @@ TEST_P(UnigramGoldens, AnyBytesHaveIds) {
 
 INSTANTIATE_TEST_SUITE_P(Files, UnigramGoldens, testing::Values("distilled", "small"));
 
-/// Returns a tokenizer.json without a map of characters.
+/// Returns a tokenizer.json that has no map of character replacements.
 Json small_vocabulary() {
   return Json::parse(R"({
     "added_tokens": [{"id": 0, "content": "<unk>", "special": true}],
@@ -59,7 +59,7 @@ Json small_vocabulary() {
       ["b", -2.5], ["ab", -4.6], ["\u2581a", -5], ["abb", -7.5]]}})");
 }
 
-/// Returns the message of the LoadError that `load` throws; "" if it throws none.
+/// Returns the message of the LoadError that `load` throws; "" if it throws no LoadError.
 std::string unigram_fault(const std::function<void()>& load) {
   try {
     load();
@@ -140,7 +140,7 @@ TEST_F(UnigramFiles, ModelsOfOtherKindsAreRefused) {
   EXPECT_EQ(Unigram::load(dir_.path()).encode("a a"), (Ids{0, 1, 0, 1}));
   const std::pair<std::string, const char*> wrong[] = {
       {proto_bytes(2, proto_number(3, 2)), "unigram"},
-      {proto_bytes(2, proto_number(24, 1)), "blanks behind words"},
+      {proto_bytes(2, proto_number(24, 1)), "blanks after words"},
       {proto_bytes(2, proto_number(35, 1)), "bytes have no pieces"},
       {proto_bytes(3, proto_number(5, 0)), "escaped spaces"},
       {proto_bytes(3, proto_bytes(2, "abc")), "map of characters"},

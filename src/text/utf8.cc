@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-/// The length of a sequence by its first byte (0: invalid), and the range of its second byte.
+/// The length of a sequence by its first byte (0 if invalid), and the range of its second byte.
 struct Lead {
   uint32_t size;
   uint8_t low, high;
@@ -25,7 +25,7 @@ Lead lead_of(uint8_t byte) {
   return {4, low, high};
 }
 
-/// Returns how many bytes at `at` form a sequence or the beginning of one; at least 1.
+/// Returns how many bytes at `at` are a sequence or the beginning of a sequence; at least 1.
 uint32_t well_formed(std::string_view text, size_t at, const Lead& lead) {
   uint32_t have = 1;
   while (have < lead.size && at + have < text.size()) {
@@ -92,7 +92,7 @@ size_t utf8_unfinished(std::string_view text) {
   for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
     const size_t at = text.size() - back;
     const Lead lead = lead_of(static_cast<uint8_t>(text[at]));
-    if (lead.size == 0) continue;  // the middle of a sequence
+    if (lead.size == 0) continue;  // a continuation byte, not the beginning of a sequence
     return lead.size > back && well_formed(text, at, lead) == back ? back : 0;
   }
   return 0;

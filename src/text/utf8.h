@@ -8,11 +8,11 @@
 
 namespace syrinx {
 
-/// One code point of a text and its number of bytes (1 to 4).
+/// One code point of a text, and its size of 1 to 4 bytes.
 struct CodePoint {
   char32_t value = 0;
   uint32_t size = 1;
-  bool valid = true;  ///< false: value is U+FFFD and size is the number of invalid bytes
+  bool valid = true;  ///< if false, value is U+FFFD and size is the number of invalid bytes
 };
 
 inline constexpr char32_t kReplacement = 0xfffd;
@@ -24,17 +24,17 @@ CodePoint utf8_at(std::string_view text, size_t at);
 /// Returns the code point that ends at byte `end` > 0 of valid text.
 CodePoint utf8_before(std::string_view text, size_t end);
 
-/// Returns the position of the first invalid byte; npos: all bytes are valid.
+/// Returns the position of the first invalid byte; npos if all bytes are valid.
 size_t utf8_error(std::string_view text);
 /// Returns whether all of the text is valid UTF-8.
 inline bool utf8_valid(std::string_view text) { return utf8_error(text) == text.npos; }
 
 /// Returns the text with every error replaced by U+FFFD.
 std::string utf8_repair(std::string_view text);
-/// Returns the text with a U+FFFD for each byte of an error, like tokenizers with byte fallback.
+/// Returns the text with U+FFFD for each byte of an error, as tokenizers with byte fallback do.
 std::string utf8_repair_bytes(std::string_view text);
 
-/// Returns how many bytes at the end (0 to 3) begin a valid sequence that is incomplete.
+/// Returns the size of an incomplete but valid sequence at the end of the text: 0 to 3 bytes.
 size_t utf8_unfinished(std::string_view text);
 
 /// Appends a code point; an invalid one becomes U+FFFD.

@@ -27,13 +27,13 @@ TEST(Utf8, EveryCodePointGoesThereAndBack) {
 
 TEST(Utf8, RepairsAsUnicodeRecommends) {
   EXPECT_EQ(utf8_repair("a\xff z"), "a" + kFffd + " z");
-  EXPECT_EQ(utf8_repair("\xe2\x82"), kFffd);  // one error for an incomplete sequence
+  EXPECT_EQ(utf8_repair("\xe2\x82"), kFffd);  // an incomplete sequence is one error
   EXPECT_EQ(utf8_repair("\xe2\x82z"), kFffd + "z");
-  EXPECT_EQ(utf8_repair("\xc0\x80"), kFffd + kFffd);              // overlong
-  EXPECT_EQ(utf8_repair("\xe0\x9f\xbf"), kFffd + kFffd + kFffd);  // also of three bytes
+  EXPECT_EQ(utf8_repair("\xc0\x80"), kFffd + kFffd);              // an overlong form
+  EXPECT_EQ(utf8_repair("\xe0\x9f\xbf"), kFffd + kFffd + kFffd);  // an overlong form of three bytes
   EXPECT_EQ(utf8_repair("\xf0\x8f\xbf\xbf"), kFffd + kFffd + kFffd + kFffd);
   EXPECT_EQ(utf8_repair("\xe0\xa0\x80"), "\xe0\xa0\x80");
-  EXPECT_EQ(utf8_repair("\xed\xa0\x80"), kFffd + kFffd + kFffd);  // surrogate
+  EXPECT_EQ(utf8_repair("\xed\xa0\x80"), kFffd + kFffd + kFffd);  // a surrogate
   EXPECT_EQ(utf8_repair("\xf4\x90\x80\x80"), kFffd + kFffd + kFffd + kFffd);
   EXPECT_EQ(utf8_repair("\xf0\x9f\x98"), kFffd);
   EXPECT_EQ(utf8_repair("\x80"), kFffd);
@@ -51,7 +51,7 @@ TEST(Utf8, KnowsWhatIsUnfinished) {
   EXPECT_EQ(utf8_unfinished("a\xf0\x9f"), 2u);
   EXPECT_EQ(utf8_unfinished("\xe2\x82\xac"), 0u);
   EXPECT_EQ(utf8_unfinished("\x82"), 0u);
-  EXPECT_EQ(utf8_unfinished("\xed\xa0"), 0u);  // an invalid beginning
+  EXPECT_EQ(utf8_unfinished("\xed\xa0"), 0u);  // bytes that cannot begin a valid sequence
 }
 
 TEST(Utf8, RepairInPiecesIsRepairOfTheWhole) {

@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-/// Characters of 0x80 to 0x9f; higher bytes are those of Latin-1.
+/// The characters of the bytes 0x80 to 0x9f. Higher bytes mean the same as in Latin-1.
 constexpr std::array<char32_t, 32> kCodes = {
     0x20ac,       kReplacement, 0x201a, 0x0192, 0x201e, 0x2026,       0x2020, 0x2021,
     0x02c6,       0x2030,       0x0160, 0x2039, 0x0152, kReplacement, 0x017d, kReplacement,
@@ -23,7 +23,7 @@ char32_t code_of_byte(char byte) {
 }  // namespace
 
 bool looks_windows_1252(std::string_view bytes) {
-  size_t errors = 0, characters = 0;  // counts beyond ASCII
+  size_t errors = 0, characters = 0;  // numbers of invalid bytes and of characters beyond ASCII
   for (size_t at = 0; at < bytes.size();) {
     const CodePoint point = utf8_at(bytes, at);
     if (!point.valid) {

@@ -7,7 +7,7 @@
 namespace syrinx {
 
 /// Returns whether bytes are probably Windows-1252: most bytes beyond ASCII do not form UTF-8, and
-/// every byte is a character of Windows-1252.
+/// all bytes are characters of Windows-1252.
 bool looks_windows_1252(std::string_view bytes);
 
 /// Returns the text in UTF-8; the five bytes without a character become U+FFFD.

@@ -24,8 +24,8 @@ TEST(Windows1252, IsDistinguishedFromUtf8WithAccidents) {
   EXPECT_TRUE(looks_windows_1252("\x93Quotes\x94 and \xa9"));
   EXPECT_FALSE(looks_windows_1252("plain"));
   EXPECT_FALSE(looks_windows_1252("gr\u00fcn"));
-  EXPECT_FALSE(looks_windows_1252("gr\u00fcn \u00df \xff"));  // one invalid byte among valid ones
-  EXPECT_FALSE(looks_windows_1252("a \x81 b"));               // not in Windows-1252
+  EXPECT_FALSE(looks_windows_1252("gr\u00fcn \u00df \xff"));  // one invalid byte among valid UTF-8
+  EXPECT_FALSE(looks_windows_1252("a \x81 b"));               // not a byte of Windows-1252
 }
 
 }  // namespace

@@ -192,7 +192,7 @@ TEST(GlmVoice, RefusesWhatItCannotDo) {
   EXPECT_EQ(chat({{{"role", "user"}, {"content", std::string(100000, '1')}}}).find(kPastContext),
             0u);
   SpeechRequest nothing;
-  EXPECT_EQ(refusal(nothing), "there is nothing to say");
+  EXPECT_EQ(refusal(nothing), "the text contains nothing to speak");
 }
 
 /// Special tokens in a client's text are read as plain text.

@@ -239,7 +239,7 @@ TEST(StepVoice, RefusesWhatItCannotDo) {
             0u);
   SpeechRequest nothing;
   nothing.voice.data = golden_voice(20);
-  EXPECT_EQ(refusal(nothing), "there is nothing to say");
+  EXPECT_EQ(refusal(nothing), "the text contains nothing to speak");
   nothing.voice.data = golden_voice(2);
   EXPECT_EQ(refusal(nothing), "the voice's \"tokens\" are missing or fewer than 3");
   nothing.voice.data = {};

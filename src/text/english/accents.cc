@@ -23,7 +23,7 @@ const std::vector<Accented>& accented_words() {
   return kRows;
 }
 
-/// Returns the word in small letters, with the table's accents composed.
+/// Returns the word in small letters; accents of the table become composed characters.
 std::string plain(std::string_view written) {
   std::string out;
   for (const char c : lower(written)) {

@@ -7,8 +7,8 @@
 
 namespace syrinx::english {
 
-/// Returns the phones of such a word, also with an ending s or 's; empty for other words. `written`
-/// may be any bytes; accents of its UTF-8 may be composed or not.
+/// Returns the phones of a word that has accents, also with an ending s or 's; no phones for other
+/// words. `written` may be any bytes; its accents may be composed or combining characters.
 Phones accented_phones(std::string_view written);
 
 }  // namespace syrinx::english

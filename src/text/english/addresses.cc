@@ -24,7 +24,7 @@ const std::vector<SignName>& address_signs() {
   return kRows;
 }
 
-/// Reads every part as a word, and the signs between them by their names.
+/// Reads every part as a word, and reads the signs between the parts by their names.
 std::string address_words(std::string_view text, std::string_view silent = {}) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -90,7 +90,7 @@ bool is_ip(std::string_view core) {
          });
 }
 
-/// Returns the number of digits if `core` is only groups of digits joined by - and .; otherwise 0.
+/// Returns the number of digits if `core` has only groups of digits joined by - and .; otherwise 0.
 size_t grouped_digits(std::string_view core) {
   size_t digits = 0;
   for (size_t i = 0; i < core.size(); ++i) {

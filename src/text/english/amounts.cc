@@ -95,7 +95,7 @@ std::optional<Amount> parse_amount(std::string_view core, std::string_view size)
   if (length == 0 || core[0] == '-' || (core[0] == '+' && currency != nullptr)) return {};
   amount.number = core.substr(0, length);
   const std::string_view rest = core.substr(length);
-  if (currency == nullptr) {  // "5¢/kWh", "2.5M€", "1.5bnUSD"
+  if (currency == nullptr) {  // the currency is at the end: "5¢/kWh", "2.5M€", "1.5bnUSD"
     const std::string_view behind = rest.substr(0, rest.find('/'));
     const size_t sign = std::min(behind.find_first_not_of("kKMmbBnT"), behind.size());
     const Currency* whole = currency_of(behind);

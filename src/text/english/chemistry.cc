@@ -13,7 +13,7 @@ namespace {
 struct Formula {
   std::string words, letters;
   int elements = 0, counts = 0;
-  bool small = false, inner = false;  ///< has a symbol of two letters; has an inner digit
+  bool small = false, inner = false;  ///< has a symbol of two letters; has a digit before its end
 };
 
 /// Parses a formula: only symbols of elements, digits and brackets.

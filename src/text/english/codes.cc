@@ -25,7 +25,7 @@ std::string spelled(std::string_view text) {
 
 std::string small(const Tokens& tokens, size_t i) { return lower(tokens.core(i)); }
 
-/// Returns whether token i follows a word that names a code; marks may be between them.
+/// Returns whether token i follows a word like "code"; marks may stand between them.
 bool is_code(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const bool numbered_here = core[0] == '#';
@@ -44,7 +44,7 @@ bool is_code(const Tokens& tokens, size_t i) {
   return false;
 }
 
-/// Returns whether token i is the number of a room, a flight or similar.
+/// Returns whether token i is the number of a room, a flight or a similar thing.
 bool is_place(const Tokens& tokens, size_t i) {
   if (i == 0) return false;
   const auto close = [&](size_t k) { return tokens[k].close != 0 && tokens[k].close != '.'; };
@@ -98,7 +98,7 @@ Reading read_national(const Tokens& tokens, size_t i) {
   return Spoken{(plus ? "plus " : "") + digit_words(digits), used};
 }
 
-/// Reads IPv6 addresses and those of network cards: "fe80::1/64", "[::1]:8080".
+/// Reads IPv6 addresses and addresses of network cards: "fe80::1/64", "[::1]:8080".
 Reading read_hex_groups(std::string_view core) {
   const bool bracketed = core[0] == '[';
   const size_t end = std::min(core.find(bracketed ? ']' : '/'), core.size());
@@ -124,7 +124,7 @@ Reading read_hex_groups(std::string_view core) {
   return Spoken{words};
 }
 
-/// Reads figures in base 16, one by one: "0x80070005", "550e8400-e29b-41d4-a716-446655440000".
+/// Reads hexadecimal digits one by one: "0x80070005", "550e8400-e29b-41d4-a716-446655440000".
 Reading read_hex_figures(std::string_view core) {
   const auto is_figure = [](std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, is_hex);
@@ -140,7 +140,7 @@ Reading read_hex_figures(std::string_view core) {
   return universal ? Reading(Spoken{spelled(core)}) : Reading();
 }
 
-/// Reads "/" and "~" as paths: "rm -rf /", "cd ~", "it lies in /."; not in "his / hers".
+/// Reads "/" and "~" as paths in "rm -rf /", "cd ~", "it lies in /.", but not in "his / hers".
 Reading read_root(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if ((core != "/" && core != "~") || i == 0) return {};
@@ -228,8 +228,8 @@ Reading read_spelled_name(std::string_view core) {
   return spelled ? Reading(Spoken{letter_names(core)}) : Reading();
 }
 
-/// Reads a code of letters and digits, without the sign before it: "#A-1043-77", "INV-2024-001"; ""
-/// for anything else.
+/// Reads a code of letters and digits, without the sign before it: "#A-1043-77", "INV-2024-001".
+/// Returns "" for other texts.
 std::string mixed_code(std::string_view text) {
   size_t digits = 0, letters = 0;
   for (const char c : text) {
@@ -241,7 +241,7 @@ std::string mixed_code(std::string_view text) {
   return code ? spelled(text) : std::string();
 }
 
-/// Returns whether token i is a number to dial, also after another such number: "dial 999 or 112".
+/// Returns whether token i is a number to dial, also after another number: "dial 999 or 112".
 bool is_dialed(const Tokens& tokens, size_t i) {
   for (size_t k = i; k > 0;) {
     const std::string word = small(tokens, --k);

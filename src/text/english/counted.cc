@@ -28,7 +28,7 @@ UnitFound unit_of_two(const Tokens& tokens, size_t at, bool one) {
   return {};
 }
 
-/// Returns whether letters after the word are names: in "Section 5 A", A is not the unit ampere.
+/// Returns whether a letter after the word names something: the A in "Section 5 A" is not ampere.
 bool is_lettered(std::string_view word) { return listed(word_lists().lettered, lower(word)); }
 
 /// Returns whether a letter after token i means thousand or billion: "300 K" of money or people, "7

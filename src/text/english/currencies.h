@@ -6,15 +6,15 @@
 namespace syrinx::english {
 
 struct Currency {
-  std::string sign;         ///< the sign, folded (fold.h), or a code
-  std::string one, many;    ///< its name: "dollar", "dollars"
-  std::string cent, cents;  ///< name of a hundredth of it; "" for a currency without such a part
+  std::string sign;         ///< the sign as folded by fold.h, or a code like "USD"
+  std::string one, many;    ///< singular and plural of its name: "dollar", "dollars"
+  std::string cent, cents;  ///< names of its hundredth part; "" if it has no hundredth part
 };
 
-/// Returns the currency at the beginning of `core`, also a code before a digit ("NOK50"); nullptr
-/// if there is none.
+/// Returns the currency with which `core` begins, also as a code before a digit ("NOK50"). Returns
+/// nullptr if `core` begins otherwise.
 const Currency* leading_currency_of(std::string_view core);
-/// Returns the currency whose sign or code is all of `text`; nullptr if there is none.
+/// Returns the currency whose sign or code equals `text`; nullptr for any other text.
 const Currency* currency_of(std::string_view text);
 
 /// Returns the byte that fold() writes for a currency sign outside ASCII; 0 for other characters.

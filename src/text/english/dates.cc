@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 12> kMonths = {
 constexpr std::array<std::string_view, 7> kDays = {"Monday", "Tuesday",  "Wednesday", "Thursday",
                                                    "Friday", "Saturday", "Sunday"};
 
-/// Returns 1 to 12 for a month's name or abbreviation with a capital; 0: not a month.
+/// Returns 1 to 12 for a capitalised name or abbreviation of a month; 0 for other words.
 int month_of(std::string_view core) {
   if (core == "Sept") return 9;
   for (int m = 0; m < 12; ++m) {
@@ -37,7 +37,7 @@ std::string_view day_name(std::string_view core) {
   return {};
 }
 
-/// Returns the day for "21" or "21st"; 0: not a day.
+/// Returns the day for "21" or "21st"; 0 if the text is not a day.
 int day_of(std::string_view core) {
   const size_t digits = std::min(core.find_first_not_of("0123456789"), core.size());
   if (digits == 0 || digits > 2) return 0;
@@ -82,7 +82,7 @@ std::string numeric_date(std::string_view core) {
   return {};
 }
 
-/// Reads "21/11", "12/25", only where a fraction is unlikely.
+/// Reads "21/11" or "12/25" as a date, only where a fraction is unlikely.
 std::string short_date(std::string_view core, std::string_view before) {
   const auto parts = split(core, '/');
   if (parts.size() != 2 || !is_digits(parts[0], 1, 2) || !is_digits(parts[1], 1, 2)) return {};
@@ -105,7 +105,7 @@ std::string_view year_after(const Tokens& tokens, size_t i) {
   return near && is_year(tokens.core(i + 1)) ? tokens.core(i + 1) : std::string_view();
 }
 
-/// Reads the clock without "am" or "pm"; `half`: "am" or "pm" follows.
+/// Reads the time of a clock without "am" or "pm". `half`: "am" or "pm" follows.
 std::string clock_words(std::string_view clock, bool half) {
   if (half && is_digits(clock, 1, 2) && value_of(clock) <= 12) return cardinal_words(clock);
   const bool dotted = half && clock.find(':') == clock.npos;  // "9.30am"
@@ -144,8 +144,8 @@ std::string offset_words(std::string_view text) {
   return out;
 }
 
-/// Reads the time of a log: "14:05:00+02:00", "17:05:21.5Z"; leaves zero seconds out. `dated`: a
-/// date precedes, so that a minus is an offset.
+/// Reads the time of a log: "14:05:00+02:00", "17:05:21.5Z"; omits zero seconds. `dated`: a date
+/// precedes the time, so a minus begins an offset.
 std::string stamp_words(std::string_view text, bool dated) {
   const size_t end =
       std::min(text.find_first_not_of(dated ? "0123456789:.," : "0123456789:."), text.size());
@@ -171,12 +171,12 @@ std::string zone_words(std::string_view core) {
 
 /// A time of day written without spaces: "9", "17:05", "5:30p.m.", "noon".
 struct Time {
-  std::string_view clock, half;  ///< half: "A M", "P M" or ""
-  std::string_view word = {};    ///< "noon"
+  std::string_view clock, half;  ///< `half` is "A M", "P M" or ""
+  std::string_view word = {};    ///< "noon" or "midnight", or "" for a clock time
 
-  /// Returns whether the time states the half of the day.
+  /// Returns whether the time itself says which half of the day it is in.
   bool is_halved() const { return !half.empty() || !word.empty(); }
-  /// Returns the words of the time. `halved`: this or the adjacent time states the half of the day.
+  /// Returns the words of the time. `halved`: this time or the adjacent time has "am" or "pm".
   std::string words(bool halved) const {
     if (!word.empty()) return std::string(word);
     std::string out = clock_words(clock, halved);

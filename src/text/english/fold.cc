@@ -89,7 +89,7 @@ class Folder {
   char last() const { return back(0); }
   /// Returns the folded character n positions before the last one.
   char back(size_t n) const { return n < out_.size() ? out_[out_.size() - 1 - n].ch : ' '; }
-  /// Returns whether there is a number before the last n characters, with or without a space.
+  /// Returns whether a number precedes the last n characters, with or without a space.
   bool counts(size_t n = 0) const {
     return is_digit(back(n)) || (back(n) == ' ' && is_digit(back(n + 1)));
   }
@@ -199,21 +199,21 @@ void Folder::put_ascii(char c) {
   if (amount && c == '<') return write(" less than ");
   if (amount && c == '>') return write(" greater than ");
   if (c == ' ' && last() == '/' && is_unit_slash()) return;
-  // As in "8 ° C".
+  // A degree sign between spaces: "8 ° C".
   if ((c == 'C' || c == 'F') && last() == ' ' && back(1) == kDegree && !is_alnum(ch(at_))) {
     out_.pop_back();
   }
   write({&c, 1});
 }
 
-/// Returns the last folded character that is not white space; a space if there is none.
+/// Returns the last folded character that is not white space, or a space if all are white.
 char Folder::last_written() const {
   const auto found = std::find_if(out_.rbegin(), out_.rend(),
                                   [](const FoldedChar& c) { return c.ch != ' ' && c.ch != '\n'; });
   return found == out_.rend() ? ' ' : found->ch;
 }
 
-/// Writes a character whose meaning depends on those around it; returns false for other characters.
+/// Writes a character whose meaning depends on its neighbours. Returns false for other characters.
 bool Folder::put_in_place(char32_t code) {
   constexpr char32_t kOhm = 0x2126, kOmega = 0x3A9;
   if (const char currency = currency_byte(code); currency != 0) {
@@ -281,7 +281,7 @@ void Folder::put_minus() {
   write(between && (blank_before || figures) ? " minus " : "-");
 }
 
-/// Writes an arrow between words; nothing at the beginning or end of a line.
+/// Writes words for an arrow between words; writes nothing at the beginning or end of a line.
 void Folder::put_arrow(std::string_view words) {
   const auto mark = [](char c) {
     return std::string_view(" \x1F-*>").find(c) != std::string_view::npos;
@@ -294,8 +294,8 @@ void Folder::put_arrow(std::string_view words) {
   write(begins || ends ? " " : words);
 }
 
-/// Writes one or two Greek letters by their names, as symbols; skips more, which are a foreign
-/// word.
+/// Writes one or two Greek letters by their names, as symbols. Skips longer runs of Greek letters,
+/// which are foreign words.
 void Folder::put_greek(char32_t code) {
   size_t letters = 1;
   for (size_t at = at_; at < text_.size() && letters < 3; ++letters) {
@@ -304,7 +304,7 @@ void Folder::put_greek(char32_t code) {
     at += one.size;
   }
   for (auto at = static_cast<size_t>(begin_); at > 0 && letters < 3; ++letters) {
-    // Greek letters have two bytes; other characters do not count.
+    // A Greek letter has two bytes. Characters that are not Greek end the run.
     if (at < 2 || !is_greek(utf8_at(text_, at - 2).value)) break;
     at -= 2;
   }

@@ -4,8 +4,8 @@
 // marks of Markdown are removed. Everything without an English reading (emoji, other scripts,
 // control characters, invalid bytes) becomes a space. Never fails. No state.
 //
-// Emoji are skipped, not named: they repeat what the words say, and a name within a sentence takes
-// seconds and disturbs it.
+// Emoji are skipped, not named: they repeat what the words say, and the name of an emoji within a
+// sentence would interrupt the sentence for seconds.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct FoldedChar {
   char ch = ' ';
   int64_t begin = 0, end = 0;
   bool strong = false;  ///< within *emphasis*
-  bool said = false;    ///< part of words that are spoken as written
+  bool said = false;    ///< part of words whose pronunciation SSML or a lexicon gives
 };
 
 /// Folds UTF-8 to ASCII and the signs of chars.h; each character has its source bytes.

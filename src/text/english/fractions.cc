@@ -1,4 +1,4 @@
-// Reads fractions, and what looks like them: points, odds, seasons.
+// Reads fractions, and similar forms: points of a maximum, odds, seasons.
 #include <algorithm>
 #include <optional>
 
@@ -24,8 +24,8 @@ std::optional<Fraction> fraction_of(std::string_view text) {
   return found.bottom > 0 ? std::optional(found) : std::nullopt;
 }
 
-/// Returns whether the fraction is a part of a whole, as in measures and recipes, not a date or a
-/// score.
+/// Returns whether the fraction is a part of a whole, as in measures and recipes. A date or a score
+/// is not a part.
 bool is_part(const Fraction& fraction) {
   return fraction.top < fraction.bottom &&
          listed(" 2 3 4 5 6 8 10 12 16 32 64 ", std::to_string(fraction.bottom));
@@ -86,7 +86,7 @@ Reading read_joined_fraction(const Tokens& tokens, size_t i) {
   return longest;
 }
 
-/// Returns whether one of the words is one to three tokens before token i.
+/// Returns whether one of the words stands one to three tokens before token i.
 bool follows(const Tokens& tokens, size_t i, std::string_view words) {
   for (size_t back = 1; back <= 3 && back <= i; ++back) {
     if (tokens[i - back].close != 0 && tokens[i - back].close != ':') return false;
@@ -102,7 +102,7 @@ bool is_odds(const Tokens& tokens, size_t i, const Fraction& fraction) {
          listed(" odds favourite favorite outsider shot underdog ", tokens.after(i));
 }
 
-/// Returns whether the fraction is points of a maximum: "4/5 stars", "rated 3/5", "score: 18/20".
+/// Returns whether the fraction is points out of a maximum: "4/5 stars", "score: 18/20".
 bool is_rated(const Tokens& tokens, size_t i, const Fraction& fraction) {
   const std::string_view next = tokens.after(i);
   if (next == "of" || fraction.top > fraction.bottom) return false;

@@ -50,7 +50,7 @@ const Heteronym* find(std::string_view word) {
   return it == heteronym_rows().end() ? nullptr : &*it;
 }
 
-/// The sentence in the form of the weights: words in small letters, and commas.
+/// The sentence as the weights require: words in small letters, and commas.
 struct Words {
   std::vector<std::string> all;
   std::vector<size_t> of_piece;  ///< index of the last word of each piece
@@ -151,7 +151,7 @@ std::optional<Kind> settle_read(const Around& a) {
   return kVerb;
 }
 
-/// Decides by rules; returns nothing where the weights decide.
+/// Selects the kind by rules; returns nothing if no rule applies, so that the weights decide.
 std::optional<Kind> settle(const Heteronym& one, const Around& a, std::string_view written,
                            Kind kind) {
   const std::string_view word = one.word;

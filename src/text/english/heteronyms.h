@@ -1,6 +1,6 @@
-// Words with one spelling and several pronunciations: "they record a record". Weights of the words
-// next to a noun, a verb and an adjective decide; training/heteronyms.py learns them. Rules decide
-// where the part of speech is not enough ("the bass swam"). Const tables, no state.
+// Words with one spelling and several pronunciations: "they record a record". Weights of the
+// neighbouring words select a noun, a verb or an adjective; training/heteronyms.py learns the
+// weights. Rules decide where the part of speech is not enough ("the bass swam"). Const tables.
 //
 // Uses the whole sentence before a word but only two words after it, so that text that arrives word
 // by word is read in the same way.
@@ -17,16 +17,16 @@ namespace syrinx::english {
 struct Heteronym {
   std::string word;
   std::string noun, verb,
-      adjective;      ///< in ARPAbet; "" if the word is not this part of speech, or has another's
-                      ///< phones
-  std::string other;  ///< phones that only rules choose: the metal "lead", the past tense "read"
-  int bias[3];        ///< for noun, verb and adjective, in 16ths: how frequent each is
+      adjective;      ///< phones in ARPAbet; "" if the word is not this part of speech or has the
+                      ///< phones of another part
+  std::string other;  ///< phones that only rules select: the metal "lead", the past tense "read"
+  int bias[3];        ///< scores of noun, verb and adjective, in 16ths: how frequent each is
 };
 
-/// Returns all heteronyms that the reader knows.
+/// Returns all heteronyms of the tables.
 std::span<const Heteronym> heteronyms();
 
-/// Sets the phones of pieces that are heteronyms, except of pieces that already have phones.
+/// Sets the phones of each piece that is a heteronym. Pieces that already have phones keep them.
 void say_heteronyms(std::vector<Piece>& pieces);
 
 }  // namespace syrinx::english

@@ -14,7 +14,7 @@
 namespace syrinx::english {
 namespace {
 
-/// A sentence without its notes, and the phones of the notes, in order.
+/// A sentence without the notes of the test file, and the phones that the notes give, in order.
 struct Case {
   std::string sentence;
   std::vector<std::pair<std::string, Phones>> asked;

@@ -40,8 +40,8 @@ class Stripper {
  private:
   char ch(size_t i) const { return i < text_.size() ? text_[i].ch : ' '; }
   char last() const { return out_.empty() ? ' ' : out_.back().ch; }
-  /// Handles markup at at_ and writes its meaning; returns the number of its characters; 0: no
-  /// markup.
+  /// Processes markup at at_ and writes its meaning. Returns the number of its characters, or 0 if
+  /// at_ is not the beginning of markup.
   size_t marks();
   size_t tag();
   size_t script(bool raised, size_t from);
@@ -56,7 +56,7 @@ class Stripper {
 
   const std::vector<FoldedChar>& text_;
   std::string written_;
-  std::string_view plain_;  // characters of the text, without their positions
+  std::string_view plain_;  // the characters of the text, without their positions
   size_t at_ = 0;
   size_t strong_to_ = 0;  // position of the star that ends the present emphasis
   std::vector<FoldedChar> out_;
@@ -109,7 +109,7 @@ size_t Stripper::marks() {
   }
 }
 
-/// Handles a tag and its effect on the text around it.
+/// Processes a tag and its effect on the text around it.
 size_t Stripper::tag() {
   const Tag tag = tag_at(plain_, at_);
   switch (tag.kind) {
@@ -152,7 +152,7 @@ size_t Stripper::script(bool raised, size_t from) {
   return 0;
 }
 
-/// Reads a formula of TeX in words, which no other rule reads again.
+/// Writes the words of a TeX formula; other rules do not read these words again.
 size_t Stripper::formula() {
   if (is_alnum(last()) || last() == '$') return 0;
   const TexFormula found = formula_at(plain_.substr(at_, kMaxFormula));
@@ -172,8 +172,8 @@ size_t Stripper::formula() {
   return behind - at_;
 }
 
-/// Returns the position of the star that closes the *emphasis* opened by the star at at_; 0: no
-/// star closes it.
+/// Returns the position of the star that closes the *emphasis* which the star at at_ opens. Returns
+/// 0 if no star closes it.
 size_t Stripper::emphasis() const {
   const auto is_quote = [](char c) { return c == '"' || c == '\''; };
   const auto joins = [](char c) { return is_alnum(c) || c == '*' || c == '/'; };

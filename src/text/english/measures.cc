@@ -46,7 +46,7 @@ std::string product_words(std::string_view text) {
   return side(first) + " by " + side(second);
 }
 
-/// Reads the product `text` of `used` tokens from i on, with its unit: "12x16 ft", "9x13-inch".
+/// Reads `text`, a product of `used` tokens from token i, with its unit: "12x16 ft", "9x13-inch".
 Reading read_measured_product(const Tokens& tokens, size_t i, size_t used, std::string_view text) {
   std::string words = product_words(text);
   if (words.empty()) return {};
@@ -66,8 +66,8 @@ std::string_view size_after(const Tokens& tokens, size_t i) {
   return next.size() > 1 && next != "mm" ? magnitude(next) : std::string_view();
 }
 
-/// Reads a range of money: "$5-10 million", "$50k-60k", "$20 - $30", "$10-15/hr". A common sign or
-/// magnitude is spoken once.
+/// Reads a range of money: "$5-10 million", "$50k-60k", "$20 - $30", "$10-15/hr". A currency or
+/// magnitude that applies to both amounts is spoken once.
 Reading read_money_range(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i), sign = leading_currency(core);
   if (sign.empty()) return {};
@@ -284,7 +284,7 @@ Reading read_range(const Tokens& tokens, size_t i) {
   return Spoken{words, used};
 }
 
-/// Returns whether token i, a number with leading zeros, follows a word for a part of a book.
+/// Returns whether token i, a number with leading zeros, follows a word like "Chapter".
 bool counts_parts(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if (i == 0 || core.find_first_not_of('0') == core.npos) return false;

@@ -20,8 +20,8 @@ enum class When {
   kNumber,   ///< a number follows
   kPart,     ///< a part of a book: a number or Roman numeral follows
   kName,     ///< a capitalised word follows
-  kCapital,  ///< it has a capital and a full stop, or a name follows
-  kAfter,    ///< it follows a capitalised word
+  kCapital,  ///< the abbreviation has a capital and a full stop, or a name follows
+  kAfter,    ///< the abbreviation follows a capitalised word
 };
 
 struct ShortForm {
@@ -43,15 +43,15 @@ bool is_name(std::string_view word) {
   return word.size() > 1 && is_upper(word[0]) && is_letter(word[1]);
 }
 
-/// Returns whether the word is an ordinal, or has a capital that does not only mark the beginning
-/// of a sentence: "Main", "5th".
+/// Returns whether the word is an ordinal or a name: "5th", "Main". A capital that only marks the
+/// beginning of a sentence does not make a name.
 bool is_place(std::string_view word) {
   const std::string small = lower(word);
   if (listed(word_lists().function_words, small)) return false;
   return is_name(word) || (is_digit(word.empty() ? ' ' : word[0]) && is_letter(word.back()));
 }
 
-/// Returns the core after token i; only a full stop may be between.
+/// Returns the core after token i, or "" if any mark but a full stop stands between them.
 std::string_view next_name(const Tokens& tokens, size_t i) {
   if (i + 1 >= tokens.size() || tokens[i].closes || tokens[i + 1].opens) return {};
   return tokens[i].close == 0 || tokens[i].close == '.' ? tokens.core(i + 1) : std::string_view();
@@ -83,7 +83,7 @@ int roman_value(std::string_view text) {
   return text.empty() ? value : 0;
 }
 
-/// Returns whether it is a Roman numeral: "IV", "xii".
+/// Returns whether the word is a Roman numeral: "IV", "xii".
 bool is_numeral(std::string_view word) {
   std::string upper(word);
   if (upper == lower(word)) std::transform(upper.begin(), upper.end(), upper.begin(), to_upper);
@@ -159,8 +159,8 @@ bool is_small_numeral(std::string_view core) {
   return core.size() > 1 && core.find_first_not_of("IVX") == core.npos && roman_value(core) > 0;
 }
 
-/// Returns whether the numeral is the number of a chapter: "IV" as a whole sentence, "II. The
-/// Storm", "IV: Results". A single "I." is the pronoun.
+/// Returns whether the numeral numbers a heading: "IV" as a whole sentence, "II. The Storm", "IV:
+/// Results". A single "I." is the pronoun.
 bool is_heading(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const Token& token = tokens[i];
@@ -175,7 +175,7 @@ bool is_numeral_in_list(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const bool letter = is_numeral_letter(core);
   if (!letter && !is_small_numeral(core)) return false;
-  const auto numeral = [&](size_t k) {  // two letters may be an ordinary word
+  const auto numeral = [&](size_t k) {  // a numeral of two letters may be an ordinary word
     return is_small_numeral(tokens.core(k)) || (!letter && is_numeral_letter(tokens.core(k)));
   };
   if (tokens[i].close == ',' && numeral(i + 1)) return true;

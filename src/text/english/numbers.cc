@@ -55,7 +55,7 @@ std::string cardinal(int64_t n) {
   return out;
 }
 
-/// Returns whether the number is read in halves: 1100 .. 1999 and 2010 .. 2099.
+/// Returns whether a number is read as two pairs of digits: 1100 .. 1999 and 2010 .. 2099.
 bool said_by_halves(int64_t n) { return (n >= 1100 && n < 2000) || (n >= 2010 && n < 2100); }
 
 std::string words_of(std::string_view text, bool years) {

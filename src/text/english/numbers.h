@@ -8,8 +8,8 @@
 
 namespace syrinx::english {
 
-/// Returns the length of the number at the beginning of `text`, 0 if there is none: a sign, digits,
-/// optionally with a comma before every three; decimals.
+/// Returns the length of the number at the beginning of `text`, or 0 without a number. A number has
+/// an optional sign, digits (optionally with a comma before each three) and decimals.
 size_t number_length(std::string_view text);
 /// Returns whether all of `text` is a number: "1,250", "-3.5", ".5".
 bool is_number(std::string_view text);

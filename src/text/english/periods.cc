@@ -11,7 +11,7 @@
 namespace syrinx::english {
 namespace {
 
-/// Returns whether it is a number with an s: "80s", "1,000s".
+/// Returns whether the token is a number with an s: "80s", "1,000s".
 bool is_plural_number(std::string_view core) {
   return core.size() > 1 && core.back() == 's' && is_digit(core[0]) &&
          is_number(core.substr(0, core.size() - 1));
@@ -38,8 +38,8 @@ std::string two_decades(std::string_view core, std::string_view before, std::str
   return decade_words(first) + (core[at] == '/' ? " " : " to ") + decade_words(second);
 }
 
-/// Reads "1h30m", one text for each part; empty for anything else. `last`: index in kTimes of the
-/// previous part, whose unit must be longer.
+/// Returns the words of each part of "1h30m"; empty for other texts. `last`: the index in kTimes of
+/// the previous part, whose unit must be longer than the next unit.
 std::vector<std::string> duration_words(std::string_view core, size_t& last) {
   constexpr std::string_view kTimes = " wdhms";
   constexpr std::array<std::string_view, 6> kNames = {"",     "week",   "day",

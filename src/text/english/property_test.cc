@@ -1,4 +1,4 @@
-// Properties that must hold for any bytes, tested with seeded random texts.
+// Tests properties that must hold for any bytes, with seeded random texts.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -32,7 +32,7 @@ std::string random_text(std::mt19937& random) {
   const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
   std::string text;
   const uint32_t parts = below(60);
-  const uint32_t kind = below(4);  // mostly fragments, code points, bytes, or a mixture
+  const uint32_t kind = below(4);  // 0 to 3: fragments, code points, bytes, or a mixture
   for (uint32_t i = 0; i < parts; ++i) {
     const uint32_t choice = kind < 3 && below(8) > 0 ? kind : below(3);
     if (choice == 0) text += fragments()[below(static_cast<uint32_t>(fragments().size()))];

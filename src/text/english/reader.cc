@@ -17,7 +17,7 @@ namespace syrinx::english {
 namespace {
 
 using Rule = Reading (*)(const Tokens&, size_t);
-// The rules in the order in which they are tried; the first rule that applies reads the token.
+// The rules, in the order in which they are tried. The first rule that applies reads the token.
 constexpr std::array kRules = std::to_array<Rule>(
     {read_scripture, read_formula, read_date,         read_calendar, read_abbreviation,
      read_code,      read_money,   read_product,      read_term,     read_ratio,
@@ -25,7 +25,7 @@ constexpr std::array kRules = std::to_array<Rule>(
      read_range,     read_address, read_decade,       read_duration, read_quantity,
      read_number,    read_roman,   read_dotted});
 
-constexpr size_t kMaxSaid = 40;  // most letters of a word that gets phones
+constexpr size_t kMaxSaid = 40;  // most letters of a word that may get phones
 
 bool is_read_otherwise(const Saying& saying) {
   return !saying.words.empty() || !saying.phones.empty();
@@ -44,7 +44,7 @@ Found read_at(const Tokens& tokens, size_t i) {
   return {read_signs(tokens, i), false};
 }
 
-/// Returns the words with single spaces, and no space at the ends.
+/// Returns the words separated by single spaces, without spaces at the ends.
 std::string squeezed(std::string_view words) {
   std::string out;
   for (const std::string_view word : split(words, ' ')) add(out, word);
@@ -89,7 +89,7 @@ std::vector<FoldedChar> set_apart(std::vector<FoldedChar> text, std::span<const 
   return out;
 }
 
-/// Reads the saying that covers token i, and the number of its tokens.
+/// Reads the saying that covers token i; also returns how many tokens the saying covers.
 Found read_saying(const Tokens& tokens, size_t i, const Saying& saying, Piece& piece) {
   size_t used = 1;
   while (i + used < tokens.size() && tokens[i + used].begin < saying.end) ++used;
@@ -108,7 +108,7 @@ Found read_saying(const Tokens& tokens, size_t i, const Saying& saying, Piece& p
   return {{std::move(words), used}, true};
 }
 
-/// Returns whether the token is a word in capitals among words in small letters, not an acronym.
+/// Returns whether a word in capitals is stressed: its neighbours have small letters.
 bool is_loud(const Tokens& tokens, size_t i, std::string_view words) {
   const std::string_view core = tokens.core(i);
   const std::string small = lower(core);

@@ -11,7 +11,7 @@
 namespace syrinx::english {
 namespace {
 
-/// Returns the words without marks; capitals are only names of letters.
+/// Returns the words without pause marks. Capitals remain only where they are names of letters.
 std::string words_of(std::string_view text) {
   std::string out;
   for (const Sentence& sentence : split_sentences(text)) {
@@ -88,8 +88,8 @@ TEST(English, AccentsDistinguishWords) {
   EXPECT_TRUE(sounds("a rose").empty());
 }
 
-/// Checks 600 cases that are older than their rules. A quarter of the cases was not used while the
-/// rules were written.
+/// Checks 600 cases that were written before their rules. A quarter of the cases was not used while
+/// the rules were written.
 TEST(English, ReadsFiguresThatAreNames) {
   const Count known = read_table("written.tsv"), held_out = read_table("heldout.tsv");
   EXPECT_EQ(known.cases + held_out.cases, 600);
@@ -97,8 +97,8 @@ TEST(English, ReadsFiguresThatAreNames) {
   EXPECT_GE(held_out.right, 140) << held_out.wrong;
 }
 
-/// Checks 90 cases. The reader read 65 of them correctly before the rules were extended; one case
-/// was added later.
+/// Checks 90 cases of commands and formulas. Before the rules were extended, the reader read 65 of
+/// them correctly.
 TEST(English, ReadsCommandsAndFormulas) {
   const Count count = read_table("technical.tsv");
   EXPECT_EQ(count.cases, 92);

@@ -12,7 +12,7 @@
 namespace syrinx::english {
 
 struct Spoken {
-  std::string words;  ///< letters, apostrophes and spaces; "": nothing is spoken
+  std::string words;  ///< letters, apostrophes and spaces; "" if the tokens are not spoken
   size_t used = 1;    ///< number of tokens read
 };
 
@@ -61,13 +61,13 @@ Reading read_roman(const Tokens& tokens, size_t i);
 Reading read_address(const Tokens& tokens, size_t i);
 /// Reads digits in groups one by one: telephone numbers.
 Reading read_digit_groups(const Tokens& tokens, size_t i);
-/// Reads versions and other numbers with several dots: "v2.1.3".
+/// Reads versions and other numbers that have several dots: "v2.1.3".
 Reading read_dotted(const Tokens& tokens, size_t i);
 
-/// In codes.cc: reads a number that is a name.
+/// In codes.cc: reads a number that is a name, not an amount: "room 237".
 Reading read_code(const Tokens& tokens, size_t i);
 
-/// In scripture.cc: reads chapter and verse.
+/// In scripture.cc: reads the chapter and verse of scripture: "John 3:16".
 Reading read_scripture(const Tokens& tokens, size_t i);
 /// Reads a ratio: "3:1", "16:9".
 Reading read_ratio(const Tokens& tokens, size_t i);
@@ -75,7 +75,7 @@ Reading read_ratio(const Tokens& tokens, size_t i);
 /// In chemistry.cc: reads a chemical formula.
 Reading read_formula(const Tokens& tokens, size_t i);
 
-/// In signs.cc: reads any token, with its signs.
+/// In signs.cc: reads any token that no other rule has read, including its signs.
 Spoken read_signs(const Tokens& tokens, size_t i);
 
 }  // namespace syrinx::english

@@ -13,7 +13,7 @@ namespace {
 
 struct Book {
   std::string written, name;
-  bool numbered;  ///< several books have this name: a first, a second
+  bool numbered;  ///< whether several books have this name, as in "First Kings"
 };
 
 const std::vector<Book>& books() {

@@ -1,4 +1,4 @@
-// Tokens that no other rule reads: words, and the signs between them.
+// Reads tokens that no other rule reads: words, and the signs between words.
 #include <algorithm>
 #include <vector>
 
@@ -208,7 +208,7 @@ bool is_letter_a(const Tokens& tokens, size_t i) {
          (ends && (i > 0 || tokens[i].close != 0));
 }
 
-/// Returns whether these capitals are a stressed word: "I AM here", "WHO said so?", "She did IT".
+/// Returns whether capitals are a stressed word: "I AM here", "WHO said so?", "She did IT".
 bool is_accented(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const std::string before = lower(tokens.before(i));
@@ -217,8 +217,8 @@ bool is_accented(const Tokens& tokens, size_t i) {
   return core == "IT" && listed(" did didn't saw hate hated love loved took ", before);
 }
 
-/// Returns whether a slash means division: "10 / 2 = 5", or only "10 / 2"; otherwise it separates
-/// alternatives: "first / last".
+/// Returns whether a slash means division: "10 / 2 = 5", or only "10 / 2". Any other slash
+/// separates alternatives: "first / last".
 bool is_division(const Tokens& tokens, size_t i) {
   if (tokens.core(i) != "/") return false;
   const bool numbers = is_number(tokens.before(i)) && is_number(tokens.after(i));

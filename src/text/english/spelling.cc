@@ -24,7 +24,7 @@ const std::vector<Special>& special_rows() {
 
 bool is_vowel(char c) { return std::string_view("aeiouyAEIOUY").find(c) != std::string_view::npos; }
 
-/// Returns whether small letters can be pronounced as an English word.
+/// Returns whether a word in small letters can be pronounced as an English word.
 bool is_pronounceable(std::string_view word) {
   const auto first = std::find_if(word.begin(), word.end(), is_vowel);
   if (first == word.end()) return false;
@@ -42,7 +42,7 @@ bool is_pronounceable(std::string_view word) {
   return true;
 }
 
-/// Returns whether capitals are probably a word, not an acronym.
+/// Returns whether a word in capitals is probably a word, not an acronym.
 bool is_word_in_capitals(std::string_view small, bool shouting) {
   if (listed(word_lists().two_faced, small)) return shouting;
   if (listed(word_lists().spelled, small)) return false;
@@ -67,7 +67,7 @@ std::string letters_words(std::string_view letters, bool shouting) {
   if (all(letters, is_upper)) {
     return is_word_in_capitals(small, shouting) ? small : letter_names(letters);
   }
-  // Without vowel: "html", "std" are spelled; "hmm", "psst", "brr" are words.
+  // Words without a vowel: "html", "std" are spelled; "hmm", "psst", "brr" are spoken as words.
   const bool hum = small.find_first_not_of("bfhmprstz") == small.npos && small.size() < 7 &&
                    (small.find("mm") != small.npos || small.find("sh") != small.npos ||
                     small.find("rr") != small.npos || small.find("zz") != small.npos ||
@@ -166,7 +166,7 @@ std::string part_words(std::string_view part) {
 bool is_shouting(const Tokens& tokens, size_t i) {
   constexpr size_t kWindow = 4;
   if (listed(" usa ceo tv dvd ", lower(tokens.core(i)))) return false;
-  // One long word in capitals next to the token is enough: "DRINK ME".
+  // One long word in capitals next to the token is enough evidence: "DRINK ME".
   const auto loud = [](std::string_view core) {
     return core.size() > 3 && all(core, is_upper) && is_word_in_capitals(lower(core), false);
   };

@@ -1,8 +1,8 @@
 // Decides how a word of letters and digits is spoken: as a word, letter by letter, or in parts. For
 // text/english only. Pure functions.
 //
-// In the result, a single capital is the name of that letter; words have small letters or are as
-// they were written.
+// In the result, a single capital stands for the name of that letter. Words are in small letters or
+// keep their spelling.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace syrinx::english {
 /// "H2O" -> "H two O", "STOP" -> "stop". `shouting`: capitals mean emphasis.
 std::string word_words(std::string_view word, bool shouting = false);
 
-/// Reads a part of an address, a path or a file's name; single letters are read as letters.
+/// Reads a part of an address, a path or a file name. A single letter is read as its name.
 std::string part_words(std::string_view part);
 
 /// Spells a word: "C P U" for "cpu".

@@ -11,7 +11,7 @@
 namespace syrinx::english {
 namespace {
 
-/// Returns the byte that fold() writes for a sign; 0 for other characters.
+/// Returns the byte that fold() writes for a sign; 0 if fold() writes no single byte for it.
 char folded_byte(char32_t code) {
   switch (code) {
     case 0x2013:

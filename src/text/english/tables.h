@@ -11,7 +11,7 @@
 
 namespace syrinx::english {
 
-/// The bytes of the files of tables/, one function a file.
+/// The bytes of the files of tables/; each function returns one file.
 namespace tables {
 /// Abbreviations and when they apply.
 std::string_view abbreviations();
@@ -27,7 +27,7 @@ std::string_view characters();
 std::string_view currencies();
 /// Named characters of HTML.
 std::string_view entities();
-/// Weights of the words next to a heteronym.
+/// Weights of the words that stand next to a heteronym.
 std::string_view heteronym_weights();
 /// Words with one spelling and several pronunciations.
 std::string_view heteronyms();
@@ -47,30 +47,30 @@ std::string_view units();
 std::string_view words();
 }  // namespace tables
 
-/// A row: as many cells as the table has columns; "" for cells that are missing at the end.
+/// The cells of a row, one for each column of the table; "" for cells missing at the end.
 using Cells = std::vector<std::string>;
 
 /// Returns the rows of a table with at least `needed` and at most `columns` cells per line, without
 /// comments. Signs for which fold() writes one byte (chars.h) are replaced by that byte. Throws
-/// InternalError for another number of cells, an empty first cell or a blank at the end of a line.
+/// InternalError for a wrong number of cells, an empty first cell or a blank at the end of a line.
 std::vector<Cells> table_cells(std::string_view data, size_t needed, size_t columns);
 
 /// Returns the lines of a data file that are neither empty nor comments ("# ...").
 std::vector<std::string_view> data_lines(std::string_view data);
 
-/// Returns the text with fold()'s bytes (chars.h) in place of signs: "5 µs".
+/// Returns the text with the one-byte signs of fold() (chars.h) instead of UTF-8 signs: "5 µs".
 std::string with_folded_signs(std::string_view utf8);
 
-/// Returns the index of a cell in `words`; throws InternalError for another word.
+/// Returns the index of a cell in `words`; throws InternalError if `words` lacks the cell.
 size_t choice(std::string_view cell, std::initializer_list<std::string_view> words);
 
-/// Returns the integer in a cell, which may be negative; throws InternalError for another text.
+/// Returns the integer in a cell, which may be negative. Throws InternalError for another text.
 int number_in(std::string_view cell);
 
-/// Returns the character that a cell names: "U+20AC"; throws InternalError for another text.
+/// Returns the character that a cell names as "U+20AC". Throws InternalError for another text.
 char32_t code_point_in(std::string_view cell);
 
-/// Returns the rows of a table as values of a type that `make` builds from cells.
+/// Returns the rows of a table; `make` converts the cells of a row to a value of type Row.
 template <typename Row>
 std::vector<Row> table_rows(std::string_view data, size_t needed, size_t columns,
                             Row (*make)(const Cells&)) {

@@ -38,7 +38,7 @@ TEST(Tables, BadLinesAreRefused) {
   EXPECT_EQ(code_point_in("U+20AC"), char32_t{0x20AC});
 }
 
-/// First cells must differ: the second of two rows with the same first cell would never be found.
+/// The first cells of a table must differ: a second row with an equal cell would never be found.
 TEST(Tables, FirstCellsDiffer) {
   for (const auto data :
        {tables::accented_words(), tables::address_signs(), tables::books(), tables::characters(),
@@ -52,7 +52,7 @@ TEST(Tables, FirstCellsDiffer) {
   }
 }
 
-/// Reads every table, also those that only rare texts use.
+/// Reads every table, including tables that only rare texts use.
 TEST(Tables, EveryFileIsInOrder) {
   for (const std::string_view text :
        {"exposé", "a.b/c", "5 €", "5 km", "&eacute;", "I read it", "Mr. X", "John 3:16", "a == b",

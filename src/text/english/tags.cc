@@ -15,14 +15,14 @@ constexpr size_t kMaxElement = 4000;  // most characters of an element with an u
 
 char char_at(std::string_view text, size_t i) { return i < text.size() ? text[i] : ' '; }
 
-/// Returns where `end` is found from `from` on, at most `most` characters away; npos: not found.
+/// Returns the position of `end`, at most `most` characters after `from`; npos if not found.
 size_t found(std::string_view text, std::string_view end, size_t from, size_t most) {
   if (from >= text.size()) return text.npos;
   const size_t at = text.substr(from, most).find(end);
   return at == text.npos ? at : from + at;
 }
 
-/// Returns the size of the speaker's role after "<|im_start|>", which belongs to the token.
+/// Returns the size of the speaker's role after "<|im_start|>", because the role is not spoken.
 size_t role_size(std::string_view text, size_t at) {
   size_t end = at;
   while (is_lower(char_at(text, end)) && end < at + 10) ++end;
@@ -31,7 +31,7 @@ size_t role_size(std::string_view text, size_t at) {
   return listed(word_lists().roles, text.substr(at, end - at)) && parted ? end - at : 0;
 }
 
-/// Returns the size of a token like "<|im_end|>"; 0 for anything else.
+/// Returns the size of a token like "<|im_end|>"; 0 for other texts.
 size_t barred_size(std::string_view text, size_t at) {
   const size_t end = found(text, "|>", at + 2, kMaxControl);
   if (end == text.npos) return 0;
@@ -41,21 +41,21 @@ size_t barred_size(std::string_view text, size_t at) {
   return end + 2 - at + (starts ? role_size(text, end + 2) : 0);
 }
 
-/// Returns the size of "<!-- -->", "<!DOCTYPE html>", "<?xml ?>", "<![CDATA["; 0 for anything else.
+/// Returns the size of "<!-- -->", "<!DOCTYPE html>", "<?xml ?>", "<![CDATA["; 0 for other texts.
 size_t declaration_size(std::string_view text, size_t at) {
   const std::string_view rest = text.substr(at);
   const auto until = [&](std::string_view end, size_t most) {
     const size_t to = found(text, end, at + 2, most);
     return to == text.npos ? size_t{0} : to + end.size() - at;
   };
-  if (rest.starts_with("<!--")) return until("->", kMaxTag);  // two dashes may be folded
+  if (rest.starts_with("<!--")) return until("->", kMaxTag);  // fold() may have joined two dashes
   if (rest.starts_with("<![CDATA[")) return 9;
   if (rest.starts_with("<?")) return is_letter(char_at(text, at + 2)) ? until(">", kMaxTag) : 0;
   if (rest.starts_with("<!") && is_letter(char_at(text, at + 2))) return until(">", kMaxTag);
   return 0;
 }
 
-/// Returns the size up to the end of a tag whose name ends at `from`; 0: it is not a tag.
+/// Returns the size up to the end of a tag whose name ends at `from`; 0 if it is not a tag.
 size_t tag_end(std::string_view text, size_t from) {
   bool attributes = false;
   for (size_t i = from; i < std::min(text.size(), from + kMaxTag); ++i) {
@@ -70,7 +70,7 @@ size_t tag_end(std::string_view text, size_t from) {
 
 bool is_name_char(char c) { return is_alnum(c) || c == '-' || c == '_' || c == ':'; }
 
-/// Returns whether an unknown name is a tag's name: false in "vector<int>", "#include <cmath>".
+/// Returns whether an unknown name is a tag name; false in "vector<int>" and "#include <cmath>".
 bool is_unknown_tag(std::string_view text, size_t at, std::string_view name, size_t end) {
   if (name.size() > kMaxControl) return false;
   if (!is_alnum(char_at(text, at - 1)) || at == 0) {
@@ -109,7 +109,7 @@ Tag tag_at(std::string_view text, size_t at) {
   const size_t size = to - at;
   if (listed(word_lists().hidden_tags, name)) {
     if (closing) return {TagKind::kInline, size, true};
-    const size_t close = text.find("</" + name, to);  // usually in small letters
+    const size_t close = text.find("</" + name, to);  // a closing tag usually has small letters
     const size_t last = close == text.npos ? text.npos : text.find('>', close);
     return {TagKind::kHidden, (last == text.npos ? text.size() : last + 1) - at};
   }

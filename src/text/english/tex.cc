@@ -14,17 +14,17 @@ namespace {
 constexpr int kMaxDepth = 16;  // most levels of nested groups
 
 enum class TexKind {
-  kWords,     ///< its words
-  kAccent,    ///< its argument, then its words: "\hat{x}"
-  kBefore,    ///< its words, then its argument: "\vec{v}"
-  kText,      ///< its argument, as text
-  kGroup,     ///< only its argument: "\mathbf{x}"
-  kFraction,  ///< a fraction of two arguments
-  kChoose,    ///< two arguments with "choose": "\binom{n}{k}"
+  kWords,     ///< reads the words of the command
+  kAccent,    ///< reads the argument, then the words: "\hat{x}"
+  kBefore,    ///< reads the words, then the argument: "\vec{v}"
+  kText,      ///< reads the argument as text
+  kGroup,     ///< reads only the argument: "\mathbf{x}"
+  kFraction,  ///< reads a fraction of two arguments
+  kChoose,    ///< reads two arguments with "choose" between them: "\binom{n}{k}"
   kRoot,
-  kBounded,  ///< "from" and "to" with the limits below and above
-  kLimit,    ///< "as" with the limit below
-  kSkip,     ///< nothing, not even its argument: "\begin{matrix}"
+  kBounded,  ///< reads "from" and "to" with the limits below and above
+  kLimit,    ///< reads "as" with the limit below
+  kSkip,     ///< reads nothing, not even the argument: "\begin{matrix}"
 };
 
 struct TexCommand {
@@ -97,7 +97,7 @@ class TexReader {
   size_t at_ = 0;
 };
 
-/// Returns the text between the brackets at at_ and moves at_ after them; "" for no bracket.
+/// Returns the text between the brackets at at_ and moves at_ after them; "" without a bracket.
 std::string_view TexReader::bracketed(char open, char close) {
   if (ch(at_) != open) return {};
   int level = 0;
@@ -266,7 +266,7 @@ std::string TexReader::bounded(const TexCommand& command) {
 }
 
 /// Returns whether the text between two dollars is a formula: it has no word without a backslash,
-/// and it has a sign or few letters and digits.
+/// and it has either a sign or few letters and digits.
 bool is_formula(std::string_view tex) {
   if (tex.empty() || tex.front() == ' ' || tex.back() == ' ') return false;
   bool sign = false, some = false;

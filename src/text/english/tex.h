@@ -9,12 +9,12 @@ namespace syrinx::english {
 
 /// A formula at the beginning of a text.
 struct TexFormula {
-  size_t size = 0;         ///< characters with the signs around it; 0: no formula
-  std::string words = {};  ///< single capitals are letters; may be ""
+  size_t size = 0;         ///< characters with the signs around it; 0 if no formula was found
+  std::string words = {};  ///< the spoken words; a single capital is a letter's name; may be empty
 };
 
-/// Reads the formula at the beginning of `text`: between dollars, "\(" and "\)", "\[" and "\]", or
-/// a single command with braces ("\frac{1}{2}"). Amounts of dollars are not formulas.
+/// Reads the formula at the beginning of `text`: text between dollars, "\(" and "\)" or "\[" and
+/// "\]", or one command with braces ("\frac{1}{2}"). Amounts of dollars are not formulas.
 TexFormula formula_at(std::string_view text);
 
 /// Reads a formula without the signs around it.

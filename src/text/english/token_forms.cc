@@ -21,7 +21,7 @@ size_t digits_at(std::string_view text, size_t at) {
 
 /// A number with a decimal comma, at the beginning of a text.
 struct CommaNumber {
-  size_t size = 0;  ///< characters; 0: no such number
+  size_t size = 0;  ///< number of characters; 0 if the text begins otherwise
   std::string plain = {};
 };
 
@@ -42,7 +42,7 @@ CommaNumber comma_number(std::string_view text) {
   return {size, plain + '.' + std::string(text.substr(at + 1, decimals))};
 }
 
-/// Returns whether this word is a unit; `glued`: it touches the number.
+/// Returns whether a word is a unit of the number before it. `glued`: no space is between them.
 bool is_counted_by(std::string_view word, bool glued) {
   if (word.empty()) return false;
   if (is_currency(word) || is_currency(word.substr(0, word.find('/')))) return true;
@@ -52,8 +52,8 @@ bool is_counted_by(std::string_view word, bool glued) {
   return !magnitude(word).empty() || is_unit_word(word);
 }
 
-/// Returns the core with points for its decimal commas; "": the core has no decimal comma.
-/// `before`, `next`: the words at its sides.
+/// Returns the core with points in place of decimal commas, or "" if the core has no decimal comma.
+/// `before`, `next`: the words on its two sides.
 std::string pointed(std::string_view core, std::string_view before, std::string_view next) {
   const std::string_view sign = leading_currency(core);
   const CommaNumber first = comma_number(core.substr(sign.size()));
@@ -71,7 +71,7 @@ std::string pointed(std::string_view core, std::string_view before, std::string_
   return counted ? out + std::string(rest) : std::string();
 }
 
-/// Returns whether four numbers with points are an address of the network.
+/// Returns whether four numbers separated by points are an IPv4 address.
 bool is_address(std::string_view core) {
   const auto parts = split(core, '.');
   return parts.size() == 4 && std::ranges::all_of(parts, [](std::string_view part) {
@@ -79,9 +79,9 @@ bool is_address(std::string_view core) {
          });
 }
 
-/// Returns the core with commas for the points or apostrophes between groups of three digits:
-/// "1.234.567", "10'000", "1'234.50"; "": the core is another text. One group of digits behind a
-/// point are decimals.
+/// Returns the core with commas in place of the points or apostrophes between groups of three
+/// digits: "1.234.567", "10'000", "1'234.50". Returns "" for other texts. A single group of digits
+/// after a point is the decimals.
 std::string grouped(std::string_view core, std::string_view before) {
   std::string_view sign = leading_currency(core);
   if (core.starts_with('-')) sign = core.substr(0, 1);
@@ -105,7 +105,7 @@ std::string grouped(std::string_view core, std::string_view before) {
   return concat(sign, out, rest);
 }
 
-/// Returns whether token i is "p." with "m." after a time.
+/// Returns whether token i is "p." or "a." after a time, with "m." as the next token.
 bool is_parted_half(const std::vector<Token>& tokens, size_t i) {
   if (i == 0 || i + 1 >= tokens.size() || !is_digit(tokens[i - 1].core[0])) return false;
   if (tokens[i - 1].close != 0 || tokens[i].close != '.' || tokens[i].closes) return false;

@@ -1,4 +1,4 @@
-// Rewrites other spellings in the form that the rules know: decimal commas, "p. m." with a blank.
+// Rewrites spellings that the rules do not handle, such as decimal commas and "p. m." with a blank.
 // For text/english only. Pure functions.
 #pragma once
 

@@ -11,7 +11,7 @@ namespace syrinx::english {
 namespace {
 
 constexpr size_t kMaxRun = 400;                // most characters of a token; longer runs are cut
-constexpr std::string_view kMarks = ".,;:!?";  // in "etc.," the comma counts
+constexpr std::string_view kMarks = ".,;:!?";  // in "etc.," the mark is the comma
 
 bool has(std::string_view set, char c) { return set.find(c) != set.npos; }
 
@@ -80,8 +80,8 @@ class Cutter {
     for (size_t i = first; i < last && out.size() < 8; ++i) out += ch(i);
     return out;
   }
-  /// Returns the number of characters of a shortened IPv6 address from i on: "::1", "fd00::"; 0: no
-  /// such address.
+  /// Returns the number of characters of a shortened IPv6 address from i on: "::1", "fd00::".
+  /// Returns 0 if i is not the beginning of such an address.
   size_t address(size_t i) const {
     size_t end = i;
     bool gap = false, digit = false;
@@ -167,20 +167,20 @@ size_t run_end(const std::vector<FoldedChar>& text, size_t from) {
   return most;
 }
 
-/// Returns whether the token is a face of letters and signs, which is not spoken.
+/// Returns whether the token is an emoticon of letters and signs, which is not spoken.
 bool is_emoticon(const FoldedChar* chars, size_t count) {
   if (count < 2 || count > 3 || !has(":;=", chars[0].ch)) return false;
   return (count == 2 || chars[1].ch == '-') && has("DPpOo3", chars[count - 1].ch);
 }
 
-/// Returns whether there is no mark between two tokens.
+/// Returns whether no mark separates two tokens.
 bool are_joined(const Token& one, const Token& next) {
   return one.close == 0 && !one.closes && !next.opens;
 }
 
-/// Returns how many tokens from i on are groups of one number, "1 000 000" or "10 000"; otherwise
-/// 1. `before`: the token before it, if any. Telephone numbers and codes have such groups too. A
-/// number ends with "000", has three groups, or is money.
+/// Returns how many tokens from i on are groups of one number: "1 000 000", "10 000"; otherwise 1.
+/// `before`: the token before i, or null. Telephone numbers and codes also have groups, so a number
+/// must end with "000", have three groups, or be money.
 size_t grouped_thousands(const std::vector<Token>& tokens, size_t i, const Token* before) {
   std::string_view first = tokens[i].core;
   while (!first.empty() && (is_currency_sign(first[0]) || first[0] == '-')) first.remove_prefix(1);
@@ -245,7 +245,7 @@ Tokens tokenise(const std::vector<FoldedChar>& text) {
     const size_t end = run_end(text, i);
     Run run = Cutter(&text[i], end - i).cut();
     const bool face = is_emoticon(&text[i], end - i);
-    // "> quoted", "* item", "[x] done" at the start of a line.
+    // Marks at the beginning of a line: "> quoted", "* item", "[x] done".
     const std::string& core = run.token.core;
     const bool ticked = (core == "x" || core == "X") && run.token.opens && run.token.closes;
     const bool line_mark = line_start && (core == ">" || core == "*" || core == "+" || ticked);
@@ -259,7 +259,7 @@ Tokens tokenise(const std::vector<FoldedChar>& text) {
     if (quotes % 2 == 1 && !inches) quoted = !quoted;
     i = end;
     if (face || line_mark) continue;
-    // As in "3 - 2", "10 – 12": a sign, not a pause.
+    // A sign, not a pause: "3 - 2", "10 – 12".
     const bool dash = run.token.core == "-" || run.token.core == std::string_view("\x1E");
     const bool counted =
         !tokens.empty() && tokens.back().close == 0 && any(tokens.back().core, is_digit);

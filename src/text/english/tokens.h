@@ -13,20 +13,20 @@ namespace syrinx::english {
 
 /// A word with the punctuation around it.
 struct Token {
-  std::string core;            ///< never empty
+  std::string core;            ///< the word without the punctuation around it; never empty
   int64_t begin = 0, end = 0;  ///< bytes of the core
-  char close = 0;              ///< strongest of , ; : . ! ? after the core; 0: none
-  char quote = 0;              ///< ' or " right after the core
+  char close = 0;              ///< strongest of , ; : . ! ? after the core; 0 without a mark
+  char quote = 0;              ///< the quotation mark ' or " right after the core
   bool ellipsis = false;
   bool opens = false;      ///< a bracket or dash is before it
   bool closes = false;     ///< a bracket or dash is after it
   bool in_quotes = false;  ///< within a quotation
   bool starts_line = false;
-  bool strong = false;  ///< spoken with an accent
-  bool said = false;    ///< a word that is spoken as written
+  bool strong = false;  ///< whether the word is stressed
+  bool said = false;    ///< whether the word has a given pronunciation, so that rules skip it
 };
 
-/// The input of a rule: the tokens of one sentence. Reading past the ends gives empty cores.
+/// The tokens of one sentence, as input of a rule. Indices beyond the ends have empty cores.
 class Tokens {
  public:
   explicit Tokens(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
@@ -35,13 +35,13 @@ class Tokens {
   std::string_view core(size_t i) const {
     return i < tokens_.size() ? std::string_view(tokens_[i].core) : std::string_view();
   }
-  /// Returns the core before token i; "" at the beginning or after a mark.
+  /// Returns the core before token i; "" at the beginning of the sentence or after a mark.
   std::string_view before(size_t i) const {
     return i > 0 && joined(i - 1) ? core(i - 1) : std::string_view();
   }
-  /// Returns the core after token i; "" at the end or before a mark.
+  /// Returns the core after token i; "" at the end of the sentence or before a mark.
   std::string_view after(size_t i) const { return joined(i) ? core(i + 1) : std::string_view(); }
-  /// Returns whether there is no mark between token i and the next.
+  /// Returns whether no mark separates token i from the next token.
   bool joined(size_t i) const {
     return i + 1 < size() && tokens_[i].close == 0 && !tokens_[i].closes && !tokens_[i + 1].opens;
   }
@@ -50,13 +50,13 @@ class Tokens {
   std::vector<Token> tokens_;
 };
 
-/// Returns whether a minus after the formula belongs to it, as in "Cl-", "HCO3-". In chemistry.cc.
+/// In chemistry.cc: returns whether a minus after the formula belongs to it: "Cl-", "HCO3-".
 bool is_negative_ion(std::string_view core);
 
-/// Returns "A M" for "am", "a.m." or "AM", and likewise "P M"; "" for anything else. In dates.cc.
+/// In dates.cc: returns "A M" for "am", "a.m." or "AM", "P M" for "pm" etc.; "" for other texts.
 std::string_view half_day(std::string_view core);
 
-/// Returns "noon" and "midnight" in small letters; "" for anything else. In dates.cc.
+/// In dates.cc: returns "noon" or "midnight" in small letters; "" for other words.
 std::string_view time_word(std::string_view core);
 
 /// Splits folded text at white space into tokens, with the marks before and after them.

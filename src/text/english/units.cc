@@ -16,7 +16,7 @@ namespace {
 using enum UnitPlace;
 
 struct Unit {
-  std::string sign, one, many;  ///< `many` "": the same as `one`
+  std::string sign, one, many;  ///< if `many` is "", the plural equals `one`
   std::string prefixes;         ///< prefixes of one character that the sign may have
   UnitPlace place = kAny;       ///< where the sign may be without a prefix
 };
@@ -32,7 +32,7 @@ const std::vector<Unit>& units() {
 struct GluedLetters {
   std::string_view sign, words;
 };
-// Directly after a number these are not units.
+// Directly after a number, these letters are magnitudes, not units: "5K" is "five K".
 constexpr std::array kGluedLetters =
     std::to_array<GluedLetters>({{"K", "K"}, {"k", "K"}, {"M", "million"}, {"bn", "billion"}});
 
@@ -129,7 +129,7 @@ UnitName product_name(std::string_view sign, bool one, bool after_per) {
   return out;
 }
 
-/// Returns the words of a unit after a slash: "h", "100km", "(ft^2*h", "day".
+/// Returns the words of the unit after a slash: "h", "100km", "(ft^2*h", "day".
 std::string share_words(std::string_view sign) {
   if (sign.starts_with('(')) sign.remove_prefix(1);
   if (sign.ends_with(')')) sign.remove_suffix(1);

@@ -1,5 +1,5 @@
-// Units of measure: finds their names, with a table of units and one of prefixes. For text/english
-// only. Pure functions on folded text (fold.h).
+// Units of measure: finds the name of a unit from a table of units and a table of prefixes. For
+// text/english only. Pure functions on folded text (fold.h).
 #pragma once
 
 #include <string>
@@ -7,28 +7,28 @@
 
 namespace syrinx::english {
 
-/// Where a unit's sign may be relative to its number.
+/// Where the sign of a unit may stand relative to its number.
 enum class UnitPlace {
   kAny,
-  kGlued,   ///< "5x", "5in"; after a space the sign is a word
-  kApart,   ///< "5 A"; without a space the sign is a letter: "row 5A"
-  kLetter,  ///< as kApart, but not after a word that letters name: "Section 5 A"
+  kGlued,   ///< directly after the number: "5x", "5in"; after a space the sign is a word
+  kApart,   ///< after a space: "5 A"; directly after the number the sign is a letter: "row 5A"
+  kLetter,  ///< like kApart, but not after a word whose parts have letters: "Section 5 A"
   kPer,     ///< only after a slash: "0.2 ct/kWh"
 };
 
-/// A unit in words, and where its sign may be.
+/// A unit in words, and where its sign may stand.
 struct UnitName {
   std::string words;  ///< "" for an unknown sign
   UnitPlace place = UnitPlace::kAny;
 };
 
-/// Returns the name of a unit: "km/h" -> "kilometers per hour", "m^2" and "m2" -> "square meters".
+/// Returns the name of a unit: "km/h" -> "kilometers per hour"; "m^2", "m2" -> "square meters".
 UnitName unit_name(std::string_view sign, bool one);
 
 /// Returns the words of a unit directly after its number; "" for an unknown sign.
 std::string unit_words(std::string_view sign, bool one);
 
-/// Returns "per hour" for "h", "per one hundred kilometers" for "100km"; "" for anything else.
+/// Returns "per hour" for "h", "per one hundred kilometers" for "100km"; "" for other texts.
 std::string per_unit(std::string_view sign);
 
 /// Returns whether a word is the name of a unit: "liters", "kilometer", "percent".

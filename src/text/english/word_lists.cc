@@ -68,7 +68,7 @@ constexpr std::pair<std::string_view, std::string_view WordLists::*> kLists[] = 
     {"shares", &WordLists::shares},
 };
 
-/// The lists, and the texts that contain their words.
+/// The lists, and the texts in which their views point.
 struct Loaded {
   std::vector<std::string> texts;
   WordLists lists;

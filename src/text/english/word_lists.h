@@ -6,16 +6,16 @@
 
 namespace syrinx::english {
 
-/// The lists. Each is a text with a space before, between and after its words, as listed()
+/// The lists. Each list is a text that has a space before, between and after its words, as listed()
 /// requires.
 struct WordLists {
   std::string_view top_domains;       ///< top domains of addresses without a scheme
   std::string_view elements;          ///< symbols of chemical elements
-  std::string_view formulas;          ///< formulas without a digit that have no other meaning
-  std::string_view formula_groups;    ///< letters of formulas with a digit at the end
+  std::string_view formulas;          ///< formulas without a digit that are not also English words
+  std::string_view formula_groups;    ///< groups of letters in formulas that end with a digit
   std::string_view molecules;         ///< molecules of one element
-  std::string_view positive_ions;     ///< ions before a plus
-  std::string_view negative_ions;     ///< ions before a minus
+  std::string_view positive_ions;     ///< positive ions, recognised before a plus
+  std::string_view negative_ions;     ///< negative ions, recognised before a minus
   std::string_view element_names;     ///< elements whose mass is part of the name
   std::string_view code_names;        ///< words before a code that is read digit by digit
   std::string_view numbered_things;   ///< words before "number" and a code: numbered things
@@ -51,7 +51,7 @@ struct WordLists {
   std::string_view said;              ///< abbreviations that are spoken as words
   std::string_view short_words;       ///< words of two and three letters that may be written in
                                       ///< capitals, for emphasis
-  std::string_view two_faced;         ///< abbreviations that are words in a text of capitals
+  std::string_view two_faced;         ///< abbreviations that are also words in a text of capitals
   std::string_view onsets;            ///< consonants that a word may begin with
   std::string_view codas;             ///< consonants that a word may end with
   std::string_view block_tags;        ///< tags of HTML that begin a block

@@ -11,7 +11,7 @@
 namespace syrinx::jinja {
 namespace {
 
-/// Converts a Python index into `count` items; negative ones count from the end.
+/// Converts a Python index to a position among `count` items; negative indices count from the end.
 std::optional<size_t> place(const Value& index, size_t count) {
   if (!index.is_int() && !index.is_bool()) return {};
   int64_t at = index.whole();
@@ -20,7 +20,7 @@ std::optional<size_t> place(const Value& index, size_t count) {
   return static_cast<size_t>(at);
 }
 
-/// Returns where the code points of a text begin, and its end.
+/// Returns the byte offsets of the code points of a text, and of its end.
 std::vector<size_t> points_of(std::string_view text) {
   std::vector<size_t> out;
   for (size_t at = 0; at < text.size(); at += utf8_at(text, at).size) out.push_back(at);
@@ -119,7 +119,7 @@ Value slice(const Value& value, const std::array<Value, 3>& bounds, Budget& budg
   const int64_t end = bound(given[1], step > 0 ? count : -1);
   std::string chars;
   std::vector<Value> items;
-  // A larger step also takes one item; the limit prevents an overflow of at + step.
+  // A larger step would also return one item; the limit prevents an overflow of at + step.
   const int64_t stride = std::clamp(step, -count - 1, count + 1);
   for (int64_t at = begin; stride > 0 ? at < end : at > end; at += stride) {
     const auto i = static_cast<size_t>(at);

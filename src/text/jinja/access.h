@@ -1,6 +1,6 @@
 // Finds attributes, items and parts of a template's values, as Python and Jinja do. Free functions;
-// any thread. Throws a Fault if the value is undefined or lacks the attribute or item. Long work is
-// paid for from the Budget.
+// any thread. Throws a Fault if the value is undefined or lacks the attribute or item. Work that
+// grows with the data is subtracted from the Budget.
 #pragma once
 
 #include <array>
@@ -14,12 +14,12 @@ namespace syrinx::jinja {
 Value attribute(const Value& value, std::string_view name, Budget& budget);
 /// Returns `value[index]`.
 Value item(const Value& value, const Value& index, Budget& budget);
-/// Returns `value[bounds[0]:bounds[1]:bounds[2]]`; a bound may be none.
+/// Returns `value[bounds[0]:bounds[1]:bounds[2]]`; each bound may be the value `none`.
 Value slice(const Value& value, const std::array<Value, 3>& bounds, Budget& budget);
-/// Follows a path like "function.name", or gets item `path`. Replaces an undefined result by
-/// `absent`, unless that is null or none.
+/// Follows a path like "function.name", or returns item `path`. Replaces an undefined result by
+/// `absent`, unless `absent` is null or none.
 Value down(Budget& budget, Value value, const Value& path, const Value* absent = nullptr);
-/// Returns `value in in`.
+/// Returns the result of Python's `value in in`.
 bool contains(const Value& value, const Value& in, Budget& budget);
 
 }  // namespace syrinx::jinja

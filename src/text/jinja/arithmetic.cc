@@ -10,11 +10,11 @@
 namespace syrinx::jinja {
 namespace {
 
-/// Throws the Fault for operands without arithmetic.
+/// Throws the Fault for operands that do not support this operation.
 [[noreturn]] void fail_operands(std::string_view sign, const Value& a, const Value& b) {
   want_defined(a);
   want_defined(b);
-  throw Fault(concat("cannot take ", a.kind(), " ", sign, " ", b.kind()));
+  throw Fault(concat("cannot compute ", a.kind(), " ", sign, " ", b.kind()));
 }
 
 /// Computes + - * // % of two floats, rounded as in Python.
@@ -60,7 +60,7 @@ Value arithmetic(std::string_view sign, const Value& a, const Value& b, size_t m
     const std::string& part = a.is_text() ? a.text() : b.text();
     const int64_t times = std::max<int64_t>(0, a.is_int() ? a.integer() : b.integer());
     if (!part.empty() && times > static_cast<int64_t>(max_text / part.size()))
-      throw Fault("makes a text that is too long");
+      throw Fault("the repeated text would be too long");
     std::string out;
     for (int64_t i = 0; i < times && !part.empty(); ++i) out += part;
     return paid_text(budget, std::move(out));

@@ -1,6 +1,6 @@
-// Python's arithmetic of a template's values: numbers; texts and lists joined by +; texts repeated
-// by *. Free functions; any thread. Throw a Fault for other operands, for integers beyond 64 bits,
-// and for too long texts.
+// Python's arithmetic of a template's values: numbers, texts and lists joined by +, texts repeated
+// by *. Free functions; any thread. They throw a Fault for other operands, for integers beyond 64
+// bits, and for texts that are too long.
 #pragma once
 
 #include <string_view>

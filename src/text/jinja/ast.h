@@ -1,4 +1,4 @@
-// A parsed template. Const once parsed; shared by renderings.
+// A parsed template. Const after parsing; several renderings share it.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 namespace syrinx::jinja {
 
 struct Arguments;
-/// Function of a filter, `value | name(...)`, or of a test, `value is name(...)`.
+/// The function of a filter, `value | name(...)`, or of a test, `value is name(...)`.
 using Filter = Value (*)(Budget&, const Value&, const Arguments&);
 using Test = bool (*)(Budget&, const Value&, const Arguments&);
 
@@ -22,7 +22,7 @@ struct Expression {
     kName,       // id
     kAttribute,  // parts[0].name
     kItem,       // parts[0][parts[1]]
-    kSlice,      // parts[0][parts[1]:parts[2]:parts[3]], each of which may be null
+    kSlice,      // parts[0][parts[1]:parts[2]:parts[3]]; each of parts 1 to 3 may be null
     kCall,       // parts[0](parts[1..], named)
     kFilter,     // parts[0] | filter(parts[1..], named)
     kTest,       // parts[0] is test(parts[1..], named)
@@ -34,7 +34,7 @@ struct Expression {
     kConcat,      // parts joined as text
     kArithmetic,  // parts[0] name parts[1]
     kCompare,     // parts[0] signs[0] parts[1] signs[1] parts[2] ...
-    kCondition,   // parts[1] if parts[0] else parts[2], which may be null
+    kCondition,   // parts[1] if parts[0] else parts[2]; parts[2] may be null
     kList,
     kTuple,
     kMap,  // key, value, key, value, ...
@@ -53,7 +53,7 @@ struct Expression {
 };
 using ExpressionPtr = std::unique_ptr<Expression>;
 
-/// The target of an assignment: a variable, several, or an attribute of a namespace.
+/// The target of an assignment: one variable, several variables, or an attribute of a namespace.
 struct Target {
   std::vector<int> ids;
   bool unpacks = false;
@@ -83,14 +83,14 @@ struct Statement {
   Kind kind = kText;
   int line = 1;
   std::string text = {};
-  ExpressionPtr value = {};      ///< the value to print, set, iterate or call; or a block's filters
-  ExpressionPtr condition = {};  ///< filter of a for loop's items
+  ExpressionPtr value = {};      ///< the value to print, set, iterate or call, or a block's filters
+  ExpressionPtr condition = {};  ///< condition of a for loop on its items
   Target target = {};
-  /// branches of an if; else has no condition
+  /// the branches of an if; the condition of `else` is null
   std::vector<std::pair<ExpressionPtr, Body>> branches = {};
-  std::vector<ExpressionPtr> values = {};  ///< values of a with, for target.ids
+  std::vector<ExpressionPtr> values = {};  ///< values of a `with` statement, for target.ids
   Body body = {};
-  Body otherwise = {};                      ///< else branch of a for loop
+  Body otherwise = {};                      ///< body of a for loop's else
   std::shared_ptr<const Macro> macro = {};  ///< macro that is defined, or the block of a call
 };
 
@@ -98,7 +98,7 @@ struct Statement {
 struct Macro {
   std::string name;
   int id = -1;
-  /// each parameter's id, and its default or null
+  /// the id of each parameter, and its default value or null
   std::vector<std::pair<int, ExpressionPtr>> parameters;
   std::vector<std::string> parameter_names;
   Body body;
@@ -107,7 +107,7 @@ struct Macro {
 /// A whole template.
 struct Tree {
   Body body;
-  std::vector<std::string> names;  ///< names of variables, by number
+  std::vector<std::string> names;  ///< names of the variables; the index is the variable's id
 };
 
 }  // namespace syrinx::jinja

@@ -28,8 +28,8 @@ bool test_callable(Budget&, const Value& v, const Arguments&) { return v.is_call
 bool test_eq(Budget& budget, const Value& v, const Arguments& given) {
   return equal(v, want_other(given), budget);
 }
-/// Returns whether two values are the same object in Python: for texts, numbers, ..., equal ones of
-/// one type.
+/// Returns whether two values are the same object in Python. For texts, numbers and other plain
+/// values: whether they are equal and of one type.
 bool test_same(Budget& budget, const Value& v, const Arguments& given) {
   const Value& with = want_other(given);
   return std::string_view(v.kind()) == with.kind() && equal(v, with, budget);
@@ -53,7 +53,7 @@ bool test_in(Budget& budget, const Value& v, const Arguments& given) {
   return contains(v, want_other(given), budget);
 }
 int64_t rest_of(const Value& v, int64_t by) {
-  if (!v.is_int() && !v.is_bool()) throw Fault("only an int is odd, even or divisible");
+  if (!v.is_int() && !v.is_bool()) throw Fault("odd, even and divisibleby take an int");
   if (by == 0) throw Fault("divides by zero");
   return by == -1 ? 0 : v.whole() % by;
 }

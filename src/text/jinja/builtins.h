@@ -10,14 +10,14 @@
 namespace syrinx::jinja {
 
 std::string unknown_filter(std::string_view name);
-/// Returns the filter of that name; null: unknown.
+/// Returns the filter of that name, or null for an unknown name.
 Filter find_filter(std::string_view name);
-/// Returns the test of that name; null: unknown.
+/// Returns the test of that name, or null for an unknown name.
 Test find_test(std::string_view name);
 
 /// The functions that every template has.
 enum class Global { kNone, kRaise, kStrftimeNow, kNamespace, kRange, kDict };
-/// Returns the function of that name; kNone: unknown.
+/// Returns the function of that name, or kNone for an unknown name.
 Global find_global(std::string_view name);
 
 /// Returns whether any kind of value has that method.

@@ -18,7 +18,7 @@ void Arguments::check(std::string_view function, size_t most,
   if (values.size() > most) throw Fault(concat("'", function, "' has too many arguments"));
   for (const auto& [key, value] : named)
     if (std::find(names.begin(), names.end(), key) == names.end())
-      throw Fault(concat("'", function, "' takes no argument '", key, "' here"));
+      throw Fault(concat("'", function, "' takes no argument '", key, "'"));
 }
 
 }  // namespace syrinx::jinja

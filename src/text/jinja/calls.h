@@ -13,10 +13,10 @@
 
 namespace syrinx::jinja {
 
-/// A macro, the block of a call, a function of every template, or a method of a value.
+/// What a template can call: a macro, the block of a call, a global function, or a value's method.
 struct Callable {
   const Macro* macro = nullptr;
-  int block = 0;  ///< > 0: `macro` is a block, which is valid only during its call
+  int block = 0;  ///< if above 0, `macro` is a block, which is valid only during its call
   Global global = Global::kNone;
   std::string method = {};
   Value self = {};
@@ -27,7 +27,7 @@ struct Arguments {
   std::vector<Value> values;
   std::vector<std::pair<std::string, Value>> named;
 
-  /// Returns argument `index`, or the one called `name`; null: not given.
+  /// Returns argument `index`, or the argument called `name`; null if the call lacks both.
   const Value* get(size_t index, std::string_view name = {}) const;
   /// Throws a Fault for more than `most` arguments, or for a name that is not in `names`.
   void check(std::string_view function, size_t most,

@@ -16,7 +16,7 @@ ExpressionPtr ExpressionParser::make(Expression::Kind kind) const {
   return out;
 }
 
-/// Returns the expression; throws if its tree is too deep.
+/// Returns the expression; throws SyntaxFault if its tree is too deep.
 ExpressionPtr ExpressionParser::done(ExpressionPtr expression) const {
   for (const ExpressionPtr& part : expression->parts)
     if (part) expression->depth = std::max(expression->depth, part->depth + 1);
@@ -269,12 +269,12 @@ ExpressionPtr ExpressionParser::parse_subscript(ExpressionPtr value) {
     return node(Expression::kSlice, std::move(value), std::move(parts[0]), std::move(parts[1]),
                 std::move(parts[2]));
   }
-  if (!parts[0]) tokens_.fail("nothing between '[' and ']'");
+  if (!parts[0]) tokens_.fail("expected an index between '[' and ']'");
   return node(Expression::kItem, std::move(value), std::move(parts[0]));
 }
 
-/// Parses a call. Calls of unknown names are refused after the whole template was read, except
-/// names that it tests ("if f is defined").
+/// Parses a call. After the whole template is parsed, calls of unknown names are refused, except
+/// names that the template tests ("if f is defined").
 ExpressionPtr ExpressionParser::parse_call(ExpressionPtr callee) {
   const bool method = callee->kind == Expression::kAttribute;
   if (method && !is_method(callee->name)) names_.called("." + callee->name, tokens_.now().line);
@@ -300,7 +300,7 @@ ExpressionPtr ExpressionParser::parse_arguments(ExpressionPtr out) {
       tokens_.take();
       out->named.emplace_back(std::move(name), expression());
     } else {
-      if (!out->named.empty()) tokens_.fail("an argument without a name after one with a name");
+      if (!out->named.empty()) tokens_.fail("a positional argument follows a named argument");
       out->parts.push_back(expression());
     }
   }
@@ -326,7 +326,7 @@ ExpressionPtr ExpressionParser::filter(ExpressionPtr value) {
   ExpressionPtr out = make(Expression::kFilter);
   out->name = tokens_.want_name("the name of a filter");
   out->filter = find_filter(out->name);
-  // Jinja refuses an unknown filter only when its branch runs; a server must know earlier.
+  // Jinja refuses an unknown filter only when its branch runs. A server must refuse it at loading.
   if (out->filter == nullptr) tokens_.fail(unknown_filter(out->name));
   out->parts.push_back(std::move(value));
   if (tokens_.skip_sign("(")) return parse_arguments(std::move(out));

@@ -12,13 +12,13 @@ namespace syrinx::jinja {
 /// Parses expressions. Its methods throw SyntaxFault.
 class ExpressionParser {
  public:
-  /// Both must outlive the parser.
+  /// The tokens and the names must outlive the parser.
   ExpressionParser(TokenCursor& tokens, NameTable& names) : tokens_(tokens), names_(names) {}
 
   /// Parses one expression, or a tuple without brackets. `conditions`: accepts "a if b else c".
   ExpressionPtr tuple(bool conditions);
   ExpressionPtr expression();
-  /// Parses one filter, or all filters and tests, of a value.
+  /// Parses one filter of a value, or all its filters and tests.
   ExpressionPtr filter(ExpressionPtr value);
   ExpressionPtr filters(ExpressionPtr value);
   ExpressionPtr variable(const std::string& name);

@@ -16,7 +16,7 @@
 namespace syrinx::jinja {
 namespace {
 
-/// Returns the items for select, reject and map; none for an empty value or none.
+/// Returns the items for select, reject and map; an empty list for an empty value or `none`.
 std::shared_ptr<const List> iterate_if_any(const Value& value, Budget& budget) {
   return truth(value) ? iterate(value, budget) : std::make_shared<const List>();
 }
@@ -161,7 +161,7 @@ Value filter_abs(Budget&, const Value& value, const Arguments&) {
   return std::abs(value.whole());
 }
 
-/// Parses a number like Python's int() and float().
+/// Parses a number as Python's int() and float() do.
 template <typename Number>
 std::optional<Number> number_in(std::string_view text) {
   text = stripped(text, nullptr, true, true);
@@ -193,8 +193,8 @@ Value filter_float(Budget&, const Value& value, const Arguments& given) {
   return other != nullptr ? *other : Value(0.0);
 }
 
-/// Returns the items that pass a test (`keep`), or those that fail it. The test's name and
-/// arguments begin at `first`; without a name, the truth of the item counts.
+/// Returns the items that pass a test (if `keep`), or those that fail it. The test's name and
+/// arguments begin at argument `first`. Without a name, the test is whether the item is true.
 Value chosen(Budget& budget, const Value& value, const Arguments& given, const Value* path,
              size_t first, bool keep) {
   Test test = nullptr;
@@ -206,7 +206,7 @@ Value chosen(Budget& budget, const Value& value, const Arguments& given, const V
                        given.values.end());
   }
   std::vector<Value> out;
-  const auto list = iterate_if_any(value, budget);  // named, so that it lives as long as the loop
+  const auto list = iterate_if_any(value, budget);  // the loop needs a variable that owns it
   for (const Value& item : list->items) {
     budget.spend(4);
     const Value subject = path != nullptr ? down(budget, item, *path) : item;

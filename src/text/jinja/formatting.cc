@@ -17,18 +17,18 @@ constexpr int kMostWidth = 1000;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// The format of a value, for both kinds of formatting.
+/// The format of one value, for % and for format().
 struct Spec {
   std::string fill = " ";
-  char align = 0;   // < > = ^; 0: depends on the type
-  char sign = '-';  // + or a space: written before numbers >= 0
+  char align = 0;   // one of < > = ^; 0: the type of the value decides
+  char sign = '-';  // + or a space is written before numbers >= 0; - writes nothing
   bool alternate = false;
-  char group = 0;  // separator of groups: , or _
+  char group = 0;  // separator of groups of digits: , or _
   int width = 0, precision = -1;
   char type = 0;
 };
 
-/// Reads digits at `at` and moves it behind them; -1: there are none.
+/// Reads digits at `at` and moves `at` after them. Returns -1 if `at` is not a digit.
 int read_number(std::string_view text, size_t& at) {
   int out = -1;
   for (; at < text.size() && is_digit(text[at]); ++at) {
@@ -116,7 +116,7 @@ bool is_whole_type(char type) { return is_in("dxXob", type); }
 
 // Formatting with %
 
-/// Reads "-5.2f" of "%-5.2f" at `at`, and moves `at` behind it.
+/// Reads "-5.2f" of "%-5.2f" at `at`, and moves `at` after it.
 Spec percent_spec(const std::string& text, size_t& at) {
   Spec spec;
   spec.align = '>';
@@ -250,7 +250,7 @@ std::string formatted_by_percent(const std::string& text, const Value& with, Bud
       continue;
     }
     if (!by_name) {
-      if (used == given) throw Fault("a format has more places than values");
+      if (used == given) throw Fault("a format has more fields than values");
       if (several) value = with.items()[used];
       ++used;
     }
@@ -259,7 +259,7 @@ std::string formatted_by_percent(const std::string& text, const Value& with, Bud
     out += piece;
   }
   if (used < given && !named && !with.is_map())
-    throw Fault("a format has fewer places than values");
+    throw Fault("a format has fewer fields than values");
   return out;
 }
 

@@ -15,13 +15,13 @@ constexpr int kMaxCalls = 500;  // most nested calls of exec() and eval()
 
 }  // namespace
 
-/// Counts the depth of the interpreter's calls.
+/// Counts the nesting depth of the interpreter's calls.
 class Interpreter::Entry {
  public:
   Entry(Interpreter& interpreter, int line) : interpreter_(interpreter) {
     interpreter.line_ = line;
     interpreter.budget_.spend(1);
-    if (++interpreter.depth_ > kMaxCalls) throw Fault("calls itself too deeply");
+    if (++interpreter.depth_ > kMaxCalls) throw Fault("calls are nested too deeply");
   }
   ~Entry() { --interpreter_.depth_; }
   Entry(const Entry&) = delete;
@@ -148,7 +148,7 @@ Interpreter::Flow Interpreter::exec_for(const Statement& s) {
   return Flow::kOn;
 }
 
-/// Runs a block with variables of its own; their values are computed outside.
+/// Runs the block of a `with`. The values of its variables are computed outside the block.
 Interpreter::Flow Interpreter::exec_with(const Statement& s) {
   Scope scope{{}, scope_};
   for (size_t i = 0; i < s.values.size(); ++i) assign(scope, s.target.ids[i], eval(*s.values[i]));
@@ -161,7 +161,7 @@ Interpreter::Flow Interpreter::exec_with(const Statement& s) {
   return exec(s.body);
 }
 
-/// Writes the output of a block through its filters.
+/// Returns the output of a block after its filters.
 std::string Interpreter::captured(const Statement& s) {
   Scope scope{{}, scope_};
   struct Restore {
@@ -175,7 +175,7 @@ std::string Interpreter::captured(const Statement& s) {
   exec(s.body);
   std::string written = std::move(out_);
   if (!s.value) return written;
-  // The output is the operand of the innermost filter.
+  // The innermost filter's operand is the output of the block.
   const Expression* inner = s.value.get();
   while (inner->kind != Expression::kName) inner = inner->parts[0].get();
   assign(scope, inner->id, paid_text(budget_, std::move(written)));
@@ -336,7 +336,7 @@ Value Interpreter::call(const Expression& e) {
   const Value callee = eval(*e.parts[0]);
   if (callee.is_undefined()) {
     const auto& name = callee.missing().name;
-    throw Fault(concat("there is no function '", name ? *name : "undefined", "' here"));
+    throw Fault(concat("unknown function '", name ? *name : "undefined", "'"));
   }
   if (!callee.is_callable()) throw Fault(concat("a ", callee.kind(), " cannot be called"));
   const Callable& callable = callee.callable();
@@ -348,7 +348,7 @@ Value Interpreter::call(const Expression& e) {
   return call_method(budget_, callable.self, callable.method, given);
 }
 
-/// Returns the output of a macro that may call a block of its caller.
+/// Returns the output of a macro that may call a block of the code that calls the macro.
 std::string Interpreter::called_with_block(const Statement& s) {
   const Value callee = eval(*s.value->parts[0]);
   const bool macro = callee.is_callable() && callee.callable().macro != nullptr;
@@ -367,10 +367,10 @@ std::string Interpreter::called_with_block(const Statement& s) {
 Value Interpreter::call_block(const Callable& block, const Arguments& given) {
   for (const CalledBlock& at_work : blocks_)
     if (at_work.number == block.block) return call_macro(*block.macro, given, *at_work.scope);
-  throw Fault("'caller' was kept beyond its {% call %}");
+  throw Fault("'caller' is valid only within its {% call %}");
 }
 
-/// Calls a macro. `around`: the variables that it sees besides its own.
+/// Calls a macro. `around`: the variables outside the macro that it may read.
 Value Interpreter::call_macro(const Macro& macro, const Arguments& given, Scope& around,
                               const Value* caller) {
   if (given.values.size() > macro.parameters.size())
@@ -412,7 +412,8 @@ Value Interpreter::call_global(Global global, const Arguments& given) {
     case Global::kRaise: {
       given.check("raise_exception", 1);
       const Value* message = given.get(0);
-      throw Fault(message != nullptr ? str(*message, budget_).substr(0, 1000) : "raised a fault");
+      throw Fault(message != nullptr ? str(*message, budget_).substr(0, 1000)
+                                     : "raise_exception()");
     }
     case Global::kStrftimeNow: {
       given.check("strftime_now", 1);
@@ -450,7 +451,7 @@ Value Interpreter::call_global(Global global, const Arguments& given) {
       }
       if (count == 0 || numbers[2] == 0)
         throw Fault("range() needs an end, and a step other than zero");
-      constexpr int64_t kMost = 100'000;  // as in Jinja's sandbox
+      constexpr int64_t kMost = 100'000;  // the limit of Jinja's sandbox
       std::vector<Value> items;
       for (int64_t at = numbers[0]; numbers[2] > 0 ? at < numbers[1] : at > numbers[1];) {
         if (static_cast<int64_t>(items.size()) >= kMost) throw Fault("range() is too long");

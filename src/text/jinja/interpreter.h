@@ -1,4 +1,4 @@
-// Runs the tree of a template. One rendering, one thread.
+// Runs the tree of a template. An interpreter serves one rendering on one thread.
 #pragma once
 
 #include <ctime>
@@ -33,7 +33,7 @@ class Interpreter {
     std::vector<std::pair<int, Value>> values;
     Scope* parent;
   };
-  /// The block of a macro's call, and the variables that it sees.
+  /// The block that a call passes to a macro, and the variables that the block may use.
   struct CalledBlock {
     int number;
     Scope* scope;

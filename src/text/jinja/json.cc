@@ -9,7 +9,7 @@
 namespace syrinx::jinja {
 namespace {
 
-/// Builds a Value from the parser's events, which keep the order of keys.
+/// Builds a Value from the parser's events, because events keep the order of keys.
 class ValueBuilder : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit ValueBuilder(size_t max_values) : left_(max_values) {}

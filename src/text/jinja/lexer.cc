@@ -17,7 +17,7 @@ bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit_char(c);
 }
 
-/// Returns the text with line feeds as line ends, without the last one.
+/// Returns the text with "\n" as the only line end, and without the line end at its end.
 std::string normal_lines(std::string_view source) {
   std::string out;
   out.reserve(source.size());
@@ -78,7 +78,7 @@ class Lexer {
     return text_.size();
   }
 
-  /// Reads plain text up to a tag (or the end), without the white space that the tag removes.
+  /// Reads plain text up to a tag or the end, without the white space that the tag removes.
   void read_data(size_t tag) {
     size_t end = tag;
     if (tag < text_.size()) {
@@ -109,7 +109,7 @@ class Lexer {
     return end;
   }
 
-  /// Ends a tag. A '-' before its end removes the following white space, a '+' keeps it.
+  /// Ends a tag. A '-' before its end removes the white space after the tag; a '+' keeps it.
   void end_tag(char sign, bool trims) {
     size_t end = at_ + 2;
     if (sign == '-') {
@@ -169,7 +169,7 @@ class Lexer {
 
   void read_tag(bool print) {
     const std::string_view end = print ? "}}" : "%}";
-    std::string open;  // open brackets
+    std::string open;  // open brackets, the innermost last
     for (;;) {
       size_t at = at_;
       while (at < text_.size() && is_blank(text_[at])) ++at;
@@ -255,7 +255,7 @@ class Lexer {
     move_to(end + 1);
   }
 
-  /// Replaces Python's escapes; unknown ones stay.
+  /// Replaces Python's escapes. Unknown escapes stay unchanged.
   std::string unescaped(std::string_view text) const {
     std::string out;
     for (size_t i = 0; i < text.size(); ++i) {

@@ -1,7 +1,7 @@
-// Converts a template's text to tokens, with Jinja's rules for white space as transformers sets
-// them. trim_blocks removes the line feed after a block. lstrip_blocks removes the blanks before a
-// block at the beginning of a line. The line feed at the end of the template is removed. Free
-// function; any thread.
+// Converts a template's text to tokens, by Jinja's rules for white space with the settings of
+// transformers. trim_blocks removes the line feed after a block. lstrip_blocks removes the blanks
+// before a block at the beginning of a line. The line feed at the end of the template is removed.
+// Free function; any thread.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace syrinx::jinja {
 
-/// A token of the language, or text between its tags.
+/// A token of the template language, or the plain text between two tags.
 struct Token {
   enum Kind {
     kData,
@@ -30,7 +30,7 @@ struct Token {
   int line = 1;
 };
 
-/// A fault of a template's syntax.
+/// A syntax error of a template, with its line.
 struct SyntaxFault {
   int line;
   std::string what;

@@ -10,7 +10,7 @@
 namespace syrinx::jinja {
 namespace {
 
-/// Returns the key for sorting; ignores the case of texts unless `case_sensitive`.
+/// Returns the key to sort by. Unless `case_sensitive`, the key ignores the case of texts.
 Value sort_key(const Value& value, bool case_sensitive) {
   return value.is_text() && !case_sensitive ? Value(lower(value.text())) : value;
 }
@@ -20,7 +20,7 @@ bool flag_of(const Arguments& given, size_t index, std::string_view name) {
   return value != nullptr && truth(*value);
 }
 
-/// Sorts values by their keys; equal ones keep their order.
+/// Sorts values by their keys. Values with equal keys keep their order.
 std::vector<Value> sorted(Budget& budget, std::vector<std::pair<Value, Value>> keyed,
                           bool reverse) {
   budget.spend(8 * keyed.size());
@@ -40,7 +40,7 @@ Value filter_sort(Budget& budget, const Value& value, const Arguments& given) {
   const bool exact = flag_of(given, 1, "case_sensitive");
   const Value* path = given.get(2, "attribute");
   std::vector<std::pair<Value, Value>> keyed;
-  const auto list = iterate(value, budget);  // named, because a range-for would not keep it alive
+  const auto list = iterate(value, budget);  // the loop needs a variable that owns the list
   for (const Value& item : list->items)
     keyed.emplace_back(sort_key(path ? down(budget, item, *path) : item, exact), item);
   return paid_list(budget, sorted(budget, std::move(keyed), flag_of(given, 0, "reverse")));
@@ -63,7 +63,7 @@ Value filter_unique(Budget& budget, const Value& value, const Arguments& given) 
   const bool exact = flag_of(given, 0, "case_sensitive");
   const Value* path = given.get(1, "attribute");
   std::vector<Value> keys, out;
-  const auto list = iterate(value, budget);  // named, because a range-for would not keep it alive
+  const auto list = iterate(value, budget);  // the loop needs a variable that owns the list
   for (const Value& item : list->items) {
     const Value key = sort_key(path ? down(budget, item, *path) : item, exact);
     const bool known = std::any_of(keys.begin(), keys.end(),
@@ -82,7 +82,7 @@ Value filter_groupby(Budget& budget, const Value& value, const Arguments& given)
   const bool exact = flag_of(given, 2, "case_sensitive");
   const auto key_of = [&](const Value& item) { return down(budget, item, *path, absent); };
   std::vector<std::pair<Value, Value>> keyed;
-  const auto list = iterate(value, budget);  // named, because a range-for would not keep it alive
+  const auto list = iterate(value, budget);  // the loop needs a variable that owns the list
   for (const Value& item : list->items) keyed.emplace_back(sort_key(key_of(item), exact), item);
   const std::vector<Value> items = sorted(budget, std::move(keyed), false);
   std::vector<Value> groups, group;
@@ -90,7 +90,7 @@ Value filter_groupby(Budget& budget, const Value& value, const Arguments& given)
     group.push_back(items[i]);
     const auto key = [&](size_t at) { return sort_key(key_of(items[at]), exact); };
     if (i + 1 < items.size() && equal(key(i), key(i + 1), budget)) continue;
-    // The name of the group is the key of its first item, in that item's spelling.
+    // The name of the group is the key of its first item, with the spelling of this item.
     Value name = key_of(group.front());
     groups.push_back(make_group(std::move(name), paid_list(budget, std::exchange(group, {}))));
   }
@@ -103,7 +103,7 @@ Value filter_batch(Budget& budget, const Value& value, const Arguments& given) {
   const int64_t most = count != nullptr ? want_int(*count, "batch") : 0;
   if (most < 1) throw Fault("'batch' takes a count of at least 1");
   std::vector<Value> lists, line;
-  const auto list = iterate(value, budget);  // named, because a range-for would not keep it alive
+  const auto list = iterate(value, budget);  // the loop needs a variable that owns the list
   for (const Value& item : list->items) {
     line.push_back(item);
     if (std::ssize(line) == most) lists.push_back(paid_list(budget, std::exchange(line, {})));

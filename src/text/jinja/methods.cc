@@ -113,7 +113,7 @@ std::vector<Value> split_blanks(std::string_view text, int64_t most) {
   }
 }
 
-/// Returns whether the text begins (`begin`) or ends with a str, or with one of a tuple.
+/// Returns whether the text begins (`begin`) or ends with a str, or with any str of a tuple.
 bool has_end(const std::string& text, const Value& ends, bool begin, std::string_view function) {
   const auto has = [&](const Value& end) {
     const std::string& part = want_text(end, function);
@@ -133,7 +133,7 @@ Value split(Budget& budget, const std::string& text, const Arguments& given, boo
     return paid_list(budget, split_blanks(text, limit));
   }
   const std::string& mark = want_text(*by, "split");
-  if (mark.empty()) throw Fault("'split' at nothing");
+  if (mark.empty()) throw Fault("'split' takes a separator that is not empty");
   budget.spend_bytes(text.size() * (mark.size() / 64));
   if (!from_right || limit < 0) return paid_list(budget, split_by(text, mark, limit));
   std::vector<Value> out;

@@ -16,7 +16,7 @@ void NameTable::refuse_unknown_calls() const {
     if (made_.contains(name)) continue;
     throw SyntaxFault{line, name.starts_with('.')
                                 ? concat("the method '", name.substr(1), "' is not supported")
-                                : concat("there is no function '", name, "' here")};
+                                : concat("unknown function '", name, "'")};
   }
 }
 

@@ -1,5 +1,5 @@
-// The names in a template while it is parsed: numbers of its variables, and the names that it
-// calls. Unknown calls are refused. One thread.
+// The names in a template during parsing: the ids of its variables, and the names that it calls.
+// Calls of unknown names are refused. One thread.
 #pragma once
 
 #include <set>
@@ -12,16 +12,16 @@ namespace syrinx::jinja {
 
 class NameTable {
  public:
-  /// Returns the number of a variable.
+  /// Returns the id of a variable.
   int id_of(const std::string& name);
-  /// Notes that the template defines a variable or an attribute (".name"), or tests a name ("if f
-  /// is defined").
+  /// Notes that the template defines a variable or an attribute (".name"), or tests whether a name
+  /// is defined ("if f is defined").
   void made(const std::string& name) { made_.insert(name); }
   /// Notes a call of a function, or of a method (".name").
   void called(const std::string& name, int line) { called_.push_back({name, line}); }
   /// Throws SyntaxFault for a call of an unknown name. Call it when the whole template is read.
   void refuse_unknown_calls() const;
-  /// Returns the names of variables by number.
+  /// Returns the names of all variables; the index is the variable's id.
   std::vector<std::string> take() { return std::move(names_); }
 
  private:

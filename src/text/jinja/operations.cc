@@ -17,8 +17,8 @@ char32_t lower_of(char32_t code) {
   return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code)));
 }
 
-/// Replaces each code point by map(code, begins). `begins`: it is the first of the text or, with
-/// `words`, of a word.
+/// Replaces each code point by map(code, begins). `begins`: the code point is the first of the text
+/// or, with `words`, the first of a word.
 template <typename MapPoint>
 std::string map_points(std::string_view text, bool words, MapPoint map) {
   std::string out;

@@ -26,7 +26,7 @@ class Parser {
  private:
   struct Ended {
     Body body;
-    std::string by;  ///< tag that ended the body, already read; empty: end of the template
+    std::string by;  ///< tag that ended the body, already read; "" at the template's end
   };
 
   Ended parse_body(std::initializer_list<std::string_view> ends) {
@@ -67,7 +67,7 @@ class Parser {
     if (name == "call") return out.push_back(parse_call(line));
     if (name == "with") return out.push_back(parse_with(line));
     if (name == "filter") return out.push_back(parse_filter_block(line));
-    if (name == "generation") {  // marks what a model is trained on; no effect here
+    if (name == "generation") {  // marks text that a model is trained on; no effect in a rendering
       end_block();
       Body body = parse_body({"endgeneration"}).body;
       end_block();
@@ -132,7 +132,7 @@ class Parser {
       return out;
     }
     out.kind = Statement::kSetBlock;
-    if (out.target.unpacks) tokens_.fail("{% set %} of a block takes one name");
+    if (out.target.unpacks) tokens_.fail("{% set %} of a block needs a single variable");
     if (tokens_.see_sign("|")) out.value = read_.filters(body_text());
     end_block();
     out.body = parse_body({"endset"}).body;
@@ -167,7 +167,7 @@ class Parser {
   }
 
   Statement parse_macro(int line) {
-    // A macro sees global variables and its own; inside other blocks it could see more.
+    // A macro may use global variables and its own. Within other blocks it could use further ones.
     if (loops_ > 0 || in_macro_)
       tokens_.fail("a macro inside a for loop or a macro is not supported");
     auto macro = std::make_shared<Macro>();
@@ -201,7 +201,7 @@ class Parser {
     }
   }
 
-  /// Parses a block that a macro gets as the function `caller`.
+  /// Parses a block that the called macro can call as the function `caller`.
   Statement parse_call(int line) {
     Statement out{.kind = Statement::kCall, .line = line};
     auto caller = std::make_shared<Macro>();
@@ -211,7 +211,7 @@ class Parser {
     out.value = read_.expression();
     if (out.value->kind != Expression::kCall) tokens_.fail("{% call %} takes a call of a macro");
     end_block();
-    const int loops = std::exchange(loops_, 0);  // loops around the block do not count
+    const int loops = std::exchange(loops_, 0);  // loops around the block do not count within it
     caller->body = parse_body({"endcall"}).body;
     loops_ = loops;
     end_block();
@@ -240,7 +240,7 @@ class Parser {
     return out;
   }
 
-  /// The output of a block, for its filters.
+  /// A variable that stands for the output of a block, as the operand of its filters.
   ExpressionPtr body_text() { return read_.variable("{body}"); }
 
   TokenCursor tokens_;

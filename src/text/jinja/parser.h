@@ -8,7 +8,7 @@
 
 namespace syrinx::jinja {
 
-/// The largest template in bytes; published ones have at most 20 KB.
+/// The limit of a template's size in bytes. The largest published templates have 20 KB.
 inline constexpr size_t kMaxTemplateBytes = 256 << 10;
 
 /// Returns the tree. Throws SyntaxFault for invalid or unsupported syntax.

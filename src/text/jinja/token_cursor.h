@@ -1,5 +1,5 @@
-// A parser's position in the tokens of a template: reads tokens, and reports what was found instead
-// of what was expected. One thread.
+// A parser's position in the tokens of a template. Reads tokens, and reports a token that differs
+// from the expected token. One thread.
 #pragma once
 
 #include <algorithm>
@@ -28,13 +28,13 @@ class TokenCursor {
   Token take() { return tokens_[at_ + 1 < tokens_.size() ? at_++ : at_]; }
   bool skip_sign(std::string_view sign) { return see_sign(sign) && (take(), true); }
   bool skip_name(std::string_view name) { return see_name(name) && (take(), true); }
-  /// Returns a name of the present token, for a message.
+  /// Returns a description of the present token, for an error message.
   std::string here() const;
   void want_sign(std::string_view sign);
   void want(Token::Kind kind, const char* what);
   std::string want_name(const char* what);
 
-  /// Counts the depth of the parser.
+  /// Counts the nesting depth of the parser's calls.
   class Nesting {
    public:
     explicit Nesting(TokenCursor& cursor);

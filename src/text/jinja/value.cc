@@ -26,7 +26,7 @@ void check_depth(int depth) {
   if (depth > kMaxDepth) throw Fault(concat("values are nested deeper than ", kMaxDepth));
 }
 
-/// Returns the shortest digits that parse to the same number, as Python writes floats.
+/// Returns the shortest digits that parse to the same number, as Python prints floats.
 std::string float_text(double number) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number < 0 ? "-inf" : "inf";

@@ -1,7 +1,7 @@
 // Values of templates: Python's None, bool, int, float, str, list, tuple and dict, and a few
-// objects of Jinja. Values are immutable and cheap to copy; text is UTF-8 and counted in code
-// points. Errors are thrown as Fault. Work that grows with the data is paid for from a Budget, so
-// that no template runs forever.
+// objects of Jinja. Values are immutable and cheap to copy. Text is UTF-8, and its positions count
+// code points. Errors are thrown as Fault. Work that grows with the data is subtracted from a
+// Budget, so that no template runs forever.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@
 
 namespace syrinx::jinja {
 
-/// An error of a template or its data, for people.
+/// An error of a template or its data; the message is for users.
 class Fault : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The remaining work: a unit is a step of a template, an item or some bytes of text.
+/// The remaining work of a rendering, in units: a step, an item or some bytes of text.
 class Budget {
  public:
   explicit Budget(uint64_t units) : left_(units) {}
   void spend(uint64_t units) {
-    if (units > left_) throw Fault("needs more work than a chat template may");
+    if (units > left_) throw Fault("the template exceeds the limit of work");
     left_ -= units;
   }
   void spend_bytes(size_t bytes) { spend(bytes / 8); }
@@ -40,7 +40,7 @@ class Budget {
   uint64_t left_;
 };
 
-/// Most levels of nested lists and maps.
+/// The most levels of nested lists and maps.
 inline constexpr int kMaxDepth = 100;
 
 class Value;
@@ -91,7 +91,7 @@ class Value {
   bool is_loop() const { return is<std::shared_ptr<const Loop>>(); }
   bool is_callable() const { return is<std::shared_ptr<const Callable>>(); }
 
-  // Return the value, which must be of that kind.
+  // Each of these returns the value, whose type must be the returned type.
   bool flag() const { return std::get<bool>(data_); }
   int64_t integer() const { return std::get<int64_t>(data_); }
   const std::string& text() const { return *std::get<std::shared_ptr<const std::string>>(data_); }
@@ -106,7 +106,7 @@ class Value {
   const Undefined& missing() const { return std::get<Undefined>(data_); }
   /// Returns a number as a float; bools are 0 and 1.
   double number() const;
-  /// Returns an int or a bool.
+  /// Returns an int, or a bool as 0 or 1.
   int64_t whole() const { return is_bool() ? flag() : integer(); }
 
   int depth() const;
@@ -132,17 +132,17 @@ struct List {
   bool group = false;  ///< made by groupby: its two items are also called grouper and list
 };
 
-/// A dict in order of insertion, as in Python; keys are text.
+/// A dict that keeps the order of insertion, as in Python; keys are text.
 class Map {
  public:
-  /// Returns the value of a key; null: there is none.
+  /// Returns the value of a key, or null if the map lacks the key.
   const Value* find(std::string_view key) const;
   void set(std::string key, Value value);
   const std::vector<std::pair<std::string, Value>>& entries() const { return entries_; }
   int depth() const { return depth_; }
 
  private:
-  static constexpr size_t kIndexed = 12;  // from this many entries on, a hash table finds them
+  static constexpr size_t kIndexed = 12;  // a map of at least this many entries has a hash table
   std::vector<std::pair<std::string, Value>> entries_;
   std::unordered_map<std::string, size_t> index_;
   int depth_ = 1;
@@ -158,7 +158,7 @@ struct Namespace {
 struct Loop {
   std::shared_ptr<const List> items;
   size_t at = 0;
-  std::shared_ptr<std::optional<std::vector<Value>>> last = {};  ///< arguments of last changed()
+  std::shared_ptr<std::optional<std::vector<Value>>> last = {};  ///< arguments of the last changed
 };
 
 /// Makes a list or a tuple. Throws a Fault if the items are nested too deeply.
@@ -178,12 +178,12 @@ int compare(const Value& a, const Value& b, Budget& budget);
 std::string str(const Value& value, Budget& budget);
 /// Computes Python's repr().
 std::string repr(const Value& value, Budget& budget);
-/// Returns the items of a for loop over the value: items, keys, characters.
+/// Returns what a for loop over the value iterates: items, keys or characters.
 std::shared_ptr<const List> iterate(const Value& value, Budget& budget);
 
 /// Options of the filter tojson.
 struct JsonStyle {
-  int indent = -1;  ///< < 0: everything on one line
+  int indent = -1;  ///< spaces per level; below 0: everything on one line
   std::string between = ", ";
   std::string after_key = ": ";
   bool ascii = false;
@@ -192,8 +192,8 @@ struct JsonStyle {
 /// Computes Python's json.dumps().
 std::string to_json(const Value& value, const JsonStyle& style, Budget& budget);
 
-/// Parses JSON: at most `max_values` values, kMaxDepth / 2 deep. Integers beyond 64 bits become
-/// floats; the last of equal keys counts. Errors are kInvalid without a param.
+/// Parses JSON of at most `max_values` values and kMaxDepth / 2 levels. Integers beyond 64 bits
+/// become floats. The last of equal keys counts. Errors are kInvalid without a param.
 Result<Value> parse_json(std::string_view text, size_t max_values = 1'000'000);
 
 }  // namespace syrinx::jinja

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMostText = 16'000'000;  // bytes
 
-/// Returns the first item with the largest (`wanted` 1) or the smallest (-1) key.
+/// Returns the first item with the largest key if `wanted` is 1, with the smallest key if it is -1.
 Value extreme(Budget& budget, const Value& value, const Arguments& given, int wanted) {
   given.check("max", 2, {"case_sensitive", "attribute"});
   const Value *exact = given.get(0, "case_sensitive"), *path = given.get(1, "attribute");
@@ -76,7 +76,7 @@ Value filter_round(Budget&, const Value& value, const Arguments& given) {
   const std::string how = method != nullptr ? want_text(*method, "round") : "common";
   if (how == "common") {
     if (!value.is_float()) return value.whole();
-    std::array<char, 400> text{};  // rounded by the decimal digits, as in Python
+    std::array<char, 400> text{};  // digits rounded in decimal, as Python rounds
     std::snprintf(text.data(), text.size(), "%.*f", static_cast<int>(precision), value.number());
     return std::strtod(text.data(), nullptr);
   }

@@ -9,9 +9,9 @@ namespace syrinx::jinja {
 Value filter_max(Budget& budget, const Value& value, const Arguments& given);
 /// Returns the smallest item; undefined for an empty list.
 Value filter_min(Budget& budget, const Value& value, const Arguments& given);
-/// Returns the sum of the items, or of their attribute, added to `start`.
+/// Returns `start` plus the sum of the items, or of an attribute of the items.
 Value filter_sum(Budget& budget, const Value& value, const Arguments& given);
-/// Rounds to `precision` digits: common, ceil or floor.
+/// Rounds to `precision` digits with the method common, ceil or floor.
 Value filter_round(Budget& budget, const Value& value, const Arguments& given);
 /// Returns the beginning of a text, cut at a word unless `killwords`.
 Value filter_truncate(Budget& budget, const Value& value, const Arguments& given);

@@ -49,7 +49,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tok
 }
 
 AddedTokens::Hit AddedTokens::match(std::string_view text, size_t at) const {
-  // [low, high) are the tokens that begin with the bytes read so far; the shortest comes first.
+  // [low, high) are the tokens that begin with the bytes read. The shortest token comes first.
   auto low = tokens_.begin(), high = tokens_.end();
   Hit hit;
   for (size_t depth = 0; low != high; ++depth) {

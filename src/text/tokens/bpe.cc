@@ -21,7 +21,7 @@ uint64_t scramble(uint64_t key) {
 }  // namespace
 
 Bpe::Bpe(BpeTables tables) : tables_(std::move(tables)) {
-  SYRINX_CHECK(tables_.reachable.size() == tables_.bytes.size(), "tables of unlike size");
+  SYRINX_CHECK(tables_.reachable.size() == tables_.bytes.size(), "tables of different sizes");
   ids_.reserve(tables_.bytes.size());
   for (int32_t id = 0; id < size(); ++id)
     if (tables_.reachable[id] && !tables_.bytes[id].empty()) ids_.emplace(tables_.bytes[id], id);
@@ -62,10 +62,10 @@ int32_t Bpe::find(std::string_view bytes) const {
   return found == ids_.end() ? -1 : found->second;
 }
 
-/// Makes the first symbols. An unknown token is put before the next known token, after tokens for
-/// bytes, as in the library.
+/// Makes the first symbols. As in the library, an unknown token is put before the next known token,
+/// but after tokens for bytes.
 void Bpe::start(std::string_view piece, std::vector<Symbol>& symbols) const {
-  bool unknown = false;  // an unknown token is pending
+  bool unknown = false;  // whether an unknown token waits to be put
   for (size_t at = 0, size = 1; at < piece.size(); at += size) {
     if (tables_.characters) size = utf8_at(piece, at).size;
     const std::string_view part = piece.substr(at, size);
@@ -114,10 +114,10 @@ void Bpe::merge(std::vector<Symbol>& symbols) const {
     const Candidate best = queue.top();
     queue.pop();
     Symbol& left = symbols[best.at];
-    if (left.id < 0 || left.after < 0) continue;  // merged away, or now the last symbol
+    if (left.id < 0 || left.after < 0) continue;  // left was merged, or has no neighbour
     Symbol& right = symbols[left.after];
     const Entry* entry = merge_of(left.id, right.id);
-    if (!entry || entry->result != best.result) continue;  // its symbols have changed
+    if (!entry || entry->result != best.result) continue;  // the symbols have changed since
     left.id = best.result;
     right.id = -1;
     left.after = right.after;
@@ -144,8 +144,8 @@ void Bpe::encode(std::string_view piece, std::vector<int32_t>& out) const {
 }
 
 std::vector<char32_t> byte_alphabet() {
-  // Bytes that are printable in Latin-1 stand for themselves; the others are numbered from U+0100
-  // on.
+  // In GPT-2's alphabet, bytes that are printable in Latin-1 keep their code point. All other bytes
+  // get code points from U+0100 on.
   std::vector<char32_t> out(256);
   char32_t next = 256;
   for (char32_t byte = 0; byte < 256; ++byte) {

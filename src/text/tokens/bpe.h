@@ -1,7 +1,7 @@
-// Byte-pair encoding of single pieces of text: over bytes, with a vocabulary in which GPT-2's byte
-// alphabet is already undone, or over characters, as in sentencepiece. Merges the pair of lowest
-// rank first, the leftmost among equals, in O(n log n). Const after construction; may be used by
-// many threads.
+// Byte-pair encoding of single pieces of text. The symbols are bytes, with a vocabulary already
+// converted from GPT-2's byte alphabet, or characters, as in sentencepiece. Merges the pair of
+// lowest rank first, the leftmost among equals, in O(n log n). Const after construction; any
+// thread.
 #pragma once
 
 #include <array>
@@ -22,13 +22,13 @@ struct BpeMerge {
 struct BpeTables {
   std::vector<std::string> bytes;  ///< bytes of each id; empty for unused ids
   std::vector<bool> reachable;     ///< whether text can become this id
-  std::vector<BpeMerge> merges;    ///< by rank; the last of equal pairs counts
+  std::vector<BpeMerge> merges;    ///< sorted by rank; of equal pairs, the last counts
   bool rank_is_result = false;     ///< as in tiktoken: a merge's rank is the id of its result
   bool ignore_merges = false;      ///< a piece that is itself a token is not merged
   int32_t unknown = -1;            ///< id for bytes without a token; < 0: such bytes are dropped
-  bool fuse_unknown = false;       ///< one unknown id for a run of them
-  /// Pieces begin as characters instead of bytes. A character that is not a token becomes the
-  /// tokens of its bytes, or unknown if one of these is missing (-1).
+  bool fuse_unknown = false;       ///< whether a run of unknown bytes becomes one unknown id
+  /// Pieces begin as characters instead of bytes. A character without a token becomes the tokens of
+  /// its bytes, or the unknown id if one of these tokens is missing (-1).
   bool characters = false;
   std::array<int32_t, 256> byte_tokens = {};
 };
@@ -44,7 +44,7 @@ class Bpe {
   int32_t size() const { return static_cast<int32_t>(tables_.bytes.size()); }
   /// Returns the bytes of an id; "" for an unknown id.
   std::string_view bytes(int32_t id) const;
-  /// Returns the token with exactly these bytes; -1: there is none.
+  /// Returns the token with exactly these bytes; -1 if no token has them.
   int32_t find(std::string_view bytes) const;
 
   Bpe(Bpe&&) = default;

@@ -1,5 +1,5 @@
-// A tokenizer without files, for measuring with random weights: every byte and each of a few given
-// words has an id.
+// A tokenizer without files, for measurements with random weights. Every byte, and each of a few
+// given words, has an id.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace syrinx {
 
-/// Makes the tokenizer, with ids below byte_ids(words). Words have at least 2 bytes; they are found
-/// only as whole pieces. Merges build them from left to right ("as", "ass", ... "assistant").
+/// Makes the tokenizer; all ids are below byte_ids(words). Words have at least 2 bytes and match
+/// only whole pieces. Merges build words from left to right ("as", "ass", ... "assistant").
 Tokenizer byte_tokenizer(std::span<const std::string> words);
 /// Returns the number of ids of byte_tokenizer(words).
 int32_t byte_ids(std::span<const std::string> words);

@@ -1,5 +1,5 @@
-// The chat template of a published checkpoint, which converts the messages of a conversation to the
-// text of a prompt, as transformers' apply_chat_template() does. Const once loaded; any thread.
+// The chat template of a published checkpoint. It converts the messages of a conversation to the
+// text of a prompt, as transformers' apply_chat_template() does. Const after loading; any thread.
 #pragma once
 
 #include <ctime>
@@ -15,22 +15,22 @@ namespace syrinx {
 
 class ChatTemplate {
  public:
-  /// The class that transformers loads for the model; processors search other files first.
+  /// The class that transformers loads for the model. A processor searches other files first.
   enum class Of { kTokenizer, kProcessor };
 
-  /// Loads the template of a model's directory: chat_template.jinja, or "chat_template" of
-  /// tokenizer_config.json, or of chat_template.json (for a processor first). The value is a text,
-  /// or a list of named texts, of which "default" and "tool_use" are used. Nothing: there is no
-  /// template. Throws LoadError.
+  /// Loads the template of a model's directory: chat_template.jinja, "chat_template" of
+  /// tokenizer_config.json, or that of chat_template.json (for a processor first). The value is a
+  /// text, or a list of named texts, of which "default" and "tool_use" are used. Returns nothing if
+  /// the directory has no template. Throws LoadError.
   static std::optional<ChatTemplate> load(const std::string& directory, Of of = Of::kTokenizer);
 
-  /// Parses a template; `where` is for messages, `tokens` are its special tokens: bos_token, ...
+  /// Parses a template. `where`: its name in messages. `tokens`: special tokens like bos_token.
   ChatTemplate(const std::string& source, const std::string& where,
                jinja::Template::Variables tokens)
       : main_(source, where), tokens_(std::move(tokens)) {}
 
-  /// Renders a prompt. `messages` is a list; `tools` a list, or any other value for none. `more`:
-  /// variables with other names (enable_thinking). Errors have the param "messages".
+  /// Renders a prompt. `messages` is a list; `tools` is a list, or any other value for no tools.
+  /// `more`: further variables (enable_thinking). Errors have the param "messages".
   Result<std::string> render(jinja::Value messages, jinja::Value tools, std::time_t now,
                              const jinja::Template::Variables& more = {}) const;
 

@@ -1,5 +1,5 @@
 // Normalises a section of text before it is cut into pieces, by the "normalizer" of tokenizer.json:
-// normal forms of Unicode, and sentencepiece's marks instead of spaces. A value.
+// normal forms of Unicode, and sentencepiece's mark in place of each space. A value type.
 #pragma once
 
 #include <string>
@@ -27,13 +27,13 @@ class Normalizer {
   void add_replace(std::string from, std::string to);
 
   std::string operator()(std::string_view text) const;
-  /// Returns whether no text is changed.
+  /// Returns whether the normalizer has no steps, so that texts stay unchanged.
   bool empty() const { return steps_.empty(); }
   /// Returns the normal form if it is the only step; otherwise kNone.
   NormalForm only_form() const;
 
  private:
-  /// A normal form, or a replacement of `from`; with an empty `from`, a prefix.
+  /// A normal form, or a replacement of `from`. With an empty `from`, `to` is a prefix.
   struct Step {
     NormalForm form = NormalForm::kNone;
     std::string from, to;

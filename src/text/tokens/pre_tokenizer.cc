@@ -7,14 +7,14 @@
 namespace syrinx {
 namespace {
 
-/// A part of a text; whether it counts as a match.
+/// A part of a text, and whether it counts as a match.
 struct Part {
   size_t begin, end;
   bool match;
 };
 
-/// Returns the matches of a pattern and the parts between them. With `more`, stops where the
-/// following text could change the result.
+/// Returns the matches of a pattern and the parts between them. If `more` text may follow, stops
+/// where the following text could change the result.
 std::vector<Part> find_parts(RegexMatcher& matcher, bool invert, std::string_view text, bool more) {
   std::vector<Part> parts;
   size_t covered = 0, from = 0;
@@ -23,10 +23,10 @@ std::vector<Part> find_parts(RegexMatcher& matcher, bool invert, std::string_vie
     if (matcher.end() > matcher.begin()) parts.push_back({matcher.begin(), matcher.end(), !invert});
     covered = matcher.end();
     from = covered;
-    if (matcher.end() == matcher.begin())  // an empty match: search after it
+    if (matcher.end() == matcher.begin())  // an empty match: continue after the next character
       from += from < text.size() ? utf8_at(text, from).size : 1;
   }
-  // Unmatched text at the end may become longer while more text is to come.
+  // While more text may follow, unmatched text at the end may become longer.
   if (!more && covered < text.size()) parts.push_back({covered, text.size(), invert});
   return parts;
 }
@@ -98,13 +98,13 @@ const char* const kQwen2Pattern =
     R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 PreTokenizer::PreTokenizer(std::vector<SplitStage> stages) : stages_(std::move(stages)) {
-  // Removes stages that neither cut nor add anything.
+  // Removes stages that have no effect: they neither cut nor add anything.
   std::erase_if(stages_, [](const SplitStage& stage) {
     return stage.pattern.empty() && !stage.add_prefix_space;
   });
 }
 
-/// The matchers of the stages, made once for all pieces of a text.
+/// The matchers of the stages, made once and used for all pieces of a text.
 struct PreTokenizer::Run {
   explicit Run(const std::vector<SplitStage>& stages) {
     for (const SplitStage& stage : stages)

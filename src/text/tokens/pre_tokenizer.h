@@ -11,7 +11,7 @@
 
 namespace syrinx {
 
-/// Treatment of the matches of a stage, in the words of tokenizer.json.
+/// What a stage does with the matches of its pattern; the names are those of tokenizer.json.
 enum class SplitBehavior : uint8_t {
   kIsolated,
   kRemoved,
@@ -20,7 +20,7 @@ enum class SplitBehavior : uint8_t {
   kContiguous,
 };
 
-/// A stage. Without a pattern it does not cut.
+/// A stage of the chain. A stage without a pattern does not cut the text.
 struct SplitStage {
   std::vector<Regex> pattern;  ///< one pattern or none
   SplitBehavior behavior = SplitBehavior::kIsolated;
@@ -38,16 +38,16 @@ class PreTokenizer {
  public:
   explicit PreTokenizer(std::vector<SplitStage> stages);
 
-  /// Returns the pieces of a whole section of text, none empty.
+  /// Returns the pieces of a whole section of text; none is empty.
   std::vector<std::string> split(std::string_view text) const;
 
-  /// Returns the final pieces of text that may continue, and in `done` the bytes of these pieces
-  /// (and those that a stage removed). The caller must pass the rest again with the following text.
-  /// Returns nothing unless splits_early().
+  /// Returns the final pieces of text that may continue. `done` returns the number of bytes of
+  /// these pieces and of text that a stage removed. The caller must pass the rest again, with the
+  /// following text. Returns nothing if splits_early() is false.
   std::vector<std::string> split_final(std::string_view text, size_t& done) const;
 
-  /// Returns whether pieces may be final before the text is complete: not if a stage merges pieces
-  /// or looks behind.
+  /// Returns whether pieces can be final before the text is complete. Returns false if a stage
+  /// merges pieces or looks behind.
   bool splits_early() const;
 
  private:

@@ -19,7 +19,7 @@ constexpr uint32_t kMatchLimit = 10'000'000;  // steps of one search
 constexpr uint32_t kHeapLimitKb = 64 << 10;
 constexpr size_t kJitStack = 32 << 10, kJitStackMax = 1 << 20;
 
-// Oniguruma's sets, as the content of a character class:
+// Character sets of Oniguruma, as the content of a character class:
 constexpr const char* kSpace =
     "\\x{09}-\\x{0d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}"
     "\\x{205f}\\x{3000}";
@@ -160,7 +160,7 @@ Regex::Regex(const std::string& pattern, const std::string& where) {
     throw LoadError(concat(where, ": pattern ", shown(pattern), ": ",
                            reinterpret_cast<const char*>(message), " at byte ", offset));
   }
-  // If there is no JIT for this machine, PCRE2 interprets the pattern, more slowly.
+  // On a machine without JIT support, PCRE2 interprets the pattern, which is slower.
   pcre2_jit_compile(impl->code.get(), PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
   uint32_t behind = 0;
   pcre2_pattern_info(impl->code.get(), PCRE2_INFO_MAXLOOKBEHIND, &behind);

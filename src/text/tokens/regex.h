@@ -1,6 +1,6 @@
-// Regular expressions of tokenizers, run by PCRE2. Tokenizer files contain Oniguruma's syntax. What
-// PCRE2 reads differently (spaces, word characters, line anchors) is translated; other differences
-// are a LoadError. A Regex is const after construction; a RegexMatcher is for one thread.
+// Regular expressions of tokenizers, run by PCRE2. Tokenizer files use Oniguruma's syntax. Where
+// the two differ in spaces, word characters and line anchors, the pattern is translated. Other
+// differences throw a LoadError. A Regex is const; a RegexMatcher is for one thread.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ class Regex {
   std::unique_ptr<const Impl> impl_;
 };
 
-/// Finds matches of one Regex from left to right. The cost is bounded: a search that exceeds the
-/// match limit counts as no match at that position.
+/// Finds matches of one Regex from left to right. The cost is bounded: if a search exceeds the
+/// match limit, the position counts as unmatched.
 class RegexMatcher {
  public:
   enum class Found { kMatch, kNone, kUnfinished };
@@ -40,7 +40,7 @@ class RegexMatcher {
   RegexMatcher(const RegexMatcher&) = delete;
   RegexMatcher& operator=(const RegexMatcher&) = delete;
 
-  /// Finds the first match at or after byte `from` of valid UTF-8. `more`: text may follow. If that
+  /// Finds the first match at or after byte `from` of valid UTF-8. `more`: text may follow. If it
   /// could change the result, returns kUnfinished; begin() is the first affected position.
   Found find(std::string_view text, size_t from, bool more = false);
   size_t begin() const { return begin_; }

@@ -1,5 +1,5 @@
-// Loads tiktoken's vocabularies: a line for each token, with its bytes in base64 and its rank,
-// which is its id. Such a file has neither the pattern that cuts a text nor special tokens.
+// Loads tiktoken's vocabularies. A line has the bytes of a token in base64 and its rank, which is
+// also its id. The file has neither special tokens nor the pattern that cuts a text.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -42,7 +42,7 @@ std::optional<std::string> from_base64(std::string_view text) {
   return out;
 }
 
-/// Returns the bytes of every rank.
+/// Returns the bytes of the token of each rank.
 std::vector<std::string> read_ranks(const std::string& path) {
   const std::string text = read_file(path, kMaxRankBytes);
   std::vector<std::string> tokens;
@@ -78,8 +78,8 @@ std::vector<std::string> read_ranks(const std::string& path) {
   return tokens;
 }
 
-/// Returns all merges of two tokens whose concatenation is a token; ranks decide which merge is
-/// used.
+/// Returns all merges of two tokens whose concatenation is a token. The ranks decide which merge is
+/// used first.
 std::vector<BpeMerge> merges_of(const std::vector<std::string>& tokens, const std::string& path) {
   std::unordered_map<std::string_view, int32_t> ids;
   ids.reserve(tokens.size());

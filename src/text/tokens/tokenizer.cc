@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns the bytes of GPT-2's alphabet, by code point (below U+0144); -1: not in the alphabet.
+/// Returns for each code point below U+0144 its byte in GPT-2's alphabet; -1 without a byte.
 const std::vector<int>& byte_of_code() {
   static const std::vector<int> table = [] {
     std::vector<int> out(0x200, -1);
@@ -224,7 +224,7 @@ void StreamEncoder::finish(std::vector<int32_t>& out) {
   close(out);
 }
 
-/// Moves the certain part of plain_ to ready_.
+/// Moves the part of plain_ that further text cannot change to ready_.
 void StreamEncoder::normalize_plain(bool closed) {
   const Normalizer& normalizer = tokenizer_.parts_->normalizer;
   const bool all = closed || normalizer.empty();
@@ -233,7 +233,7 @@ void StreamEncoder::normalize_plain(bool closed) {
   plain_.erase(0, certain);
 }
 
-/// Encodes the certain part of ready_, a section that is still open.
+/// Encodes the part of ready_ that further text cannot change.
 void StreamEncoder::encode_open(std::vector<int32_t>& out) {
   const TokenizerParts& parts = *tokenizer_.parts_;
   const std::string_view text = ready_;
@@ -255,7 +255,7 @@ void StreamEncoder::encode_open(std::vector<int32_t>& out) {
   ready_.erase(0, used);
 }
 
-/// Encodes the rest of a section at its end.
+/// Encodes the rest of ready_ at the end of a section.
 void StreamEncoder::close(std::vector<int32_t>& out) {
   normalize_plain(true);
   if (!ready_.empty()) encode_normalized(*tokenizer_.parts_, ready_, specials_, out);

@@ -17,41 +17,41 @@ namespace syrinx {
 
 struct TokenizerParts;  // text/tokens/tokenizer_parts.h
 
-/// A tokenizer. Invalid files are LoadErrors naming file and entry, and so are features that cannot
-/// be reproduced exactly (other models, other normalizers).
+/// A tokenizer. Invalid files throw a LoadError that names file and entry. So do features that
+/// cannot be reproduced exactly, such as other models or other normalizers.
 class Tokenizer {
  public:
   /// Loads a model's directory: tokenizer.json, or else vocab.json and merges.txt with
-  /// tokenizer_config.json. `extra` tokens are added as by add_tokens(): without an id they take
-  /// that of an equal token, or the next free one.
+  /// tokenizer_config.json. `extra` tokens are added as by add_tokens(): a token without an id gets
+  /// the id of an equal token, or the next free id.
   static Tokenizer load(const std::string& directory, std::vector<AddedToken> extra = {});
   static Tokenizer from_json(const std::string& path, std::vector<AddedToken> extra = {});
-  /// Loads the text of a tokenizer.json; `path` is for messages.
+  /// Loads the text of a tokenizer.json; `path` is a name for messages.
   static Tokenizer parse_json(std::string_view json, const std::string& path);
   /// Loads vocab.json and merges.txt. `config` may be empty. The pattern is Qwen2's unless the
   /// config names GPT-2's.
   static Tokenizer from_vocab(const std::string& vocab, const std::string& merges,
                               const std::string& config, std::vector<AddedToken> extra = {});
 
-  /// Loads tiktoken's ranks, with `pattern` for cutting texts, the added tokens of
-  /// tokenizer_config.json (`config`, may be empty) and `extra` ones, each with its id.
+  /// Loads tiktoken's ranks. `pattern` cuts texts; `config` is tokenizer_config.json with added
+  /// tokens, or empty. `extra` tokens have ids of their own.
   static Tokenizer from_tiktoken(const std::string& ranks, const std::string& pattern,
                                  const std::string& config, std::vector<AddedToken> extra = {});
 
-  /// Makes a tokenizer of the bytes of each rank; `path` is for messages.
+  /// Makes a tokenizer from the bytes of each rank; `path` is a name for messages.
   static Tokenizer from_ranks(std::vector<std::string> ranks, const std::string& path,
                               const std::string& pattern, std::vector<AddedToken> extra);
 
   explicit Tokenizer(std::shared_ptr<const TokenizerParts> parts);
 
   /// Returns the ids of a text, without the template's prefix and suffix. `specials`: special
-  /// tokens written in the text become their ids; must be false for text from clients.
+  /// tokens written in the text become their ids. Pass false for text from clients.
   std::vector<int32_t> encode(std::string_view text, bool specials = true) const;
 
-  /// Returns the text of ids; skips unknown ids and, if asked, special tokens.
+  /// Returns the text of ids; skips unknown ids and, if `skip_special`, special tokens.
   std::string decode(std::span<const int32_t> ids, bool skip_special = false) const;
 
-  /// Returns the bytes of an id, which may be a part of a character; empty for an unknown id.
+  /// Returns the bytes of an id, possibly only a part of a character; empty for an unknown id.
   std::string bytes(int32_t id) const;
   /// Returns whether the vocabulary spells missing characters by tokens for bytes. A byte that does
   /// not form a character becomes U+FFFD in the text.
@@ -60,19 +60,19 @@ class Tokenizer {
   bool drops_blank() const;
   /// Returns the special tokens in a text, from left to right.
   std::vector<Section> specials_in(std::string_view text) const;
-  /// Returns the position where a text ends with the beginning of a special token; its size:
-  /// nowhere.
+  /// Returns the position at which the beginning of a special token ends the text; the text's size
+  /// if the text does not end so.
   size_t special_begun(std::string_view text) const;
 
-  /// Returns the id of a token by its text, added or ordinary: id("<|im_start|>").
+  /// Returns the id of an added or ordinary token with this text: id("<|im_start|>").
   std::optional<int32_t> id(std::string_view token) const;
-  /// Returns the id of a token that must exist; throws a LoadError naming a missing token.
+  /// Returns the id of a token that must exist; throws a LoadError that names a missing token.
   int32_t need_id(std::string_view token) const;
   bool is_special(int32_t id) const;
   /// Returns the largest id + 1.
   int32_t size() const;
-  /// Return the ids that the file's template puts before and after a text, often a token for its
-  /// beginning.
+  /// Each returns the ids that the file's template adds, before or after a text. The prefix often
+  /// marks the beginning of a text.
   const std::vector<int32_t>& prefix() const;
   const std::vector<int32_t>& suffix() const;
 
@@ -81,9 +81,9 @@ class Tokenizer {
   std::shared_ptr<const TokenizerParts> parts_;
 };
 
-/// Encodes a text that arrives in pieces, which may end anywhere, also within a character. All ids
-/// together are those of encode() for the whole text. Text whose ids could still change waits,
-/// usually the last word. One thread.
+/// Encodes a text that arrives in pieces, which may end anywhere, also within a character. All
+/// returned ids together equal the ids of encode() for the whole text. Text whose ids could still
+/// change waits, usually the last word. One thread.
 class StreamEncoder {
  public:
   explicit StreamEncoder(Tokenizer tokenizer, bool specials = true);
@@ -102,10 +102,10 @@ class StreamEncoder {
 
   Tokenizer tokenizer_;
   bool specials_, incremental_;
-  std::string bytes_;  // bytes of an incomplete character
-  std::string raw_;    // may contain an added token, or the beginning of one
-  std::string plain_;  // plain text whose last characters may combine with following ones
-  std::string ready_;  // normalized text, whose last piece may grow
+  std::string bytes_;  // the beginning of a character whose other bytes have not arrived
+  std::string raw_;    // text that may contain an added token, or the beginning of one
+  std::string plain_;  // plain text; its last characters may combine with following characters
+  std::string ready_;  // normalized text; its last piece may grow
 };
 
 }  // namespace syrinx

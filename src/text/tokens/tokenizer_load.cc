@@ -18,15 +18,15 @@ using simdjson::dom::element;
 
 constexpr size_t kMaxFileBytes = 256 << 20;
 constexpr size_t kMaxJsonDepth = 64;
-constexpr int64_t kMaxId = (1 << 22) - 1;  // ids are indices of a table
+constexpr int64_t kMaxId = (1 << 22) - 1;  // the limit of ids, because ids index a table
 constexpr size_t kMaxMerges = 1 << 22;
 constexpr const char* kSpaceMark = "\u2581";  // sentencepiece's mark for a space
 
-/// A JSON file; its getters name path and entry in faults.
+/// A JSON file. Its getters throw faults that name the path and the entry.
 class JsonFile {
  public:
   explicit JsonFile(const std::string& path) : JsonFile(read_file(path, kMaxFileBytes), path) {}
-  /// `path` is for messages.
+  /// `path` is a name for messages.
   JsonFile(std::string_view json, const std::string& path) : path_(path) {
     const simdjson::padded_string text(json);
     auto error = parser_.allocate(std::max<size_t>(text.size(), 64), kMaxJsonDepth);
@@ -91,15 +91,15 @@ class JsonFile {
   element root_;
 };
 
-/// Collects vocabulary and merges, and checks that they match.
+/// Collects the vocabulary and the merges, and checks that they match.
 class TableBuilder {
  public:
-  /// `tokens` must outlive the builder. With `characters`, tokens are written as text, some as
-  /// bytes ("<0x0A>"); otherwise in GPT-2's alphabet.
+  /// `tokens` must outlive the builder. With `characters`, tokens are written as text or as bytes
+  /// ("<0x0A>"). Otherwise they are written in GPT-2's alphabet.
   TableBuilder(const JsonFile& file, simdjson::dom::object tokens, bool characters = false) {
     tables_.characters = characters;
     tables_.byte_tokens.fill(-1);
-    // Ids are indices of a table, so a few tokens must not require a huge table.
+    // Ids index a table, so a few tokens must not make the table huge.
     const auto max_id = static_cast<int32_t>(4 * tokens.size() + (1 << 16));
     ids_.reserve(tokens.size());
     tables_.bytes.reserve(tokens.size());
@@ -111,7 +111,7 @@ class TableBuilder {
       if (static_cast<size_t>(id) >= tables_.bytes.size()) tables_.bytes.resize(id + 1);
       if (!ids_.emplace(token, id).second) file.fail("vocab " + shown(token), "is given twice");
       std::string& bytes = tables_.bytes[id];
-      if (!bytes.empty()) file.fail("vocab " + shown(token), concat("id ", id, " is taken"));
+      if (!bytes.empty()) file.fail("vocab " + shown(token), concat("id ", id, " is given twice"));
       tables_.reachable.resize(tables_.bytes.size());
       bool whole = true;
       bytes = characters ? std::string(token) : undo_byte_alphabet(token, whole);
@@ -126,7 +126,7 @@ class TableBuilder {
   }
   size_t count() const { return ids_.size(); }
 
-  /// `where` names file and line.
+  /// `where` returns the file and line for messages.
   template <typename Where>
   void add_merge(std::string_view left, std::string_view right, Where&& where) {
     if (tables_.merges.size() == kMaxMerges) throw LoadError(where() + ": too many merges");
@@ -150,7 +150,7 @@ class TableBuilder {
   BpeTables& tables() { return tables_; }
 
  private:
-  /// Notes that "<0x0A>" stands for a byte, not for its text.
+  /// Notes that "<0x0A>" means the byte 0x0A, not this text.
   void take_byte(std::string_view token, int32_t id) {
     unsigned byte = 0;
     if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return;
@@ -166,7 +166,7 @@ class TableBuilder {
   std::string joined_;
 };
 
-/// Sorts added tokens by whether they are found in raw or in normalized text, with their ids.
+/// Divides added tokens, with their ids, into those found in raw and those in normalized text.
 class AddedBuilder {
  public:
   AddedBuilder(const TableBuilder& vocab, std::string path)
@@ -188,7 +188,7 @@ class AddedBuilder {
     next_ = std::max(next_, token.id + 1);
   }
 
-  /// Adds the program's tokens after those of the file.
+  /// Adds the tokens of the program after the tokens of the file.
   void finish(std::vector<AddedToken> extra, TokenizerParts& parts) {
     next_ = std::max<int32_t>(next_, static_cast<int32_t>(vocab_.count()));
     for (auto& token : extra) add(std::move(token));
@@ -240,7 +240,7 @@ class JsonLoader {
     if (!characters && JsonFile::has(root, "decoder") &&
         file_.text(root["decoder"].value(), "type", "decoder.") != "ByteLevel")
       file_.fail("decoder.type", "expected ByteLevel");
-    // Without a decoder, the encoder's space at the beginning of a text is removed.
+    // Without a decoder, decoding removes the space that encoding puts before a text.
     bool drops_blank = characters && !JsonFile::has(root, "decoder");
     if (characters && JsonFile::has(root, "decoder"))
       drops_blank = read_decoder(file_.get(root, "decoder", ""));
@@ -304,7 +304,7 @@ class JsonLoader {
       file_.fail("model.unk_token", shown(token) + " is not in the vocabulary");
   }
 
-  /// Returns whether this decoder of characters and bytes drops a space at the beginning.
+  /// Returns whether this decoder of characters and bytes removes a space at the beginning.
   bool read_decoder(element decoder) const {
     const std::string scope = "decoder.";
     const auto type = file_.text(decoder, "type", scope);
@@ -434,7 +434,7 @@ class JsonLoader {
   void read_template(element processor, TokenizerParts& parts) const {
     const std::string scope = "post_processor.";
     const auto type = file_.text(processor, "type", scope);
-    if (type == "ByteLevel") return;  // changes offsets, not ids
+    if (type == "ByteLevel") return;  // it changes offsets, not ids
     if (type == "Sequence") {
       for (const element each : file_.list(processor, "processors", scope))
         read_template(each, parts);

@@ -21,11 +21,11 @@
 namespace syrinx {
 namespace {
 
-constexpr std::string_view kMark = "\u2581";  // stands for a blank
+constexpr std::string_view kMark = "\u2581";  // the mark in place of a blank
 constexpr size_t kMaxModel = 64 << 20, kMaxUnigrams = 1 << 20;
-constexpr double kUnknownPenalty = 10;  // score below that of the least likely piece
+constexpr double kUnknownPenalty = 10;  // unknown pieces score this below the least likely piece
 
-// Kinds with sentencepiece's numbers (sentencepiece:src/sentencepiece_model.proto).
+// Kinds of pieces; the numbers are sentencepiece's (sentencepiece:src/sentencepiece_model.proto).
 enum class PieceKind : uint8_t {
   kNormal = 1,
   kUnknown = 2,
@@ -41,8 +41,8 @@ struct Piece {
   PieceKind kind = PieceKind::kNormal;
 };
 
-/// Replacements of characters, as a double array and the texts that its values point to
-/// (darts-clone: include/darts.h).
+/// Replacements of characters: a double array (darts-clone: include/darts.h) and the texts at which
+/// its values point.
 class CharMap {
  public:
   CharMap() = default;
@@ -58,8 +58,8 @@ class CharMap {
   }
   bool empty() const { return units_.empty(); }
 
-  /// Returns the bytes of the longest replaced beginning of `text`, and its replacement in `by`; 0:
-  /// none.
+  /// Finds the longest beginning of `text` that has a replacement, and returns its size in bytes
+  /// and, in `by`, the replacement. Returns 0 if none is replaced.
   size_t longest(std::string_view text, std::string_view& by) const {
     size_t found = 0, at = 0;
     if (!unit(at)) return 0;
@@ -109,18 +109,18 @@ struct UnigramTables {
   int32_t unknown = -1;
   bool byte_fallback = false;
   std::string unknown_text;
-  bool single = false;  // scores are added in f32
+  bool single = false;  // whether scores are added as floats
   std::array<int32_t, 256> bytes = {};
-  // Steps of normalizing a text, in this order.
+  // Settings of the steps that normalize a text, in the order of these steps.
   CharMap map;
   bool strip_left = false, strip_right = false, collapse = false, prefix = true;
-  bool mark_once = false;  // no prefix if the text begins with one
-  bool split = false;      // cut before each mark
+  bool mark_once = false;  // no prefix if the text already begins with the mark
+  bool split = false;      // whether the text is cut before each mark
   std::string path;
 
   std::unordered_map<std::string_view, int32_t> ids;  // ids by their texts
-  size_t longest = 0;                                 // bytes of the longest of these texts
-  double least = 0, most = 0;                         // bounds of the scores of normal pieces
+  size_t longest = 0;                                 // size in bytes of the longest text in `ids`
+  double least = 0, most = 0;                         // smallest and largest score of normal pieces
 
   void index();
   std::string normalized(std::string_view text) const;
@@ -192,7 +192,7 @@ std::string UnigramTables::normalized(std::string_view text) const {
   return prefix && !marked ? std::string(kMark) + out : out;
 }
 
-/// Finds the likeliest pieces. Formula: sentencepiece:src/unigram_model.cc, EncodeOptimized.
+/// Finds the likeliest pieces. Formula: EncodeOptimized in sentencepiece:src/unigram_model.cc.
 template <typename Real>
 void UnigramTables::encode_piece(std::string_view text, std::vector<int32_t>& out) const {
   struct Node {
@@ -264,7 +264,8 @@ std::shared_ptr<UnigramTables> read_model(const std::string& path) {
         if (f.id == 3 && f.number != 1) {
           throw LoadError(path + ": expected a unigram model, got another kind of sentencepiece");
         }
-        if (f.id == 24 && f.number != 0) throw LoadError(path + ": blanks behind words");
+        if (f.id == 24 && f.number != 0)
+          throw LoadError(path + ": unsupported: blanks after words");
         if (f.id == 35) out->byte_fallback = f.number != 0;
       });
     } else if (part.id == 3) {
@@ -282,15 +283,14 @@ std::shared_ptr<UnigramTables> read_model(const std::string& path) {
     if (piece.kind == PieceKind::kUserDefined && !out->map.empty()) {
       std::string_view by;
       if (out->map.longest(piece.text, by) > 0) {
-        throw LoadError(
-            concat(path, ": the piece ", shown(piece.text), " of a user is also replaced"));
+        throw LoadError(concat(path, ": its map replaces the user's piece ", shown(piece.text)));
       }
     }
   }
   return out;
 }
 
-/// Reads a tokenizer.json whose model has the type Unigram, as converters of sentencepiece write.
+/// Reads a tokenizer.json whose model has the type Unigram. Converters of sentencepiece write it.
 class UnigramJson {
  public:
   explicit UnigramJson(const std::string& path)

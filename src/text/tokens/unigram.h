@@ -1,7 +1,7 @@
-// Converts text to the ids of a unigram vocabulary and back, exactly as sentencepiece, from its
-// tokenizer.model or a tokenizer.json. Names of special tokens in a text are plain text. Const
-// after load and safe to use from many threads; copies share the tables. Text may be any bytes:
-// invalid UTF-8 becomes U+FFFD.
+// Converts text to the ids of a unigram vocabulary and back, exactly as sentencepiece does, from
+// its tokenizer.model or a tokenizer.json. Names of special tokens in a text are plain text. Const
+// after loading; any thread; copies share the tables. Text may be any bytes: invalid UTF-8 becomes
+// U+FFFD.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class Unigram {
   static Unigram characters();
 
   std::vector<int32_t> encode(std::string_view text) const;
-  /// Returns the text of ids, without the blank that encode() puts first.
+  /// Returns the text of ids, without the blank that encode() puts before the text.
   std::string decode(std::span<const int32_t> ids) const;
   /// Returns the largest id plus one.
   int32_t size() const;

@@ -308,7 +308,7 @@ TEST(Omni, RefusesWhatItCannotDo) {
   // A recording's id in a client's text is plain text, not a place for a recording.
   EXPECT_EQ(refusal(chat_of({{{"role", "user"}, {"content", "<|audio_pad|>"}}})), "");
   SpeechRequest empty;
-  EXPECT_EQ(refusal(empty), "there is nothing to say");
+  EXPECT_EQ(refusal(empty), "the text contains nothing to speak");
   SpeechRequest longest;
   longest.say.text = std::string(1025, '1');
   EXPECT_EQ(refusal(longest),
