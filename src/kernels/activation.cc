@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kGrain = 16384;  // elements: smallest part that is worth waking a thread
+constexpr int64_t kGrain = 16384;  // elements: less work is not worth waking a thread
 
 template <typename F>
 void over(StepContext& ctx, int64_t count, F f) {
@@ -45,7 +45,7 @@ void check_gate(const char* who, const View& x, const View& out) {
   expect_shape(who, out, {x.shape[0], x.shape[1] / 2});
 }
 
-/// Passes the two halves of each row of x to `loop`.
+/// Calls `loop` with the two halves of each row of x.
 void gate(StepContext& ctx, GateLoop loop, const View& x, const View& out) {
   const int64_t width = x.shape[1] / 2;
   const float* in = x.f32();
@@ -106,8 +106,8 @@ void leaky_relu(StepContext& ctx, const View& x, float slope, const View& out) {
   if (x.device == Device::kCuda) return cuda::leaky_relu(ctx, x, slope, out);
   const float* in = x.f32();
   float* to = out.f32();
-  SYRINX_CHECK(slope > 0 && slope <= 1, "[leaky_relu] a slope of ", slope);
-  // With slope <= 1 the result is the larger of both; std::max by value vectorises.
+  SYRINX_CHECK(slope > 0 && slope <= 1, "[leaky_relu] slope must be in (0, 1], got ", slope);
+  // With slope <= 1, the result is the larger of x and slope * x; std::max by value vectorises.
   over(ctx, x.count(), [in, to, slope](int64_t begin, int64_t n) {
     for (int64_t i = begin; i < begin + n; ++i) {
       const float low = slope * in[i];

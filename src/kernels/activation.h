@@ -1,7 +1,7 @@
 // Element-wise functions over f32 tensors. Every element is computed independently, so results do
 // not depend on batch or threads. `out` may be the same memory as an input of the same shape.
-// Errors against the exact functions: exp, tanh and erf within 3e-7 relative (for erf and tanh near
-// 0 absolute); sin within 2e-7 absolute for |x| < 8192.
+// Errors against the exact functions: exp, tanh and erf within 3e-7 relative (absolute for erf and
+// tanh near 0); sin within 2e-7 absolute for |x| < 8192.
 #pragma once
 
 #include "tensor/context.h"
@@ -20,8 +20,8 @@ enum class Activation : uint8_t {
   kMish
 };
 
-/// Computes out = f(x), any shape. silu: x / (1 + e^-x); gelu: with erf; gelu_tanh: the tanh
-/// approximation; elu: with alpha 1; mish: x tanh(log(1 + e^x)).
+/// Computes out = f(x) for any shape. silu is x / (1 + e^-x), gelu uses erf, gelu_tanh is its tanh
+/// approximation, elu has alpha 1, mish is x tanh(log(1 + e^x)).
 void activate(StepContext& ctx, Activation f, const View& x, const View& out);
 
 /// Computes the gate of GeGLU: out[i, j] = gelu_tanh(x[i, j]) * x[i, F + j]. x [N, 2F], out [N, F].
@@ -36,9 +36,9 @@ enum class ChannelAxis : uint8_t { kLast, kFirst };
 
 constexpr float kSnakeEps = 1e-9f;
 
-/// Computes out = x + sin^2(alpha x) * inv_beta per channel. alpha, inv_beta [C] f32, which the
-/// caller precomputes at load. For snake: inv_beta = 1 / (alpha + kSnakeEps); for SnakeBeta in the
-/// log domain: alpha = exp(log_alpha), inv_beta = 1 / (exp(log_beta) + kSnakeEps).
+/// Computes out = x + sin^2(alpha x) * inv_beta per channel. The caller computes alpha and inv_beta
+/// [C] f32 once, at load. For snake, inv_beta = 1 / (alpha + kSnakeEps). For SnakeBeta in the log
+/// domain, alpha = exp(log_alpha) and inv_beta = 1 / (exp(log_beta) + kSnakeEps).
 void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_beta,
            ChannelAxis axis, const View& out);
 
@@ -50,7 +50,7 @@ void leaky_relu(StepContext& ctx, const View& x, float slope, const View& out);
 void add_inplace(StepContext& ctx, const View& x, const View& y);
 /// Computes x *= factor.
 void scale_inplace(StepContext& ctx, const View& x, float factor);
-/// Computes x[i, j] += y[i, j] * gain[j], a residual with layer scale. x, y [N, H]; gain [H].
+/// Computes x[i, j] += y[i, j] * gain[j], as after a block with layer scale. x, y [N, H]; gain [H].
 void add_scaled_inplace(StepContext& ctx, const View& x, const View& y, const View& gain);
 /// Computes x[i, j] += bias[j].
 void add_bias_inplace(StepContext& ctx, const View& x, const View& bias);

@@ -1,4 +1,4 @@
-// Element-wise loops on raw pointers, portable and AVX2. activation.h describes the results.
+// Element-wise loops on raw pointers, portable and for AVX2. activation.h specifies the results.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Checks that linears and convolutions allocate nothing once their arena has had the same shapes.
+// Checks that linears and convolutions do not allocate once their arena has seen the same shapes.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -32,17 +32,17 @@ void check_ragged(const char* caller, const Ragged& r, const KvPool& pool, int l
                r.rows());
   SYRINX_CHECK(static_cast<int64_t>(r.page_table.size()) == b * r.max_pages, "[", caller,
                "] page table of ", r.page_table.size(), ", expected ", b, " x ", r.max_pages);
-  SYRINX_CHECK(layer >= 0 && layer < pool.spec().layers, "[", caller, "] layer ", layer, " of ",
-               pool.spec().layers);
+  SYRINX_CHECK(layer >= 0 && layer < pool.spec().layers, "[", caller, "] layer ", layer,
+               " must be below ", pool.spec().layers);
 }
 
-// Throws InternalError unless the pages of a call exist; other errors are faults of the page
+// Throws InternalError unless the pages of a call exist. A missing page is a fault of the page
 // manager.
 void check_pages(const char* caller, const Ragged& r, const KvPool& pool, int64_t b,
                  int64_t from_position) {
   const int32_t* table = r.page_table.data() + b * r.max_pages;
   const int64_t first = from_position / kRows, last = (int64_t{r.kv_len[b]} - 1) / kRows;
-  SYRINX_CHECK(last - first < r.max_pages, "[", caller, "] sequence ", b, " touches positions ",
+  SYRINX_CHECK(last - first < r.max_pages, "[", caller, "] sequence ", b, " needs positions ",
                from_position, "..", r.kv_len[b], ", more than ", r.max_pages, " pages hold");
   for (int64_t p = first; p <= last; ++p) {
     const int32_t page = table[p % r.max_pages];
@@ -60,7 +60,7 @@ void check_spec(const KvSpec& spec, int64_t pages) {
       AttentionTile::kMaxDim);
   const bool known = spec.dtype == DType::kF32 || spec.dtype == DType::kF16 ||
                      spec.dtype == DType::kBF16 || spec.dtype == DType::kI8;
-  SYRINX_CHECK(known, "[kv_pool] no cache of ", dtype_name(spec.dtype));
+  SYRINX_CHECK(known, "[kv_pool] unsupported cache type ", dtype_name(spec.dtype));
 }
 
 }  // namespace
@@ -155,7 +155,7 @@ Ragged resident(StepContext& ctx, const Ragged& ragged) {
 
 void ragged_positions(const Ragged& ragged, std::span<int32_t> out) {
   SYRINX_CHECK(static_cast<int64_t>(out.size()) == ragged.rows(), "[ragged_positions] ",
-               ragged.rows(), " rows into ", out.size());
+               ragged.rows(), " rows, but `out` has ", out.size());
   for (int64_t b = 0; b < ragged.sequences(); ++b) {
     int32_t position = ragged.first_position(b);
     SYRINX_CHECK(position >= 0, "[ragged_positions] sequence ", b, " has more rows than positions");
@@ -183,7 +183,7 @@ void check_write_kv(const char* caller, const HeadsView& k, const HeadsView& v, 
 
 namespace {
 
-/// Writes kv head `h` of row `i` of the batch, which belongs to sequence `b`.
+/// Writes kv head `h` of row `i` of the batch; row `i` belongs to sequence `b`.
 class KvWriter {
  public:
   KvWriter(const char* caller, const HeadsView& k, const HeadsView& v, const KvPool& pool,
@@ -211,7 +211,7 @@ class KvWriter {
 };
 
 /// How the rows of a batch are cut into tiles: consecutive rows of one sequence times heads that
-/// share a kv head. If these heads are too many for a tile, they are divided evenly over tiles.
+/// share a kv head. If a tile is too small for these heads, they are distributed evenly over tiles.
 struct Tiling {
   Tiling(const HeadsView& q, const KvPool& pool) {
     const int shared = q.heads / pool.spec().kv_heads;
@@ -222,7 +222,7 @@ struct Tiling {
   }
   int parts = 1;  ///< tiles per kv head
   int group = 1;  ///< heads per tile
-  int rows = 1;   ///< most rows per tile
+  int rows = 1;   ///< limit of rows per tile
   int64_t lanes = 1;
 };
 
@@ -232,7 +232,7 @@ int64_t begin_of(const AttentionSpec& spec, int64_t b) {
 int64_t end_of(const AttentionSpec& spec, int64_t b) {
   return spec.end.empty() ? INT64_MAX : spec.end[b];
 }
-/// Returns the first position that any row of the sequence sees.
+/// Returns the first position to which any row of the sequence attends.
 int64_t first_seen(const Ragged& ragged, const AttentionSpec& spec, int64_t b) {
   const int64_t begin = begin_of(spec, b);
   if (spec.window == 0) return begin;
@@ -247,7 +247,7 @@ void check_attention(const char* caller, const HeadsView& q, const KvPool& pool,
   SYRINX_CHECK(q.dim == s.head_dim && q.heads % s.kv_heads == 0, "[", caller, "] q of ", q.heads,
                " x ", q.dim, " for a pool of ", s.kv_heads, " x ", s.head_dim);
   expect_shape(caller, out, {q.count(), int64_t{q.heads} * q.dim});
-  SYRINX_CHECK(spec.cap >= 0, "[", caller, "] scores capped at ", spec.cap);
+  SYRINX_CHECK(spec.cap >= 0, "[", caller, "] cap must be at least 0, got ", spec.cap);
   for (const auto& bounds : {spec.begin, spec.end}) {
     SYRINX_CHECK(bounds.empty() || bounds.size() == ragged.kv_len.size(), "[", caller, "] ",
                  bounds.size(), " bounds for ", ragged.kv_len.size(), " sequences");
@@ -261,13 +261,13 @@ void check_attention(const char* caller, const HeadsView& q, const KvPool& pool,
     const int64_t last = std::min<int64_t>(
         spec.causal ? ragged.first_position(b) + 1 : ragged.kv_len[b], end_of(spec, b));
     SYRINX_CHECK(begin_of(spec, b) >= 0 && first < last, "[", caller, "] a row of sequence ", b,
-                 " sees positions [", first, ", ", last, ")");
+                 " attends to positions [", first, ", ", last, ")");
     check_pages(caller, ragged, pool, b, first);
   }
 }
 
-/// Runs attention for all tiles; with a writer, each tile first stores the keys and values of its
-/// rows.
+/// Runs attention for all tiles. With a writer, each tile first writes the keys and values of its
+/// rows to the cache.
 void attend_all(StepContext& ctx, const HeadsView& q, const KvPool& pool, int layer,
                 const Ragged& ragged, const AttentionSpec& spec, const View& out,
                 const KvWriter* writer) {
@@ -364,7 +364,7 @@ void write_and_attend(StepContext& ctx, const HeadsView& q, const HeadsView& k, 
     write_kv(ctx, k, v, pool, layer, once);
     return cuda::paged_attention(ctx, q, pool, layer, once, spec, out);
   }
-  // A tile may write the rows that it reads only if other tiles do not read them.
+  // A tile may write the cache rows that it reads only if no other tile reads them.
   const Tiling tiling(q, pool);
   bool own = tiling.parts == 1;
   for (int64_t b = 0; b < ragged.sequences(); ++b)

@@ -1,8 +1,8 @@
-// Attention over a paged cache of keys and values. One call takes prefill and decode rows of many
-// sequences; the query heads of a group share the cache rows that they read. The result of a row
-// depends on its own sequence only, bit for bit: not on the batch, on how the prompt was cut into
-// chunks, or on the number of threads. Legend: N rows in the batch, B sequences, D head size (a
-// multiple of 8), L cached positions.
+// Attention over a paged cache of keys and values. One call processes prefill and decode rows of
+// many sequences; the query heads of a group share the cache rows that they read. The result of a
+// row depends only on its own sequence, bit for bit: not on the batch, the chunks of the prompt or
+// the number of threads. Legend: N rows in the batch, B sequences, D head size (a multiple of 8), L
+// cached positions.
 #pragma once
 
 #include <span>
@@ -12,9 +12,9 @@
 
 namespace syrinx {
 
-/// The sizes and the type of a cache. dtype is f32, f16, bf16 or i8. i8 has 8 bits and one f32
-/// scale per position, head and part (K or V): half the memory traffic of f16, with an error of
-/// about 0.4 % of a row's largest number.
+/// The sizes and the type of a cache. dtype is f32, f16, bf16 or i8. i8 stores 8 bits per number
+/// and one f32 scale per position, head and part (K or V). It has half the memory traffic of f16,
+/// and an error of about 0.4 % of a row's largest number.
 struct KvSpec {
   int layers = 0;
   int kv_heads = 0;
@@ -22,20 +22,20 @@ struct KvSpec {
   DType dtype = DType::kF16;
 };
 
-/// The memory of all pages. The caller decides which sequence owns which page. Pages are zero at
-/// first and use no physical memory before they are written. Layout: [layer][page][kv_head]{K
-/// [head_dim][kPageRows], V [kPageRows][head_dim]}. Both are read front to back with one vector per
-/// 8 positions (K) or 8 columns (V), without horizontal sums. i8 stores pairs next to each other,
-/// for products of pairs: K [head_dim / 2][kPageRows][2], scales [kPageRows], V [kPageRows /
+/// The memory of all pages. The caller assigns the pages to sequences. Pages are zero at first and
+/// use no physical memory before they are written. Layout: [layer][page][kv_head]{K
+/// [head_dim][kPageRows], V [kPageRows][head_dim]}. K and V are read in memory order, one vector
+/// per 8 positions (K) or 8 columns (V), without horizontal sums. i8 stores pairs next to each
+/// other, for products of pairs: K [head_dim / 2][kPageRows][2], scales [kPageRows], V [kPageRows /
 /// 2][head_dim][2], scales [kPageRows].
 class KvPool {
  public:
-  static constexpr int kPageRows = 32;  // positions; a line of f16 keys is a cache line
+  static constexpr int kPageRows = 32;  // positions; 32 f16 keys fill a cache line
 
   KvPool() = default;
   KvPool(const KvSpec& spec, int64_t pages, Device device = Device::kCpu);
-  /// Uses borrowed memory on any device, of at least pages * page_bytes(spec) bytes and with any
-  /// contents. For caches that exist during one step (depth transformers).
+  /// Uses borrowed memory on any device, of at least pages * page_bytes(spec) bytes, with any
+  /// contents. Used for caches that exist only during one step (depth transformers).
   KvPool(const KvSpec& spec, int64_t pages, const View& memory);
   ~KvPool();
   KvPool(KvPool&& other) noexcept;
@@ -43,9 +43,9 @@ class KvPool {
 
   const KvSpec& spec() const { return spec_; }
   int64_t pages() const { return pages_; }
-  /// Returns the bytes of one page over all layers.
+  /// Returns the bytes of one page, in all layers together.
   static size_t page_bytes(const KvSpec& spec);
-  /// Returns the number of pages for `positions` positions.
+  /// Returns the number of pages that hold `positions` positions.
   static int64_t pages_for(int64_t positions) { return (positions + kPageRows - 1) / kPageRows; }
 
   Device device() const { return device_; }
@@ -57,30 +57,30 @@ class KvPool {
   void copy_page(int64_t from, int64_t to) const { copy_page(*this, from, to); }
   void copy_page(const KvPool& pool, int64_t from, int64_t to) const;
 
-  /// Return the keys and values of one head; the values follow the keys.
+  /// Return the address of one head's keys and values; the values follow the keys.
   void* keys(int layer, int64_t page, int kv_head) const;
   void* values(int layer, int64_t page, int kv_head) const;
 
  private:
   KvSpec spec_;
   int64_t pages_ = 0;
-  size_t bytes_ = 0;  // bytes of own memory; 0: borrowed
+  size_t bytes_ = 0;  // bytes of owned memory; 0 if the memory is borrowed
   Device device_ = Device::kCpu;
   char* memory_ = nullptr;
 };
 
-/// A batch of sequences with different numbers of rows. Borrowed for one call. Sequence b has the
-/// rows row_begin[b] .. row_begin[b + 1] of the batch, which are its positions kv_len[b] - rows ..
+/// A batch of sequences with different numbers of rows. Borrows its arrays for one call. Sequence b
+/// owns rows row_begin[b] .. row_begin[b + 1] of the batch: its positions kv_len[b] - rows ..
 /// kv_len[b] - 1. Position p is in page (p / kPageRows) % max_pages of row b of the page table.
-/// With a window the table may be a ring, if max_pages * kPageRows >= window + rows + kPageRows;
-/// without a window it must have pages for kv_len.
+/// With a window the table may be a ring, if max_pages * kPageRows >= window + rows + kPageRows.
+/// Without a window it must have pages for kv_len.
 struct Ragged {
   std::span<const int32_t> row_begin;   ///< [B + 1], ascending, from 0 to N
-  std::span<const int32_t> kv_len;      ///< [B], cached positions including the rows of this call
+  std::span<const int32_t> kv_len;      ///< [B], cached positions, with the rows of this call
   std::span<const int32_t> page_table;  ///< [B][max_pages]
   int max_pages = 0;
-  /// row_begin, kv_len and page_table, concatenated in GPU memory; null: each kernel on the GPU
-  /// uploads them itself.
+  /// row_begin, kv_len and page_table, concatenated in GPU memory. If null, each GPU kernel uploads
+  /// the three arrays itself.
   const int32_t* on_device = nullptr;
 
   int64_t sequences() const { return static_cast<int64_t>(kv_len.size()); }
@@ -88,38 +88,38 @@ struct Ragged {
   int32_t first_position(int64_t b) const { return kv_len[b] - (row_begin[b + 1] - row_begin[b]); }
 };
 
-/// Uploads the numbers of `ragged` to ctx.arena, once for all layers; on the CPU returns it
+/// Uploads the arrays of `ragged` to ctx.arena, once for all layers. On the CPU, returns `ragged`
 /// unchanged.
 Ragged resident(StepContext& ctx, const Ragged& ragged);
 
-/// Writes the position of every row of the batch; out [N].
+/// Writes the position of every row of the batch to `out` [N].
 void ragged_positions(const Ragged& ragged, std::span<int32_t> out);
 
-/// Options of attention: which positions a row sees, and how scores are computed.
+/// Options of attention: which positions a row attends to, and how scores are computed.
 struct AttentionSpec {
   float scale = 1;     ///< scores are q.k * scale; commonly 1 / sqrt(D)
-  int window = 0;      ///< row i sees positions (i - window, i]; 0: all earlier ones
-  bool causal = true;  ///< false: every row sees all kv_len positions of its sequence (encoders)
-  /// Positions [begin, end) that the rows of each sequence may see, [B]. Empty: all. Every row must
-  /// see at least one position.
+  int window = 0;      ///< row i attends to (i - window, i]; 0 means all earlier positions
+  bool causal = true;  ///< false: rows attend to all kv_len positions (encoders)
+  /// Positions [begin, end) to which the rows of each sequence may attend, [B]. Empty spans mean no
+  /// bounds. Every row must have at least one position.
   std::span<const int32_t> begin = {}, end = {};
-  /// Scores become cap * tanh(score / cap); 0: no cap.
+  /// Scores become cap * tanh(score / cap); 0 means no cap.
   float cap = 0;
 };
 
-/// Writes the rows k and v [N, kv_heads, D] to the last positions of their sequences. Converts to
-/// the type of the pool by rounding to nearest even; f16 saturates at +-65504.
+/// Writes the rows k and v [N, kv_heads, D] to the last positions of their sequences. Converts them
+/// to the pool's type, rounding to nearest even; f16 saturates at +-65504.
 void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const KvPool& pool,
               int layer, const Ragged& ragged);
 
 /// Computes out[i, h] = softmax(q[i, h] . K * scale) V for every row and head. q [N, heads, D]; out
-/// [N, heads * D], which may be the same columns as q's but must not overlap others. Query head h
-/// uses kv head h / (heads / kv_heads).
+/// [N, heads * D] may be the memory of q, but must not overlap it partly. Query head h uses kv head
+/// h / (heads / kv_heads).
 void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, int layer,
                      const Ragged& ragged, const AttentionSpec& spec, const View& out);
 
-/// Does write_kv, then paged_attention, with the same bits. If every sequence has only a few rows,
-/// as in decoding, runs both in one parallel pass.
+/// Runs write_kv, then paged_attention, with the same bits. If every sequence has only a few rows,
+/// as in decoding, both run in one parallel pass.
 void write_and_attend(StepContext& ctx, const HeadsView& q, const HeadsView& k, const HeadsView& v,
                       const KvPool& pool, int layer, const Ragged& ragged,
                       const AttentionSpec& spec, const View& out);

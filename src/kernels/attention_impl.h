@@ -1,5 +1,5 @@
-// The unit of work of paged attention on raw pointers, portable and AVX2: a few consecutive rows of
-// one sequence, for the query heads that share one kv head.
+// The unit of work of paged attention on raw pointers, portable and for AVX2: a few consecutive
+// rows of one sequence, for the query heads that share one kv head.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@ namespace syrinx {
 
 /// Query vectors of some rows and heads that share keys and values.
 struct AttentionTile {
-  static constexpr int kMaxVectors = 12;  ///< most rows * group
+  static constexpr int kMaxVectors = 12;  ///< limit of rows * group
   static constexpr int kMaxDim = 256;
 
-  /// query of the first row and first head; consecutive heads are dim floats apart
+  /// the query of the first row and head; the next head follows after dim floats
   const float* q = nullptr;
   int64_t q_stride = 0;  ///< floats between rows
   float* out = nullptr;  ///< same layout as q, with out_stride
@@ -23,7 +23,7 @@ struct AttentionTile {
   int64_t position = 0;        ///< position of the first row
   int64_t kv_len = 0;          ///< positions of the sequence
   const char* head = nullptr;  ///< keys of this kv head in page 0 of this layer
-  int64_t page_bytes = 0;      ///< distance to the same head of the next page
+  int64_t page_bytes = 0;      ///< from this head in one page to this head in the next
   const int32_t* table = nullptr;
   int max_pages = 0;
   DType dtype = DType::kF32;
@@ -31,15 +31,15 @@ struct AttentionTile {
   float cap = 0;
   int window = 0;
   bool causal = true;
-  int64_t begin = 0, end = INT64_MAX;  ///< positions that rows may see
+  int64_t begin = 0, end = INT64_MAX;  ///< positions to which rows may attend
 
-  /// Memory that this thread will probably read next: it is prefetched, but not used here. Null:
-  /// unknown.
+  /// The memory that this thread will probably read next. It is only prefetched here. Null if it is
+  /// not known.
   const char* next_head = nullptr;
   const int32_t* next_table = nullptr;
   int64_t next_page = 0, next_end = 0;  ///< pages [next_page, next_end)
 
-  /// Range [first, last) of the positions that row i sees.
+  /// Each returns a bound of the range [first, last) of positions to which row i attends.
   int64_t last(int i) const { return std::min(causal ? position + i + 1 : kv_len, end); }
   int64_t first(int i) const {
     return window == 0 ? begin : std::max(position + i + 1 - window, begin);
@@ -48,8 +48,8 @@ struct AttentionTile {
   int64_t place(int64_t index) const { return index < max_pages ? index : index % max_pages; }
 };
 
-/// Returns the bytes of the keys (or of the values) of one head in one page; kI8 includes an f32
-/// scale per row.
+/// Returns the bytes of the keys (or the values) of one head in one page. For kI8 they include an
+/// f32 scale per row.
 inline int64_t kv_part_bytes(int dim, DType dtype) {
   constexpr int64_t kRows = 32;
   return kRows * (dim * static_cast<int64_t>(dtype_size(dtype)) + (dtype == DType::kI8 ? 4 : 0));
@@ -59,7 +59,7 @@ inline int64_t kv_part_bytes(int dim, DType dtype) {
 struct KvRow {
   const float* k = nullptr;
   const float* v = nullptr;
-  char* keys = nullptr;  ///< keys of the page; its values follow after kv_part_bytes
+  char* keys = nullptr;  ///< keys of the page; its values follow after kv_part_bytes()
   int dim = 0;
   int slot = 0;
   DType dtype = DType::kF32;

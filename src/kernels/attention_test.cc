@@ -26,7 +26,7 @@ struct AttentionCase {
   float cap = 0;
 };
 
-// One sequence: q, k and v of all positions, and the expected attention.
+// One sequence: q, k and v of all positions, and the attention that is expected.
 struct Sequence {
   Sequence(const AttentionCase& c, int length, unsigned seed)
       : q(fixture::random({length, c.heads * c.dim}, seed)),
@@ -66,8 +66,8 @@ Tensor formula(const AttentionCase& c, const Sequence& s, float scale) {
   return out;
 }
 
-/// Runs the sequences through a pool, `chunk` rows of each per call, all in one batch. A table
-/// shorter than the sequence is a ring.
+/// Runs the sequences through a pool: `chunk` rows of each sequence per call, in one batch. If the
+/// page table is shorter than a sequence, it is a ring.
 class Runner {
  public:
   Runner(const AttentionCase& c, std::vector<const Sequence*> sequences, int max_pages,
@@ -77,11 +77,11 @@ class Runner {
         max_pages_(max_pages),
         device_(device),
         table_(sequences_.size() * max_pages) {
-    std::iota(table_.rbegin(), table_.rend(), 2);  // pages in descending order, with unused ones
+    std::iota(table_.rbegin(), table_.rend(), 2);  // pages in descending order, some of them unused
     const KvSpec spec{2, c.kv_heads, c.dim, c.dtype};
     const auto pages = static_cast<int64_t>(table_.size()) + 3;
     Tensor memory({static_cast<int64_t>(KvPool::page_bytes(spec)) * pages}, DType::kU8);
-    std::memset(memory.view().data, 0xff, memory.bytes());  // NaN
+    std::memset(memory.view().data, 0xff, memory.bytes());  // all bytes 0xff, which is NaN
     memory_ = device == Device::kCpu ? std::move(memory) : copy_to(memory, device);
     pool_ = KvPool(spec, pages, memory_);
   }
@@ -178,8 +178,8 @@ TEST_P(AttentionTest, HalfCachesAreCloseAndMasksWork) {
   }
 }
 
-// 8 kv heads x 8,192 tiles: more than the second and third size of a GPU's grid may be. The launch
-// is noted and dropped, as an emulation of 65,536 blocks takes minutes.
+// 8 kv heads x 8,192 tiles exceed the limit of a GPU grid's second and third size. The launch is
+// only counted, because an emulation of 65,536 blocks takes minutes.
 TEST_P(AttentionTest, APromptMayHaveMoreTilesThanAGridIsHigh) {
   if (GetParam() == Device::kCpu) return;
   constexpr int kRows = 2048, kHeads = 128, kDim = 8;
@@ -202,7 +202,7 @@ TEST_P(AttentionTest, APromptMayHaveMoreTilesThanAGridIsHigh) {
 
 TEST_P(AttentionTest, SameBitsInAnyBatchChunkAndThreads) {
   std::vector<AttentionCase> cases{{4, 2, 64, DType::kF16}, {3, 1, 72, DType::kI8, 45}};
-  std::vector<int> chunks{3, 128};  // with 3, groups are spread over blocks on a GPU
+  std::vector<int> chunks{3, 128};  // chunks of 3 distribute groups over blocks on a GPU
   if (!fixture::emulated(GetParam())) {
     chunks = {1, 7, 64, 128, 300};
     cases.insert(cases.end(),
@@ -245,15 +245,15 @@ TEST_P(AttentionTest, AWindowNeedsOnlyARingOfPages) {
   const auto whole = Runner(c, {&a, &b}, 16, GetParam()).run(500, 1);
   const bool few = fixture::emulated(GetParam());
   for (const int chunk : few ? std::vector{25} : std::vector{1, 10, 25}) {
-    // The ring has 160 positions, at least 72 of the window + 25 + 32.
+    // The ring has 160 positions. It needs at least 72 + 25 + 32: window, rows and one page.
     const auto ring = Runner(c, {&a, &b}, 5, GetParam()).run(chunk, 2);
     EXPECT_TRUE(fixture::same_bits(ring[0], whole[0])) << chunk;
     EXPECT_TRUE(fixture::same_bits(ring[1], whole[1])) << chunk;
   }
 }
 
-// Sequences that begin with rows of another network (the memory). Later rows see only each other
-// (self), or only the memory (cross).
+// Sequences that begin with rows of another network (the memory). Later rows attend only to each
+// other (self), or only to the memory (cross).
 struct Remembering {
   Sequence rows;
   int memory = 0;
@@ -286,8 +286,8 @@ std::vector<float> bounded_row(const AttentionCase& c, const Remembering& s, int
   return out;
 }
 
-/// Runs attention of the rows after the memory of all sequences, `chunk` of each per call; returns
-/// [rows, width] of each.
+/// Runs attention for all rows after the memory, `chunk` rows of each sequence per call. Returns
+/// the results [rows, width] of each sequence.
 std::vector<Tensor> attend_bounded(const AttentionCase& c,
                                    const std::vector<const Remembering*>& all, bool cross,
                                    int chunk, int threads, Device device) {
@@ -437,7 +437,7 @@ TEST(Attention, PlainAndFastAgree) {
     Tensor out = fixture::poisoned({3, 128});
     const std::vector<int32_t> begin{0, 3}, length{100};
     paged_attention(bench.ctx, all_heads(q, 2), pool, 0, {begin, length, table, 4}, {0.125f}, out);
-    // With 8 bits the cache is the same, but q and the weights are rounded to 15 bits.
+    // An i8 cache has the same bits, but q and the weights are rounded to 15 bits.
     EXPECT_LT(fixture::difference(out, plain), dtype == DType::kI8 ? 1e-4 : 1e-6)
         << dtype_name(dtype);
   }
@@ -473,7 +473,7 @@ TEST(Attention, PagesMayBeFull) {
   }
 }
 
-/// copy_page() must copy all layers of a page, and no other page.
+/// copy_page() must copy all layers of a page, and must not change other pages.
 TEST(Attention, APageIsCopiedWithAllItsLayers) {
   const KvSpec spec{3, 2, 8, DType::kF32};
   const KvPool from(spec, 2), to(spec, 3);
@@ -516,20 +516,20 @@ TEST(Attention, WrongUseIsNamed) {
                     out);
   };
   attend({0, 1}, 2, 0);
-  EXPECT_THROW(attend({0, 1}, 2, 1), InternalError);   // there is no such layer
-  EXPECT_THROW(attend({0, 2}, 2, 0), InternalError);   // there is no such page
-  EXPECT_THROW(attend({0, -1}, 2, 0), InternalError);  // a page that is not assigned
-  EXPECT_THROW(attend({0}, 1, 0), InternalError);      // the table is too short
+  EXPECT_THROW(attend({0, 1}, 2, 1), InternalError);   // the layer does not exist
+  EXPECT_THROW(attend({0, 2}, 2, 0), InternalError);   // the page does not exist
+  EXPECT_THROW(attend({0, -1}, 2, 0), InternalError);  // the page is not assigned
+  EXPECT_THROW(attend({0}, 1, 0), InternalError);      // the page table is too short
   const auto bounded = [&](std::vector<int32_t> from, std::vector<int32_t> to) {
     const std::vector<int32_t> table{0, 1};
     paged_attention(bench.ctx, all_heads(q, 2), pool, 0, {begin, length, table, 2},
                     {.begin = from, .end = to}, out);
   };
   bounded({32}, {});
-  EXPECT_THROW(bounded({33}, {}), InternalError);    // the row sees no position
-  EXPECT_THROW(bounded({0}, {0}), InternalError);    // the bounds leave no position
-  EXPECT_THROW(bounded({-1}, {}), InternalError);    // there is no such position
-  EXPECT_THROW(bounded({0, 0}, {}), InternalError);  // there is only one sequence
+  EXPECT_THROW(bounded({33}, {}), InternalError);    // the row has no position to attend to
+  EXPECT_THROW(bounded({0}, {0}), InternalError);    // the bounds exclude all positions
+  EXPECT_THROW(bounded({-1}, {}), InternalError);    // a negative position
+  EXPECT_THROW(bounded({0, 0}, {}), InternalError);  // two bounds for one sequence
   EXPECT_THROW(KvPool({1, 2, 30, DType::kF16}, 2), InternalError);
   EXPECT_THROW(KvPool({1, 2, 32, DType::kU8}, 2), InternalError);
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kPage = KvPool::kPageRows;
 
-/// Computes the scores of one row with all keys [D][positions] and replaces them by their softmax.
+/// Computes the scores of one row with all keys [D][positions], and replaces them by the softmax.
 void weigh_row(const float* q, const float* keys, int64_t dim, int64_t stride, float scale,
                std::span<float> out) {
   std::fill(out.begin(), out.end(), 0.f);
@@ -38,7 +38,7 @@ void attention_weights(StepContext& ctx, const View& q, const KvPool& pool, int 
   const int64_t held = KvPool::pages_for(positions), stride = held * kPage;
   SYRINX_CHECK(
       pool.device() == Device::kCpu && (spec.dtype == DType::kF32 || spec.dtype == DType::kF16),
-      "[attention_weights] no cache of ", dtype_name(spec.dtype), " on ",
+      "[attention_weights] unsupported cache: ", dtype_name(spec.dtype), " on ",
       device_name(pool.device()));
   SYRINX_CHECK(layer >= 0 && layer < spec.layers && kv_head >= 0 && kv_head < spec.kv_heads,
                "[attention_weights] layer ", layer, ", head ", kv_head);

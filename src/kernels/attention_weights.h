@@ -1,6 +1,6 @@
-// The weights with which paged_attention() multiplies values, for one head of one sequence. For
-// code that uses the weights themselves, such as finding the times of words in a recording. CPU
-// only. N rows, D head size, L positions.
+// The softmax weights with which paged_attention() multiplies values, for one head of one sequence.
+// For code that needs the weights, such as finding the times of words in a recording. CPU only. N
+// rows, D head size, L positions.
 #pragma once
 
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace syrinx {
 
-/// Computes out[i, p] = softmax over p of (q[i] . K[p] * scale). q [N, D] f32; K is the keys of
-/// `kv_head` at positions [0, L), which are in `pages` (32 a page, in order); out [N, L] f32. The
-/// bits of a row depend only on that row and the keys. For caches of f32 and f16.
+/// Computes out[i, p] = softmax over p of (q[i] . K[p] * scale). q [N, D] f32; out [N, L] f32. K
+/// are the keys of `kv_head` at positions [0, L), stored in `pages` in order, 32 per page. The bits
+/// of a row depend only on that row and the keys. Supports caches of f32 and f16.
 void attention_weights(StepContext& ctx, const View& q, const KvPool& pool, int layer, int kv_head,
                        std::span<const int32_t> pages, float scale, const View& out);
 

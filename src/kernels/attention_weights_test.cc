@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-/// Compares two heads and 75 positions, in pages in any order, with the formula.
+/// Compares two heads and 75 positions with the formula. The pages are in arbitrary order.
 TEST(AttentionWeights, AreThoseOfTheFormula) {
   constexpr int64_t kDim = 16, kPositions = 75, kRows = 3;
   const float scale = 0.4f;

@@ -9,8 +9,8 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kStretch = 32;    // rows per sum in f32
-constexpr int64_t kPartRows = 256;  // rows per sum in double; constant, so that the bits are, too
-constexpr int64_t kGrain = 16384;   // elements: smallest part that is worth waking a thread
+constexpr int64_t kPartRows = 256;  // rows per sum in double; constant, so that the bits never vary
+constexpr int64_t kGrain = 16384;   // elements: less work is not worth waking a thread
 
 void check(const char* caller, const View& x, std::initializer_list<View> channels) {
   SYRINX_CHECK(x.shape.dims() == 2 && x.device == Device::kCpu, "[", caller,

@@ -1,6 +1,6 @@
-// Sums over all rows of a matrix per channel, and functions that use them. The result of a channel
-// does not depend on other channels or on threads. CPU only. Legend: x [T, C] f32, T rows, C
-// channels.
+// Sums of each channel over all rows of a matrix, and functions that use such sums. The result of a
+// channel does not depend on other channels or on threads. CPU only. Legend: x [T, C] f32, T rows,
+// C channels.
 #pragma once
 
 #include <span>
@@ -10,17 +10,17 @@
 namespace syrinx {
 
 /// Computes the mean and the biased variance [C] of every channel over all rows; T >= 1.
-/// Differences from the first row are summed in f32 within stretches of constant length; the sums
-/// of stretches are added in double.
+/// Differences from the first row are summed in f32 within stretches of a fixed number of rows. The
+/// sums of stretches are added in double.
 void channel_moments(StepContext& ctx, const View& x, std::span<double> mean,
                      std::span<double> variance);
 
-/// Computes out = x * factor + summand. factor and summand [C]; out [T, C] may be x.
+/// Computes out = x * factor + summand. factor, summand [C]; out [T, C] may be the memory of x.
 void scale_channels(StepContext& ctx, const View& x, const View& factor, const View& summand,
                     const View& out);
 
 /// Computes out = snake(x * factor + summand) with alpha and inv_beta [C] (activation.h). out [T,
-/// C] may be x.
+/// C] may be the memory of x.
 void scale_channels_snake(StepContext& ctx, const View& x, const View& factor, const View& summand,
                           const View& alpha, const View& inv_beta, const View& out);
 

@@ -1,4 +1,4 @@
-// Loops over channels on raw pointers, portable and in vectors. channels.h describes the results.
+// Loops over channels on raw pointers, portable and for vectors. channels.h specifies the results.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ TEST(Channels, MomentsAreThoseOfDoubles) {
   for (const int64_t rows : {1, 2, 31, 32, 255, 256, 257, 1100}) {
     for (const int64_t width : {1, 7, 8, 33, 47, 128}) {
       Tensor x = fixture::random({rows, width}, 1, 0.01f);
-      // A mean that is large relative to the deviation.
+      // The mean is large relative to the deviation.
       for (int64_t i = 0; i < x.view().count(); ++i) x.f32()[i] += 30;
       Bench bench(2);
       std::vector<double> mean(width), variance(width);

@@ -23,7 +23,7 @@ void check_segments(const char* caller, std::span<const ConvSegment> segments, i
   }
 }
 
-/// Returns the segments in the product's form, in the arena.
+/// Returns the segments in the form that the product requires, in memory of the arena.
 std::span<cpu::GemmSegment> gemm_segments(StepContext& ctx, std::span<const ConvSegment> segments,
                                           int64_t phases) {
   const auto bytes = static_cast<int64_t>(segments.size() * sizeof(cpu::GemmSegment));
@@ -62,7 +62,7 @@ PackedConv1d PackedConv1d::pack(const View& weight, const View& bias, int64_t gr
                                 WeightType type) {
   SYRINX_CHECK(weight.shape.dims() == 3 && groups >= 1 && weight.shape[0] % groups == 0,
                "[conv1d] weight ", weight.shape.str(), ", groups ", groups);
-  SYRINX_CHECK(!is_quantized(type), "[conv1d] weights of 8 or 4 bits are for linears");
+  SYRINX_CHECK(!is_quantized(type), "[conv1d] convolutions do not support 8 or 4 bits");
   PackedConv1d w;
   const int64_t in = weight.shape[1], taps = weight.shape[2];
   type = pairs_if_even(type, in);
@@ -84,7 +84,7 @@ PackedConv1d PackedConv1d::pack(const View& weight, const View& bias, int64_t gr
     }
     return w;
   }
-  // Each group begins a panel.
+  // Each group begins a new panel.
   const int64_t out = w.out_ / groups, padded = (out + kPanel - 1) / kPanel * kPanel;
   w.matrix_ = PackedMatrix::pack(groups * padded, taps * in, type, [&](int64_t o, float* row) {
     const int64_t at = o % padded;
@@ -150,7 +150,7 @@ void conv1d(StepContext& ctx, const PackedConv1d& w, const View& x, const View& 
 void conv1d_add(StepContext& ctx, const PackedConv1d& w, const View& x, const View& out,
                 int64_t dilation) {
   SYRINX_CHECK(dilation >= 1 && !w.depthwise() && out.device == Device::kCpu,
-               "[conv1d_add] dilation ", dilation);
+               "[conv1d_add] w must not be depthwise, out must be on the CPU; dilation ", dilation);
   const ConvSegment one{x, out};
   const std::span segments(&one, 1);
   check_segments("conv1d_add", segments, w.in(), w.out(), conv_window(w.taps(), dilation), 1, 1);
@@ -167,7 +167,7 @@ PackedConvTranspose1d PackedConvTranspose1d::pack(const View& weight, int64_t st
                groups);
   const int64_t in = weight.shape[0], out = weight.shape[1], taps = weight.shape[2];
   const int64_t window = (taps + stride - 1) / stride;
-  SYRINX_CHECK(!is_quantized(type), "[conv_transpose1d] weights of 8 or 4 bits are for linears");
+  SYRINX_CHECK(!is_quantized(type), "[conv_transpose1d] convolutions do not support 8 or 4 bits");
   if (groups > 1) {
     Tensor all(weight.shape, DType::kF32);
     copy_as_f32(weight, 0, weight.count(), all.f32());
@@ -180,8 +180,8 @@ PackedConvTranspose1d PackedConvTranspose1d::pack(const View& weight, int64_t st
   phases.in_ = in;
   phases.out_ = stride * out;
   phases.taps_ = window;
-  // Sample t * s + p uses tap p + i * s of input t - i. Phase p is therefore a convolution over the
-  // window, oldest input first. The s phases are s * O outputs of one convolution.
+  // Sample t * s + p is the sum over i of tap p + i * s times input t - i. So phase p is a
+  // convolution, oldest input first, and the s phases are s * O outputs of one convolution.
   const auto fill = [&](int64_t row, float* to) {
     const int64_t p = row / out, o = row % out;
     std::vector<float> stored(static_cast<size_t>(taps));

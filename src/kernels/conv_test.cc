@@ -135,7 +135,7 @@ TEST_P(ConvTest, SegmentsAndThreadsDoNotChangeARow) {
   }
 }
 
-// A product without tensor cores can be selected, to compare both products on one machine.
+// An environment variable selects the product without tensor cores, to compare both products.
 TEST_P(ConvTest, TensorCoresCanBeLeftOut) {
   if (GetParam() == Device::kCpu) GTEST_SKIP() << "of a GPU";
   fixture::Bench machine(1, GetParam());
@@ -149,13 +149,13 @@ TEST_P(ConvTest, TensorCoresCanBeLeftOut) {
   conv1d(machine.ctx, machine.weights(packed), machine.on(x), machine.on(without));
   unsetenv("SYRINX_GPU_CONVS");
   machine.back();
-  // bf16 weights alone have an error of 1.6e-3; rounding x, too, increases it by half.
+  // bf16 weights have an error of 1.6e-3. Rounding x, too, increases the error by half.
   EXPECT_LT(relative_rms(without, want), 2e-3);
   EXPECT_GT(relative_rms(with, without), 5e-4);
   EXPECT_LT(relative_rms(with, want), 4e-3);
 }
 
-// Rows of x whose addresses are not multiples of 16 bytes are read one number at a time.
+// Rows of x that do not begin at multiples of 16 bytes are read one number at a time.
 TEST_P(ConvTest, WhereRowsLieDoesNotChangeThem) {
   fixture::Bench machine(1, GetParam());
   const PackedConv1d packed =
@@ -195,8 +195,8 @@ TEST_P(ConvTest, TransposedAgreesWithReference) {
       conv_transpose1d(machine.ctx, machine.weights(packed), machine.on(x), machine.on(got.view()));
       machine.back();
       ASSERT_TRUE(got.clean());
-      // If K is less than the stride, torch's output ends earlier; the remaining samples are only
-      // bias.
+      // If K is less than the stride, torch's output ends earlier. The remaining samples contain
+      // only the bias.
       const int64_t rows = std::min(full.shape()[0], t * c.stride);
       ASSERT_LT(relative_rms(got.view().slice(0, rows), full.view().slice(0, rows)), 2e-6)
           << c.in << " " << c.out << " t " << t;

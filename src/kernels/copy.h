@@ -7,7 +7,7 @@
 
 namespace syrinx {
 
-/// A copy of `count` numbers from `from` (null: zeros) to `to`; both are on the context's device.
+/// A copy of `count` numbers from `from` to `to` on the context's device; null copies zeros.
 struct CopySpan {
   const float* from = nullptr;
   float* to = nullptr;
@@ -16,11 +16,11 @@ struct CopySpan {
 
 /// Copies all spans in any order: a span must not read or write numbers that another span writes.
 void copy_spans(StepContext& ctx, std::span<const CopySpan> spans);
-/// Copies `from` to `to`, which must have the same count.
+/// Copies `from` to `to`, which must have the same number of elements.
 void copy(StepContext& ctx, const View& from, const View& to);
 
-/// Computes x[i, j] += y[i, j] * factors[i]. x, y [N, H]; factors [N]. (Products are rounded before
-/// the addition.)
+/// Computes x[i, j] += y[i, j] * factors[i]. x, y [N, H]; factors [N]. Each product is rounded
+/// before it is added.
 void add_rows_scaled(StepContext& ctx, const View& x, const View& y, const View& factors);
 
 }  // namespace syrinx

@@ -30,11 +30,12 @@ const char* row_of(const View& table, int64_t id) {
 void embed(StepContext& ctx, const View& table, std::span<const int32_t> ids, const View& out,
            bool add) {
   SYRINX_CHECK(out.shape.dims() == 2 && out.shape[0] == static_cast<int64_t>(ids.size()),
-               "[embed] ", ids.size(), " ids into ", out.shape.str());
+               "[embed] ", ids.size(), " ids, but `out` is ", out.shape.str());
   const int64_t width = out.shape[1];
   check_table("embed", table, width);
   for (const int32_t id : ids)
-    SYRINX_CHECK(id >= 0 && id < table.shape[0], "[embed] id ", id, " of ", table.shape[0]);
+    SYRINX_CHECK(id >= 0 && id < table.shape[0], "[embed] id ", id, ", but the table has ",
+                 table.shape[0], " rows");
   if (out.device == Device::kCuda) return cuda::embed(ctx, table, ids, out, add);
   float* to = out.f32();
   const auto loop = row_loop();
@@ -62,13 +63,14 @@ void embed_sum(StepContext& ctx, std::span<const View> tables, std::span<const i
                const View& out) {
   const int64_t books = static_cast<int64_t>(tables.size());
   SYRINX_CHECK(out.shape.dims() == 2 && out.shape[0] * books == static_cast<int64_t>(ids.size()),
-               "[embed_sum] ", ids.size(), " ids of ", books, " tables into ", out.shape.str());
+               "[embed_sum] ", ids.size(), " ids of ", books, " tables, but `out` is ",
+               out.shape.str());
   const int64_t width = out.shape[1];
   for (int64_t c = 0; c < books; ++c) {
     check_table("embed_sum", tables[c], width);
     for (int64_t i = c; i < static_cast<int64_t>(ids.size()); i += books)
       SYRINX_CHECK(ids[i] < tables[c].shape[0], "[embed_sum] id ", ids[i], " of table ", c,
-                   " with ", tables[c].shape[0]);
+                   ", which has ", tables[c].shape[0], " rows");
   }
   if (out.device == Device::kCuda) return cuda::embed_sum(ctx, tables, ids, out);
   float* to = out.f32();
@@ -84,12 +86,13 @@ void embed_sum(StepContext& ctx, std::span<const View> tables, std::span<const i
 }
 
 void gather_rows(StepContext& ctx, const View& x, std::span<const int32_t> rows, const View& out) {
-  SYRINX_CHECK(x.dtype == DType::kF32, "[gather_rows] x is ", dtype_name(x.dtype));
+  SYRINX_CHECK(x.dtype == DType::kF32, "[gather_rows] x must be f32, got ", dtype_name(x.dtype));
   embed(ctx, x, rows, out);
 }
 
 void to_f32(StepContext& ctx, const View& x, const View& out) {
-  SYRINX_CHECK(x.count() == out.count(), "[to_f32] ", x.shape.str(), " into ", out.shape.str());
+  SYRINX_CHECK(x.count() == out.count(), "[to_f32] x is ", x.shape.str(), ", but `out` is ",
+               out.shape.str());
   const View flat = x.reshape({1, x.count()});
   check_table("to_f32", flat, x.count());
   if (x.device == Device::kCuda) return cuda::to_f32(ctx, x, out);

@@ -1,4 +1,4 @@
-// One table row on raw pointers, portable and AVX2: out = row, or out += row.
+// Processes one table row on raw pointers, portable and for AVX2: out = row, or out += row.
 #pragma once
 
 #include <cstdint>

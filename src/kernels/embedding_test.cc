@@ -36,7 +36,7 @@ TEST(Half, ConversionsRoundToNearestEven) {
   EXPECT_EQ(f32_to_bf16(1.f + 3 * 0x1p-8f), 0x3f82);
   EXPECT_TRUE(std::isnan(f16_to_f32(f32_to_f16(NAN))));
   EXPECT_TRUE(std::isnan(bf16_to_f32(f32_to_bf16(NAN))));
-  for (uint32_t h = 0; h < 0x10000; ++h) {  // every number must survive the round trip
+  for (uint32_t h = 0; h < 0x10000; ++h) {  // every number must survive a conversion and back
     const uint16_t bits = static_cast<uint16_t>(h);
     if ((h & 0x7c00) != 0x7c00 || (h & 0x3ff) == 0) {
       EXPECT_EQ(f32_to_f16(f16_to_f32(bits)), bits);

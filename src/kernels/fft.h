@@ -10,8 +10,8 @@
 
 namespace syrinx {
 
-/// Tables for one even size n. Fast if n / 2 has only the factors 2, 3 and 5; other sizes take
-/// O(n^2). Const after construction, shared by threads.
+/// Tables for one even size n. Fast if n / 2 has only the factors 2, 3 and 5; other sizes need
+/// O(n^2). Const after construction; threads may share it.
 class RealFft {
  public:
   explicit RealFft(int n);
@@ -33,8 +33,8 @@ class RealFft {
   std::vector<std::complex<float>> twists_;  // exp(-2 pi i k / n), k <= n / 2
 };
 
-/// Adds overlapping windowed frames as they arrive. Formula: torch.istft: sum of w * irfft(frame),
-/// divided by the sum of w^2.
+/// Adds overlapping windowed frames as they arrive. Formula (torch.istft): the sum of w *
+/// irfft(frame), divided by the sum of w^2.
 class InverseStft {
  public:
   /// Uses a periodic Hann window of n_fft. hop must divide n_fft.
@@ -45,17 +45,17 @@ class InverseStft {
   const RealFft& fft() const { return fft_; }
   std::span<const float> window() const { return window_; }
 
-  /// Returns the size of a stream's state: sums to which later frames still add, [2][n_fft]
-  /// (samples, windows).
+  /// Returns the size of a stream's state [2][n_fft]: the sums of samples and of windows to which
+  /// later frames will add.
   int64_t state_size() const { return 2 * int64_t{n_fft()}; }
 
-  /// Adds `frames` frames of [bins] complex and writes frames * hop finished samples, from the
-  /// start of each frame. The caller drops the samples that torch trims at the front (n_fft / 2
-  /// with center). `flush` writes the n_fft - hop samples that remain at the end.
+  /// Adds `frames` frames of [bins] complex, and writes the frames * hop samples that are final. If
+  /// torch trims samples at the front (n_fft / 2 with center), the caller must drop them. `flush`
+  /// also writes the n_fft - hop samples that remain at the end.
   void push(const std::complex<float>* spectrum, int64_t frames, float* state, float* out,
             std::complex<float>* scratch) const;
   void flush(float* state, float* out) const;
-  /// Returns the size of push()'s scratch in complex numbers.
+  /// Returns the size of push()'s scratch memory in complex numbers.
   int64_t scratch_size() const { return 2 * int64_t{n_fft()}; }
 
  private:
@@ -65,7 +65,7 @@ class InverseStft {
 };
 
 /// Runs plan.push() with operands on any device: spectrum [F, 2 * bins] f32 (pairs), state [2,
-/// n_fft], out [F * hop]. On a GPU frames are transformed by the definition, O(n_fft^2) per frame.
+/// n_fft], out [F * hop]. A GPU transforms frames by the definition, O(n_fft^2) per frame.
 void inverse_stft(StepContext& ctx, const InverseStft& plan, const View& spectrum,
                   const View& state, const View& out);
 

@@ -1,5 +1,5 @@
-// The implementation of fft_pass.h, for the namespace and the instruction set of the file that
-// includes it. Therefore it uses no functions of the standard library.
+// The implementation of fft_pass.h, compiled in the namespace and for the instruction set of the
+// including file. Therefore it uses no functions of the standard library.
 namespace {
 
 struct Complex {
@@ -63,7 +63,7 @@ void pass4(const FftPass& f) {
 }
 
 /// Runs a pass for any factor p of `half`, by the definition. Twiddle factors are computed outside
-/// the inner loops, which can then be vectorised.
+/// the inner loops, so that the compiler can vectorise these loops.
 template <bool kInverse>
 void pass_any(const FftPass& f) {
   for (int j = 0; j < f.left; ++j) {

@@ -1,5 +1,5 @@
-// For tests of kernels and layers: a context with its pool, tensors of reproducible pseudo-random
-// numbers, poisoned outputs, and comparisons. Only included by *_test.cc.
+// For tests of kernels and layers: a context with its pool, tensors of reproducible random numbers,
+// poisoned outputs, and comparisons. Only *_test.cc include it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@
 
 namespace syrinx::fixture {
 
-/// A context of one device. on(x) returns a copy of the host tensor x on that device; back() copies
-/// all such tensors back to the host. On the CPU, on(x) returns x and back() does nothing.
+/// A context of one device. on(x) returns a copy of the host tensor x on that device. back() copies
+/// all these copies back to the host. On the CPU, on(x) returns x and back() does nothing.
 class Bench {
  public:
   explicit Bench(int threads = 1, Device device = Device::kCpu)
@@ -28,7 +28,7 @@ class Bench {
         stream_(make_stream(device)),
         ctx(stream_ ? StepContext(pool, arena, host_, *stream_) : StepContext(pool, arena)) {}
 
-  /// Returns the same memory for the same view until back().
+  /// Returns a view of device memory; the same memory for the same view until back().
   View on(const View& host) {
     if (ctx.device == Device::kCpu || host.empty()) return host;
     auto& copy = copies_[{host.data, host.bytes()}];
@@ -40,7 +40,7 @@ class Bench {
     view.shape = host.shape;
     return view;
   }
-  /// Copies weights to the device; the copy exists until the end.
+  /// Copies weights to the device. The copy exists until the test ends.
   template <typename Packed>
   const Packed& weights(const Packed& host) {
     if (ctx.device == Device::kCpu) return host;
@@ -79,8 +79,8 @@ class Bench {
   std::deque<std::shared_ptr<void>> kept_;
 };
 
-/// A test that runs once for every device of this build; skipped for a device that the machine
-/// lacks.
+/// A test that runs once for every device of this build. It is skipped if the machine lacks the
+/// device.
 class OnDevice : public ::testing::TestWithParam<Device> {
  protected:
   void SetUp() override {
@@ -112,7 +112,7 @@ inline Tensor random(Shape shape, unsigned seed, float scale = 1) {
   return t;
 }
 
-/// Returns a tensor full of NaN, in which values that a kernel did not write are detected.
+/// Returns a tensor of NaN, so that a test detects values that a kernel did not write.
 inline Tensor poisoned(Shape shape) {
   Tensor t(shape, DType::kF32);
   std::fill_n(t.f32(), shape.count(), std::numeric_limits<float>::quiet_NaN());
@@ -123,7 +123,7 @@ inline bool same_bits(const View& a, const View& b) {
   return a.shape == b.shape && std::memcmp(a.data, b.data, a.bytes()) == 0;
 }
 
-/// Returns the largest |a - b| relative to the largest |b|; infinite if a number is NaN.
+/// Returns the largest |a - b| divided by the largest |b|; infinity if a number is NaN.
 inline double difference(const View& a, const View& b) {
   double worst = 0, top = 1e-30;
   for (int64_t i = 0; i < b.count(); ++i) {
@@ -153,8 +153,8 @@ inline double relative_rms(const View& a, const View& b) {
   return rms_error(a, b) / std::sqrt(power + 1e-300);
 }
 
-/// An output full of NaN, with NaN before and after it, to detect missing writes and writes
-/// outside.
+/// An output of NaN between two margins of NaN, to detect missing writes and writes outside of
+/// it.
 class GuardedOutput {
  public:
   explicit GuardedOutput(const Shape& shape)
@@ -164,7 +164,7 @@ class GuardedOutput {
   View view() const {
     return memory_.view().slice(kGuard, kGuard + shape_.count()).reshape(shape_);
   }
-  /// Returns whether every number inside was written and none outside.
+  /// Returns whether every number of the output was written and no number of the margins.
   bool clean() const {
     for (int64_t i = 0; i < memory_.shape()[0]; ++i) {
       const bool inside = i >= kGuard && i < kGuard + shape_.count();

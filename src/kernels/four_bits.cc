@@ -10,10 +10,10 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kPanel = FourBits::kPanel, kGroup = FourBits::kGroup;
-constexpr int kLargest = 15;         // largest number
+constexpr int kLargest = 15;         // largest stored number
 constexpr float kMostEighths = 255;  // largest zero, in eighths
 
-/// One number for each of 16 outputs; lanes are outputs, so that loops over them vectorise.
+/// One number for each of 16 outputs. The lanes are the outputs, so that loops over them vectorise.
 using Lanes = float[kPanel];
 struct Group {
   float w[kGroup][kPanel];
@@ -25,15 +25,15 @@ struct Choice {
 
 float nearest_f16(float value) { return f16_to_f32(f32_to_f16(std::min(value, 65504.0f))); }
 
-/// Returns the nearest whole number, for values well below 2^22.
+/// Returns the nearest integer of a value far below 2^22.
 float rounded(float value) {
   constexpr float kMagic = 12582912.0f;
   return (value + kMagic) - kMagic;
 }
 
-/// Chooses numbers for a choice's scales and zeros, and computes the squared errors.
+/// Computes the numbers for the scales and zeros of `choice`, and their squared errors.
 void choose_numbers(const Group& group, Choice& choice, Lanes& error) {
-  // Local copies, so that the compiler sees that writes do not change them.
+  // Local copies: the compiler then knows that writes to `choice` do not change them.
   Lanes scale, inverse, zero, sum = {};
   for (int o = 0; o < kPanel; ++o) {
     scale[o] = choice.scale[o];
@@ -52,8 +52,8 @@ void choose_numbers(const Group& group, Choice& choice, Lanes& error) {
   std::copy_n(sum, kPanel, error);
 }
 
-/// Computes scales and zeros of the line w = scale * (q - zero) that is nearest to a choice's
-/// numbers.
+/// Computes scales and zeros: the line w = scale * (q - zero) that fits the numbers of `choice`
+/// best.
 void fit_line(const Group& group, Choice& choice) {
   Lanes q1 = {}, q2 = {}, w1 = {}, wq = {};
   for (int i = 0; i < kGroup; ++i) {
@@ -76,8 +76,8 @@ void fit_line(const Group& group, Choice& choice) {
   }
 }
 
-/// If output o's weights are multiples of an f16 scale, puts them into `to` exactly and returns
-/// true.
+/// If the weights of output o are multiples of an f16 scale, writes their exact numbers to `to` and
+/// returns true.
 bool take_exact(const Group& group, int64_t o, Choice& to) {
   float top = 0, least = INFINITY;
   for (int i = 0; i < kGroup; ++i) {
@@ -89,7 +89,7 @@ bool take_exact(const Group& group, int64_t o, Choice& to) {
   for (int most = 1; top > 0 && most <= kLargest + 1; ++most) {
     const float scale = top / static_cast<float>(most);
     if (nearest_f16(scale) != scale || scale * static_cast<float>(most) != top) continue;
-    float low = 0, high = -INFINITY;  // zeros must not be negative
+    float low = 0, high = -INFINITY;  // a zero must not be negative
     int i = 0;
     for (; i < kGroup; ++i) {
       const float n = rounded(group.w[i][o] / scale);
@@ -106,7 +106,7 @@ bool take_exact(const Group& group, int64_t o, Choice& to) {
   return false;
 }
 
-/// Searches the best choice from a few initial ones.
+/// Searches the best choice, starting from a few initial choices.
 void search(const Group& group, Choice& best) {
   Lanes low = {}, high = {}, least;
   for (int i = 0; i < kGroup; ++i) {
@@ -117,7 +117,7 @@ void search(const Group& group, Choice& best) {
   }
   std::fill_n(least, kPanel, INFINITY);
   Choice choice;
-  // Number of steps in the whole range: with more than 15, the extremes are clipped.
+  // Number of steps in the whole range. With more than 15 steps, the extremes are clipped.
   for (const float steps : {15.0f, 16.5f}) {
     for (int o = 0; o < kPanel; ++o) {
       choice.scale[o] = nearest_f16((high[o] - low[o]) / steps);
@@ -143,7 +143,7 @@ void search(const Group& group, Choice& best) {
 
 void write(const Choice& choice, uint8_t* numbers, uint8_t* scales) {
   for (int64_t i = 0; i < kGroup; ++i) {
-    if (i % 8 >= 4) continue;  // written with the number 4 before it
+    if (i % 8 >= 4) continue;  // already written, together with number i - 4
     for (int64_t o = 0; o < kPanel; ++o) {
       const int both = static_cast<int>(choice.q[i][o] + 16 * choice.q[i + 4][o]);
       numbers[(i / 8 * kPanel + o) * 4 + i % 4] = static_cast<uint8_t>(both);

@@ -43,7 +43,7 @@ std::vector<float> gaussian(float size, float mean = 0) {
   return rows;
 }
 
-// Weights of numbers in [0, 15] and whole zeros, as in published checkpoints, in all groups.
+// Weights made of numbers in [0, 15] and integer zeros, as in published checkpoints.
 TEST(FourBits, KeepWhatIsAlreadyOfFourBits) {
   std::mt19937 engine(1);
   std::uniform_int_distribution<int> number(0, 15), zero(0, 16), bits(0x0400, 0x5000);
@@ -67,14 +67,14 @@ TEST(FourBits, KeepConstantsOfEitherSign) {
   }
 }
 
-// Multiples of a scale, but with one step too many for 4 bits.
+// Multiples of a scale with 16 steps, one more than 4 bits allow.
 TEST(FourBits, SixteenStepsAreOneTooMany) {
   std::vector<float> rows(16 * kK);
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i % 17) - 8;
   EXPECT_LT(relative_error(through_four_bits(rows), rows), 0.1);
 }
 
-// If all numbers of a group are equal, there is no line through them to search for.
+// A group of equal numbers has no line through them to search for.
 TEST(FourBits, ConstantsThatAreNoHalfFloatsAreNear) {
   for (int i = 1; i <= 60; ++i) {
     for (const float value : {0.1f * static_cast<float>(i), -0.1f * static_cast<float>(i)}) {
@@ -84,7 +84,7 @@ TEST(FourBits, ConstantsThatAreNoHalfFloatsAreNear) {
   }
 }
 
-// The search must be better than the scale of the range, wherever the mean is.
+// The search must have less error than the scale of the whole range, for any mean.
 TEST(FourBits, SearchBeatsTheRange) {
   for (const float mean : {0.0f, 0.5f, -0.5f}) {
     const std::vector<float> rows = gaussian(1, mean);

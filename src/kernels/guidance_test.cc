@@ -20,7 +20,7 @@ TEST_P(GuidanceTest, MergesPairsAndKeepsTheOthers) {
   std::vector<float> data(7 * kWidth);
   for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 977) * 0.25f - 100;
   const std::vector<float> before = data;
-  // A guided pair, a single row, a guided pair, and a pair whose code is not guided.
+  // A guided pair, a single row, a guided pair, and a pair without guidance.
   const std::vector<GuidedRow> rows = {
       {0, true, 2.f}, {2, false, 1.f}, {3, true, 1.5f}, {5, true, 1.f}};
   merge_guidance(bench.ctx, bench.on({data.data(), DType::kF32, {7, kWidth}}), rows);

@@ -1,5 +1,5 @@
-// A view of the heads of one operand inside the rows of a wider matrix. The output of a fused q|k|v
-// projection thus need not be split. Borrowed for one call.
+// A view of the heads of one operand inside the rows of a wider matrix, so that the output of a
+// fused q|k|v projection need not be split. Borrowed for one call.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ inline HeadsView all_heads(const View& x, int heads) {
   return {x, 0, heads, static_cast<int>(x.shape[1] / heads)};
 }
 
-/// Throws InternalError unless `x` is f32 [rows, >= offset + heads * dim]; `caller` is the caller's
-/// name.
+/// Throws InternalError unless `x` is f32 [rows, >= offset + heads * dim]. `caller` is the name of
+/// the calling function, for the message.
 inline void check_heads(const char* caller, const HeadsView& x) {
   SYRINX_CHECK(x.rows.dtype == DType::kF32 && x.rows.shape.dims() == 2, "[", caller,
-               "] heads live in f32 [N, columns], got ", dtype_name(x.rows.dtype), " ",
-               x.rows.shape.str());
+               "] heads must be columns of an f32 [N, columns], got ", dtype_name(x.rows.dtype),
+               " ", x.rows.shape.str());
   SYRINX_CHECK(x.heads > 0 && x.dim > 0 && x.offset >= 0 &&
                    x.offset + int64_t{x.heads} * x.dim <= x.rows.shape[1],
                "[", caller, "] ", x.heads, " heads of ", x.dim, " from column ", x.offset,

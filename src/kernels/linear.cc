@@ -39,7 +39,7 @@ float bias_of(const LinearPart& part, int64_t o) {
   return part.gain.empty() ? bias : bias * part.gain.f32()[o];
 }
 
-/// Checks the shape of x; returns N.
+/// Checks the shape of x, and returns its number of rows N.
 int64_t check_x(const PackedLinear& w, const View& x) {
   const bool rounded = x.dtype == DType::kBF16 && x.device == Device::kCuda &&
                        w.type() != WeightType::kF32 && w.in() % cuda::kChunk == 0;
@@ -49,7 +49,7 @@ int64_t check_x(const PackedLinear& w, const View& x) {
   return x.shape[0];
 }
 
-/// Runs the product on a GPU; `to` has the same meaning as on the CPU.
+/// Runs the product on a GPU. `to` describes the outputs as for the CPU.
 void run_cuda(StepContext& ctx, const PackedLinear& w, const View& x,
               std::span<const cpu::GemmPart> to, cpu::GemmStore store, bool rounded) {
   using Out = cuda::GemmOut;
@@ -67,7 +67,7 @@ void run_cuda(StepContext& ctx, const PackedLinear& w, const View& x,
   cuda::linear(ctx, w.matrix(), x, out);
 }
 
-/// rounded: the outputs are bf16.
+/// Runs the product on the device of its operands. rounded: the outputs are bf16.
 void run(StepContext& ctx, const PackedLinear& w, const View& x, std::span<const cpu::GemmPart> to,
          cpu::GemmStore store, bool rounded = false) {
   SYRINX_CHECK(w.matrix().data.device() == x.device, "[linear] weights on ",
@@ -84,7 +84,7 @@ void run(StepContext& ctx, const PackedLinear& w, const View& x, std::span<const
   cpu::gemm(ctx, call);
 }
 
-/// Runs all parts into one output, concatenated.
+/// Runs all parts, and writes their outputs one after another to `out`.
 void run_joined(StepContext& ctx, const PackedLinear& w, const View& x, const View& out,
                 cpu::GemmStore store) {
   expect_shape("linear out", out, Shape{check_x(w, x), w.out()});
@@ -128,7 +128,7 @@ PackedLinear PackedLinear::pack(std::span<const LinearPart> parts, WeightType ty
     panels += panels_of(part.weight.shape[0]);
     any_bias |= !part.bias.empty();
   }
-  // Each part begins a panel; the rows that fill panels are zeros.
+  // Each part begins a new panel. The rows that fill up a panel are zeros.
   std::vector<int64_t> begins;
   int64_t row = 0;
   for (const int64_t size : w.part_sizes_) {
@@ -167,7 +167,7 @@ PackedLinear PackedLinear::pack_gated(const LinearPart& gate, const LinearPart& 
   w.gated_ = true;
   w.out_ = out;
   w.part_sizes_ = {out};
-  // Panel 2i of the matrix is panel i of the gate, panel 2i + 1 is panel i of up.
+  // Panel 2i of the matrix is panel i of `gate`, panel 2i + 1 is panel i of `up`.
   const int64_t rows = 2 * panels_of(out) * kPanel;
   auto source = [&](int64_t o) {
     const int64_t panel = o / kPanel, at = panel / 2 * kPanel + o % kPanel;
@@ -206,15 +206,15 @@ void linear(StepContext& ctx, const PackedLinear& w, const View& x, const View& 
 }
 
 void linear_add(StepContext& ctx, const PackedLinear& w, const View& x, const View& out) {
-  SYRINX_CHECK(!w.gated(), "linear_add of a gated linear");
+  SYRINX_CHECK(!w.gated(), "[linear_add] a gated linear is not supported");
   run_joined(ctx, w, x, out, cpu::GemmStore::kAdd);
 }
 
 void linear_parts(StepContext& ctx, const PackedLinear& w, const View& x,
                   std::span<const View> outs) {
   const int64_t n = check_x(w, x);
-  SYRINX_CHECK(outs.size() == w.part_sizes().size(), "linear_parts: ", outs.size(), " outs for ",
-               w.part_sizes().size(), " parts");
+  SYRINX_CHECK(outs.size() == w.part_sizes().size(), "[linear_parts] ", outs.size(),
+               " outputs for ", w.part_sizes().size(), " parts");
   std::array<cpu::GemmPart, kMaxParts> parts;
   int64_t panel = 0;
   for (size_t i = 0; i < outs.size(); ++i) {

@@ -1,7 +1,7 @@
 // out = x W^T + b for weights in f32, bf16, 8 or 4 bits, packed once at load.
-// A row's result has the same bits regardless of the other rows in the call and of the number of
-// threads. PackedLinear is immutable after pack and may be shared by threads. Calls take scratch
-// from the context's arena and allocate nothing once it is large enough.
+// A row's result has the same bits for any other rows in the call and any number of threads.
+// PackedLinear is immutable after packing, and threads may share it. Calls use scratch memory of
+// the context's arena, and allocate nothing once the arena is large enough.
 // N rows, I = in(), O = out(); x and outputs are f32.
 //
 // Relative RMS error of the outputs against f32 with I = 1024 (linear_test): kBF16 0.16 %, kBF16A16
@@ -18,8 +18,8 @@
 
 namespace syrinx {
 
-/// One torch-style linear: weight [O, I] f32 | bf16 | f16; bias [O] of these types, or empty. gain
-/// [O] f32 or empty: weights and bias of each output are multiplied by it and rounded to f32.
+/// One linear as in torch: weight [O, I] f32 | bf16 | f16; bias [O] or empty. Unless gain [O] f32
+/// is empty, each output's weights and bias are multiplied by its gain and rounded to f32.
 struct LinearPart {
   View weight;
   View bias = {};
@@ -31,14 +31,14 @@ class PackedLinear {
  public:
   PackedLinear() = default;
   static PackedLinear pack(const View& weight, WeightType type, const View& bias = {});
-  /// Packs several linears of one input (q, k and v), for one pass over x. O is the sum of their
-  /// outputs.
+  /// Packs several linears with one input (q, k and v), so that one pass reads x. O is the sum of
+  /// their output sizes.
   static PackedLinear pack(std::span<const LinearPart> parts, WeightType type);
-  /// Packs a gate: out = silu(gate(x)) * up(x), in one pass; O is the output size of `gate` and of
-  /// `up`.
+  /// Packs the two linears of a gate: out = silu(gate(x)) * up(x), in one pass. O is the output
+  /// size of `gate`, which equals that of `up`.
   static PackedLinear pack_gated(const LinearPart& gate, const LinearPart& up, WeightType type);
 
-  /// Returns a copy in the memory of a GPU, for operands there.
+  /// Returns a copy in the memory of a GPU, for inputs and outputs on the GPU.
   PackedLinear on_device(Device device) const;
 
   int64_t in() const { return matrix_.k; }
@@ -53,7 +53,7 @@ class PackedLinear {
   /// Returns the output sizes of the parts, in order; each part begins a new panel of the matrix.
   std::span<const int64_t> part_sizes() const { return part_sizes_; }
   const PackedMatrix& matrix() const { return matrix_; }
-  /// Returns the bias, [16 * panels] f32, or null.
+  /// Returns the bias [16 * panels] f32, or null without a bias.
   const float* bias() const { return bias_.empty() ? nullptr : bias_.f32(); }
 
  private:
@@ -64,14 +64,14 @@ class PackedLinear {
   bool gated_ = false;
 };
 
-/// Computes out [N, O] = x [N, I] W^T + b; the outputs of the parts are concatenated in order. out
+/// Computes out [N, O] = x [N, I] W^T + b. The outputs of the parts follow each other in order. out
 /// must not overlap x.
 void linear(StepContext& ctx, const PackedLinear& w, const View& x, const View& out);
 
-/// Computes out [N, O] += x [N, I] W^T + b, for the end of a residual branch.
+/// Computes out [N, O] += x [N, I] W^T + b, as at the end of a residual branch.
 void linear_add(StepContext& ctx, const PackedLinear& w, const View& x, const View& out);
 
-/// Computes a linear with the output of each part in its own view: outs[i] [N, part_sizes()[i]].
+/// Computes a linear and writes part i's output to its own view outs[i] [N, part_sizes()[i]].
 void linear_parts(StepContext& ctx, const PackedLinear& w, const View& x,
                   std::span<const View> outs);
 

@@ -79,7 +79,7 @@ TEST_P(LinearTest, AgreesWithReferenceOnOddShapes) {
         linear(machine.ctx, placed, machine.on(x), machine.on(got.view()));
         machine.back();
         ASSERT_TRUE(got.clean()) << n << " " << in << " " << out;
-        // The error is relative to the size of an output without cancellation.
+        // The error is divided by the size that an output has without cancellation.
         ASSERT_LT(rms_error(got.view(), want) / std::sqrt(in + 1.0), tolerance(type()))
             << n << " " << in << " " << out;
       }
@@ -88,7 +88,7 @@ TEST_P(LinearTest, AgreesWithReferenceOnOddShapes) {
 }
 
 TEST_P(LinearTest, RowDoesNotDependOnBatchOrThreads) {
-  // On a GPU, k is split for a matrix of this size.
+  // A GPU splits k for a matrix of this size.
   const bool few = fixture::emulated(device());
   const int64_t in = 1100, out = few ? 70 : 1000, rows = few ? 40 : 150;
   const Tensor weight = random({out, in}, 1), x = random({rows, in}, 2);
@@ -250,7 +250,7 @@ TEST_P(LinearOnTest, HalfWeightsAreReadExactly) {
   EXPECT_EQ(got.f32()[1], bf16_to_f32(0x3f82));
 }
 
-// Checks the figures in linear.h.
+// Checks the errors that linear.h states.
 TEST_P(LinearOnTest, ErrorIsAsStated) {
   constexpr int64_t kIn = 1024, kOut = 256, kRows = 16;
   fixture::Bench machine(2, GetParam());

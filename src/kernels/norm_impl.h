@@ -1,4 +1,4 @@
-// One row of each norm on raw pointers, portable and AVX2. norm.h describes the results.
+// One row of each norm on raw pointers, portable and for AVX2. norm.h specifies the results.
 #pragma once
 
 #include <cstdint>

@@ -48,7 +48,7 @@ TEST_P(NormTest, ResidualHeadsAndNoAffine) {
   bench.back();
   EXPECT_TRUE(fixture::same_bits(out, want));
 
-  // Heads in columns 8..24 of each row, two of size 8; other columns must not change.
+  // Two heads of size 8, in columns 8..24 of each row. The other columns must not change.
   const Tensor hw = fixture::random({8}, 4);
   Tensor rows = sum.clone();
   rms_norm_heads(bench.ctx, {bench.on(rows), 8, 2, 8}, bench.on(hw), 1e-5f);

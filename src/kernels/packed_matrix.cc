@@ -27,16 +27,16 @@ uint16_t round_up_bf16(float value) {
 int64_t interleaved(int64_t o) { return o % 8 * 2 + o / 8; }
 
 void pack_q8_panel(const float* rows, int64_t padded_k, uint8_t* to) {
-  // Adding this number leaves the nearest integer in the low bits, also in vectorised loops.
+  // After adding this number, the low bits are the nearest integer, also in vectorised loops.
   constexpr float kRound = 12582912.0f;
   for (int64_t g = 0; g < padded_k / kGroup; ++g, to += PackedMatrix::kGroupBytes) {
     for (int64_t o = 0; o < kPanel; ++o) {
       const float* w = rows + o * padded_k + g * kGroup;
-      uint32_t top_bits = 0;  // magnitudes have the same order as their bits
+      uint32_t top_bits = 0;  // the bits of magnitudes have the order of the magnitudes
       for (int64_t i = 0; i < kGroup; ++i) {
         top_bits = std::max(top_bits, std::bit_cast<uint32_t>(w[i]) & 0x7fffffffu);
       }
-      // If a scale is too small to have an inverse, its weights count as zero.
+      // Weights whose scale is too small for an inverse count as zero.
       constexpr float kSmallest = 1e-35f;
       const float top = std::bit_cast<float>(top_bits);
       const uint16_t scale = top < kSmallest ? 0 : round_up_bf16(top / 127.0f);
@@ -94,7 +94,7 @@ void pack_panel(const PackedMatrix& m, const float* rows, uint16_t* halves, uint
   }
 }
 
-/// Unpacks a 4-bit panel to 16 rows of bf16, which are `stride` elements apart.
+/// Unpacks a 4-bit panel to 16 rows of bf16. The rows are `stride` elements apart.
 void unpack_q4_panel(const PackedMatrix& m, const uint8_t* from, int64_t stride, uint16_t* to) {
   for (int64_t o = 0; o < kPanel; ++o) {
     for (int64_t i = 0; i < m.k; ++i) {
@@ -103,8 +103,8 @@ void unpack_q4_panel(const PackedMatrix& m, const uint8_t* from, int64_t stride,
   }
 }
 
-/// Unpacks one panel to 16 rows of `to`, which are `stride` elements apart, and q8 scales to 16
-/// rows of `scales`, stride / 64 apart.
+/// Unpacks one panel to 16 rows of `to`, `stride` elements apart. For q8, also unpacks the scales
+/// to 16 rows of `scales`, stride / 64 elements apart.
 void unpack_panel(const PackedMatrix& m, const uint8_t* from, int64_t stride, uint8_t* to,
                   uint16_t* scales) {
   for (int64_t o = 0; o < kPanel; ++o) {

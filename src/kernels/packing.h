@@ -1,7 +1,7 @@
-// Options of a thread that packs the weights of a model: the threads to use, and a store of packed
-// weights for later starts. The code that loads a model creates a PackingScope; layers and families
-// only pack and do not know of it. Therefore the scope belongs to the thread instead of being a
-// parameter of every constructor in between.
+// Options of a thread that packs the weights of a model: the threads to use, and a store that keeps
+// packed weights for later starts. The code that loads a model creates a PackingScope. Layers and
+// families only pack. So the scope belongs to the thread and is not a parameter of every
+// constructor between them.
 #pragma once
 
 #include "kernels/packed_matrix.h"
@@ -9,22 +9,22 @@
 namespace syrinx {
 
 /// Writes panels [begin, end) of a matrix, the first one to `to`. Several threads may call it at
-/// once; a panel has the same bytes each time. May throw.
+/// once; a panel has the same bytes in every call. May throw.
 using MakePanels = FunctionRef<void(int64_t begin, int64_t end, uint8_t* to)>;
 
-/// A store of packed matrices. Its calls come in the order in which a model is built, which is the
-/// same each time. AbsentTensors are not packed, so the store is not called for them.
+/// A store of packed matrices. It is called in the order in which a model is built, which never
+/// changes. AbsentTensors are not packed, so the store receives no calls for them.
 class PackedStore {
  public:
   virtual ~PackedStore() = default;
-  /// Returns the data of the next matrix, or an empty tensor; keep() is then called for the matrix.
-  /// `matrix` lacks only its data; the store may call `make` to verify its own data.
+  /// Returns the data of the next matrix. If it returns an empty tensor, keep() is called for the
+  /// matrix. `matrix` lacks only its data. The store may call `make` to verify its data.
   virtual Tensor find(const PackedMatrix& matrix, MakePanels make) = 0;
   virtual void keep(const PackedMatrix& matrix, const View& data) = 0;
 };
 
-/// While a scope exists, this thread packs matrices with `pool` and keeps them in `store`; either
-/// may be null. Scopes of a thread are destroyed in reverse order.
+/// While a scope exists, this thread packs matrices with `pool` and keeps them in `store`; both may
+/// be null. The scopes of a thread must be destroyed in reverse order.
 class PackingScope {
  public:
   PackingScope(ThreadPool* pool, PackedStore* store);
@@ -39,7 +39,7 @@ class PackingScope {
   PackingScope* outer_;
 };
 
-/// Returns the data of a matrix that lacks only its data.
+/// Returns the data for a matrix that has everything but its data.
 Tensor pack_panels(const PackedMatrix& matrix, MakePanels make);
 
 }  // namespace syrinx

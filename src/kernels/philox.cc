@@ -40,7 +40,7 @@ void philox_normal(uint64_t seed, uint32_t step, uint32_t stream, std::span<floa
   for (size_t i = 0; i < out.size(); i += 4) {
     const auto bits = philox({step, static_cast<uint32_t>(i / 4), stream, 1}, key_of(seed));
     for (size_t j = 0; j < 4 && i + j < out.size(); ++j) {
-      const double u = (bits[j & ~size_t{1}] + 0.5) * 0x1p-32;  // never 0
+      const double u = (bits[j & ~size_t{1}] + 0.5) * 0x1p-32;  // greater than 0
       const double angle = 2 * std::numbers::pi * bits[j | 1] * 0x1p-32;
       const double radius = std::sqrt(-2 * std::log(u));
       out[i + j] = static_cast<float>(radius * (j % 2 ? std::sin(angle) : std::cos(angle)));

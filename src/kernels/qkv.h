@@ -1,5 +1,5 @@
-// The steps between a q|k|v projection and attention: norms of heads, rotary embedding, and the
-// cache. On a GPU they are one launch instead of four, with the same bits.
+// The steps between a q|k|v projection and attention: norms of heads, rotary embedding, and writing
+// the cache. On a GPU they are one launch instead of four, with the same bits.
 #pragma once
 
 #include "kernels/attention.h"
@@ -11,16 +11,16 @@ namespace syrinx {
 struct Qkv {
   View rows;
   int heads = 0, kv_heads = 0, dim = 0;
-  View q_norm = {}, k_norm = {};  ///< [dim] f32, weights of the RMS norms of heads; empty: no norm
+  View q_norm = {}, k_norm = {};  ///< [dim] f32, weights of the heads' RMS norms; empty: no norm
   float q_eps = 0, k_eps = 0;
-  const RopeTable* rope = nullptr;  ///< null: no rotary embedding
+  const RopeTable* rope = nullptr;  ///< null without rotary embedding
 
   HeadsView q() const { return {rows, 0, heads, dim}; }
   HeadsView k() const { return {rows, int64_t{heads} * dim, kv_heads, dim}; }
   HeadsView v() const { return {rows, (int64_t{heads} + kv_heads) * dim, kv_heads, dim}; }
 };
 
-/// Runs rms_norm_heads and rope on q and k, then write_kv; the rows are the last positions of
+/// Runs rms_norm_heads and rope on q and k, then write_kv. The rows are the last positions of
 /// `ragged`. Changes q in place, and may also change k.
 void store_qkv(StepContext& ctx, const Qkv& qkv, const KvPool& pool, int layer,
                const Ragged& ragged);

@@ -41,7 +41,7 @@ RopeTable::RopeTable(const RopeSpec& spec, int64_t cached_positions)
   for (int i = 0; i < half; ++i) {
     const float exponent = static_cast<float>(2 * i) / static_cast<float>(spec.dim);
     const double wave = std::pow(spec.theta, double{exponent});
-    // Rounded angles must be the authors': torch rounds the power before it divides.
+    // For the authors' rounded angles: torch rounds the power before it divides.
     const double inverse = 1 / (spec.bf16 ? static_cast<float>(wave) : wave);
     inv_freq_.f32()[i] = scaled_frequency(static_cast<float>(inverse), spec.scaling);
   }

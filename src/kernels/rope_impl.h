@@ -1,4 +1,4 @@
-// One head of rope on raw pointers, portable and AVX2. cos and sin have half = dim / 2 numbers.
+// Rotates one head on raw pointers, portable and for AVX2. cos and sin have dim / 2 numbers.
 #pragma once
 
 #include <cstdint>

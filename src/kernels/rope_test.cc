@@ -35,7 +35,7 @@ TEST_P(RopeTest, TurnsPairsByTheirAngle) {
           EXPECT_NEAR(y.f32()[a], x.f32()[a] * c - x.f32()[b] * s, 2e-4);
           EXPECT_NEAR(y.f32()[b], x.f32()[b] * c + x.f32()[a] * s, 2e-4);
         }
-        for (int j = 24; j < 32; ++j) {  // columns beyond dim must not change
+        for (int j = 24; j < 32; ++j) {  // columns from dim on must not change
           const int a = i * 100 + 4 + h * 32 + j;
           EXPECT_EQ(y.f32()[a], x.f32()[a]);
         }
@@ -52,7 +52,7 @@ TEST(Rope, FactorsSlowThePositionsOfEachPair) {
   spec.gain = 1.25f;
   const RopeTable slowed(spec, 4);
   float cos[4], sin[4], want_cos[4], want_sin[4];
-  for (const int64_t position : {0, 3, 60, 900}) {  // within the table and beyond it
+  for (const int64_t position : {0, 3, 60, 900}) {  // positions within the table and beyond it
     slowed.angles(position, cos, sin);
     for (int i = 0; i < 4; ++i) {
       const double angle =
@@ -76,7 +76,7 @@ TEST(Rope, Llama3ScalingStretchesLongWavesOnly) {
   const auto angle = [](const RopeTable& t, int i) { return std::asin(t.sin().f32()[32 + i]); };
   EXPECT_EQ(angle(plain, 5), angle(scaled, 5));
   EXPECT_NEAR(angle(scaled, 31), angle(plain, 31) / 32, 1e-12);
-  EXPECT_LT(angle(scaled, 16), angle(plain, 16));  // in the middle range: wavelength 4442
+  EXPECT_LT(angle(scaled, 16), angle(plain, 16));  // the middle range of wavelengths: 4442
   EXPECT_GT(angle(scaled, 16), angle(plain, 16) / 32);
 }
 

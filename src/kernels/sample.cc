@@ -11,10 +11,10 @@
 namespace syrinx {
 namespace {
 
-// At lower temperatures the divided logits could overflow; the draw is certain there anyway.
+// At lower temperatures the divided logits could overflow, and the draw is certain anyway.
 constexpr float kColdest = 1e-5f;
 
-// The memory for sampling a row, in the arena; one set per part of the work.
+// The memory for sampling a row, in the arena. Each part of the work has its own.
 struct Scratch {
   float* logits;      // [V]
   Candidate* picked;  // [V]
@@ -70,12 +70,12 @@ void penalise(const SampleRow& row, int64_t vocabulary, Scratch& s) {
     if (id >= 0 && id < vocabulary) s.seen[id / 64] = 0;
 }
 
-/// Returns whether the repetition penalty comes after the filters. It does not if the best id is
-/// chosen, which needs no filters.
+/// Returns whether the repetition penalty follows the filters. Returns false if the best id is
+/// chosen, because this needs no filters.
 bool penalised_last(const SampleParams& p) { return p.penalty_last && p.temperature > kColdest; }
 
-/// Applies the repetition penalty to candidates that are in the history, once per id, after the
-/// filters.
+/// Applies the repetition penalty after the filters: once to each candidate that occurs in the
+/// history.
 void penalise_picked(const SampleRow& row, int64_t vocabulary, int64_t count, Scratch& s) {
   const float p = row.params.repetition_penalty;
   if (!penalised_last(row.params) || p == 1) return;
@@ -111,8 +111,8 @@ Allowed allowed_ranges(const SampleRule& rule, int64_t vocabulary) {
   return out;
 }
 
-/// Collects the k best ids and those that tie with the k-th, unordered. Scans the logits in pieces
-/// and raises the threshold whenever enough better ids were found.
+/// Collects the k best ids and all ids that tie with the k-th, in any order. Scans the logits in
+/// pieces, and raises the threshold whenever enough better ids were found.
 int64_t collect_top(const Loops& f, const Allowed& allowed, int64_t k, Scratch& s) {
   constexpr int64_t kPiece = 1024;
   float bar = -INFINITY;
@@ -154,9 +154,9 @@ double mass_of(const Loops& f, const Allowed& allowed, float top, const Scratch&
 
 double weight_of(const Candidate& c, float top) { return std::exp(double{c.logit} - top); }
 
-/// Returns how many of `count` candidates, best first, top-p keeps: each one whose better ones
-/// together weigh less than p of `total`; at least one. Returns `count` if the sum does not reach
-/// p.
+/// Returns how many of `count` candidates top-p keeps. The best comes first. Top-p keeps a
+/// candidate if all better ones together have less than p of `total`, and at least one candidate.
+/// Returns `count` if the sum does not reach p.
 int64_t nucleus(const Candidate* best_first, int64_t count, float top, double total, double p) {
   double before = 0;
   int64_t keep = 0;
@@ -172,7 +172,7 @@ int64_t survivors(const Loops& f, const SampleParams& p, const Allowed& allowed,
   const bool use_p = p.top_p < 1;
   int64_t count;
   if (p.min_p_first && p.min_p > 0) {
-    // The threshold is slightly too low; the exact test follows.
+    // The threshold is slightly too low; the exact test follows below.
     count = collect_all(f, allowed, top + std::log(p.min_p) - 1e-3f, s);
     std::sort(s.picked, s.picked + count, better);
     int64_t keep = 1;
@@ -194,7 +194,7 @@ int64_t survivors(const Loops& f, const SampleParams& p, const Allowed& allowed,
       count = nucleus(s.picked, count, top, total, p.top_p);
     }
   } else if (use_p) {
-    // Only as many candidates are sorted as top-p needs: nearly always a few hundred.
+    // Sorts only as many candidates as top-p needs, which is nearly always a few hundred.
     const double total = mass_of(f, allowed, top, s);
     for (int64_t k = 256;; k *= 8) {
       const bool whole = k >= allowed.ids;
@@ -207,7 +207,7 @@ int64_t survivors(const Loops& f, const SampleParams& p, const Allowed& allowed,
       }
     }
   } else {
-    // With min-p alone: the threshold is slightly too low; the exact test follows.
+    // With min-p alone, the threshold is slightly too low; the exact test follows below.
     const float least =
         p.min_p > 0 && p.ras_window == 0 ? top + std::log(p.min_p) - 1e-3f : -INFINITY;
     count = collect_all(f, allowed, least, s);
@@ -229,10 +229,10 @@ int32_t draw(const Candidate* from, int64_t count, float top, double u) {
     left -= weight_of(from[i], top);
     if (left < 0) return from[i].id;
   }
-  return from[0].id;  // reached only by rounding at u near 1: return the best id
+  return from[0].id;  // rounding at u near 1 leads here: returns the best id
 }
 
-/// Draws without filters: finds the piece of the vocabulary first, then the id in it.
+/// Draws without filters: first finds the piece of the vocabulary, then the id in that piece.
 int32_t draw_from_all(const Loops& f, const Allowed& allowed, float top, double u,
                       const Scratch& s) {
   constexpr int64_t kPiece = 1024;
@@ -255,7 +255,7 @@ int32_t draw_from_all(const Loops& f, const Allowed& allowed, float top, double 
     }
   }
   if (last >= 0) return last;
-  // Reached only by rounding at u near 1: returns the best id.
+  // Rounding at u near 1 leads here. Returns the best id.
   for (int r = 0; r < allowed.count; ++r)
     for (int32_t j = allowed.range[r].begin; j < allowed.range[r].end; ++j)
       if (s.logits[j] == top) return j;
@@ -269,7 +269,7 @@ bool repeats(const SampleRow& row, int32_t id) {
   return std::count(history.begin(), history.end(), id) >= row.params.ras_repeats;
 }
 
-/// Draws from all ids except `id`; returns `id` if there is no other.
+/// Draws among all ids except `id`. Returns `id` if no other id is allowed.
 int32_t draw_other(const Loops& f, const Allowed& allowed, const SampleRow& row, int32_t id,
                    Scratch& s) {
   s.logits[id] = -INFINITY;
@@ -285,7 +285,7 @@ int32_t draw_other(const Loops& f, const Allowed& allowed, const SampleRow& row,
   return draw_from_all(f, allowed, top, u, s);
 }
 
-/// Sets the logits outside the mask to -inf; returns the largest remaining logit.
+/// Sets the logits of ids outside the mask to -inf, and returns the largest remaining logit.
 float apply_mask(std::span<const uint64_t> mask, const Allowed& allowed, Scratch& s) {
   float top = -INFINITY;
   for (int r = 0; r < allowed.count; ++r) {
@@ -298,7 +298,7 @@ float apply_mask(std::span<const uint64_t> mask, const Allowed& allowed, Scratch
   return top;
 }
 
-/// A row that is ready for its draw: penalised logits, divided by the temperature, are in s.logits.
+/// A row ready for its draw. s.logits has the penalised logits, divided by the temperature.
 struct Ready {
   SampleStatus status = SampleStatus::kOk;
   Allowed allowed;
@@ -351,14 +351,14 @@ Ready prepare(const Loops& f, const float* logits, int64_t vocabulary, const Sam
   return out;
 }
 
-/// Returns whether the filters keep all ids.
+/// Returns whether the filters of these parameters keep all ids.
 bool unfiltered(const SampleParams& p, const Allowed& allowed) {
   return (p.top_k <= 0 || p.top_k >= allowed.ids) && p.top_p >= 1 &&
          (p.min_p <= 0 || p.ras_window > 0) && !penalised_last(p);
 }
 
-/// Applies SampleParams::filter_first; the remaining ids are in s.picked, best first, with logits
-/// divided by the temperature. Returns their number.
+/// Applies SampleParams::filter_first, and returns the number of remaining ids. They are in
+/// s.picked, best first, with logits divided by the temperature.
 int64_t first_survivors(const Loops& f, const Allowed& allowed, const SampleParams& p, float top,
                         float temperature, double top_p, Scratch& s) {
   const int64_t k = p.top_k;
@@ -384,7 +384,7 @@ int32_t draw_filtered_first(const Loops& f, const Allowed& allowed, const Sample
   return draw(s.picked, count, top / temperature, u);
 }
 
-/// Returns whether the row's wanted id is among the best `wanted_among`; the logits must be ready.
+/// Returns whether the wanted id is among the best `wanted_among` ids. The logits must be ready.
 bool is_among_best(const SampleRule& rule, const Allowed& allowed, int64_t vocabulary,
                    const Scratch& s) {
   const int32_t id = rule.wanted;
@@ -468,7 +468,7 @@ void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> row
   if (logits.device == Device::kCuda) return cuda::sample(ctx, logits, rows, ids, status);
   const int64_t vocabulary = logits.shape[1];
   const int64_t words = vocabulary / 64 + 1;
-  // Each part of the work has its own scratch; there are at most as many parts as threads.
+  // Each part of the work has its own scratch memory. There are at most as many parts as threads.
   const int64_t parts = std::min<int64_t>(ctx.pool.size(), count);
   if (parts == 0) return;
   const Arena::Mark mark(ctx.arena);
@@ -552,7 +552,7 @@ std::vector<double> sample_chances(std::span<const float> logits, const SampleRo
       out[static_cast<size_t>(c.id)] += chance;
       continue;
     }
-    // The probability of drawing again, from all other ids.
+    // The probability that a repeated id is drawn again, among all other ids.
     each_allowed([&](int32_t id, double weight) {
       if (id != c.id) out[static_cast<size_t>(id)] += chance * weight / rest;
     });

@@ -1,4 +1,4 @@
-// For tests: the probabilities of a draw, without drawing.
+// For tests: the probabilities of the ids in a draw, without drawing.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace syrinx {
 
-/// Returns the probability of each id in the draw that sample() makes of this row on the CPU, with
-/// the same filters. Random numbers are not used. All 0 if the row cannot be sampled.
+/// Returns the probability of each id when sample() draws this row on the CPU, with the row's
+/// filters. Random numbers are not used. All 0 if the row cannot be sampled.
 std::vector<double> sample_chances(std::span<const float> logits, const SampleRow& row);
 
 }  // namespace syrinx

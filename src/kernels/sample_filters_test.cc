@@ -25,7 +25,7 @@ TEST(Sample, MinPMayComeFirst) {
   for (int i = 0; i < 5; ++i) logits.f32()[i] = static_cast<float>(std::log(mass[i]));
   SampleRow row;
   row.params.min_p = 0.3f;  // keeps the first four ids, with 0.9 of the mass
-  row.params.top_p = 0.7f;  // three of these have 0.75 / 0.9 of the mass, two have 0.6 / 0.9
+  row.params.top_p = 0.7f;  // keeps three of the four: 0.75 / 0.9 of the mass; two have 0.6 / 0.9
   row.seed = 1;
   const auto drawn = [&](bool first) {
     row.params.min_p_first = first;
@@ -36,15 +36,15 @@ TEST(Sample, MinPMayComeFirst) {
   std::map<int32_t, int> seen = drawn(true);
   ASSERT_EQ(seen.size(), 3u);
   for (int i = 0; i < 3; ++i) EXPECT_NEAR(seen[i] / 4000.0, mass[i] / 0.75, 0.04) << i;
-  // keeps two ids, of all ids or of those that min-p kept, with other shares
+  // top-p keeps two ids in both orders, with different shares
   row.params.top_p = 0.6f;
   EXPECT_EQ(drawn(true).size(), 2u);
   row.params.top_p = 1;
   EXPECT_EQ(drawn(true).size(), 4u);
 }
 
-/// Top-k keeps exactly the k best ids of a vocabulary that is scanned in pieces, each of which
-/// raises the threshold.
+/// Top-k keeps exactly the k best ids of a vocabulary that is scanned in pieces. Each piece raises
+/// the threshold.
 TEST(Sample, TopKKeepsTheBestOfAllPieces) {
   constexpr int kVocabulary = 6000;
   for (const unsigned seed : {1, 2, 3}) {
@@ -63,7 +63,7 @@ TEST(Sample, TopKKeepsTheBestOfAllPieces) {
   }
 }
 
-/// The threshold after a piece is its k-th best logit, not a larger one.
+/// The threshold after a piece is the k-th best logit of this piece, not a larger logit.
 TEST(Sample, TopKLetsInWhatIsJustBetterThanTheLast) {
   constexpr int kPiece = 1024, kBest = 300, kLast = kPiece - kBest;
   std::mt19937 engine(1);
@@ -92,7 +92,7 @@ TEST(Sample, TopPEndsWhereItsShareIsMetExactly) {
   EXPECT_EQ(sample_chances(logits, row), (std::vector<double>{1, 0, 0, 0}));
 }
 
-/// With equal weights, id i has the part [i, i + 1) of the sum, with its lower edge.
+/// With equal weights, id i covers the interval [i, i + 1) of the sum, including its lower bound.
 TEST(Sample, ADrawThatMeetsAnEdgeIsTheNextId) {
   constexpr int kEqual = 4096;
   Tensor logits({1, kEqual + 1}, DType::kF32);
@@ -102,7 +102,7 @@ TEST(Sample, ADrawThatMeetsAnEdgeIsTheNextId) {
     const double place = kEqual * double{philox_uniform(row.seed, row.step, row.codebook)};
     if (place != std::floor(place) || place == 0) continue;
     ++edges;
-    for (const int k : {0, kEqual}) {  // all ids, and only the ids that a filter keeps
+    for (const int k : {0, kEqual}) {  // all ids, or only the ids that a filter keeps
       row.params.top_k = k;
       row.params.min_p = k > 0 ? 0.5f : 0;
       EXPECT_EQ(one(Device::kCpu, logits, row), static_cast<int32_t>(place)) << "top " << k;
@@ -123,14 +123,14 @@ TEST(Sample, RangesEndAtTheVocabulary) {
   row.rule.forced = 64;
   EXPECT_EQ(one(Device::kCpu, logits, row, &status), -1);
   EXPECT_EQ(status, SampleStatus::kNothingAllowed);
-  // A range beyond the vocabulary allows no id and does not change other ranges.
+  // A range beyond the vocabulary allows no id, and does not change the other ranges.
   for (int i = 0; i < 10; ++i) logits.f32()[i] = 0.1f * static_cast<float>(i);
   row.rule = {{{{0, 10}, {70, 76}}}, 2, -1};
   row.params.top_k = 5;
   for (row.step = 0; row.step < 200; ++row.step) EXPECT_GE(one(Device::kCpu, logits, row), 5);
 }
 
-/// The best ids are in several pieces of the vocabulary, or all in one.
+/// The best ids are in several pieces of the vocabulary, or all in one piece.
 TEST(Sample, TopKAreTheBestOfAllPieces) {
   for (const int vocabulary : {200, 5000}) {
     Tensor logits = fixture::random({1, vocabulary}, 3, 1);
@@ -157,7 +157,7 @@ TEST(Sample, ANucleusMayBeMostOfTheVocabulary) {
   row.params.top_p = 0.9f;
   const auto seen = drawn(logits, row, 4000);
   EXPECT_GT(seen.size(), 1500u);
-  // Top-p removes a tenth of the mass, that of the lowest ids.
+  // Top-p removes a tenth of the mass: the lowest ids.
   EXPECT_GT(seen.begin()->first, 200);
 }
 
@@ -174,7 +174,7 @@ TEST(Sample, MinPIsHeldAgainstTheBestAtItsTemperature) {
   logits.f32()[0] = 3, logits.f32()[1] = 2;
   SampleRow row;
   row.params.temperature = 0.5f;
-  row.params.min_p = 0.2f;  // the second id has e^-2 of the first id's weight
+  row.params.min_p = 0.2f;  // the second id has e^-2 of the first id's mass
   EXPECT_EQ(drawn(logits, row, 200).size(), 1u);
   row.params.temperature = 1;
   EXPECT_EQ(drawn(logits, row, 200).size(), 2u);

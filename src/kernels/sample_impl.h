@@ -1,4 +1,4 @@
-// The loops of sampling over a whole vocabulary, portable and AVX2.
+// The sampling loops that run over a whole vocabulary, portable and for AVX2.
 #pragma once
 
 #include <cstdint>

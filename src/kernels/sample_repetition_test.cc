@@ -1,4 +1,4 @@
-// Compares sampling with penalties, and repetition-aware sampling, with their authors' formulas.
+// Compares sampling with penalties, and repetition-aware sampling, with the authors' formulas.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using draws::drawn;
 using draws::one;
 using fixture::Bench;
 
-/// Returns the probability of each id by the authors' steps, in double.
+/// Returns the probability of each id by the steps of the authors' code, in double.
 std::vector<double> ras_probabilities(const View& logits, const SampleRow& row) {
   const int64_t n = logits.shape[1];
   const SampleParams& p = row.params;
@@ -71,7 +71,7 @@ TEST(Sample, RepetitionAwareAsItsAuthorsDoIt) {
     SampleRow row;
     row.params = {.temperature = c.temperature, .top_k = c.top_k, .top_p = c.top_p};
     row.params.ras_window = c.window, row.params.ras_repeats = c.repeats;
-    row.params.min_p = 0.9f;  // has no effect here
+    row.params.min_p = 0.9f;  // min-p has no effect here
     row.history = history;
     row.seed = 3;
     const std::vector<double> want = ras_probabilities(logits, row);
@@ -128,7 +128,7 @@ TEST(Sample, TheFilterMayComeBeforeTheTemperature) {
     row.seed = 3;
     const int top_k = c.top_k > 0 ? c.top_k : kIds;
     std::vector<double> want = filtered_first(logits, top_k, c.top_p, c.temperature);
-    if (c.window > 0) {  // id 12, the best of all, is outside the window
+    if (c.window > 0) {  // id 12, the best id, is outside the window
       const std::vector<double> again = filtered_first(logits, top_k, 0.9, 1.5), first = want;
       for (int id = 0; id < kIds; ++id) {
         if (std::count(history.begin() + 1, history.end(), id) == 0) continue;
@@ -146,7 +146,7 @@ TEST(Sample, TheFilterMayComeBeforeTheTemperature) {
       EXPECT_NEAR(static_cast<double>(seen[i]) / kDraws, want[i], 5 * deviation + 1e-9)
           << i << " at top-p " << c.top_p;
     }
-    row.params.temperature = 0;  // the best id, even if it repeats
+    row.params.temperature = 0;  // always the best id, even if it repeats
     EXPECT_EQ(one(Device::kCpu, logits, row), 12);
   }
 }

@@ -115,16 +115,16 @@ TEST_P(SampleTest, GreedyTakesTheLowestOfEqualIds) {
   const std::vector<int32_t> history{77, 3, 77};
   row.history = history;
   row.params.repetition_penalty = 1e9f;
-  EXPECT_EQ(one(GetParam(), logits, row), 77);  // it is still larger than the zeros
+  EXPECT_EQ(one(GetParam(), logits, row), 77);  // its logit is still the largest
   row.rule.forced = 99;
   EXPECT_EQ(one(GetParam(), logits, row), 99);
 }
 
-/// Ids outside the mask are never drawn, whatever their logits, with and without filters.
+/// Ids outside the mask are never drawn, for any logits, with and without filters.
 TEST(SampleMask, LeavesNothingElse) {
   constexpr int kIds = 200;
   const Tensor logits = fixture::random({1, kIds}, 5, 2);
-  const std::vector<uint64_t> mask{uint64_t{1} << 3 | uint64_t{1} << 63, 0, 1};  // 3, 63, 128
+  const std::vector<uint64_t> mask{uint64_t{1} << 3 | uint64_t{1} << 63, 0, 1};  // ids 3, 63, 128
   const std::vector<int32_t> history{3, 63, 7};
   for (const float temperature : {0.f, 1.f, 5.f}) {
     for (const int top_k : {0, 1, 50}) {
@@ -143,8 +143,8 @@ TEST(SampleMask, LeavesNothingElse) {
   }
 }
 
-/// A wanted id is chosen if it is among the best `wanted_among`, at any temperature; otherwise it
-/// has no effect.
+/// A wanted id is chosen, at any temperature, if it is among the best `wanted_among` ids. Otherwise
+/// it has no effect.
 TEST_P(SampleTest, AWantedIdIsTakenAmongTheBest) {
   constexpr int kIds = 3000;
   const Tensor logits = fixture::random({1, kIds}, 5, 2);
@@ -165,9 +165,9 @@ TEST_P(SampleTest, AWantedIdIsTakenAmongTheBest) {
       }
     }
     SampleRow row = plain;
-    row.rule.wanted = kIds, row.rule.wanted_among = kIds;  // an id outside the vocabulary
+    row.rule.wanted = kIds, row.rule.wanted_among = kIds;  // the wanted id does not exist
     EXPECT_EQ(one(GetParam(), logits, row), otherwise);
-    // Ids that are not allowed do not count and cannot be wanted.
+    // Ids that are not allowed do not count, and cannot be wanted.
     row.rule.ranges = 2;
     row.rule.allowed = {{{0, order[0]}, {order[0] + 1, kIds}}};
     row.rule.wanted = order[1], row.rule.wanted_among = 1;
@@ -175,7 +175,7 @@ TEST_P(SampleTest, AWantedIdIsTakenAmongTheBest) {
     row.rule.wanted = order[0], row.rule.wanted_among = 5;
     EXPECT_NE(one(GetParam(), logits, row), order[0]);
   }
-  // Equal logits have the same rank; the repetition penalty comes before the comparison.
+  // Equal logits have the same rank. The repetition penalty precedes the comparison.
   Tensor equal({1, 100}, DType::kF32);
   equal.f32()[31] = equal.f32()[77] = 5;
   SampleRow row;
@@ -236,7 +236,7 @@ TEST(Sample, FollowsTheProbabilitiesOfTransformers) {
   }
 }
 
-// The statistics above were computed on the CPU; other devices draw the same ids.
+// The statistics of the tests above are the CPU's. Other devices must draw the same ids.
 TEST_P(SampleTest, SameIdsAsTheCpuForEveryFilter) {
   Bench cpu, bench(1, GetParam());
   const std::vector<int32_t> history{4, 9, 4, 200, 33, 33, 120, 121, 4};
@@ -272,12 +272,12 @@ TEST_P(SampleTest, SameIdsAsTheCpuForEveryFilter) {
   filters[25].temperature = 0;
   const int kinds = static_cast<int>(filters.size()), count = 3 * kinds;
   const SampleRule some{{{{2, 30}, {33, 34}, {50, 5000}}}, 3, -1};
-  std::vector<uint64_t> mask(100);  // ids from 6,400 on are not allowed
+  std::vector<uint64_t> mask(100);  // ids from 6,400 on are outside the mask
   for (size_t i = 0; i < mask.size(); ++i) mask[i] = 0x9e3779b97f4a7c15u * (i + 1);
   SampleRule masked = some;
   masked.mask = mask;
   const SampleRule any, *rules[] = {&any, &some, &masked};
-  // Flat logits leave many ids and many ties; steep ones leave few.
+  // Flat logits have many candidates and many ties, steep logits have few.
   for (const float spread : {0.f, 0.02f, 2.f, 8.f}) {
     for (const int vocabulary : {300, 3072, 9000}) {
       Tensor logits = fixture::random({count, vocabulary}, 5, spread);
@@ -301,7 +301,7 @@ TEST_P(SampleTest, SameIdsAsTheCpuForEveryFilter) {
   }
 }
 
-// Half of the ids are penalised, and every row has its own mask.
+// Half of the ids get the penalty, and every row has its own mask.
 TEST_P(SampleTest, SameIdsAsTheCpuForPenaltiesAndMasks) {
   constexpr int kRows = 400, kVocabulary = 150;
   const Tensor logits = fixture::random({kRows, kVocabulary}, 9, 1.5f);
@@ -327,7 +327,7 @@ TEST_P(SampleTest, SameIdsAsTheCpuForPenaltiesAndMasks) {
 }
 
 TEST(Sample, TopKKeepsTies) {
-  Tensor logits({1, 5000}, DType::kF32);  // all equal except one
+  Tensor logits({1, 5000}, DType::kF32);  // all logits are equal, except one
   logits.f32()[4000] = 1;
   SampleRow row;
   row.params.top_k = 3;
@@ -456,8 +456,8 @@ TEST_P(SampleTest, RepetitionAwareKeepsTheOnlyId) {
   EXPECT_EQ(one(GetParam(), logits, row), 1);
 }
 
-/// In the codes [E, K] of a step, a companion gets the code of its sequence; a row that cannot be
-/// sampled gets code 0 and its status.
+/// In the codes [E, K] of a step, a companion gets the code of its sequence. A row that cannot be
+/// sampled gets code 0, and its status says so.
 TEST(Sample, CodesGoToTheRowsOfThePair) {
   Bench bench(1, Device::kCpu);
   Tensor logits({3, 8}, DType::kF32);

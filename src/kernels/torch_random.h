@@ -7,8 +7,8 @@
 
 namespace syrinx {
 
-/// Computes out = torch.manual_seed(seed); torch.randn(out.size()), within 1e-6. The count must be
-/// a multiple of 16 and at least 16: torch uses another method for other counts.
+/// Computes torch.manual_seed(seed); torch.randn(out.size()), within 1e-6. The size must be a
+/// multiple of 16 and at least 16, because torch uses another method for other sizes.
 void torch_randn(uint32_t seed, std::span<float> out);
 
 }  // namespace syrinx

@@ -6,8 +6,8 @@
 
 namespace syrinx {
 
-/// Writes number i of Philox(seed, step, stream) to out[i]: uniform in [0, 1), 24 bits; for noise
-/// of vocoders.
+/// Writes number i of Philox(seed, step, stream) to out[i]: uniform in [0, 1), 24 bits. For the
+/// noise of vocoders.
 void philox_uniforms(uint64_t seed, uint32_t step, uint32_t stream, std::span<float> out);
 
 }  // namespace syrinx

@@ -7,8 +7,8 @@
 namespace syrinx::simd {
 namespace {
 
-// Every element is computed by the vector code, the last few with a mask, so that an element's bits
-// do not depend on its position.
+// The vector code computes every element, and masks the last few, so that an element's bits do not
+// depend on its position.
 template <typename F>
 SYRINX_INLINE void each(float* out, int64_t count, F f) {
   int64_t i = 0;

@@ -10,10 +10,10 @@
 #include "kernels/cpu/simd.h"
 // clang-format on
 
-// Attention runs over blocks of kBlock positions, counted from position 0, in ascending order, with
+// Attention processes blocks of kBlock positions, counted from position 0, in ascending order, with
 // a running maximum (Milakov & Gimelshein, "Online normalizer calculation for softmax", 2018). Both
-// products, q K and weights V, are the same small matrix product C[M][n] += A[M][k] B[k][n], where
-// B is read front to back. Every element of C is one chain of FMAs over k, so its bits do not
+// products, q K and weights V, are the same small matrix product C[M][n] += A[M][k] B[k][n], which
+// reads B in memory order. Every element of C is one chain of FMAs over k, so its bits do not
 // depend on how many rows or columns are computed together.
 namespace syrinx::simd {
 namespace {
@@ -23,7 +23,7 @@ constexpr int kBlock = 4 * kRows;
 constexpr int kVectors = AttentionTile::kMaxVectors;
 constexpr int kDim = AttentionTile::kMaxDim;
 
-/// Prefetches memory that will be read soon into L2.
+/// Prefetches memory into L2 that will be read soon.
 SYRINX_INLINE void ask_for(const void* p) { __builtin_prefetch(p, 0, 2); }
 
 struct F32 {
@@ -39,8 +39,8 @@ struct BF16 {
   static SYRINX_INLINE V8 get(const T* p) { return load_bf16(p); }
 };
 
-/// Computes C[i][0 .. 8N) += sum over k of A[i][k] B[k][0 .. 8N), i < M. Prefetches the same
-/// offsets of `next`, which is read after B.
+/// Computes C[i][0 .. 8N) += sum over k of A[i][k] B[k][0 .. 8N), i < M. Also prefetches `next`,
+/// the memory that is read after B, at the same offsets.
 template <typename Type, int M, int N>
 SYRINX_INLINE void product(const float* a, int64_t a_stride, const typename Type::T* b,
                            int64_t b_stride, int64_t depth, float* c, int64_t c_stride,
@@ -62,7 +62,7 @@ SYRINX_INLINE void product(const float* a, int64_t a_stride, const typename Type
     for (int j = 0; j < N; ++j) store(c + i * c_stride + 8 * j, acc[i][j]);
 }
 
-/// Does the same for any number of rows and any multiple of 8 columns.
+/// Does the same as product() for any number of rows and any multiple of 8 columns.
 template <typename Type, int N>
 SYRINX_INLINE void product_rows(int m, const float* a, int64_t a_stride, const typename Type::T* b,
                                 int64_t b_stride, int64_t depth, float* c, int64_t c_stride,
@@ -84,8 +84,8 @@ void product_any(int m, int64_t columns, const float* a, int64_t a_stride,
   if (columns) product_rows<Type, 1>(m, a, a_stride, b, b_stride, depth, c, c_stride, next);
 }
 
-/// Finds the largest |x|; NaN if one of the numbers is NaN. Magnitudes compare like integers, and
-/// NaN is above all.
+/// Finds the largest |x|; NaN if one of the numbers is NaN. The bits of magnitudes compare like
+/// integers, and NaN has the largest bits.
 class Magnitude {
  public:
   SYRINX_INLINE Magnitude() : top_(all_int(0)) {}
@@ -113,7 +113,7 @@ SYRINX_INLINE float to_int16(const float* x, int count, float top, int16_t* out)
   return top * (1.f / 32767);
 }
 
-/// Does the same with integers up to +-127.
+/// Converts x like to_int16(), to integers up to +-127.
 SYRINX_INLINE float to_int8(const float* x, int count, int8_t* out) {
   const float top = largest_magnitude(x, count);
   const V8 f = all(top > 0 ? 127.f / top : 0.f);
@@ -169,8 +169,8 @@ void product_q8(int m, int64_t columns, const int16_t* a, int64_t a_stride, cons
   if (columns) product_q8_rows<1>(m, a, a_stride, b, b_stride, depth, c, c_stride, next);
 }
 
-/// Replaces the scores of one block by weights e^(score - top); returns the factor for the results
-/// of earlier blocks. Positions outside [low, high) of the block get weight 0.
+/// Replaces the scores of one block by weights e^(score - top), and 0 for positions outside [low,
+/// high). Returns the factor by which the results of earlier blocks must be multiplied.
 SYRINX_INLINE float softmax_block(float* s, int width, int64_t low, int64_t high,
                                   const AttentionTile& t, float& top, float& total) {
   const V8 f = all(t.scale), cap = all(t.cap), per_cap = all(t.cap > 0 ? 1 / t.cap : 0.f);
@@ -196,7 +196,7 @@ SYRINX_INLINE float softmax_block(float* s, int width, int64_t low, int64_t high
   return keep;
 }
 
-/// A cache of f32, f16 or bf16; q and the weights are f32.
+/// A cache of f32, f16 or bf16. q and the weights are f32.
 template <typename Type>
 class FloatCache {
  public:
@@ -213,7 +213,7 @@ class FloatCache {
     return keys + sizeof(T) * kRows * static_cast<size_t>(dim);
   }
 
-  /// Computes the scores of one page, without the scale. scores [vectors][kBlock].
+  /// Computes the scores of one page, not yet scaled. scores [vectors][kBlock].
   void score(const char* keys, const char* next, float* scores) const {
     for (int i = 0; i < vectors_; ++i) std::fill_n(scores + i * kBlock, kRows, 0.f);
     product_any<Type>(vectors_, kRows, q_, dim_, at(keys), kRows, dim_, scores, kBlock, at(next));
@@ -221,8 +221,8 @@ class FloatCache {
 
   void begin_mix(const float*, const char* const*, int64_t, int64_t) {}
 
-  /// Adds to mixed [vectors][dim] the weights of the page at p of the block times its first `count`
-  /// values.
+  /// Adds to mixed [vectors][dim] the weights from position p of the block on, times the first
+  /// `count` values of the page.
   void mix(const float* weights, int64_t p, const char* values, const char* next, int64_t count,
            float* mixed) const {
     product_any<Type>(vectors_, dim_, weights + p, kBlock, at(values), dim_, count, mixed, dim_,
@@ -261,7 +261,7 @@ class Q8Cache {
               mul(to_float(load(sums + i * kRows + j)), mul(load(scale + j), all(q_scale_[i]))));
   }
 
-  /// Converts the weights of the block, times the scales of its rows, to 15-bit numbers.
+  /// Multiplies the weights of the block by the scales of its rows, and converts them to 15 bits.
   void begin_mix(const float* weights, const char* const* pages, int64_t skip, int64_t count) {
     const int64_t width = (count + kRows - 1) / kRows * kRows;
     for (int i = 0; i < vectors_; ++i) {
@@ -273,7 +273,7 @@ class Q8Cache {
             reinterpret_cast<const float*>(values(pages[page / kRows], dim_) + kRows * dim_);
         for (int64_t j = 0; j < kRows; j += 8) {
           V8 w = mul(load(weights + i * kBlock + page + j), load(scale + j));
-          // The scale of a row that was never written may be anything, so its weight is set to 0.
+          // A row that was never written may have any scale, even NaN, so its weight is set to 0.
           if (page + j + 8 > count) w = keep(first_lanes(count - page - j), w);
           store(scaled + page + j, top.see(w));
         }
@@ -322,13 +322,13 @@ void attend_as(const AttentionTile& t) {
   std::fill_n(total, vectors, 0.f);
   const int64_t last = t.last(t.rows - 1);
   for (int64_t start = t.first(0) / kBlock * kBlock; start < last; start += kBlock) {
-    // Pages before the window may have been released: skip them; their weights are 0.
+    // Skips pages before the window, which may have been released. Their weights are 0.
     const int64_t skip = std::max<int64_t>(t.first(0) - start, 0) / kRows * kRows;
     const int64_t count = std::min<int64_t>(last - start, kBlock);
     const int width = static_cast<int>((count + kRows - 1) / kRows * kRows);
-    // While a page is processed, memory that is read four pages later is prefetched: its values
-    // during its keys, then the keys of the next block. It goes into L2, as L1 supports too few
-    // misses in flight.
+    // While a page is processed, memory is prefetched that is read four pages later: that page's
+    // values during the keys, then the keys of the next block. It is prefetched into L2, because L1
+    // allows too few outstanding loads.
     const char *pages[kBlock / kRows], *later[kBlock / kRows];
     for (int64_t p = skip; p < count; p += kRows) {
       const int64_t i = p / kRows, index = start / kRows + i;

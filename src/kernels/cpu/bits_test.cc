@@ -1,6 +1,6 @@
-// AVX2 and NEON, and everything that uses them, must have the same bits: those of these checksums,
-// which were computed on x86-64. tools/neon_check runs this test for aarch64. An intended change of
-// a polynomial or of an order of sums requires new checksums.
+// AVX2 and NEON code, and all code that uses them, must have the same bits. This test compares
+// checksums that were computed on x86-64; tools/neon_check runs it for aarch64. An intended change
+// of a polynomial or of an order of sums requires new checksums.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns numbers in [-4, 4) that do not depend on any library.
+/// Returns numbers in [-4, 4) by arithmetic of its own, so that no library can change them.
 std::vector<float> made_up(int64_t count, uint32_t seed) {
   std::vector<float> x(static_cast<size_t>(count));
   for (float& value : x) {
@@ -171,8 +171,8 @@ TEST_F(Bits, OfAttentionAreTheSameOnEveryProcessor) {
   EXPECT_EQ(got, want);
 }
 
-/// Computes checksums of the sums of [kRows] rows times two panels, and of finish() with these sums
-/// as a gate.
+/// Returns two checksums: of the sums of [kRows] rows times two panels, and of the output of
+/// finish() with these sums as a gate.
 std::array<uint64_t, 2> product_bits(const cpu::GemmKernels& kernels, const PackedMatrix& m,
                                      const std::vector<float>& x) {
   const auto run = m.type == WeightType::kQ8        ? kernels.products_q8
@@ -231,7 +231,7 @@ TEST_F(Bits, OfProductsAreTheSameOnEveryProcessor) {
     const std::string name = set.name;
     for (size_t type = 0; type < want.size(); ++type) {
       const auto as = static_cast<WeightType>(type);
-      // Portable code does not fuse multiply and add; for bf16 by bf16, AMX adds in its own order.
+      // Portable code does not fuse multiply and add; AMX adds bf16a16 in another order.
       if (name == "portable" || (name == "amx" && as == WeightType::kBF16A16)) continue;
       const PackedMatrix m = PackedMatrix::pack(
           32, kK, as, [&](int64_t o, float* row) { std::copy_n(weight.data() + o * kK, kK, row); });
@@ -240,7 +240,7 @@ TEST_F(Bits, OfProductsAreTheSameOnEveryProcessor) {
   }
 }
 
-/// tools/neon_check knows the processor, and therefore the expected set.
+/// tools/neon_check sets the processor, and therefore the expected instruction set.
 TEST_F(Bits, AreThoseOfTheBestSet) {
   const char* name = std::getenv("SYRINX_BEST_SET");
   EXPECT_STREQ(cpu::gemm_set().name, name ? name : cpu::gemm_sets(cpu_features()).back().name);

@@ -7,8 +7,8 @@
 namespace syrinx::simd {
 namespace {
 
-/// Adds up N vectors of channels at once, so that additions of one vector do not wait for each
-/// other.
+/// Sums N vectors of channels at the same time, so that an addition need not wait for the addition
+/// before it.
 template <int N>
 SYRINX_INLINE void sum_columns(const float* x, const float* pivot, int64_t rows, int64_t width,
                                float* sums, float* squares) {

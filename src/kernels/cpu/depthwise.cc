@@ -24,7 +24,7 @@ void depthwise(StepContext& ctx, const DepthwiseCall& call, std::span<const Gemm
         }
       }
     };
-    // Bound by memory: about 2 floats per nanosecond and core.
+    // Memory limits the speed to about 2 floats per nanosecond and core.
     if (s.rows * width * call.taps > 100'000) {
       ctx.pool.parallel_for(s.rows, 8, rows);
     } else {

@@ -1,7 +1,7 @@
 #include "kernels/fft_pass.h"
 
-// AVX2 without FMA: with FMA, GCC uses it for products of complex numbers, whatever -ffp-contract
-// is.
+// AVX2 without FMA. If FMA were enabled, GCC would use it for products of complex numbers, even
+// with -ffp-contract=off.
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
 #elif defined(__GNUC__)

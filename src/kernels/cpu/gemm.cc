@@ -9,9 +9,9 @@ namespace syrinx::cpu {
 namespace {
 
 constexpr int64_t kPanel = PackedMatrix::kPanel;
-constexpr int kMaxPanels = 4;  // most panels per work item
+constexpr int kMaxPanels = 4;  // limit of panels per work item
 
-/// A call cut into work items: blocks of rows (outer) times groups of panels (inner).
+/// A call divided into work items: blocks of rows (outer) times groups of panels (inner).
 struct Plan {
   int64_t rows = 0, block_rows = 0, blocks = 0;
   int64_t first_panel = 0, panels = 0, group = 0, groups = 0;
@@ -33,14 +33,14 @@ Plan plan_call(const GemmCall& call, int threads) {
   const int64_t even = (plan.rows + plan.blocks - 1) / plan.blocks;
   plan.block_rows = std::min<int64_t>((even + kTileRows - 1) / kTileRows * kTileRows, kMaxRows);
   plan.blocks = (plan.rows + plan.block_rows - 1) / plan.block_rows;
-  // One row reads four streams of weights, if enough items remain for every thread.
+  // One row reads four streams of weights, if every thread still gets enough items.
   const bool enough = plan.panels >= 2 * kMaxPanels * threads;
   plan.group = plan.rows == 1 && (enough || threads == 1) ? kMaxPanels : 2;
   plan.groups = (plan.panels + plan.group - 1) / plan.group;
   return plan;
 }
 
-/// The location of the rows' numbers: in the segments' x, or rounded in the arena.
+/// Where the numbers of the rows are: in the segments' x or, rounded, in the arena.
 struct Source {
   std::span<const char*> rounded;  // first number of the first row of each segment
   int64_t bytes = sizeof(float);   // bytes per number
@@ -54,7 +54,7 @@ struct Source {
 /// Rows [begin, begin + count) of the call, with the addresses of their inputs and outputs.
 struct BlockRows {
   GemmRows rows;
-  float* out[kMaxRows];  // column 0 of the segment's row; null if parts have their own `out`
+  float* out[kMaxRows];  // column 0 of the row; null if the parts have their own `out`
   int64_t begin = 0;
 
   void fill(const GemmCall& call, const Source& source, int64_t first, int count) {
@@ -103,14 +103,14 @@ void write_out(const GemmKernels& kernels, const GemmCall& call, const BlockRows
   }
 }
 
-/// The activations for quantised weights, in the arena: see GemmRows.
+/// The activations for quantised weights, in the arena, as GemmRows specifies.
 struct QuantizedRows {
   const uint8_t* q = nullptr;  // rows of row_bytes bytes
   int64_t row_bytes = 0;
   const float* scale = nullptr;
 };
 
-/// Estimates the microseconds on one core, to decide whether to wake other threads.
+/// Estimates the time in microseconds on one core, to decide whether to wake other threads.
 double estimate_us(const GemmCall& call, int64_t rows) {
   const double flops = 2.0 * rows * call.weight->k * call.weight->out;
   const double bytes = static_cast<double>(call.weight->data.bytes());
@@ -148,7 +148,7 @@ QuantizedRows quantize_rows(StepContext& ctx, const GemmKernels& kernels, const 
   return {q, row_bytes, scale};
 }
 
-/// Rounds all inputs of the segments' rows once, as neighbouring rows share most of them.
+/// Rounds all inputs of the segments once, because neighbouring rows share most of their inputs.
 Source round_segments(StepContext& ctx, const GemmKernels& kernels, const GemmCall& call,
                       bool share) {
   constexpr int64_t kPiece = 8192;

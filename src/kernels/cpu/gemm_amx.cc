@@ -1,13 +1,13 @@
-// Compiled for AMX (TILE, INT8, BF16) in addition to gemm_avx512vnni.cc's and gemm_avx512bf16.cc's
-// instruction sets. Called only if the processor has AMX and the kernel lets this process use it.
+// Compiled for AMX (TILE, INT8, BF16) and for the sets of gemm_avx512vnni.cc and
+// gemm_avx512bf16.cc. Called only if the processor has AMX and the kernel lets this process use it.
 #include "kernels/cpu/gemm_amx_impl.h"
 #include "kernels/cpu/gemm_avx512.h"
 
 namespace syrinx::cpu {
 namespace {
 
-/// The tile registers of this thread. Written as assembly, as GCC's intrinsics are macros that need
-/// literal numbers. Released at the end, so that a waiting thread has no tile state to save.
+/// The tile registers of this thread. Written as assembly, as GCC's intrinsics need literal
+/// register numbers. Released at the end, so that a waiting thread saves no tiles.
 class Tiles {
  public:
   explicit Tiles(const TileConfig& config) { asm volatile("ldtilecfg %0" ::"m"(config)); }

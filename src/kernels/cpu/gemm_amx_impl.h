@@ -1,5 +1,5 @@
-// The products by tiles (AMX), which replace those of gemm_impl.h. Written once for T, the tile
-// registers, and V, vectors of 16 lanes: gemm_amx.cc has the processor's, tile_model.h scalar ones.
+// The products with AMX tiles, which replace those of gemm_impl.h. Written once for T, the tile
+// registers, and V, vectors of 16 lanes. gemm_amx.cc has real ones, tile_model.h has models in C++.
 //
 // T is constructed from a TileConfig; its destructor releases the registers. It has, with tile
 // numbers as template arguments: zero<t>, load<t>(from, step) and store<t>(to, step) (rows `step`
@@ -29,8 +29,8 @@ struct alignas(64) TileConfig {
   uint8_t rows[16] = {};
 };
 
-// Numbers of the tile registers. For operands as high as a tile of rows there are two registers:
-// one for the higher tiles of a block and one for tiles with a row less (tile_rows).
+// Numbers of the tile registers. Operands with as many rows as a tile have two registers: one for
+// the higher tiles of a block, and one for tiles with one row less (tile_rows()).
 constexpr int kSumTile = 0, kRowTile = 4, kWeightTile = 6;
 
 /// Configures registers 0, 1 and 4 for the higher tiles, 2, 3 and 5 for the lower ones, 6 and 7 for
@@ -54,7 +54,7 @@ struct TileGroup {
   int64_t step;      // bytes between rows
   int64_t group;     // index of the group
   int64_t padded_k;
-  const uint8_t* bytes;   // unfolded weights
+  const uint8_t* bytes;   // weights, unfolded to a tile
   const uint8_t* scales;  // scales of the group in the panel
   float* sums;            // [count][16]
   bool begins;            // whether this is the first group: sums are not yet set
@@ -62,11 +62,11 @@ struct TileGroup {
   const uint8_t* row(int r) const { return static_cast<const uint8_t*>(rows->x[first + r]); }
 };
 
-/// int8 weights and int8 activations, see GroupScales.
+/// Products of int8 weights and int8 activations, see GroupScales.
 template <class V>
 struct ByteTiles {
   using F = typename V::F;
-  static constexpr int kCount = 64, kBytes = 64;  // k per group; bytes of a row per group
+  static constexpr int kCount = 64, kBytes = 64;  // k per group; bytes per row and group
   static void unfold(const uint8_t* panel, int64_t, int64_t group, uint8_t* to) {
     const uint8_t* from = panel + group * (kPanel * kGroup + kPanel * 2);
     for (int i = 0; i < kTileHeight; ++i) V::quads(from + i * kTileBytes, to + i * kTileBytes);
@@ -96,8 +96,8 @@ struct ByteTiles {
   }
 };
 
-/// int8 weights and int16 activations in the layout of quantize_planes: products with their low
-/// bytes (unsigned) and with their high bytes.
+/// Products of int8 weights and int16 activations in the layout of quantize_planes. The low bytes
+/// (unsigned) and the high bytes of the activations have separate products.
 template <class V>
 struct WordTiles : ByteTiles<V> {
   using F = typename V::F;
@@ -128,7 +128,7 @@ struct WordTiles : ByteTiles<V> {
   }
 };
 
-/// 4-bit weights, see tile_q4.
+/// Products of 4-bit weights, see tile_q4.
 template <class V>
 struct NibbleTiles {
   using F = typename V::F;
@@ -167,13 +167,13 @@ struct NibbleTiles {
   }
 };
 
-/// GemmProducts for weights of 8 and 4 bits; K is one of the classes above.
+/// GemmProducts for weights of 8 and 4 bits. K is one of the three classes above.
 template <class K, class T>
 void products_by_group(const GemmWeights& w, const GemmRows& rows, int64_t panel, int count,
                        float* sums) {
-  // Groups whose unfolded weights stay in L1 while all rows are processed.
+  // Number of groups whose unfolded weights stay in L1 while all rows are processed.
   constexpr int kBlock = 8;
-  constexpr int kTakes = K::kCount;  // bytes of a row per product
+  constexpr int kTakes = K::kCount;  // bytes of a row that one product reads
   T tiles(tile_config(rows.count, kTakes));
   const int high = tile_rows(rows.count, 0, kTileHeight);
   const int64_t groups = w.padded_k / K::kCount;
@@ -181,7 +181,7 @@ void products_by_group(const GemmWeights& w, const GemmRows& rows, int64_t panel
   TileGroup at;
   at.rows = &rows;
   at.padded_k = w.padded_k;
-  // Quantised rows are adjacent.
+  // Quantised rows follow each other in memory, at a constant distance.
   at.step = rows.count > 1
                 ? static_cast<const uint8_t*>(rows.x[1]) - static_cast<const uint8_t*>(rows.x[0])
                 : kTileBytes;
@@ -209,7 +209,7 @@ void products_by_group(const GemmWeights& w, const GemmRows& rows, int64_t panel
   }
 }
 
-/// GemmProducts for q8, whose rows have one scale.
+/// GemmProducts for q8. Its rows of activations have one scale each.
 template <class V, class T>
 void products_q8_tiles(const GemmWeights& w, const GemmRows& rows, int64_t panel, int count,
                        float* sums) {
@@ -223,8 +223,8 @@ void products_q8_tiles(const GemmWeights& w, const GemmRows& rows, int64_t panel
   }
 }
 
-/// GemmQuantize for products_q8_tiles: replaces each 64 int16 by their low bytes, then their high
-/// bytes.
+/// GemmQuantize for products_q8_tiles. Replaces each 64 int16 by their 64 low bytes, followed by
+/// their 64 high bytes.
 template <class V>
 float quantize_planes(const float* x, int64_t k, int64_t padded_k, int16_t* q) {
   const float scale = quantize<V>(x, k, padded_k, q);
@@ -234,15 +234,15 @@ float quantize_planes(const float* x, int64_t k, int64_t padded_k, int16_t* q) {
 
 /// GemmProducts of bf16 with bf16. A span is cut into stretches of 32 k from its beginning. In each
 /// stretch the products of even k and of odd k are summed separately, in order; both sums are then
-/// added to the result of the stretches before. Denormal numbers count as 0. This is the behaviour
-/// in tdpbf16ps's manual.
+/// added to the result of earlier stretches. Denormal numbers count as 0. The manual of tdpbf16ps
+/// specifies this behaviour.
 template <class T>
 class BF16Tiles {
  public:
   BF16Tiles(const GemmWeights& w, const GemmRows& rows, float* sums)
       : tiles_(tile_config(rows.count, kTileBytes)), w_(w), rows_(rows), sums_(sums) {}
 
-  /// Processes `count` panels, one or two, from `b` on; the first one has index `p` in the sums.
+  /// Processes one or two panels (`count`) from `b` on; `p` is the first panel's index in the sums.
   void run(const uint8_t* b, int p, int count) {
     constexpr int kBlock = 8;  // stretches whose weights stay in L1 while all rows are processed
     const int64_t stretches = w_.spans * in_span();
@@ -266,7 +266,7 @@ class BF16Tiles {
 
   int64_t in_span() const { return (w_.span_len + kStretch - 1) / kStretch; }
 
-  /// Adds stretches [begin, end) for rows [r, r + n).
+  /// Adds the products of stretches [begin, end) for rows [r, r + n).
   template <int kLower>
   void add(const uint8_t* b, int count, int r, int n, int64_t begin, int64_t end, float* to) {
     constexpr int kFirst = kSumTile + 2 * kLower, kSecond = kFirst + 1, kRow = kRowTile + kLower;
@@ -297,7 +297,7 @@ class BF16Tiles {
 
   const uint8_t* row(int r) const { return static_cast<const uint8_t*>(rows_.x[r]); }
 
-  /// Returns the bytes between rows [first, first + n); 0 if the distance is not constant.
+  /// Returns the distance in bytes between rows [first, first + n); 0 if it is not constant.
   int64_t step_of(int first, int n) const {
     const int64_t step = n > 1 ? row(first + 1) - row(first) : kTileBytes;
     for (int r = first + 2; r < first + n; ++r) {
@@ -306,8 +306,8 @@ class BF16Tiles {
     return step;
   }
 
-  /// Loads bytes [offset, offset + bytes) of rows `step` apart; an incomplete stretch is filled
-  /// with zeros.
+  /// Loads bytes [offset, offset + bytes) of rows that are `step` bytes apart. Fills an incomplete
+  /// stretch with zeros.
   template <int kTile>
   void load_rows(int first, int n, int64_t step, int64_t offset, int64_t bytes) {
     if (step && bytes == kTileBytes) {

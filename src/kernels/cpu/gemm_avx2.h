@@ -1,4 +1,4 @@
-// Vectors of AVX2, FMA and F16C for gemm_impl.h. Only for files compiled for them.
+// Vectors of AVX2, FMA and F16C for gemm_impl.h. Include it only in files compiled for these sets.
 #pragma once
 
 #include <immintrin.h>
@@ -55,8 +55,8 @@ struct Avx2 {
     __builtin_memcpy(&both, p, 4);
     return _mm256_set1_epi32(both);
   }
-  // Written as assembly: with intrinsics, GCC computes all products of a tile first and spills the
-  // sums.
+  // Written as assembly, because with intrinsics GCC computes all products of a tile first and
+  // spills the sums to memory.
   static I madd(I a, I b, I c) {
     I product;
     asm volatile("vpmaddwd %[b], %[a], %[p]\n\tvpaddd %[p], %[c], %[c]"
@@ -75,7 +75,7 @@ struct Avx2 {
     __builtin_memcpy(&four, p, 4);
     return _mm256_set1_epi32(four);
   }
-  // Sums of pairs are int16; 8 of them reach at most 30480. Written as assembly like madd.
+  // Sums of pairs are int16; a sum of 8 pairs is at most 30480. Written as assembly like madd.
   static I dot(I w, I x, I c) {
     I product;
     asm volatile("vpmaddubsw %[x], %[w], %[p]\n\tvpaddw %[p], %[c], %[c]"

@@ -1,4 +1,4 @@
-// Vectors of AVX-512 F, BW, VL and DQ for gemm_impl.h. Only for files compiled for them.
+// Vectors of AVX-512 F, BW, VL, DQ for gemm_impl.h. Include it only in files compiled for these.
 #pragma once
 
 #include <immintrin.h>
@@ -15,7 +15,7 @@ struct Avx512 {
   static F load(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, F v) { _mm512_storeu_ps(p, v); }
   static void widen(const uint16_t* p, F (&w)[1]) {
-    // Lane i gets bf16 number 2i of p, lane i + 8 number 2i + 1, in the upper half.
+    // Number 2i of p (bf16) goes to the upper half of lane i, number 2i + 1 to that of lane i + 8.
     const __m512i from = _mm512_set_epi16(15, 0, 13, 0, 11, 0, 9, 0, 7, 0, 5, 0, 3, 0, 1, 0,  //
                                           14, 0, 12, 0, 10, 0, 8, 0, 6, 0, 4, 0, 2, 0, 0, 0);
     const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));

@@ -1,10 +1,10 @@
-// Compiled for AVX512-BF16 in addition to gemm_avx512.cc's instruction sets.
+// Compiled for AVX512-BF16 and for the sets of gemm_avx512.cc.
 #include "kernels/cpu/gemm_avx512.h"
 
 namespace syrinx::cpu {
 namespace {
 
-/// vdpbf16ps: c + a1 b1, rounded, + a0 b0, rounded; denormal numbers count as 0.
+/// vdpbf16ps adds a1 b1 to c, rounds, adds a0 b0 and rounds; denormal numbers count as 0.
 struct Dots : Avx512 {
   using X = uint16_t;
   using W = uint16_t;

@@ -1,26 +1,26 @@
-// Compiled for AVX512-VNNI in addition to gemm_avx512.cc's instruction sets.
+// Compiled for AVX512-VNNI and for the sets of gemm_avx512.cc.
 #include "kernels/cpu/gemm_avx512.h"
 
 namespace syrinx::cpu {
 namespace {
 
-/// vpdpwssd adds the same products of pairs as vpmaddwd and vpaddd in one instruction, with the
-/// same sums.
+/// vpdpwssd adds products of pairs in one instruction. The sums are those of vpmaddwd and
+/// vpaddd.
 struct Words : RowScale<Avx512> {
   static constexpr int kTileRows = 8;
   static I madd(I a, I b, I c) { return _mm512_dpwssd_epi32(c, a, b); }
 };
 
-/// vpdpbusd multiplies four k: unsigned bytes of the weights (stored weight + 128) times int8.
+/// vpdpbusd multiplies four k: unsigned bytes (stored weight + 128) times int8 activations.
 struct Bytes : GroupScales<Avx512> {
   static constexpr int kTileRows = 8, kPairs = 2, kOffset = 128;
   using X = int8_t;
-  /// Loads two pairs of k of 16 outputs; the pairs of an output become adjacent.
+  /// Loads two pairs of k of 16 outputs, and puts the pairs of an output next to each other.
   static I pairs(const uint8_t* p) {
     alignas(64) static constexpr uint16_t kOrder[32] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
                                                         37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
                                                         11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
-    // Loaded in halves, as every other group crosses a cache line.
+    // Loaded in two halves, because every second group crosses a cache line.
     const auto* pair = reinterpret_cast<const __m256i*>(p);
     const I four = _mm512_permutex2var_epi16(_mm512_castsi256_si512(_mm256_loadu_si256(pair)),
                                              _mm512_load_si512(kOrder),

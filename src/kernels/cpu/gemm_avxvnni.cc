@@ -1,5 +1,5 @@
-// Compiled for AVX-VNNI in addition to gemm_avx2.cc's instruction sets, for processors that have
-// dot products but not AVX-512. See gemm_avx512vnni.cc.
+// Compiled for AVX-VNNI and for the sets of gemm_avx2.cc, for processors that have dot products but
+// not AVX-512. gemm_avx512vnni.cc explains the instructions.
 #include "kernels/cpu/gemm_avx2.h"
 
 namespace syrinx::cpu {
@@ -12,7 +12,7 @@ struct Words : RowScale<Avx2> {
 struct Bytes : GroupScales<Avx2> {
   static constexpr int kPairs = 2, kOffset = 128;
   using X = int8_t;
-  /// Loads two pairs of k of 8 outputs; the pairs of an output become adjacent.
+  /// Loads two pairs of k of 8 outputs, and puts the pairs of an output next to each other.
   static I pairs(const uint8_t* p) {
     const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     const __m128i second = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 2 * kPanel));

@@ -1,6 +1,6 @@
 // The interface between gemm.cc and the code compiled for one instruction set: a block of rows
-// times some panels. Plain data, so that those files share no inline code with the rest of the
-// program.
+// times some panels. Only plain data, so that code for an instruction set shares no inline
+// functions with the rest of the program.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@ constexpr int kTileRows = 6;  // most rows of a register tile of f32 sums
 /// The rows of one block.
 struct GemmRows {
   int count = 0;
-  // Row i: f32; for bf16a16 the output of `round`; for q8 int16; for q8a8 and q4 the output of
-  // quantize_{groups,q4}.
+  // Row i: f32 numbers; for bf16a16 the output of `round`; for q8 int16; for q8a8 and q4 the output
+  // of quantize_groups or quantize_q4.
   const void* x[kMaxRows];
   float scale[kMaxRows];  // q8: value of one unit of x
 };
 
-/// q8a8: stored after the numbers of a row, one for each group of 64.
+/// For q8a8, stored after the numbers of a row: one GemmGroup for each 64 numbers.
 struct GemmGroup {
   float scale = 0;    // value of one unit of x
   int32_t start = 0;  // initial value of the group's sums
 };
 
-/// q4: stored after the int8 numbers of a row, one for each group of 32.
+/// For q4, stored after the int8 numbers of a row: one GemmGroupQ4 for each 32 numbers.
 struct GemmGroupQ4 {
   float scale = 0;  // value of one unit of x
   float sum = 0;    // sum of the group's numbers
 };
 
-/// The weights of a GemmCall; `data` points to panel 0.
+/// The weights of a GemmCall. `data` points to panel 0.
 struct GemmWeights {
   const uint8_t* data = nullptr;
   int type = 0;  // WeightType
@@ -39,25 +39,25 @@ struct GemmWeights {
   int64_t spans = 1, span_len = 0, span_step = 0;
 };
 
-/// Computes the sums (without bias) of the rows times panels [panel, panel + count), count <= 4,
-/// into sums [count][rows.count][16].
+/// Computes the sums (without bias) of the rows times panels [panel, panel + count) with count <=
+/// 4, and writes them to sums [count][rows.count][16].
 using GemmProducts = void (*)(const GemmWeights& w, const GemmRows& rows, int64_t panel, int count,
                               float* sums);
 
-/// Writes out[i][0, width) = sums[i] + bias, or adds it. If sums1 is set: silu(sums + bias) *
-/// (sums1 + bias1). bias is null or [16].
+/// Writes out[i][0, width) = sums[i] + bias, or adds this to `out`. If sums1 is set, writes
+/// silu(sums + bias) * (sums1 + bias1). bias is null or [16].
 struct GemmFinish {
   const float *sums = nullptr, *bias = nullptr, *sums1 = nullptr, *bias1 = nullptr;
-  float* const* out = nullptr;  // [rows], addresses of the first column to write
+  float* const* out = nullptr;  // [rows], addresses of the first column to be written
   int rows = 0, width = 16;
   bool add = false;
 };
 
-/// Quantises x [k] f32 -> q [padded_k] int16 (filled up with 0) in units of the returned scale.
+/// Quantises x [k] f32 -> q [padded_k] int16 (padded with 0), in units of the returned scale.
 using GemmQuantize = float (*)(const float* x, int64_t k, int64_t padded_k, int16_t* q);
 
-/// Quantises x [k] f32 to numbers up to +-127 [padded_k], in the layout of the instruction set, and
-/// GemmGroup [padded_k / 64]; `row` has space for gemm_group_row_bytes.
+/// Quantises x [k] f32 to numbers up to +-127 [padded_k], in the instruction set's layout, followed
+/// by GemmGroup [padded_k / 64]. `row` has space for gemm_group_row_bytes().
 using GemmQuantizeGroups = void (*)(const float* x, int64_t k, int64_t padded_k, void* row);
 constexpr int64_t gemm_group_row_bytes(int64_t padded_k) {
   return padded_k * 2 + padded_k / 64 * static_cast<int64_t>(sizeof(GemmGroup));
@@ -68,13 +68,13 @@ constexpr int64_t gemm_q4_row_bytes(int64_t padded_k) {
   return padded_k + padded_k / 32 * static_cast<int64_t>(sizeof(GemmGroupQ4));
 }
 
-/// Rounds x [count] f32 to bf16, to nearest even, in the layout of the instruction set:
-/// GemmKernels::rounded_bytes per number.
+/// Rounds x [count] f32 to the nearest even bf16, in the instruction set's layout. A number has
+/// GemmKernels::rounded_bytes bytes.
 using GemmRound = void (*)(const float* x, int64_t count, void* to);
 
 /// Kernels of one instruction set. Products of 8 and 4 bits have the same bits on each instruction
-/// set that fuses multiply and add. So have those of bf16a16 if all numbers are normal, except on
-/// AMX, which adds in its own order (gemm_amx_impl.h).
+/// set with fused multiply and add. For bf16a16 this holds if all numbers are normal, except on
+/// AMX, which adds in another order (gemm_amx_impl.h).
 struct GemmKernels {
   GemmProducts products;  // f32 and bf16
   GemmProducts products_bf16a16;
@@ -95,7 +95,7 @@ const GemmKernels& gemm_kernels_portable();
 const GemmKernels& gemm_kernels_avx2();
 /// Returns the kernels for AVX-512; call it only if the processor has AVX-512.
 const GemmKernels& gemm_kernels_avx512();
-/// Returns the kernels for NEON on aarch64.
+/// Returns the kernels for NEON; call it only on aarch64.
 const GemmKernels& gemm_kernels_neon();
 /// Replaces the 8-bit and 4-bit products of avx2 or avx512 by AVX-VNNI's dot products.
 void use_avxvnni(GemmKernels& kernels);
@@ -103,8 +103,8 @@ void use_avxvnni(GemmKernels& kernels);
 void use_avx512vnni(GemmKernels& kernels);
 /// Replaces the bf16a16 products by AVX512-BF16's dot products.
 void use_avx512bf16(GemmKernels& kernels);
-/// Replaces products by products with tiles: those of bf16a16 in `few` and `many`, those of 8 and 4
-/// bits only in `many`, which is for calls with many rows.
+/// Replaces products by products with AMX tiles: those of bf16a16 in `few` and `many`, those of 8
+/// and 4 bits only in `many`. `many` is for calls with many rows.
 void use_amx(GemmKernels& few, GemmKernels& many);
 /// Replaces the q8a8 and q4 products of neon by dot products.
 void use_neondot(GemmKernels& kernels);

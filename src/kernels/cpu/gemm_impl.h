@@ -1,6 +1,6 @@
 // The body of gemm_{portable,avx2,...}.cc, written once for a vector type V that each of these
-// files defines in an unnamed namespace. Nothing compiled here for one instruction set can thus be
-// linked into another file. For the same reason it does not call the C++ library.
+// files defines in an unnamed namespace. Therefore no function compiled here for one instruction
+// set is linked into another file. For the same reason this code does not call the C++ library.
 //
 // V has: kLanes; kUnroll (pairs of k per step of the 8-bit loop, a divisor of 4); kTileRows (most
 // rows of an 8-bit tile); F (kLanes floats), I (kLanes int32); load, store, widen (16 bf16 in the
@@ -19,15 +19,15 @@
 
 namespace syrinx::cpu {
 
-/// A stretch of k: `spans` times `len` values of x, from x + offset on.
+/// A stretch of k: `spans` times `len` values of x, starting at x + offset.
 struct KBlock {
   int64_t offset, spans, len;
 };
 
-/// Types of weights, as tile() needs them in addition to V: the type of a row's numbers (X) and of
-/// a panel's (W), the number of k and of products per step of the loop, the weights of a product in
-/// the lanes of F, a row's number in all lanes, and c + their product. Single is f32, or bf16 with
-/// f32 activations.
+/// Types of weights, as tile() needs them in addition to V. Each has: the types of a row's numbers
+/// (X) and of a panel's numbers (W); the number of k and of products per step of the loop;
+/// functions for the weights of a product in the lanes of F, a row's number in all lanes, and c +
+/// their product. Single is for f32, or for bf16 weights with f32 activations.
 template <class V, class S>
 struct Single : V {
   using X = float;
@@ -45,7 +45,7 @@ struct Single : V {
   static F dot(F x, F w, F c) { return V::fma(x, w, c); }
 };
 
-/// Pairs of bf16 with bf16 activations, as two products: second numbers first, as in vdpbf16ps.
+/// Pairs of bf16 with bf16 activations, as two products: the second numbers first, as in vdpbf16ps.
 template <class V>
 struct Pairs : V {
   using X = float;
@@ -63,9 +63,9 @@ struct Pairs : V {
 };
 
 /// Computes sums [P][sum_step / 16][16] (+)= R rows times P panels over one block of k. The k
-/// products of an output are added one by one in a fixed order, with the same bits for every R, P
-/// and split into blocks. T is one of the types above. Never inlined: with tiles of several heights
-/// in one function, too few registers remain for the rows.
+/// products of an output are added one by one in a fixed order, so the bits depend neither on R, P
+/// nor on the blocks. T is one of the types above. Never inlined: with tiles of several heights in
+/// one function, too few registers remain for the rows.
 template <class T, int R, int P, Ahead kAhead>
 [[gnu::noinline]] void tile(const void* const* x, KBlock k, int64_t span_step,
                             const typename T::W* b, int64_t panel_step, float* sums,
@@ -92,11 +92,11 @@ template <class T, int R, int P, Ahead kAhead>
   for (int64_t s = 0; s < k.spans; ++s) {
     const int64_t begin = s * span_step, end = begin + k.len;
     for (int64_t i = begin; i < end; i += T::kStep) {
-      // Not at every k: prefetching a line again while it is loaded costs up to a third of the
-      // speed.
+      // Does not prefetch at every k: repeating a prefetch of a line that is being loaded costs up
+      // to a third of the speed.
       constexpr int kEvery = 8 / sizeof(W);
       if (kAhead == Ahead::kShare && i % kEvery == 0) {
-        __builtin_prefetch(share.at, 0, 2);  // into L2: in L1 it would evict this block
+        __builtin_prefetch(share.at, 0, 2);  // into L2, because in L1 it would evict this block
         share.at += kEvery * share.step;
       }
 #pragma GCC unroll 16
@@ -134,7 +134,7 @@ template <class T, int R, int P, Ahead kAhead>
   }
 }
 
-/// Rows for 8-bit weights: int16 with one scale, two numbers per lane of I.
+/// Rows for 8-bit weights: int16 numbers with one scale, two numbers per lane of I.
 template <class V>
 struct RowScale : V {
   using X = int16_t;
@@ -142,16 +142,16 @@ struct RowScale : V {
   static constexpr bool kGroupScales = false;
 };
 
-/// Rows of 8-bit numbers with scales per group (GemmGroup), here still stored as int16: for
-/// instruction sets whose byte products are not faster or not exact. Others have X = int8_t, kPairs
-/// = 2 and weights to which kOffset is added.
+/// Rows of 8-bit numbers with scales per group (GemmGroup), stored as int16 here: for instruction
+/// sets whose byte products are not faster or not exact. Other sets define X = int8_t and kPairs =
+/// 2, and add kOffset to the weights.
 template <class V>
 struct GroupScales : RowScale<V> {
   static constexpr bool kGroupScales = true;
   static constexpr int kOffset = 0;
 };
 
-/// tile() for int8 weights: groups [g0, g1), with exact sums within a group; groups are added in
+/// tile() for int8 weights in groups [g0, g1). Sums within a group are exact; groups are added in
 /// order. V is RowScale or GroupScales.
 template <class V, int R, int P, Ahead kAhead>
 inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t* b,
@@ -255,8 +255,8 @@ inline void any_tile_q8(int rows, const void* const* x, int64_t g0, int64_t g1, 
   }
 }
 
-/// Calls f(block, k position) for blocks of about 256 k, so that a panel's part stays in L1 while
-/// all rows are processed; or for one block of everything if the rows are processed only once.
+/// Calls f(block, position in k) for blocks of about 256 k, so that a panel's part stays in L1
+/// while all rows are processed. If `whole` (rows are processed only once), calls f for one block.
 template <class Body>
 inline void for_k_blocks(const GemmWeights& w, bool whole, Body f) {
   constexpr int64_t kBlock = 256;
@@ -312,7 +312,7 @@ void one_panel_q8(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, 
   }
   constexpr int64_t kBlock = 8, kGroupBytes = kPanel * kGroup + kPanel * 2;
   const int64_t tiles = (rows.count + V::kTileRows - 1) / V::kTileRows;
-  // A tile prefetches 8 times per group (every 4 pairs of k).
+  // A tile prefetches 8 times per group: after every 4 pairs of k.
   const int64_t step = (kGroupBytes / 8 + tiles - 1) / tiles;
   for (int64_t g = 0; g < groups; g += kBlock) {
     const int64_t end = g + kBlock < groups ? g + kBlock : groups;
@@ -336,7 +336,7 @@ void products_of(const GemmWeights& w, const GemmRows& rows, int64_t panel, int 
   const int64_t sum_step = int64_t{rows.count} * kPanel;
   const KBlock all{0, w.spans, w.span_len};
   int p = 0;
-  // With few rows, several panels at once keep the FMA units busy and read several streams.
+  // With few rows, computing several panels at once keeps the FMA units busy.
   if (rows.count == 1 && count == 4) {
     tile<T, 1, 4, Ahead::kStream>(rows.x, all, w.span_step, b, step, sums, sum_step, true);
     p = 4;
@@ -479,13 +479,13 @@ void quantize_groups(const float* x, int64_t k, int64_t padded_k, void* row) {
   }
 }
 
-/// Rounds to the nearest bf16, ties to even; stored as f32.
+/// Rounds to the nearest bf16, ties to even. Stores the result as f32.
 template <class V>
 void round_to_bf16(const float* x, int64_t count, void* to) {
   for (int64_t i = 0; i < count; ++i) {
     uint32_t bits;
     __builtin_memcpy(&bits, x + i, 4);
-    // The addition below could turn NaN into a number.
+    // The addition below could change a NaN to a number.
     const bool nan = (bits & 0x7fffffff) > 0x7f800000;
     bits = (nan ? bits : bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
     if (nan) bits |= 0x400000;

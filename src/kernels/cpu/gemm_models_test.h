@@ -1,5 +1,5 @@
-// For tests of the products: the instruction sets that this machine can run, and models of others
-// in scalar code.
+// For tests of the products: the instruction sets that this machine can run, and models of other
+// instruction sets in scalar code.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ struct TestedSet {
   GemmKernels kernels;
 };
 
-/// Returns the sets that this machine can run, with tiles by emulation if necessary.
+/// Returns the instruction sets that can be tested here. AMX tiles are emulated if necessary.
 inline std::vector<TestedSet> runnable() {
   CpuFeatures features = cpu_features();
 #if defined(__x86_64__) && defined(__linux__)
@@ -47,9 +47,9 @@ inline std::vector<TestedSet> runnable() {
   return sets;
 }
 
-/// The 8-bit products in scalar code with the lanes and tiles of a real instruction set, so that
-/// packing and tiling are tested even if the processor lacks it. Here madd is vpdpwssd as in its
-/// manual; in ModelOfBytes it is vpdpbusd.
+/// The 8-bit products in scalar code with the lanes and tiles of a real instruction set. They test
+/// packing and tiling on processors that lack the set. madd models vpdpwssd as its manual specifies
+/// it; in ModelOfBytes it models vpdpbusd.
 template <int kCount, int kMostRows>
 struct Model {
   static constexpr int kLanes = kCount, kUnroll = 4, kTileRows = kMostRows;
@@ -177,7 +177,7 @@ struct ModelOfBytes : GroupScales<Model<kCount, kMostRows>> {
   }
 };
 
-/// vdpbf16ps as in its manual, except that denormal numbers are kept.
+/// Models vpdpbf16ps as its manual specifies it, except that denormal numbers are kept.
 struct ModelOfDots : Model<16, 8> {
   using X = uint16_t;
   using W = uint16_t;
@@ -201,7 +201,7 @@ struct ModelOfDots : Model<16, 8> {
   }
 };
 
-/// The functions of vectors that the products by tiles need, in scalar code.
+/// The vector functions that the products with tiles need, in scalar code.
 struct ModelForTiles : Model<16, 8> {
   static void quads(const uint8_t* pairs, uint8_t* to) {
     for (int o = 0; o < 16; ++o) {

@@ -1,4 +1,4 @@
-// Vectors of NEON for gemm_impl.h, which every aarch64 has. Only for files compiled for it.
+// Vectors of NEON for gemm_impl.h. Every aarch64 has NEON. Only for files compiled for aarch64.
 #pragma once
 
 #include <arm_neon.h>
@@ -32,7 +32,7 @@ struct Neon {
   static F add(F a, F b) { return vaddq_f32(a, b); }
   static F mul(F a, F b) { return vmulq_f32(a, b); }
   static F div(F a, F b) { return vdivq_f32(a, b); }
-  // As on x86: if one is NaN, returns the second.
+  // As on x86, returns the second operand if one operand is NaN.
   static F max(F a, F b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
   static F min(F a, F b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
   static F fma(F a, F b, F c) { return vfmaq_f32(c, a, b); }
@@ -71,7 +71,7 @@ struct Neon {
     __builtin_memcpy(&four, p, 4);
     return vdupq_n_s32(four);
   }
-  // Sums of pairs are int16; 8 of them reach at most 30480.
+  // Sums of pairs are int16; a sum of 8 pairs is at most 30480.
   static I dot(I w, I x, I c) {
     const int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
     const int16x8_t first = vmull_s8(vget_low_s8(a), vget_low_s8(b));

@@ -1,15 +1,15 @@
-// Compiled for dot products in addition to gemm_neon.cc's instruction set; called only if the
-// processor has them.
+// Compiled for dot products and for the set of gemm_neon.cc. Called only if the processor has dot
+// products.
 #include "kernels/cpu/gemm_neon.h"
 
 namespace syrinx::cpu {
 namespace {
 
-/// SDOT multiplies signed bytes, so the weights are used as they are.
+/// SDOT multiplies signed bytes, so the weights need no offset.
 struct Bytes : GroupScales<Neon> {
   static constexpr int kPairs = 2;
   using X = int8_t;
-  /// Loads two pairs of k of 4 outputs; the pairs of an output become adjacent.
+  /// Loads two pairs of k of 4 outputs, and puts the pairs of an output next to each other.
   static I pairs(const uint8_t* p) {
     const uint8x8_t first = vld1_u8(p), second = vld1_u8(p + 2 * kPanel);
     return vreinterpretq_s32_u16(

@@ -1,6 +1,6 @@
 // For x86-64 without AVX2, and for processors other than x86-64 and aarch64: plain loops that the
-// compiler vectorises for the base instruction set. Multiply and add are not fused here. Vectors of
-// 32 bytes are not passed to other files.
+// compiler vectorises for the base instruction set. Multiply and add are not fused. The warning is
+// disabled because vectors of 32 bytes are not passed to other files.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 #include "kernels/cpu/gemm_impl.h"
@@ -9,7 +9,7 @@ namespace syrinx::cpu {
 namespace {
 
 #if defined(__x86_64__) || defined(__aarch64__)
-constexpr int kRows = 3;  // used only by machines before 2014 and by tests: less code to compile
+constexpr int kRows = 3;  // only tests and machines before 2014 use it, so less is compiled
 #else
 constexpr int kRows = 6;
 #endif
@@ -62,7 +62,7 @@ struct Portable {
   static F pow2(F n) { return bits((__builtin_convertvector(n, I) + 127) << 23); }
   static I set1_i(int32_t v) { return I{} + v; }
   static I pairs(const uint8_t* p) {
-    // Converts two adjacent int8 to two int16 in one int32, as the vector units do.
+    // Converts two adjacent int8 to two int16 in one int32, as the vector code does.
     I out;
     for (int i = 0; i < 8; ++i) {
       const auto low = static_cast<int8_t>(p[2 * i]), high = static_cast<int8_t>(p[2 * i + 1]);
@@ -96,7 +96,7 @@ struct Portable {
   }
   static I total(I c) { return c; }
   static F f16(const uint16_t* p) {
-    // Scales are positive and finite: the factor 2^112 converts the exponent bias to that of f32.
+    // Scales are positive and finite, so the factor 2^112 converts the exponent from f16 to f32.
     I wide;
     for (int i = 0; i < 8; ++i) wide[i] = p[i];
     return bits(wide << 13) * set1(0x1p112f);

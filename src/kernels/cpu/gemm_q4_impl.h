@@ -1,4 +1,4 @@
-// The products of 4-bit weights: see packed_matrix.h for their layout. A part of gemm_impl.h.
+// The products of 4-bit weights, whose layout packed_matrix.h specifies. A part of gemm_impl.h.
 //
 // In addition to gemm_impl.h's list, V has: nibbles (kLanes * 4 bytes -> two I of bytes, the low
 // halves and the high ones), set1_quad (four int8 in each lane), dot (c + products of unsigned
@@ -16,11 +16,11 @@ namespace syrinx::cpu {
 constexpr int kGroupQ4 = 32;                              // inputs that share a scale
 constexpr int kBlocksQ4 = 4, kBlockBytesQ4 = 4 * kPanel;  // blocks per group, of 8 inputs each
 constexpr int kGroupBytesQ4 = kBlocksQ4 * kBlockBytesQ4;
-constexpr int kScaleBytesQ4 = 3 * kPanel;  // f16 scales, then zeros in eighths
+constexpr int kScaleBytesQ4 = 3 * kPanel;  // f16 scales, then the zeros in eighths
 
 /// tile() for groups [g0, g1) of 32. With the stored numbers q, the zero z and a row's numbers x,
-/// sum(x (q - z)) = sum(x q) - z sum(x) is exact in f32. Scales are applied to it, and groups are
-/// added in order.
+/// sum(x (q - z)) = sum(x q) - z sum(x) is exact in f32. The sum is multiplied by the scales, and
+/// the groups are added in order.
 template <class V, int R, int P, Ahead kAhead>
 inline void tile_q4(const void* const* x, int64_t g0, int64_t g1, const uint8_t* panel,
                     const GemmWeights& weights, float* sums, int64_t sum_step, bool first,
@@ -142,7 +142,7 @@ void products_q4(const GemmWeights& w, const GemmRows& rows, int64_t panel, int 
   const int64_t sum_step = int64_t{rows.count} * kPanel, groups = w.padded_k / kGroupQ4;
   const AheadShare next{nullptr, to_next_item(w, panel, count)};
   int p = 0;
-  // As in products_q8, several panels at once for few rows.
+  // As in products_q8, computes several panels at once for few rows.
   if (rows.count == 1 && count == 4) {
     tile_q4<V, 1, 4, Ahead::kStream>(rows.x, 0, groups, b, w, sums, sum_step, true, next);
     p = 4;

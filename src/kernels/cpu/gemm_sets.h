@@ -1,4 +1,4 @@
-// The instruction sets with code for gemm_block.h, and the choice for a processor.
+// The instruction sets that have code for gemm_block.h, and the choice among them.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace syrinx::cpu {
 
-/// Rows of a call from which on tiles of 16 rows are worth their preparation (calculated, not
-/// measured: see docs/decisions/0001).
+/// From this number of rows on, a call uses tiles of 16 rows. With fewer rows, preparing tiles
+/// costs more than it saves (calculated, not measured: docs/decisions/0001).
 constexpr int64_t kManyRows = 16;
 
-/// The kernels of one instruction set. Those for few and for many rows have the same bits.
+/// The kernels of one instruction set. The kernels for few and for many rows have the same bits.
 struct GemmSet {
-  const char* name;  // as in SYRINX_CPU; static storage
+  const char* name;  // the name in the variable SYRINX_CPU; static storage
   GemmKernels few, many;
 };
 

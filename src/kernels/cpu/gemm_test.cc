@@ -1,5 +1,5 @@
-// Compares the code of each instruction set that this machine can run with plain sums; linear_test
-// and conv_test only run the best set.
+// Compares the code of each instruction set that this machine can run with plain sums. linear_test
+// and conv_test run only the best set.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -63,7 +63,7 @@ TEST(Gemm, EveryInstructionSetAgreesWithPlainSums) {
   }
 }
 
-/// Computes the specified bits of 8-bit products: exact sums of 64, added in order.
+/// Computes 8-bit products as specified, bit for bit: exact sums of 64 k, added in order.
 std::vector<float> sums_8_bit(const PackedMatrix& m, const View& x) {
   const int64_t n = x.shape[0], padded = m.padded_k();
   const bool by_group = m.type == WeightType::kQ8A8;
@@ -99,7 +99,7 @@ std::vector<float> sums_8_bit(const PackedMatrix& m, const View& x) {
   return sums;
 }
 
-/// Computes the specified bits of 4-bit products: exact sums of 32, added in order.
+/// Computes 4-bit products as specified, bit for bit: exact sums of 32 k, added in order.
 std::vector<float> sums_4_bit(const PackedMatrix& m, const View& x) {
   const int64_t n = x.shape[0], padded = m.padded_k();
   std::vector<float> sums(static_cast<size_t>(m.panels() * n * 16));
@@ -132,7 +132,7 @@ std::vector<float> sums_4_bit(const PackedMatrix& m, const View& x) {
 
 TEST(Gemm, FourBitsAreTheSameOnEveryInstructionSetThatFuses) {
   std::vector<TestedSet> sets = runnable();
-  sets.erase(sets.begin());  // the first set is portable
+  sets.erase(sets.begin());  // the first set is portable code
   GemmKernels model = gemm_kernels_portable();
   model.products_q4 = products_q4<Model<16, 8>>;
   sets.push_back({"model of avx512vnni", model});
@@ -142,7 +142,7 @@ TEST(Gemm, FourBitsAreTheSameOnEveryInstructionSetThatFuses) {
   sets.push_back({"model of amx", model_of_amx()});
   for (const int64_t k : {5, 32, 531, 1100}) {
     Tensor weight = random({80, k}, 1);
-    // The largest possible sums: every number is 15, and all activations have the same size.
+    // The largest possible sums: every number is 15, and all activations have the same magnitude.
     for (int64_t i = 0; i < 16 * k; ++i) weight.f32()[i] = 15;
     const PackedMatrix m = PackedMatrix::pack(
         80, k, WeightType::kQ4, [&](int64_t o, float* row) { copy_as_f32(weight, o * k, k, row); });
@@ -159,10 +159,10 @@ TEST(Gemm, FourBitsAreTheSameOnEveryInstructionSetThatFuses) {
   }
 }
 
-// Tiles of every height, alone and after another tile, with several blocks of k.
+// Tests tiles of every height, alone and after another tile, with several blocks of k.
 TEST(Gemm, EightBitsAreTheSameOnEveryInstructionSetThatFuses) {
   std::vector<TestedSet> sets = runnable();
-  sets.erase(sets.begin());  // the first set is portable
+  sets.erase(sets.begin());  // the first set is portable code
   GemmKernels model = gemm_kernels_portable();
   model.products_q8 = products_q8<RowScale<Model<16, 8>>>;
   model.products_q8a8 = products_q8<ModelOfBytes<16, 8>>;
@@ -191,7 +191,7 @@ TEST(Gemm, EightBitsAreTheSameOnEveryInstructionSetThatFuses) {
   }
 }
 
-/// Computes the specified bits of bf16a16: in each pair of k, the second product comes first.
+/// Computes bf16a16 as specified, bit for bit: the second product of each pair of k is first.
 std::vector<float> sums_of_pairs(const PackedMatrix& m, const View& x) {
   const int64_t n = x.shape[0];
   const auto* weights = static_cast<const uint16_t*>(m.data.view().data);
@@ -216,7 +216,7 @@ bool has_tiles(const TestedSet& set) { return set.name.find("amx") != std::strin
 
 TEST(Gemm, PairsOfHalvesAreTheSameOnEveryInstructionSetThatFuses) {
   std::vector<TestedSet> sets = runnable();
-  sets.erase(sets.begin());  // the first set is portable
+  sets.erase(sets.begin());  // the first set is portable code
   std::erase_if(sets, has_tiles);
   GemmKernels model = gemm_kernels_portable();
   model.products_bf16a16 = products_of<ModelOfDots>;
@@ -242,8 +242,8 @@ TEST(Gemm, PairsOfHalvesAreTheSameOnEveryInstructionSetThatFuses) {
   }
 }
 
-/// Computes the specified bits of bf16a16 with tiles: stretches of 32 k from the beginning of a
-/// span, even and odd k separately.
+/// Computes bf16a16 with tiles as specified, bit for bit: stretches of 32 k from the beginning of a
+/// span, with separate sums of even and odd k.
 std::vector<float> sums_of_stretches(const PackedMatrix& m, const GemmWeights& w, const View& x) {
   const auto* weights = static_cast<const uint16_t*>(m.data.view().data);
   const int64_t n = x.shape[0];
@@ -296,7 +296,7 @@ TEST(Gemm, TilesAddHalvesByStretches) {
       const std::vector<float> want = sums_of_stretches(m, w, x);
       std::vector<uint16_t> rounded(static_cast<size_t>(n * width));
       for (int64_t i = 0; i < n * width; ++i) rounded[i] = f32_to_bf16(x.f32()[i]);
-      // Adjacent rows; then also one row elsewhere, so that the rows are copied.
+      // First all rows are adjacent. Then one row is elsewhere, so that the rows must be copied.
       for (const bool apart : {false, true}) {
         if (apart && n < 3) continue;
         GemmRows rows;
@@ -321,7 +321,7 @@ TEST(Gemm, TilesTakeWhatIsTooSmallForZero) {
   TileConfig config = tile_config(1, 8);
   tiles.configure(config);
   const float small = std::ldexp(1.0f, -120);
-  // Two products that are denormal, an input that is denormal, and one product that remains.
+  // Two products are denormal, one input is denormal, and one product is normal.
   const uint16_t x[4] = {f32_to_bf16(small), f32_to_bf16(std::ldexp(1.0f, -130)),
                          f32_to_bf16(small), f32_to_bf16(1.0f)};
   uint16_t weights[2][32] = {};

@@ -1,5 +1,5 @@
-// Code that the tiles of all weight types share. Like gemm_impl.h, only for files compiled for one
-// instruction set.
+// Code that the tiles of all weight types share. Like gemm_impl.h, include it only in files
+// compiled for one instruction set.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@ namespace syrinx::cpu {
 
 constexpr int kPanel = 16, kGroup = 64;
 
-/// How a tile prefetches later weights. kStream: the rows use the weights only once, so weights
-/// come from memory as fast as the tile reads them. kShare: the first of several tiles that use the
-/// same block; each prefetches a part of the next block, which spreads the memory traffic.
+/// How a tile prefetches later weights. kStream: the rows use the weights only once, so the tile
+/// reads them from memory at its own speed. kShare: several tiles use the same block; each one
+/// prefetches a part of the next block, which spreads the memory traffic.
 enum class Ahead { kStream, kShare };
 
-/// kShare: address at which the tile begins to prefetch, and step in bytes per k (at most 16
-/// weights over 2 tiles). kStream with 4 bits: `step` is the distance to prefetch ahead.
+/// For kShare: `at` is where the tile begins to prefetch, `step` is in bytes per k (at most 16
+/// weights over 2 tiles). For kStream with 4 bits: `step` is the prefetch distance.
 struct AheadShare {
   const char* at;
   int64_t step;
 };
 
-/// Bytes to prefetch ahead in each stream for kStream. One row reads four streams, for which the
-/// processor's own prefetching is best; with more rows, prefetching far ahead is up to 1.5x as
+/// How many bytes kStream prefetches ahead in each stream. For one row, which reads four streams,
+/// the processor's own prefetching is best. With more rows, prefetching far ahead is up to 1.5x as
 /// fast.
 template <int R>
 constexpr int kStreamAhead = R == 1 ? 0 : 2048;
@@ -32,14 +32,14 @@ constexpr int kStreamAhead = R == 1 ? 0 : 2048;
 /// distance to the next work item, which mostly runs on the same thread; 0 at the end. The scales
 /// are stored apart from the numbers, which interrupts the processor's own prefetching too often.
 static inline int64_t to_next_item(const GemmWeights& w, int64_t panel, int count) {
-  constexpr int64_t kItem = 4;  // panels, at most
+  constexpr int64_t kItem = 4;  // most panels of a work item
   return panel + count + kItem <= w.panels ? kItem * w.panel_bytes : 0;
 }
 
-/// Prefetches into L2: L1 supports fewer misses in flight than memory needs.
+/// Prefetches into L2. L1 allows fewer outstanding loads than the memory's latency needs.
 static inline void ask_for(const uint8_t* at) { __builtin_prefetch(at, 0, 2); }
 
-/// Returns the rows of the tile that begins at `row`: tiles of a block differ by at most one row.
+/// Returns the number of rows of the tile at `row`. Tiles of a block differ by at most one row.
 static inline int tile_rows(int rows, int row, int most) {
   const int tiles = (rows + most - 1) / most;
   const int small = rows / tiles, large = rows % tiles;  // the first `large` have one row more
@@ -53,7 +53,7 @@ struct RoundedBytes {
   float unit = 0, sum = 0;
 };
 
-/// Rounds the first `count` values of x and fills up with zeros.
+/// Rounds the first `count` values of x, and fills the rest with zeros.
 template <class V, int kCount>
 inline void round_to_bytes(const float* x, int64_t count, RoundedBytes<V, kCount>& out) {
   using F = typename V::F;

@@ -9,7 +9,7 @@
 namespace syrinx::simd {
 namespace {
 
-/// Sums f(8 values of x) over all i: four running sums, added in a fixed order.
+/// Sums f(8 values of x) over the row, in four running sums that are added in a fixed order.
 template <typename F>
 SYRINX_INLINE float fold(const float* x, int64_t width, F f) {
   V8 s0 = all(0), s1 = all(0), s2 = all(0), s3 = all(0);

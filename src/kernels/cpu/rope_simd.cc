@@ -6,7 +6,7 @@
 
 namespace syrinx::simd {
 
-// Products are rounded individually, as in the portable code, so that both have the same bits.
+// Each product is rounded before the addition, as in the portable code, for the same bits.
 void rope_half_split(float* x, const float* cos, const float* sin, int64_t half) {
   int64_t i = 0;
   for (; i + 8 <= half; i += 8) {

@@ -1,12 +1,12 @@
-// Vectors of 8 floats, and functions on them that kernels share, with the same bits on AVX2 and
-// NEON. Include it between simd_begin.h and simd_end.h. Everything is deterministic: polynomials
-// and the order of sums are fixed.
+// Vectors of 8 floats, and functions on them for several kernels, with the same bits on AVX2 and
+// NEON. Include it between simd_begin.h and simd_end.h. Results are deterministic: polynomials and
+// the order of sums are fixed.
 //
-// What simd_avx2.h and simd_neon.h define: V8 (8 floats), I8 (8 int32), Mask, and on them
+// simd_avx2.h and simd_neon.h define: V8 (8 floats), I8 (8 int32), Mask, and for them
 //   load (f32; f16, which are uint16_t; int32), load_bf16, store, store_f16 (to nearest even);
 //   load_part, store_part of the first n lanes (zeros in the others); all, all_int, first (lane);
 //   add, sub, mul, div, fma (a b + c), fnma (c - a b), each rounded once; round (to nearest even);
-//   max, min: b unless a is larger (smaller), and therefore b if one of them is NaN;
+// max, min: b unless a is larger (smaller); therefore b if one of the two is NaN;
 //   sign (only the sign bit), magnitude, with_sign (of a magnitude), negative;
 //   sum, largest (of the lanes, in a fixed order);
 //   less, more, at_least: false for NaN; not_less: true for NaN; both; keep (zero in other lanes),
@@ -21,7 +21,7 @@
 #include <cstdint>
 
 namespace syrinx::simd {
-namespace {  // one copy per file, as these must never be merged with code for other machines
+namespace {  // one copy per file: they must not be merged with code for other machines
 
 #define SYRINX_INLINE inline __attribute__((always_inline))
 #define SYRINX_LAMBDA __attribute__((always_inline))
@@ -37,7 +37,7 @@ namespace {  // one copy per file, as these must never be merged with code for o
 SYRINX_INLINE V8 exp(V8 x) {
   const V8 low = all(-87.33654f);
   const Mask alive = not_less(x, low);
-  x = max(low, min(all(88.72283f), x));  // returns the second operand for NaN
+  x = max(low, min(all(88.72283f), x));  // if x is NaN, min and max return it
   const V8 n = round(mul(x, all(1.44269504088896341f)));
   V8 r = fnma(n, all(0.693359375f), x);
   r = fnma(n, all(-2.12194440e-4f), r);

@@ -1,7 +1,7 @@
-// Functions between this file and simd_end.h are compiled for the vectors of simd.h; the rest of a
-// file is not. Therefore no inline function of the standard library is compiled with instructions
-// that another machine lacks. On x86-64 these instructions are AVX2, FMA and F16C; every aarch64
-// has NEON. Include it after all other headers. It has no include guard on purpose.
+// Functions between this file and simd_end.h are compiled for the vectors of simd.h, the rest of
+// the file is not. So no inline function of the standard library contains instructions that another
+// machine lacks. On x86-64 these instructions are AVX2, FMA and F16C; every aarch64 has NEON.
+// Include this file after all other headers. It has no include guard on purpose.
 #if defined(__aarch64__)
 #include <arm_neon.h>
 #else

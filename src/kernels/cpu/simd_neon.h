@@ -1,5 +1,5 @@
-// The vectors of simd.h for NEON, as two halves of 4 lanes. Each function has the bits of its
-// namesake in simd_avx2.h, except the bits of a NaN. Only simd.h includes it.
+// The vectors of simd.h for NEON, as two halves of 4 lanes. Each function has the bits of the
+// simd_avx2.h function of the same name, except the bits of a NaN. Only simd.h includes it.
 #pragma once
 
 struct V8 {  // 8 floats
@@ -45,7 +45,7 @@ SYRINX_INLINE V8 add(V8 a, V8 b) { return {vaddq_f32(a.low, b.low), vaddq_f32(a.
 SYRINX_INLINE V8 sub(V8 a, V8 b) { return {vsubq_f32(a.low, b.low), vsubq_f32(a.high, b.high)}; }
 SYRINX_INLINE V8 mul(V8 a, V8 b) { return {vmulq_f32(a.low, b.low), vmulq_f32(a.high, b.high)}; }
 SYRINX_INLINE V8 div(V8 a, V8 b) { return {vdivq_f32(a.low, b.low), vdivq_f32(a.high, b.high)}; }
-// Not NEON's own instructions, which differ if one number is NaN or both are zeros.
+// NEON's own max and min differ from these if one number is NaN or both numbers are zeros.
 SYRINX_INLINE float32x4_t max(float32x4_t a, float32x4_t b) {
   return vbslq_f32(vcgtq_f32(a, b), a, b);
 }

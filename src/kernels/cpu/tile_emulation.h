@@ -23,12 +23,12 @@ class TileInstruction {
     if (mod() == 3) return;
     length_ += sib() + (mod() == 1 ? 1 : mod() == 2 || from_rip() || no_base() ? 4 : 0);
   }
-  /// Returns whether it is in map 0F38 without W and has an opcode of tiles.
+  /// Returns whether it is a tile instruction: in opcode map 0F38, without W, with a tile opcode.
   bool known() const {
     return code_[0] == 0xc4 && (code_[1] & 31) == 2 && (code_[2] & 0x84) == 0 &&
            (code_[3] == 0x49 || code_[3] == 0x4b || code_[3] == 0x5c || code_[3] == 0x5e);
   }
-  /// Returns the opcode and the prefix that VEX implies: 0 none, 1 66, 2 F3, 3 F2.
+  /// Returns the opcode and the prefix that VEX implies: 0 for none, 1 for 66, 2 for F3, 3 for F2.
   int operation() const { return code_[3] << 4 | (code_[2] & 3); }
   bool names_registers() const { return mod() == 3; }
   int reg() const { return code_[4] >> 3 & 7; }
@@ -36,7 +36,7 @@ class TileInstruction {
   int vvvv() const { return ~code_[2] >> 3 & 15; }
   int length() const { return length_; }
 
-  /// Returns the address of the operand in memory, without the index.
+  /// Returns the address of the operand in memory, without the index register.
   const char* address() const {
     const uint8_t* after = code_ + 5 + sib();
     int64_t moved = 0;
@@ -51,7 +51,7 @@ class TileInstruction {
     const int number = (sib() ? code_[5] & 7 : rm()) | (code_[1] & 0x20 ? 0 : 8);
     return reinterpret_cast<const char*>(no_base() ? 0 : general(number)) + moved;
   }
-  /// Returns the bytes between the rows of a tile in memory.
+  /// Returns the distance in bytes between the rows of a tile in memory.
   int64_t step() const {
     const int number = (code_[5] >> 3 & 7) | (code_[1] & 0x40 ? 0 : 8);
     return number == 4 ? 0 : general(number) << (code_[5] >> 6);
@@ -74,7 +74,7 @@ class TileInstruction {
   int length_ = 5;
 };
 
-/// Executes an instruction; returns false if it is not an instruction of tiles.
+/// Executes an instruction; returns false if it is not a tile instruction.
 inline bool emulate(TileRegisters& tiles, const TileInstruction& i) {
   if (!i.known()) return false;
   switch (i.operation()) {
@@ -110,7 +110,7 @@ inline bool emulate(TileRegisters& tiles, const TileInstruction& i) {
   }
 }
 
-/// Installs the handler; every thread has its own registers.
+/// Installs the signal handler. Every thread has its own registers.
 inline void emulate_tiles() {
   struct sigaction act = {};
   act.sa_flags = SA_SIGINFO;
@@ -119,7 +119,7 @@ inline void emulate_tiles() {
     auto* at = static_cast<ucontext_t*>(context);
     const TileInstruction instruction(*at);
     if (!emulate(tiles, instruction)) {
-      signal(SIGILL, SIG_DFL);  // on return, the instruction is executed again and ends the program
+      signal(SIGILL, SIG_DFL);  // the instruction then runs again and ends the program
       return;
     }
     at->uc_mcontext.gregs[REG_RIP] += instruction.length();

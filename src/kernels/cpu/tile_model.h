@@ -1,6 +1,6 @@
-// The tile registers of AMX in scalar code, as Intel's manual describes them: T of gemm_amx_impl.h
-// for processors without AMX. Operands that a processor would refuse (shapes that do not fit, a
-// tile that is not configured) fail a check. Only included by tests.
+// The tile registers of AMX in scalar code, as specified in Intel's manual: a T of gemm_amx_impl.h
+// for processors without AMX. Operands that a processor would refuse (shapes that do not match, a
+// tile without configuration) fail a check. Only included by tests.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace syrinx::cpu {
 
-/// Replaces denormal numbers by 0, as before and after each operation.
+/// Replaces denormal numbers by 0, as AMX does before and after each operation.
 inline float flushed(float v) {
   return std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(0.f, v) : v;
 }
@@ -50,7 +50,7 @@ class TileRegisters {
       std::memcpy(static_cast<char*>(to) + r * step, tiles_[t][r].data(), config_.row_bytes[t]);
     }
   }
-  /// Computes sums += rows * weights; with `bare`, rows are unsigned.
+  /// Computes sums += rows * weights. With `bare`, the bytes of rows are unsigned.
   void dot_bytes(int sums, int rows, int weights, bool bare) {
     check_product(sums, rows, weights);
     for (int m = 0; m < config_.rows[sums]; ++m) {
@@ -95,7 +95,8 @@ class TileRegisters {
                 sizeof value);
   }
   void check(int t) const {
-    SYRINX_CHECK(config_.palette == 1 && t < 8 && config_.rows[t] > 0, "tile ", t, " is not there");
+    SYRINX_CHECK(config_.palette == 1 && t < 8 && config_.rows[t] > 0, "tile ", t,
+                 " is not configured");
   }
   void check_product(int sums, int rows, int weights) const {
     for (const int t : {sums, rows, weights}) check(t);

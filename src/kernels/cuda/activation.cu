@@ -1,4 +1,4 @@
-// Element-wise functions. They use the accurate forms of exp, tanh, erf and sin, without fast-math.
+// Element-wise functions. They use accurate exp, tanh, erf and sin, not those of fast-math.
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/kernels.h"
 

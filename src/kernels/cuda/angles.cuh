@@ -1,4 +1,4 @@
-// cos and sin of a position's angles on the device, with the bits of RopeTable::angles().
+// cos and sin of a position's rotary angles on the device, with the bits of RopeTable::angles().
 #pragma once
 
 #include "kernels/cuda/gpu.cuh"
@@ -6,7 +6,7 @@
 
 namespace syrinx::cuda {
 
-/// A RopeTable on the device; all pointers null: nothing is rotated.
+/// A RopeTable on the device. If all pointers are null, nothing is rotated.
 struct Angles {
   const float *cos = nullptr, *sin = nullptr;        ///< [cached][half]
   const float *inv_freq = nullptr, *slow = nullptr;  ///< [half]; `slow` may be null

@@ -22,7 +22,7 @@ struct WriteCall {
   DType dtype;
 };
 
-// Grid: rows, kv heads. Warp 0 writes the keys, warp 1 the values; layouts as in attention.h.
+// Grid: rows, kv heads. Warp 0 writes the keys, warp 1 the values. attention.h has the layouts.
 __global__ void __launch_bounds__(64) write_rows(const __grid_constant__ WriteCall call) {
   const auto row = static_cast<int>(blockIdx.x), head = static_cast<int>(blockIdx.y);
   const bool keys = threadIdx.x < 32;
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(64) write_rows(const __grid_constant__ WriteCa
   write_cached_row(part, x, call.dim, place.slot, keys, call.dtype);
 }
 
-/// The three arrays of a batch, concatenated on the device.
+/// The three arrays of a batch, one after another in device memory.
 struct Arrays {
   Arrays(const int32_t* base, const Ragged& r)
       : row_begin(base), kv_len(base + r.sequences() + 1), table(kv_len + r.sequences()) {}
@@ -120,7 +120,7 @@ void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, i
     const int64_t last = std::min<int64_t>(ragged.kv_len[b], end);
     max_groups = std::max(max_groups, group_of(last - 1) - group_of(first.first) + 1);
   }
-  // The number is rounded up so that the launch shape stays the same while a context grows; blocks
+  // Rounded up, so that the shape of the launch stays the same while a context grows. Blocks
   // without a group return at once.
   max_groups = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(max_groups)));
   const AttentionSize size{ragged.sequences(), max_rows, max_groups};
@@ -134,7 +134,7 @@ void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, i
     case DType::kI8:
       return attend_i8(ctx, call, size);
     default:
-      SYRINX_CHECK(false, "[paged_attention] no cache of ", dtype_name(s.dtype));
+      SYRINX_CHECK(false, "[paged_attention] unsupported cache type ", dtype_name(s.dtype));
   }
 }
 

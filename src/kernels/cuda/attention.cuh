@@ -1,8 +1,8 @@
 // Paged attention. A block of four warps processes up to kVectors query vectors (rows of one
 // sequence times the heads of one kv head) and a group of four pages, one page per warp. In
-// decoding, the groups are spread over blocks and the last block of a row joins their results. In
-// prefill, one block processes the groups in turn and joins the results as it goes, with the same
-// sums in the same order. The time is bound by reading the cache, once, in 16-byte pieces.
+// decoding, the groups are distributed over blocks, and the last block of a row joins their
+// results. In prefill, one block processes the groups one by one and joins results in between: the
+// same sums in the same order. Reading the cache, once and in 16-byte pieces, limits the speed.
 #pragma once
 
 #include "kernels/attention_impl.h"
@@ -15,8 +15,8 @@ namespace syrinx::cuda {
 
 constexpr int kWarps = kGroupPages, kThreads = 32 * kWarps, kMaxDim = AttentionTile::kMaxDim;
 
-/// Sixteen bytes of a cache of 8 or 16 bits, or eight numbers of 32 bits, as loaded. Loads are
-/// separate from their use, because otherwise the compiler would wait for each load.
+/// Sixteen bytes of a cache of 8 or 16 bits, or eight numbers of 32 bits, as loaded. A load and its
+/// use are separate functions, because otherwise the compiler would wait for each load.
 template <DType kType>
 struct Raw {
   uint4 words;
@@ -62,7 +62,7 @@ struct Raw<DType::kF32> {
   }
 };
 
-/// Loads in flight per lane.
+/// The number of loads of a lane that are in flight together.
 template <DType kType>
 constexpr int kInFlight = kType == DType::kF32 ? 4 : 8;
 
@@ -72,13 +72,13 @@ constexpr int kNumberBytes = kType == DType::kF32  ? 4
                              : kType == DType::kI8 ? 1
                                                    : 2;
 
-/// A softmax over some positions: largest score, sum of weights, weighted sum of one column.
+/// A softmax over some positions: largest score, sum of the weights, weighted sum of one column.
 struct Partial {
   float top = -INFINITY, total = 0, mix = 0;
 };
 
-/// Joins the result of later positions to that of earlier ones. An empty result (total 0) has no
-/// effect.
+/// Joins the result `b` of later positions to the result `a` of earlier positions. An empty result
+/// (total 0) has no effect.
 __device__ inline void join(Partial& a, const Partial& b) {
   if (b.total == 0) return;
   if (a.total == 0) {
@@ -101,13 +101,13 @@ struct Room {
   int64_t first[kVectors], last[kVectors];
 };
 
-/// Computes the score of this lane's position for every vector, without the scale.
+/// Computes the score of this lane's position for every query vector, not yet scaled.
 template <int kVectors, DType kType>
 __device__ inline void scores(const AttentionCall& call, const char* keys,
                               const Room<kVectors>& room, int lane, float (&score)[kVectors]) {
   float s[kVectors][8] = {};
   constexpr int kLoads = kInFlight<kType>;
-  constexpr int kDims = kType == DType::kI8 ? 2 : 1;  // numbers of a position that are adjacent
+  constexpr int kDims = kType == DType::kI8 ? 2 : 1;  // numbers of a position stored together
   const int64_t column = lane % 4 * 8;
   const int rows = call.dim / kDims;
   for (int d0 = lane / 4; d0 < rows; d0 += 8 * kLoads) {
@@ -143,7 +143,7 @@ __device__ inline void scores(const AttentionCall& call, const char* keys,
       }
     }
   }
-  // Halves the positions three times: keeps one half and sends the other.
+  // Halves the positions three times: each lane keeps one half and sends the other half.
 #pragma unroll
   for (int v = 0; v < kVectors; ++v) {
 #pragma unroll
@@ -161,14 +161,14 @@ __device__ inline void scores(const AttentionCall& call, const char* keys,
   }
 }
 
-/// The values that a lane reads: rows of `lanes` lanes, `rows` of them at a time.
+/// The values that a lane reads. `lanes` lanes read a row of values; `rows` rows are read at once.
 template <DType kType>
 struct ValueLanes {
   static constexpr int kLoads = kInFlight<kType>;
-  static constexpr int kSlots = kType == DType::kI8 ? 2 : 1;  // positions that are adjacent
+  static constexpr int kSlots = kType == DType::kI8 ? 2 : 1;  // positions stored next to each other
   int lanes, rows, mine, column, first, last;
 
-  /// Positions outside [begin, end) may hold anything and are not used.
+  /// Positions outside [begin, end) may have any contents and are not used.
   __device__ ValueLanes(int dim, int lane, int begin, int end)
       : lanes(dim / 8),
         rows(32 / lanes),
@@ -177,8 +177,8 @@ struct ValueLanes {
         first(begin / kSlots),
         last((end + kSlots - 1) / kSlots) {}
   __device__ bool own(int at) const { return mine < rows && at >= first && at < last; }
-  /// Starts the loads of turns turn .. turn + kLoads - 1. A lane without a value of its own loads
-  /// another.
+  /// Starts the loads of turns turn .. turn + kLoads - 1. A lane that has no value in a turn loads
+  /// any other value.
   __device__ void load(const AttentionCall& call, const char* values, int turn,
                        Raw<kType> (&raw)[kLoads]) const {
 #pragma unroll
@@ -190,9 +190,9 @@ struct ValueLanes {
   }
 };
 
-/// Computes the weighted sums of the values of a page: room.mix of this warp. Loading the first
-/// values before the scores needs more registers; it was 1 us faster for one sequence and 10 us
-/// slower for 64 (H200).
+/// Computes the weighted sums of the values of a page, and writes them to this warp's room.mix.
+/// Loading the first values before the scores would need more registers: it was 1 us faster for one
+/// sequence and 10 us slower for 64 (H200).
 template <int kVectors, DType kType>
 __device__ inline void mix_values(const AttentionCall& call, const char* values,
                                   Room<kVectors>& room, int warp, int lane, int begin, int end) {
@@ -242,14 +242,14 @@ __device__ inline void mix_values(const AttentionCall& call, const char* values,
   }
 }
 
-/// Processes one page of a warp: room.top, total and mix.
+/// Processes one page of a warp; writes room.top, room.total and room.mix.
 template <int kVectors, DType kType>
 __device__ inline void attend_page(const AttentionCall& call, const char* head,
                                    const int32_t* table, Room<kVectors>& room, int64_t page,
                                    int warp, int lane) {
   const int64_t start = page * kPage;
   const int64_t low = room.first[0], high = room.last[kVectors - 1];
-  if (start + kPage <= low || start >= high) {  // the condition is the same for the whole warp
+  if (start + kPage <= low || start >= high) {  // all threads of the warp take the same branch
     if (lane < kVectors) room.total[warp][lane] = 0;
     return;
   }
@@ -286,8 +286,8 @@ __device__ inline void attend_page(const AttentionCall& call, const char* head,
   mix_values<kVectors, kType>(call, values, room, warp, lane, inside(low), inside(high));
 }
 
-/// Loads the query vectors of the tile and the positions that they see. Vectors beyond the sequence
-/// are copies of the last one, and their results are not written.
+/// Loads the query vectors of the tile and the positions to which they attend. Vectors beyond the
+/// sequence are copies of the last vector; their results are not written.
 template <int kVectors>
 __device__ inline void load_queries(const AttentionCall& call, Room<kVectors>& room, int32_t row0,
                                     int32_t rows, int32_t kv_len, int tile, int kv_head, int b) {
@@ -309,7 +309,7 @@ __device__ inline void load_queries(const AttentionCall& call, Room<kVectors>& r
   __syncthreads();
 }
 
-/// Joins the results of the four warps' pages: column d of vector v.
+/// Joins the results of the four warps' pages for column d of vector v.
 template <int kVectors>
 __device__ inline Partial join_warps(const Room<kVectors>& room, int v, int d) {
   Partial sum;
@@ -320,8 +320,8 @@ __device__ inline Partial join_warps(const Room<kVectors>& room, int v, int d) {
   return sum;
 }
 
-/// Grid, if spread: groups, sequences, kv heads x tiles; else kv heads x tiles, sequences. Only the
-/// first number may exceed 65,535, as the tiles of a long prompt do.
+/// Grid of the spread form: groups, sequences, kv heads x tiles. Grid of the other form: kv heads x
+/// tiles, sequences. Only the first size may exceed 65,535, as the tiles of a long prompt do.
 template <int kVectors, DType kType, bool kSpread>
 __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ AttentionCall call) {
   constexpr int kOwn = (kVectors * kMaxDim + kThreads - 1) / kThreads;  // columns per thread
@@ -331,7 +331,7 @@ __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ Atten
   const int kv_head = place / call.tiles, tile = place % call.tiles;
   const int32_t row0 = call.row_begin[b], rows = call.row_begin[b + 1] - row0;
   const int32_t kv_len = call.kv_len[b];
-  // The condition is the same for the whole block.
+  // All threads of the block take the same branch.
   if (tile * kVectors >= rows * call.group) return;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const auto thread = static_cast<int>(threadIdx.x);
@@ -379,7 +379,7 @@ __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ Atten
       const int e = i * kThreads + thread, v = e / call.dim, d = e % call.dim;
       if (v >= kVectors) continue;
       sum[i] = Partial{};
-      constexpr int kTogether = 4;  // groups whose results are loaded at once
+      constexpr int kTogether = 4;  // number of groups whose results are loaded at once
       const int64_t groups = end - begin;
       for (int64_t g = 0; g < groups; g += kTogether) {
         Partial part[kTogether];
@@ -409,7 +409,7 @@ __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ Atten
   }
 }
 
-constexpr unsigned kMostBlocks = 65535;  // of a grid's second and third size
+constexpr unsigned kMostBlocks = 65535;  // limit of a grid's second and third size
 
 template <int kVectors, DType kType>
 void go(StepContext& ctx, AttentionCall call, int64_t sequences, int max_rows, int64_t max_groups) {
@@ -417,8 +417,8 @@ void go(StepContext& ctx, AttentionCall call, int64_t sequences, int max_rows, i
   const auto b = static_cast<unsigned>(sequences);
   const auto z = static_cast<unsigned>(call.kv_heads * call.tiles);
   const int64_t items = sequences * call.kv_heads * call.tiles;
-  // With few rows per sequence the groups are spread over blocks, so that a long context occupies
-  // many blocks.
+  // With few rows per sequence, the groups are distributed over blocks, so that a long context
+  // occupies many blocks.
   const bool spread =
       max_rows <= 4 && max_groups > 1 && items <= KernelState::kCounters && z <= kMostBlocks;
   const Arena::Mark mark(ctx.arena);
@@ -433,7 +433,7 @@ void go(StepContext& ctx, AttentionCall call, int64_t sequences, int max_rows, i
   }
 }
 
-/// Launches the kernel for a batch whose sequences have at most max_rows rows and max_groups groups
+/// Launches the kernel for a batch. Its sequences have at most max_rows rows and max_groups groups
 /// of pages.
 template <DType kType>
 void attend_batch(StepContext& ctx, const AttentionCall& call, const AttentionSize& size) {

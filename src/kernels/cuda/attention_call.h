@@ -1,5 +1,5 @@
-// The arguments of one call of paged attention. There is one file of kernels per type of cache, so
-// that they compile in parallel.
+// The arguments of one call of paged attention. Each cache type has its own file of kernels, so
+// that the files compile in parallel.
 #pragma once
 
 #include "kernels/cuda/rows_out.h"
@@ -11,22 +11,22 @@ struct AttentionCall {
   const float* q = nullptr;
   RowsOut out;
   int64_t q_stride = 0, out_stride = 0;
-  const char* cache = nullptr;  // keys of kv head 0 in page 0 of the layer; values follow
+  const char* cache = nullptr;  // keys of kv head 0 in the layer's page 0; values follow
   int64_t part_bytes = 0, head_bytes = 0, page_bytes = 0;
   const int32_t *row_begin = nullptr, *kv_len = nullptr, *table = nullptr;
-  const int32_t *begin = nullptr, *end = nullptr;  // [B], as in AttentionSpec; null: no bounds
+  const int32_t *begin = nullptr, *end = nullptr;  // [B], as in AttentionSpec; null without bounds
   int max_pages = 0, group = 1, kv_heads = 1, dim = 0, tiles = 1, window = 0;
   bool causal = true;
   float scale = 1, cap = 0;
-  float* partial = nullptr;  // only if spread: [B][kv_heads][tiles][gridDim.x][kVectors][dim + 2]
+  float* partial = nullptr;  // if spread: [B][kv_heads][tiles][gridDim.x][kVectors][dim + 2]
   unsigned* counters = nullptr;
 };
 
-/// Sizes of a launch.
+/// The sizes that determine the shape of a launch.
 struct AttentionSize {
   int64_t sequences = 0;
   int max_rows = 0;        ///< most rows of a sequence
-  int64_t max_groups = 0;  ///< most groups of pages that a sequence sees
+  int64_t max_groups = 0;  ///< most groups of pages to which a sequence attends
 };
 
 void attend_f32(StepContext& ctx, const AttentionCall& call, const AttentionSize& size);

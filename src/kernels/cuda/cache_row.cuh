@@ -1,4 +1,4 @@
-// Writes one row of keys or values to the cache, by a warp; layouts as in attention.h.
+// A warp writes one row of keys or values to the cache. attention.h specifies the layouts.
 #pragma once
 
 #include "kernels/cuda/attention_order.h"
@@ -19,7 +19,7 @@ __device__ inline void store_cached(char* part, int64_t at, float x, DType dtype
   }
 }
 
-/// Writes x [dim] to row `slot` of `part`, the keys or the values of a head in a page.
+/// Writes x [dim] to row `slot` of `part`: a head's keys or a head's values in a page.
 __device__ inline void write_cached_row(char* part, const float* x, int dim, int slot, bool keys,
                                         DType dtype) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -48,7 +48,7 @@ __device__ inline void write_cached_row(char* part, const float* x, int dim, int
   }
 }
 
-/// The position of a row of the batch, its page, and its row in the page.
+/// The position of a batch row, its page, and its row in that page.
 struct CachePosition {
   int64_t position;
   int32_t page;
@@ -57,7 +57,7 @@ struct CachePosition {
 __device__ inline CachePosition cache_position(const int32_t* row_begin, const int32_t* kv_len,
                                                const int32_t* table, int sequences, int max_pages,
                                                int row) {
-  const int mine =  // the sequence of the row
+  const int mine =  // the sequence that contains the row
       gpu::highest(0, sequences - 1, [&](int s) { return row_begin[s] <= row; });
   const int64_t position = int64_t{kv_len[mine]} - row_begin[mine + 1] + row;
   return {position, table[int64_t{mine} * max_pages + position / kPage % max_pages],

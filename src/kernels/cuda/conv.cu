@@ -1,5 +1,5 @@
-// 1-D convolutions on channels-last data: products over windows, on tensor cores if the weights are
-// bf16, and depthwise ones.
+// 1-D convolutions on channels-last data: products over windows (on tensor cores if the weights are
+// bf16), and depthwise convolutions.
 #include <cstdlib>
 #include <string_view>
 #include <vector>
@@ -11,15 +11,15 @@
 namespace syrinx::cuda {
 namespace {
 
-/// Returns whether SYRINX_GPU_CONVS=f32 is set, which runs convolutions without tensor cores, to
-/// compare both on one machine.
+/// Returns whether SYRINX_GPU_CONVS=f32 is set. It runs convolutions without tensor cores, to
+/// compare both variants on one machine.
 bool wants_f32() {
   const char* value = std::getenv("SYRINX_GPU_CONVS");
   return value != nullptr && std::string_view(value) == "f32";
 }
 
 struct Depthwise {
-  const TileCall::Segment* segments;  // first_tile: first row among the rows of all segments
+  const TileCall::Segment* segments;  // first_tile counts the rows in earlier segments
   int segment_count;
   const float *w, *bias;
   int64_t channels, phases, taps, dilation, stride;

@@ -1,8 +1,8 @@
 // Convolutions with bf16 weights on tensor cores, as one product over the rows of all streams. Row
-// n of x is the window of an output; it is gathered from its stream while it is loaded, and rounded
-// to bf16 as on the CPU. Sums are f32, over k in order, so the bits of a row depend only on the
-// row. A block of 8 warps computes 64 rows of 64 * kPanels outputs. The next 64 k are loaded into
-// registers while those in shared memory are multiplied.
+// n of x is the window of an output. It is gathered from its stream while it is loaded, and rounded
+// to bf16 as on the CPU. Sums are f32, over k in order, so a row's bits depend only on the row. A
+// block of 8 warps computes 64 rows of 64 * kPanels outputs. It loads the next 64 k into registers
+// while it multiplies the 64 k in shared memory.
 #include "kernels/cuda/gpu.cuh"
 #include "kernels/cuda/matrix_layout.h"
 #include "kernels/cuda/products.h"
@@ -11,8 +11,8 @@ namespace syrinx::cuda {
 namespace {
 
 constexpr int kRows = 64, kThreads = 256, kOutWarps = 4;
-// Words of a row in shared memory. With this length, 16-byte reads by a quarter of a warp (64 bytes
-// of each of two rows) use all banks.
+// Words of a row in shared memory. With this length, a quarter of a warp that reads 16-byte pieces
+// (64 bytes of each of two rows) uses all banks.
 constexpr int kWords = kChunk / 2 + 16;
 constexpr int kMostPanels = 2;
 
@@ -22,9 +22,9 @@ struct alignas(16) SharedRow {
   __device__ uint4* piece(int i) { return reinterpret_cast<uint4*>(words) + i; }
 };
 
-/// Where a row of the batch comes from and goes to.
+/// Where a row of the batch is read, and where its result is written.
 struct RowPosition {
-  const float* x;  // null: beyond the batch
+  const float* x;  // null if the row is beyond the batch
   float* out;
   int64_t row;  // index in its stream
 };
@@ -37,8 +37,8 @@ __device__ inline RowPosition place_of(const TileCall& call, int64_t n, int64_t 
   return {segment.x + row * call.x_stride + call.x_offset, segment.out, row};
 }
 
-/// Loads sixteen values of a row, from column `k` on, as pairs of bf16. `kWhole`: they are
-/// contiguous, at a multiple of 16 bytes, and either all or none of them are columns of the matrix.
+/// Loads sixteen values of a row, from column `k` on, as pairs of bf16. `kWhole`: the values are
+/// contiguous, at a multiple of 16 bytes, and are either all inside the matrix or all outside.
 template <bool kWhole>
 __device__ inline void load_row(const TileCall& call, const float* x, int k, uint4 (&to)[2]) {
   to[0] = to[1] = uint4{0, 0, 0, 0};
@@ -68,9 +68,9 @@ __device__ inline void load_row(const TileCall& call, const float* x, int k, uin
   }
 }
 
-// Grid: blocks of 64 * kPanels outputs, tiles of 64 rows of all segments, whose first_tile counts
-// rows here. A thread loads 16 columns of one row of x and of kPanels rows of the matrix; a warp
-// computes 16 * kPanels outputs of 32 rows.
+// Grid: blocks of 64 * kPanels outputs; tiles of 64 rows of all segments (first_tile counts rows).
+// A thread loads 16 columns of one row of x and of kPanels rows of the matrix. A warp computes 16 *
+// kPanels outputs of 32 rows.
 template <int kPanels, bool kWhole>
 __global__ void __launch_bounds__(kThreads, 2)
     conv_product(const __grid_constant__ TileCall call, int64_t all) {
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   __syncthreads();
   const int row = thread / 4, piece = thread % 4;  // row and columns that the thread loads
   const float* x = places[row].x;
-  const uint4* weight[kPanels];  // null: beyond the matrix
+  const uint4* weight[kPanels];  // null if beyond the matrix
 #pragma unroll
   for (int p = 0; p < kPanels; ++p) {
     const int64_t o = first_out + p * kRows + row;
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     }
     __syncthreads();
     if (k + kChunk < columns) load(k + static_cast<int>(kChunk));
-    // Unrolled, it would need more than 128 registers, and two blocks could not share a
+    // If unrolled, it would need more than 128 registers, and two blocks could not share a
     // multiprocessor.
 #pragma unroll 1
     for (int half = 0; half < 2; ++half) {

@@ -1,4 +1,4 @@
-// Runs any functor with one thread per element.
+// Runs any functor, with one thread for each element.
 #pragma once
 
 #include "kernels/cuda/gpu.cuh"
@@ -13,11 +13,11 @@ __global__ void __launch_bounds__(256) each_element(const __grid_constant__ F f,
   if (i < count) f(i);
 }
 
-/// The row and column of a number in rows of the same width.
+/// The row and column of element `i` of a matrix.
 struct RowColumn {
   int64_t row, column;
 };
-/// Divides in 32 bits where the numbers allow it: in 64 bits it takes a hundred instructions.
+/// Divides i by `width`, in 32 bits if both fit: in 64 bits it needs a hundred instructions.
 __device__ inline RowColumn row_and_column(int64_t i, int64_t width) {
   if ((i | width) >> 32 != 0) return {i / width, i % width};
   const auto index = static_cast<uint32_t>(i), size = static_cast<uint32_t>(width);

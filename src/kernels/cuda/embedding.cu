@@ -1,4 +1,4 @@
-// Rows of tables, sums over codebooks, conversions, and merging of guided logits.
+// Copies and sums of table rows, conversions, and merging of guided logits.
 #include <vector>
 
 #include "kernels/cuda/elementwise.cuh"
@@ -67,8 +67,8 @@ struct Convert {
   __device__ void operator()(int64_t i) const { to[i] = element(from, i); }
 };
 
-/// Columns are independent. In a column, rows are merged in order, as the operation may be in
-/// place.
+/// Merges the logits of guided rows in place. Columns are independent; within a column, rows are
+/// merged in order.
 struct Merge {
   float* logits;
   const GuidedRow* rows;

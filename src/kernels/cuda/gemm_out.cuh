@@ -1,4 +1,4 @@
-// Writes the results of products: one output of one row at a time.
+// Writes the results of products, one output of one row at a time.
 #pragma once
 
 #include "kernels/cuda/elementwise.cuh"
@@ -6,11 +6,11 @@
 
 namespace syrinx::cuda {
 
-/// Computes silu(gate) * up like the CPU, in a form that does not overflow.
+/// Computes silu(gate) * up as the CPU does, in a form that does not overflow.
 __device__ inline float silu_gate(float gate, float up) { return gate / (1.f + expf(-gate)) * up; }
 
-/// Writes `sum` as matrix row `row` of batch row `n`; rows of padding are dropped. `own` is used
-/// for a part without a pointer: the segment of a convolution.
+/// Writes `sum`, the result for matrix row `row` and batch row `n`. Ignores padding rows. A part
+/// without a pointer writes to `own`, the output of a convolution's segment.
 __device__ inline void put(const GemmOut& to, float* own, int64_t n, int row, float sum) {
   if (to.bias) sum += to.bias[row];
   for (int p = to.count - 1; p >= 0; --p) {
@@ -24,7 +24,7 @@ __device__ inline void put(const GemmOut& to, float* own, int64_t n, int row, fl
   }
 }
 
-/// Does the same for a gated pair: matrix row `row` of an even panel and the row 16 below it.
+/// Writes a gated pair: matrix row `row` of an even panel, and the row 16 below it.
 __device__ inline void put_gated(const GemmOut& to, int64_t n, int row, float gate, float up) {
   if (to.bias) gate += to.bias[row], up += to.bias[row + 16];
   const GemmOut::Part& part = to.parts[0];

@@ -1,6 +1,6 @@
-// The functions that kernels use of the machine, and their launch. Kernels include only this
-// header: nvcc compiles them for a GPU. Without a GPU, a C++ compiler compiles the same source
-// against an emulation (emulation/gpu.h), so that tests run every line.
+// The functions of the GPU that kernels use, and the launch of kernels. Kernels include only this
+// header. nvcc compiles them for a GPU. Without a GPU, a C++ compiler compiles the same source for
+// an emulation (emulation/gpu.h), so that tests run every line.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ constexpr unsigned kFullWarp = 0xffffffffu;
 
 __device__ inline float bf16_to_float(uint32_t bits) { return __uint_as_float(bits << 16); }
 
-/// Return the sum and maximum over the warp, in every lane, in the fixed order of a butterfly.
+/// Each returns the sum or the maximum over the warp, in every lane, in a fixed butterfly order.
 __device__ inline float warp_sum(float x) {
   for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(kFullWarp, x, step);
   return x;
@@ -34,7 +34,7 @@ __device__ inline float warp_max(float x) {
 template <int kWarps>
 __device__ inline float block_sum(float x, float* room) {
   x = warp_sum(x);
-  __syncthreads();  // an earlier sum may still be reading `room`
+  __syncthreads();  // threads may still read `room` for an earlier sum
   if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = x;
   __syncthreads();
   float total = room[0];
@@ -42,9 +42,9 @@ __device__ inline float block_sum(float x, float* room) {
   return total;
 }
 
-/// Returns true in the last block to arrive of those that share `counter`; that block sees all
-/// earlier writes of the others. Every thread of the block calls this. Afterwards the counter is
-/// zero again.
+/// Returns true in the block that arrives last among the blocks that share `counter`. That block
+/// reads all earlier writes of the other blocks. Every thread of a block must call it. Afterwards
+/// the counter is zero.
 __device__ inline bool last_to_arrive(unsigned* counter, unsigned blocks) {
   __shared__ unsigned place;
   __threadfence();
@@ -59,8 +59,8 @@ __device__ inline bool last_to_arrive(unsigned* counter, unsigned blocks) {
   return last;
 }
 
-/// Returns the highest i in [low, high] for which holds(i). holds(low) must be true, and if
-/// holds(i) is true, it must be true for everything lower.
+/// Returns the highest i in [low, high] for which holds(i). holds(low) must be true. If holds(i) is
+/// true, it must be true for all lower values.
 template <typename T, typename F>
 __device__ inline T highest(T low, T high, F holds) {
   while (low < high) {

@@ -10,8 +10,8 @@
 
 #include "tensor/cuda/cuda_check.h"
 
-// Without it, padding in the arguments of launches would look like a difference, and no recorded
-// step (Stream::repeat) would ever be played.
+// __builtin_clear_padding is required: padding in launch arguments would look like a difference, so
+// that no recorded step (Stream::repeat) would ever be played.
 #if !defined(__CUDA_ARCH__)
 #if !defined(__has_builtin)
 #error "the host compiler lacks __has_builtin"
@@ -27,14 +27,14 @@ __device__ inline uint16_t float_to_f16(float x) { return __half_as_ushort(__flo
 __device__ inline uint16_t float_to_bf16(float x) {
   return __bfloat16_as_ushort(__float2bfloat16_rn(x));
 }
-/// Packs two bf16, `low` in the lower half.
+/// Packs two bf16 in one word; `low` is in the lower half.
 __device__ inline uint32_t pack_bf16(float low, float high) {
   const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
   return *reinterpret_cast<const uint32_t*>(&both);
 }
 
-/// Computes c [16, 8] += a [16, 16] b [16, 8] in a warp, bf16 with f32 sums; the fragments are
-/// those of PTX mma.m16n8k16. The k of a lane's numbers may be permuted, if a and b agree.
+/// Computes c [16, 8] += a [16, 16] b [16, 8] in a warp: bf16, f32 sums, fragments of PTX
+/// mma.m16n8k16. The k of a lane's numbers may be permuted if a and b have the same permutation.
 __device__ inline void mma_bf16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
                                 uint32_t b0, uint32_t b1) {
   asm volatile(
@@ -49,10 +49,10 @@ __device__ inline uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector)
   return __byte_perm(a, b, selector);
 }
 
-/// Reads around the first-level cache, for results that other blocks wrote in this launch.
+/// Reads past the first-level cache, because other blocks wrote these results in this launch.
 __device__ inline float load_shared_result(const float* p) { return __ldcg(p); }
 
-/// Reads data that is used once: weights and cache entries need not stay in the cache.
+/// Reads data that is used once, such as weights and cache entries, without caching it.
 __device__ inline uint4 load_streaming(const uint4* p) { return __ldcs(p); }
 
 template <typename T>
@@ -61,8 +61,8 @@ __device__ inline T* dynamic_shared() {
   return reinterpret_cast<T*>(syrinx_dynamic_shared);
 }
 
-/// Allows a kernel the largest dynamic shared memory of the device, once per kernel. Setting it per
-/// launch could also lower it while another thread is between setting and launching.
+/// Allows a kernel the device's largest dynamic shared memory, once per kernel. Another value in
+/// each launch could lower the limit while another thread is between setting and launching.
 inline void allow_shared(const char* name, const void* kernel) {
   static std::mutex mutex;
   static std::unordered_set<const void*> allowed;
@@ -85,7 +85,7 @@ void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   const auto to = static_cast<cudaStream_t>(stream.native());
   const auto call = [=] {
-    // Together with the kernel's static arrays it may exceed the default of 48 KB.
+    // The kernel's static arrays and this memory together may exceed the default of 48 KB.
     if (shared > 8u << 10) allow_shared(name, reinterpret_cast<const void*>(kernel));
     kernel<<<grid, block, shared, to>>>(P(args)...);
     cuda::check(cudaGetLastError(), name);

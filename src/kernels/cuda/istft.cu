@@ -1,13 +1,13 @@
-// The inverse STFT of vocoder heads: every sample of a frame is computed by the definition (frames
-// are short and few), then frames are overlapped and added, sample by sample in the order of the
-// frames.
+// The inverse STFT of vocoder heads. First every sample of a frame is computed by the definition,
+// because frames are short and few. Then frames are overlapped and added, sample by sample in the
+// order of the frames.
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/kernels.h"
 
 namespace syrinx::cuda {
 namespace {
 
-/// Computes frames[f, i] = window[i] * irfft(spectrum[f])[i]. Angles are exact multiples of 1 / n.
+/// Computes frames[f, i] = window[i] * irfft(spectrum[f])[i]. Angles are multiples of 1 / n.
 struct InverseFrame {
   const float *spectrum, *window;
   float* frames;
@@ -31,7 +31,7 @@ struct InverseFrame {
 };
 
 /// Computes, for position p of the stream (0 is the beginning of the first frame), the sums of
-/// samples and of squared windows: first the state's, then frame by frame.
+/// samples and of squared windows. Adds the sums of the state first, then frame by frame.
 struct OverlapAdd {
   const float *frames, *window;
   float* sums;  // [2][frames * hop + n]
@@ -54,7 +54,7 @@ struct OverlapAdd {
 struct PutOut {
   const float* sums;
   float *out, *state;
-  int64_t done, total;  // finished samples, and positions
+  int64_t done, total;  // number of final samples, and number of positions
   int n;
   __device__ void operator()(int64_t p) const {
     const float sum = sums[p], weight = sums[total + p];

@@ -1,8 +1,8 @@
-// The CUDA kernels behind the functions of kernels/*.h, which check their arguments and call these
-// if the operands are on a GPU. Shapes, types and results are described there; comments here
-// describe only differences. Work is queued on ctx.stream; scratch is taken from ctx.arena. Spans
-// are host memory and are uploaded by the call. In builds without the backend, no_cuda/kernels.cc
-// replaces it.
+// The CUDA kernels behind the functions of kernels/*.h. Those functions check their arguments and,
+// if the operands are on a GPU, call the kernels. kernels/*.h specifies shapes, types and results;
+// the comments here describe only differences. Work is queued on ctx.stream; scratch is memory of
+// ctx.arena. Spans are host memory and are uploaded by the call. Builds without CUDA use
+// no_cuda/kernels.cc.
 //
 // A row has the same bits in any batch.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace syrinx::cuda {
 
-/// delta may be empty; otherwise x += delta comes first.
+/// Adds delta to x first, unless delta is empty.
 void rms_norm(StepContext& ctx, const View& x, const View& delta, const View& weight, float eps,
               const View& out);
 void layer_norm(StepContext& ctx, const View& x, const View& weight, const View& bias, float eps,
@@ -36,7 +36,7 @@ void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_b
 void clamp(StepContext& ctx, const View& x, float low, float high, const View& out);
 void leaky_relu(StepContext& ctx, const View& x, float slope, const View& out);
 void scale(StepContext& ctx, const View& x, float factor);
-/// Computes x[i, j] += y * gain[j]; y is [N, H], or with `one_row` [H]; gain may be empty.
+/// Computes x[i, j] += y * gain[j]. y is [N, H] or, with `one_row`, [H]; gain may be empty.
 void add(StepContext& ctx, const View& x, const View& y, const View& gain, bool one_row);
 
 void copy_spans(StepContext& ctx, std::span<const CopySpan> spans);
@@ -54,7 +54,7 @@ void merge_guidance(StepContext& ctx, const View& logits, std::span<const Guided
 void rope(StepContext& ctx, const HeadsView& x, std::span<const int32_t> positions,
           const RopeTable& table);
 
-/// The destination of a product's rows; see cpu::GemmPart for the fields of a part.
+/// The destination of a product's rows. cpu::GemmPart explains the fields of a part.
 struct GemmOut {
   static constexpr int kMaxParts = 8;
   struct Part {
@@ -65,26 +65,26 @@ struct GemmOut {
   enum class Store : uint8_t { kSet, kAdd, kSiluGate };
   Part parts[kMaxParts];
   int count = 0;
-  const float* bias = nullptr;  ///< one number per matrix row; null: no bias
+  const float* bias = nullptr;  ///< one number per matrix row, or null without a bias
   Store store = Store::kSet;
-  bool rounded = false;  ///< kSiluGate only: the one part's `out` is an array of bf16
+  bool rounded = false;  ///< kSiluGate only: the single part's `out` is an array of bf16
 };
 
-/// Multiplies x [N, I] by the matrix. With weights of bf16 and 8 bits, activations are rounded to
-/// bf16; x may be bf16 already if I is a multiple of 64.
+/// Multiplies x [N, I] by the matrix. With weights of bf16 and 8 bits, x is rounded to bf16. If I
+/// is a multiple of 64, x may already be bf16.
 void linear(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out);
 
 void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment> segments,
             int64_t phases, int64_t dilation, int64_t stride);
 
-/// Uploads a batch once for all layers, for Ragged::on_device; valid until the arena releases it.
+/// Uploads a batch for Ragged::on_device, once for all layers; valid until the arena releases it.
 const int32_t* upload_ragged(StepContext& ctx, const Ragged& ragged);
 void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const KvPool& pool,
               int layer, const Ragged& ragged);
 void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, int layer,
                      const Ragged& ragged, const AttentionSpec& spec, const View& out);
 
-/// Waits for the stream, as ids and status are host memory.
+/// Waits for the stream, because ids and status are written to host memory.
 void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
             std::span<int32_t> ids, std::span<SampleStatus> status);
 void sample_codes(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
@@ -92,7 +92,7 @@ void sample_codes(StepContext& ctx, const View& logits, std::span<const SampleRo
                   const View& status);
 
 /// Converts spectra [F, bins] complex (as f32 [F, 2 * bins]) to F * hop samples; state [2, n_fft].
-/// Frames are added in the order of fft.h's InverseStft.
+/// Adds frames in the order in which InverseStft of fft.h adds them.
 void inverse_stft(StepContext& ctx, const View& spectrum, int n_fft, int hop,
                   std::span<const float> window, const View& state, const View& out);
 

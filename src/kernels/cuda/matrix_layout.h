@@ -6,18 +6,18 @@
 
 namespace syrinx::cuda {
 
-/// Row-major [rows][padded_k] with zeros as padding: f32, bf16, or int8 followed by the scales
-/// [rows][padded_k / 64] bf16. There are 16 * panels rows, in the order of the panels.
+/// Row-major [rows][padded_k], padded with zeros: f32, bf16, or int8 followed by the scales
+/// [rows][padded_k / 64] bf16. The matrix has 16 * panels rows, in the order of the panels.
 constexpr int64_t kChunk = 64;
 constexpr int64_t matrix_padded_k(int64_t k) { return (k + kChunk - 1) / kChunk * kChunk; }
 
 /// The small-batch product: a block computes the outputs of some panels of 16 matrix rows. Its
-/// warps, and `split` blocks in parallel, each take a range of the chunks of k. The split depends
-/// only on the matrix, so the order of the sums does not depend on the batch or on the panels per
+/// warps, and `split` blocks in parallel, each sum a range of the chunks of k. The split depends
+/// only on the matrix, so the order of the sums depends neither on the batch nor on the panels per
 /// block.
 constexpr int kSkinnyWarps = 8;
-/// Returns the number of blocks that share the k of one output. Joining their results takes about 2
-/// us (H200), so only matrices with few rows are split, and only while each warp has a chunk.
+/// Returns the number of blocks that share the k of one output. Joining their results costs about 2
+/// us (H200). So only matrices with few rows are split, as long as each warp has a chunk.
 constexpr int skinny_split(int64_t rows, int64_t padded_k) {
   const int64_t panels = (rows + 15) / 16, chunks = padded_k / kChunk;
   int split = 1;
@@ -26,8 +26,8 @@ constexpr int skinny_split(int64_t rows, int64_t padded_k) {
   return split;
 }
 /// Returns the panels per block (1, 2, or 4 for up to 16 rows) for `tiles` tiles of 8 batch rows.
-/// With more panels, activations are read less often; with fewer, there are more blocks and less
-/// idle time at the end. A gated pair needs two panels.
+/// More panels read activations less often. Fewer panels give more blocks and less idle time at the
+/// end. A gated pair needs two panels.
 constexpr int skinny_panels(int64_t rows, int tiles, bool gated) {
   const int64_t panels = (rows + 15) / 16;
   int each = gated ? 2 : 1;
@@ -37,10 +37,10 @@ constexpr int skinny_panels(int64_t rows, int tiles, bool gated) {
 /// Returns the first chunk of range `i` of `ranges`.
 constexpr int64_t range_begin(int64_t chunks, int i, int ranges) { return chunks * i / ranges; }
 
-/// The most rows that a product rounds to bf16 while it reads them.
+/// The most rows that a product itself rounds to bf16 while it reads them.
 constexpr int64_t kRoundedInPlace = 8;
 
-/// The tiled f32 product sums k in stretches of this length; the sums of stretches are added in
+/// The tiled f32 product sums k in stretches of this length, and adds the sums of stretches in
 /// order.
 constexpr int64_t kTileStretch = 1024;
 constexpr int64_t tile_stretches(int64_t k) { return (k + kTileStretch - 1) / kTileStretch; }

@@ -1,5 +1,5 @@
-// Norms of rows: one warp for a short row, so that a head has the bits of a row with the same size,
-// and one block for a long row. The order of the sums depends only on the width.
+// Norms of rows. One warp processes a short row, so that a head has the same bits as a row of its
+// size. One block processes a long row. The order of the sums depends only on the width.
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/state.h"
@@ -11,12 +11,12 @@ constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int kShort = 256;
 
 struct RmsRows {
-  float* x;            // [rows, stride]
-  const float* delta;  // null, or [rows, width]
+  float* x;            // x [rows, stride]
+  const float* delta;  // delta [rows, width], or null
   const float* weight;
   RowsOut out;
-  int64_t x_stride, out_stride;  // steps between rows
-  int64_t groups, group_stride;  // heads in a row, and the step between them
+  int64_t x_stride, out_stride;  // distances between rows
+  int64_t groups, group_stride;  // number of heads in a row, and the distance between heads
   int64_t rows, width;
   float eps;
 };
@@ -32,8 +32,8 @@ __device__ float add_delta(float* x, const float* delta, int64_t i) {
   return sum;
 }
 
-/// Normalises a row of at most kThreads * kEach numbers, kept in registers: all loads start at
-/// once.
+/// Normalises a row of at most kThreads * kEach numbers. They stay in registers, so all loads start
+/// at once.
 template <int kEach>
 __global__ void __launch_bounds__(kThreads) rms_long_rows(const __grid_constant__ RmsRows a) {
   __shared__ float room[kWarps];
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kThreads) rms_longest_rows(const __grid_consta
     squares = fmaf(v, v, squares);
   }
   const float factor = rms_factor(gpu::block_sum<kWarps>(squares, room), a.width, a.eps);
-  // Each thread rereads only numbers that it wrote itself, as `out` may be x.
+  // `out` may be x, so each thread reads again only numbers that it wrote itself.
   for (int64_t i = threadIdx.x; i < a.width; i += kThreads)
     put_number(a.out, out + i, x[i] * factor * a.weight[i]);
 }
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(kThreads) rms_longest_rows(const __grid_consta
 __global__ void __launch_bounds__(kThreads) rms_short_rows(const __grid_constant__ RmsRows a) {
   const int64_t item = int64_t{blockIdx.x} * kWarps + threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
-  if (item >= a.rows * a.groups) return;  // the condition is the same for the whole warp
+  if (item >= a.rows * a.groups) return;  // all threads of the warp take the same branch
   const int64_t row = item / a.groups, group = item % a.groups;
   float* x = a.x + row * a.x_stride + group * a.group_stride;
   const float* delta = a.delta ? a.delta + row * a.width : nullptr;
@@ -152,7 +152,7 @@ void rms_norm_heads(StepContext& ctx, const HeadsView& x, const View& weight, fl
   const RmsRows a{first,      nullptr,    weight.f32(), {first, nullptr},
                   x.stride(), x.stride(), x.heads,      x.dim,
                   x.count(),  x.dim,      eps};
-  // A head always has one warp, even if it is longer than kShort, as a block would be mostly idle.
+  // A head always has one warp, even if longer than kShort: a block would be mostly idle.
   gpu::launch("rms_norm_heads", rms_short_rows, gpu::blocks_for(a.rows * a.groups, kWarps),
               kThreads, 0, stream_of(ctx), a);
 }

@@ -1,5 +1,5 @@
-// Checks the plain arithmetic that the device shares with the host, and rows that kernels round for
-// products.
+// Checks the plain arithmetic that the device shares with the host, and the rows that kernels round
+// for products.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -46,7 +46,7 @@ TEST(DeviceOrder, LanesCoverThePositionsOfAPage) {
   std::set<int> seen_positions;
   for (int lane = 0; lane < 32; ++lane) {
     seen_positions.insert(lane_position(lane));
-    EXPECT_EQ(lane_position(lane) / 8, lane % 4);  // a lane keeps a position that it has summed
+    EXPECT_EQ(lane_position(lane) / 8, lane % 4);  // a lane keeps a position whose sum it computed
   }
   EXPECT_EQ(seen_positions.size(), 32u);
   EXPECT_EQ(*seen_positions.rbegin(), 31);
@@ -61,8 +61,8 @@ TEST(DeviceOrder, WhatAQuerySees) {
   EXPECT_EQ(group_of(kGroupPositions), 1);
 }
 
-// Every chunk of k must be in exactly one range, and if there are enough chunks, every warp of a
-// split must have some.
+// Every chunk of k must belong to exactly one range. If the chunks suffice, every warp of a split
+// must have at least one chunk.
 TEST(DeviceOrder, RangesCoverK) {
   for (const int64_t rows : {16, 48, 64, 1024, 2048, 3072, 6144, 12288, 151936}) {
     for (const int64_t k : {1, 64, 100, 1024, 2048, 3072, 8192}) {
@@ -91,8 +91,8 @@ class RoundedRows : public fixture::OnDevice {
  protected:
   static constexpr int64_t kRows = kRoundedInPlace + 5, kWide = 128, kInner = 64;
 
-  /// Computes rows of a norm, a gate and a product, with rows between them in f32 or as
-  /// product_rows() says.
+  /// Computes rows of a norm, a gate and a product. The rows between them are f32, or the type of
+  /// product_rows().
   static std::vector<float> run(WeightType type, bool layer, bool rounded) {
     fixture::Bench bench(1, GetParam());
     StepContext& ctx = bench.ctx;

@@ -1,12 +1,12 @@
-// The counter-based random numbers of sample.h (Philox 4x32-10, Salmon et al., SC 2011) as plain
-// arithmetic for the device; a test compares them with the CPU's.
+// The counter-based random numbers of sample.h (Philox 4x32-10, Salmon et al., SC 2011) in plain
+// arithmetic for the device. A test compares them with the CPU's numbers.
 #pragma once
 
 #include <cstdint>
 
 namespace syrinx::cuda {
 
-/// Computes sample.h's philox_uniform: in [0, 1), 24 bits.
+/// Computes philox_uniform() of sample.h: a number in [0, 1) with 24 bits.
 constexpr float device_uniform(uint64_t seed, uint32_t step, uint32_t codebook, uint32_t stream) {
   uint32_t c[4] = {step, codebook, stream, 0};
   uint32_t key[2] = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
@@ -22,7 +22,7 @@ constexpr float device_uniform(uint64_t seed, uint32_t step, uint32_t codebook, 
   return static_cast<float>(c[0] >> 8) * 0x1p-24f;
 }
 
-/// Map the bits of floats to unsigned numbers in the order of the floats' values, and back.
+/// These map the bits of floats to unsigned integers in the order of the floats, and back.
 constexpr uint32_t order_of(uint32_t bits) {
   return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }

@@ -1,4 +1,4 @@
-// The products behind linears and convolutions on a GPU, and the choice between them.
+// The products that linears and convolutions on a GPU use.
 #pragma once
 
 #include "kernels/cuda/kernels.h"
@@ -6,19 +6,19 @@
 
 namespace syrinx::cuda {
 
-/// Rounds x [N, k] to bf16 [N, padded_k], filled up with zeros, in the arena.
+/// Rounds x [N, k] to bf16 [N, padded_k], padded with zeros, in memory of the arena.
 const uint16_t* round_to_bf16(StepContext& ctx, const View& x, int64_t padded_k);
 
-/// Computes a product with weights of bf16 or 8 bits, for any number of rows; optimised for up to
-/// 32 (skinny.cuh).
+/// Computes a product with weights of bf16 or 8 bits for any number of rows. Optimised for up to 32
+/// rows (skinny.cuh).
 void skinny_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out);
 
-/// A product whose rows of x are `spans` stretches of `span_len` numbers, `span_step` apart, as in
-/// cpu/gemm.h.
+/// A product. A row of x consists of `spans` stretches of `span_len` numbers that are `span_step`
+/// apart, as in cpu/gemm.h.
 struct TileCall {
   struct Segment {
     const float* x;
-    float* out;                // null: the pointer in GemmOut
+    float* out;                // null: GemmOut has the pointer
     int64_t rows, first_tile;  // first_tile: number of tiles (or rows) in earlier segments
   };
   const void* weight = nullptr;  // [rows][padded_k] f32 or bf16
@@ -36,8 +36,8 @@ constexpr int kTileRows = 64;  // batch rows per tile
 /// Computes f32 products with weights in f32 or bf16, for linears and convolutions (tile.cu).
 void tile_gemm(StepContext& ctx, TileCall call);
 /// Computes convolutions with bf16 weights on tensor cores: x is rounded to bf16, sums are f32
-/// (conv_tensor.cu). `all`: rows in all segments, whose first_tile counts rows. `aligned`: the
-/// addresses of all segments' x are multiples of 16 bytes.
+/// (conv_tensor.cu). `all`: the number of rows in all segments; first_tile of a segment counts
+/// rows. `aligned`: the addresses of all segments' x are multiples of 16 bytes.
 void conv_gemm(StepContext& ctx, const TileCall& call, int64_t all, bool aligned);
 
 }  // namespace syrinx::cuda

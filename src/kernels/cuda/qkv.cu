@@ -1,5 +1,5 @@
-// Norms of heads, rotary embedding and the cache in one launch, with a warp for each head of a row.
-// The steps and the order of the sums are those of norm.cu, rope.cu and attention.cu.
+// Norms of heads, rotary embedding and writing the cache in one launch, with a warp for each head
+// of a row. The steps and the order of the sums are those of norm.cu, rope.cu and attention.cu.
 #include "kernels/attention_impl.h"
 #include "kernels/cuda/angles.cuh"
 #include "kernels/cuda/cache_row.cuh"
@@ -47,18 +47,18 @@ __device__ void turn_head(float* x, const QkvCall& call, int64_t position) {
   }
 }
 
-// Grid: rows; heads of q, k and v, divided by the warps of a block.
+// Grid: rows; the heads of q, k and v, divided by the number of warps in a block.
 __global__ void __launch_bounds__(32 * kWarps) store_heads(const __grid_constant__ QkvCall call) {
   __shared__ float room[kWarps][AttentionTile::kMaxDim];
   const auto row = static_cast<int>(blockIdx.x);
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int head = static_cast<int>(blockIdx.y) * kWarps + warp, dim = call.dim;
-  // The condition is the same for the whole warp.
+  // All threads of the warp take the same branch.
   if (head >= call.heads + 2 * call.kv_heads) return;
   float* from = call.rows + row * call.stride + int64_t{head} * dim;
   const CachePosition place =
       cache_position(call.row_begin, call.kv_len, call.table, call.sequences, call.max_pages, row);
-  const int kv = head - call.heads;  // below 0: q; from kv_heads on: v
+  const int kv = head - call.heads;  // below 0: a head of q; from kv_heads on: a head of v
   const bool keys = kv >= 0 && kv < call.kv_heads;
   char* part = call.cache + place.page * call.page_bytes;
   if (kv >= call.kv_heads) {

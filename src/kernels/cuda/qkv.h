@@ -1,4 +1,4 @@
-// store_qkv on a GPU; the rules in cuda/kernels.h apply here, too.
+// store_qkv on a GPU. The rules in cuda/kernels.h apply.
 #pragma once
 
 #include "kernels/qkv.h"

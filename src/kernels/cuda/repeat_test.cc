@@ -1,4 +1,4 @@
-// Stream::repeat(): a recorded step must have the results of the queued one.
+// Tests Stream::repeat(): a recorded step must have the same results as the queued step.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -13,7 +13,7 @@ namespace {
 
 using fixture::Bench;
 
-/// Returns the GPUs, as only they have streams.
+/// Returns the GPUs, because only GPUs have streams.
 std::vector<Device> gpus() {
   std::vector<Device> all = fixture::devices();
   all.erase(all.begin());
@@ -22,8 +22,8 @@ std::vector<Device> gpus() {
 
 class Repeat : public fixture::OnDevice {
  protected:
-  /// Computes out = a + b with both uploaded; returns a row of `width` numbers that depend on
-  /// `step`.
+  /// Uploads a and b, and computes a + b on the device. Returns a row of `width` numbers that
+  /// depend on `step`.
   std::vector<float> sum(int step, int64_t width) {
     std::vector<float> a(width), b(width), out(width);
     std::iota(a.begin(), a.end(), static_cast<float>(step));
@@ -42,8 +42,8 @@ class Repeat : public fixture::OnDevice {
   }
   uint64_t played() const { return bench_.ctx.stream->played(); }
 
-  /// Queues a step of four codes of three rows; each code's logits are the embedding of the code
-  /// before. `out`: codes, then statuses.
+  /// Queues a step of four codes of three rows. The logits of each code are the embedding of the
+  /// previous code. `out`: the codes, then the statuses.
   static void queue_frame(Bench& bench, const View& table, int step, std::span<int32_t> out) {
     constexpr int64_t kRows = 3, kCodes = 4;
     StepContext& ctx = bench.ctx;
@@ -77,13 +77,13 @@ TEST_P(Repeat, PlaysFromTheThirdTimeOnWithNewNumbers) {
 TEST_P(Repeat, PiecesAreApart) {
   for (int step = 0; step < 6; ++step) sum(step, 300), sum(step, 500);
   EXPECT_EQ(played(), 8u);
-  for (int step = 0; step < 40; ++step) sum(step, 1001 + step);  // all pieces are different
+  for (int step = 0; step < 40; ++step) sum(step, 1001 + step);  // the sizes of all steps differ
   EXPECT_EQ(played(), 8u);
   sum(7, 300), sum(7, 500);
   EXPECT_EQ(played(), 10u);
 }
 
-// A recorded graph that copies from freed memory must be dropped, even if allocated again.
+// A recorded graph that copies from freed memory must be dropped, even if the memory is used again.
 TEST_P(Repeat, NoRecordingOutlivesMemoryGivenBack) {
   for (int step = 0; step < 4; ++step) sum(step, 300);
   EXPECT_EQ(played(), 2u);
@@ -96,7 +96,7 @@ TEST_P(Repeat, AnArenaThatGrowsKeepsItsRecordings) {
   for (int step = 0; step < 4; ++step) sum(step, 300);
   EXPECT_EQ(played(), 2u);
   bench_.arena.reset();
-  bench_.ctx.arena.take({32 << 20}, DType::kU8);  // as for a long prompt
+  bench_.ctx.arena.take({32 << 20}, DType::kU8);  // a large request, as for a long prompt
   for (int step = 0; step < 4; ++step) sum(step, 300);
   EXPECT_EQ(played(), 6u);
 }
@@ -118,7 +118,7 @@ TEST_P(Repeat, AWaitEndsThePiece) {
       fetch(bench_.ctx, x, std::span<float>(&seen, 1));
       synchronize(bench_.ctx);
       EXPECT_EQ(seen, static_cast<float>(step));
-      // depends on a number that the host read
+      // depends on a number that the host has read
       store(bench_.ctx, std::vector<float>(1, seen + 1), x);
       fetch(bench_.ctx, x, std::span<float>(&out, 1));
     });
@@ -130,7 +130,7 @@ TEST_P(Repeat, AWaitEndsThePiece) {
 }
 
 TEST_P(Repeat, StateOfTheHostMovesOnceAStep) {
-  // The result depends on the state of the stream, as in a codec.
+  // The result depends on the state of a stream, as in a codec.
   const Tensor past({1, 4}, DType::kF32, GetParam());
   int64_t position = 0;
   for (int step = 0; step < 6; ++step) {
@@ -161,7 +161,7 @@ TEST_P(Repeat, AFaultComesOutAndHarmsNoLaterStep) {
     synchronize(bench_.ctx);
   };
   faulty(false);
-  EXPECT_THROW(faulty(true), InternalError);  // fails before it is recorded
+  EXPECT_THROW(faulty(true), InternalError);  // the step fails before it is recorded
   faulty(false), faulty(false);
   EXPECT_EQ(played(), 1u);
   EXPECT_THROW(faulty(true), InternalError);
@@ -173,7 +173,7 @@ TEST_P(Repeat, AFaultComesOutAndHarmsNoLaterStep) {
 TEST_P(Repeat, ManyPiecesForgetTheOldest) {
   for (int64_t width = 64; width < 364; ++width) sum(1, width);
   for (int step = 0; step < 3; ++step) sum(step, 64);
-  EXPECT_EQ(played(), 1u);  // its earlier recording was dropped
+  EXPECT_EQ(played(), 1u);  // the earlier recording was dropped
 }
 
 TEST_P(Repeat, CodesStayOnTheDevice) {
@@ -193,7 +193,7 @@ TEST_P(Repeat, CodesStayOnTheDevice) {
   EXPECT_EQ(played(), 3u);
 }
 
-// Without the backend there is no device for these tests.
+// In builds without the backend, these tests have no device.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Repeat);
 INSTANTIATE_TEST_SUITE_P(Devices, Repeat, testing::ValuesIn(gpus()), fixture::device_label);
 

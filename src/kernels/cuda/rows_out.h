@@ -1,4 +1,4 @@
-// Rows that a kernel writes for products alone: f32, or rounded to bf16 as the product would.
+// Rows that only products read: f32, or bf16 rounded as the product itself would round them.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace syrinx::cuda {
 
-/// One of the pointers is null.
+/// The destination of rows; one of the two pointers is null.
 struct RowsOut {
   float* f32 = nullptr;
   uint16_t* bf16 = nullptr;

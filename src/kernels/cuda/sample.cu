@@ -1,9 +1,9 @@
 // Sampling, with one block per row. Steps, order and ties are those of kernels/sample.cc, so that
-// equal logits and an equal seed yield the same id. Sums over candidates are made in the same order
-// in double. Sums over a whole vocabulary are exact integers here (weights in 43-bit fixed point),
-// and rounded floats on the CPU: a draw within about 1e-7 of a boundary may differ.
+// equal logits and an equal seed yield the same id. Sums over candidates are in double, in the same
+// order. Sums over a whole vocabulary are exact integers here (weights in 43-bit fixed point) and
+// rounded floats on the CPU. So a draw within about 1e-7 of a boundary may differ.
 //
-// Work is done on the allowed logits alone, packed: "index" counts allowed ids in rising order.
+// Only the allowed logits are processed, packed. An "index" counts allowed ids in rising order.
 #include "kernels/cuda/gpu.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/philox.h"
@@ -36,11 +36,11 @@ __device__ int draw_sorted(const Room& room, int count, double u) {
   return room.best[0].index;
 }
 
-/// Changes of the logits behind the filters: those of ids in `seen` get the repetition penalty,
-/// then all are divided by the temperature.
+/// Changes of the logits after the filters: the ids in `seen` get the repetition penalty, then all
+/// logits are divided by the temperature.
 struct Late {
   const Allowed* allowed;
-  const unsigned* seen = nullptr;  ///< a bit per id; null: no penalty
+  const unsigned* seen = nullptr;  ///< a bit per id; null without a penalty
   float penalty = 1, temperature = 1;
 
   __device__ float operator()(float logit, int index) const {
@@ -52,7 +52,7 @@ struct Late {
   }
 };
 
-/// The best ids of a row: all with an order above `bar`, and the first `ties` ids of this order.
+/// The best ids of a row: all with an order above `bar`, and the first `ties` with this order.
 struct Best {
   static constexpr unsigned long long kAll = ~0ull;
   uint32_t bar;
@@ -73,7 +73,7 @@ __device__ unsigned long long mass_above(const Row& row, uint32_t order, Room& r
 __device__ unsigned long long mass_at(const Row& row, uint32_t order) {
   return mass_of(__uint_as_float(bits_of_order(order)), row.top);
 }
-/// Returns the mass of the ids of `best` that have an order of at least `order`.
+/// Returns the mass of those ids of `best` whose order is at least `order`.
 __device__ unsigned long long mass_from(const Row& row, const Best& best, uint32_t order,
                                         Room& room) {
   if (order > best.bar || best.ties == Best::kAll)
@@ -81,7 +81,7 @@ __device__ unsigned long long mass_from(const Row& row, const Best& best, uint32
   return mass_above(row, best.bar, room) + best.ties * mass_at(row, best.bar);
 }
 
-/// Draws among the ids of `best`, in their order, by the logits that `late` makes.
+/// Draws among the ids of `best`, in the order of ids, by the logits that `late` yields.
 __device__ int draw_best(const Row& row, const Best& best, const Late& late, double u, Room& room) {
   const int last = best.ties == Best::kAll ? row.count
                    : best.ties == 0        ? -1
@@ -127,12 +127,12 @@ __device__ int draw_best(const Row& row, const Best& best, const Late& late, dou
   return answer;
 }
 
-/// Returns how many of `found` sorted candidates the filters keep; in one thread. Returns -1 if
-/// top-p needs more candidates. whole: mass of the whole row, for filters that need it.
+/// Returns how many of `found` sorted candidates the filters keep; called by one thread. Returns -1
+/// if top-p needs more candidates. whole: mass of the whole row, used by some filters.
 __device__ int kept_of(const SampleParams& p, const Row& row, const Room& room, int found,
                        double whole) {
   const bool use_k = p.top_k > 0 && p.top_k < row.count, use_p = p.top_p < 1;
-  const auto at_least = [&](int count) {  // min-p
+  const auto at_least = [&](int count) {  // the test of min-p
     int keep = 1;
     while (keep < count && room.weight[keep] >= p.min_p) ++keep;
     return keep < count ? keep : count;
@@ -158,15 +158,15 @@ __device__ int kept_of(const SampleParams& p, const Row& row, const Room& room, 
   return p.min_p > 0 && p.ras_window == 0 ? at_least(count) : count;
 }
 
-/// Filters as kept_of() does, but any number of remaining ids, by bisection over their orders.
+/// Applies the filters of kept_of() when any number of ids may remain, by bisection over orders.
 __device__ Best keep_many(const SampleParams& p, const Row& row, Room& room) {
   const bool use_k = p.top_k > 0 && p.top_k < row.count, use_p = p.top_p < 1;
   const bool min_first = p.min_p_first && p.min_p > 0;
   const uint32_t top = order_at(row.top), lowest = order_at(-INFINITY);
   Best best{lowest};
   const auto raise_to_min_p = [&] {
-    // The predicate is monotonic: true for everything above the first order for which it is true.
-    uint32_t low = lowest, high = top;  // true for high
+    // The predicate is monotonic: above the first order for which it is true, it is always true.
+    uint32_t low = lowest, high = top;  // `high` always satisfies it
     while (low < high) {
       const uint32_t middle = low + (high - low) / 2;
       if (weight_of(__uint_as_float(bits_of_order(middle)), row.top) >= p.min_p) {
@@ -202,15 +202,15 @@ __device__ Best keep_many(const SampleParams& p, const Row& row, Room& room) {
   return best;
 }
 
-/// Draws among the first `count` candidates by the logits that `late` makes; in one thread.
-/// top: a logit that gets the weight 1.
+/// Draws among the first `count` candidates by the logits that `late` yields; called by one thread.
+/// top: a logit with the weight 1.
 __device__ int draw_late(Room& room, int count, const Late& late, float top, double u) {
   for (int i = 0; i < count; ++i)
     room.weight[i] = weight_of(late(room.best[i].logit, room.best[i].index), top);
   return draw_sorted(room, count, u);
 }
 
-/// Returns the result of `draw`, which one thread computes, in every thread.
+/// Runs `draw` in one thread, and returns its result in every thread.
 template <typename F>
 __device__ int by_one_thread(Room& room, const F& draw) {
   if (threadIdx.x == 0) room.answer = draw();
@@ -233,7 +233,7 @@ __device__ int draw_filtered(const SampleParams& p, const Row& row, const Late& 
     found = need > kCandidates ? -1 : collect(row, bar_for(row, need, room), room);
     if (use_p && (!use_k || p.ras_window > 0))
       whole = static_cast<double>(mass_from(row, order_at(-INFINITY), room)) / kUnit;
-  } else {  // the threshold is slightly too low; the exact test follows
+  } else {  // the threshold is slightly too low; the exact test follows below
     found = collect(row, order_at(row.top + logf(p.min_p) - 1e-3f), room);
   }
   if (found >= 0) {
@@ -247,7 +247,7 @@ __device__ int draw_filtered(const SampleParams& p, const Row& row, const Late& 
   return draw_best(row, keep_many(p, row, room), late, u, room);
 }
 
-/// Returns the number of sorted candidates that SampleParams::filter_first keeps; in one thread.
+/// Returns how many sorted candidates SampleParams::filter_first keeps; called by one thread.
 /// Returns -1 if top-p needs more candidates.
 __device__ int kept_first(const SampleParams& p, const Row& row, const Room& room, int found,
                           float top_p, double whole) {
@@ -263,7 +263,7 @@ __device__ int kept_first(const SampleParams& p, const Row& row, const Room& roo
   return keep > 0 ? keep : 1;
 }
 
-/// Does the same for any number of remaining ids, by bisection over orders.
+/// Does the same as kept_first() for any number of remaining ids, by bisection over orders.
 __device__ Best keep_many_first(const SampleParams& p, const Row& row, float top_p,
                                 unsigned long long whole, Room& room) {
   const bool use_k = p.top_k > 0 && p.top_k < row.count;
@@ -296,7 +296,7 @@ __device__ int draw_filtered_first(const SampleParams& p, const Row& row, const 
   return draw_best(row, keep_many_first(p, row, top_p, whole, room), late, u, room);
 }
 
-/// Sets the bits of the ids of a history (sample.cc, penalise_picked).
+/// Sets the bits of all ids in a history (as penalise_picked in sample.cc).
 __device__ void mark(const int32_t* history, int count, int64_t vocabulary, unsigned* seen) {
   for (int i = static_cast<int>(threadIdx.x); i < (vocabulary + 31) / 32; i += kThreads)
     seen[i] = 0;
@@ -308,8 +308,8 @@ __device__ void mark(const int32_t* history, int count, int64_t vocabulary, unsi
   __syncthreads();
 }
 
-/// Applies the repetition penalty to the history's logits (sample.cc, penalise). `seen`: a bit per
-/// id.
+/// Applies the repetition penalty to the logits of the history (as penalise in sample.cc). `seen`
+/// has a bit per id.
 __device__ void penalise(const SampleParams& p, const Allowed& allowed, const int32_t* history,
                          int count, int64_t vocabulary, float* x, unsigned* seen) {
   for (int i = static_cast<int>(threadIdx.x); i < (vocabulary + 31) / 32; i += kThreads)
@@ -341,7 +341,7 @@ __device__ bool repeats(const SampleParams& p, const int32_t* history, int count
   return times >= p.ras_repeats;
 }
 
-/// Returns the index of the wanted id if it is among the best `wanted_among`; else -1.
+/// Returns the index of the wanted id if it is among the best `wanted_among` ids; else -1.
 __device__ int wanted_index(const DeviceSampleRow& spec, const Allowed& allowed, const Row& row,
                             Room& room) {
   if (spec.wanted < 0) return -1;
@@ -356,13 +356,13 @@ __device__ int wanted_index(const DeviceSampleRow& spec, const Allowed& allowed,
                                                                                         : -1;
 }
 
-/// Returns whether the repetition penalty comes after the filters (sample.cc, penalised_last).
+/// Returns whether the repetition penalty follows the filters (as penalised_last in sample.cc).
 __device__ bool penalised_last(const SampleParams& p) {
   return p.penalty_last && p.temperature > kColdest;
 }
 
-/// Returns the index for a row whose logits are ready; -1 if there is none. `late` has the penalty
-/// that comes after the filters.
+/// Returns the drawn index of a row whose logits are ready, or -1 if no id can be drawn. `late` has
+/// the penalty that follows the filters.
 __device__ int choose(const DeviceSampleRow& spec, const Allowed& allowed, const int32_t* history,
                       Row row, Late late, Room& room) {
   const SampleParams& p = spec.params;
@@ -384,7 +384,7 @@ __device__ int choose(const DeviceSampleRow& spec, const Allowed& allowed, const
     late.temperature = p.ras_temperature;
     return draw_filtered_first(p, row, late, p.ras_top_p, again, room);
   }
-  // Repetition-aware sampling: draws again, from all other ids.
+  // Repetition-aware sampling: draws again, among all other ids.
   __syncthreads();
   if (threadIdx.x == 0) row.x[index] = -INFINITY;
   __syncthreads();

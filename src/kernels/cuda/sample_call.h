@@ -1,4 +1,4 @@
-// The arguments of sampling on the device: rows without pointers to the host.
+// The arguments of sampling on the device. Rows contain no pointers to host memory.
 #pragma once
 
 #include "kernels/sample.h"
@@ -9,28 +9,28 @@ namespace syrinx::cuda {
 struct DeviceSampleRow {
   SampleParams params;
   int32_t forced = -1, wanted = -1, wanted_among = 1;  ///< as in SampleRule
-  int32_t range_begin = 0, range_count = 0;            ///< position in SampleCall::ranges
-  int32_t history_begin = 0, history_count = 0;        ///< position in SampleCall::history
-  int32_t mask_begin = 0, mask_count = 0;  ///< words in SampleCall::masks; no words: no mask
+  int32_t range_begin = 0, range_count = 0;            ///< first and number in SampleCall::ranges
+  int32_t history_begin = 0, history_count = 0;        ///< first and number in SampleCall::history
+  int32_t mask_begin = 0, mask_count = 0;  ///< words in SampleCall::masks; 0 words: no mask
   uint64_t seed = 0;
   uint32_t step = 0, codebook = 0;
-  int32_t place = 0;   ///< index in SampleCall::ids for the drawn id
-  int32_t again = -1;  ///< a second index for it; negative: none
+  int32_t place = 0;   ///< index in SampleCall::ids at which the id is written
+  int32_t again = -1;  ///< another index at which the id is written; negative: none
 };
 
-/// A call; all pointers are on the device. One block per row; no results are read back.
+/// A call. All pointers are on the device. One block per row; the host reads no results back.
 struct SampleCall {
   const float* logits = nullptr;  ///< [rows][vocabulary]
   int64_t vocabulary = 0;
   const DeviceSampleRow* rows = nullptr;
-  const IdRange* ranges = nullptr;  ///< within the vocabulary, none empty
+  const IdRange* ranges = nullptr;  ///< ranges within the vocabulary; none is empty
   const int32_t* history = nullptr;
   const uint64_t* masks = nullptr;
-  float* work = nullptr;  ///< [rows][vocabulary], unused if the vocabulary fits in shared memory
+  float* work = nullptr;  ///< [rows][vocabulary]; unused if the vocabulary fits in shared memory
   int32_t* ids = nullptr;
   int32_t* status = nullptr;  ///< row i's status is at i * status_stride
   int64_t status_stride = 1;
-  int32_t failed = -1;  ///< id for a row that cannot be sampled
+  int32_t failed = -1;  ///< the id written for a row that cannot be sampled
 };
 constexpr int64_t kSharedVocabulary = 8192;
 

@@ -1,4 +1,4 @@
-// The host's side of sampling: rows and histories go to the device, ids and status come back.
+// The host code of sampling: uploads rows and histories, downloads ids and status.
 #include <algorithm>
 #include <vector>
 
@@ -10,7 +10,7 @@
 namespace syrinx::cuda {
 namespace {
 
-/// The rows in host scratch, without ranges, histories and masks.
+/// Describes the rows in host scratch, not yet with their ranges, histories and masks.
 std::span<DeviceSampleRow> describe(StepContext& ctx, std::span<const SampleRow> rows) {
   std::span<DeviceSampleRow> specs =
       take_array<DeviceSampleRow>(ctx, static_cast<int64_t>(rows.size()));
@@ -29,12 +29,12 @@ bool looks_back(const SampleRow& row) {
   return row.params.repetition_penalty != 1 || row.params.ras_window > 0;
 }
 
-/// Room for the histories of a call whose draws look back, so that a recorded step
-/// (Stream::repeat) keeps the addresses of its uploads while they grow.
+/// Space for the histories of a call whose draws use the history. Its constant size keeps the
+/// upload addresses of a recorded step (Stream::repeat) the same while histories grow.
 constexpr int64_t kLeastHistory = 2048;
 
-/// Returns the part of a row's history that its draw needs: the last ids, as far as penalise() and
-/// repeats() go back.
+/// Returns the part of a row's history that its draw needs: the last ids that penalise() and
+/// repeats() read.
 std::span<const int32_t> looked_at(const SampleRow& row) {
   const SampleParams& p = row.params;
   const size_t all = row.history.size();
@@ -49,7 +49,7 @@ std::span<const int32_t> looked_at(const SampleRow& row) {
 std::span<const IdRange> ranges_of(StepContext& ctx, int64_t vocabulary,
                                    std::span<const SampleRow> rows,
                                    std::span<DeviceSampleRow> specs) {
-  constexpr int64_t kUsual = 4;  // ranges of a row: as for kLeastHistory, the upload keeps its size
+  constexpr int64_t kUsual = 4;  // ranges of a row, for uploads of a constant size
   int64_t most = 0;
   for (const SampleRow& row : rows) most += std::max(1, row.rule.ranges);
   most = std::max(most, kUsual * std::ssize(rows));
@@ -70,7 +70,7 @@ std::span<const IdRange> ranges_of(StepContext& ctx, int64_t vocabulary,
   return ranges;
 }
 
-/// Uploads rows, ranges, histories and masks and launches; the call has its outputs already.
+/// Uploads rows, ranges, histories and masks, and launches. `call` already has its outputs.
 void queue(StepContext& ctx, SampleCall call, const View& logits, std::span<const SampleRow> rows,
            std::span<DeviceSampleRow> specs) {
   int64_t total = 0, words = 0;

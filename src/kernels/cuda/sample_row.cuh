@@ -1,8 +1,8 @@
-// A row of logits that one block of threads samples (sample.cu): its packed logits, sums over them,
-// and searches in their order. All threads of the block call these functions together.
+// A row of logits that one block of threads samples (sample.cu): its packed logits, sums over the
+// logits, and searches by their order. All threads of the block call each function together.
 //
-// Sums over candidates are made in the order of the CPU in double. Sums over a whole vocabulary are
-// exact integers (weights in 43-bit fixed point).
+// Sums over candidates are in double, in the order in which the CPU adds them. Sums over a whole
+// vocabulary are exact integers (weights in 43-bit fixed point).
 #pragma once
 
 #include "kernels/cuda/gpu.cuh"
@@ -13,15 +13,15 @@ namespace syrinx::cuda {
 
 constexpr int kThreads = 512, kWarps = kThreads / 32;
 constexpr int kCandidates = 2048;          // most candidates that are sorted
-constexpr float kColdest = 1e-5f;          // as in sample.cc
-constexpr double kUnit = 8796093022208.0;  // 2^43: fixed-point weight of 1
+constexpr float kColdest = 1e-5f;          // the value in sample.cc
+constexpr double kUnit = 8796093022208.0;  // 2^43: the weight 1 in fixed point
 
 struct Candidate {
   float logit;
   int index;
 };
 
-/// The ranges of allowed ids.
+/// The ranges of allowed ids of a row.
 struct Allowed {
   IdRange range[SampleRule::kMostRanges];
   int ranges, count;
@@ -33,7 +33,7 @@ struct Allowed {
     }
     return range[r].begin + index;
   }
-  __device__ int index_of(int id) const {  // -1: not allowed
+  __device__ int index_of(int id) const {  // -1 if the id is not allowed
     int before = 0;
     for (int r = 0; r < ranges; ++r) {
       if (id >= range[r].begin && id < range[r].end) return before + id - range[r].begin;
@@ -48,7 +48,7 @@ struct Room {
   double weight[kCandidates];
   unsigned long long sums[kWarps];
   float tops[kWarps];
-  Allowed allowed;  ///< here, because an array of a thread would be in local memory
+  Allowed allowed;  ///< in shared memory, because a thread's own array would be in local memory
   unsigned found;
   int answer;
 };
@@ -87,7 +87,7 @@ __device__ inline float block_top(float x, Room& room) {
   return top;
 }
 
-/// Returns the order of a logit; adding 0 converts -0 to 0.
+/// Returns the order of a logit. Adding 0 converts -0 to 0.
 __device__ inline uint32_t order_at(float logit) { return order_of(__float_as_uint(logit + 0.f)); }
 
 __device__ inline double weight_of(float logit, float top) { return ::exp(double{logit} - top); }
@@ -95,14 +95,14 @@ __device__ inline unsigned long long mass_of(float logit, float top) {
   return static_cast<unsigned long long>(weight_of(logit, top) * kUnit);
 }
 
-/// The row during sampling: packed logits, their number, and the largest of them.
+/// The row during sampling: packed logits, their number, and the largest logit.
 struct Row {
   float* x;
   int count;
   float top;
 };
 
-/// The indices [begin, end) of this thread, for draws in the order of ids.
+/// The indices [begin, end) that this thread processes in draws in the order of ids.
 struct Share {
   int begin, end;
 };
@@ -113,8 +113,8 @@ __device__ inline Share share_of(const Row& row) {
           begin + each < row.count ? begin + each : row.count};
 }
 
-/// Returns the sum of `mine` over the threads before this one; `total` gets the sum over all
-/// threads, in every thread.
+/// Returns the sum of `mine` over the threads before this thread. Writes the sum over all threads
+/// to `total`, in every thread.
 __device__ inline unsigned long long sum_before(unsigned long long mine, Room& room,
                                                 unsigned long long* total) {
   unsigned long long upto = mine;
@@ -134,8 +134,8 @@ __device__ inline unsigned long long sum_before(unsigned long long mine, Room& r
   return before;
 }
 
-/// Draws without filters: returns the index at which the mass, in the order of ids, exceeds u of
-/// the total.
+/// Draws without filters: returns the index at which the mass, summed in the order of ids, exceeds
+/// u times the total.
 __device__ inline int draw_from_all(const Row& row, double u, Room& room) {
   const Share share = share_of(row);
   unsigned long long mine = 0, total;
@@ -158,7 +158,7 @@ __device__ inline int draw_from_all(const Row& row, double u, Room& room) {
   return answer;
 }
 
-/// Returns the `nth` index (from 0) whose logit has this order.
+/// Returns index number `nth` (from 0) among the indices whose logit has this order.
 __device__ inline int nth_equal(const Row& row, uint32_t order, unsigned long long nth,
                                 Room& room) {
   const Share share = share_of(row);
@@ -190,8 +190,8 @@ __device__ inline unsigned long long mass_from(const Row& row, uint32_t order, R
   return block_total(mine, room);
 }
 
-/// Collects all logits with an order of at least `bar`, sorted best first in room.best. Returns
-/// their number; -1 if they are too many, because of ties.
+/// Collects all logits with an order of at least `bar` in room.best, sorted best first. Returns
+/// their number, or -1 if ties make them too many.
 __device__ inline int collect(const Row& row, uint32_t bar, Room& room) {
   if (threadIdx.x == 0) room.found = 0;
   __syncthreads();
@@ -208,7 +208,7 @@ __device__ inline int collect(const Row& row, uint32_t bar, Room& room) {
   for (int i = found + static_cast<int>(threadIdx.x); i < size; i += kThreads)
     room.best[i] = {-INFINITY, 0x7fffffff};
   __syncthreads();
-  // Bitonic sort: makes the result independent of the order of the atomics.
+  // A bitonic sort: its result does not depend on the order of the atomic operations.
   for (int width = 2; width <= size; width *= 2) {
     for (int step = width / 2; step > 0; step /= 2) {
       for (int i = static_cast<int>(threadIdx.x); i < size; i += kThreads) {
@@ -227,7 +227,7 @@ __device__ inline int collect(const Row& row, uint32_t bar, Room& room) {
   return found;
 }
 
-/// Returns an order that at least `need` logits reach, and not many more.
+/// Returns an order that at least `need` logits reach, but not many more logits.
 __device__ inline uint32_t bar_for(const Row& row, int need, Room& room) {
   const unsigned long long want = static_cast<unsigned long long>(need);
   const unsigned long long plenty = need < 64 ? 128 : 2 * want;

@@ -1,4 +1,4 @@
-// Launches skinny.cuh's kernels, and rounds activations before.
+// Launches the kernels of skinny.cuh, after rounding the activations.
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/products.h"
 #include "kernels/cuda/skinny.cuh"
@@ -78,8 +78,8 @@ void skinny_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const G
   call.weight = w.data.view().data;
   call.split = skinny_split(call.rows, call.padded_k);
   call.out = out;
-  // Up to eight rows are rounded when they are read; more rows would be read, and rounded, too
-  // often.
+  // Up to eight rows are rounded while they are read. With more rows, each row would be read and
+  // rounded too often.
   if (x.dtype == DType::kBF16) {
     call.x = x.bf16();
   } else if (call.n <= kRoundedInPlace && w.k == call.padded_k) {

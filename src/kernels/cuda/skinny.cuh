@@ -1,8 +1,8 @@
-// The product for small batches, whose time is bound by reading the weights. bf16 or 8-bit weights
-// are loaded from memory into registers once, in 16-byte pieces, directly as tensor-core fragments;
-// 8-bit weights are converted there. Weights do not pass through shared memory, so that many loads
-// are in flight. A block of 8 warps computes 16 * kPanels outputs of up to 8 * kTiles rows. Each
-// warp sums its own range of k, and the sums are added in order. The bits of a row depend neither
+// The product for small batches; reading the weights limits its speed. bf16 or 8-bit weights are
+// loaded from memory into registers once, in 16-byte pieces, directly as tensor-core fragments.
+// 8-bit weights are converted in registers. Weights do not pass through shared memory, so that many
+// loads are in flight. A block of 8 warps computes 16 * kPanels outputs of up to 8 * kTiles rows.
+// Each warp sums its own range of k, and the sums are added in order. A row's bits depend neither
 // on kTiles nor on kPanels.
 #pragma once
 
@@ -13,17 +13,17 @@ namespace syrinx::cuda {
 
 struct SkinnyCall {
   const void* weight = nullptr;      // [rows][padded_k]
-  const uint16_t* scales = nullptr;  // 8 bits: [rows][padded_k / 64] bf16
+  const uint16_t* scales = nullptr;  // for 8 bits: [rows][padded_k / 64] bf16
   const uint16_t* x = nullptr;       // [n][padded_k] bf16
-  const float* x_f32 = nullptr;      // used instead of x if k is padded_k: [n][padded_k]
+  const float* x_f32 = nullptr;      // replaces x if k is padded_k: [n][padded_k]
   int64_t rows = 0, padded_k = 0, n = 0;
-  float* partial = nullptr;  // split > 1: [blocks][split][kPanels * 16 * 8 * kTiles]
+  float* partial = nullptr;  // if split > 1: [blocks][split][kPanels * 16 * 8 * kTiles]
   unsigned* counters = nullptr;
   int split = 1;
   GemmOut out;
 };
 
-/// Loads eight bf16 activations k .. k + 7 of row n; zeros for rows beyond the batch.
+/// Loads the eight bf16 activations k .. k + 7 of row n; returns zeros for rows beyond the batch.
 template <bool kF32>
 __device__ inline uint4 load_x(const SkinnyCall& call, int64_t n, int64_t k) {
   if (n >= call.n) return uint4{0, 0, 0, 0};
@@ -37,10 +37,10 @@ __device__ inline uint4 load_x(const SkinnyCall& call, int64_t n, int64_t k) {
   }
 }
 
-/// Converts the two signed bytes of pair `pair` in `word` to bf16, exactly, as a byte fits the
-/// mantissa.
+/// Converts the two signed bytes of pair `pair` in `word` to bf16. The result is exact, because a
+/// byte fits the mantissa.
 __device__ inline uint32_t widen(uint32_t word, int pair) {
-  // 2^23 + (byte + 128) as a float has the byte in its lowest bits.
+  // As a float, 2^23 + (byte + 128) has byte + 128 in its lowest bits.
   const uint32_t biased = word ^ 0x80808080u;
   const float low =
       __uint_as_float(gpu::pick_bytes(biased, 0x4b000000u, pair ? 0x7442 : 0x7440)) - 8388736.f;
@@ -49,14 +49,14 @@ __device__ inline uint32_t widen(uint32_t word, int pair) {
   return gpu::pack_bf16(low, high);
 }
 
-/// The loads of a warp for one chunk of 64 k. bf16 weights: a lane reads k 8t .. 8t + 7 of both
-/// halves, of rows g and g + 8. 8 bits: k 16t .. 16t + 15 of both rows; the chunk is one group of
-/// the scales.
+/// The loads of a warp for one chunk of 64 k. With bf16 weights, a lane reads k 8t .. 8t + 7 of
+/// both halves of the chunk, for rows g and g + 8. With 8 bits, it reads k 16t .. 16t + 15 of both
+/// rows; the chunk is one group of the scales.
 template <int kTiles, int kPanels, bool kQ8, bool kF32>
 struct Chunk {
   static constexpr int kHalves = kQ8 ? 1 : 2;
   uint4 low[kHalves][kPanels], high[kHalves][kPanels], x[2][kTiles];
-  uint32_t scale_low[kPanels], scale_high[kPanels];  // bf16; 8 bits only
+  uint32_t scale_low[kPanels], scale_high[kPanels];  // bf16; used with 8 bits only
 
   __device__ void load(const SkinnyCall& call, const int64_t (&row)[kPanels], int64_t first_n,
                        int64_t chunk, int g, int t) {
@@ -133,8 +133,8 @@ struct Chunk {
   }
 };
 
-/// Chunks whose loads a warp has in flight together. Limited to 128 registers, so that two blocks
-/// share a multiprocessor and one loads while the other joins its ranges.
+/// The chunks that a warp loads at the same time. The registers are limited to 128, so that two
+/// blocks share a multiprocessor: one block loads while the other joins its ranges.
 template <int kTiles, int kPanels>
 constexpr int kChunksAtOnce = kPanels == 1 && kTiles == 1 ? 3 : kPanels == 1 && kTiles == 2 ? 2 : 1;
 
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(32 * kSkinnyWarps, kTiles * kPanels <= 4 ? 2 :
   constexpr int kThreads = 32 * kSkinnyWarps;
   constexpr int kOwn = (kElements + kThreads - 1) / kThreads;  // elements per thread and panel
   constexpr int kAtOnce = kChunksAtOnce<kTiles, kPanels>;
-  // Batch rows of a panel are kStride apart, so that the lanes of a warp store to 32 different
+  // Batch rows of a panel are kStride apart, so that the lanes of a warp write to 32 different
   // banks.
   constexpr int kStride = 20;
   __shared__ float room[kSkinnyWarps][kRows * kStride];
@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(32 * kSkinnyWarps, kTiles * kPanels <= 4 ? 2 :
   const int g = lane / 4, t = lane % 4;
   const int64_t first_row = int64_t{blockIdx.y} * 16 * kPanels;
   const int64_t first_n = int64_t{blockIdx.x} * kRows;
-  int64_t row[kPanels];  // panels beyond the matrix read its last panel and write nothing
+  int64_t row[kPanels];  // a panel beyond the matrix reads the last panel and writes nothing
 #pragma unroll
   for (int p = 0; p < kPanels; ++p) {
     const int64_t wanted = first_row + 16 * p;
@@ -173,7 +173,7 @@ __global__ void __launch_bounds__(32 * kSkinnyWarps, kTiles * kPanels <= 4 ? 2 :
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i)
       part[i].load(call, row, first_n, chunk + i < end ? chunk + i : end - 1, g, t);
-    // Keeps the loads together: the compiler would otherwise move each load to its use.
+    // Keeps the loads together. Otherwise the compiler would move each load to its use.
     __syncwarp();
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
@@ -181,8 +181,8 @@ __global__ void __launch_bounds__(32 * kSkinnyWarps, kTiles * kPanels <= 4 ? 2 :
     }
   }
 
-  // Element e of a panel is matrix row e % 16, batch row e / 16. A thread has the same elements in
-  // each panel.
+  // Element e of a panel is matrix row e % 16 and batch row e / 16. A thread has elements with
+  // equal numbers in all panels.
   float sums[kPanels][kOwn];
 #pragma unroll
   for (int p = 0; p < kPanels; ++p) {

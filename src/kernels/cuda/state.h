@@ -1,4 +1,4 @@
-// State of the CUDA kernels per stream, and small helpers of their host sides.
+// The state that CUDA kernels keep per stream, and small helpers for their host code.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace syrinx::cuda {
 
 struct KernelState {
   static constexpr int64_t kCounters = 1 << 16;
-  Tensor counters{{kCounters}, DType::kI32, Device::kCuda};  // zero between launches
+  Tensor counters{{kCounters}, DType::kI32, Device::kCuda};  // all zero between launches
 };
 
 inline KernelState& state_of(StepContext& ctx) {
@@ -24,8 +24,8 @@ inline Stream& stream_of(StepContext& ctx) {
   return *ctx.stream;
 }
 
-/// Uploads host numbers to the device, valid until the arena releases them; complete when the
-/// stream's next kernel runs.
+/// Uploads host numbers to the device. The upload is complete when the stream's next kernel runs,
+/// and valid until the arena releases the memory.
 template <typename T>
 T* upload(StepContext& ctx, std::span<const T> host) {
   if (void* there = stream_of(ctx).staged(host.data(), host.size_bytes()))
@@ -36,7 +36,7 @@ T* upload(StepContext& ctx, std::span<const T> host) {
   return to;
 }
 
-/// Takes memory for `count` objects of T in the arena.
+/// Allocates memory for `count` objects of T in the arena.
 template <typename T>
 T* take(StepContext& ctx, int64_t count) {
   const auto size = static_cast<int64_t>(sizeof(T));

@@ -1,6 +1,6 @@
-// f32 products without tensor cores: 64 x 64 outputs per block, 4 x 4 per thread, with k in order
-// within stretches of 1024; the sums of stretches are added in order. For products that must be
-// f32: codecs, small heads.
+// f32 products without tensor cores: 64 x 64 outputs per block, 4 x 4 per thread. k is summed in
+// order within stretches of 1024, and the sums of stretches are added in order. For products that
+// must be f32: codecs, small heads.
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/gemm_out.cuh"
 #include "kernels/cuda/matrix_layout.h"
@@ -10,7 +10,7 @@ namespace syrinx::cuda {
 namespace {
 
 constexpr int kSide = 64, kStep = 16, kThreads = 256, kEach = 4;
-// Length of a row in shared memory: 16-byte reads without bank conflicts.
+// Length of a row in shared memory, so that 16-byte reads have no bank conflicts.
 constexpr int kStride = kSide + 4;
 
 __device__ inline float weight_at(const TileCall& call, int64_t i) {
@@ -32,7 +32,7 @@ __device__ inline Place find_tile(const TileCall& call, int64_t tile) {
 
 // Grid: 64 matrix rows, tiles of batch rows, stretches of k.
 __global__ void __launch_bounds__(kThreads) tile_product(const __grid_constant__ TileCall call) {
-  // Read in pieces of 16 bytes, but the compiler aligns an array of floats to 4 bytes only.
+  // Threads read 16 bytes at a time, but the compiler aligns float arrays to 4 bytes only.
   alignas(16) __shared__ float xs[kStep][kStride];
   alignas(16) __shared__ float ws[kStep][kStride];
   const int64_t first_row = int64_t{blockIdx.x} * kSide;
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kThreads) tile_product(const __grid_constant__
 #pragma unroll
     for (int o = 0; o < kEach; ++o) {
       const int row = static_cast<int>(first_row) + tx * kEach + o;
-      // A gate and its product are 16 rows apart; the product is in the lane 4 further on.
+      // Gate and product are 16 rows apart, so the product is in the lane with a number 4 higher.
       const float up = __shfl_sync(gpu::kFullWarp, acc[i][o], static_cast<int>(threadIdx.x) + 4);
       if (n >= at.segment->rows || row >= call.rows) continue;
       if (!gated) {
@@ -120,7 +120,7 @@ void tile_gemm(StepContext& ctx, TileCall call) {
   const unsigned blocks = gpu::blocks_for(call.rows, kSide);
   const auto tiles = static_cast<unsigned>(call.tiles);
   const auto stretches = static_cast<unsigned>(tile_stretches(call.k));
-  // The counters are too few for the blocks only if k is long and the batch very large.
+  // The blocks exceed the counters only if k is long and the batch very large.
   SYRINX_CHECK(tiles <= 65535, "[tile_gemm] ", tiles, " tiles of rows");
   if (stretches > 1) {
     const int64_t count = int64_t{blocks} * tiles;

@@ -1,5 +1,5 @@
-// Implements kernels/cuda/kernels.h in builds without the CUDA backend. No operand can be on a GPU
-// there, so these functions are never called.
+// Implements kernels/cuda/kernels.h in builds without the CUDA backend. These functions are never
+// called, because no operand can be on a GPU in such a build.
 #include "kernels/cuda/kernels.h"
 
 namespace syrinx::cuda {

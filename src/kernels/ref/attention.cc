@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kRows = KvPool::kPageRows;
 
-/// Return the index of number d of row `slot` in the keys and in the values; with kI8, a row also
+/// Return the index of number d of row `slot`, in the keys and in the values. With kI8, a row also
 /// has a scale.
 int64_t key_at(int d, int64_t slot, DType dtype) {
   return dtype == DType::kI8 ? int64_t{d / 2} * 2 * kRows + slot * 2 + d % 2 : d * kRows + slot;
@@ -44,7 +44,7 @@ void write(char* part, int64_t i, float x, DType dtype) {
   }
 }
 
-/// Prepares a row for 8 bits: stores its scale and returns the factor for its numbers.
+/// Prepares a row for 8 bits: stores its scale, and returns the factor for its numbers.
 float scale_row(char* part, const float* x, int dim, int slot) {
   float top = 0;
   for (int d = 0; d < dim; ++d) top = std::max(top, std::fabs(x[d]));
@@ -55,7 +55,7 @@ float scale_row(char* part, const float* x, int dim, int slot) {
 }
 
 void attend_one(const AttentionTile& t, const float* q, int64_t first, int64_t last, float* out) {
-  // Online softmax, one position at a time: scratch does not grow with the context.
+  // Online softmax, one position at a time, so that scratch memory does not grow with the context.
   double top = -INFINITY, total = 0;
   double mix[AttentionTile::kMaxDim] = {};
   for (int64_t p = first; p < last; ++p) {

@@ -1,4 +1,4 @@
-// Reference results for tests of linear.h: plain loops, sums in double, weights before packing.
+// Reference results for tests of linear.h: plain loops, sums in double, weights not packed.
 #pragma once
 
 #include "tensor/tensor.h"

@@ -24,7 +24,7 @@ double median(std::vector<double> values) {
 
 __global__ void nothing() {}
 
-/// Lets the next kernel start at once and waits for the kernel before, as real kernels do.
+/// Lets the next kernel start at once, and waits for the previous kernel, as real kernels do.
 __global__ void nothing_early() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");

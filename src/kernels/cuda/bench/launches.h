@@ -6,9 +6,9 @@
 namespace syrinx::cuda {
 
 /// Writes one line of JSON for each probe to `file` (may be null) and one line of text to stdout.
-/// Probes: time per node of a graph of empty kernels with and without programmatic dependent
-/// launch, time of the host to launch and to instantiate graphs of 100, 700 and 1,400 nodes, and
-/// the latency of an event.
+/// The probes measure the time per node of a graph of empty kernels, with and without programmatic
+/// dependent launch; the host's time to launch and to instantiate graphs of 100, 700 and 1,400
+/// nodes; the latency of an event.
 void bench_launches(std::FILE* file);
 
 }  // namespace syrinx::cuda

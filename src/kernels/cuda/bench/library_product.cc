@@ -1,5 +1,5 @@
-// cuBLASLt is column-major: the row-major matrix [rows, k] is its transposed A, x [n, k] its B, and
-// the result [n, rows] its C [rows, n].
+// cuBLASLt is column-major. The row-major matrix [rows, k] is its transposed A, x [n, k] is its B,
+// and the result [n, rows] is its C [rows, n].
 #include "kernels/cuda/bench/library_product.h"
 
 #include <cublasLt.h>

@@ -1,5 +1,5 @@
-// The product of cuBLASLt, as a comparison for this project's kernels. Only the benchmark uses it:
-// the order of its sums depends on the number of rows, so the engine cannot use it.
+// The product of cuBLASLt, to compare it with this project's kernels. Only the benchmark uses it.
+// The engine cannot: the order of the library's sums depends on the number of rows.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,7 +13,7 @@
 
 namespace syrinx::cuda {
 
-/// A handle of cuBLASLt and a plan for each shape. For one thread.
+/// A handle of cuBLASLt, and one plan for each shape. For one thread.
 class LibraryProduct {
  public:
   LibraryProduct();
@@ -29,7 +29,7 @@ class LibraryProduct {
   struct Plan;
   void* handle_ = nullptr;  // cublasLtHandle_t
   Tensor workspace_;
-  std::map<std::array<int64_t, 3>, std::unique_ptr<Plan>> plans_;  // by rows, k, n
+  std::map<std::array<int64_t, 3>, std::unique_ptr<Plan>> plans_;  // the key is rows, k, n
 };
 
 }  // namespace syrinx::cuda

@@ -1,11 +1,11 @@
 // Times the kernels at the shapes of real models against the ceilings of the same machine:
 //   gpu_bench [OUT.jsonl [PART...]]
-// Parts, which run in this order if none is named: ceilings launches steps products attention
-// prefill sample conv. A share is the ideal time of a kernel divided by its real time. The ideal
-// time is that of its bytes (weights or cache once, activations in and out) at the measured copy
-// bandwidth. Launches are replayed from a graph, over enough copies of the weights to exceed the
-// cache. Results are medians of 9 replays. OUT.jsonl has one JSON object a line, so an interrupted
-// run keeps the results so far.
+// The parts are ceilings launches steps products attention prefill sample conv; without PART, all
+// run in this order. A share is a kernel's ideal time divided by its real time. The ideal time is
+// the time to copy the kernel's bytes (weights or cache once, activations in and out) at the
+// measured bandwidth. Launches are replayed from a graph, over enough copies of the weights to
+// exceed the cache. Results are medians of 9 replays. OUT.jsonl gets one JSON object a line, so an
+// interrupted run keeps its results.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -41,7 +41,7 @@ constexpr Model kModels[] = {
     {"csm-1b", 2048, 16, 32, 8, 64, 8192, 2051},
 };
 
-/// Writes pseudo-random numbers: bf16 or f32 in +-0.05, or any bytes.
+/// Writes pseudo-random numbers: bf16 or f32 between -0.05 and 0.05, or any bytes.
 struct Fill {
   void* to;
   DType dtype;
@@ -78,8 +78,8 @@ struct Machine {
   }
 };
 
-/// Returns the median seconds of one `work`, from `repeats` replays of a graph with `inside` of
-/// them.
+/// Returns the seconds of one `work`: the median over `repeats` replays of a graph that contains
+/// `inside` of them.
 double time_of(Machine& m, int inside, const std::function<void(int)>& work) {
   work(0);  // creates handles, plans and the arena's memory before the capture
   m.stream->synchronize();
@@ -92,7 +92,7 @@ double time_of(Machine& m, int inside, const std::function<void(int)>& work) {
       const Arena::Mark mark(m.arena);
       work(i);
     }
-  } catch (...) {  // a stream still in capture would fail all later calls
+  } catch (...) {  // otherwise the open capture of the stream would make all later calls fail
     cudaStreamEndCapture(m.native(), &graph);
     cudaGraphDestroy(graph);
     throw;
@@ -206,7 +206,7 @@ void ceilings(Machine& m, Report& report) {
   check(cudaGetDeviceProperties(&prop, 0), "properties");
   constexpr int64_t kBytes = int64_t{2} << 30;
   const Tensor from = m.random({kBytes}, DType::kU8), to({kBytes}, DType::kU8, Device::kCuda);
-  cudaEvent_t begin = nullptr, end = nullptr;  // not in a graph, whose copies are slower
+  cudaEvent_t begin = nullptr, end = nullptr;  // not in a graph, because its copies are slower
   check(cudaEventCreate(&begin), "event");
   check(cudaEventCreate(&end), "event");
   float ms = 0;
@@ -272,7 +272,7 @@ struct Cache {
         memory(m.random({static_cast<int64_t>(KvPool::page_bytes(spec)) * pages_each * batch / 2},
                         DType::kBF16)),
         pool(spec, int64_t{pages_each} * batch, memory) {
-    // The bf16 patterns are small numbers as f16 and as int8 with scales, too.
+    // The bytes are small numbers when read as bf16, as f16 or as int8 with scales.
     for (int b = 0; b <= batch; ++b) begin.push_back(b);
     length.assign(batch, kContext);
     for (int p = 0; p < pages_each * batch; ++p) table.push_back(p);
@@ -330,7 +330,7 @@ void bench_prefill(Machine& m, Report& report, const Model& model) {
     const double s = time_of(m, 4, [&](int) {
       syrinx::paged_attention(m.ctx, all_heads(q, model.heads), cache.pool, 0, ragged, {0.1f}, out);
     });
-    const double flops = 2.0 * rows * rows * q_width;  // half of the square, two products
+    const double flops = 2.0 * rows * rows * q_width;  // two products over half of the square
     report.row(model.name, "prefill attention", rows, s, flops / m.gemm_flops);
   }
 }
@@ -338,7 +338,7 @@ void bench_prefill(Machine& m, Report& report, const Model& model) {
 void bench_sample(Machine& m, Report& report, const Model& model) {
   for (const int batch : kBatches) {
     const Tensor logits = m.random({batch, model.vocabulary}, DType::kF32);
-    scale(m.ctx, logits, 200);  // +-10
+    scale(m.ctx, logits, 200);  // logits between -10 and 10
     std::vector<DeviceSampleRow> rows(static_cast<size_t>(batch));
     for (int i = 0; i < batch; ++i) {
       rows[i].params.temperature = 0.9f;
@@ -439,7 +439,7 @@ void bench_conv(Machine& m, Report& report) {
     const Tensor x = m.random({c.rows + 6, c.channels}, DType::kF32);
     const Tensor out({c.rows, c.channels}, DType::kF32, Device::kCuda);
     const double s = time_of(m, 8, [&](int) { syrinx::conv1d(m.ctx, w, x, out); });
-    // The limit of f32 without tensor cores: 67 TFLOP/s in the datasheet of an H200.
+    // The limit for f32 without tensor cores is 67 TFLOP/s (datasheet of an H200).
     const double flops = 2.0 * c.rows * c.channels * c.channels * 7;
     report.row("codec", "conv k7 c" + std::to_string(c.channels) + " f32", 1, s, flops / 67e12);
   }
@@ -465,7 +465,7 @@ int run(int count, char** arguments) {
   };
   Machine m;
   Report report(count > 1 ? arguments[1] : nullptr);
-  ceilings(m, report);  // every share needs them
+  ceilings(m, report);  // every share divides by a ceiling
   if (wanted("launches")) attempt(report, "launches", [&] { bench_launches(report.file()); });
   const auto each = [&](const char* part, const std::function<void(const Model&)>& work) {
     if (!wanted(part)) return;

@@ -20,8 +20,8 @@ namespace syrinx {
 namespace gpu::emulated {
 namespace {
 
-/// Returns a protection key; -1 if the processor or the system has none, in which case memory is
-/// not protected.
+/// Returns a protection key, or -1 if the processor or the system supports none. Without a key,
+/// memory is not protected.
 int protection_key() {
   static const int key = pkey_alloc(0, PKEY_DISABLE_ACCESS);
   return key;
@@ -53,17 +53,17 @@ constexpr unsigned char kMark = 0xa5;
 
 size_t room_for(size_t bytes) { return (bytes + 2 * kGuard + kPage - 1) / kPage * kPage; }
 
-/// Larger pieces are returned to the driver; the real backend keeps smaller ones
+/// Freed pieces larger than this are returned to the driver. The real backend keeps smaller pieces
 /// (tensor/cuda/device.cc).
 constexpr size_t kGivenBack = 16u << 20;
 
-/// Counts how often this process returned device memory.
+/// The number of times that this process returned device memory.
 std::atomic<uint64_t>& freed() {
   static std::atomic<uint64_t> count{0};
   return count;
 }
 
-/// The counts of a null device; null while the GPU runs its work.
+/// The counts of the null device. Null while the GPU runs its work.
 std::unique_ptr<gpu::emulated::Dropped>& null_device() {
   static std::unique_ptr<gpu::emulated::Dropped> counts;
   return counts;
@@ -140,7 +140,7 @@ void gpu::emulated::run_on(Stream& stream, const char* name, std::function<void(
 void gpu::emulated::drop_work() { null_device() = std::make_unique<Dropped>(); }
 
 const gpu::emulated::Dropped& gpu::emulated::dropped() {
-  SYRINX_CHECK(null_device(), "[emulated gpu] it is not a null device");
+  SYRINX_CHECK(null_device(), "[emulated gpu] call drop_work() first");
   return *null_device();
 }
 

@@ -1,4 +1,4 @@
-// Fibers, barriers and exchanges of emulation/gpu.h. x86-64 only.
+// Implements the fibers, barriers and exchanges of emulation/gpu.h. For x86-64 only.
 #include "kernels/cuda/emulation/gpu.h"
 
 #include <sys/mman.h>
@@ -11,8 +11,8 @@
 
 #include "kernels/cuda/emulation/memory.h"
 
-// Saves the registers that a function must preserve on the stack, switches stacks, restores the
-// registers.
+// Saves the registers that a function must preserve on the stack, switches to the other stack, and
+// restores its registers.
 extern "C" void syrinx_switch_stack(void** save, void* to);
 asm(R"(
 .text
@@ -48,10 +48,10 @@ enum class State : uint8_t { kReady, kAtBlock, kAtWarp, kDone };
 struct Fiber {
   void* stack = nullptr;
   State state = State::kReady;
-  int turn = 0;  // which of the two exchange buffers is next
+  int turn = 0;  // index of the exchange buffer that is used next
 };
 
-/// Number of a group's fibers at the barrier, and of ended ones.
+/// How many fibers of a group are at the barrier, and how many have ended.
 struct Group {
   int at_barrier = 0, done = 0;
 };
@@ -65,12 +65,12 @@ struct Machine {
   char* memory = nullptr;
   std::vector<Fiber> fibers;
   void* scheduler = nullptr;
-  int current = 0, step = 1, end = 0;  // fibers run from `current` by `step` until `end`
+  int current = 0, step = 1, end = 0;  // fibers run from `current` to `end`, in steps of `step`
   Group block, warps[kThreads / kWarp];
   const std::function<void()>* body = nullptr;
   const char* name = "";
   alignas(16) unsigned char room[kThreads / kWarp][2][kWarp][32];
-  alignas(16) unsigned char dynamic[227u << 10];  // as much as a block may have (H100)
+  alignas(16) unsigned char dynamic[227u << 10];  // the limit of a block's shared memory (H100)
 };
 
 Machine& machine() {
@@ -78,7 +78,7 @@ Machine& machine() {
   return one;
 }
 
-/// Returns the next fiber of this round that can run, from `i` on; `end` if there is none.
+/// Returns the first fiber from `i` on that can run in this round; `end` if no fiber can run.
 int ready_from(const Machine& m, int i) {
   while (i != m.end && m.fibers[i].state != State::kReady) i += m.step;
   return i;
@@ -111,7 +111,7 @@ void pause(State why) {
 void entry() {
   (*machine().body)();
   pause(State::kDone);
-  std::abort();  // an ended fiber must not run again
+  std::abort();  // not reached: an ended fiber must not run again
 }
 
 void prepare(int i) {
@@ -137,19 +137,19 @@ void prepare(int i) {
 bool release(Group& group, int begin, int count) {
   if (group.at_barrier == 0) return false;
   if (group.done > 0 && group.at_barrier + group.done == count)
-    stuck("threads wait for others of their group that have ended");
+    stuck("threads wait for threads of their group that have ended");
   if (group.at_barrier != count) return false;
   group.at_barrier = 0;
   for (int i = begin; i < begin + count; ++i) machine().fibers[i].state = State::kReady;
   return true;
 }
 
-/// An order of blocks: `first`, then always `step` further, around the end.
+/// An order of blocks: begins with `first`, and steps by `step`, modulo the number of blocks.
 struct Order {
   uint64_t first, step;
 };
 
-/// Returns another order for every launch, as kernels may rely on none.
+/// Returns a different order for each launch, because kernels must not rely on any order.
 Order next_order(uint64_t blocks) {
   static uint64_t launches = 0;
   const uint64_t mixed = ++launches * 0x9e3779b97f4a7c15u >> 20;
@@ -212,7 +212,7 @@ void run(const char* name, dim3 grid, dim3 block, size_t shared,
   for (uint64_t i = 0, at = order.first; i < blocks; ++i, at = (at + order.step) % blocks) {
     blockIdx = dim3(static_cast<unsigned>(at % grid.x), static_cast<unsigned>(at / grid.x % grid.y),
                     static_cast<unsigned>(at / grid.x / grid.y));
-    std::memset(m.dynamic, 0xff, shared);  // NaN: memory is uninitialised
+    std::memset(m.dynamic, 0xff, shared);  // NaN, because shared memory is uninitialised
     run_block(static_cast<int>(block.x));
   }
 }

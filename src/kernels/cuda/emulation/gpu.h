@@ -1,13 +1,13 @@
-// A GPU's programming model on the CPU, for tests on machines without a GPU. Every CUDA thread is a
-// fiber. The fibers of a block take turns on one OS thread until each has reached the next barrier
-// or exchange of its warp. Their order changes from round to round. Blocks run one after the other,
-// in another order in every launch. If not all threads reach a barrier or an exchange, the program
-// ends with a message. A misaligned access ends it, too. The emulation detects wrong indices,
-// missing and divergent barriers and wrong arithmetic. It does not detect faults that need real
-// concurrency, caches or the hardware's own instructions.
+// Emulates a GPU's programming model on the CPU, for tests on machines without a GPU. Every CUDA
+// thread is a fiber. The fibers of a block run in turns on one OS thread until each one reaches the
+// next barrier or exchange of its warp. Their order changes from round to round. Blocks run one
+// after another, in a different order in every launch. If some threads do not reach a barrier or an
+// exchange, or an access is misaligned, the program ends with a message. The emulation detects
+// wrong indices, missing and divergent barriers and wrong arithmetic. It cannot detect faults of
+// real concurrency, caches or hardware instructions.
 #pragma once
 
-#include <math.h>  // C's functions outside std, as in device code
+#include <math.h>  // C's functions in the global namespace, as in device code
 
 #include <algorithm>
 #include <bit>
@@ -43,10 +43,10 @@ inline dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace syrinx::gpu::emulated {
 
-/// Waits until all threads of the block (or warp) are here.
+/// Waits until all threads of the block (or of the warp) have called it.
 void wait_for_block();
-/// Passes `bytes` <= 32 bytes to the warp and waits for all lanes. Lane i's bytes are at 32 * i of
-/// the result, which is valid until the exchange after the next.
+/// Passes `bytes` <= 32 bytes to the warp and waits for all lanes. In the result, lane i's bytes
+/// begin at 32 * i. The result is valid until the second exchange after this one.
 const unsigned char* exchange(const void* mine, size_t bytes);
 void* dynamic_memory();
 void run(const char* name, dim3 grid, dim3 block, size_t shared,

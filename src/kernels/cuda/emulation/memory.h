@@ -1,6 +1,6 @@
-// Memory and streams of the emulated GPU: pages with guards around every piece. If the processor
-// has protection keys, a host thread that accesses this memory outside of kernels and copies gets a
-// fault.
+// Memory and streams of the emulated GPU. Every allocation has guard pages around it. If the
+// processor has protection keys, a host thread that accesses this memory outside of kernels and
+// copies causes a fault.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace syrinx::gpu::emulated {
 
-/// Lets this thread access device memory while it exists. One thread at a time, as kernels share
-/// the emulated machine.
+/// While it exists, this thread may access device memory. Only one thread at a time may hold it,
+/// because kernels share the emulated machine.
 class DeviceAccess {
  public:
   DeviceAccess();
@@ -27,18 +27,18 @@ class DeviceAccess {
   std::unique_lock<std::mutex> lock_;
 };
 
-/// Runs a kernel at once, or adds it to the stream's recording.
+/// Runs a kernel at once, or appends it to the stream's recording.
 void run_on(Stream& stream, const char* name, std::function<void()> kernel);
 
-/// Makes the GPU a null device from now on: it counts kernels and copies and does not run them, so
-/// that a program's time is the host's. Downloads write zeros. One thread may use it.
+/// From now on, kernels and copies are counted but not run, so that a program's time is the host's
+/// time. Downloads write zeros. Only one thread may use the null device.
 void drop_work();
 
-/// The work that a null device got.
+/// The work that the null device counted.
 struct Dropped {
-  std::map<std::string_view, uint64_t> launches;  ///< kernels by name, those of recordings left out
-  uint64_t played = 0;                            ///< kernels of recordings that were played
-  uint64_t plays = 0;                             ///< recordings that were played
+  std::map<std::string_view, uint64_t> launches;  ///< kernels by name, without those of recordings
+  uint64_t played = 0;                            ///< kernels in recordings that were played
+  uint64_t plays = 0;                             ///< number of recordings played
   uint64_t uploads = 0, uploaded_bytes = 0;
 };
 const Dropped& dropped();
