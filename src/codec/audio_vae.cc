@@ -38,7 +38,7 @@ void scale_channels(StepContext& ctx, const View& x, const View& scale, const Vi
                         });
 }
 
-/// Reads row `row` of a table [rows, width].
+/// Returns row `row` of a table [rows, width].
 Tensor table_row(const Weights& scope, int64_t rows, int64_t row, int64_t width) {
   const Tensor all = scope.f32("weight", {rows, width});
   Tensor one({width}, DType::kF32);
@@ -66,12 +66,12 @@ AudioVaeConfig AudioVaeConfig::load(const Config& c) {
   v.sample_rate = c.opt_i("sample_rate", v.sample_rate, 1000, 192000);
   v.out_sample_rate = c.opt_i("out_sample_rate", v.out_sample_rate, 1000, 192000);
   const std::vector<std::string> keys = c.keys();
-  // `null` means that there are no bounds.
+  // A value of `null` means that the config has no bounds.
   if (std::find(keys.begin(), keys.end(), "sr_bin_boundaries") != keys.end()) {
     v.rate_bounds.clear();
     if (c.has("sr_bin_boundaries")) v.rate_bounds = c.ints("sr_bin_boundaries", 1, 1 << 20);
     if (!std::is_sorted(v.rate_bounds.begin(), v.rate_bounds.end())) {
-      c.fail("sr_bin_boundaries", "must rise");
+      c.fail("sr_bin_boundaries", "must be in ascending order");
     }
   }
   if (v.encoder_channels << v.encoder_rates.size() > kMostVaeWidth) {
@@ -87,14 +87,14 @@ AudioVaeConfig AudioVaeConfig::load(const Config& c) {
   if (v.decoder_hop() * v.sample_rate != v.encoder_hop() * v.out_sample_rate) {
     c.fail("decoder_rates", concat("a frame of ", v.encoder_hop(), " samples at ", v.sample_rate,
                                    " Hz becomes one of ", v.decoder_hop(), " at ",
-                                   v.out_sample_rate, " Hz, which lasts another time"));
+                                   v.out_sample_rate, " Hz, which has another duration"));
   }
   if (!c.opt_b("depthwise", true)) c.fail("depthwise", "must be true");
   if (c.opt_b("use_noise_block", false)) c.fail("use_noise_block", "is not supported");
   if (c.opt_b("cond_out_layer", false)) c.fail("cond_out_layer", "is not supported");
   const std::string kind = c.opt_s("cond_type", "scale_bias");
   if (kind != "scale_bias" && kind != "scale_bias_init") {
-    c.fail("cond_type", kind + " is not supported, scale_bias is");
+    c.fail("cond_type", kind + " is not supported: use scale_bias");
   }
   return v;
 }
@@ -137,7 +137,7 @@ AudioVaeDecoder::AudioVaeDecoder(const AudioVaeConfig& config, const Weights& we
   tail_act_ = causal::load_snake(model.scope(std::to_string(index)), width);
   tail_ = causal::load_conv(model.scope(std::to_string(index + 1)), width, 1, causal::kTaps,
                             {.type = conv});
-  decoder.ignore("sr_bin_boundaries");  // integers that are also in the config
+  decoder.ignore("sr_bin_boundaries");  // integers that the config also has
 }
 
 AudioVaeState AudioVaeDecoder::open() const {

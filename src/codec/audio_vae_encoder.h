@@ -1,5 +1,5 @@
-// The encoder of VoxCPM2's AudioVAE: samples to latent frames (the means; no noise is drawn). A
-// recording may be encoded at once or piece by piece, with the same bits. Const after construction,
+// The encoder of VoxCPM2's AudioVAE: samples to latent frames (the means, without random noise).
+// Encoding a recording at once or piece by piece gives the same bits. Const after construction,
 // shared by threads; a stream is used by one call at a time.
 // Networks: VoxCPM:src/voxcpm/modules/audiovae/audio_vae_v2.py.
 // D numbers a latent frame, hop samples a frame, T frames; activations f32 [time, channels].
@@ -19,16 +19,16 @@ class AudioVaeEncoder {
   struct Stream {
     std::vector<ConvState> convs;
   };
-  static constexpr int64_t kPieceFrames = 16;  ///< most frames per call; bounds the scratch memory
+  static constexpr int64_t kPieceFrames = 16;  ///< most frames per call; limits the scratch memory
 
-  /// `weights` is the scope that holds "encoder.". All weights are kept in f32: the encoder runs
+  /// `weights` is the scope that contains "encoder.". All weights are f32, because the encoder runs
   /// only once for a voice.
   AudioVaeEncoder(const AudioVaeConfig& config, const Weights& weights);
 
   const AudioVaeConfig& config() const { return config_; }
   Stream open() const;
-  /// Encodes the next piece: samples [T * encoder_hop] mono at config().sample_rate, about [-1, 1]
-  /// -> latents [T, D]; T in [1, kPieceFrames].
+  /// Encodes the next piece: samples [T * encoder_hop] mono at config().sample_rate, in about [-1,
+  /// 1], to latents [T, D]. T is in [1, kPieceFrames].
   void run(StepContext& ctx, Stream& stream, std::span<const float> samples,
            std::span<float> latents) const;
 

@@ -55,7 +55,7 @@ class AudioVaeTest : public testing::Test {
     const int64_t cut[] = {n};
     return decode(n, cut);
   }
-  /// Encodes samples, filled up with zeros to a whole frame, `piece` frames at a time.
+  /// Encodes samples, padded with zeros to whole frames, `piece` frames at a time.
   std::vector<float> encode(std::vector<float> samples, int64_t piece) {
     const AudioVaeEncoder encoder(config_, weights_);
     const int64_t hop = config_.encoder_hop();
@@ -70,7 +70,7 @@ class AudioVaeTest : public testing::Test {
     }
     return out;
   }
-  /// Returns the part of ../mimi/speech.wav that make_golden.py uses.
+  /// Returns the part of ../mimi/speech.wav that make_golden.py encodes.
   static std::vector<float> speech(size_t count) {
     const std::vector<float> all = read_wav(kVaeParity + "mimi/speech.wav").samples;
     return {all.begin() + 8000, all.begin() + 8000 + static_cast<int64_t>(count)};
@@ -103,7 +103,7 @@ TEST_F(AudioVaeTest, SamplesAreTheAuthors) {
       worst = worse(worst, std::fabs(got[i] - want.f32()[i]));
       loudest = std::max(loudest, std::fabs(want.f32()[i]));
     }
-    EXPECT_LT(worst, 4e-5f) << n << " frames";  // the authors' code differs by 2.5e-5 from float64
+    EXPECT_LT(worst, 4e-5f) << n << " frames";  // the authors' code has an error of 2.5e-5
     EXPECT_GT(loudest, 0.05f);
     all = worse(all, worst);
   }

@@ -26,7 +26,7 @@ struct Affine {
   std::vector<float> gain, shift;
 };
 
-/// Loads a BatchNorm as gain and shift; `plain`: it may have no weight and bias.
+/// Loads a BatchNorm as gain and shift. `plain`: it may lack weight and bias.
 Affine load_norm(const Weights& weights, int64_t width, bool plain = false) {
   const bool given = !plain || weights.has("weight");
   const Tensor mean = weights.f32("running_mean", {width}),
@@ -62,7 +62,7 @@ Folded fold(const Weights& conv, const Shape& shape, const Weights& norm, bool p
   return folded;
 }
 
-/// Reorders [O, C, bands, frames] to [O][frames][bands][C], the order in which rows are gathered.
+/// Reorders [O, C, bands, frames] to [O][frames][bands][C], the order in which gathered rows are.
 PackedLinear pack2d(const Folded& folded) {
   const Shape& s = folded.weight.shape();
   const int64_t channels = s[1], bands = s[2], frames = s[3];
@@ -86,7 +86,7 @@ CamPlus::Plane make_plane(int64_t frames, int64_t bands, int64_t channels) {
   return {Tensor({frames + 2, bands + 2, channels}, DType::kF32), frames, bands, channels};
 }
 
-/// Returns the row of (frame, band), both of which may be -1.
+/// Returns the row of a frame and a band; either may be -1 (the border).
 float* at(const CamPlus::Plane& plane, int64_t frame, int64_t band) {
   return plane.data.view().f32() + ((frame + 1) * (plane.bands + 2) + band + 1) * plane.channels;
 }
@@ -114,7 +114,7 @@ CamPlus::CamPlus(const Weights& weights) : fbank_(kaldi_fbank(80)) {
   const int64_t first = size_of(xvector, "tdnn.linear.weight", 0, 128);
   const Folded tdnn = fold(xvector.scope("tdnn.linear"), {first, wide, kTdnnTaps},
                            xvector.scope("tdnn.nonlinear.batchnorm"));
-  // The checkpoint's rows are ordered channel by channel, ours band by band.
+  // The checkpoint orders rows by channel, this code by band.
   Tensor turned(tdnn.weight.shape(), DType::kF32);
   for (int64_t o = 0; o < first; ++o)
     for (int64_t c = 0; c < channels; ++c)
@@ -243,7 +243,7 @@ void CamPlus::run(StepContext& ctx, Work& work) const {
     case Work::kDone:
       break;
   }
-  SYRINX_CHECK(false, "[cam_plus] the work is done");
+  SYRINX_CHECK(false, "[cam_plus] run() was called after the work was done");
 }
 
 /// Computes the fbank and subtracts its mean over time.
@@ -262,7 +262,7 @@ void CamPlus::make_fbank(Work& work) const {
   work.stage_ = Work::kFront, work.row_ = 0;
 }
 
-/// Convolves frames [begin, end) and the bands that the stride selects: out [frames * bands, O].
+/// Convolves frames [begin, end) and the bands that the stride selects, to [frames * bands, O].
 void CamPlus::convolve(StepContext& ctx, const Conv2d& conv, const Plane& in, int64_t begin,
                        int64_t end, const View& out) {
   const int64_t bands = out.shape[0] / (end - begin), reach = conv.window / 2;
@@ -320,12 +320,12 @@ void CamPlus::run_tdnn(StepContext& ctx, Work& work) const {
   work.stage_ = Work::kDense;
 }
 
-/// Runs one dense layer, whose outputs become further columns of the features.
+/// Runs one dense layer. Its outputs become further columns of the features.
 void CamPlus::run_dense(StepContext& ctx, Work& work) const {
   const Block& block = blocks_[work.block_];
   const Layer& layer = block.layers[work.layer_];
   const int64_t rows = work.features_.shape()[0];
-  // The features have room for the outputs of the whole block.
+  // The features have columns for the outputs of the whole block.
   if (work.layer_ == 0) {
     const auto all = static_cast<int64_t>(block.layers.size());
     Tensor wide({rows, block.in + all * block.growth}, DType::kF32);
@@ -346,7 +346,7 @@ void CamPlus::run_dense(StepContext& ctx, Work& work) const {
   const View local = ctx.arena.take({rows, growth}, DType::kF32);
   conv1d(ctx, layer.local, padded, local, layer.dilation);
 
-  // Input of the gate: the mean over all time plus the mean of the frame's segment.
+  // Input of the gate: the mean over all frames plus the mean over the frame's segment.
   const int64_t segments = (rows - 1) / kSegment + 1;
   const View context = ctx.arena.take({segments, narrow}, DType::kF32);
   for (int64_t c = 0; c < narrow; ++c) {
@@ -386,9 +386,9 @@ void CamPlus::run_transit(StepContext& ctx, Work& work) const {
   work.stage_ = work.block_ < blocks_.size() ? Work::kDense : Work::kPool;
 }
 
-/// Pools mean and deviation (unbiased) of every channel, then computes the vector.
+/// Computes mean and (unbiased) deviation of every channel over time, and from them the vector.
 void CamPlus::pool(StepContext& ctx, Work& work) const {
-  relu(ctx, work.features_);  // the ReLU of out_nonlinear, whose BatchNorm is in the last transit
+  relu(ctx, work.features_);  // the ReLU of out_nonlinear; its BatchNorm is in the last transit
   const int64_t rows = work.features_.shape()[0], width = work.features_.shape()[1];
   const View stats = ctx.arena.take({1, 2 * width}, DType::kF32);
   for (int64_t c = 0; c < width; ++c) {

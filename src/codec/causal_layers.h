@@ -1,5 +1,5 @@
-// Layers of causal codecs of the DAC kind (Fish Audio's codec, VoxCPM's AudioVAE): snakes,
-// convolutions in weight norm, residual units. For codec/*.cc.
+// Layers that causal codecs of the DAC kind (Fish Audio's codec, VoxCPM's AudioVAE) share: snakes,
+// convolutions with weight norm, residual units. Only for codec/*.cc.
 #pragma once
 
 #include "io/weights.h"
@@ -18,24 +18,24 @@ struct Snake {
   Tensor alpha, inv_alpha;  // [C]
 };
 
-/// Adds to its input: snake, dilated convolution, snake, convolution of one tap.
+/// Adds to its input the output of snake, dilated convolution, snake, convolution of one tap.
 struct ResidualUnit {
   Snake act1, act2;
   CausalConv1d conv;
   PackedLinear mix;
 };
 
-/// Differences between the residual units of the codecs.
+/// Options in which the residual units of the codecs differ.
 struct UnitOptions {
   int64_t dilation = 1;
-  bool depthwise = false;  ///< the dilated convolution is depthwise
-  const char* conv = "";   ///< sub-scope that holds a convolution's tensors
+  bool depthwise = false;  ///< whether the dilated convolution is depthwise
+  const char* conv = "";   ///< sub-scope that contains the tensors of a convolution
   WeightType type = WeightType::kF32;
 };
 
-/// Loads a snake of `channels` channels. Throws LoadError.
+/// Loads a snake of `channels` channels. Throws LoadError for missing or misshapen tensors.
 Snake load_snake(const Weights& scope, int64_t channels);
-/// Applies a snake to x; `out` may be x.
+/// Applies a snake to x. `out` may be the memory of x.
 void snake(StepContext& ctx, const View& x, const Snake& act, const View& out);
 /// Loads a convolution from "weight" and "bias" of the scope.
 CausalConv1d load_conv(const Weights& scope, int64_t in, int64_t out, int64_t taps,
@@ -43,7 +43,7 @@ CausalConv1d load_conv(const Weights& scope, int64_t in, int64_t out, int64_t ta
 /// Loads a transposed convolution of 2 * stride taps.
 CausalConvTranspose1d load_up(const Weights& scope, int64_t in, int64_t out, int64_t stride,
                               WeightType type);
-/// Loads a residual unit from parts 0 to 3 of the scope's "block.".
+/// Loads a residual unit from "block.0" to "block.3" of the scope.
 ResidualUnit load_unit(const Weights& scope, int64_t channels, const UnitOptions& options);
 /// Loads a convolution of one tap as a linear.
 PackedLinear load_pointwise(const Weights& scope, int64_t in, int64_t out, WeightType type);
@@ -51,7 +51,7 @@ PackedLinear load_pointwise(const Weights& scope, int64_t in, int64_t out, Weigh
 /// Runs one stream's rows through a convolution.
 View convolve(StepContext& ctx, const CausalConv1d& conv, ConvState& state, const View& x);
 
-/// Adds the unit's output to x; run(conv, x) returns the output rows of its convolution.
+/// Adds the unit's output to x. run(conv, x) returns the rows that the convolution `conv` yields.
 template <typename Run>
 void add_unit(StepContext& ctx, const ResidualUnit& unit, const View& x, Run&& run) {
   const Arena::Mark mark(ctx.arena);
@@ -62,7 +62,7 @@ void add_unit(StepContext& ctx, const ResidualUnit& unit, const View& x, Run&& r
   linear_add(ctx, unit.mix, inner, x);
 }
 
-/// Does the same for consecutive units, whose convolutions run through `pass` (nn/stream_pass.h).
+/// Adds consecutive units to x. `pass` runs their convolutions (nn/stream_pass.h).
 template <typename Pass>
 void add_units(StepContext& ctx, Pass& pass, const std::vector<ResidualUnit>& units,
                const View& x) {

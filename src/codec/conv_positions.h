@@ -1,5 +1,5 @@
-// Positional encoding computed from neighbouring rows: a grouped convolution over rows and a GELU,
-// which wav2vec and related models use instead of a table of positions. Rows beyond the ends are
+// Positional encoding computed from neighbouring rows: a grouped convolution over rows and a GELU.
+// wav2vec and related models use it instead of a table of positions. Rows beyond the ends are
 // zeros. CPU, f32. Const after construction, shared by threads. Source: wav2vec 2.0
 // (arXiv:2006.11477), as in transformers:src/transformers/models/hubert/modeling_hubert.py. N rows,
 // W width, K taps.
@@ -14,22 +14,22 @@ namespace syrinx {
 struct ConvPositionSizes {
   int64_t width = 0, taps = 128, groups = 16;
 
-  /// Reads sizes from the convolution's tensors in `scope`; sizes that no tensor determines come
-  /// from `otherwise`.
+  /// Reads sizes from the convolution's tensors in `scope`. Sizes that no tensor determines are
+  /// copied from `otherwise`.
   static ConvPositionSizes of(const Weights& scope, ConvPositionSizes otherwise);
 };
 
-/// The layer and its weights; run over one whole recording at a time.
+/// The layer and its weights. It processes one whole recording at a time.
 class ConvPositions {
  public:
   ConvPositions() = default;
-  /// The weight norm of the tensors has one length per tap.
+  /// The weight norm of the tensors has one length for each tap.
   ConvPositions(const Weights& scope, const ConvPositionSizes& sizes);
 
-  /// Returns rows [N, W] with zeros before and after them, as input of at().
+  /// Returns rows [N, W] with zeros before and after them, as at() requires.
   Tensor padded(const View& rows) const;
-  /// Returns the layer's output for rows [begin, end), in the arena. An output row depends on K / 2
-  /// rows before it and on K - 1 - K / 2 rows after it.
+  /// Returns the layer's output for rows [begin, end), in memory of the arena. An output row
+  /// depends on K / 2 rows before it and K - 1 - K / 2 rows after it.
   View at(StepContext& ctx, const Tensor& padded, int64_t begin, int64_t end) const;
   size_t bytes() const { return conv_.bytes(); }
 

@@ -18,7 +18,7 @@ ConvSubsampling::ConvSubsampling(const ConvSubsamplingConfig& config, const Weig
   const int64_t c = config.channels;
   int64_t bands = config.mels;
   for (int i = 0; i < config.layers; ++i) {
-    // Finds the parts of a layer by name, or by their places in a list that includes the ReLUs.
+    // Finds the parts of a layer by name, or by their index in a list that counts the ReLUs.
     const auto at = [&](int64_t place) { return weights.scope("layers", place); };
     const bool first = i == 0;
     const Weights depthwise =
@@ -71,8 +71,8 @@ int64_t ConvSubsampling::rows(int64_t frames, bool last) const {
   return frames;
 }
 
-/// Runs a layer's convolution: x [T, bands * channels] -> [rows, bands * channels] with its ReLU if
-/// no pointwise convolution follows.
+/// Runs a layer's convolution: x [T, bands * channels] -> [rows, bands * channels]. Applies the
+/// ReLU unless a pointwise convolution follows.
 View ConvSubsampling::convolve(StepContext& ctx, const Layer& layer, const View& x,
                                State::Layer& state, bool last) const {
   const int64_t width = layer.bands_in * layer.channels_in, c = config_.channels;
@@ -113,7 +113,7 @@ View ConvSubsampling::convolve(StepContext& ctx, const Layer& layer, const View&
 View ConvSubsampling::run(StepContext& ctx, std::span<const Job> jobs,
                           std::span<int64_t> made) const {
   const int64_t c = config_.channels, bands = layers_.back().bands_out;
-  // Computes a bound: past frames may complete a row of every layer.
+  // Computes an upper bound, because past frames may complete a row of every layer.
   int64_t most = 0;
   for (const Job& job : jobs) most += job.x.shape[0] / (int64_t{1} << config_.layers) + 2;
   const View out = ctx.arena.take({most, config_.width}, DType::kF32);
@@ -138,7 +138,7 @@ View ConvSubsampling::run(StepContext& ctx, std::span<const Job> jobs,
     made[j] = x.shape[0];
     SYRINX_CHECK(n + made[j] <= most, "[conv_subsampling] ", made[j], " rows of ", job.x.shape[0],
                  " frames");
-    // The linear reads channels first.
+    // The linear's input has channels first.
     for (int64_t r = 0; r < made[j]; ++r) {
       const float* from = x.f32() + r * bands * c;
       float* to = flat.f32() + (n + r) * bands * c;

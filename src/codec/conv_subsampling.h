@@ -1,10 +1,10 @@
 // Subsampling of mel frames by strided 2-D convolutions over time and bands, the first layers of
-// FastConformers. First a convolution of one channel, then depthwise and pointwise ones, each of
-// three taps and stride 2 and followed by a ReLU; then a linear over channels and bands. A stream
-// cut into calls anywhere has the bits of one whole call. Source:
+// FastConformers. The first convolution has one input channel; the next ones are depthwise and
+// pointwise. Each has three taps, stride 2 and a ReLU. A linear over channels and bands follows. A
+// stream has the same bits for any division into calls. Source:
 // transformers:src/transformers/models/{nemotron_asr_streaming,parakeet}/modeling_*.py. Const after
-// construction, shared by threads. CPU only.
-// T mel frames, M bands, C channels, W width; activations f32.
+// construction, shared by threads. CPU only. T mel frames, M bands, C channels, W width;
+// activations f32.
 #pragma once
 
 #include <span>
@@ -16,14 +16,14 @@ namespace syrinx {
 
 struct ConvSubsamplingConfig {
   int64_t mels = 128, channels = 256, width = 1024;
-  int layers = 3;      ///< number of layers, each of which halves time and bands
-  bool causal = true;  ///< an output sees no later frame; else one on either side
+  int layers = 3;      ///< number of layers; each one halves time and bands
+  bool causal = true;  ///< whether outputs depend on no later frame, else on one each side
 };
 
-/// Convolutions that halve frames and bands three times, with their weights.
+/// The subsampling convolutions, with their weights.
 class ConvSubsampling {
  public:
-  /// A stream's inputs of each layer that later outputs still need.
+  /// For each layer, the inputs of a stream that later outputs need.
   struct State {
     struct Layer {
       std::vector<float> past;  ///< [rows, bands * channels]
@@ -34,28 +34,28 @@ class ConvSubsampling {
   struct Job {
     View x;
     State* state = nullptr;
-    bool last = false;  ///< no frame follows: a frame of zeros is added to each layer's last input
+    bool last = false;  ///< no frame follows: each layer's input is extended by a frame of zeros
   };
 
   ConvSubsampling() = default;
-  /// Takes the tensors of the published layout, causal or not, under "subsampling".
+  /// Loads the tensors of the published layout, causal or not, from the scope "subsampling".
   ConvSubsampling(const ConvSubsamplingConfig& config, const Weights& weights, WeightType type);
 
   State open() const;
-  /// Returns the rows that `frames` frames of a whole stream yield; `last`: the stream ends there.
+  /// Returns the rows that `frames` frames of a stream yield. `last`: the stream ends after them.
   int64_t rows(int64_t frames, bool last) const;
-  /// Computes the rows of all streams, one after another, [N, W], in the context's arena; made[i]
-  /// gets the number of rows of job i.
+  /// Computes the rows of all streams, one stream after another, [N, W] in the context's arena.
+  /// Writes the number of rows of job i to made[i].
   View run(StepContext& ctx, std::span<const Job> jobs, std::span<int64_t> made) const;
   size_t bytes() const;
 
  private:
   struct Layer {
     Tensor taps, bias;       // [9, C], [C]
-    PackedLinear pointwise;  // empty: the first layer
+    PackedLinear pointwise;  // empty in the first layer
     int64_t bands_in = 0, bands_out = 0, channels_in = 1;
   };
-  int64_t lead() const { return config_.causal ? 2 : 1; }  // zeros before the first frame and band
+  int64_t lead() const { return config_.causal ? 2 : 1; }  // zeros before frames and bands
   Layer load_layer(const Weights& depthwise, int64_t bands, int64_t channels_in) const;
   View convolve(StepContext& ctx, const Layer& layer, const View& x, State::Layer& state,
                 bool last) const;

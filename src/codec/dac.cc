@@ -26,10 +26,10 @@ DacCodecConfig load_dac_config(const Config& root) {
   if (c.hop() > c.sample_rate) root.fail("upsampling_ratios", "a frame is longer than a second");
   for (const int64_t rate : d.rates) {
     // For an odd rate, its transposed convolutions return fewer than `rate` samples per input row.
-    if (rate % 2 != 0) root.fail("upsampling_ratios", "odd ones are not supported");
+    if (rate % 2 != 0) root.fail("upsampling_ratios", "odd rates are not supported");
   }
   if (root.opt_i("hop_length", c.hop()) != c.hop()) {
-    root.fail("hop_length", "the ratios multiply to " + std::to_string(c.hop()));
+    root.fail("hop_length", "expected the product of the ratios, " + std::to_string(c.hop()));
   }
   return c;
 }

@@ -9,7 +9,7 @@ namespace syrinx {
 
 DacCodec::DacCodec(const DacCodecConfig& config, const Weights& weights, WeightType type)
     : config_(config), decoder_(config.decoder, weights.scope("decoder"), type) {
-  // The sum over codebooks of W e + b is computed as one product with the concatenated entries.
+  // The sum over codebooks of W e + b is one product with the concatenated entries of a frame.
   const int64_t q = config.codebooks, dim = config.codebook_dim, width = config.decoder.latent;
   std::vector<Tensor> parts, biases;
   for (int64_t i = 0; i < q; ++i) {
@@ -18,7 +18,7 @@ DacCodec::DacCodec(const DacCodecConfig& config, const Weights& weights, WeightT
     const Weights out = quantizer.scope("out_proj");
     parts.push_back(folded_weight(out, {width, dim, 1}));
     biases.push_back(out.f32("bias", {width}));
-    quantizer.ignore("in_proj.*");  // only the encoder projects into the quantizer
+    quantizer.ignore("in_proj.*");  // used only by the encoder
   }
   Tensor all({width, q * dim}, DType::kF32), bias({width}, DType::kF32);
   for (int64_t i = 0; i < q; ++i) {
@@ -68,7 +68,8 @@ View DacCodec::dequantise(StepContext& ctx, std::span<const int32_t> codes) cons
   const View entries = ctx.host.take({frames, q * dim}, DType::kF32);
   float* to = entries.f32();
   for (size_t i = 0; i < codes.size(); ++i) {
-    SYRINX_CHECK(codes[i] >= 0 && codes[i] < config_.codebook_size, "dac codec: code ", codes[i]);
+    SYRINX_CHECK(codes[i] >= 0 && codes[i] < config_.codebook_size, "dac codec: code ", codes[i],
+                 " must be below ", config_.codebook_size);
     to = std::copy_n(codebooks_[i % q].f32() + codes[i] * dim, dim, to);
   }
   linear(ctx, project_, upload(ctx, entries), latent);
@@ -89,7 +90,7 @@ void DacCodec::run(StepContext& ctx, std::span<const DacCodecJob> jobs) const {
                      (job.last || job.fresh == 0 || window - job.fresh >= config_.lookahead()),
                  "dac codec: ", job.codes.size(), " codes, ", job.fresh, " fresh frames, ",
                  job.out.size(), " samples");
-    SYRINX_CHECK(!state.ended_ || fresh == 0, "dac codec: frames after the last one");
+    SYRINX_CHECK(!state.ended_ || fresh == 0, "dac codec: frames follow the last frame");
     const bool last = job.last && !state.ended_;
     const int64_t samples = decoder_.samples(state.fed_, fresh, last);
     inner[i] = {&state.decoder_, dequantise(ctx, job.codes.last(fresh * q)),

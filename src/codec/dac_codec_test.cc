@@ -1,5 +1,5 @@
-// Checks streams of the DAC decoder on random weights; snac_test.cc and dac_test.cc compare with
-// the originals.
+// Checks streams of the DAC decoder with random weights. snac_test.cc and dac_test.cc compare
+// results with the original code.
 #include "codec/dac_codec.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::vector<int32_t> random_codes(const DacCodecConfig& c, int64_t frames, uint3
   return codes;
 }
 
-/// A stream that is cut into random chunks drawn from `engine`; makes the jobs one by one.
+/// Cuts a stream into chunks of random sizes drawn from `engine`, and makes a job for each chunk.
 struct Cutter {
   const DacCodec& codec;
   std::vector<int32_t> codes;
@@ -120,7 +120,7 @@ TEST_P(DacCodecTest, LooksAheadAsFarAsItMustAndNoFurther) {
   const std::vector<float> want = whole(codes);
   const int64_t hop = codec_.config().hop(), q = codec_.config().codebooks;
   const int64_t look = codec_.config().lookahead(), delay = codec_.config().decoder.delay();
-  // A change of frame 30 must change the first sample that depends on it, and none before.
+  // A change of frame 30 must change the first sample that depends on it, and no earlier sample.
   std::vector<int32_t> changed = codes;
   changed[30 * q] = (changed[30 * q] + 1) % 16;
   const std::vector<float> got = whole(changed);

@@ -11,9 +11,9 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kPieceFrames = 8;    // frames of one stream in a pass
-constexpr int64_t kPassFrames = 8;     // frames of all streams in a pass; bounds the scratch memory
-constexpr int64_t kNoiseRows = 256;    // noise rows per random counter
-constexpr uint32_t kNoiseStream = 64;  // random stream of block 0's noise; others follow
+constexpr int64_t kPassFrames = 8;     // frames of all streams in a pass; limits the scratch memory
+constexpr int64_t kNoiseRows = 256;    // rows of noise for one counter of the random numbers
+constexpr uint32_t kNoiseStream = 64;  // stream of random numbers of block 0's noise; next: block 1
 
 View take_f32(StepContext& ctx, int64_t rows, int64_t columns) {
   return ctx.arena.take(Shape{rows, columns}, DType::kF32);
@@ -56,7 +56,7 @@ void DacDecoder::run(StepContext& ctx, std::span<const DacDecoderJob> jobs) cons
     expect_shape("dac decoder", job.latent, {job.latent.shape[0], config_.latent});
   }
   for (size_t first = 0; first < jobs.size();) {
-    // Takes as many pieces as a pass may have, from the first unfinished job on.
+    // A pass takes as many pieces as its limit allows, beginning with the first unfinished job.
     int64_t frames = 0;
     size_t count = 0;
     for (size_t j = first; j < jobs.size() && frames < kPassFrames; ++j) {
@@ -184,7 +184,7 @@ void DacDecoder::add_noise(StepContext& ctx, std::span<const Part> parts, const 
   add_rows_scaled(ctx, x.x, gains, upload(ctx, normals));
 }
 
-/// Adds to the unit's branch its input x, delayed as much as the branch's convolution is.
+/// Adds the unit's input x to its branch, with the delay of the branch's convolution.
 DacDecoder::Stack DacDecoder::run_unit(StepContext& ctx, std::span<const Part> parts,
                                        const ResidualUnit& unit, const Stack& in, size_t& conv,
                                        size_t& delay) const {
@@ -216,8 +216,8 @@ void DacDecoder::delay_rows(StepContext& ctx, std::span<const Part> parts, size_
     const int64_t kept = old - from_past, rest = fresh - from_in;
     SYRINX_CHECK(kept + rest <= held.past.view().count(), "dac decoder: a delay of ",
                  held.past.shape().str());
-    // The remaining rows move to the front of `past` by way of scratch, as source and target may
-    // overlap.
+    // The remaining rows are moved to the front of `past` through scratch memory, because source
+    // and target may overlap.
     float* moved = kept > 0 ? take_f32(ctx, kept, 1).f32() : nullptr;
     first[3 * p] = {past, to, from_past};
     first[3 * p + 1] = {from, to + from_past, from_in};

@@ -21,7 +21,7 @@ PackedLinear load_pointwise(const Weights& w, int64_t in, int64_t out, bool bias
 
 int64_t crop_of(int64_t rate) { return (rate + 1) / 2; }
 
-/// Scope names of a block's parts, in either naming scheme.
+/// Names of the scopes of a block's parts, for both naming schemes.
 struct BlockNames {
   Weights act, up, noise;
   std::vector<Weights> units;
@@ -55,8 +55,8 @@ int64_t DacDecoderConfig::hop() const {
 }
 
 int64_t DacDecoderConfig::delay() const {
-  // Every convolution waits for half of its window; a transposed one waits for the samples it
-  // crops.
+  // Every convolution delays by half of its window. A transposed convolution delays by the samples
+  // that it crops.
   const auto half = [](int64_t dilation) { return (kTaps - 1) / 2 * dilation; };
   int64_t rows = half(1);
   for (const int64_t rate : rates) {

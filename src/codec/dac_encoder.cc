@@ -7,15 +7,15 @@ namespace {
 
 constexpr int64_t kMostEncoderBlocks = 8, kTailTaps = 3;
 
-/// Loads a convolution that is padded on both sides, so that it returns as many rows as it reads.
+/// Loads a convolution that is padded on both sides, so that it yields as many rows as it reads.
 CausalConv1d load_padded(const Weights& scope, int64_t in, int64_t out, int64_t taps,
                          int64_t dilation = 1) {
   return causal::load_conv(scope, in, out, taps,
                            {.dilation = dilation, .ahead = (taps - 1) / 2 * dilation});
 }
 
-/// Returns how many rows torch makes of `rows` rows when both sides are padded by half of an odd
-/// rate, rounded up.
+/// Returns how many rows torch's convolution yields for `rows` rows. Both sides are padded by half
+/// of the rate; half of an odd rate is rounded up.
 int64_t strided_rows(int64_t rows, int64_t rate) { return (rows + rate % 2) / rate; }
 
 void apply(StepContext& ctx, const View& x, const causal::Snake& act) {
@@ -105,8 +105,8 @@ View DacEncoder::run(StepContext& ctx, const View& samples, bool last, Stream& s
     apply(ctx, x, block.act);
     stream.taken[b] += x.shape[0];
     if (last && block.rate % 2 == 1 && stream.taken[b] % block.rate == block.rate - 1) {
-      // With an odd rate, the padding has one row more than the stride needs. The last step
-      // therefore exists even if one row is missing from it.
+      // With an odd rate, the padding has one row more than the stride needs. Therefore the last
+      // step is computed even if one of its rows is missing.
       const View longer = take_rows(ctx, x.shape[0] + 1, x.shape[1]);
       std::fill_n(std::copy_n(x.f32(), x.count(), longer.f32()), x.shape[1], 0.f);
       x = longer;

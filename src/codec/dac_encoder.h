@@ -1,11 +1,11 @@
 // The convolutional encoder of DAC: samples to latent frames, through blocks of dilated residual
 // units, a snake and a strided convolution. The encoder is not causal: every convolution is padded
-// on both sides. A recording is encoded piece by piece, and each layer keeps the input that it
-// still needs. Nothing is computed twice, and a recording has the same bits however it is cut. CPU
-// only, in f32: fewer bits would choose other codes. Const after construction, shared by threads; a
-// stream is used by one call at a time. Network:
-// transformers:src/transformers/models/dac/modeling_dac.py (DacEncoder), by its names. D latent
-// width; activations f32 [time, channels].
+// on both sides. A recording is encoded piece by piece. Each layer keeps the input that it still
+// needs, and computes nothing twice. A recording has the same bits for any division into pieces.
+// CPU only, in f32, because fewer bits would select other codes. Const after construction, shared
+// by threads; a stream is used by one call at a time. Network: DacEncoder in
+// transformers:src/transformers/models/dac/modeling_dac.py. D latent width; activations f32 [time,
+// channels].
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@
 
 namespace syrinx {
 
-/// Sizes. Plain data.
+/// Sizes of the encoder. Plain data.
 struct DacEncoderConfig {
   int64_t latent = 256;   ///< D
-  int64_t channels = 64;  ///< channels after the first convolution; doubled by every block
+  int64_t channels = 64;  ///< channels after the first convolution; every block doubles them
   std::vector<int64_t> rates{8, 5, 4, 2, 3};
 
-  /// Reads sizes from the scope that has conv1, block.0, ...; a size that no tensor determines
-  /// keeps the default above.
+  /// Reads sizes from the tensors of the scope that has conv1, block.0, ... Sizes that no tensor
+  /// determines keep their default.
   static DacEncoderConfig of(const Weights& weights);
 };
 
 /// The encoder with its weights.
 class DacEncoder {
  public:
-  /// State of one recording between pieces.
+  /// State of one recording between two pieces.
   class Stream {
     friend class DacEncoder;
     std::vector<ConvState> convs;  // in the order of the network
@@ -41,11 +41,11 @@ class DacEncoder {
   DacEncoder(const DacEncoderConfig& config, const Weights& weights);
 
   const DacEncoderConfig& config() const { return config_; }
-  /// Returns the frames of a recording of `samples` samples.
+  /// Returns the number of frames of a recording with `samples` samples.
   int64_t frames(int64_t samples) const;
   Stream open() const;
-  /// Encodes more samples, x [T, 1]; `last`: no samples follow. Returns the frames [N, D] that
-  /// became certain, in the arena.
+  /// Encodes more samples, x [T, 1]. `last`: no samples follow. Returns the frames [N, D] that are
+  /// now certain, in memory of the arena.
   View run(StepContext& ctx, const View& x, bool last, Stream& stream) const;
   size_t bytes() const;
 

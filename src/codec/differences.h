@@ -1,4 +1,4 @@
-// For tests: differences between computed and golden numbers.
+// For tests: differences between computed numbers and golden numbers (those of the original code).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace syrinx {
 
-/// Returns the largest difference between `got` and `want`, over the numbers that `want` has.
+/// Returns the largest difference between `got` and `want`, for as many numbers as `want` has.
 inline float largest_difference(std::span<const float> got, const View& want) {
   EXPECT_EQ(static_cast<int64_t>(got.size()), want.count());
   float worst = 0;
@@ -22,7 +22,7 @@ inline float largest_difference(std::span<const float> got, const View& want) {
   return worst;
 }
 
-/// Returns the largest difference, relative to the largest number of `want`.
+/// Returns the largest difference, divided by the largest magnitude in `want`.
 inline float relative_difference(std::span<const float> got, const View& want) {
   float top = 0;
   for (int64_t i = 0; i < want.count(); ++i) top = std::max(top, std::fabs(want.f32()[i]));

@@ -9,19 +9,19 @@ namespace syrinx {
 namespace {
 
 constexpr float kModulatedEps = 1e-6f;
-constexpr int64_t kTimeCode = 256;  // numbers that encode a time; fixed in the authors' code
+constexpr int64_t kTimeCode = 256;  // length of an encoded time; constant in the authors' code
 constexpr int64_t kDitTaps = 3;
 constexpr int64_t kNearTaps = 31, kNearGroups = 16;
-constexpr int64_t kCachedPositions = 3000;  // one minute
-// Parts of a block's modulation, in the authors' order; attention, MLP and convolutions have three
-// each.
+constexpr int64_t kCachedPositions = 3000;  // positions of one minute
+// Parts of a block's modulation, in the authors' order. Attention, MLP and convolutions each have
+// three parts.
 enum Part { kShift, kScale, kGate, kParts };
 constexpr int64_t kAttention = 0, kMlp = kParts, kConv = 2 * kParts;
 
-/// Names of the parts of both forms, in the scope of the estimator or of a block.
+/// Names of parts in the scope of the estimator or of a block, for both forms.
 struct DitNames {
   const char *time[2], *blocks, *modulation, *attended, *up, *down, *last, *out;
-  int64_t last_scale;  ///< place of the scale among the two parts of the last modulation
+  int64_t last_scale;  ///< index of the scale among the last modulation's two parts
 };
 constexpr DitNames kDitNames[] = {{{"t_embedder.mlp.0", "t_embedder.mlp.2"},
                                    "blocks",
@@ -87,14 +87,14 @@ DitEstimator::DitEstimator(const S3FlowConfig& config, const Weights& weights,
        type, max_frames);
 }
 
-/// Loads the first layer, whose columns the rotary form has in the order x, prompt, mean, speaker.
+/// Loads the first layer. The rotary form's columns have the order x, prompt, mean, speaker.
 PackedLinear DitEstimator::load_input(const Weights& weights, WeightType type) const {
   if (!rotary()) return load_linear(weights, "in_proj", dit_.width, in(), true, type);
   const Weights w = weights.scope("input_embed.proj");
   const Tensor stored = w.f32("weight", {dit_.width, in()});
   Tensor ordered(stored.shape(), DType::kF32);
   const int64_t mel = config_.mel;
-  constexpr int64_t kStored[] = {0, 2, 3, 1};  // places of x, mean, speaker, prompt
+  constexpr int64_t kStored[] = {0, 2, 3, 1};  // indices of x, mean, speaker, prompt
   for (int64_t row = 0; row < dit_.width; ++row) {
     for (int64_t part = 0; part < 4; ++part) {
       std::copy_n(stored.f32() + row * in() + kStored[part] * mel, mel,
@@ -125,7 +125,7 @@ View DitEstimator::embed_times(const Weights& weights, std::span<const float> ti
   return out;
 }
 
-/// `weights`: the scope of the linear; `scale`: the place of the scale among three parts.
+/// `weights`: the scope of the linear. `scale`: the index of the scale among the three parts.
 DitEstimator::Modulation DitEstimator::load_modulation(const Weights& weights, int64_t parts,
                                                        int64_t scale, const View& time) const {
   const int64_t width = dit_.width, steps = config_.steps;
@@ -241,7 +241,7 @@ void DitEstimator::run(StepContext& ctx, const Block& block, Call& call, const V
   add(kMlp);
 }
 
-/// Adds the convolutions before the blocks to x.
+/// Adds the output of the convolutions before the blocks to x.
 void DitEstimator::add_positions(StepContext& ctx, Call& call, const View& x) const {
   const Arena::Mark mark(ctx.arena);
   View from = x;
@@ -254,7 +254,7 @@ void DitEstimator::add_positions(StepContext& ctx, Call& call, const View& x) co
   add_inplace(ctx, x, from);
 }
 
-/// Rotates the first head of all rows, which are those of the branches one after another.
+/// Rotates the first head of all rows. The rows of the branches follow one another.
 void DitEstimator::rotate(StepContext& ctx, const Call& call, const View& x) const {
   const Arena::Mark mark(ctx.arena);
   const View positions = ctx.arena.take({x.shape[0]}, DType::kI32);

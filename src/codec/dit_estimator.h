@@ -1,11 +1,11 @@
 // Estimators that are transformers (DitForm). Their blocks have attention and an MLP. A norm
-// precedes each of these, shifted and scaled as a function of time (adaLN-zero).
-// kConvolutional, Step-Audio 2's: each block has two causal convolutions, too. Queries and keys are
-// normed per head; only the convolutions provide information on positions.
-// kRotary, CosyVoice3's: before the blocks are two causal convolutions of 16 groups, whose output
-// is added. Queries and keys of the first head are rotated by position, those of the others are
-// not: the authors rotate before they cut rows into heads.
-// Source: Step-Audio2:cosyvoice2/flow/decoder_dit.py (DiT);
+// precedes each of the two, shifted and scaled as a function of time (adaLN-zero).
+// kConvolutional (Step-Audio 2): each block also has two causal convolutions. Queries and keys
+// are normed per head. Only the convolutions provide information on positions. kRotary
+// (CosyVoice3): two causal convolutions of 16 groups precede the blocks, and their output is
+// added. Queries and keys are rotated by position in the first head only, because the authors
+// rotate rows before they divide rows into heads. Source:
+// Step-Audio2:cosyvoice2/flow/decoder_dit.py (DiT);
 // CosyVoice:cosyvoice/flow/DiT/{dit,modules}.py. Const after construction, shared by threads. F
 // frames of a chunk, W width.
 #pragma once
@@ -20,7 +20,7 @@ namespace syrinx {
 
 class DitEstimator : public FlowEstimator {
  public:
-  /// `config.dit` has the sizes; `weights`: the scope "decoder.estimator"; `times`: the time of
+  /// `config.dit` has the sizes. `weights`: the scope "decoder.estimator". `times`: the time of
   /// each solver step, in [0, 1].
   DitEstimator(const S3FlowConfig& config, const Weights& weights, std::span<const float> times,
                WeightType type, int64_t max_frames);
@@ -33,14 +33,14 @@ class DitEstimator : public FlowEstimator {
  private:
   /// Shifts, scales and gates of a block as functions of time: vectors of W numbers.
   struct Modulation {
-    Tensor values;  ///< [steps, parts, W]; 1 is already added to the scales
+    Tensor values;  ///< [steps, parts, W]; the scales already include the addition of 1
     View part(int64_t step, int64_t number) const;
   };
   struct Block {
     Modulation time;
     PackedLinear qkv, out;
     PackedLinear up, down;
-    // Only in the convolutional form:
+    // Used only in the convolutional form:
     LayerNorm q_norm{}, k_norm{}, between{};
     CausalConv1d first{}, second{};
   };
@@ -58,8 +58,8 @@ class DitEstimator : public FlowEstimator {
 
   DitConfig dit_;
   PackedLinear in_, out_;
-  CausalConv1d near_[2];  // kRotary: the convolutions before the blocks
-  RopeTable rope_;        // kRotary
+  CausalConv1d near_[2];  // kRotary: the two convolutions before the blocks
+  RopeTable rope_;        // kRotary: angles of the first head
   std::vector<Block> blocks_;
   Modulation last_;
 };

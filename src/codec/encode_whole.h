@@ -10,8 +10,8 @@
 
 namespace syrinx {
 
-/// Returns the codes [T, C] of all samples. Encoder must have open(), frames(), room() and run();
-/// Config must have `codebooks` and hop().
+/// Returns the codes [T, C] of all samples. An Encoder must have open(), frames(), room() and
+/// run(). A Config must have `codebooks` and hop().
 template <typename Encoder, typename Config>
 std::vector<int32_t> encode_whole(StepContext& ctx, const Encoder& encoder, const Config& config,
                                   std::span<const float> samples) {

@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-// Frames per call of the decoder; bounds the scratch memory (0.5 MB a frame of the published
+// Frames per call of the decoder. Limits the scratch memory (0.5 MB a frame of the published
 // model).
 constexpr int64_t kSeanetFrames = 32;
 
@@ -68,10 +68,11 @@ void EspnetCodec::run(StepContext& ctx, const EspnetCodecJob& job) const {
                    (job.last || job.fresh == 0 || window - job.fresh >= config_.lookahead()),
                "espnet codec: ", job.codes.size(), " codes, ", job.fresh, " fresh frames, ",
                job.out.size(), " samples");
-  SYRINX_CHECK(!state.ended_ || fresh == 0, "espnet codec: frames after the last one");
+  SYRINX_CHECK(!state.ended_ || fresh == 0, "espnet codec: frames follow the last frame");
   const std::span<const int32_t> codes = job.codes.last(static_cast<size_t>(fresh * q));
   for (const int32_t code : codes) {
-    SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "espnet codec: code ", code);
+    SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "espnet codec: code ", code,
+                 " must be below ", config_.codebook_size);
   }
   const bool end = job.last && !state.ended_;
   for (int64_t at = 0; at < fresh || (end && !state.ended_);) {

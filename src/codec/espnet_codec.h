@@ -1,7 +1,7 @@
 // ESPnet's neural codecs of the SEANet kind (ESPnet calls them "DAC", but they are not Descript's)
 // from codes to samples: residual quantizers whose entries are added, then SeanetDecoder, with a
 // stream state. A chunk has fresh frames and the frames after them, as a link with lookahead()
-// provides them. It returns the samples of the fresh frames. A stream has the same bits as one
+// provides. The codec returns the samples of the fresh frames. A stream has the same bits as one
 // whole call. CPU only. Const after construction, shared by threads; a state is used by one call at
 // a time. Source: espnet:espnet2/gan_codec/dac/dac.py, shared/quantizer/modules/core_vq.py. Q
 // codebooks, V codes of each, T frames; a frame is hop() samples.
@@ -15,20 +15,20 @@
 
 namespace syrinx {
 
-/// Sizes. Plain data.
+/// Sizes of the codec. Plain data.
 struct EspnetCodecConfig {
   int64_t codebooks = 8;         ///< Q
   int64_t codebook_size = 1024;  ///< V
   SeanetConfig decoder;
 
-  /// Reads sizes from the tensors of the scope `generator` (see EspnetCodec()).
+  /// Reads sizes from the tensors of the scope `generator` (see the constructor of EspnetCodec).
   static EspnetCodecConfig of(const Weights& generator);
   int64_t hop() const { return decoder.hop(); }
-  /// Returns the frames that must follow a chunk before all of its samples are certain.
+  /// Returns how many frames must follow a chunk before all its samples are certain.
   int64_t lookahead() const { return (decoder.delay() + hop() - 1) / hop(); }
 };
 
-/// Loads the entries [V, D] of each codebook of the scope.
+/// Loads the entries [V, D] of each codebook from the scope.
 std::vector<Tensor> load_codebooks(const EspnetCodecConfig& config, const Weights& generator);
 
 /// State of a stream between calls.
@@ -41,24 +41,24 @@ class EspnetCodecState {
   friend class EspnetCodec;
   SeanetDecoder::Stream decoder_;
   int64_t fed_ = 0, taken_ = 0;  // frames decoded, and frames whose samples were returned
-  bool ended_ = false;           // the decoder got the last frame
-  std::vector<float> ready_;     // decoded samples that are not yet returned
+  bool ended_ = false;           // whether the decoder got the last frame
+  std::vector<float> ready_;     // decoded samples that run() has not yet returned
 };
 
-/// Input and output of one stream's chunk.
+/// Input and output of one stream's chunk in one call.
 struct EspnetCodecJob {
   EspnetCodecState* state = nullptr;
   std::span<const int32_t>
-      codes;  ///< [fresh + ahead, Q], each in [0, V); the first one is number frames()
+      codes;  ///< [fresh + ahead, Q], each in [0, V); the first frame is number frames()
   int64_t fresh = 0;
-  bool last = false;     ///< true: no frame follows `codes`; else lookahead() or more follow
-  std::span<float> out;  ///< [fresh * hop], written; not bounded
+  bool last = false;     ///< whether no frame follows `codes`; if false, lookahead() or more follow
+  std::span<float> out;  ///< [fresh * hop], output; the values have no bounds
 };
 
-/// Quantizers and decoder with their weights.
+/// The quantizers and the decoder, with their weights.
 class EspnetCodec {
  public:
-  /// `generator` is the scope that holds "quantizer." and "decoder.": "codec.generator" of a
+  /// `generator` is the scope that contains "quantizer." and "decoder.": "codec.generator" in a
   /// published file. Tensors that only encoding or training uses are not read.
   EspnetCodec(const EspnetCodecConfig& config, const Weights& generator, WeightType type);
 

@@ -27,7 +27,7 @@ EspnetCodec golden_codec() {
   return codec;
 }
 
-/// Decodes the whole stream `codes` [T, Q], cut after `first` frames and then every `step` frames.
+/// Decodes the stream `codes` [T, Q], divided after `first` frames and then every `step` frames.
 std::vector<float> decode(const EspnetCodec& codec, std::span<const int32_t> codes, int64_t first,
                           int64_t step) {
   fixture::Bench bench;
@@ -37,7 +37,7 @@ std::vector<float> decode(const EspnetCodec& codec, std::span<const int32_t> cod
   std::vector<float> out(static_cast<size_t>(frames * hop));
   for (int64_t at = 0, next = first; at < frames; next = step) {
     const int64_t fresh = std::min(next, frames - at), window = std::min(fresh + look, frames - at);
-    // A chunk is the last one if fewer frames follow than its lookahead.
+    // A chunk is the last one if its lookahead exceeds the remaining frames.
     const bool last = window < fresh + look || at + window == frames;
     const int64_t taken = last && window < fresh + look ? window : fresh;
     codec.run(bench.ctx, {&state, codes.subspan(at * q, window * q), taken, last,
@@ -91,7 +91,7 @@ TEST(EspnetCodec, SizesAreThoseOfTheTensors) {
 }
 
 TEST(EspnetCodec, AMirroredConvolutionLooksAtBothSides) {
-  // One channel, three taps 1 2 4, dilation 2: row t sees t - 2, t, t + 2.
+  // One channel, three taps 1 2 4, dilation 2: row t depends on t - 2, t and t + 2.
   Tensor weight({1, 1, 3}, DType::kF32), bias({1}, DType::kF32);
   weight.f32()[0] = 1, weight.f32()[1] = 2, weight.f32()[2] = 4, bias.f32()[0] = 0;
   const MirroredConv1d conv(weight, bias, {.dilation = 2});
@@ -108,11 +108,11 @@ TEST(EspnetCodec, AMirroredConvolutionLooksAtBothSides) {
     return out;
   };
   for (const int64_t piece : {1, 2, 3, 5}) {
-    // -2 -1 mirror as 30 20, and 5 6 as 40 30.
+    // Rows -2 and -1 mirror 30 and 20, rows 5 and 6 mirror 40 and 30.
     EXPECT_EQ(run({10, 20, 30, 40, 50}, piece),
               (std::vector<float>{30 + 20 + 120, 20 + 40 + 160, 10 + 60 + 200, 20 + 80 + 160,
                                   30 + 100 + 120}));
-    // Two rows are extended by a zero to three, mirrored, and cut: 0 20 | 10 20 | 0 20.
+    // Two rows are extended to three by a zero, mirrored, and cut: 0 20 | 10 20 | 0 20.
     EXPECT_EQ(run({10, 20}, piece), (std::vector<float>{0 + 20 + 0, 20 + 40 + 80}));
   }
 }

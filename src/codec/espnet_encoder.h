@@ -1,6 +1,6 @@
 // ESPnet's codecs of the SEANet kind from a recording to codes: SeanetEncoder, then residual
-// quantizers. The work is cut into pieces of some tens of milliseconds. CPU only, in f32: fewer
-// bits would choose other codes. Const after construction, shared by threads.
+// quantizers. The work is divided into pieces of some tens of milliseconds. CPU only, in f32,
+// because fewer bits would select other codes. Const after construction, shared by threads.
 // Source: espnet:espnet2/gan_codec/dac/dac.py, shared/quantizer/modules/core_vq.py.
 // Q codebooks, T frames.
 #pragma once
@@ -18,15 +18,15 @@ namespace syrinx {
 
 class EspnetEncoder {
  public:
-  /// `generator` is the scope that holds "quantizer." and "encoder."; tensors that only decoding or
-  /// training uses are not read. `config` is the decoder's.
+  /// `generator` is the scope that contains "quantizer." and "encoder.". Tensors that only decoding
+  /// or training uses are not read. `config` is the config of the decoder.
   EspnetEncoder(const EspnetCodecConfig& config, const Weights& generator);
 
   int64_t frames(int64_t samples) const { return encoder_.frames(samples); }
   /// Estimates the number of pieces for a recording of `samples` samples.
   int64_t pieces(int64_t samples) const;
-  /// Encodes `samples`, at least one -> codes i32 [T, Q]. Returns the work as pieces, which use the
-  /// context in `ctx` when they run. Samples, codes, `ctx` and this object must outlive the pieces.
+  /// Encodes `samples`, at least one, to codes i32 [T, Q], by the returned pieces. A piece uses the
+  /// context in `ctx` when it runs. Samples, codes, `ctx` and this object must outlive the pieces.
   Pieces run(StepContext* const& ctx, std::span<const float> samples, Tensor& codes) const;
   size_t bytes() const;
 

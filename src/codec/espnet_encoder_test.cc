@@ -40,7 +40,7 @@ TEST_F(EspnetEncoderTest, CodesAreEspnets) {
   EXPECT_EQ(generator_.report().faults(), "");
   const Safetensors golden(hearing_golden("hearing.safetensors"));
   int compared = 0;
-  // The first has whole frames; the last frame of the other two is filled up with mirrored samples.
+  // The first recording has whole frames. Mirrored samples fill up the last frame of the other two.
   for (const int64_t count : {9333, 16000, 20111}) {
     const View want = golden.view("codes_" + std::to_string(count));
     const auto samples = fixture::golden_signal(count, static_cast<uint32_t>(count));

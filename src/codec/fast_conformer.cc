@@ -70,7 +70,7 @@ FastConformer::Layer FastConformer::load_layer(const Weights& w, WeightType type
   return layer;
 }
 
-/// Loads the depthwise convolution, and into it the batch norm that follows it.
+/// Loads the depthwise convolution, merged with the batch norm that follows it.
 CausalConv1d FastConformer::load_conv(const Weights& w) const {
   const int64_t width = config_.width, taps = config_.taps;
   Tensor weight = w.f32("depthwise_conv.weight", {width, 1, taps});

@@ -1,10 +1,10 @@
 // The blocks of a FastConformer over streams: half a feed-forward network, attention with relative
-// positions in chunks, a gate and a depthwise convolution, the other half, and a norm. Each stream
-// keeps the keys and values that later rows see and the convolutions' past. The bits of a stream
-// depend neither on the calls that it is cut into nor on the other streams of a call. Source:
-// transformers:src/transformers/models/{nemotron_asr_streaming,parakeet}/modeling_*.py. Const after
-// construction, shared by threads. CPU only.
-// N rows of all streams, W width; activations f32.
+// positions in chunks, a gate and a depthwise convolution, the other half, and a norm. A stream
+// keeps the keys and values that later rows need, and the past of the convolutions. A stream's
+// bits do not depend on its division into calls or on the other streams of a call. Source:
+// transformers:src/transformers/models/{nemotron_asr_streaming,parakeet}/modeling_*.py. Const
+// after construction, shared by threads. CPU only. N rows of all streams, W width; activations
+// f32.
 #pragma once
 
 #include <span>
@@ -18,12 +18,12 @@ namespace syrinx {
 struct FastConformerConfig {
   int64_t width = 1024, heads = 8, ffn = 4096, taps = 9;
   int layers = 24;
-  bool biased = true, conv_biased = true;  ///< linears have biases; convolutions have biases
-  /// True: the convolution sees only earlier rows, and a layer norm follows it. False: it sees as
-  /// many rows on either side, and a batch norm follows.
+  bool biased = true, conv_biased = true;  ///< whether linears and convolutions have biases
+  /// True: the convolution depends on earlier rows only, and a layer norm follows. False: it
+  /// depends on equally many rows on both sides, and a batch norm follows.
   bool causal = true;
   int64_t chunk = 14;  ///< most rows of a chunk
-  int64_t left = 70;   ///< most rows before its chunk that a row sees; < 0: all
+  int64_t left = 70;   ///< rows before its chunk to which a row attends; below 0: all
 };
 
 /// The blocks with their weights.
@@ -45,17 +45,17 @@ class FastConformer {
   FastConformer(const FastConformerConfig& config, const Weights& weights, WeightType type);
 
   const FastConformerConfig& config() const { return config_; }
-  /// Opens a stream in chunks of `chunk` rows, at most the config's if it has `left`. Without
-  /// `left`, all rows of the stream come at once.
+  /// Opens a stream in chunks of `chunk` rows. If the config has `left`, its chunk is the limit.
+  /// Without `left`, all rows of the stream must arrive in one call.
   State open(int64_t chunk) const;
-  /// Runs the blocks in place over x [N, W], the rows of the jobs one after another.
+  /// Runs the blocks in place over x [N, W]: the rows of the jobs, one job after another.
   void run(StepContext& ctx, const View& x, std::span<const Job> jobs) const;
   size_t bytes() const;
 
  private:
   struct Layer {
     LayerNorm before_first, before_attention, before_conv, before_second, norm, conv_norm;
-    PackedLinear first_up, first_down, second_up, second_down;  // their output is halved
+    PackedLinear first_up, first_down, second_up, second_down;  // each is added with weight 1/2
     PackedLinear value, gate, conv_out;
     CausalConv1d conv;
     RelAttention attention;

@@ -14,7 +14,7 @@ FishCodec::FishCodec(const FishCodecConfig& config, const Weights& weights, Weig
 }
 
 /// Loads the quantizer. The sum over codebooks of W e + b is one product with the concatenated
-/// entries.
+/// entries of a frame.
 void FishCodec::load_quantizer(const Weights& weights, WeightType type) {
   const int64_t q = config_.codebooks, dim = config_.codebook_dim, width = config_.latent;
   Tensor all({width, q * dim}, DType::kF32), bias({width}, DType::kF32);
@@ -95,7 +95,8 @@ void FishCodec::run(StepContext& ctx, std::span<const FishCodecJob> jobs) const 
     frames[i] = codes / q;
     SYRINX_CHECK(codes % q == 0 && samples == frames[i] * hop, "fish codec: ", codes, " codes and ",
                  samples, " samples");
-    for (const int32_t code : jobs[i].codes) SYRINX_CHECK(code >= 0, "fish codec: code ", code);
+    for (const int32_t code : jobs[i].codes)
+      SYRINX_CHECK(code >= 0, "fish codec: negative code ", code);
   }
   run_passes(
       ctx, frames, kPassFrames,
@@ -114,8 +115,8 @@ View FishCodec::dequantise(StepContext& ctx, Jobs jobs, std::span<const PassPart
   for (const PassPart& part : parts) {
     const auto codes = jobs[part.job].codes.subspan(part.from * q, part.frames * q);
     for (int64_t i = 0; i < std::ssize(codes); ++i) {
-      // Residual heads have as many ids as the semantic head; the authors clamp those that are too
-      // large.
+      // Residual heads have as many ids as the semantic head. Like the authors' code, limits ids
+      // that are too large.
       const int64_t code = std::min<int64_t>(codes[i], config_.codes(i % q) - 1);
       to = std::copy_n(codebooks_[i % q].f32() + code * dim, dim, to);
     }

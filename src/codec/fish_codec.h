@@ -1,6 +1,6 @@
-// The decoder of Fish Audio's codec: frames of Q codes to samples. A state keeps everything that
-// later frames of a stream need. The whole decoder is causal. A stream has the same bits however it
-// is cut into chunks. Its samples do not depend on the other streams of a call. Const after
+// The decoder of Fish Audio's codec: frames of Q codes to samples. The whole decoder is causal; a
+// state keeps everything that later frames of a stream need. A stream has the same bits for any
+// division into chunks, and does not depend on the other streams of a call. Const after
 // construction, shared by threads; a state is used by one call at a time. Networks:
 // fish-speech:fish_speech/models/dac/{modded_dac,rvq}.py. Q codebooks, hop samples a frame, T
 // frames; activations f32 [time, channels].
@@ -18,8 +18,8 @@
 
 namespace syrinx {
 
-/// State of one stream between calls: the past of every convolution, the last window of keys and
-/// values.
+/// State of one stream between calls: the past of every convolution, and the keys and values of the
+/// last window.
 class FishCodecState {
  public:
   int64_t frames() const { return frames_; }
@@ -31,18 +31,18 @@ class FishCodecState {
   std::vector<ConvState> convs_;  // in the order of the network
 };
 
-/// Input and output of one stream in a call.
+/// Input and output of one stream in one call.
 struct FishCodecJob {
   FishCodecState* state = nullptr;
-  std::span<const int32_t> codes;  ///< [T, Q], not negative; clamped to the largest code
-  std::span<float> out;            ///< [T * hop], written; in [-1, 1]
+  std::span<const int32_t> codes;  ///< [T, Q], at least 0; above the largest code: that code
+  std::span<float> out;            ///< [T * hop], output; values in [-1, 1]
 };
 
-/// Quantizers, transformer and decoder with their weights.
+/// The quantizers, the transformer and the decoder, with their weights.
 class FishCodec {
  public:
-  /// `weights` is the scope that holds "quantizer." and "decoder."; `type` is the storage type of
-  /// the matrices.
+  /// `weights` is the scope that contains "quantizer." and "decoder."; the matrices are stored as
+  /// `type`.
   FishCodec(const FishCodecConfig& config, const Weights& weights,
             WeightType type = WeightType::kF32);
 
@@ -51,7 +51,7 @@ class FishCodec {
   void run(StepContext& ctx, std::span<const FishCodecJob> jobs) const;
 
   size_t bytes() const;
-  /// Returns the memory of one open stream in bytes.
+  /// Returns the size in bytes of an open stream's state.
   size_t state_bytes() const;
 
  private:
@@ -64,19 +64,19 @@ class FishCodec {
     CausalConvTranspose1d up;
     std::vector<causal::ResidualUnit> units;
   };
-  // Frames of all streams in one pass; bounds the scratch memory (some megabytes a frame).
+  // Frames of all streams in one pass; limits the scratch memory (some megabytes a frame).
   static constexpr int64_t kPassFrames = 4;
 
   using Jobs = std::span<const FishCodecJob>;
   void load_quantizer(const Weights& weights, WeightType type);
   void load_decoder(const Weights& weights, WeightType type);
-  /// Returns the latents of the codes, [frames, latent].
+  /// Returns the latents [frames, latent] of the codes.
   View dequantise(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
   void run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
 
   FishCodecConfig config_;
   std::vector<Tensor> codebooks_;  // Q tensors [V, dim]
-  PackedLinear project_;           // all codebooks' out_proj concatenated: [latent, Q * dim]
+  PackedLinear project_;           // the out_proj of all codebooks, concatenated: [latent, Q * dim]
   StreamDecoder transformer_;
   std::vector<Upsample> upsample_;
   CausalConv1d head_, tail_;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMostRates = 8, kMostRate = 64, kMostWidth = 1 << 14;
 
-/// Returns whether a transformer of this width has whole heads of a size that attention supports.
+/// Returns whether a transformer of this width has heads of a size that attention supports.
 bool has_heads(int64_t width) {
   return width % 8 == 0 && width % std::min(width, FishCodecConfig::kHeadDim) == 0;
 }
@@ -21,8 +21,8 @@ int64_t product(const std::vector<int64_t>& factors) {
   return std::accumulate(factors.begin(), factors.end(), int64_t{1}, std::multiplies<>());
 }
 
-/// Reads sizes from the tensors under a scope. If a tensor is absent, a size keeps its value, and
-/// the code that later takes the tensor reports the error.
+/// Reads sizes from the tensors of a scope. If a tensor is missing, a size keeps its value; the
+/// code that later loads the tensor reports the error.
 class Sizes {
  public:
   explicit Sizes(const Weights& weights) : weights_(weights) {}
@@ -34,14 +34,14 @@ class Sizes {
     size = (*shape)[axis];
     if (size < 1 || size > kMostWidth) refuse(name, size);
   }
-  /// Reads a dimension of a convolution's kernel in either form of weight norm.
+  /// Reads a dimension of a convolution's kernel, in both forms of weight norm.
   void read_kernel(const std::string& scope, int axis, int64_t& size) const {
     for (const char* name : {"weight", "weight_v", "parametrizations.weight.original1"}) {
       read(scope + "." + name, axis, size);
     }
   }
-  /// Reads one rate for each of `count` parts: a kernel's taps divided by `taps`. If `count` is 0,
-  /// the rates keep their values.
+  /// Reads one rate for each of `count` parts: the taps of a kernel divided by `taps`. If `count`
+  /// is 0, the rates keep their values.
   void read_rates(int64_t count, int64_t taps, const std::function<std::string(int64_t)>& kernel,
                   std::vector<int64_t>& rates) const {
     if (count < 1) return;
@@ -56,7 +56,7 @@ class Sizes {
   }
   [[noreturn]] void refuse(const std::string& name, int64_t size) const {
     throw LoadError(concat("tensor ", weights_.full(name), ": a size of ", size,
-                           " fits no codec of this kind"));
+                           " does not fit a codec of this kind"));
   }
 
  private:
@@ -88,7 +88,7 @@ FishCodecConfig FishCodecConfig::of(const Weights& weights) {
       weights.count("quantizer.upsample"), 1,
       [](int64_t i) { return concat("quantizer.upsample.", i, ".0.conv"); }, c.upsample);
 
-  // Modules 0 to N: a convolution, the blocks, a snake, a convolution.
+  // Modules 0 to N are a convolution, the blocks, a snake and a convolution.
   sizes.read_kernel("decoder.model.0.conv", 0, c.channels);
   sizes.read_kernel("decoder.model.0.conv", 1, c.latent);
   sizes.read_rates(
@@ -101,7 +101,7 @@ FishCodecConfig FishCodecConfig::of(const Weights& weights) {
   if (!has_heads(c.latent)) sizes.refuse("decoder.model.0.conv", c.latent);
 
   const int64_t parts = weights.count("encoder.block"), blocks = parts - 3;
-  // Random weights cannot list their names, so one name is looked up.
+  // A source of random weights cannot list its names, so one name is looked up.
   c.encodes = parts > 0 || weights.has("encoder.block.0.conv.bias");
   if (!c.encodes) return c;
   transformer("quantizer.pre_module", c.pre_layers, c.pre_ffn);
@@ -120,7 +120,7 @@ FishCodecConfig FishCodecConfig::of(const Weights& weights) {
     transformer(concat("encoder.block.", i + 1, ".block.5"),
                 c.encoder_layers[static_cast<size_t>(i)], c.encoder_ffn);
   }
-  // A piece of the encoder has whole frames, and its transformers shift positions back by whole
+  // A piece of the encoder is whole frames, and its transformers shift positions back by whole
   // pages.
   const int64_t rows = product(c.encoder_rates) * product(c.downsample);
   if (rows != c.hop()) sizes.refuse("encoder.block.1.block.4.conv", rows);

@@ -123,7 +123,7 @@ void FishEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> s
                       std::span<int32_t> codes) const {
   const Arena::Mark mark(ctx.arena);
   const int64_t frames = std::ssize(codes) / config_.codebooks;
-  View x = take_rows(ctx, frames * config_.hop(), 1);  // zeros fill the recording's last frame
+  View x = take_rows(ctx, frames * config_.hop(), 1);  // zeros fill up the last frame
   std::fill(std::copy(samples.begin(), samples.end(), x.f32()), x.f32() + x.count(), 0.f);
   ConvState* state = stream.convs.data();
   StreamKv* kv = stream.transformers.data();

@@ -1,8 +1,8 @@
-// The encoder of Fish Audio's codec: samples to frames of Q codes. A recording may be encoded at
-// once or piece by piece, with the same codes. Const after construction, shared by threads; a
-// stream is used by one call at a time. Networks:
-// fish-speech:fish_speech/models/dac/{modded_dac,rvq}.py.
-// Q codebooks, hop samples a frame, T frames; activations f32 [time, channels].
+// The encoder of Fish Audio's codec: samples to frames of Q codes. Encoding a recording at once
+// or piece by piece gives the same codes. Const after construction, shared by threads; a stream
+// is used by one call at a time. Networks:
+// fish-speech:fish_speech/models/dac/{modded_dac,rvq}.py. Q codebooks, hop samples a frame, T
+// frames; activations f32 [time, channels].
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,26 @@ namespace syrinx {
 
 class FishEncoder {
  public:
-  /// State of one recording between pieces, in the order of the network.
+  /// State of one recording between two pieces, in the order of the network.
   struct Stream {
     std::vector<ConvState> convs;
     std::vector<StreamKv> transformers;
   };
-  /// `weights` is the scope that holds "encoder." and "quantizer.". Fewer bits would choose other
-  /// codes, so all is kept in f32.
+  /// `weights` is the scope that contains "encoder." and "quantizer.". All weights are f32, because
+  /// fewer bits would select other codes.
   FishEncoder(const FishCodecConfig& config, const Weights& weights);
 
   const FishCodecConfig& config() const { return config_; }
-  /// Returns T: every hop of samples is a frame, even an incomplete last one.
+  /// Returns T, the number of frames; an incomplete frame at the end counts.
   int64_t frames(int64_t samples) const { return (samples + config_.hop() - 1) / config_.hop(); }
-  /// Encodes samples, mono at FishCodecConfig::kSampleRate, about [-1, 1] -> codes [T, Q].
+  /// Encodes samples, mono at FishCodecConfig::kSampleRate, in about [-1, 1], to codes [T, Q].
   std::vector<int32_t> encode(StepContext& ctx, std::span<const float> samples) const;
 
   Stream open() const;
-  /// Returns the most frames that the next piece may have, at least 1. Call it before each piece.
+  /// Returns the limit of frames of the next piece, at least 1. Call it before each piece.
   int64_t room(StepContext& ctx, Stream& stream) const;
-  /// Encodes the next piece: whole frames of samples, or the end of the recording -> codes [frames,
-  /// Q].
+  /// Encodes the next piece to codes [frames, Q]. A piece is whole frames of samples, or the end of
+  /// the recording.
   void run(StepContext& ctx, Stream& stream, std::span<const float> samples,
            std::span<int32_t> codes) const;
 
@@ -49,8 +49,8 @@ class FishEncoder {
     std::vector<causal::ResidualUnit> units;
     causal::Snake act;
     CausalConv1d down;
-    StreamDecoder transformer;  // empty in a block without transformer
-    int64_t frame_rows = 0;     // rows a frame in the transformer; 0: it is absent
+    StreamDecoder transformer;  // empty if the block has no transformer
+    int64_t frame_rows = 0;     // rows per frame in the transformer; 0 without a transformer
   };
   struct Downsample {
     CausalConv1d down;
@@ -59,9 +59,9 @@ class FishEncoder {
   struct Codebook {
     PackedLinear in, out;  // latent -> dim -> latent
     Tensor entries;        // [V, dim]
-    NearestEntry nearest;  // of the normalised entries
+    NearestEntry nearest;  // finds the nearest of the normalised entries
   };
-  static constexpr int64_t kPieceFrames = 4;  // frames; bounds the scratch memory
+  static constexpr int64_t kPieceFrames = 4;  // limits the scratch memory
 
   void load_network(const Weights& weights);
   void load_quantizers(const Weights& weights);

@@ -28,12 +28,12 @@ void FlowEstimator::hold(const Network& network, WeightType type, int64_t max_fr
 void FlowEstimator::begin(int64_t frames, State& state) const {
   const int64_t page = KvPool::kPageRows;
   if (state.whole) {
-    SYRINX_CHECK(state.frames == 0, "[s3_flow] a second chunk of a whole utterance");
+    SYRINX_CHECK(state.frames == 0, "[s3_flow] a whole utterance must be one chunk");
     const int64_t pages = config_.branches() * KvPool::pages_for(frames);
     for (int64_t i = 0; i < pages; i += pages_->slots()) state.groups.push_back(pages_->take());
     return;
   }
-  // The last group has unused rows, to which this stream will write.
+  // This stream will write to the unused rows of its last group.
   if (state.rows % page != 0) pages_->own(state.groups.back());
   while (std::ssize(state.groups) * page < state.rows + frames)
     state.groups.push_back(pages_->take());
@@ -52,8 +52,8 @@ void FlowEstimator::end(int64_t frames, State& state) const {
   if (state.rows > state.prompt + config_.recent) forget(state);
 }
 
-/// Drops the rows that the bounded past no longer contains. Kept rows move to the places of dropped
-/// ones, so that the kept rows are contiguous.
+/// Drops the rows that are outside the limited past. Kept rows move to the places of dropped rows,
+/// so that the kept rows are contiguous.
 void FlowEstimator::forget(State& state) const {
   const int64_t most = state.prompt + config_.recent, page = KvPool::kPageRows;
   const auto first = state.order.begin() + state.prompt, last = state.order.end() - config_.recent;
@@ -87,7 +87,7 @@ void FlowEstimator::convolve(StepContext& ctx, const CausalConv1d& conv, Call& c
   ++call.conv;
 }
 
-/// Returns the pages of keys and values of all branches, in this layer and step.
+/// Returns the pages with the keys and values of all branches in this layer and step.
 View FlowEstimator::page_table(StepContext& ctx, const Call& call) const {
   const State& state = call.state;
   const int64_t slots = pages_->slots(), pages = KvPool::pages_for(state.rows + call.frames);
@@ -95,7 +95,7 @@ View FlowEstimator::page_table(StepContext& ctx, const Call& call) const {
   const View table = ctx.arena.take({branches, pages}, DType::kI32);
   for (int64_t b = 0; b < branches; ++b) {
     for (int64_t p = 0; p < pages; ++p) {
-      const int64_t at = b * pages + p;  // index for a whole utterance, whose layers take turns
+      const int64_t at = b * pages + p;  // index for a whole utterance, whose layers use it in turn
       const int64_t group = state.whole ? at / slots : p;
       const int64_t slot =
           state.whole ? at % slots : (call.step * branches + b) * network_.layers + call.layer;

@@ -1,5 +1,5 @@
-// Time in flow matching as in CosyVoice and related models: Euler's method along a cosine schedule,
-// and the encoding of a time for an estimator.
+// Time in the flow matching of CosyVoice and related models: Euler's method along a cosine
+// schedule, and the encoding of a time as an estimator's input.
 #pragma once
 
 #include <cmath>
@@ -9,14 +9,14 @@
 
 namespace syrinx {
 
-/// Times of the solver's steps in [0, 1) and the length of each step, computed by the f32
-/// operations of CosyVoice:cosyvoice/flow/flow_matching.py in their order.
+/// Times of the solver's steps in [0, 1), and the length of each step. The f32 operations and their
+/// order are those of CosyVoice:cosyvoice/flow/flow_matching.py.
 struct FlowSchedule {
   std::vector<float> times, deltas;
-  /// End time of each step, for networks that take it as an input; else empty.
+  /// End time of each step, for networks with this input. Empty for other networks.
   std::vector<float> ends = {};
 };
-/// Returns steps of equal length, with their ends (chatterbox:models/s3gen/flow_matching.py,
+/// Returns steps of equal length, with their end times (chatterbox:models/s3gen/flow_matching.py,
 /// basic_euler).
 inline FlowSchedule even_schedule(int64_t steps) {
   FlowSchedule out;

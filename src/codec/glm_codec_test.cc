@@ -28,8 +28,8 @@ class GlmSpeech : public testing::Test {
     weights_.build([&] { tokenizer_.emplace(config_, weights_, WeightType::kF32); });
   }
 
-  /// Encodes as the stage does: by segments, then by blocks, each with the samples of one block
-  /// around it.
+  /// Encodes as the stage does: segment by segment, and block by block, each with the samples of
+  /// one block on both sides.
   std::vector<int32_t> codes(std::span<const float> samples) {
     std::vector<int32_t> out;
     const int64_t segment = tokenizer_->segment_samples(), block = tokenizer_->block_samples();
@@ -67,7 +67,7 @@ TEST_F(GlmSpeech, CodesAreTheAuthors) {
   }
 }
 
-/// A key changes if more of the recording changes a block's codes, and only then.
+/// The key of a block must change exactly if a longer recording changes the block's codes.
 TEST_F(GlmSpeech, KeysShowWhatStays) {
   const auto keys = [&](std::span<const float> samples) {
     return tokenizer_->keys(samples, tokenizer_->extremes(samples));
@@ -85,18 +85,18 @@ TEST_F(GlmSpeech, KeysShowWhatStays) {
   const std::vector<int32_t> first = codes(beginning);
   EXPECT_EQ(std::vector(first.begin(), first.begin() + 20),
             std::vector(made.begin(), made.begin() + 20));
-  // The STFT window that reaches beyond a block may reach the end of the recording there.
+  // The STFT window that extends beyond a block may reach the end of the recording.
   EXPECT_NE(keys(std::span(all).first(2 * 12800 + 319))[1], whole[1]);
-  // A block depends on the blocks before it, but not on those after it.
+  // A block depends on earlier blocks, but not on later blocks.
   all[0] += 0.01f;
   EXPECT_NE(keys(all)[2], whole[2]);
   all[0] -= 0.01f;
-  for (size_t i = 30000; i < all.size(); ++i) all[i] /= 2;  // the remaining samples are not louder
+  for (size_t i = 30000; i < all.size(); ++i) all[i] /= 2;  // the remaining samples are quieter
   EXPECT_EQ(keys(all)[0], whole[0]);
   EXPECT_NE(keys(all)[2], whole[2]);
 }
 
-/// Only a block with values below the floor depends on the loudest value elsewhere.
+/// Only a block with values below the floor may depend on the loudest value elsewhere.
 TEST_F(GlmSpeech, KeysKnowTheFloor) {
   const auto first_key = [&](float quiet, float loud) {
     std::vector<float> samples = fixture::golden_signal(38400, 5);
@@ -138,8 +138,8 @@ TEST_F(GlmFlowGolden, MelsAreTheAuthors) {
   }
 }
 
-/// Checks the vocoder with two rates: a whole short stream matches the authors', and pieces match
-/// the whole.
+/// Checks the vocoder with two rates. A whole short stream must match the authors' result, and a
+/// stream in pieces must match the whole stream.
 class GlmHift : public testing::Test {
  protected:
   GlmHift()
@@ -149,8 +149,8 @@ class GlmHift : public testing::Test {
     weights_.build([&] { hift_.emplace(config_, weights_); });
   }
 
-  /// Synthesises with the noise and phases of seed 7, in pieces of `piece` frames; `end_alone`: the
-  /// end comes in a call without frames.
+  /// Synthesises with the noise and phases of seed 7, in pieces of `piece` frames. `end_alone`: the
+  /// last call has no frames.
   std::vector<float> speak(const View& mel, int64_t piece, bool end_alone) {
     std::vector<float> phases(9, 0.f), out;
     for (uint32_t k = 1; k < 9; ++k) phases[k] = philox_uniform(7, 0, k, 0x474C4D02) - 0.5f;

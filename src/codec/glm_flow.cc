@@ -8,7 +8,7 @@ namespace syrinx {
 namespace {
 
 constexpr uint32_t kGlmNoiseSeed = 42;
-constexpr int64_t kGlmNoisePiece = 16;  // numbers that torch draws at once
+constexpr int64_t kGlmNoisePiece = 16;  // how many numbers torch draws at a time
 
 }  // namespace
 
@@ -17,7 +17,7 @@ GlmFlow::GlmFlow(const GlmFlowConfig& config, const Weights& weights, WeightType
       schedule_(cosine_schedule(config.steps)),
       voice_(weights.f32("spk_embed_affine_layer.bias", {config.mel})) {
   SYRINX_CHECK(config.mel % kGlmNoisePiece == 0, "[glm_flow] ", config.mel, " mel bands");
-  // The projection of a zero vector is the bias; the weight is needed only for other voices.
+  // The projection of a zero vector is the bias. Only other voices would need the weight.
   weights.take("spk_embed_affine_layer.weight", {config.mel, config.speaker});
   encoder_ = std::make_unique<GlmFlowEncoder>(config, weights, for_many_rows(type));
   unet_ = std::make_unique<GlmUnet>(config, weights.scope("decoder.estimator"), schedule_,
@@ -28,7 +28,8 @@ View GlmFlow::run(StepContext& ctx, std::span<const int32_t> tokens,
                   std::span<const float> prompt) const {
   const int64_t m = config_.mel, frames = config_.frames(std::ssize(tokens));
   const int64_t known = std::ssize(prompt) / m, width = unet_->in();
-  SYRINX_CHECK(known < frames, "[glm_flow] a prompt of ", known, " frames before ", frames);
+  SYRINX_CHECK(known < frames, "[glm_flow] a prompt of ", known, " frames needs more frames than ",
+               frames);
   const View out = ctx.arena.take({frames, m}, DType::kF32);
   const Arena::Mark mark(ctx.arena);
   const View mean = encoder_->encode(ctx, tokens);
@@ -36,7 +37,7 @@ View GlmFlow::run(StepContext& ctx, std::span<const int32_t> tokens,
   const View slope = ctx.arena.take({2 * frames, m}, DType::kF32);
   std::vector<float> noise(static_cast<size_t>(m * frames));  // [M, T]
   torch_randn(kGlmNoiseSeed, noise);
-  // Columns: x, mean, speaker, prompt. Without conditions all but x are zero.
+  // The columns are x, mean, speaker and prompt. Without conditions, all but x are zero.
   std::fill_n(x.f32(), x.count(), 0.f);
   for (int64_t f = 0; f < frames; ++f) {
     float* row = x.f32() + f * width;

@@ -1,9 +1,9 @@
 // The flow of GLM-4-Voice: speech tokens (12.5 a second) to mel frames (22050 / 256 a second) by
-// flow matching with attention over the whole sequence. An answer is therefore made block by block.
-// Each call gets all tokens up to the end of the block, and as prompt the mel frames that were
-// already sent. The initial noise is that of torch's CPU generator with seed 42, as the authors fix
-// it. Source: GLM-4-Voice:cosyvoice/flow/{flow,flow_matching}.py (MaskedDiffWithXvec,
-// ConditionalCFM). Const after construction, shared by threads. N tokens, T frames, M mel bands.
+// flow matching with attention over the whole sequence. So an answer is computed block by block.
+// Each call gets all tokens up to the end of the block, and the mel frames already sent as its
+// prompt. The initial noise is that of torch's CPU generator with the authors' constant seed 42.
+// Source: GLM-4-Voice:cosyvoice/flow/{flow,flow_matching}.py (MaskedDiffWithXvec, ConditionalCFM).
+// Const after construction, shared by threads. N tokens, T frames, M mel bands.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class GlmFlow {
   GlmFlow(const GlmFlowConfig& config, const Weights& weights, WeightType type);
 
   const GlmFlowConfig& config() const { return config_; }
-  /// Computes the mel of all tokens of an answer so far, without the frames of the prompt: tokens
+  /// Computes the mel of all tokens of an answer so far, without the frames of the prompt. tokens
   /// [N] in [0, vocab); prompt [.., M], fewer than T frames. Returns [T - prompt, M] in the arena.
   View run(StepContext& ctx, std::span<const int32_t> tokens, std::span<const float> prompt) const;
   size_t bytes() const { return encoder_->bytes() + unet_->bytes(); }
@@ -30,7 +30,7 @@ class GlmFlow {
  private:
   GlmFlowConfig config_;
   FlowSchedule schedule_;
-  Tensor voice_;  // [M]: the published voice, which is that of a zero speaker vector
+  Tensor voice_;  // [M]: the published voice, computed from a zero speaker vector
   std::unique_ptr<GlmFlowEncoder> encoder_;
   std::unique_ptr<GlmUnet> unet_;
 };

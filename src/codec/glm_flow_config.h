@@ -6,23 +6,23 @@
 namespace syrinx {
 
 struct GlmFlowConfig {
-  int64_t vocab = 16384;                                   ///< speech tokens
+  int64_t vocab = 16384;                                   ///< number of speech tokens
   int64_t width = 512, heads = 8, ffn = 2048, layers = 6;  ///< sizes of the encoder
-  int64_t block = 10;      ///< tokens of a block of the encoder's attention
+  int64_t block = 10;      ///< tokens in a block of the encoder's attention
   int64_t regulators = 4;  ///< convolutions after the interpolation
   int64_t mel = 80, speaker = 192;
   float token_rate = 12.5f;  ///< tokens a second
   // Sizes of the estimator, a U-Net of two levels.
   int64_t channels = 256, unet_heads = 8, unet_head_dim = 64;
   int64_t blocks = 4;     ///< transformer blocks after each resnet
-  int64_t middle = 12;    ///< resnets between the two halves
+  int64_t middle = 12;    ///< resnets between the U-Net's two halves
   int64_t steps = 10;     ///< steps of Euler's method, along a cosine schedule
   float guidance = 0.7f;  ///< g in (1 + g) conditioned - g unconditioned
 
-  // The authors' code has these two as constants, not as settings.
+  // The authors' code has these two values as constants.
   static constexpr float kSampleRate = 22050, kHop = 256;
 
-  /// Returns the number of mel frames of `tokens` tokens, rounded as in the authors' f32 code.
+  /// Returns the number of mel frames of `tokens` tokens, rounded in f32 as the authors' code does.
   int64_t frames(int64_t tokens) const {
     return static_cast<int64_t>(static_cast<float>(tokens) / token_rate * kSampleRate / kHop);
   }

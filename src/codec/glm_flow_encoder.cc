@@ -25,7 +25,7 @@ GlmFlowEncoder::GlmFlowEncoder(const GlmFlowConfig& config, const Weights& weigh
   }
   norm_ = LayerNorm(w.scope("after_norm"), width, kGlmFlowNormEps);
   project_ = load_linear(weights, "encoder_proj", mel, width, true, type);
-  // Modules: convolution, norm and activation, repeated, and a last convolution of one tap.
+  // Modules: several times convolution, norm and activation; then a convolution of one tap.
   for (int64_t i = 0; i < config.regulators; ++i) {
     regulators_.push_back(
         {load_three_taps(regulator.scope(std::to_string(3 * i)), mel, mel, type),
@@ -70,8 +70,8 @@ View GlmFlowEncoder::encode(StepContext& ctx, std::span<const int32_t> tokens) c
   return out;
 }
 
-/// Repeats or drops rows to get `frames` rows, each from the token at its time, then runs the
-/// convolutions.
+/// Repeats or drops rows to get `frames` rows: each frame gets the row of the token at its time.
+/// Then runs the convolutions.
 View GlmFlowEncoder::regulate(StepContext& ctx, const View& x, int64_t frames) const {
   const int64_t tokens = x.shape[0], mel = config_.mel;
   View from = ctx.arena.take({frames, mel}, DType::kF32);

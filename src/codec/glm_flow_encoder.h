@@ -1,8 +1,8 @@
-// The encoder of GLM-4-Voice's flow: speech tokens to the mean that the estimator starts from. It
+// The encoder of GLM-4-Voice's flow: speech tokens to the mean from which the estimator starts. It
 // has conformer blocks, a nearest-neighbour interpolation to the mel's rate, and convolutions. In
-// the conformer blocks a token sees whole blocks of 10 tokens, up to its own. The norms of the
-// convolutions run over the whole sequence, so no result can be reused for a longer sequence.
-// Source: GLM-4-Voice:cosyvoice/{transformer/encoder,flow/length_regulator}.py
+// the conformer blocks, a token attends to its own block of 10 tokens and all earlier blocks. The
+// norms of the convolutions run over the whole sequence, so no result can be reused for a longer
+// sequence. Source: GLM-4-Voice:cosyvoice/{transformer/encoder,flow/length_regulator}.py
 // (BlockConformerEncoder, InterpolateRegulator). Const after construction, shared by threads.
 #pragma once
 
@@ -21,7 +21,7 @@ class GlmFlowEncoder {
   /// `weights` is the scope of the flow: input_embedding, encoder, encoder_proj, length_regulator.
   GlmFlowEncoder(const GlmFlowConfig& config, const Weights& weights, WeightType type);
 
-  /// Encodes at least one token in [0, vocab) -> [config.frames(tokens), mel], in the arena.
+  /// Encodes at least one token, each in [0, vocab), to [config.frames(tokens), mel] in the arena.
   View encode(StepContext& ctx, std::span<const int32_t> tokens) const;
   size_t bytes() const;
 

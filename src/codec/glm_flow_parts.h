@@ -16,8 +16,8 @@ inline PackedConv1d load_three_taps(const Weights& w, int64_t out, int64_t in, W
                             for_convolution(type));
 }
 
-/// Copies x [count * T, C], `count` sequences, with a row of zeros before and after each: [count *
-/// (T + 2), C].
+/// Copies x [count * T, C], which has `count` sequences, and adds a row of zeros before and after
+/// each sequence: [count * (T + 2), C].
 inline View with_borders(StepContext& ctx, const View& x, int64_t count) {
   const int64_t rows = x.shape[0] / count, width = x.shape[1];
   const View out = ctx.arena.take({count * (rows + 2), width}, DType::kF32);
@@ -30,8 +30,8 @@ inline View with_borders(StepContext& ctx, const View& x, int64_t count) {
   return out;
 }
 
-/// Runs a convolution of three taps, with zeros before and after each of `count` sequences, into
-/// `out`.
+/// Runs a convolution of three taps on each of `count` sequences, padded with a row of zeros on
+/// both sides; writes the result to `out`.
 inline void convolve_each(StepContext& ctx, const PackedConv1d& conv, const View& x, int64_t count,
                           const View& out, int64_t stride = 1) {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);

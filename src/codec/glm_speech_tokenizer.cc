@@ -10,9 +10,9 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kStemTaps = 3;
-constexpr int64_t kFramesBefore = 4;  // mel frames before a block on which its convolutions depend
+constexpr int64_t kFramesBefore = 4;  // mel frames before a block that its convolutions need
 
-/// Names of the parts as in transformers.
+/// Names of a block's parts, as in transformers.
 constexpr WhisperBlockNames kGlmNames{.attention_norm = "self_attn_layer_norm",
                                       .q = "self_attn.q_proj",
                                       .k = "self_attn.k_proj",
@@ -42,7 +42,8 @@ GlmSpeechConfig GlmSpeechConfig::load(const Config& c) {
   g.pool = c.i("pooling_kernel_size", 1, 64);
   g.codes = c.i("quantize_vocab_size", 1, 1 << 20);
   if (g.width % g.heads != 0 || g.width / g.heads % 8 != 0 || g.width / g.heads > 256) {
-    c.fail("encoder_attention_heads", "must cut d_model into multiples of 8, at most 256");
+    c.fail("encoder_attention_heads",
+           "must divide d_model into heads of a multiple of 8, at most 256");
   }
   if (c.i("pooling_position") != g.layers) {
     c.fail("pooling_position", "must be quantize_position");
@@ -73,7 +74,7 @@ GlmSpeechTokenizer::GlmSpeechTokenizer(const GlmSpeechConfig& config, const Weig
   for (int64_t i = 0; i < config.layers; ++i)
     layers_.emplace_back(weights.scope("layers", i), config.width, config.heads, config.ffn,
                          kGlmNames, type);
-  // The distances of codes differ by little, so the codebook is kept in f32.
+  // The distances between codes are small, so the codebook is kept in f32.
   const Tensor rows = weights.f32("codebook.weight", {config.codes, config.width});
   codebook_ = PackedLinear::pack(rows, WeightType::kF32);
   for (int64_t i = 0; i < config.codes; ++i) {
@@ -82,7 +83,7 @@ GlmSpeechTokenizer::GlmSpeechTokenizer(const GlmSpeechConfig& config, const Weig
     for (int64_t k = 0; k < config.width; ++k) power += double{row[k]} * row[k];
     code_power_.push_back(static_cast<float>(power));
   }
-  // These tensors serve training, or networks that read the codes.
+  // Only training, or networks that read the codes, use these tensors.
   for (const char* name : {"ema_count", "ema_weight", "embed_positions2.weight"})
     weights.ignore(name);
 }
@@ -110,8 +111,8 @@ MelExtremes GlmSpeechTokenizer::extremes(std::span<const float> segment) const {
   return mel_extremes(mel_, padded, std::ssize(padded) / mel_.options().hop, 2 * config_.block);
 }
 
-/// A key covers the block, all blocks before it, and half a window after it, or less at the end of
-/// the segment.
+/// A block's key depends on the block, all earlier blocks, and half a window after the block, or
+/// less at the end of the segment.
 std::vector<uint64_t> GlmSpeechTokenizer::keys(std::span<const float> segment,
                                                const MelExtremes& extremes) const {
   std::vector<uint64_t> out;
@@ -136,12 +137,12 @@ GlmSpeechTokenizer::State GlmSpeechTokenizer::open() const {
   return state;
 }
 
-/// Computes the mel frames from `first` on, with zeros before the segment's beginning; out [.., M].
+/// Computes the mel frames from `first` on into out [.., M], with zeros before the segment.
 void GlmSpeechTokenizer::make_mel(const Block& block, int64_t first, const View& out) const {
   const int64_t hop = mel_.options().hop, before = std::max<int64_t>(0, -first);
   const int64_t padded = count(block.length) * code_samples();
   std::vector<float> samples(block.samples.begin(), block.samples.end());
-  // The last code of the recording is filled up with zeros.
+  // Zeros fill up the last code of the recording.
   if (block.offset + std::ssize(samples) >= block.length)
     samples.resize(static_cast<size_t>(padded - block.offset));
   std::fill_n(out.f32(), before * config_.mels, 0.f);
@@ -171,8 +172,8 @@ void GlmSpeechTokenizer::encode(StepContext& ctx, const Block& block, State& sta
   conv1d(ctx, conv2_, inner.slice(0, 1 + frames), x, 1, 2);
   activate(ctx, Activation::kGelu, x, x);
   add_inplace(ctx, x, positions_.view().slice(first, first + rows));
-  // Rows that begin after the end of the recording are not attended to, but are averaged into their
-  // code.
+  // Rows beyond the end of the recording are excluded from attention, but are part of the mean of
+  // their code.
   const int64_t there = (block.length + kRowSamples - 1) / kRowSamples;
   state.past_.rows += rows;
   const int64_t seen = std::min(there, state.past_.rows);

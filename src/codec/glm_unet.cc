@@ -140,7 +140,7 @@ View GlmUnet::run_section(StepContext& ctx, const Section& section, int64_t step
 }
 
 /// Doubles the rows of each branch by torch's transposed convolution of 4 taps, stride 2 and
-/// padding 1; drops the rows beyond `frames`.
+/// padding 1. Drops rows beyond `frames`.
 View GlmUnet::up(StepContext& ctx, const View& x, int64_t frames) const {
   const int64_t rows = x.shape[0] / kBranches, width = config_.channels;
   const View out = ctx.arena.take({kBranches * frames, width}, DType::kF32);

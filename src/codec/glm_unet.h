@@ -1,8 +1,8 @@
-// The estimator of GLM-4-Voice's flow: computes the direction from noise towards a mel, by a U-Net
-// of two levels over time. It is not causal: norms and attention run over the whole sequence.
+// The estimator of GLM-4-Voice's flow: a U-Net of two levels over time that computes the direction
+// from noise towards a mel. It is not causal: norms and attention run over the whole sequence.
 // Source: GLM-4-Voice:cosyvoice/flow/decoder.py (ConditionalDecoder) with the blocks of
 // Matcha-TTS:matcha/models/components/{decoder,transformer}.py.
-// Const after construction, shared by threads. B sequences that run together (with and without
+// Const after construction, shared by threads. B sequences in one call (with and without
 // conditions), T mel frames of each, C channels; activations f32.
 #pragma once
 
@@ -25,7 +25,7 @@ class GlmUnet {
   GlmUnet(const GlmFlowConfig& config, const Weights& weights, const FlowSchedule& schedule,
           WeightType type);
 
-  /// Returns the columns of the input: x, mean, speaker, prompt.
+  /// Returns the number of input columns: x, mean, speaker and prompt.
   int64_t in() const { return 4 * config_.mel; }
   /// Computes the direction at step `step`: x [B * T, in()] -> out [B * T, mel].
   void run(StepContext& ctx, int64_t step, const View& x, const View& out) const;
@@ -40,7 +40,7 @@ class GlmUnet {
   struct Section {
     Half first, second;
     PackedLinear residual;
-    Tensor time;  // [steps, C]: added in the resnet as a function of time
+    Tensor time;  // [steps, C]: what the resnet adds at each step's time
     std::vector<MatchaBlock> blocks;
   };
   /// Frames of one level, with the buffers of keys and values during a layer.

@@ -9,8 +9,8 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kFilterFrames = 32;  // frames per pass; bounds the scratch (~100 KB a frame)
-constexpr float kLastLeak = 0.01f;     // torch's default, used before the last convolution
+constexpr int64_t kFilterFrames = 32;  // frames per pass; limits the scratch (~100 KB a frame)
+constexpr float kLastLeak = 0.01f;     // torch's default slope, used before the last convolution
 constexpr float kMostMagnitude = 1e2f;
 
 }  // namespace
@@ -39,7 +39,7 @@ void Hift::run_piece(StepContext& ctx, const View& mel, bool last, const HiftNoi
   synthesise(ctx, convolve_rows(ctx, last_, x, last, state.last_), last, state, out);
 }
 
-/// Computes pitch and excitation for mel, and appends the excitation to the state's.
+/// Computes pitch and excitation for a mel, and appends the excitation to that in the state.
 void Hift::excite(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise,
                   HiftState& state) const {
   Arena::Mark mark(ctx.arena);
@@ -55,12 +55,12 @@ void Hift::excite(StepContext& ctx, const View& mel, bool last, const HiftNoise&
   source_.run(pitch, last, noise, state.source_, state.excitation_);
 }
 
-/// Computes the centered STFT of the excitation, which is mirrored at both ends of the stream.
-/// Returns [rows, n_fft + 2].
+/// Computes the centered STFT of the excitation, mirrored at both ends of the stream. Returns
+/// [rows, n_fft + 2].
 View Hift::analyse(StepContext& ctx, bool last, HiftState& state) const {
   std::vector<float>& s = state.excitation_;
   const int64_t half = config_.n_fft / 2, have = static_cast<int64_t>(s.size());
-  // Mirroring needs half a window after the sample where it begins; at the end, before that sample.
+  // Mirroring the beginning needs the next half window, mirroring the end the previous one.
   if (!state.analysing_ && have <= half) return take_rows(ctx, 0, 2 * (half + 1));
   const int64_t before = state.analysing_ ? 0 : half, after = last ? half : 0;
   const int64_t fresh = have - state.excited_;
@@ -91,7 +91,7 @@ View Hift::run_block(StepContext& ctx, const Block& block, const View& input, bo
   return x;
 }
 
-/// Adds one row at the front, equal to the second row: torch's ReflectionPad1d((1, 0)).
+/// Adds a row at the front that equals the second row, as torch's ReflectionPad1d((1, 0)).
 View Hift::mirror(StepContext& ctx, const View& x, HiftState& state) const {
   if (state.mirror_done_) return x;
   state.mirrored_.push(x);
@@ -133,7 +133,7 @@ View Hift::run_stage(StepContext& ctx, size_t index, const View& input, const Vi
   return sum;
 }
 
-/// Converts magnitudes and phases [rows, n_fft + 2] to samples.
+/// Converts magnitudes and phases [rows, n_fft + 2] to samples, and appends them to `out`.
 void Hift::synthesise(StepContext& ctx, const View& x, bool last, HiftState& state,
                       std::vector<float>& out) const {
   const int64_t rows = x.shape[0], bins = istft_.fft().bins(), hop = istft_.hop();
@@ -147,8 +147,8 @@ void Hift::synthesise(StepContext& ctx, const View& x, bool last, HiftState& sta
       spectrum[i] = {magnitude * std::cos(phase), magnitude * std::sin(phase)};
     }
   });
-  // The inverse STFT returns samples from half a window before a frame's centre. At the end of the
-  // stream the samples up to half a window after the last centre follow.
+  // The inverse STFT returns the samples from half a window before a frame's centre on. At the end
+  // of the stream, the samples up to half a window after the last centre follow.
   const int64_t tail = last ? istft_.n_fft() - hop : 0;
   const View samples = take_rows(ctx, rows * hop + tail, 1);
   istft_.push(spectrum, rows, state.overlap_.data(), samples.f32(), spectrum + rows * bins);

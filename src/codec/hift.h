@@ -1,9 +1,9 @@
-// HiFT, a neural source-filter vocoder that ends in an inverse STFT: frames of mel to samples.
-// Its layers look both ways or, in the causal form, only the first ones look ahead. So samples are
-// returned with a delay of the network's right context, which is lookahead() frames. At the end of
-// a stream, run() computes the remaining samples with the original's zero padding. A stream's state
-// keeps what later frames need: nothing is computed twice, and a stream cut anywhere has the bits
-// of one whole call. Source: CosyVoice:cosyvoice/hifigan/{generator,f0_predictor}.py
+// HiFT, a neural source-filter vocoder that ends in an inverse STFT: frames of mel to samples. Its
+// layers depend on both sides or, in the causal form, only the first layers depend on later frames.
+// So the output lags behind the input by lookahead() frames, the network's right context. At the
+// end of a stream, run() computes the remaining samples with the original's zero padding. A
+// stream's state keeps what later frames need, so nothing is computed twice. A stream has the same
+// bits for any division into calls. Source: CosyVoice:cosyvoice/hifigan/{generator,f0_predictor}.py
 // (HiFTGenerator, CausalHiFTGenerator). Const after construction, shared by threads; a state is
 // used by one call at a time. T frames, M mel bands; activations f32 [time, channels].
 #pragma once
@@ -18,21 +18,21 @@
 
 namespace syrinx {
 
-/// Sizes of the published 24 kHz vocoder; hop is the product of the rates and of the STFT's hop.
+/// Sizes of the published 24 kHz vocoder. The hop is the product of the rates and the STFT's hop.
 struct HiftConfig {
   int64_t mel = 80;
-  int64_t channels = 512;     ///< channels after the first convolution; halved by every upsampling
-  int64_t f0_channels = 512;  ///< channels of the pitch predictor
+  int64_t channels = 512;     ///< channels after the first convolution; upsamplings halve them
+  int64_t f0_channels = 512;  ///< channels of the network that predicts the pitch
   std::vector<int64_t> rates{8, 5, 3}, rate_kernels{16, 11, 7};
-  std::vector<int64_t> kernels{3, 7, 11};         ///< taps of the residual blocks at each rate
-  std::vector<int64_t> source_kernels{7, 7, 11};  ///< taps of its source's block at each rate
+  std::vector<int64_t> kernels{3, 7, 11};         ///< taps of the residual blocks of each stage
+  std::vector<int64_t> source_kernels{7, 7, 11};  ///< taps of the source's block of each stage
   std::vector<int64_t> dilations{1, 3, 5};
   int64_t n_fft = 16, stft_hop = 4;
   float leak = 0.1f;    ///< slope of the leaky ReLUs before upsampling
   float limit = 0.99f;  ///< largest magnitude of a sample
-  /// Whether the form is causal: the first convolution sees `look_right` frames after its own, the
-  /// pitch predictor's first convolution sees 3, and no other layer looks ahead, except by the
-  /// STFT's window.
+  /// Whether the vocoder is causal. Then the first convolution depends on `look_right` later
+  /// frames, and the first convolution of the pitch predictor on 3. No other layer depends on later
+  /// frames, except through the STFT's window.
   bool causal = false;
   int64_t look_right = 4;
   HiftSourceConfig source;
@@ -53,7 +53,7 @@ class HiftState {
   HiftState() = default;
   struct Block {
     std::vector<ConvState> convs;
-    std::vector<RowQueue> waiting;  // residual inputs that wait for their branch
+    std::vector<RowQueue> waiting;  // residual inputs that wait until their branch yields rows
   };
   struct Stage {
     ConvState up;
@@ -65,31 +65,31 @@ class HiftState {
   };
   std::vector<ConvState> pitch_;
   HiftSource::State source_;
-  std::vector<float> excitation_;  // excitation samples that windows still need
-  int64_t excited_ = 0;            // excitation samples that the STFT has passed
-  bool analysing_ = false;         // the stream's beginning has been mirrored
+  std::vector<float> excitation_;  // excitation samples that later STFT windows need
+  int64_t excited_ = 0;            // number of excitation samples before the STFT's next window
+  bool analysing_ = false;         // whether the stream's beginning has been mirrored
   ConvState stft_, first_, last_;
   std::vector<Stage> stages_;
-  RowQueue mirrored_;  // first row of the last rate, until the second arrives
+  RowQueue mirrored_;  // first row of the last stage, until the second row arrives
   bool mirror_done_ = false;
   std::vector<float> overlap_;
-  int64_t trim_ = 0;  // samples still to be dropped at the front
+  int64_t trim_ = 0;  // samples that must still be dropped at the front
 };
 
 /// The vocoder with its weights.
 class Hift {
  public:
-  /// `weights` is the scope of the vocoder. With q8, convolutions are kept in bf16; the pitch
+  /// `weights` is the scope of the vocoder. With q8, convolutions are stored in bf16. The pitch
   /// predictor is always f32.
   Hift(const HiftConfig& config, const Weights& weights, WeightType type = WeightType::kF32);
 
   const HiftConfig& config() const { return config_; }
-  /// Returns the frames of lookahead: frame t's samples are certain once frame t + lookahead() has
-  /// been taken.
+  /// Returns the frames of lookahead: frame t's samples are certain once run() has received frame t
+  /// + lookahead().
   int64_t lookahead() const { return lookahead_; }
   HiftState open(std::span<const float> phase_offset = {}) const;
-  /// Takes mel [T, M] and appends the samples that became certain to `out`. `last`: no frames
-  /// follow; the call then appends all remaining samples of the stream (hop() a frame).
+  /// Processes mel [T, M], and appends the samples that are now certain to `out`. `last`: no frames
+  /// follow. The call then appends all remaining samples of the stream (hop() a frame).
   void run(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise, HiftState& state,
            std::vector<float>& out) const;
   size_t bytes() const;
@@ -99,7 +99,7 @@ class Hift {
     Tensor alpha, inv_alpha;
   };
   struct Block {
-    std::vector<CausalConv1d> convs;  // dilated, plain, dilated, ...
+    std::vector<CausalConv1d> convs;  // alternately dilated and plain
     std::vector<Snake> acts;          // one snake before each convolution
   };
   struct Stage {

@@ -58,7 +58,7 @@ HiftConfig load_hift_config(const HyperYaml& y, bool causal) {
     y.fail("hift.upsample_rates", "does not fit the kernels or the STFT");
   }
   if (c.hop() > c.source.sample_rate) {
-    y.fail("hift.upsample_rates", "with istft_params.hop_len they make a frame of over a second");
+    y.fail("hift.upsample_rates", "with istft_params.hop_len, a frame is longer than a second");
   }
   for (size_t i = 0; i < c.rates.size(); ++i) {
     const int64_t more = c.rate_kernels[i] - c.rates[i];
@@ -71,7 +71,7 @@ HiftConfig load_hift_config(const HyperYaml& y, bool causal) {
   if (c.channels % (int64_t{1} << c.rates.size()) != 0) {
     y.fail("hift.base_channels", "must be halved by every one of upsample_rates");
   }
-  // The authors choose between their two sources by this rate.
+  // The authors' code selects one of its two sources by this rate.
   if (c.source.sample_rate == 22050) {
     if (causal) y.fail("hift.sampling_rate", "22050 is not supported by the causal vocoder");
     c.source.phase = SinePhase::kHeld;

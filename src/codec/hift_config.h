@@ -1,4 +1,4 @@
-// Reads the sizes of a HiFT vocoder from a config of the hyperpyyaml kind, under the key "hift".
+// Reads the sizes of a HiFT vocoder from a hyperpyyaml config, from the object at the key "hift".
 #pragma once
 
 #include "codec/hift.h"
@@ -7,7 +7,7 @@
 namespace syrinx {
 
 /// Reads the sizes of a vocoder of the usual form or, with `causal`, of the causal form. Throws
-/// LoadError for a value that is missing, contradictory or not supported.
+/// LoadError for a value that is missing, contradictory or unsupported.
 HiftConfig load_hift_config(const HyperYaml& y, bool causal = false);
 
 }  // namespace syrinx

@@ -1,4 +1,4 @@
-// Builds Hift from a checkpoint's tensors and computes its right context.
+// Builds Hift from a checkpoint's tensors, and computes the right context of the network.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -13,15 +13,15 @@ namespace {
 
 constexpr int64_t kPitchTaps = 3, kF0FirstTaps = 7;
 
-/// Loads a convolution that sees `ahead` rows after its own.
+/// Loads a convolution whose rows depend on `ahead` later rows.
 CausalConv1d load_ahead(const Weights& w, int64_t in, int64_t out, int64_t taps, int64_t ahead,
                         WeightType type) {
   return {folded_weight(w, {out, in, taps}), w.f32("bias", {out}), {.ahead = ahead, .type = type}};
 }
 
-/// Turns a causal convolution [O, C, K] over rows that are each repeated `rate` times into the
-/// transposed convolution [C, O, K + rate - 1] with the same output, which has rate times fewer
-/// products: the taps that meet copies of one row become their sum.
+/// Converts a causal convolution [O, C, K] over rows that are each repeated `rate` times to the
+/// transposed convolution [C, O, K + rate - 1] with the same output. It has rate times fewer
+/// products: taps that read copies of one row are added.
 Tensor over_repeated(const View& weight, int64_t rate) {
   const int64_t out = weight.shape[0], in = weight.shape[1], taps = weight.shape[2];
   const int64_t wide = taps + rate - 1;
@@ -41,8 +41,8 @@ Tensor over_repeated(const View& weight, int64_t rate) {
   return made;
 }
 
-/// Builds the STFT as a convolution: rows of cosines, then of negative sines, under a periodic Hann
-/// window.
+/// Makes a convolution that computes the STFT: rows of cosines, then of negative sines, weighted by
+/// a periodic Hann window.
 CausalConv1d make_stft(int64_t n, int64_t hop) {
   const int64_t bins = n / 2 + 1;
   Tensor weight({2 * bins, 1, n}, DType::kF32);
@@ -54,7 +54,7 @@ CausalConv1d make_stft(int64_t n, int64_t hop) {
       weight.f32()[(bins + k) * n + i] = static_cast<float>(-window * std::sin(angle));
     }
   }
-  return {weight, {}, {.stride = hop, .ahead = n - hop}};  // no zeros at the front
+  return {weight, {}, {.stride = hop, .ahead = n - hop}};  // without zeros at the front
 }
 
 }  // namespace
@@ -69,9 +69,9 @@ Hift::Hift(const HiftConfig& config, const Weights& weights, WeightType type)
     : config_(config), istft_(static_cast<int>(config.n_fft), static_cast<int>(config.stft_hop)) {
   SYRINX_CHECK(config.rates.size() == config.rate_kernels.size() &&
                    config.rates.size() == config.source_kernels.size() && !config.rates.empty(),
-               "[hift] ", config.rates.size(), " rates");
+               "[hift] every rate needs two kernels; rates: ", config.rates.size());
   config_.source.hop = config_.hop();
-  // The pitch determines all later phases, so its predictor always keeps f32; it is small.
+  // The pitch determines all later phases, so its small predictor always has f32 weights.
   const Weights f0 = weights.scope("f0_predictor");
   for (int i = 0; i < 5; ++i) {
     const Weights w = f0.scope("condnet", 2 * i);
@@ -92,7 +92,7 @@ Hift::Hift(const HiftConfig& config, const Weights& weights, WeightType type)
   lookahead_ = kManyFrames - certain_samples(kManyFrames) / config_.hop();
 }
 
-/// Loads a convolution that is causal, or padded by half its window on both sides.
+/// Loads a convolution that is causal or is padded by half its window on both sides.
 CausalConv1d Hift::load_conv(const Weights& w, int64_t in, int64_t out, int64_t taps,
                              int64_t dilation, WeightType type) const {
   return {folded_weight(w, {out, in, taps}),
@@ -141,7 +141,7 @@ void Hift::load_stages(const Weights& weights, WeightType type) {
     const Weights down = weights.scope("source_downs", at);
     const int64_t half = channels / 2;
     stage.up = load_up(weights.scope("ups", at), channels, i, type);
-    int64_t stride = 1;  // stride from the STFT's rate to this stage's rate
+    int64_t stride = 1;  // from the STFT's rate to this stage's rate
     for (size_t later = i + 1; later < count; ++later) stride *= config_.rates[later];
     const int64_t taps = stride == 1 ? 1 : 2 * stride;
     const int64_t pad = config_.causal ? stride - 1 : stride / 2;  // zeros at the front
@@ -198,7 +198,7 @@ int64_t Hift::certain(const Block& block, int64_t rows) const {
   return rows;
 }
 
-/// Returns the samples that are certain after `frames` frames when more may follow.
+/// Returns how many samples are certain after `frames` frames if more frames may follow.
 int64_t Hift::certain_samples(int64_t frames) const {
   int64_t pitch = frames;
   for (const CausalConv1d& conv : pitch_) pitch = certain_rows(conv, pitch);

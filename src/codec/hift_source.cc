@@ -34,7 +34,7 @@ int64_t HiftSource::certain(int64_t frames) const {
   return frames == 0 ? 0 : frames * config_.hop - config_.hop / 2;
 }
 
-/// Returns the noise in the weighted sum of a sample's tones.
+/// Returns the noise in the weighted sum of the tones of a sample.
 float HiftSource::noise_at(const State& state, int64_t sample) const {
   const float scale = state.voiced ? config_.noise : config_.amplitude / 3;
   if (!config_.uniform_noise) return norm_ * scale * state.noise[sample];
@@ -43,8 +43,8 @@ float HiftSource::noise_at(const State& state, int64_t sample) const {
   return scale * sum;
 }
 
-/// Appends samples [begin, end) of the frame whose noise and voicing the state holds. At the middle
-/// of sample j the phase is turns + (from + j - begin) * speed if `moving`, else turns.
+/// Appends samples [begin, end) of the frame whose noise and voicing are in the state. The phase in
+/// the middle of sample j is turns + (from + j - begin) * speed if `moving`, else turns.
 void HiftSource::emit(State& state, int64_t begin, int64_t end, double from, bool moving,
                       std::vector<float>& out) const {
   for (int64_t j = begin; j < end; ++j) {
@@ -75,7 +75,7 @@ void HiftSource::run(std::span<const float> f0, bool last, const HiftNoise& nois
     }
   };
   for (const float pitch : f0) {
-    // From the last frame's middle to this frame's, phases advance at this frame's speed.
+    // Between the middles of the last frame and this frame, phases advance at this frame's speed.
     for (int64_t k = 0; k < tones(); ++k) {
       const double speed = double{pitch} * static_cast<double>(k + 1) / rate;
       state.speed[k] = held ? speed : speed - std::floor(speed);
@@ -90,7 +90,7 @@ void HiftSource::run(std::span<const float> f0, bool last, const HiftNoise& nois
       emit(state, 0, hop, 1.0, true, out);
       turn(static_cast<double>(hop));
     } else if (state.frames == 0) {
-      turn(static_cast<double>(hop));  // before the first frame's middle, phases are constant
+      turn(static_cast<double>(hop));  // before the middle of the first frame, phases are constant
       emit(state, 0, half, 0, false, out);
     } else {
       emit(state, 0, half, static_cast<double>(half) + 0.5, true, out);

@@ -38,8 +38,8 @@ struct HiftFixture {
     return golden.view(kind + "." + std::to_string(frames) + "." + what);
   }
 
-  /// Synthesises `frames` frames in pieces whose sizes cycle through `pieces`; `end_alone`: the end
-  /// comes in a call without frames.
+  /// Synthesises `frames` frames in pieces whose sizes cycle through `pieces`. `end_alone`: the
+  /// last call has no frames.
   std::vector<float> speak(int64_t frames, std::span<const int64_t> pieces,
                            bool end_alone = false) {
     HiftState state = hift.open({at(frames, "phases").f32(), 9});

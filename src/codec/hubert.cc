@@ -99,7 +99,7 @@ Pieces Hubert::measure(StepContext* const& ctx, std::span<const float> samples,
                        Tensor& norm) const {
   const int64_t channels = config_.channels;
   const int64_t total = conv_rows(std::ssize(samples), kFirstTaps, 1, kFirstStride);
-  // The mean is computed first: a variance from sums of squares would suffer from cancellation.
+  // The mean is computed first, because sums of squares would lose precision by cancellation.
   std::vector<double> mean(static_cast<size_t>(channels)), power(static_cast<size_t>(channels));
   for (int pass = 0; pass < 2; ++pass) {
     for (int64_t begin = 0; begin < total; begin += kFirstRows) {
@@ -133,7 +133,7 @@ Pieces Hubert::convolve(StepContext* const& ctx, std::span<const float> samples,
   const int64_t channels = config_.channels, width = config_.width;
   const int64_t total = conv_rows(std::ssize(samples), kFirstTaps, 1, kFirstStride);
   std::vector<ConvState> states;
-  // There is no zero padding before the first row.
+  // The first row has no zero padding before it.
   for (const int64_t taps : kHubertTaps) states.emplace_back(taps - 1, channels, 0);
   int64_t made = 0;
   for (int64_t begin = 0; begin < total; begin += kFirstRows) {
@@ -161,7 +161,7 @@ Pieces Hubert::convolve(StepContext* const& ctx, std::span<const float> samples,
   SYRINX_CHECK(x.shape()[1] == width, "[hubert] rows of ", x.shape()[1]);
 }
 
-/// Adds the positional convolution of x to x, then norms x.
+/// Adds the positional convolution of x to x, then normalises x.
 Pieces Hubert::place(StepContext* const& ctx, Tensor& x) const {
   const int64_t total = x.shape()[0];
   const Tensor padded = positions_.padded(x);
@@ -201,7 +201,7 @@ Pieces Hubert::attend(StepContext* const& ctx, const Block& block, RowAttention&
 
 Pieces Hubert::run(StepContext* const& ctx, std::span<const float> samples, Tensor& out) const {
   const int64_t total = rows(std::ssize(samples)), width = config_.width;
-  SYRINX_CHECK(total > 0, "[hubert] ", samples.size(), " samples");
+  SYRINX_CHECK(total > 0, "[hubert] ", samples.size(), " samples are too few");
   RowAttention attention(total, width, config_.heads());
   Tensor x({total, width}, DType::kF32), norm;
   for (Pieces p = measure(ctx, samples, norm); !p.done(); p.next()) co_await PieceEnd();

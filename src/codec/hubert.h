@@ -1,11 +1,11 @@
-// HuBERT as in transformers, in its "base" form: X-Codec uses it to encode words and voice, in
-// addition to the sound itself. Samples at 16 kHz to rows, 50 a second: seven convolutions, the
-// first one normed over the whole recording, then blocks in which every row sees every other. The
-// output is the mean of the first block's input and of all blocks' outputs. The work is cut into
-// pieces of some tens of milliseconds. CPU only, in f32: small differences decide which code is
-// chosen. Const after construction, shared by threads.
-// Source: transformers:src/transformers/models/hubert/modeling_hubert.py. N rows, W width, C
-// channels of the convolutions.
+// HuBERT as in transformers, in its "base" form. X-Codec uses it to encode words and voice, in
+// addition to the sound itself. Converts samples at 16 kHz to rows, 50 a second: seven
+// convolutions, the first one normed over the whole recording, then blocks in which every row
+// attends to all rows. The output is the mean of the first block's input and of all blocks'
+// outputs. The work is divided into pieces of some tens of milliseconds. CPU only, in f32, because
+// small differences could select other codes. Const after construction, shared by threads. Source:
+// transformers:src/transformers/models/hubert/modeling_hubert.py. N rows, W width, C channels of
+// the convolutions.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace syrinx {
 
-/// Sizes of the network. Sizes that no tensor shows are those of facebook/hubert-base-ls960.
+/// Sizes of the network. Sizes without a tensor are those of facebook/hubert-base-ls960.
 struct HubertConfig {
   static constexpr int64_t kHeadDim = 64;
   int64_t channels = 512, width = 768, layers = 12, ffn = 3072;
@@ -42,13 +42,13 @@ class Hubert {
   Hubert(const HubertConfig& config, const Weights& weights);
 
   const HubertConfig& config() const { return config_; }
-  /// Returns N, at least 1 for kLeast samples.
+  /// Returns the number of rows N; at least 1 from kLeast samples on.
   static int64_t rows(int64_t samples) {
     return samples < kLeast ? 0 : (samples - kLeast) / kHop + 1;
   }
-  /// Encodes `samples`, at least kLeast -> rows [N, W]. Returns the work as pieces, which use the
-  /// context in `ctx` when they run. Samples, rows, `ctx` and this object must outlive the pieces.
-  /// The work holds 22 KB a row until it is done.
+  /// Encodes `samples` (at least kLeast) to rows [N, W]. Returns the work as pieces; a piece uses
+  /// the context in `ctx` when it runs. Samples, rows, `ctx` and this object must outlive the
+  /// pieces. The work needs 22 KB a row until it is done.
   Pieces run(StepContext* const& ctx, std::span<const float> samples, Tensor& rows) const;
   size_t bytes() const;
 
@@ -59,7 +59,7 @@ class Hubert {
   };
 
   PackedLinear load_qkv(const Weights& attention) const;
-  /// Computes scale and shift per channel that norm the first convolution's rows over a recording.
+  /// Computes the scale and shift per channel that norm the first convolution over a recording.
   Pieces measure(StepContext* const& ctx, std::span<const float> samples, Tensor& norm) const;
   View first_rows(StepContext& ctx, std::span<const float> samples, int64_t begin,
                   int64_t end) const;

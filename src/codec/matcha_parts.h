@@ -1,5 +1,5 @@
-// Parts of Matcha-TTS that the U-Nets of CosyVoice and related models use, causal or not: the
-// encoding of time, and the transformer blocks except their attention, which differs. Source:
+// Parts of Matcha-TTS that the U-Nets of CosyVoice and related models share, causal or not: the
+// encoding of time, and the transformer blocks without their attention. Source:
 // Matcha-TTS:matcha/models/components/{decoder,transformer}.py. C channels, activations f32.
 #pragma once
 
@@ -11,9 +11,9 @@ namespace syrinx {
 constexpr float kMatchaNormEps = 1e-5f;  ///< torch's default of nn.LayerNorm
 
 struct MatchaBlock {
-  /// `weights`: the scope of a block; `inner`: columns of the queries.
+  /// `weights`: the scope of a block. `inner`: the number of columns of the queries.
   MatchaBlock(const Weights& weights, int64_t channels, int64_t inner, WeightType type);
-  /// Adds the output of the block's second half, the MLP, to x [rows, C].
+  /// Adds the output of the MLP, the block's second half, to x [rows, C].
   void run_mlp(StepContext& ctx, const View& x) const;
   size_t bytes() const { return qkv.bytes() + out.bytes() + up.bytes() + down.bytes(); }
 
@@ -21,11 +21,11 @@ struct MatchaBlock {
   PackedLinear qkv, out, up, down;
 };
 
-/// Computes mish(time_mlp(t)) of every step, [steps, 4 C], in ctx's arena, from `in` sines and
+/// Computes mish(time_mlp(t)) of every step, [steps, 4 C] in ctx's arena, from `in` sines and
 /// cosines of t. For a schedule with ends: mish(time_embed_mixer(time_mlp(t), time_mlp(end))).
 View embed_matcha_times(StepContext& ctx, const Weights& weights, const FlowSchedule& schedule,
                         int64_t in, int64_t channels);
-/// Computes what the resnet of the scope `weights` adds for the embedded `time`, [steps, C].
+/// Computes what the resnet of the scope `weights` adds for the encoded `time`: [steps, C].
 Tensor take_resnet_time(const Weights& weights, int64_t channels, const View& time);
 
 /// Loads a convolution of one tap as a linear.

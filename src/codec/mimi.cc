@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-// frames of all streams in a pass; bounds the scratch memory, a megabyte per frame
+// frames of all streams in a pass; limits the scratch memory to a megabyte per frame
 constexpr int64_t kPassFrames = 8;
 
 }  // namespace
@@ -33,7 +33,7 @@ MimiLatentDecoder::MimiLatentDecoder(const MimiConfig& config, const Weights& we
   options.type = conv;
   head_ = mimi::load_conv(next(0), hidden, width, config_.taps, options);
   for (const int64_t ratio : config_.ratios) {
-    const Weights raise = next(2).scope(names.raise);  // an activation also has a number
+    const Weights raise = next(2).scope(names.raise);  // activations have numbers, too
     Block block;
     block.up = {raise.take("weight", {width, width / 2, 2 * ratio}),
                 raise.take("bias", {width / 2}), ratio, conv};
@@ -127,7 +127,8 @@ void MimiDecoder::run(StepContext& ctx, std::span<const MimiJob> jobs) const {
   for (size_t i = 0; i < jobs.size(); ++i) {
     const MimiJob& job = jobs[i];
     for (const int32_t code : job.codes) {
-      SYRINX_CHECK(code >= 0 && code < config().codebook_size, "mimi: code ", code);
+      SYRINX_CHECK(code >= 0 && code < config().codebook_size, "mimi: code ", code,
+                   " must be below ", config().codebook_size);
     }
     SYRINX_CHECK(std::ssize(job.codes) % q == 0, "mimi: ", job.codes.size(), " codes");
     outputs[i] = {job.state, std::ssize(job.codes) / q, job.out};

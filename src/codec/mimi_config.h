@@ -1,6 +1,6 @@
-// The config of a Mimi codec (transformers' MimiConfig); keys that are absent have the published
-// model's values. Plain data, checked when read: LoadError for a value that is contradictory or not
-// supported.
+// The config of a Mimi codec (transformers' MimiConfig). Keys that are absent have the values of
+// the published model. Plain data, checked when read: throws LoadError for a value that is
+// contradictory or unsupported.
 #pragma once
 
 #include <cstdint>
@@ -11,46 +11,46 @@
 
 namespace syrinx {
 
-/// Names in a checkpoint of all parts except the blocks of transformers; the defaults are
-/// transformers' names.
+/// Names of all parts in a checkpoint, except the transformer blocks. The defaults are the names in
+/// transformers.
 struct MimiNames {
   const char* upsample = "upsample.conv";
   const char* downsample = "downsample.conv";
-  const char* layers = "layers";  ///< the layers of encoder and decoder
-  const char* raise = "conv";     ///< a layer that raises the rate
+  const char* layers = "layers";  ///< list of the encoder's and the decoder's layers
+  const char* raise = "conv";     ///< layer that raises the rate
   const char* encoder_transformer = "encoder_transformer";
   const char* decoder_transformer = "decoder_transformer";
   DecoderNames blocks = {};
 };
 
 struct MimiConfig {
-  int64_t sample_rate = 24000;  ///< Hz
-  int64_t codebooks = 32;       ///< Q
-  int64_t semantic = 1;         ///< number of first codebooks, which have a projection of their own
-  int64_t codebook_size = 2048;                ///< V
-  int64_t codebook_dim = 256;                  ///< D
-  int64_t hidden = 512;                        ///< H, width of the latent and of the transformers
-  int64_t filters = 64;                        ///< channels at the sample rate
+  int64_t sample_rate = 24000;   ///< Hz
+  int64_t codebooks = 32;        ///< Q
+  int64_t semantic = 1;          ///< the first codebooks, which have their own projection
+  int64_t codebook_size = 2048;  ///< V
+  int64_t codebook_dim = 256;    ///< D
+  int64_t hidden = 512;          ///< H, width of the latent and of the transformers
+  int64_t filters = 64;          ///< channels at the sample rate
   std::vector<int64_t> ratios = {8, 6, 5, 4};  ///< upsampling rates, from the latent to samples
   int64_t residual_layers = 1;                 ///< residual layers per ratio
   int64_t dilation_growth = 2;
-  int64_t compress = 2;  ///< a residual layer's inner channels are fewer by this factor
+  int64_t compress = 2;  ///< factor by which a residual layer is narrower inside
   int64_t taps = 7, last_taps = 3, residual_taps = 3;
   /// sizes of each transformer
   int64_t layers = 8, heads = 8, kv_heads = 8, head_dim = 64, ffn = 2048;
-  int64_t window = 250;  ///< positions that attention sees, two per frame
+  int64_t window = 250;  ///< positions that attention covers, two per frame
   float norm_eps = 1e-5f;
   double rope_theta = 10000;
   bool attention_bias = false;
-  int64_t latent_rate = 2;   ///< rows that the transformers see of a frame
+  int64_t latent_rate = 2;   ///< rows per frame in the transformers
   int64_t encoded = 512;     ///< width of the encoder's frames
   bool interleaved = false;  ///< RopeLayout::kInterleaved instead of kHalfSplit
   bool gelu_tanh = false;    ///< the approximation of GELU in the transformers
   MimiNames names = {};
 
-  /// Returns the samples of a frame.
+  /// Returns the number of samples in a frame.
   int64_t hop() const;
-  /// Returns the config of the transformers in the encoder and in the decoder, which are alike.
+  /// Returns the config of the transformers, which is the same in the encoder and the decoder.
   DecoderConfig transformer() const;
   static MimiConfig load(const Config& config);
 };

@@ -10,10 +10,10 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kEncodedFrames = 8;  // frames of a piece; bounds the scratch memory
+constexpr int64_t kEncodedFrames = 8;  // frames of a piece; limits the scratch memory
 
-/// Appends rows to x until their number is a multiple of `stride`: zeros, or copies of the last
-/// row. Only the end of a recording needs such rows.
+/// Appends zeros or copies of the last row to x until the number of rows is a multiple of `stride`.
+/// Only the end of a recording needs such rows.
 View padded(StepContext& ctx, const View& x, int64_t stride, ConvPad pad) {
   const int64_t rows = x.shape[0], width = x.shape[1];
   const int64_t whole = (rows + stride - 1) / stride * stride;
@@ -80,7 +80,7 @@ MimiLatentEncoder::MimiLatentEncoder(const MimiConfig& config, const Weights& we
     for (int64_t i = 0; i < config_.residual_layers; ++i) {
       block.units.push_back(mimi::load_unit(config_, next(1), width, i, WeightType::kF32));
     }
-    // An activation counts as a module, too.
+    // Activations are modules with numbers, too.
     block.down = mimi::load_conv(next(2), width, 2 * width, 2 * *ratio, {.stride = *ratio});
     width *= 2;
     blocks_.push_back(std::move(block));
@@ -113,7 +113,7 @@ std::vector<int32_t> MimiEncoder::encode(StepContext& ctx, std::span<const float
 }
 
 int64_t MimiLatentEncoder::room(StepContext& ctx, Stream& stream) const {
-  // Pieces are whole frames of latent rows; so are the rows before positions are shifted back.
+  // Pieces are whole frames of latent rows. Positions are also shifted back by whole frames.
   return std::min(kEncodedFrames, transformer_.room(ctx, stream.kv) / config_.latent_rate);
 }
 

@@ -1,8 +1,8 @@
-// The encoder of the Mimi speech codec: samples to frames of the latent, or to frames of Q codes. A
-// recording may be encoded at once or piece by piece, with the same codes. Const after
-// construction, shared by threads; each call has a StepContext of its own, and a stream is used by
-// one call at a time. Layout, names and codes: transformers' MimiModel. Q codebooks, V codes of
-// each, hop samples a frame, T frames, H width of the latent; activations f32 [time, channels].
+// The encoder of the Mimi speech codec: samples to frames of the latent, or to frames of Q codes.
+// Encoding a recording at once or piece by piece gives the same codes. Const after construction,
+// shared by threads. Each call has its own StepContext, and a stream is used by one call at a time.
+// Layout, names and codes: transformers' MimiModel. Q codebooks, V codes of each, hop samples a
+// frame, T frames, H width of the latent; activations f32 [time, channels].
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,24 @@ namespace syrinx {
 /// Encodes samples to the latent: the layers before the quantizer.
 class MimiLatentEncoder {
  public:
-  /// State of one recording between pieces.
+  /// State of one recording between two pieces.
   struct Stream {
-    std::vector<ConvState> convs;  // states in the order of the network
+    std::vector<ConvState> convs;  // in the order of the network
     StreamKv kv;
   };
   MimiLatentEncoder() = default;
-  /// `weights` is the scope that holds "encoder.", "encoder_transformer." and the downsampling.
-  /// Fewer bits would choose other codes, so all is kept in f32.
+  /// `weights` is the scope that contains "encoder.", "encoder_transformer." and the downsampling.
+  /// All weights are f32, because fewer bits would select other codes.
   MimiLatentEncoder(const MimiConfig& config, const Weights& weights);
 
   const MimiConfig& config() const { return config_; }
-  /// Returns T: every hop of samples is a frame, even an incomplete last one.
+  /// Returns T, the number of frames; an incomplete frame at the end counts.
   int64_t frames(int64_t samples) const { return (samples + config_.hop() - 1) / config_.hop(); }
   Stream open() const;
-  /// Returns the most frames that the next piece may have, at least 1. Call it before each piece.
+  /// Returns the limit of frames of the next piece, at least 1. Call it before each piece.
   int64_t room(StepContext& ctx, Stream& stream) const;
-  /// Encodes the next piece, mono at config().sample_rate: whole frames of samples, or the end of
-  /// the recording -> [frames, MimiConfig::encoded], in the arena.
+  /// Encodes the next piece, mono at config().sample_rate, to [frames, MimiConfig::encoded] in the
+  /// arena. A piece is whole frames of samples, or the end of the recording.
   View run(StepContext& ctx, Stream& stream, std::span<const float> samples) const;
   size_t bytes() const;
 
@@ -53,19 +53,19 @@ class MimiLatentEncoder {
 class MimiEncoder {
  public:
   using Stream = MimiLatentEncoder::Stream;
-  /// `weights` is the scope that holds "quantizer." and the tensors of MimiLatentEncoder.
+  /// `weights` is the scope that contains "quantizer." and the tensors of MimiLatentEncoder.
   MimiEncoder(const MimiConfig& config, const Weights& weights);
 
   const MimiConfig& config() const { return network_.config(); }
   int64_t frames(int64_t samples) const { return network_.frames(samples); }
-  /// Encodes mono samples at config().sample_rate, about [-1, 1] -> codes [T, Q]. Only the codes
-  /// need memory that grows with the recording.
+  /// Encodes mono samples at config().sample_rate, in about [-1, 1], to codes [T, Q]. Only the
+  /// memory of the codes grows with the recording.
   std::vector<int32_t> encode(StepContext& ctx, std::span<const float> samples) const;
 
   Stream open() const { return network_.open(); }
-  /// Returns the most frames that the next piece may have, at least 1. Call it before each piece.
+  /// Returns the limit of frames of the next piece, at least 1. Call it before each piece.
   int64_t room(StepContext& ctx, Stream& stream) const { return network_.room(ctx, stream); }
-  /// Encodes the next piece: whole frames of samples, or the recording's end -> codes [frames, Q].
+  /// Encodes the next piece (whole frames of samples, or the recording's end) to codes [frames, Q].
   void run(StepContext& ctx, Stream& stream, std::span<const float> samples,
            std::span<int32_t> codes) const;
 
@@ -77,7 +77,7 @@ class MimiEncoder {
     int64_t first = 0;
     PackedLinear in;                   // H -> D
     std::vector<Tensor> codebooks;     // [V, D]
-    std::vector<PackedLinear> stages;  // x . e - |e|^2 / 2 of each code e: largest for the nearest
+    std::vector<PackedLinear> stages;  // x . e - |e|^2 / 2 of code e; the nearest has the largest
   };
 
   Quantizer load_quantizer(const Weights& weights, bool semantic) const;

@@ -1,4 +1,4 @@
-// Layers of Mimi that the encoder and the decoder load from the same names. For codec/mimi*.cc.
+// Layers of Mimi that encoder and decoder load with the same names. For codec/mimi*.cc.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace syrinx::mimi {
 CausalConv1d load_conv(const Weights& scope, int64_t in, int64_t out, int64_t taps,
                        const CausalConv1dOptions& options);
 
-/// Loads residual unit number `index` of a ratio.
+/// Loads residual unit `index` of an upsampling or downsampling ratio.
 MimiResidualUnit load_unit(const MimiConfig& config, const Weights& scope, int64_t channels,
                            int64_t index, WeightType type);
 
@@ -22,8 +22,8 @@ void run_unit(StepContext& ctx, StreamPass& pass, const MimiResidualUnit& unit, 
 /// Loads the centroids [V, D] of codebook q.
 Tensor load_codebook(const MimiConfig& config, const Weights& quantizer, int64_t q);
 
-/// Loads a convolution of one tap without bias as a linear; `scope` is the quantizer's part with
-/// codebook q.
+/// Loads a convolution of one tap without bias as a linear. `scope` is the part of the quantizer
+/// that has codebook q.
 PackedLinear load_projection(const Weights& scope, const std::string& name, int64_t in, int64_t out,
                              WeightType type);
 

@@ -142,7 +142,7 @@ TEST_P(MimiGolden, HalfWeightsAreClose) {
 INSTANTIATE_TEST_SUITE_P(Checkpoints, MimiGolden,
                          testing::Values("published_rates", "other_shapes"));
 
-// Positions are shifted back after some thousand frames, which must not change a stream.
+// Positions are shifted back after some thousand frames. This must not change a stream.
 TEST(Mimi, LongStreamsGoOnAsTheyWere) {
   Checkpoint c("other_shapes");
   const int64_t q = c.config.codebooks, hop = c.config.hop(), late = 5000, seen = 5300;
@@ -155,8 +155,8 @@ TEST(Mimi, LongStreamsGoOnAsTheyWere) {
   const int64_t cut[] = {16}, other[] = {5, 3};
   const std::vector<float> all = c.decode(codes, cut);
   EXPECT_TRUE(c.decode(codes, other) == all);
-  // A stream that begins late must agree once the frames that it lacks have left every layer's
-  // window.
+  // A stream that begins late must equal the whole stream once the frames that it lacks have left
+  // the window of every layer.
   const std::vector<float> part = c.decode(std::span(codes).subspan(late * q), cut);
   float worst = 0;
   for (int64_t i = seen * hop; i < static_cast<int64_t>(all.size()); ++i) {
@@ -169,7 +169,7 @@ TEST(Mimi, LongStreamsGoOnAsTheyWere) {
 TEST(Mimi, DummyWeightsOfPublishedSizeLoad) {
   MimiConfig config;
   EXPECT_EQ(config.hop(), 1920);
-  config.layers = 1;  // the other layers at full size would take seconds
+  config.layers = 1;  // more layers of full size would take seconds
   config.filters = 8;
   const MimiDecoder decoder(config, Weights(dummy_weights()), WeightType::kQ8);
   fixture::Bench bench;

@@ -24,8 +24,8 @@ MirroredConv1d::State MirroredConv1d::open() const {
   return state;
 }
 
-/// Returns the stream's first rows with the mirrored rows before them, once enough rows have
-/// arrived.
+/// Returns the first rows of the stream with the mirrored rows before them. Returns no rows until
+/// enough rows have arrived.
 View MirroredConv1d::first_rows(StepContext& ctx, int64_t behind, bool last, State& state) const {
   const int64_t width = conv_.in(), n = state.rows;
   if (n == 0 || (n <= before_ && !last)) return ctx.arena.take({0, width}, DType::kF32);
@@ -42,11 +42,11 @@ View MirroredConv1d::first_rows(StepContext& ctx, int64_t behind, bool last, Sta
   return all;
 }
 
-/// Returns the rows that the convolution reads, with mirrored rows where they are needed.
+/// Returns the rows that the convolution reads, including mirrored rows where necessary.
 View MirroredConv1d::padded(StepContext& ctx, const View& x, bool last, State& state) const {
   const int64_t width = conv_.in(), t = x.shape[0];
   state.rows += t;
-  const int64_t short_of = (stride_ - state.rows % stride_) % stride_;  // rows of the last window
+  const int64_t short_of = (stride_ - state.rows % stride_) % stride_;  // rows missing at the end
   const int64_t behind = last ? behind_ + short_of : 0;
   if (!state.begun) {
     state.early.insert(state.early.end(), x.f32(), x.f32() + t * width);
@@ -59,7 +59,7 @@ View MirroredConv1d::padded(StepContext& ctx, const View& x, bool last, State& s
   const int64_t held = state.conv.held;
   SYRINX_CHECK(t + held > behind, "mirrored conv: ", t, " rows at the end, ", behind, " to mirror");
   for (int64_t i = 0; i < behind; ++i) {
-    const int64_t from = t - 2 - i;  // below 0: a row of an earlier call
+    const int64_t from = t - 2 - i;  // below 0 means a row of an earlier call
     std::copy_n(from >= 0 ? x.f32() + from * width : past.f32() + (held + from) * width, width,
                 all.f32() + (t + i) * width);
   }

@@ -1,7 +1,7 @@
-// A convolution that is not causal, as in EnCodec and related models: padded at both ends with a
-// mirror image of the rows there. CPU only. Const after construction, shared by threads; a state is
-// used by one call at a time. Source: espnet:espnet2/gan_codec/shared/encoder/seanet.py (SConv1d).
-// T rows, C input and O output channels, K taps.
+// A convolution that is not causal, as in EnCodec and related models: the rows at both ends are
+// mirrored as padding. CPU only. Const after construction, shared by threads; a state is used by
+// one call at a time. Source: espnet:espnet2/gan_codec/shared/encoder/seanet.py (SConv1d). T rows,
+// C input and O output channels, K taps.
 #pragma once
 
 #include <vector>
@@ -16,14 +16,14 @@ struct MirroredOptions {
   WeightType type = WeightType::kF32;
 };
 
-/// T rows yield T / stride rows, rounded up, however a stream is cut. Before and after the stream,
-/// mirrored rows are added: window - stride in all, the larger half before the stream.
+/// T rows yield T / stride rows, rounded up, for any division of a stream into calls. Mirrored rows
+/// are added at both ends: window - stride in total, the larger half before the stream.
 class MirroredConv1d {
  public:
   class State {
     friend class MirroredConv1d;
     ConvState conv;
-    std::vector<float> early;  // the first rows, until there are enough to be mirrored
+    std::vector<float> early;  // the first rows, until there are enough for mirroring
     bool begun = false;
     int64_t rows = 0;  // rows read so far
   };
@@ -33,10 +33,10 @@ class MirroredConv1d {
   MirroredConv1d(const View& weight, const View& bias, const MirroredOptions& options);
 
   State open() const;
-  /// Runs the convolution on x [T, C]; `last`: no rows follow. Returns the rows that became
-  /// certain, in the arena. A stream with too few rows to be mirrored is first extended by zeros,
-  /// as in the authors' code. If the stride is above 1, the last call must bring at least a window
-  /// of rows, or all rows of the stream.
+  /// Runs the convolution on x [T, C]. `last`: no rows follow. Returns the rows that are now
+  /// certain, in the arena. A stream with too few rows for mirroring is first extended by zeros, as
+  /// in the authors' code. If the stride is above 1, the last call must have at least a window of
+  /// rows, or all rows of the stream.
   View run(StepContext& ctx, const View& x, bool last, State& state) const;
 
   int64_t out() const { return conv_.out(); }

@@ -18,7 +18,7 @@ MossCodec::MossCodec(const MossCodecConfig& config, const Weights& weights, Weig
   }
 }
 
-/// Joins the linears of the codebooks and the one behind their sum.
+/// Merges the linears of the codebooks with the linear after their sum.
 void MossCodec::load_quantizer(const Weights& weights) {
   const int64_t q = config_.codebooks, dim = config_.codebook_dim, width = config_.latent,
                 rvq = config_.rvq;
@@ -56,7 +56,8 @@ void MossCodec::run(StepContext& ctx, std::span<const MossCodecJob> jobs) const 
   const std::span<int64_t> frames = take_array<int64_t>(ctx, std::ssize(jobs));
   for (size_t i = 0; i < jobs.size(); ++i) {
     for (const int32_t code : jobs[i].codes) {
-      SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "moss: code ", code);
+      SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "moss: code ", code,
+                   " must be below ", config_.codebook_size);
     }
     frames[i] = std::ssize(jobs[i].codes) / q;
     SYRINX_CHECK(std::ssize(jobs[i].codes) == frames[i] * q &&
@@ -86,7 +87,7 @@ View MossCodec::dequantise(StepContext& ctx, std::span<const MossCodecJob> jobs,
   for (const PassPart& part : parts) n += part.frames;
   const View latent = take_rows(ctx, n, config_.latent);
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  // The entries of all codebooks are rows one after another.
+  // The entries of all codebooks follow one another as rows.
   const std::span<float> entries = take_array<float>(ctx, n * q * dim);
   for (const PassPart& part : parts) {
     const std::span<const int32_t> codes = jobs[part.job].codes.subspan(part.from * q);

@@ -8,7 +8,7 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kMostWidth = 1 << 14, kMostWindow = 1 << 14;
-constexpr int64_t kMostRate = KvPool::kPageRows;  // streams turn back at whole pages
+constexpr int64_t kMostRate = KvPool::kPageRows;  // streams shift positions by whole pages
 
 DecoderNames moss_names() {
   DecoderNames names;
@@ -19,7 +19,7 @@ DecoderNames moss_names() {
   return names;
 }
 
-/// Returns a transformer of this codec, without window and scales.
+/// Returns the config of a transformer in this codec, without window and scales.
 DecoderConfig moss_net(int64_t hidden, int64_t heads, int64_t layers, int64_t ffn) {
   DecoderConfig d;
   d.hidden = static_cast<int>(hidden);
@@ -37,7 +37,7 @@ DecoderConfig moss_net(int64_t hidden, int64_t heads, int64_t layers, int64_t ff
   return d;
 }
 
-/// Reads a transformer; `rows` a second, `seconds` that its attention sees.
+/// Reads a transformer with `rows` rows a second, whose attention covers `seconds`.
 DecoderConfig load_net(const Config& c, double rows, int64_t seconds) {
   const auto only = [&](const char* key, const std::string& want) {
     if (const std::string got = c.s(key); got != want) {
@@ -65,15 +65,15 @@ DecoderConfig load_net(const Config& c, double rows, int64_t seconds) {
   return d;
 }
 
-/// Reads the modules of one side in the order of samples to latents or back. `up`: the decoder,
-/// whose patches are behind their transformers.
+/// Reads the modules of one side, in their order: from samples to latents or, if `up`, back. In the
+/// decoder (`up`), a patch follows its transformer.
 std::vector<MossBlock> load_side(const Config& root, const char* key, bool up, int64_t rate,
                                  int64_t frame, int64_t seconds) {
   const std::vector<Config> modules = root.subs(key);
   std::vector<MossBlock> blocks;
   const size_t pairs = modules.size() / 2;
   if (modules.size() % 2 != 0 || pairs == 0) root.fail(key, "expected pairs of modules");
-  int64_t rows = up ? 1 : frame;  // a frame
+  int64_t rows = up ? 1 : frame;  // rows per frame
   for (size_t i = 0; i < pairs; ++i) {
     const Config& net = modules[2 * i + (up ? 0 : 1)];
     const Config& patch = modules[2 * i + (up ? 1 : 0)];
@@ -108,14 +108,14 @@ std::vector<MossBlock> load_side(const Config& root, const char* key, bool up, i
   return blocks;
 }
 
-/// Checks the channels of one side: from `first` to `last`.
+/// Checks that the channels of one side lead from `first` to `last`.
 void check_channels(const Config& root, const char* key, const std::vector<MossBlock>& blocks,
                     bool up, int64_t first, int64_t last) {
   int64_t channels = first;
   for (const MossBlock& block : blocks) {
     if (!up) channels *= block.patch;
     if (block.in != channels) {
-      root.fail(key, concat("a transformer reads ", block.in, " channels of ", channels));
+      root.fail(key, concat("a transformer reads ", block.in, " channels, but gets ", channels));
     }
     if (up && block.out % block.patch != 0) {
       root.fail(key, concat("a patch of ", block.patch, " cannot cut ", block.out, " channels"));
@@ -127,13 +127,13 @@ void check_channels(const Config& root, const char* key, const std::vector<MossB
   }
 }
 
-/// A block of the published codec.
+/// Sizes of a block in the published codec.
 struct PublishedBlock {
   int64_t in, out, hidden, heads, layers, patch;
 };
 
 std::vector<MossBlock> published_side(std::span<const PublishedBlock> rows, bool up) {
-  constexpr int64_t kFrame = 1920, kWindow = 125;  // samples and rows a frame; frames
+  constexpr int64_t kFrame = 1920, kWindow = 125;  // samples per frame; frames of the window
   std::vector<MossBlock> blocks;
   int64_t rate = up ? 1 : kFrame, number = up ? 0 : 1;
   for (const PublishedBlock& row : rows) {

@@ -1,5 +1,5 @@
 // Compares MOSS-Audio-Tokenizer with the authors' code on the small checkpoints of
-// tests/parity/moss_tts: samples, codes of recordings, streams, and configs that are refused.
+// tests/parity/moss_tts: samples, codes, streams; also checks that bad configs are refused.
 #include "codec/moss_codec.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kBooks = 6;  // of the small models; a checkpoint has more
+constexpr int64_t kBooks = 6;  // of the small models; a checkpoint has more codebooks
 
 struct MossGolden {
   explicit MossGolden(const std::string& name, int64_t books)
@@ -74,7 +74,7 @@ TEST_P(MossCodecGolden, SamplesAreTheAuthorsInAnyChunks) {
   EXPECT_LT(worst, 1e-5f * largest);
   for (const int64_t most : {1, 3, 11}) EXPECT_EQ(decoded(g, codec, codes, most), whole) << most;
 
-  // Two streams of one call, the second one shorter.
+  // Two streams in one call; the second is shorter.
   const int64_t q = g.config.codebooks, hop = g.config.hop(), short_frames = 2;
   MossCodecState a = codec.open(), b = codec.open();
   std::vector<float> x(whole.size()), y(static_cast<size_t>(short_frames * hop));
@@ -98,7 +98,7 @@ TEST_P(MossEncoderGolden, CodesOfARecordingAreTheAuthors) {
   const std::span<const float> samples(recording.f32(), static_cast<size_t>(recording.count()));
   const std::vector<int32_t> want = codes_of(golden.view("voice"));
   EXPECT_EQ(encoder.encode(g.bench.ctx, samples), want);
-  // The end that fills no frame is left out.
+  // An incomplete frame at the end is ignored.
   const std::vector<int32_t> fewer = encoder.encode(g.bench.ctx, samples.first(samples.size() - 1));
   EXPECT_EQ(std::ssize(fewer), std::ssize(want) - g.config.codebooks);
   EXPECT_TRUE(std::equal(fewer.begin(), fewer.end(), want.begin()));
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(Checkpoints, MossEncoderGolden,
                          testing::Values(MossCase{"published_rates", "cloned", 16},
                                          MossCase{"other_shapes", "talk", kBooks}));
 
-/// A stream that is longer than the positions between two turns of the angles.
+/// The stream is longer than the interval at which positions are shifted back.
 TEST(MossCodec, ALongStreamHasTheBitsOfOneCallInSmallChunks) {
   MossGolden g("other_shapes", kBooks);
   const MossCodec codec(g.config, g.weights);
@@ -141,7 +141,7 @@ TEST(MossCodecConfig, RefusesWhatIsNotSupported) {
       {"/decoder_kwargs/0/causal", false, "causal"},
       {"/decoder_kwargs/0/positional_embedding", "sin", "rope"},
       {"/decoder_kwargs/0/num_heads", 3, "num_heads"},
-      {"/decoder_kwargs/2/input_dimension", 9, "reads 9 channels of 8"},
+      {"/decoder_kwargs/2/input_dimension", 9, "reads 9 channels, but gets 8"},
       {"/decoder_kwargs/1/patch_size", 8, "rows of a frame"},
       {"/decoder_kwargs/1/patch_size", 3, "power of two"},
       {"/decoder_kwargs/1/module_type", "Transformer", "PatchedPretransform"},

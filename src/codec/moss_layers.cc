@@ -8,9 +8,9 @@ namespace syrinx::moss {
 namespace {
 
 /// Makes the linear between a patch and a transformer. `w` [out, channels] is the projection of a
-/// row behind the patch; empty: it is `channels` wide.
+/// patched row; if it is empty, the rows are only reordered.
 PackedLinear joined_rows(const Tensor& w, PatchOrder order, int64_t out) {
-  const int64_t channels = order.channels * order.factor;  // of a joined row
+  const int64_t channels = order.channels * order.factor;  // channels of a joined row
   Tensor all({out, channels}, DType::kF32);
   std::fill_n(all.f32(), all.shape().count(), 0.f);
   for (int64_t c = 0; c < order.channels; ++c) {
@@ -26,7 +26,7 @@ PackedLinear joined_rows(const Tensor& w, PatchOrder order, int64_t out) {
 }
 
 PackedLinear cut_rows(const Tensor& w, PatchOrder order, int64_t out) {
-  const int64_t channels = order.channels * order.factor;  // of a row before it is cut
+  const int64_t channels = order.channels * order.factor;  // channels of a row before it is divided
   Tensor all({order.factor * out, channels}, DType::kF32);
   std::fill_n(all.f32(), all.shape().count(), 0.f);
   for (int64_t j = 0; j < order.factor; ++j) {

@@ -1,6 +1,6 @@
-// Finds for each row the index of the nearest entry by Euclidean distance, as in k-means and
-// residual quantizers. In f32: fewer bits would choose other entries. Const after construction,
-// shared by threads. N rows, V entries of width D.
+// Finds the index of the nearest entry for each row, by Euclidean distance, as in k-means and
+// residual quantizers. In f32, because fewer bits would select other entries. Const after
+// construction, shared by threads. N rows, V entries of width D.
 #pragma once
 
 #include <span>
@@ -20,14 +20,14 @@ class NearestEntry {
     const int64_t width = entries_.shape()[1];
     return {entries_.f32() + number * width, static_cast<size_t>(width)};
   }
-  /// Writes indices of the nearest entries: x [N, D] -> numbers [N]; of equally near ones, the
-  /// first.
+  /// Writes the index of the entry nearest to each row: x [N, D] -> numbers [N]. If several entries
+  /// are equally near, the first one is used.
   void find(StepContext& ctx, const View& x, std::span<int32_t> numbers) const;
   size_t bytes() const { return entries_.bytes() + score_.bytes(); }
 
  private:
   Tensor entries_;
-  PackedLinear score_;  // x . e - |e|^2 / 2 of each entry e: largest for the nearest
+  PackedLinear score_;  // x . e - |e|^2 / 2 for each entry e; the nearest has the largest
 };
 
 }  // namespace syrinx

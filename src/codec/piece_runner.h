@@ -1,4 +1,4 @@
-// For tests: runs work that is cut into pieces.
+// For tests: runs work that is divided into pieces.
 #pragma once
 
 #include "base/pieces.h"
@@ -6,10 +6,10 @@
 
 namespace syrinx::fixture {
 
-/// Runs pieces that need a context, with an arena that is empty before each piece.
+/// Runs pieces that need a context. The arena is empty before each piece.
 struct PieceRunner {
   explicit PieceRunner(int threads = 1) : bench(threads) {}
-  /// Runs all pieces; returns their number.
+  /// Runs all pieces, and returns their number.
   int run(Pieces pieces) {
     int count = 0;
     for (; !pieces.done(); ++count) {

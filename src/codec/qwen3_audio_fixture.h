@@ -1,5 +1,5 @@
-// Recordings of the goldens of Qwen3-Omni and Whisper, generated from whole numbers: see signal()
-// of tests/parity/qwen3_omni/make_golden.py and of whisper/make_golden.py.
+// Recordings for the golden tests of Qwen3-Omni and Whisper, computed from integers as signal() in
+// tests/parity/qwen3_omni/make_golden.py and whisper/make_golden.py does.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ inline std::vector<float> golden_signal(int64_t count, uint32_t seed, int64_t sw
   return out;
 }
 
-/// Returns all rows of a recording, encoded window by window.
+/// Encodes a recording window by window, and returns all its rows.
 inline Tensor encode_recording(const Qwen3AudioTower& tower, std::span<const float> samples,
                                int threads = 1) {
   Bench bench(threads);

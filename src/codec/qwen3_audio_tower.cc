@@ -11,12 +11,12 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kRowsOfChunk = 13;    // fixed in the authors' code
+constexpr int64_t kRowsOfChunk = 13;    // constant in the authors' code
 constexpr double kLongestWave = 10000;  // longest wavelength of the positions
 
 int64_t downsampled(int64_t size) { return (size + 1) / 2; }
 
-/// The plane of a chunk in the order [time][band][channel], with a border of zeros.
+/// The input of a convolution: a chunk as [time][band][channel], with a border of zeros.
 struct ChunkPlane {
   ChunkPlane(StepContext& ctx, int64_t times_in, int64_t bands_in, int64_t channels_in)
       : times(times_in),
@@ -25,7 +25,7 @@ struct ChunkPlane {
         data(ctx.arena.take({(times + 2) * (bands + 2), channels}, DType::kF32)) {
     std::fill_n(data.f32(), data.count(), 0.f);
   }
-  /// Returns all bands of a time, [bands, C].
+  /// Returns all bands at one time, [bands, C].
   View row(int64_t time) const {
     const int64_t begin = (time + 1) * (bands + 2) + 1;
     return data.slice(begin, begin + bands);
@@ -38,7 +38,7 @@ struct ChunkPlane {
   View data;
 };
 
-/// Gathers the input of the next convolution for time `time` of its output: [bands, 9 C].
+/// Gathers the input of the next convolution for its output at time `time`: [bands, 9 C].
 View gather(StepContext& ctx, const ChunkPlane& from, int64_t time, int64_t bands) {
   const int64_t stretch = 3 * from.channels;
   const View patches = ctx.arena.take({bands, 3 * stretch}, DType::kF32);
@@ -65,7 +65,7 @@ Tensor wave_positions(int64_t rows, int64_t width) {
   return table;
 }
 
-/// Loads conv_out with its columns reordered from channel by channel to band by band.
+/// Loads conv_out with its columns reordered from channel order to band order.
 PackedLinear load_flatten(const Weights& weights, int64_t out, int64_t bands, int64_t channels,
                           WeightType type) {
   const LinearPart part = take_linear(weights, "conv_out", out, bands * channels, false);
@@ -103,7 +103,8 @@ Qwen3AudioConfig Qwen3AudioConfig::load(const Config& c) {
   }
   if (a.window == 0) c.fail("n_window_infer", "must be at least twice n_window");
   if (a.width % a.heads != 0 || a.width / a.heads % 8 != 0 || a.width / a.heads > 256) {
-    c.fail("encoder_attention_heads", "must cut d_model into multiples of 8, at most 256");
+    c.fail("encoder_attention_heads",
+           "must divide d_model into heads of a multiple of 8, at most 256");
   }
   if (c.opt_s("activation_function", "gelu") != "gelu") {
     c.fail("activation_function", "must be gelu");
@@ -171,8 +172,8 @@ MelExtremes Qwen3AudioTower::extremes(std::span<const float> recording) const {
   return mel_extremes(mel_, recording, frames, config_.window);
 }
 
-/// A key covers the window and half an STFT window on either side, or less at the ends of the
-/// recording.
+/// A window's key depends on the window and half an STFT window on each side, or less at the ends
+/// of the recording.
 std::vector<uint64_t> Qwen3AudioTower::keys(std::span<const float> recording,
                                             const MelExtremes& extremes) const {
   std::vector<uint64_t> out;
@@ -203,8 +204,8 @@ void Qwen3AudioTower::encode(StepContext& ctx, const Window& window, const View&
   mel_.run(window.samples, first, first + frames, mel.f32());
   whisper_compress({mel.f32(), static_cast<size_t>(mel.count())}, window.loudest);
   const View x = ctx.arena.take({rows, config_.width}, DType::kF32);
-  // A short last chunk is padded to a whole one; without fills_first only if the recording has a
-  // whole chunk.
+  // A short last chunk is padded to a whole chunk. Without fills_first, this happens only if the
+  // recording has a whole chunk.
   const int64_t times =
       config_.fills_first ? config_.chunk : std::min(config_.chunk, begin + frames);
   int64_t row = 0;
@@ -222,7 +223,7 @@ void Qwen3AudioTower::encode(StepContext& ctx, const Window& window, const View&
   linear(ctx, proj2_, inner, out);
 }
 
-/// Computes the rows of a chunk of mel frames, padded to `times`.
+/// Computes the rows of a chunk of mel frames that is padded to `times` frames.
 void Qwen3AudioTower::convolve(StepContext& ctx, const View& mel, int64_t times,
                                const View& out) const {
   const Arena::Mark mark(ctx.arena);

@@ -1,19 +1,19 @@
 // The audio encoder of Qwen3-Omni: a recording at 16 kHz to rows that its language model reads
 // beside text, 13 a second. It has Whisper's log-mel, three 2-D convolutions over each chunk of one
-// second, with positions that restart in every chunk, and transformer blocks. In the blocks a row
-// sees all rows of its window (8 s as published) and none outside. A projection follows.
+// second, with positions that restart in every chunk, and transformer blocks. In the blocks, a row
+// attends only to the rows of its window (8 s as published). A projection follows.
 //
-// Windows are therefore independent, and their rows are sent as soon as they are made. One
-// exception: the mel is floored at 8 decades below the largest value of the whole recording. A
-// window with values that low is exact only if the rest of the recording is known not to be louder
-// (see keys()).
-// When the authors encode a recording together with longer ones, they pad its short last chunk with
-// zeros to a whole second. Here a recording is always encoded as if it were alone.
-//
-// Work therefore begins with the largest value; then each window is a piece of work. CPU only.
-// Source: transformers:src/transformers/models/qwen3_omni_moe, Qwen3OmniMoeAudioEncoder.
-// Const after construction, shared by threads.
-// T mel frames, M mel bands, C channels of the convolutions, W width, R output rows.
+// Windows are therefore independent, and their rows are sent as soon as they are
+// computed. One exception: the mel is limited to 8 decades below the largest
+// value of the whole recording. A window with lower values is exact only if the
+// rest of the recording is known not to be louder (see keys()). When the authors
+// encode a recording together with longer ones, they pad its short last chunk
+// with zeros to a whole second. Here a recording is always encoded as if it were
+// alone. Work therefore begins with the largest value; then each window is a
+// piece of work. CPU only. Source:
+// transformers:src/transformers/models/qwen3_omni_moe, Qwen3OmniMoeAudioEncoder.
+// Const after construction, shared by threads. T mel frames, M mel bands, C
+// channels of the convolutions, W width, R output rows.
 #pragma once
 
 #include <array>
@@ -35,10 +35,10 @@ struct Qwen3AudioConfig {
   int64_t chunk = 100;   ///< mel frames of a chunk
   int64_t window = 800;  ///< mel frames of a window; a multiple of `chunk`
   int64_t out = 2048;    ///< width of the rows
-  /// A recording shorter than a chunk is padded to one before the convolutions, as any last chunk.
+  /// Whether a recording shorter than one chunk is padded to a chunk before the convolutions.
   bool fills_first = false;
 
-  /// Reads sizes. Throws LoadError for a value that is missing, out of range or not supported.
+  /// Reads sizes. Throws LoadError for a value that is missing, out of range or unsupported.
   static Qwen3AudioConfig load(const Config& audio);
 };
 
@@ -47,22 +47,22 @@ class Qwen3AudioTower {
  public:
   static constexpr int kSampleRate = 16000;  ///< Hz
 
-  /// A window of a recording.
+  /// A window of a recording, as the input of encode().
   struct Window {
     int64_t number = 0;  ///< index of the window, from 0
     int64_t length = 0;  ///< number of samples of the whole recording
     float loudest = 0;   ///< largest log-mel value of the recording
-    int64_t offset = 0;  ///< index in the recording of the first of `samples`; whole chunks
-    std::span<const float> samples;  ///< the window and, if any, one chunk on either side
+    int64_t offset = 0;  ///< index of samples[0] in the recording; a multiple of a chunk
+    std::span<const float> samples;  ///< the window and, where it exists, one chunk on each side
   };
 
-  /// The two layers after the blocks: a scope and their names in it.
+  /// Where the two linears after the blocks are: their scope, and their names in it.
   struct Projection {
     Weights weights;
     const char *first, *second;
   };
 
-  /// `weights` is the scope thinker.audio_tower, which has the projection, too.
+  /// `weights` is the scope thinker.audio_tower, which also contains the projection.
   Qwen3AudioTower(const Qwen3AudioConfig& config, const Weights& weights, WeightType type)
       : Qwen3AudioTower(config, weights, {weights, "proj1", "proj2"}, type) {}
   Qwen3AudioTower(const Qwen3AudioConfig& config, const Weights& weights,
@@ -71,36 +71,36 @@ class Qwen3AudioTower {
   const Qwen3AudioConfig& config() const { return config_; }
   /// Returns the number of rows of a recording; 0 if it is too short for a row.
   int64_t count(int64_t samples) const;
-  /// Return the samples of a chunk, and the chunks of a window.
+  /// Return the number of samples in a chunk, and of chunks in a window.
   int64_t chunk_samples() const { return config_.chunk * mel_.options().hop; }
   int64_t window_chunks() const { return config_.window / config_.chunk; }
   /// Returns the number of rows of window `number` in a recording of `length` samples.
   int64_t window_rows(int64_t number, int64_t length) const;
-  /// Returns the extremes of a recording's log-mel, window by window.
+  /// Returns the extremes of a recording's log-mel for each window.
   MelExtremes extremes(std::span<const float> recording) const;
-  /// Returns a key for each window that has frames: windows with the same key have the same rows.
+  /// Returns a key for each window with frames. Windows with equal keys have equal rows.
   std::vector<uint64_t> keys(std::span<const float> recording, const MelExtremes& extremes) const;
   /// Encodes a window into out [window_rows, out].
   void encode(StepContext& ctx, const Window& window, const View& out) const;
   size_t bytes() const;
 
  private:
-  /// A convolution of 3 x 3 with stride 2 and a border of zeros.
+  /// A 3 x 3 convolution of stride 2, padded with zeros.
   struct Conv2d {
     PackedLinear taps;  // [C, 9 * C in]
     int64_t in = 0;
   };
   static Conv2d load_conv(const Weights& weights, int64_t in, int64_t out, WeightType type);
-  /// Returns the rows that a chunk of `frames` mel frames gives.
+  /// Returns how many rows a chunk of `frames` mel frames yields.
   static int64_t chunk_rows(int64_t frames);
-  /// Returns the mel frames of a recording before a window, and those of the window.
+  /// Returns the number of mel frames before a window, and the number of frames in the window.
   std::pair<int64_t, int64_t> window_frames(int64_t number, int64_t length) const;
   void convolve(StepContext& ctx, const View& mel, int64_t times, const View& out) const;
 
   Qwen3AudioConfig config_;
   MelSpectrogram mel_;
   std::array<Conv2d, 3> convs_;
-  PackedLinear flatten_;  // maps a time's [bands / 8, C] to a row
+  PackedLinear flatten_;  // from [bands / 8, C] at one time to a row
   Tensor positions_;      // [rows of a chunk, W]
   Decoder blocks_;
   PackedLinear proj1_, proj2_;

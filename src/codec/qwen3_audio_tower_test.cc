@@ -1,4 +1,4 @@
-// Compares the audio tower with transformers (tests/parity/qwen3_omni), at once and in pieces.
+// Compares the audio tower with transformers (tests/parity/qwen3_omni), whole and in pieces.
 #include "codec/qwen3_audio_tower.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST_P(Qwen3AudioTowerGolden, MelIsThatOfTheAuthors) {
   const View want = f.golden.view("mel_2720");
   const MelSpectrogram mel(whisper_mel(128));
   std::vector<float> got = mel(golden_signal(2720, 2720));
-  got.resize(static_cast<size_t>(want.count()));  // compares without the last frame
+  got.resize(static_cast<size_t>(want.count()));  // the last frame is not compared
   whisper_compress(got);
   EXPECT_LT(fixture::difference({got.data(), DType::kF32, want.shape}, want), 1e-5);
 }
@@ -67,7 +67,7 @@ TEST_P(Qwen3AudioTowerGolden, RowsHaveTheSameBitsOnAnyThreads) {
   EXPECT_TRUE(fixture::same_bits(f.encode(samples, 1), f.encode(samples, 3)));
 }
 
-// A recording of 2.1 windows of two seconds; only a chunk around each window is passed.
+// The recording has 2.1 windows of two seconds. Only a chunk around each window is passed.
 TEST(Qwen3AudioTower, AWindowNeedsOnlyAChunkAroundIt) {
   const TowerFixture f("published");
   const std::vector<float> samples = golden_signal(67200, 5);
@@ -93,7 +93,7 @@ TEST(Qwen3AudioTower, AWindowNeedsOnlyAChunkAroundIt) {
   EXPECT_EQ(f.tower.window_rows(3, 67200), 0);
 }
 
-// Samples far away in time change a window only through the loudest value of the recording.
+// Distant samples affect a window only through the loudest value of the recording.
 TEST(Qwen3AudioTower, WindowsDoNotSeeEachOther) {
   const TowerFixture f("published");
   std::vector<float> samples = golden_signal(96000, 5);
@@ -105,7 +105,7 @@ TEST(Qwen3AudioTower, WindowsDoNotSeeEachOther) {
   EXPECT_FALSE(fixture::same_bits(before.view().slice(26, 52), after.view().slice(26, 52)));
 }
 
-// A key changes if more of the recording changes a window's rows, and only then.
+// The key of a window must change exactly if a longer recording changes the window's rows.
 TEST(Qwen3AudioTower, KeysShowWhatStays) {
   const TowerFixture f("published");
   const auto keys = [&](std::span<const float> samples) {
@@ -122,7 +122,7 @@ TEST(Qwen3AudioTower, KeysShowWhatStays) {
   EXPECT_EQ(keys(std::span(samples).first(64000 + 320))[1], whole[1]) << "what is heard ahead";
   EXPECT_TRUE(fixture::same_bits(f.encode(beginning).view().slice(0, 52),
                                  f.encode(samples).view().slice(0, 52)));
-  // A silent window depends on the loudest value of the whole recording.
+  // The rows of a silent window depend on the loudest value of the whole recording.
   std::fill(samples.begin(), samples.begin() + 40000, 0.f);
   const uint64_t silent = keys(samples)[0];
   for (float& sample : samples) sample /= 2;
@@ -133,7 +133,7 @@ TEST(Qwen3AudioTower, CountsWhatItEncodes) {
   const TowerFixture f("published");
   EXPECT_EQ(f.tower.count(0), 0);
   EXPECT_EQ(f.tower.count(159), 0);
-  EXPECT_EQ(f.tower.count(200), 0);  // the recording is too short to be mirrored
+  EXPECT_EQ(f.tower.count(200), 0);  // the recording is too short for mirroring
   EXPECT_EQ(f.tower.count(320), 1);
   EXPECT_EQ(f.tower.count(16000), 13);
   EXPECT_EQ(f.tower.count(16159), 13);

@@ -46,7 +46,8 @@ void Qwen3Codec::run(StepContext& ctx, std::span<const Qwen3CodecJob> jobs) cons
   for (size_t i = 0; i < jobs.size(); ++i) {
     const Qwen3CodecJob& job = jobs[i];
     for (const int32_t code : job.codes) {
-      SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "qwen3 codec: code ", code);
+      SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "qwen3 codec: code ", code,
+                   " must be below ", config_.codebook_size);
     }
     SYRINX_CHECK(job.codes.size() % q == 0 && job.out.size() == job.codes.size() / q * hop,
                  "qwen3 codec: ", job.codes.size(), " codes and ", job.out.size(), " samples");
@@ -93,7 +94,7 @@ void Qwen3Codec::move_to(Device device) {
 int64_t Qwen3Codec::reach() const {
   const Qwen3CodecState fresh = open();
   size_t layer = (config_.code2wav ? 0 : 1) + 2 * upsample_.size();
-  double rate = 1, frames = 0;  // rows per frame
+  double rate = 1, frames = 0;  // rows per frame; earlier frames that affect a sample
   for (const int64_t ratio : config_.upsampling_ratios) rate *= static_cast<double>(ratio);
   const auto add_layer = [&] {
     frames += static_cast<double>(fresh.convs_[layer++].past.shape()[0]) / rate;
@@ -115,7 +116,8 @@ void Qwen3Codec::hear(StepContext& ctx, Qwen3CodecState& state,
   const auto all = static_cast<int64_t>(codes.size() / q);
   const int64_t sounding = std::min(all, reach()), silent = all - sounding;
   for (const int32_t code : codes) {
-    SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "qwen3 codec: code ", code);
+    SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "qwen3 codec: code ", code,
+                 " must be below ", config_.codebook_size);
   }
   const Qwen3CodecJob quiet{&state, codes.first(silent * q), {}};
   const Jobs jobs(&quiet, 1);
@@ -132,7 +134,7 @@ void Qwen3Codec::hear(StepContext& ctx, Qwen3CodecState& state,
   const Qwen3CodecJob rest{
       &state, codes.subspan(silent * q), {dropped.f32(), static_cast<size_t>(dropped.count())}};
   run(ctx, std::span(&rest, 1));
-  synchronize(ctx);  // before the dropped samples' memory is released
+  synchronize(ctx);  // the memory of the dropped samples is released next
 }
 
 View Qwen3Codec::run_latent(StepContext& ctx, StreamPass& pass, Jobs jobs,
@@ -152,7 +154,7 @@ void Qwen3Codec::run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart>
   StreamPass pass(ctx, parts,
                   [&](size_t i) { return std::span<ConvState>(jobs[parts[i].job].state->convs_); });
   View x = pass.run(ctx, head_, run_latent(ctx, pass, jobs, parts));
-  int64_t skip = 0;  // rows to clear at the current rate
+  int64_t skip = 0;  // rows to clear, at the current rate
   for (const Block& block : blocks_) {
     if (config_.code2wav) skip = (skip + 1) * block.up.stride();
     x = decode_block(ctx, pass, jobs, block, skip, x);

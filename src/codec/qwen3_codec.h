@@ -1,8 +1,8 @@
 // The decoder of the Qwen3 12 Hz speech codec in its two forms, Qwen3-TTS and Qwen3-Omni
 // (code2wav): frames of Q codes to samples. A state keeps everything that later frames of a stream
-// need. A stream has the same bits however it is cut into chunks. Its samples do not depend on the
-// other streams of a call. Const after construction, shared by threads; a state is used by one call
-// at a time. Q codebooks, V codes of each, hop samples a frame, T frames; activations f32 [time,
+// need. A stream has the same bits for any division into chunks, and does not depend on the other
+// streams of a call. Const after construction, shared by threads; a state is used by one call at a
+// time. Q codebooks, V codes of each, hop samples a frame, T frames; activations f32 [time,
 // channels].
 #pragma once
 
@@ -20,8 +20,8 @@
 
 namespace syrinx {
 
-/// State of one stream between calls: the past of every convolution and the last window of keys and
-/// values.
+/// State of one stream between calls: the past of every convolution, and the keys and values of the
+/// last window.
 class Qwen3CodecState {
  public:
   int64_t frames() const { return frames_; }
@@ -34,37 +34,37 @@ class Qwen3CodecState {
   std::vector<ConvState> convs_;  // in the order of the network
 };
 
-/// Input and output of one stream in a call.
+/// Input and output of one stream in one call.
 struct Qwen3CodecJob {
   Qwen3CodecState* state = nullptr;
   std::span<const int32_t> codes;  ///< [T, Q], each in [0, V)
-  /// [T * hop], written; in [-1, 1]. The first config().lead() samples of a stream, which the
-  /// network does not make, are zeros.
+  /// [T * hop], output; in [-1, 1]. The first config().lead() samples of a stream are zeros,
+  /// because the network does not compute them.
   std::span<float> out;
 };
 
-/// Quantizers, transformer and decoder with their weights.
+/// The quantizers, the transformer and the decoder, with their weights.
 class Qwen3Codec {
  public:
-  /// `weights` is the scope that holds "decoder.", or code2wav itself; `type` is the storage type
-  /// of the matrices.
+  /// `weights` is the scope that contains "decoder.", or the scope of code2wav. The matrices are
+  /// stored as `type`.
   Qwen3Codec(const Qwen3CodecConfig& config, const Weights& weights,
              WeightType type = WeightType::kF32);
 
   const Qwen3CodecConfig& config() const { return config_; }
   Qwen3CodecState open() const;
-  /// Decodes every job's frames; on a GPU the samples are ready after synchronize(). Throws
+  /// Decodes the frames of every job. On a GPU, the samples are ready after synchronize(). Throws
   /// InternalError for a code outside [0, V).
   void run(StepContext& ctx, std::span<const Qwen3CodecJob> jobs) const;
-  /// Brings `state` into the state after decoding codes [T, Q], so that later frames can follow.
-  /// Computes samples only for the last frames, on which later samples depend, and drops them.
+  /// Sets `state` to the state after codes [T, Q], so that later frames can follow. Computes
+  /// samples only for the last frames, on which later samples depend, and drops these samples.
   void hear(StepContext& ctx, Qwen3CodecState& state, std::span<const int32_t> codes) const;
 
-  /// Moves the network to a GPU; streams opened afterwards live there.
+  /// Moves the network to a GPU. Streams opened afterwards are on the GPU.
   void move_to(Device device);
   Device device() const { return head_.device(); }
   size_t bytes() const;
-  /// Returns the memory of one open stream in bytes.
+  /// Returns the size in bytes of an open stream's state.
   size_t state_bytes() const;
 
  private:
@@ -85,7 +85,7 @@ class Qwen3Codec {
     CausalConvTranspose1d up;
     std::vector<ResidualUnit> units;
   };
-  // Frames of all streams in one pass; bounds the scratch memory (some megabytes a frame).
+  // Frames of all streams in one pass; limits the scratch memory (some megabytes a frame).
   static constexpr int64_t kPassFrames = 8;
 
   void load_quantizer(const Weights& weights);
@@ -96,33 +96,33 @@ class Qwen3Codec {
   Upsample load_upsample(const Weights& weights, int64_t factor) const;
   Block load_block(const Weights& weights, int64_t in, int64_t out, int64_t rate) const;
 
-  /// Applies a snake to x; `out` may be x.
+  /// Applies a snake to x. `out` may be the memory of x.
   static void snake(StepContext& ctx, const View& x, const Snake& act, const View& out);
   using Jobs = std::span<const Qwen3CodecJob>;
   void run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
-  /// Runs the layers before the head, which are a small part of the work.
+  /// Runs the layers before the head, which are a small share of the work.
   View run_latent(StepContext& ctx, StreamPass& pass, Jobs jobs,
                   std::span<const PassPart> parts) const;
-  /// Returns how many frames before a sample the head and the layers after it depend on.
+  /// Returns how many earlier frames affect a sample through the head and the layers after it.
   int64_t reach() const;
-  /// Returns the embedded codes of code2wav, [frames, hidden].
+  /// Returns the embedded codes of code2wav: [frames, hidden].
   View embed_codes(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
-  /// For code2wav: sets the first `skip` rows of each stream, at the pass' rate, to zero.
+  /// For code2wav: clears the first `skip` rows of each stream, counted at the rate of the pass.
   void clear_lead(StepContext& ctx, const StreamPass& pass, Jobs jobs, int64_t skip,
                   const View& x) const;
-  /// Returns the quantizer's output, [frames, codebook_dim].
+  /// Returns the quantizer's output: [frames, codebook_dim].
   View dequantise(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
   /// Runs the transformer; returns [frames, latent].
   View transform(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts,
                  const View& latent) const;
-  /// Runs one block; overwrites x.
+  /// Runs one block. Overwrites x.
   View decode_block(StepContext& ctx, StreamPass& pass, Jobs jobs, const Block& block, int64_t skip,
                     const View& x) const;
 
   Qwen3CodecConfig config_;
   WeightType type_;
   std::vector<Tensor> codebooks_;  // Q tensors [V, D], where D is half of codebook_dim
-  Embedding embedding_;            // [Q * V, hidden]; code2wav has it instead of codebooks
+  Embedding embedding_;            // [Q * V, hidden]; code2wav has this table instead of codebooks
   std::vector<View> tables_;       // Q views [V, ...] of codebooks_ or of embedding_
   PackedLinear first_out_, rest_out_;
   CausalConv1d pre_conv_;

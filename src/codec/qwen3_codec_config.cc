@@ -7,7 +7,7 @@
 namespace syrinx {
 namespace {
 
-/// Reads the sizes whose keys are the same in both formats.
+/// Reads the sizes that have the same keys in both formats.
 void read_codec_sizes(const Config& decoder, Qwen3CodecConfig& c) {
   c.codebooks = decoder.i("num_quantizers", 2, 64);
   c.codebook_size = decoder.i("codebook_size", 1, 1 << 20);
@@ -26,7 +26,8 @@ void read_codec_sizes(const Config& decoder, Qwen3CodecConfig& c) {
   if (c.upsample_rates.size() > 8 || c.decoder_dim % (1 << c.upsample_rates.size()) != 0) {
     decoder.fail("decoder_dim", "must be halved by every upsample rate");
   }
-  if (c.upsampling_ratios.size() > 8) decoder.fail("upsampling_ratios", "at most 8 are sensible");
+  if (c.upsampling_ratios.size() > 8)
+    decoder.fail("upsampling_ratios", "expected at most 8 ratios");
   if (decoder.opt_b("attention_bias", false)) decoder.fail("attention_bias", "is not supported");
   if (decoder.opt_s("hidden_act", "silu") != "silu") decoder.fail("hidden_act", "must be silu");
 }
@@ -63,11 +64,12 @@ Qwen3CodecConfig Qwen3CodecConfig::load(const Config& root) {
   if (c.upsample_rates.size() + c.upsampling_ratios.size() > 8 || c.hop() > c.sample_rate) {
     decoder.fail(
         "upsample_rates",
-        "together with upsampling_ratios at most 8, that make a frame of at most a second (" +
+        "with upsampling_ratios: expected at most 8 rates and a frame of at most a second (" +
             std::to_string(c.sample_rate) + " samples)");
   }
   if (root.opt_i("decode_upsample_rate", c.hop()) != c.hop()) {
-    root.fail("decode_upsample_rate", "the rates multiply to " + std::to_string(c.hop()));
+    root.fail("decode_upsample_rate",
+              "expected the product of the rates, " + std::to_string(c.hop()));
   }
   return c;
 }
@@ -78,7 +80,7 @@ Qwen3CodecConfig Qwen3CodecConfig::load_code2wav(const Config& code2wav) {
   read_codec_sizes(code2wav, c);
   c.latent = c.hidden;
   c.codebook_dim = 0;
-  const auto rope = code2wav.opt_sub("rope_parameters");  // key in transformers 5
+  const auto rope = code2wav.opt_sub("rope_parameters");  // the key of transformers 5
   c.rope_theta = (rope ? *rope : code2wav).f("rope_theta", 1);
   if (rope && rope->opt_s("rope_type", "default") != "default") {
     rope->fail("rope_type", "must be default");

@@ -68,7 +68,7 @@ void Qwen3Codec::load_quantizer(const Weights& weights) {
                               config_.codebook_dim, false, type_);
   rest_out_ = load_pointwise(weights.scope("rvq_rest").scope("output_proj"), dim,
                              config_.codebook_dim, false, type_);
-  // Only the encoder projects into the quantizer.
+  // Used only by the encoder.
   weights.ignore("rvq_first.input_proj.weight");
   weights.ignore("rvq_rest.input_proj.weight");
 }

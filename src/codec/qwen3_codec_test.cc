@@ -16,8 +16,8 @@ namespace {
 
 const std::string kParity = SYRINX_BINARY_DIR "/parity/";
 
-/// A small random checkpoint and the samples that its authors' code makes of its codes. "omni/..."
-/// is a code2wav of Qwen3-Omni.
+/// A small random checkpoint, and the samples that its authors' code computes from its codes. A
+/// name "omni/..." means a code2wav of Qwen3-Omni.
 struct Qwen3CodecFixture {
   explicit Qwen3CodecFixture(const std::string& name)
       : omni(name.starts_with("omni/")),
@@ -72,7 +72,7 @@ struct Qwen3CodecFixture {
 };
 
 class Qwen3CodecSamples : public testing::TestWithParam<const char*> {};
-/// Checks of chunks and batches, for Qwen3-TTS and Qwen3-Omni.
+/// Checks chunks and batches, for Qwen3-TTS and Qwen3-Omni.
 class Qwen3CodecGolden : public testing::TestWithParam<const char*> {};
 
 TEST_P(Qwen3CodecSamples, WholeMatchesTheAuthors) {
@@ -179,10 +179,10 @@ TEST(Code2Wav, LeadIsWhatTheAuthorsDrop) {
   Qwen3CodecConfig config;
   EXPECT_EQ(config.lead(), 0);
   config.code2wav = true;
-  EXPECT_EQ(config.lead(), 555);  // that of the published model
+  EXPECT_EQ(config.lead(), 555);  // the value of the published model
 }
 
-// Positions are shifted back after some thousand frames, which must not change a stream.
+// Positions are shifted back after some thousand frames. This must not change a stream.
 TEST(Qwen3Codec, LongStreamsGoOnAsTheyWere) {
   Qwen3CodecFixture f("projected");
   const int64_t cut[] = {16};
@@ -194,7 +194,7 @@ TEST(Qwen3Codec, LongStreamsGoOnAsTheyWere) {
   }
   const int64_t q = f.config.codebooks, hop = f.config.hop(), late = 4000, seen = 4500;
   const std::vector<float> all = f.decode(codes, cut);
-  // A stream that begins late must agree once the frames that it lacks have left every window.
+  // A stream that begins late must equal the whole one once the frames it lacks left every window.
   const std::vector<float> part = f.decode(std::span(codes).subspan(late * q), cut);
   float worst = 0;
   for (int64_t i = seen * hop; i < static_cast<int64_t>(all.size()); ++i) {
@@ -206,7 +206,7 @@ TEST(Qwen3Codec, LongStreamsGoOnAsTheyWere) {
 
 TEST(Qwen3Codec, DummyWeightsOfPublishedSizeLoad) {
   Qwen3CodecConfig config;
-  config.layers = 1;  // the other layers at full size would take seconds
+  config.layers = 1;  // more layers of full size would take seconds
   config.decoder_dim = 96;
   const Qwen3Codec codec(config, Weights(dummy_weights()));
   EXPECT_EQ(config.hop(), 1920);

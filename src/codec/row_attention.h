@@ -1,4 +1,4 @@
-// Attention in which every row of a recording sees every other, computed for a bounded number of
+// Attention in which every row of a recording attends to all rows, computed for a limited number of
 // rows at a time: first put() for all rows, then see(). CPU, f32. An object serves one recording at
 // a time, on one thread at a time. N rows, W width.
 #pragma once
@@ -12,14 +12,14 @@ namespace syrinx {
 
 class RowAttention {
  public:
-  /// `heads` must divide `width`.
+  /// `width` must be a multiple of `heads`.
   RowAttention(int64_t rows, int64_t width, int64_t heads);
 
-  /// Computes and stores queries, keys and values of rows [begin, begin + x rows): applies `qkv` to
-  /// x [.., W].
+  /// Computes queries, keys and values for the rows of x [.., W] by applying `qkv`, and stores them
+  /// as rows from `begin` on.
   void put(StepContext& ctx, const PackedLinear& qkv, const View& x, int64_t begin);
-  /// Writes the attention of rows [begin, begin + out rows) over all rows to out [.., W], once
-  /// put() has had all rows.
+  /// Computes the attention of the rows from `begin` on over all rows, and writes it to out [..,
+  /// W]. Call it after put() has stored all rows.
   void see(StepContext& ctx, int64_t begin, const View& out);
 
  private:

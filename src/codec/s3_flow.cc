@@ -14,8 +14,8 @@ S3Flow::S3Flow(const S3FlowConfig& config, const Weights& weights, WeightType ty
     : config_(config),
       schedule_(config.mean_flow ? even_schedule(config.steps) : cosine_schedule(config.steps)) {
   {
-    // The speaker projection is needed by processes that make voices, although streams run
-    // elsewhere.
+    // The speaker projection is kept even if streams run in another process, because this process
+    // may make voices.
     const AbsentTensors kept(false);
     speaker_ = load_linear(weights, "spk_embed_affine_layer", config.mel, config.speaker, true,
                            WeightType::kF32);
@@ -70,7 +70,7 @@ S3FlowState S3Flow::open(StepContext& ctx, std::shared_ptr<const S3FlowVoice> vo
   S3FlowState state(voice, encoder_->open(), estimator_->open());
   std::vector<float> none;
   run(ctx, voice->tokens, false, noise, state, none);
-  SYRINX_CHECK(none.empty(), "[s3_flow] a prompt has no frames to speak");
+  SYRINX_CHECK(none.empty(), "[s3_flow] the prompt must not yield frames of speech");
   return state;
 }
 
@@ -123,7 +123,7 @@ void S3Flow::whole(StepContext& ctx, const std::shared_ptr<const S3FlowVoice>& v
   encode_and_solve(ctx, count, noise, state, mel);
 }
 
-/// Encodes the next `tokens` ready tokens as one chunk and solves for their mel frames.
+/// Encodes the next `tokens` ready tokens as one chunk, and computes their mel frames.
 void S3Flow::encode_and_solve(StepContext& ctx, int64_t tokens, const S3FlowNoise& noise,
                               S3FlowState& state, std::vector<float>& mel) const {
   Arena::Mark mark(ctx.arena);
@@ -136,7 +136,7 @@ void S3Flow::encode_and_solve(StepContext& ctx, int64_t tokens, const S3FlowNois
   mel.insert(mel.end(), out.f32() + skip * config_.mel, out.f32() + out.count());
 }
 
-/// Computes the mel of the next chunk of frames from noise by Euler's method. out [F, M].
+/// Computes the mel of the next chunk from noise, by Euler's method. out [F, M].
 void S3Flow::solve(StepContext& ctx, const View& mean, const S3FlowNoise& noise, S3FlowState& state,
                    const View& out) const {
   const int64_t frames = mean.shape[0], m = config_.mel, width = estimator_->in();
@@ -146,7 +146,7 @@ void S3Flow::solve(StepContext& ctx, const View& mean, const S3FlowNoise& noise,
   const View slope = ctx.arena.take({branches * frames, m}, DType::kF32);
   const S3FlowVoice& voice = *state.voice_;
   const int64_t prompt = voice.mel.view().count() / m;
-  // Columns: x, mean, speaker, prompt. Without conditions all but x are zero.
+  // The columns are x, mean, speaker and prompt. Without conditions, all but x are zero.
   std::fill_n(x.f32(), x.count(), 0.f);
   for (int64_t f = 0; f < frames; ++f) {
     float* row = x.f32() + f * width;

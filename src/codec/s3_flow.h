@@ -1,12 +1,12 @@
 // The S3 flow: speech tokens to mel frames by flow matching, in the two forms of its authors. In
-// whole(), everything attends to the whole utterance. In the streaming form, open() and run(),
-// attention sees whole chunks of 25 tokens and none after its own. A chunk is therefore computed
-// once, when its tokens and 3 more have arrived; the state keeps what later chunks need. (The
-// original runs the whole utterance again for every chunk.) A stream has the same bits however it
-// is cut. Source: CosyVoice:cosyvoice/flow/{flow,flow_matching}.py, streaming=False and True;
-// Step-Audio2:cosyvoice2/flow/flow.py (inference, setup_cache, inference_chunk) with
-// S3FlowConfig::whole_prompt. Const after construction, shared by threads; a state is used by one
-// call at a time. P prompt tokens, M mel bands.
+// whole(), attention covers the whole utterance. In the streaming form, open() and run(), attention
+// covers whole chunks of 25 tokens, none later than its own. So each chunk is computed once, when
+// its tokens and 3 more have arrived; the state keeps what later chunks need. (The original runs
+// the whole utterance again for every chunk.) A stream has the same bits for any division into
+// calls. Source: CosyVoice:cosyvoice/flow/{flow,flow_matching}.py, streaming=False and True; for
+// S3FlowConfig::whole_prompt Step-Audio2:cosyvoice2/flow/flow.py (inference, setup_cache,
+// inference_chunk). Const after construction, shared by threads; a state is used by one call at a
+// time. P prompt tokens, M mel bands.
 #pragma once
 
 #include <memory>
@@ -19,26 +19,26 @@
 
 namespace syrinx {
 
-/// The voice that the flow continues. Immutable, shared.
+/// The voice whose recording the flow continues. Immutable; streams share it.
 struct S3FlowVoice {
   std::vector<int32_t> tokens;  ///< P, may be 0
-  /// [P * ratio, M]; empty if P is 0. There may be up to `ratio` - 1 more frames. They replace the
-  /// first frames of speech and must not be played.
+  /// [P * ratio, M]; empty if P is 0. It may have up to `ratio` - 1 further frames, which replace
+  /// the first frames of speech and must not be played.
   Tensor mel;
-  Tensor speaker;  ///< [M], projected
+  Tensor speaker;  ///< [M], the projected speaker vector
 };
 
-/// Fills the M standard normal numbers from which mel frame `frame` starts. Frames count from the
-/// beginning of the prompt.
+/// Writes the M standard normal numbers with which mel frame `frame` begins. Frames are counted
+/// from the beginning of the prompt.
 using S3FlowNoise = FunctionRef<void(int64_t frame, std::span<float>)>;
 
 /// State of one stream between calls.
 class S3FlowState {
  public:
-  /// Returns the number of tokens taken, including the prompt's.
+  /// Returns the number of tokens received so far, including the prompt's tokens.
   int64_t tokens() const { return tokens_; }
-  /// Returns a copy of the stream. Both share the estimator's keys and values until one of them
-  /// writes more.
+  /// Returns a copy of the stream. The two share the estimator's keys and values until one of them
+  /// writes further ones.
   S3FlowState clone() const;
 
  private:
@@ -52,40 +52,40 @@ class S3FlowState {
   int64_t tokens_ = 0;
 };
 
-/// Encoder and estimator with their weights, and pages for the past of open streams.
+/// The encoder and the estimator with their weights, and pages for the past of open streams.
 class S3Flow {
  public:
-  /// `weights` is the scope of the flow. `max_frames`: most mel frames of all open streams
-  /// together, where shared prompts count once; it reserves address space, not memory.
+  /// `weights` is the scope of the flow. `max_frames`: the limit of mel frames in all open streams
+  /// together; a shared prompt counts once. It reserves address space, not memory.
   S3Flow(const S3FlowConfig& config, const Weights& weights, WeightType type = WeightType::kF32,
          int64_t max_frames = 1 << 16);
 
   const S3FlowConfig& config() const { return config_; }
-  /// Makes a voice of tokens [P], mel as in S3FlowVoice, and `speaker`, the vector of the speaker
-  /// encoder.
+  /// Makes a voice of tokens [P], of mel as in S3FlowVoice, and of `speaker`, the vector that the
+  /// speaker encoder computed.
   std::shared_ptr<const S3FlowVoice> voice(std::vector<int32_t> tokens, Tensor mel,
                                            std::span<const float> speaker) const;
-  /// Opens a stream that has taken its prompt and computed all whole chunks of it.
+  /// Opens a stream that has received its prompt, and computes all whole chunks of the prompt.
   S3FlowState open(StepContext& ctx, std::shared_ptr<const S3FlowVoice> voice,
                    const S3FlowNoise& noise) const;
-  /// Takes tokens in [0, vocab) and appends to `mel` the frames [.., M] that became certain,
-  /// without those of the prompt. `last`: no tokens follow; the call then appends all remaining
+  /// Processes tokens in [0, vocab), and appends the frames [.., M] that are now certain to `mel`,
+  /// without the prompt's frames. `last`: no tokens follow. The call then appends all remaining
   /// frames.
   void run(StepContext& ctx, std::span<const int32_t> tokens, bool last, const S3FlowNoise& noise,
            S3FlowState& state, std::vector<float>& mel) const;
-  /// Appends the frames of an utterance whose attention sees all of the utterance.
+  /// Appends the frames of an utterance. Attention covers the whole utterance.
   void whole(StepContext& ctx, const std::shared_ptr<const S3FlowVoice>& voice,
              std::span<const int32_t> tokens, const S3FlowNoise& noise,
              std::vector<float>& mel) const;
-  /// Returns the number of mel frames of the prompt beyond those of its tokens.
+  /// Returns how many mel frames the prompt has beyond the frames of its tokens.
   int64_t spare_frames(const S3FlowVoice& voice) const;
-  /// Returns how many of a stream's first `tokens` tokens have certain frames when more tokens may
-  /// follow: those of whole chunks whose lookahead has arrived. Tokens include the prompt's, unless
-  /// the config has whole_prompt.
+  /// Returns how many of a stream's first `tokens` tokens have certain frames if more tokens may
+  /// follow: the tokens of whole chunks whose lookahead has arrived. `tokens` includes the prompt's
+  /// tokens, unless the config has whole_prompt.
   int64_t certain(int64_t tokens) const;
 
   size_t bytes() const { return encoder_->bytes() + estimator_->bytes() + speaker_.bytes(); }
-  /// Returns the memory of one second of an open stream in bytes.
+  /// Returns the size in bytes of one second of an open stream.
   size_t bytes_per_second() const;
 
  private:

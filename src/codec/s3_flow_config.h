@@ -8,55 +8,55 @@
 
 namespace syrinx {
 
-/// The transformers that serve as estimators.
+/// The kinds of transformers that serve as estimators.
 enum class DitForm : uint8_t {
-  kConvolutional,  ///< Step-Audio 2's, whose blocks have convolutions and norms of queries and keys
-  kRotary,         ///< CosyVoice3's, with convolutions before the blocks and rotary positions
+  kConvolutional,  ///< Step-Audio 2: blocks with convolutions, and norms of queries and keys
+  kRotary,         ///< CosyVoice3: convolutions before the blocks, and rotary positions
 };
 
-/// Sizes of an estimator that is a transformer.
+/// Sizes of a transformer that serves as estimator.
 struct DitConfig {
   int64_t depth = 16, width = 512, heads = 8, head_dim = 64, ffn = 2048;
   DitForm form = DitForm::kConvolutional;
 };
 
-/// Sizes; the defaults are CosyVoice2's.
+/// Sizes of the flow; the defaults are CosyVoice2's.
 struct S3FlowConfig {
-  int64_t vocab = 6561;  ///< speech tokens
+  int64_t vocab = 6561;  ///< number of speech tokens
   int64_t width = 512;   ///< width of the encoder
   int64_t heads = 8, ffn = 2048, layers = 6, up_layers = 4;
-  /// Channels between the two convolutions of an encoder that has nothing else (CosyVoice3; `width`
-  /// is then `mel`). 0: the encoder is a conformer.
+  /// Channels between the two convolutions of an encoder that has only these (CosyVoice3; `width`
+  /// then equals `mel`). 0 means that the encoder is a conformer.
   int64_t plain_channels = 0;
-  int64_t lookahead = 3;  ///< later tokens that a token's encoding sees
-  int64_t chunk = 25;     ///< tokens of a chunk; a token sees all of its chunk and none after it
+  int64_t lookahead = 3;  ///< number of later tokens on which a token's encoding depends
+  int64_t chunk = 25;     ///< tokens of a chunk; a token attends to its chunk and earlier chunks
   int64_t mel = 80, ratio = 2;  ///< mel bands; mel frames a token
   int64_t speaker = 192;        ///< size of the speaker vector
-  /// Whether a voice's prompt is one chunk, in which the first tokens of the prompt serve as
-  /// lookahead of its last ones. Chunks then count from the prompt's end, and the last chunk of a
-  /// stream takes all remaining tokens, fewer than chunk + lookahead.
+  /// Whether the prompt of a voice is one chunk. The first tokens of the prompt then serve as
+  /// lookahead of its last tokens. Chunks are counted from the prompt's end, and the last chunk of
+  /// a stream has all remaining tokens, fewer than chunk + lookahead.
   bool whole_prompt = false;
-  /// Bound of the past that the estimator's attention sees, in mel frames. In the past, the latest
-  /// chunk is in front and the prompt at the end. Attention keeps its first frames, as many as the
-  /// prompt has, and its last `recent` frames. 0: no bound.
+  /// Limit of the past to which the estimator attends, in mel frames; 0 means no limit. The past is
+  /// ordered with the latest chunk first and the prompt last. Attention covers its first frames (as
+  /// many as the prompt has) and its last `recent` frames.
   int64_t recent = 0;
-  std::optional<DitConfig> dit;  ///< a DiT estimator; empty: a causal U-Net of one level:
+  std::optional<DitConfig> dit;  ///< a DiT estimator; if empty, a causal U-Net of one level:
   int64_t channels = 256, unet_heads = 8, unet_head_dim = 64;
   int64_t blocks = 4;     ///< transformer blocks after each resnet
-  int64_t middle = 12;    ///< resnets between the first and the last
+  int64_t middle = 12;    ///< resnets between the first and the last resnet
   int64_t steps = 10;     ///< steps of Euler's method, along a cosine schedule
   float guidance = 0.7f;  ///< g in (1 + g) conditioned - g unconditioned
-  /// Whether the network is distilled to mean velocities (Chatterbox Turbo). Its steps have equal
-  /// lengths, it gets the end of each step beside the beginning, and it has no unconditioned
+  /// Whether the network is distilled to mean velocities (Chatterbox Turbo). Its steps have
+  /// equal lengths, its input includes the end of each step, and it has no unconditioned
   /// branch.
   bool mean_flow = false;
 
-  /// Returns the number of branches of a step: a conditioned one and, unless mean_flow, an
-  /// unconditioned one.
+  /// Returns the number of branches of a step: a conditioned branch and, unless mean_flow, an
+  /// unconditioned branch.
   int64_t branches() const { return mean_flow ? 1 : 2; }
 
   int64_t chunk_frames() const { return chunk * ratio; }
-  /// Returns the tokens of the longest chunk after the prompt.
+  /// Returns the number of tokens in the longest chunk after the prompt.
   int64_t longest_chunk() const { return whole_prompt ? chunk + lookahead - 1 : chunk; }
 };
 

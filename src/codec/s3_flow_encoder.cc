@@ -146,7 +146,7 @@ View S3FlowEncoder::encode(StepContext& ctx, int64_t tokens, State& state) const
   return out;
 }
 
-/// Returns every row of x `ratio` times.
+/// Repeats every row of x `ratio` times.
 View S3FlowEncoder::repeated(StepContext& ctx, const View& x) const {
   const int64_t width = config_.width, frames = x.shape[0] * config_.ratio;
   const View out = take_rows(ctx, frames, width);

@@ -1,11 +1,11 @@
-// The flow's encoder: speech tokens to the mean that the estimator starts from. It has a
-// convolution that looks 3 tokens ahead, conformer blocks at the rate of tokens, an upsampling, and
-// conformer blocks at the mel's rate. Attention sees whole chunks, or all of an utterance that is
-// encoded at once; everything else is causal. The plain form (S3FlowConfig::plain_channels) has
-// only the convolution, and repeats its rows at the mel's rate. Source:
+// The flow's encoder: speech tokens to the mean from which the estimator starts. It has a
+// convolution with a lookahead of 3 tokens, conformer blocks at the rate of tokens, an upsampling,
+// and conformer blocks at the mel's rate. Attention covers whole chunks, or a whole utterance that
+// is encoded at once. All other layers are causal. The plain form (S3FlowConfig::plain_channels)
+// has only the convolution, and repeats its rows at the mel's rate. Source:
 // CosyVoice:cosyvoice/transformer/upsample_encoder.py (UpsampleConformerEncoder,
-// PreLookaheadLayer), cosyvoice/flow/flow.py (CausalMaskedDiffWithDiT). Const after
-// construction, shared by threads; a state is used by one call at a time.
+// PreLookaheadLayer), cosyvoice/flow/flow.py (CausalMaskedDiffWithDiT). Const after construction,
+// shared by threads; a state is used by one call at a time.
 #pragma once
 
 #include <optional>
@@ -26,13 +26,13 @@ class S3FlowEncoder {
     State clone() const;
   };
 
-  /// `weights` is the scope of the flow: input_embedding; encoder and encoder_proj, or
-  /// pre_lookahead_layer.
+  /// `weights` is the scope of the flow. It contains input_embedding, and encoder with encoder_proj
+  /// or pre_lookahead_layer.
   S3FlowEncoder(const S3FlowConfig& config, const Weights& weights, WeightType type);
 
-  /// `most`: most tokens of one encode() call; 0: those of a chunk.
+  /// `most`: limit of tokens in one encode() call; 0 means the tokens of a chunk.
   State open(int64_t most = 0) const;
-  /// Takes tokens; `last`: no tokens follow. Tokens whose lookahead has arrived are appended to
+  /// Receives tokens. `last`: no tokens follow. Appends the tokens whose lookahead has arrived to
   /// state.ready.
   void push(StepContext& ctx, std::span<const int32_t> tokens, bool last, State& state) const;
   /// Drops the tokens that still wait for their lookahead.
@@ -53,7 +53,7 @@ class S3FlowEncoder {
     PackedLinear linear;
     LayerNorm norm;
   };
-  /// The parts that a plain encoder does not have.
+  /// The parts that the plain form of the encoder lacks.
   struct Conformer {
     Embed embed, up_embed;
     CausalConv1d up;

@@ -107,7 +107,7 @@ void S3FlowEstimator::transform(StepContext& ctx, const MatchaBlock& block, Call
   block.run_mlp(ctx, x);
 }
 
-/// Runs a section; `skip` receives the output of its blocks, before its own convolution.
+/// Runs a section. `skip` gets the output of its blocks, before the section's own convolution.
 View S3FlowEstimator::run_section(StepContext& ctx, const Section& section, Call& call,
                                   const View& input, View* skip) const {
   const int64_t rows = input.shape[0], channels = config_.channels;

@@ -31,12 +31,12 @@ class S3FlowEstimator : public FlowEstimator {
   struct Resnet {
     Half first, second;
     PackedLinear residual;
-    Tensor time;  ///< [steps, C], added between the halves of the resnet
+    Tensor time;  ///< [steps, C], added between the two halves of the resnet
   };
   struct Section {
     Resnet resnet;
     std::vector<MatchaBlock> blocks;
-    CausalConv1d conv;  ///< only in the first and the last section
+    CausalConv1d conv;  ///< used only in the first and the last section
     bool has_conv = false;
   };
 

@@ -12,7 +12,7 @@ S3FlowPages::S3FlowPages(const KvSpec& spec, int64_t slots, int64_t groups)
 
 S3FlowPages::Group S3FlowPages::take() {
   const std::lock_guard lock(mutex_);
-  SYRINX_CHECK(!free_.empty(), "[s3_flow_pages] all groups of pages are taken");
+  SYRINX_CHECK(!free_.empty(), "[s3_flow_pages] all groups of pages are in use");
   const int32_t group = free_.top();
   auto* held = new int32_t(group);
   free_.pop();
@@ -36,7 +36,7 @@ void S3FlowPages::own(Group& group) {
 }
 
 void S3FlowPages::copy_row(const Group& from, int64_t row, const Group& to, int64_t to_row) {
-  const size_t size = spec_.dtype == DType::kF32 ? 4 : 2;  // there are no pages of 8 bits
+  const size_t size = spec_.dtype == DType::kF32 ? 4 : 2;  // pages of 8 bits do not occur
   const auto dim = static_cast<size_t>(spec_.head_dim), rows = size_t{KvPool::kPageRows};
   const auto in = static_cast<size_t>(row), out = static_cast<size_t>(to_row);
   for (int64_t slot = 0; slot < slots_; ++slot) {

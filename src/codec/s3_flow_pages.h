@@ -1,7 +1,7 @@
-// Keys and values of the flow's estimator. Every KvPool::kPageRows frames have one group of pages,
-// for all solver steps, branches and layers. Streams with a common beginning (a voice's prompt)
-// share its groups; a group is copied when one of the streams writes to it. take() and the release
-// of a group may happen on any thread.
+// Keys and values of the flow's estimator. A group of pages holds KvPool::kPageRows frames for all
+// solver steps, branches and layers. Streams with a common beginning (a voice's prompt) share its
+// groups. A group is copied when one of its streams writes to it. take() and the release of a group
+// may run on any thread.
 #pragma once
 
 #include <memory>
@@ -15,18 +15,18 @@ namespace syrinx {
 
 class S3FlowPages : public std::enable_shared_from_this<S3FlowPages> {
  public:
-  /// `slots`: pages of a group; `groups`: most groups. Address space is reserved for all groups,
-  /// but memory is used only for as many as were in use at the same time.
+  /// `slots`: number of pages in a group. `groups`: limit of groups. Address space is reserved for
+  /// all groups, but memory is used only for the most groups ever in use together.
   S3FlowPages(const KvSpec& spec, int64_t slots, int64_t groups);
 
-  /// The number of a group, which is released with the last copy. A Group keeps the S3FlowPages
-  /// alive.
+  /// The number of a group. Destroying the last copy releases the group. A Group keeps its
+  /// S3FlowPages alive.
   using Group = std::shared_ptr<const int32_t>;
   /// Returns an unused group. Throws InternalError if all groups are in use.
   Group take();
-  /// Makes `group` exclusive to its stream: replaces it by a copy if other streams hold it, too.
+  /// Makes `group` exclusive to its stream: replaces it by a copy if other streams share it.
   void own(Group& group);
-  /// Copies the keys and values of one row, in all pages of a group. No other stream may hold `to`.
+  /// Copies the keys and values of one row in all pages of a group. `to` must not be shared.
   void copy_row(const Group& from, int64_t row, const Group& to, int64_t to_row);
 
   const KvPool& pool() const { return pool_; }
@@ -39,7 +39,7 @@ class S3FlowPages : public std::enable_shared_from_this<S3FlowPages> {
   int64_t slots_;
   KvPool pool_;
   std::mutex mutex_;
-  // The lowest number is taken first, so that memory stays dense.
+  // The lowest free number is used first, so that memory stays dense.
   std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> free_;
 };
 

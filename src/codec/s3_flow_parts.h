@@ -1,4 +1,4 @@
-// Constants and parts that the flow's encoder and estimator share.
+// Constants that the flow's encoder and estimator share.
 #pragma once
 
 #include "kernels/linear.h"

@@ -131,7 +131,7 @@ TEST(S3Flow, AttendsToAllAsTheOriginalDoes) {
     EXPECT_LT(worst, 1e-4f) << prompt << " + " << length;
     std::vector<float> again;
     f.flow.whole(f.ctx, f.voice(prompt), f.tokens(0, length), f.noise(), again);
-    EXPECT_TRUE(again == got);  // old contents of the pages have no effect
+    EXPECT_TRUE(again == got);  // old contents of pages have no effect
   }
   RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
 }
@@ -144,7 +144,7 @@ TEST(S3Flow, APromptMayEndInTheMiddleOfAToken) {
   f.flow.whole(f.ctx, voice, f.tokens(0, 12), f.noise(), got);
   const Safetensors golden(golden_path("full.safetensors"));
   const View want = golden.view("odd.7.12");
-  // the prompt's frame comes first
+  // the first frame belongs to the prompt
   ASSERT_EQ(static_cast<int64_t>(got.size()), want.count() + kMel);
   EXPECT_LT(relative_difference(std::span(got).subspan(kMel), want), 1e-4f);
 }
@@ -185,7 +185,7 @@ TEST(S3Flow, StreamsShareTheirPrompt) {
   std::vector<S3FlowState> streams;
   std::vector<std::vector<float>> mels(3);
   for (int i = 0; i < 3; ++i) streams.push_back(prompt.clone());
-  for (int64_t begin = 0; begin < 31; begin += 4) {  // runs in turn, while the others are open
+  for (int64_t begin = 0; begin < 31; begin += 4) {  // runs while the other streams are open
     for (int i = 0; i < 3; ++i) {
       const int64_t end = std::min<int64_t>(begin + 4, 31);
       f.flow.run(f.ctx, f.tokens(begin, end), end == 31, f.noise(), streams[i], mels[i]);

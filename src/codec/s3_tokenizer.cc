@@ -20,17 +20,17 @@ constexpr int64_t kMaxPositions = 1 << 11;
 
 int64_t halved(int64_t rows) { return (rows - 1) / 2 + 1; }
 
-/// Returns dimension `dim` of a tensor, or `published` if the tensor is absent; the layer that
-/// takes the tensor then reports the error.
+/// Returns dimension `dim` of a tensor, or `published` if the tensor is missing; the layer that
+/// loads the tensor then reports the error.
 int64_t stored_size(const Weights& weights, const std::string& name, int dim, int64_t published) {
   const std::optional<Shape> shape = weights.shape(name);
   const bool known = shape && dim < shape->dims() && (*shape)[dim] > 0 && (*shape)[dim] <= 1 << 14;
   return known ? (*shape)[dim] : published;
 }
 
-/// Returns the number of blocks up to the last one with a tensor; an ONNX graph cannot list its
-/// tensors by module names. Returns the published 6 if no block has a tensor: all are then missing
-/// or random.
+/// Returns the number of blocks up to the last block that has a tensor, because an ONNX graph
+/// cannot list tensors by module names. Returns the published 6 if no block has a tensor: all
+/// tensors are then missing or random.
 int64_t count_blocks(const Weights& encoder) {
   constexpr int64_t kPublished = 6, kMost = 64;
   constexpr std::array kParts{"attn_ln", "attn.query", "attn.key",        "attn.value", "attn.out",
@@ -133,7 +133,7 @@ void S3Tokenizer::run(StepContext& ctx, Work& work) const {
     case Work::kDone:
       break;
   }
-  SYRINX_CHECK(false, "[s3_tokenizer] the work is done");
+  SYRINX_CHECK(false, "[s3_tokenizer] run() was called after the work was done");
 }
 
 void S3Tokenizer::make_mel(Work& work) const {
@@ -146,7 +146,7 @@ void S3Tokenizer::make_mel(Work& work) const {
   work.stage_ = Work::kConv1, work.row_ = 0;
 }
 
-/// Runs a convolution; `from` has a row of zeros at either end.
+/// Runs a convolution. `from` has a row of zeros at both ends.
 void S3Tokenizer::convolve(StepContext& ctx, const PackedConv1d& conv, const View& from,
                            const View& to, Work& work) const {
   const int64_t begin = work.row_, end = std::min(begin + kConvRows, to.shape[0]);
@@ -220,7 +220,7 @@ void S3Tokenizer::quantise(StepContext& ctx, Work& work) const {
   for (int64_t i = 0; i < total; ++i) {
     int32_t token = 0, power = 1;
     for (int64_t k = 0; k < kDigits; ++k, power *= 3) {
-      // The authors round half to even, so 0.5 becomes 0; the factor is theirs, too.
+      // The authors round half to even, so 0.5 becomes 0. The factor is the authors'.
       const float h = std::tanh(digits.f32()[i * kDigits + k]) * 0.9990000128746033f;
       token += power * (h > 0.5f ? 2 : h < -0.5f ? 0 : 1);
     }
@@ -230,7 +230,7 @@ void S3Tokenizer::quantise(StepContext& ctx, Work& work) const {
 }
 
 std::unique_ptr<WeightSource> open_s3_tokenizer_onnx(const std::string& path) {
-  // The names that the exporter gave: s3tokenizer:s3tokenizer/utils.py, onnx2torch, onnx2torch_v3.
+  // The exporter gave these names: s3tokenizer:s3tokenizer/utils.py, onnx2torch, onnx2torch_v3.
   return open_onnx_weights(path, [](const std::string& name) -> std::vector<std::string> {
     const std::string quantizer = "quantizer._codebook.project_down.";
     if (name == "encoder.conv1.weight")

@@ -1,9 +1,9 @@
-// S3 speech tokens (v2 and v3, 25 a second) of a recording: Whisper's log-mel, two convolutions,
-// blocks of attention with a memory of nearby values (FSMN), and eight numbers rounded to -1, 0 or
-// 1, which are the digits of the token. Attention sees the whole recording, so the tokenizer cannot
-// stream; its work is cut into pieces of some tens of milliseconds instead. Source:
-// s3tokenizer:s3tokenizer/model_{v2,v3}.py. Const after construction, shared by threads; a Work is
-// used by one call at a time. T mel frames, N tokens, W width.
+// Computes the S3 speech tokens (v2 and v3, 25 a second) of a recording: Whisper's log-mel, two
+// convolutions, blocks of attention with a memory of nearby values (FSMN), and eight numbers
+// rounded to -1, 0 or 1, the digits of the token. Attention covers the whole recording, so the
+// tokenizer cannot stream. Its work is divided into pieces of some tens of milliseconds instead.
+// Source: s3tokenizer:s3tokenizer/model_{v2,v3}.py. Const after construction, shared by threads; a
+// Work is used by one call at a time. T mel frames, N tokens, W width.
 #pragma once
 
 #include <span>
@@ -24,11 +24,11 @@ class S3Tokenizer {
   static constexpr int32_t kCodes = 6561;    ///< tokens are in [0, 3^8)
   static constexpr double kMaxSeconds = 30;  ///< the authors' limit for one pass
 
-  /// Work on one recording, with its state between calls.
+  /// The work on one recording, with its state between calls.
   class Work {
    public:
     bool done() const { return stage_ == kDone; }
-    /// Returns the tokens, which are complete when the work is done.
+    /// Returns the tokens. They are complete when the work is done.
     const std::vector<int32_t>& tokens() const { return tokens_; }
 
    private:
@@ -37,24 +37,24 @@ class S3Tokenizer {
     Stage stage_ = kMel;
     int64_t layer_ = 0, row_ = 0;  // layer and row at which the next piece begins
     std::vector<float> samples_;
-    // The mel [1 + T + 1, mels] and results [1 + T / 2 + 1, W], [N, W]; the border rows of the
-    // first two are zeros.
+    // The mel [1 + T + 1, mels] and the results [1 + T / 2 + 1, W] and [N, W]. The border rows of
+    // the first two are zeros.
     Tensor mel_, half_, x_;
     Tensor queries_, values_;  // [N, W], [N + taps - 1, W]
     KvPool kv_;
     std::vector<int32_t> pages_, tokens_;
   };
 
-  /// Reads sizes from the shapes below `weights`: encoder.{conv1,conv2,blocks.N.*},
-  /// quantizer._codebook.project_down. Weights are kept in f32: small differences decide which
-  /// token is chosen, and bf16 would save only a tenth of the time.
+  /// Reads sizes from the shapes of the tensors encoder.{conv1,conv2,blocks.N.*} and
+  /// quantizer._codebook.project_down in `weights`. Weights are f32, because small differences
+  /// could select other tokens, and bf16 would save only a tenth of the time.
   explicit S3Tokenizer(const Weights& weights);
 
   /// Returns the number of tokens of a recording at 16 kHz.
   int64_t count(int64_t samples) const;
   /// Opens the work for `samples` at 16 kHz, at most kMaxSeconds.
   Work open(std::span<const float> samples) const;
-  /// Runs the next piece of an unfinished work.
+  /// Runs the next piece of a work that is not done.
   void run(StepContext& ctx, Work& work) const;
 
   int64_t layers() const { return static_cast<int64_t>(blocks_.size()); }
@@ -85,8 +85,8 @@ class S3Tokenizer {
   PackedLinear down_;  // maps a row to the digits
 };
 
-/// Opens the tokenizer in the published form of CosyVoice2 and 3, speech_tokenizer_v2.onnx or
-/// speech_tokenizer_v3.onnx, under the names above.
+/// Opens the published tokenizer of CosyVoice2 or 3, speech_tokenizer_v2.onnx or
+/// speech_tokenizer_v3.onnx, with the tensor names that S3Tokenizer reads.
 std::unique_ptr<WeightSource> open_s3_tokenizer_onnx(const std::string& path);
 
 }  // namespace syrinx

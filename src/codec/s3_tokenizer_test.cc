@@ -88,7 +88,7 @@ TEST(S3Reference, OfCosyVoiceFromOnnx) {
   speaker.finish();
   EXPECT_EQ(tokenizer.layers(), 2);
   EXPECT_EQ(network.width(), 192);
-  // The recording that the authors' front end got, 16 kHz.
+  // The 16 kHz recording that the authors' front end received.
   const TorchPickle want(dir + "cloned.pt");
   const std::vector<float> samples = read_wav(parity("s3_reference/golden/recording.wav")).samples;
   const View ids = want.view(*want.find("cloned.flow_prompt_speech_token"));
@@ -107,7 +107,7 @@ TEST(S3Reference, EveryPieceIsSmall) {
   auto work = tokenizer.open(samples);
   int pieces = 0;
   for (; !work.done(); ++pieces) tokenizer.run(machine.ctx, work), machine.arena.reset();
-  // 6 for the mel, 12 + 6 for the convolutions, 2 * 24 for the only layer, 1 for the digits.
+  // Pieces: 6 for the mel, 12 + 6 for the convolutions, 2 * 24 for the layer, 1 for the digits.
   EXPECT_EQ(pieces, 6 + 12 + 6 + 48 + 1);
   EXPECT_EQ(work.tokens().size(), 750u);
   EXPECT_THROW(tokenizer.run(machine.ctx, work), InternalError);

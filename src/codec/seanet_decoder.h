@@ -1,9 +1,9 @@
-// The decoder of a SEANet codec as ESPnet trains it: convolutions that are mirrored at both ends of
-// a stream and not causal, an LSTM over the frames, snakes with one parameter per layer, residual
-// units with a linear shortcut. It takes latent frames and returns samples as soon as they are
-// certain; every frame is computed once. A stream has the same bits however it is cut. CPU only.
-// Const after construction, shared by threads; a stream is used by one call at a time. Network:
-// espnet:espnet2/gan_codec/shared/decoder/seanet.py. T frames, D latent width.
+// The decoder of ESPnet's SEANet codecs: convolutions that are not causal and mirror rows at both
+// ends of a stream, an LSTM over the frames, snakes with one parameter per layer, residual units
+// with a linear shortcut. It receives latent frames, and returns samples as soon as they are
+// certain. Every frame is computed once. A stream has the same bits for any division into calls.
+// CPU only. Const after construction, shared by threads; a stream is used by one call at a time.
+// Network: espnet:espnet2/gan_codec/shared/decoder/seanet.py. T frames, D latent width.
 #pragma once
 
 #include <vector>
@@ -26,7 +26,7 @@ class SeanetDecoder {
 
   const SeanetConfig& config() const { return config_; }
   Stream open() const;
-  /// Decodes latent [T, D]; `last`: no frames follow. Returns the samples [N] that became certain,
+  /// Decodes latent [T, D]. `last`: no frames follow. Returns the samples [N] that are now certain,
   /// in the arena.
   View run(StepContext& ctx, const View& latent, bool last, Stream& stream) const;
   size_t bytes() const;

@@ -1,7 +1,7 @@
-// The encoder of a SEANet codec as ESPnet trains it, the mirror image of its decoder. It takes
-// samples and returns latent frames as soon as they are certain. A recording has the same bits
-// however it is cut. CPU only, in f32: fewer bits would choose other codes. Const after
-// construction, shared by threads; a stream is used by one call at a time. Network:
+// The encoder of ESPnet's SEANet codecs, with the layers of the decoder in reverse order. It
+// receives samples, and returns latent frames as soon as they are certain. A recording has the same
+// bits for any division into calls. CPU only, in f32, because fewer bits would select other codes.
+// Const after construction, shared by threads; a stream is used by one call at a time. Network:
 // espnet:espnet2/gan_codec/shared/encoder/seanet.py. T samples, D latent width.
 #pragma once
 
@@ -20,15 +20,15 @@ class SeanetEncoder {
     std::vector<RowQueue> beside;  // delayed input of each residual unit
   };
 
-  /// `config` is the decoder's.
+  /// `config` is the config of the decoder.
   SeanetEncoder(const SeanetConfig& config, const Weights& weights);
 
-  /// Returns T / hop, rounded up.
+  /// Returns the number of frames: samples / hop, rounded up.
   int64_t frames(int64_t samples) const;
   Stream open() const;
-  /// Encodes x [T, 1] and overwrites it; `last`: no samples follow. The last call must bring at
-  /// least two frames, or all samples of the recording. Returns the frames [N, D] that became
-  /// certain, in the arena.
+  /// Encodes x [T, 1], and overwrites it. `last`: no samples follow. The last call must have at
+  /// least two frames of samples, or all samples of the recording. Returns the frames [N, D] that
+  /// are now certain, in the arena.
   View run(StepContext& ctx, const View& x, bool last, Stream& stream) const;
   size_t bytes() const;
 

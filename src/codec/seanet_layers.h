@@ -1,6 +1,6 @@
-// Layers that the encoder and the decoder of ESPnet's SEANet codecs share: sizes, snakes with one
-// parameter, residual units with a linear shortcut. Free functions and values; const after load.
-// Network: espnet:espnet2/gan_codec/shared/encoder/seanet.py. T rows, C channels.
+// Layers and sizes that the encoder and the decoder of ESPnet's SEANet codecs share: snakes with
+// one parameter, residual units with a linear shortcut. Free functions and values, const after
+// loading. Network: espnet:espnet2/gan_codec/shared/encoder/seanet.py. T rows, C channels.
 #pragma once
 
 #include <vector>
@@ -13,22 +13,22 @@
 
 namespace syrinx {
 
-/// Sizes of the decoder, from its tensors; the encoder has them in reverse order.
+/// Sizes of the decoder, from its tensors. The encoder has the layers in reverse order.
 struct SeanetConfig {
   int64_t latent = 512;  ///< D
-  int64_t width = 512;   ///< channels after the first convolution; halved by every ratio
+  int64_t width = 512;   ///< channels after the first convolution; every ratio halves them
   std::vector<int64_t> ratios{8, 5, 4, 2};
-  int64_t units = 3;  ///< residual units after each ratio, of dilation 1, 2, 4, ...
+  int64_t units = 3;  ///< residual units after each ratio; their dilations are 1, 2, 4, ...
   int64_t lstm = 2;   ///< LSTM layers
-  int64_t taps = 7;   ///< taps of all convolutions except those of one tap
+  int64_t taps = 7;   ///< taps of the convolutions that have more than one tap
   int64_t inner = 2;  ///< factor by which a residual unit is narrower inside
 
-  /// Reads sizes from the scope that has model.0, model.1, ...; a size that no tensor determines
-  /// keeps the default above.
+  /// Reads sizes from the scope that has model.0, model.1, ... A size that no tensor determines
+  /// keeps its default.
   static SeanetConfig of(const Weights& weights);
-  /// Returns the samples of a frame.
+  /// Returns the number of samples in a frame.
   int64_t hop() const;
-  /// Returns the samples by which a stream's output lags behind its input until the stream ends.
+  /// Returns by how many samples the output lags behind the input until the stream ends.
   int64_t delay() const;
 };
 
@@ -41,16 +41,16 @@ inline Weights conv_scope(const Weights& layer) { return layer.scope("conv").sco
 struct Snake {
   Tensor alpha, inverse;  // [C], with equal numbers
 };
-/// Loads a snake of `channels` channels. Throws LoadError.
+/// Loads a snake of `channels` channels. Throws LoadError for missing or misshapen tensors.
 Snake load_snake(const Weights& layer, int64_t channels);
 /// Applies a snake to x [T, C] in place.
 void apply(StepContext& ctx, const Snake& snake, const View& x);
 
-/// Loads a convolution of the given sizes. Throws LoadError.
+/// Loads a convolution of the given sizes. Throws LoadError for missing or misshapen tensors.
 MirroredConv1d load_conv(const Weights& layer, int64_t in, int64_t out, int64_t taps,
                          const MirroredOptions& options);
 
-/// A residual unit: the sum of (snake, dilated convolution, snake, mix) and a linear of its input.
+/// A residual unit: snake, dilated convolution, snake, mix; plus a linear of the input.
 struct Unit {
   Snake before, inside;
   MirroredConv1d conv;
@@ -59,16 +59,16 @@ struct Unit {
 /// Loads residual unit number `number` with `channels` channels.
 Unit load_unit(const Weights& layer, const SeanetConfig& config, int64_t channels, int64_t number,
                WeightType type);
-/// Runs a unit: x [T, C] -> the rows that became certain, in the arena; overwrites x. `waiting`
-/// holds input rows of C numbers that wait for their convolution.
+/// Runs a unit on x [T, C] and overwrites x. Returns the rows that are now certain, in the arena.
+/// `waiting` holds the input rows (C numbers each) whose convolution needs later rows.
 View run(StepContext& ctx, const Unit& unit, const View& x, bool last, MirroredConv1d::State& conv,
          RowQueue& waiting);
 
-/// Adds to x the output of the LSTM layers, run one after another. `states`: one of each layer.
+/// Adds the output of the LSTM layers, run one after another, to x. `states`: one per layer.
 void add_lstm(StepContext& ctx, const std::vector<Lstm>& layers, const View& x,
               std::vector<LstmState>& states);
 
-/// Returns the bytes of the unit's weights.
+/// Returns the size of the unit's weights in bytes.
 size_t bytes(const Unit& unit);
 
 }  // namespace seanet

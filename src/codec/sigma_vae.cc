@@ -10,9 +10,9 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kMostSigmaRates = 8, kMostSigmaRate = 64, kMostSigmaWidth = 1 << 14;
-constexpr int64_t kMostSigmaBlocks = 64;  // bound for the blocks of one stage
+constexpr int64_t kMostSigmaBlocks = 64;  // limit of blocks per stage
 
-/// Reads a text such as "3-3-8".
+/// Reads the numbers of a text such as "3-3-8".
 std::vector<int64_t> load_depths(const Config& c, const char* key) {
   const std::string text = c.s(key);
   std::vector<int64_t> depths;
@@ -77,7 +77,7 @@ SigmaVaeConfig SigmaVaeConfig::load(const Config& c) {
   v.depths = load_depths(c, depths);
   if (!c.has("decoder_depths")) std::ranges::reverse(v.depths);
   if (v.depths.size() != v.ratios.size() + 1) {
-    c.fail(depths, concat("expected a depth more than the ", v.ratios.size(), " of ", ratios,
+    c.fail(depths, concat("expected one depth more than the ", v.ratios.size(), " of ", ratios,
                           ", got ", v.depths.size()));
   }
   if (v.width(0) > kMostSigmaWidth) {
@@ -131,7 +131,7 @@ SigmaVaeDecoder::Block SigmaVaeDecoder::load_block(const Weights& weights, int64
   const Weights mixer = weights.scope("mixer.conv.conv.conv"), mlp = weights.scope("ffn");
   Tensor weight = mixer.f32("weight", {width, 1, config_.taps});
   Tensor bias = mixer.f32("bias", {width}), gain;
-  // The gains of the branches become a part of their last layers.
+  // The gains of the branches are merged with their last layers.
   if (config_.layer_scale) {
     const Tensor mixed = weights.f32("gamma", {width});
     scale_outputs(weight, mixed);

@@ -1,9 +1,9 @@
-// The decoder of VibeVoice's acoustic tokenizer, a sigma-VAE: latent frames to samples, by causal
-// convolutions alone. A stream has the same bits however it is cut into chunks, and its samples do
-// not depend on the other streams of a call. Const after construction, shared by threads; a state
-// is used by one call at a time. CPU only.
-// Network: VibeVoice:vibevoice/modular/modular_vibevoice_tokenizer.py, TokenizerDecoder.
-// D numbers a latent frame, hop samples a frame, T frames; activations f32 [time, channels].
+// The decoder of VibeVoice's acoustic tokenizer, a sigma-VAE: latent frames to samples, only by
+// causal convolutions. A stream has the same bits for any division into chunks, and does not depend
+// on the other streams of a call. Const after construction, shared by threads; a state is used by
+// one call at a time. CPU only. Network:
+// VibeVoice:vibevoice/modular/modular_vibevoice_tokenizer.py, TokenizerDecoder. D numbers a latent
+// frame, hop samples a frame, T frames; activations f32 [time, channels].
 #pragma once
 
 #include <cstdint>
@@ -18,41 +18,41 @@
 
 namespace syrinx {
 
-/// Sizes. Plain data.
+/// Sizes of the decoder. Plain data.
 struct SigmaVaeConfig {
   int64_t latent = 64;   ///< D
   int64_t filters = 32;  ///< channels of the last stage
-  /// rows of a stage for each row of the previous stage
+  /// rows of each stage for one row of the previous stage
   std::vector<int64_t> ratios{8, 5, 5, 4, 2, 2};
-  std::vector<int64_t> depths{8, 3, 3, 3, 3, 3, 3};  ///< blocks of each stage
+  std::vector<int64_t> depths{8, 3, 3, 3, 3, 3, 3};  ///< number of blocks in each stage
   int64_t taps = 7, last_taps = 7;
   float norm_eps = 1e-5f;
   bool layer_scale = true;
 
-  int64_t hop() const;  ///< samples of a frame
-  /// Returns the channels of stage `stage`; each stage has half of those of the stage before.
+  int64_t hop() const;  ///< number of samples in a frame
+  /// Returns the channels of stage `stage`. Each stage has half the channels of the previous stage.
   int64_t width(size_t stage) const;
 
   /// Reads the object acoustic_tokenizer_config of config.json. Throws LoadError for a value that
-  /// is out of range or not supported.
+  /// is out of range or unsupported.
   static SigmaVaeConfig load(const Config& config);
 };
 
 /// State of one stream between calls: the past of every convolution.
 using SigmaVaeState = std::vector<ConvState>;
 
-/// Input and output of one stream in a call.
+/// Input and output of one stream in one call.
 struct SigmaVaeJob {
   SigmaVaeState* state = nullptr;
   std::span<const float> latents;  ///< [T, D]
-  std::span<float> out;            ///< [T * hop], written
+  std::span<float> out;            ///< [T * hop], output
 };
 
 /// The decoder with its weights.
 class SigmaVaeDecoder {
  public:
   SigmaVaeDecoder() = default;
-  /// `weights` is the scope of the decoder's tensors; `type` is the storage type of the matrices.
+  /// `weights` is the scope of the decoder's tensors. The matrices are stored as `type`.
   SigmaVaeDecoder(const SigmaVaeConfig& config, const Weights& weights, WeightType type);
 
   SigmaVaeState open() const;
@@ -60,7 +60,7 @@ class SigmaVaeDecoder {
   size_t bytes() const;
 
  private:
-  /// A depthwise convolution and a feed-forward network, each behind a norm and added to its input.
+  /// A depthwise convolution and a feed-forward network, each after a norm and added to its input.
   struct Block {
     RmsNorm norm, mlp_norm;
     CausalConv1d mixer;
@@ -70,7 +70,7 @@ class SigmaVaeDecoder {
     CausalConvTranspose1d raise;  // empty in the first stage
     std::vector<Block> blocks;
   };
-  // Frames of all streams in one pass; bounds the scratch memory (some megabytes a frame).
+  // Frames of all streams in one pass; limits the scratch memory (some megabytes a frame).
   static constexpr int64_t kPassFrames = 4;
 
   Block load_block(const Weights& weights, int64_t width, WeightType type) const;

@@ -23,7 +23,7 @@ class SigmaVaeTest : public testing::TestWithParam<const char*> {
         decoder_(config_, weights_.scope("model.acoustic_tokenizer.decoder"), WeightType::kF32) {}
 
   Config root() const { return Config::load(dir_ + "checkpoint/config.json"); }
-  /// Returns latents of a golden case as the decoder reads them.
+  /// Returns the latents of a golden case in the form that the decoder reads.
   std::vector<float> latents(const Safetensors& golden, int64_t frames) const {
     const Weights model = weights_.scope("model");
     const float factor = model.f32("speech_scaling_factor", {}).f32()[0];

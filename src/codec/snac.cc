@@ -43,7 +43,8 @@ SnacConfig SnacConfig::load(const Config& root) {
   if (d.hop() > c.codec.sample_rate) root.fail("decoder_rates", "a frame is longer than a second");
   if (c.strides.empty() || c.strides.size() > 16) root.fail("vq_strides", "expected 1 to 16");
   for (const int64_t stride : c.strides) {
-    if (c.strides.front() % stride != 0) root.fail("vq_strides", "must divide the first one");
+    if (c.strides.front() % stride != 0)
+      root.fail("vq_strides", "every stride must divide the first stride");
   }
   return c;
 }

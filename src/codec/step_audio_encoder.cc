@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kPadding = 479;  // samples of silence after a piece
 constexpr int64_t kHearingTaps = 3, kPool = 2, kAdapterStride = 2;
 
-/// Names of the parts as in Whisper's own code.
+/// Names of a block's parts, as in Whisper's own code.
 constexpr WhisperBlockNames kStepNames{.attention_norm = "attn_ln",
                                        .q = "attn.query",
                                        .k = "attn.key",
@@ -28,13 +28,13 @@ PackedConv1d load_hearing_taps(const Weights& weights, int64_t out, int64_t in, 
                             type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);
 }
 
-/// Returns the mel frames of a piece; the last frame is dropped, as in Whisper.
+/// Returns the number of mel frames of a piece, without the last frame, as in Whisper.
 int64_t mel_frames(int64_t samples) { return (samples + kPadding) / 160; }
 int64_t rows_of(int64_t frames) { return (frames + 1) / 2; }
-/// Returns the rows that attention sees: those of the samples, without those of the padding.
+/// Returns how many rows attention covers: the rows of the samples, not those of the padding.
 int64_t rows_seen(int64_t frames) { return frames < 3 ? 0 : (frames - 1) / 2; }
 
-/// Runs a convolution of three taps on x, with a row of zeros at either end.
+/// Runs a convolution of three taps on x, padded with a row of zeros on both sides.
 void convolve_padded(StepContext& ctx, const PackedConv1d& conv, const View& x, const View& out,
                      int64_t stride) {
   const Arena::Mark mark(ctx.arena);
@@ -58,11 +58,11 @@ StepAudioEncoderConfig StepAudioEncoderConfig::load(const Config& root) {
   e.positions = c.i("n_audio_ctx", 1, 1 << 16);
   e.out = c.i("llm_dim", 8, 1 << 16);
   if (e.width % e.heads != 0 || e.width / e.heads % 8 != 0 || e.width / e.heads > 256)
-    c.fail("n_audio_head", "must cut n_audio_state into multiples of 8, at most 256");
+    c.fail("n_audio_head", "must divide n_audio_state into heads of a multiple of 8, at most 256");
   if (c.i("kernel_size") != kHearingTaps) c.fail("kernel_size", "must be 3");
   if (c.i("adapter_stride") != kAdapterStride) c.fail("adapter_stride", "must be 2");
   if (e.positions < rows_of(mel_frames(StepAudioEncoder::kPiece)))
-    c.fail("n_audio_ctx", "has no place for a piece of 25 s");
+    c.fail("n_audio_ctx", "must have positions for a piece of 25 s");
   return e;
 }
 
@@ -110,7 +110,8 @@ StepAudioEncoder::Work StepAudioEncoder::open(int64_t samples) const {
 }
 
 void StepAudioEncoder::run(StepContext& ctx, Work& work, std::span<const float> samples) const {
-  SYRINX_CHECK(!work.done() && ctx.device == Device::kCpu, "[step_audio_encoder] nothing to do");
+  SYRINX_CHECK(!work.done() && ctx.device == Device::kCpu,
+               "[step_audio_encoder] the work is done, or the context is not on the CPU");
   if (work.step_ == 0) {
     hear(ctx, work, samples);
   } else if (work.step_ <= config_.layers) {
@@ -154,7 +155,7 @@ void StepAudioEncoder::adapt(StepContext& ctx, Work& work) const {
     means.f32()[i] = (x[row * width + column] + x[(row + 1) * width + column]) / 2;
   }
   norm_(ctx, means, means);
-  // As in the original, the last convolution also reads rows that attention does not see.
+  // As in the original, the last convolution also reads rows that attention excludes.
   const int64_t made = (pooled - 1) / kAdapterStride + 1, count = work.rows_.shape()[0];
   const View convolved = take_rows(ctx, made, width);
   convolve_padded(ctx, conv3_, means, convolved, kAdapterStride);

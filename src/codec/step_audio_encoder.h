@@ -1,15 +1,15 @@
-// The audio encoder of Step-Audio 2: a recording at 16 kHz to rows of its language model's width,
-// 12.5 a second. It has Whisper's log-mel and encoder, in which every row sees every other, the
+// The audio encoder of Step-Audio 2: a recording at 16 kHz to rows of the language model's width,
+// 12.5 a second. It has Whisper's log-mel and encoder, in which every row attends to all rows, the
 // mean of two rows, a convolution of stride 2, and two linears.
 //
-// A recording is cut into pieces of 25 s, which are encoded independently. The authors pad the
-// pieces of one call to the longest; here a piece is always encoded as if it were alone. The work
-// for a piece is cut, too: first the mel and the convolutions, then each layer, then the adapter.
-// CPU only.
-// Source: Step-Audio2:utils.py (log_mel_spectrogram, compute_token_num);
-// vox-serve:vox_serve/{encoder,model}/step_audio_2.py, after the authors' modeling_step_audio_2.py.
-// Const after construction, shared by threads; a Work is used by one call at a time.
-// M mel bands, W width, H width of the language model.
+// A recording is divided into pieces of 25 s, which are encoded independently. The authors
+// pad the pieces of one call to the longest; here a piece is always encoded as if it were
+// alone. The work on a piece has several steps: first the mel and the convolutions, then
+// each layer, then the adapter. CPU only. Source: Step-Audio2:utils.py
+// (log_mel_spectrogram, compute_token_num);
+// vox-serve:vox_serve/{encoder,model}/step_audio_2.py, after the authors'
+// modeling_step_audio_2.py. Const after construction, shared by threads; a Work is used by
+// one call at a time. M mel bands, W width, H width of the language model.
 #pragma once
 
 #include <span>
@@ -21,7 +21,7 @@
 
 namespace syrinx {
 
-/// Sizes, from config.json's audio_encoder_config. Plain data.
+/// Sizes, from audio_encoder_config in config.json. Plain data.
 struct StepAudioEncoderConfig {
   int64_t mels = 128;
   int64_t width = 1280, layers = 32, heads = 20;
@@ -30,21 +30,21 @@ struct StepAudioEncoderConfig {
   int64_t out = 3584;        ///< H
 
   int64_t ffn() const { return 4 * width; }
-  /// Reads sizes. Throws LoadError for a value that is missing, out of range or not supported.
+  /// Reads sizes. Throws LoadError for a value that is missing, out of range or unsupported.
   static StepAudioEncoderConfig load(const Config& root);
 };
 
-/// Encoder and adapter with their weights.
+/// The encoder and the adapter, with their weights.
 class StepAudioEncoder {
  public:
   static constexpr int kSampleRate = 16000;  ///< Hz
   static constexpr int64_t kPiece = 25 * kSampleRate;
 
-  /// Work on one piece, with its state between calls.
+  /// The work on one piece, with its state between calls.
   class Work {
    public:
     bool done() const { return step_ == steps_; }
-    /// Returns the rows [count(samples), H], which are complete when the work is done.
+    /// Returns the rows [count(samples), H]. They are complete when the work is done.
     const View& rows() const { return rows_.view(); }
 
    private:
@@ -60,16 +60,16 @@ class StepAudioEncoder {
                    const Weights& adapter, WeightType type);
 
   const StepAudioEncoderConfig& config() const { return config_; }
-  /// Returns a key of a piece: pieces with the same key have the same rows.
+  /// Returns a key of a piece. Pieces with equal keys have equal rows.
   static uint64_t key(std::span<const float> piece);
-  /// Returns the number of rows of a piece; 0 for a short piece.
+  /// Returns the number of rows of a piece; 0 if the piece is too short.
   static int64_t count(int64_t samples);
-  /// Returns the number of run() calls that a piece takes.
+  /// Returns the number of run() calls that a piece needs.
   int steps() const { return static_cast<int>(config_.layers) + 2; }
-  /// Opens a piece of `samples` samples, in [1, kPiece].
+  /// Opens the work on a piece of `samples` samples, in [1, kPiece].
   Work open(int64_t samples) const;
-  /// Runs the next step of an unfinished work. `samples` are all of the piece's; only the first
-  /// step reads them.
+  /// Runs the next step of a work that is not done. `samples` are all samples of the piece; only
+  /// the first step reads them.
   void run(StepContext& ctx, Work& work, std::span<const float> samples) const;
   size_t bytes() const;
 

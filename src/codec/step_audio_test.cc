@@ -90,7 +90,7 @@ class StepFlow : public testing::Test {
     return flow_->voice(std::move(ids), std::move(mel), speaker);
   }
 
-  /// Streams `tokens` tokens in calls of `step`; `end_alone`: the last call has no tokens.
+  /// Streams `tokens` tokens in calls of `step`. `end_alone`: the last call has no tokens.
   std::vector<float> stream(int64_t prompt, int64_t tokens, int64_t step, bool end_alone = false) {
     S3FlowState state = flow_->open(bench_.ctx, voice(prompt), noise_);
     return go_on(std::move(state), tokens, step, end_alone);
@@ -145,8 +145,8 @@ TEST_F(StepFlow, WholeUtterancesAreTheAuthors) {
   }
 }
 
-/// Uses prompts shorter and longer than the recent past, and streams that just reach or exceed the
-/// bound of the past.
+/// Uses prompts shorter and longer than the recent past, and streams that just reach or just exceed
+/// the limit of the past.
 TEST_F(StepFlow, StreamsAreTheAuthors) {
   for (const int64_t prompt : {9, 60}) {
     for (const int64_t tokens : {3, 27, 28, 139})
@@ -161,7 +161,7 @@ TEST_F(StepFlow, AStreamCutAnywhereIsTheSame) {
     EXPECT_EQ(stream(9, 139, step, step == 7), whole) << step;
 }
 
-/// Streams share a prompt's pages; one stream drops them and overwrites them.
+/// Several streams share a prompt's pages. One stream drops its pages and overwrites them.
 TEST_F(StepFlow, StreamsOfOnePromptStayApart) {
   const S3FlowState prompt = flow_->open(bench_.ctx, voice(60), noise_);
   const std::vector<float> alone = go_on(prompt.clone(), 139, 28, false);
@@ -169,7 +169,7 @@ TEST_F(StepFlow, StreamsOfOnePromptStayApart) {
   EXPECT_EQ(stream(60, 139, 50), alone);
 }
 
-/// Both streams write to the page that the prompt left incomplete, in turn, each to its own copy.
+/// Two streams write in turn to the page that the prompt filled partly. Each must get its own copy.
 TEST_F(StepFlow, StreamsOfOnePromptTakeTurns) {
   static_assert(2 * 60 % KvPool::kPageRows != 0);
   const S3FlowState prompt = flow_->open(bench_.ctx, voice(60), noise_);
@@ -199,7 +199,7 @@ TEST_F(StepFlow, AStreamsPastIsBounded) {
   weights.build([&] { flow_.emplace(config, weights, WeightType::kF32, 512); });
   S3FlowState state = flow_->open(bench_.ctx, voice(9), noise_);
   std::vector<float> mel;
-  // There are pages for 512 frames; without a bound, this stream alone would need 834.
+  // The pool has pages for 512 frames. Without a limit, this stream alone would need 834.
   for (int i = 0; i < 3; ++i) {
     flow_->run(bench_.ctx, codes_, false, noise_, state, mel);
     bench_.arena.reset();

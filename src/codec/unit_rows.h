@@ -1,4 +1,4 @@
-// Rows of length 1, for quantizers that choose entries by their angle. Header only.
+// Scales rows to length 1, for quantizers that select entries by their angle. Header only.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace syrinx {
 
 /// Scales the rows of x [N, D], f32 on the host, to length 1, as torch's normalize() does.
 inline void scale_rows_to_length_1(const View& x) {
-  constexpr float kLeast = 1e-12f;  // smallest length that torch divides by
+  constexpr float kLeast = 1e-12f;  // a shorter row is divided by this length, as in torch
   const int64_t dim = x.shape[1];
   for (int64_t r = 0; r < x.shape[0]; ++r) {
     float* row = x.f32() + r * dim;

@@ -1,7 +1,7 @@
-// A block of Whisper's encoder with a past: a row sees all earlier rows and those of its own chunk,
-// up to a given row. For encoders that are cut into chunks or omit their last rows; whole windows
-// run in a Decoder (codec/whisper_encoder.h). CPU only. Const after construction, shared by
-// threads; a past is used by one call at a time. W width.
+// A block of Whisper's encoder with a past: a row attends to all earlier rows and to the rows of
+// its own chunk, up to a given row. For encoders that process chunks or omit their last rows. A
+// Decoder runs whole windows (codec/whisper_encoder.h). CPU only. Const after construction, shared
+// by threads; a past is used by one call at a time. W width.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,13 @@ class WhisperBlock {
     Past(int64_t layers, int64_t heads, int64_t dim, int64_t most_rows, DType type);
     KvPool pool;
     std::vector<int32_t> pages;
-    int64_t rows = 0;  ///< rows so far, including the chunk that runs
+    int64_t rows = 0;  ///< number of rows so far, including the current chunk
   };
 
   WhisperBlock(const Weights& weights, int64_t width, int64_t heads, int64_t ffn,
                const WhisperBlockNames& names, WeightType type);
 
-  /// Runs the block on the last rows of the past: x [R, W], in place. They see rows [0, seen).
+  /// Runs the block on x [R, W], the past's last rows, in place. They attend to rows [0, seen).
   void run(StepContext& ctx, const Past& past, int layer, int64_t seen, const View& x) const;
   size_t bytes() const;
 

@@ -12,14 +12,14 @@ constexpr int64_t kLookPiece = 512;  // mel frames computed at once
 
 PackedConv1d load_stem(const Weights& weights, int64_t out, int64_t in, WeightType type) {
   const View weight = weights.take("weight", {out, in, 3}), bias = weights.take("bias", {out});
-  // Convolutions are kept in f32 or bf16, as they have few weights.
+  // Convolutions have few weights, so they are kept in f32 or bf16.
   return PackedConv1d::pack(weight, bias, 1,
                             type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);
 }
 
 DecoderConfig encoder_blocks(const WhisperEncoderConfig& c) {
   DecoderConfig d = whisper_blocks(c.layers, c.width, c.heads, c.ffn);
-  // In 8 bits, q, k and v would cause most of the error of the rows (decision 0012).
+  // With 8 bits, q, k and v would cause most of the error in the rows (decision 0012).
   d.wide_qkv = true;
   return d;
 }
@@ -57,10 +57,11 @@ WhisperEncoderConfig WhisperEncoderConfig::load(const Config& c) {
   e.heads = c.i("encoder_attention_heads", 1, 512);
   e.ffn = c.i("encoder_ffn_dim", 1, 1 << 15);
   if (e.width % e.heads != 0 || e.width / e.heads % 8 != 0 || e.width / e.heads > 256) {
-    c.fail("encoder_attention_heads", "must cut d_model into multiples of 8, at most 256");
+    c.fail("encoder_attention_heads",
+           "must divide d_model into heads of a multiple of 8, at most 256");
   }
   if (c.i("max_source_positions") != WhisperEncoder::kRows) {
-    c.fail("max_source_positions", "must be 1500, those of 30 s");
+    c.fail("max_source_positions", "must be 1500, the rows of 30 s");
   }
   if (c.opt_s("activation_function", "gelu") != "gelu") {
     c.fail("activation_function", "must be gelu");
@@ -70,11 +71,11 @@ WhisperEncoderConfig WhisperEncoderConfig::load(const Config& c) {
 }
 
 void WhisperRecording::push(std::span<const float> samples, bool last) {
-  SYRINX_CHECK(!closed_, "[whisper_recording] has ended");
+  SYRINX_CHECK(!closed_, "[whisper_recording] samples follow the end");
   samples_.insert(samples_.end(), samples.begin(), samples.end());
   constexpr int kMargin = WhisperWindow::kMargin, kHop = WhisperWindow::kHop;
   if (!last) return look(samples_, frames() - kMargin);
-  // The authors append 30 s of silence, on which the mel's last frames depend.
+  // The authors append 30 s of silence, which affects the last frames of the mel.
   closed_ = true;
   const int64_t end = frames() + kMargin + 1;
   const int64_t from = std::max(seen_ - kMargin - dropped_ / kHop, int64_t{0}) * kHop;
@@ -150,7 +151,8 @@ WhisperEncoder::Work WhisperEncoder::open(const WhisperWindow& window) const {
 }
 
 void WhisperEncoder::run(StepContext& ctx, Work& work, std::span<const float> samples) const {
-  SYRINX_CHECK(work.left() > 0 && ctx.device == Device::kCpu, "[whisper_encoder] nothing to do");
+  SYRINX_CHECK(work.left() > 0 && ctx.device == Device::kCpu,
+               "[whisper_encoder] the work is done, or the context is not on the CPU");
   const Arena::Mark mark(ctx.arena);
   const int piece = work.piece_++;
   if (piece == 0) return make_mel(work, samples);

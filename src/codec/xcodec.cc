@@ -10,8 +10,8 @@ namespace {
 
 constexpr int64_t kMostBlocks = 8;
 
-/// Joins fc2, and the codebooks' own linears if there are any, to one linear of the concatenated
-/// entries.
+/// Merges fc2 with the linears of the codebooks, if they have any, to one linear of the
+/// concatenated entries.
 PackedLinear joined_projection(const XCodecConfig& config, const Weights& weights) {
   const int64_t q = config.codec.codebooks, dim = config.codec.codebook_dim,
                 latent = config.codec.decoder.latent, width = config.width;
@@ -110,7 +110,7 @@ DacCodec load_xcodec(const XCodecConfig& config, const Weights& weights, WeightT
   for (const char* training : {"embed_avg", "cluster_size", "inited"}) {
     weights.ignore(concat("quantizer.quantizers.*.codebook.", training));
   }
-  weights.ignore("decoder_semantic.*");  // only training decodes HuBERT's rows
+  weights.ignore("decoder_semantic.*");  // only training uses it
   weights.ignore("fc1.*");
   return {config.codec, std::move(books), joined_projection(config, weights),
           DacDecoder(config.codec.decoder, weights.scope("acoustic_decoder"), type)};

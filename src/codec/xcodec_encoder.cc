@@ -16,7 +16,7 @@ constexpr int64_t kHeardFrames = 6;     // frames per piece of DAC's encoder
 constexpr int64_t kJoinedFrames = 64;   // frames per piece of the quantizers
 constexpr int64_t kMostConvBlocks = 8;
 
-/// Runs a convolution of three taps on `rows`, with a row of zeros at either end.
+/// Runs a convolution of three taps on `rows`, padded with a row of zeros on both sides.
 View same_conv(StepContext& ctx, const PackedConv1d& conv, const View& rows) {
   const int64_t n = rows.shape[0], width = rows.shape[1];
   const View padded = take_rows(ctx, n + 2, width), out = take_rows(ctx, n, conv.out());
@@ -41,8 +41,8 @@ XCodecEncoder::XCodecEncoder(const XCodecConfig& config, const Weights& weights)
   if (hop != config.codec.hop() || every_ * Hubert::kHop * config.codec.sample_rate !=
                                        config.codec.hop() * Hubert::kSampleRate) {
     weights.fault("acoustic_encoder.conv1.weight",
-                  concat("its frames have ", hop, " samples, the decoder's ", config.codec.hop(),
-                         ", HuBERT's rows ", Hubert::kHop, " at 16 kHz"));
+                  concat("frame sizes do not match: ", hop, " samples here, in the decoder ",
+                         config.codec.hop(), ", HuBERT's rows have ", Hubert::kHop, " at 16 kHz"));
   }
   load_semantic(weights.scope("encoder_semantic"));
   join_ = load_linear(weights, "fc", config.width,
@@ -59,7 +59,7 @@ PackedConv1d XCodecEncoder::load_conv(const Weights& weights, bool bias) const {
 void XCodecEncoder::load_semantic(const Weights& weights) {
   const int64_t width = hubert_.config().width;
   head_ = load_conv(weights.scope("conv"), false);
-  // Two units, as published, unless a tensor determines their number.
+  // The published number of units is two; a tensor may determine another number.
   const auto known = [](int64_t count) { return count > 0 ? std::min(count, kMostConvBlocks) : 2; };
   for (int64_t b = 0; b < known(weights.count("conv_blocks")); ++b) {
     const Weights w = weights.scope("conv_blocks", b);
@@ -136,13 +136,13 @@ Pieces XCodecEncoder::mix(StepContext* const& ctx, Tensor& rows) const {
   }
 }
 
-/// Writes the frames of DAC's encoder into the first columns of latent [T, D + W].
+/// Writes the frames of DAC's encoder to the first columns of latent [T, D + W].
 Pieces XCodecEncoder::hear(StepContext* const& ctx, std::span<const float> samples,
                            Tensor& latent) const {
   const int64_t hop = config_.codec.hop(), count = std::ssize(samples);
   const int64_t total = latent.shape()[0], width = latent.shape()[1];
-  // If DAC's strides yield fewer frames than HuBERT, half a frame of silence is added at either
-  // end.
+  // If DAC's strides yield fewer frames than HuBERT, half a frame of silence is added at both
+  // ends.
   const int64_t before = acoustic_.frames(count) == total ? 0 : hop / 2;
   const int64_t whole = count + 2 * before;
   DacEncoder::Stream stream = acoustic_.open();
@@ -170,7 +170,7 @@ Pieces XCodecEncoder::hear(StepContext* const& ctx, std::span<const float> sampl
 
 Pieces XCodecEncoder::run(StepContext* const& ctx, std::span<const float> samples,
                           Tensor& codes) const {
-  SYRINX_CHECK(std::ssize(samples) >= kLeast, "[xcodec] ", samples.size(), " samples");
+  SYRINX_CHECK(std::ssize(samples) >= kLeast, "[xcodec] ", samples.size(), " samples are too few");
   const int64_t total = frames(std::ssize(samples)), sound = acoustic_.config().latent;
   const int64_t width = sound + hubert_.config().width, books = config_.codec.codebooks;
   Tensor latent({total, width}, DType::kF32);

@@ -1,8 +1,8 @@
-// X-Codec from a recording to codes, as Higgs Audio bundles it. The latent of DAC's encoder (the
-// sound) and the rows of HuBERT (words and voice) are concatenated; residual codebooks follow, each
-// between two linears. Sizes are read from the tensors, except strides and dilations, which are 1.
-// A recording is encoded whole, in pieces of some tens of milliseconds. CPU only, in f32: fewer
-// bits would choose other codes. Const after construction, shared by threads. Source:
+// X-Codec from a recording to codes, in the form bundled with Higgs Audio. The latent of DAC's
+// encoder (the sound) and the rows of HuBERT (words and voice) are concatenated. Residual codebooks
+// follow, each between two linears. Sizes are read from the tensors, but strides and dilations are
+// 1. A recording is encoded whole, in pieces of some tens of milliseconds. CPU only, in f32: fewer
+// bits would select other codes. Const after construction, shared by threads. Source:
 // transformers:src/transformers/models/higgs_audio_v2_tokenizer (encode()). Q codebooks, T frames.
 #pragma once
 
@@ -19,21 +19,21 @@ namespace syrinx {
 
 class XCodecEncoder {
  public:
-  /// `weights` is the codec's scope; `config` is the decoder's.
+  /// `weights` is the codec's scope. `config` is the config of the decoder.
   XCodecEncoder(const XCodecConfig& config, const Weights& weights);
 
   int sample_rate() const { return static_cast<int>(config_.codec.sample_rate); }
-  /// Returns T for a recording of at least kLeast samples.
+  /// Returns the number of frames T for a recording of at least kLeast samples.
   int64_t frames(int64_t samples) const;
   static constexpr int64_t kLeast = 4800;
-  /// Encodes `samples` at sample_rate(), at least kLeast -> codes i32 [T, Q]. Returns the work as
-  /// pieces, which use the context in `ctx` when they run. Samples, codes, `ctx` and this object
+  /// Encodes `samples` at sample_rate(), at least kLeast, to codes i32 [T, Q]. Returns the work as
+  /// pieces; a piece uses the context in `ctx` when it runs. Samples, codes, `ctx` and this object
   /// must outlive the pieces.
   Pieces run(StepContext* const& ctx, std::span<const float> samples, Tensor& codes) const;
   size_t bytes() const;
 
  private:
-  /// A residual unit: adds two convolutions of its input to the input.
+  /// A residual unit: adds to its input the output of two convolutions.
   struct Unit {
     PackedConv1d wide;
     PackedLinear mix;
@@ -62,7 +62,7 @@ class XCodecEncoder {
   XCodecConfig config_;
   DacEncoder acoustic_;
   Hubert hubert_;
-  int64_t every_ = 1;  // HuBERT rows per frame; only the first of them is used
+  int64_t every_ = 1;  // HuBERT rows per frame; only the first row is used
   PackedConv1d head_;
   std::vector<Block> blocks_;
   PackedLinear join_;

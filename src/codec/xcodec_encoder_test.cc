@@ -82,7 +82,7 @@ TEST_F(XCodecEncoderTest, FramesOfSoundAreThoseOfTheWholeInAnyPieces) {
   EXPECT_EQ(dac.config().rates, (std::vector<int64_t>{8, 5, 4, 2, 3}));
   const Safetensors golden(encoder_golden("encoder.safetensors"));
   float worst = 0;
-  // The authors pad the second recording before their encoder.
+  // The authors' code pads the second recording before its encoder.
   for (const auto& [count, margin] : {std::pair(24000, 0), {24500, 480}, {24950, 0}, {47000, 0}}) {
     const View want = golden.view("acoustic_" + std::to_string(count));
     std::vector<float> samples(static_cast<size_t>(count + 2 * margin));

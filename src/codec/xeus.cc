@@ -19,7 +19,7 @@ constexpr int64_t kHeardSamples = 8000;  // samples per piece of the convolution
 constexpr int64_t kXeusRows = 32;        // rows per piece of everything else
 constexpr int64_t kBlockPasses = 3;
 
-/// Returns the mean and 1 / standard deviation of a recording.
+/// Returns the mean and the inverse standard deviation of a recording.
 std::pair<double, double> loudness(std::span<const float> samples) {
   double mean = 0, power = 0;
   for (const float x : samples) mean += x;
@@ -28,7 +28,7 @@ std::pair<double, double> loudness(std::span<const float> samples) {
   return {mean, 1 / std::sqrt(power / static_cast<double>(samples.size()) + kFrontEps)};
 }
 
-/// Returns rows [begin, end) of an array that is padded with `taps` / 2 rows at the front.
+/// Returns rows [begin, end) of an array that has `taps` / 2 rows of padding at the front.
 View around(const Tensor& padded, int64_t taps, int64_t begin, int64_t end) {
   return padded.view().slice(begin + taps / 2, end + taps / 2);
 }
@@ -58,7 +58,7 @@ XeusConfig XeusConfig::of(const Weights& weights) {
   return c;
 }
 
-/// State of a recording between the blocks. Inputs of convolutions have zero rows before and after.
+/// State of a recording between blocks. Convolution inputs have zero rows before and after them.
 struct Xeus::Work {
   Work(const XeusConfig& c, int64_t rows)
       : x({rows, c.width}, DType::kF32),
@@ -144,7 +144,7 @@ int64_t Xeus::pieces(int64_t samples) const {
 Pieces Xeus::convolve(StepContext* const& ctx, std::span<const float> samples, Tensor& x) const {
   const auto [mean, scale] = loudness(samples);
   std::vector<ConvState> states;
-  // There is no zero padding before the first row.
+  // The first row has no zero padding before it.
   for (size_t i = 0; i < kXeusTaps.size(); ++i) {
     states.emplace_back(kXeusTaps[i] - 1, convs_[i].conv.in(), 0);
   }
@@ -171,7 +171,7 @@ Pieces Xeus::convolve(StepContext* const& ctx, std::span<const float> samples, T
   SYRINX_CHECK(made == x.shape()[0], "[xeus] ", made, " rows, expected ", x.shape()[0]);
 }
 
-/// Replaces x by its positional convolution; the input is not added.
+/// Replaces x by its positional convolution, without adding the input.
 Pieces Xeus::place(StepContext* const& ctx, Tensor& x) const {
   const Tensor padded = positions_.padded(x);
   const int64_t total = x.shape()[0], width = x.shape()[1];
@@ -192,7 +192,7 @@ void Xeus::add(StepContext& ctx, const Ffn& ffn, const View& x) const {
   linear_add(ctx, ffn.down, wide, x);
 }
 
-/// Runs the beginning of both branches for rows [begin, end).
+/// Runs the first part of both branches for rows [begin, end).
 void Xeus::branch(StepContext& ctx, const Block& block, Work& work, int64_t begin,
                   int64_t end) const {
   const int64_t rows = end - begin, half = config_.gated / 2;
@@ -214,7 +214,7 @@ void Xeus::branch(StepContext& ctx, const Block& block, Work& work, int64_t begi
   block.gate_norm(ctx, gates, gates);
 }
 
-/// Runs the end of both branches and writes their outputs side by side.
+/// Runs the last part of both branches, and writes their outputs side by side.
 void Xeus::gather(StepContext& ctx, const Block& block, Work& work, int64_t begin,
                   int64_t end) const {
   const int64_t rows = end - begin, width = config_.width, half = config_.gated / 2;
@@ -233,7 +233,7 @@ void Xeus::gather(StepContext& ctx, const Block& block, Work& work, int64_t begi
   }
 }
 
-/// Merges both branches, with a convolution over neighbouring rows, into x.
+/// Merges both branches, through a convolution over neighbouring rows, into x.
 void Xeus::join(StepContext& ctx, const Block& block, Work& work, int64_t begin,
                 int64_t end) const {
   const int64_t rows = end - begin;
@@ -248,7 +248,7 @@ void Xeus::join(StepContext& ctx, const Block& block, Work& work, int64_t begin,
 
 Pieces Xeus::run(StepContext* const& ctx, std::span<const float> samples, Tensor& out) const {
   const int64_t total = rows(std::ssize(samples));
-  SYRINX_CHECK(total > 0, "[xeus] ", samples.size(), " samples");
+  SYRINX_CHECK(total > 0, "[xeus] ", samples.size(), " samples are too few");
   Work work(config_, total);
   for (Pieces p = convolve(ctx, samples, work.x); !p.done(); p.next()) co_await PieceEnd();
   for (Pieces p = place(ctx, work.x); !p.done(); p.next()) co_await PieceEnd();
