@@ -9,8 +9,8 @@
 namespace syrinx {
 namespace {
 
-/// The probability that a token of RequestWriting::expected is right if all before it were, until
-/// it is learned. The model mostly wrote the expected text itself, for nearly the same prompt.
+/// The probability that a token of RequestWriting::expected is right if all tokens before it were.
+/// Used until it is learned. High, because the model usually wrote that text for a similar prompt.
 constexpr double kExpectedOdds = 0.9;
 
 }  // namespace
@@ -105,7 +105,7 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
   for (size_t n = 0; n < model.nodes.size(); ++n) {
     const ResidentNode& node = model.nodes[n];
     if (!node.ar) continue;
-    if (!sequences[next++]) continue;  // this request does not use the node
+    if (!sequences[next++]) continue;  // the request does not use this node
     auto run = std::make_unique<ArRun>();
     run->sequence = std::move(sequences[next - 1]);
     if (!request.writing.expected.empty()) run->draft_odds = kExpectedOdds;
@@ -115,7 +115,7 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
     run->codes = static_cast<int>(std::ssize(node.ar->traits().vocab));
     run->guided = is_guided(sequence);
     if (run->guided && model.options.max_batch < 2) {
-      return Error{ErrorCode::kUnsupported, "guidance needs a batch of at least 2"};
+      return Error{ErrorCode::kUnsupported, "guidance needs max_batch to be at least 2"};
     }
     for (int t = 0; t < (run->guided ? 2 : 1); ++t) {
       const int rows = t == 0 ? sequence.prompt_rows() : sequence.companion_rows();
@@ -126,8 +126,8 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
   for (size_t n = 0; n < model.nodes.size(); ++n) {
     const ResidentNode& node = model.nodes[n];
     if (!node.chunk) continue;
-    // The sequence that feeds the node, directly or through other nodes; else the first sequence
-    // that the node feeds.
+    // The sequence that feeds the node, directly or through other nodes. If no sequence feeds it,
+    // the first sequence that the node feeds.
     int from = static_cast<int>(n);
     while (from != kClient && !model.nodes[from].ar) from = graph.feeding(from).from.node;
     for (int to = static_cast<int>(n); from == kClient;) {
@@ -135,7 +135,7 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
       SYRINX_CHECK(to != kClient, "a chunk node without any sequence");
       if (model.nodes[to].ar) from = to;
     }
-    if (!runs[from].ar) continue;  // no AR node of this request is connected to it
+    if (!runs[from].ar) continue;  // no AR node of this request is connected to the chunk node
     auto run = open_chunk_run(*node.chunk, node.policy, *runs[from].ar->sequence);
     if (graph.feeding(static_cast<int>(n)).from.node == kClient) {
       auto& lane = std::get<Lane<float>>(run->lane);

@@ -28,8 +28,8 @@ double predicted_wait_s(const Load& load) {
 
 void Slowdown::first_output(double seconds, bool alone, double now_s) {
   if (alone) {
-    // Shorter times weigh more: the first request may have met a cold machine, and a long prompt
-    // says nothing about load.
+    // Shorter times weigh more: the first request may have found a cold machine, and a long prompt
+    // delays output without any load.
     const double weight = alone_s_ == 0 ? 1 : seconds < alone_s_ ? 0.5 : 0.1;
     alone_s_ += weight * (seconds - alone_s_);
   }
@@ -42,17 +42,17 @@ void Slowdown::first_output(double seconds, bool alone, double now_s) {
 double Slowdown::value(double waited_s, int waiting, double now_s) const {
   if (alone_s_ <= 0) return 1;
   const double kept = std::exp(-(now_s - newest_s_) / kMemory_s);
-  // Adds one request that was alone, so that a single slow request counts less.
+  // Adds one request that ran alone, so that a single slow request counts less.
   const double sum_s = kept * sum_s_ + waited_s + alone_s_, count = kept * count_ + waiting + 1;
   return std::max(1.0, sum_s / count / alone_s_);
 }
 
 void SeatLimit::observe(double busy_s, int running, double now_s) {
-  constexpr double kMany = 0.005;  // a larger share of late chunks is overload
+  constexpr double kMany = 0.005;  // share of late chunks above which the machine is overloaded
   constexpr int kProof = 3;        // looks in a row that prove overload
   constexpr double kBusy = 0.7, kIdle = 0.5;
   constexpr double kBack = 0.95, kOut = 1.05;
-  constexpr double kIdleEnough_s = 0.7;  // plus one look: less than a second
+  constexpr double kIdleEnough_s = 0.7;  // idle for this time plus one look: less than a second
   const double passed_s = now_s - looked_s_;
   if (passed_s < kLook_s) return;
   const double busy = (busy_s - busy_s_) / passed_s;

@@ -1,4 +1,4 @@
-// Decides whether there is room for one more request: pure functions of the learned costs.
+// Decides whether the machine can serve one more request: pure functions of the learned costs.
 #pragma once
 
 #include <cmath>
@@ -14,20 +14,20 @@ namespace syrinx {
 struct NodeWork {
   StageCost cost;
   bool ar = false;
-  double units_a_second = 0;  ///< rows, or fresh frames
-  int chunk_frames = 1;       ///< of a chunk node: frames in a steady chunk
+  double units_a_second = 0;  ///< rows of an AR node, or fresh frames of a chunk node
+  int chunk_frames = 1;       ///< frames in a steady chunk of a chunk node
   bool remote = false;        ///< the node runs in another process and takes no executor time here
 };
 
-/// The nodes that share executor time. With `split`, AR nodes have one executor and chunk nodes
-/// another; else all nodes share `executors` executors.
+/// The way in which nodes share executor time. With `split`, AR nodes share one executor and chunk
+/// nodes share another. Otherwise all nodes share `executors` executors.
 struct Sharing {
   int executors = 1;
   bool split = false;
 };
 
 /// Returns the number of streams that can be fed at the speed of playback when batches are full and
-/// nothing else runs. Infinite while a cost is unknown.
+/// nothing else runs. Returns infinity while a cost is unknown.
 double stream_capacity(std::span<const NodeWork> nodes, int max_batch, Sharing sharing);
 
 /// The engine's load at one moment.
@@ -35,68 +35,68 @@ struct Load {
   int running = 0;         ///< requests that have a seat
   int waiting = 0;         ///< requests that wait for a seat
   double seats = 0;        ///< requests that may run at once
-  double finish_rate = 0;  ///< requests that end per second; 0: not known
+  double finish_rate = 0;  ///< requests that end per second; 0: unknown
 };
 
-/// Returns the seconds until one more request would get a seat; 0: at once. Infinite when no seat
-/// is free and finish_rate is not known.
+/// Returns the seconds until one more request would get a seat; 0 if a seat is free. Returns
+/// infinity when no seat is free and finish_rate is unknown.
 double predicted_wait_s(const Load& load);
 
-/// Lowers the number of seats when streams run dry although the learned costs promised room: costs
-/// do not contain the time that other programs take. It needs proof of overload: chunks are late
-/// while the executors are busy, in several looks in a row. Seats come back one after another while
-/// no chunk is late, and all at once when the executors are idle again.
+/// Lowers the number of seats when streams run dry although the learned costs promised enough
+/// capacity. Costs do not include the time that other programs use. The limit falls when chunks are
+/// late and executors are busy in several looks in a row. Seats come back one by one while no chunk
+/// is late, and all at once when the executors are idle.
 class SeatLimit {
  public:
   static constexpr double kLook_s = 0.25;  ///< time between looks; long enough to see a change
 
-  /// A chunk reached its listener.
+  /// Records that a chunk reached its listener; `late`: after the listener had run dry.
   void chunk(bool late) { ++chunks_, late_ += late ? 1 : 0; }
   /// Looks for overload; call it often. `busy_s`: busy time of all executors since the start,
   /// divided by their number; `running`: requests that hold a seat.
   void observe(double busy_s, int running, double now_s);
-  /// The largest number of requests that may run; infinite while no chunk is late.
+  /// Returns the largest number of requests that may run; infinite while no chunk is late.
   double seats() const { return seats_; }
   bool limited() const { return seats_ < std::numeric_limits<double>::infinity(); }
 
  private:
   double seats_ = std::numeric_limits<double>::infinity();
-  double looked_s_ = 0, busy_s_ = 0;  // at the last look
-  int64_t chunks_ = 0, late_ = 0;     // since the last look
-  int proof_ = 0;                     // looks in a row that showed overload
+  double looked_s_ = 0, busy_s_ = 0;  // time and busy time at the last look
+  int64_t chunks_ = 0, late_ = 0;     // chunks, and late chunks, since the last look
+  int proof_ = 0;                     // consecutive looks that showed overload
   double idle_s_ = 0;
 };
 
-/// The time that new requests wait for their first output, as a multiple of the same time for a
-/// request that is alone. It shows load to listeners long before seats are short. 1 until a request
-/// has been alone.
+/// Measures how long new requests wait for their first output, as a multiple of the wait of a
+/// request that runs alone. Rises long before seats are short. 1 until a request has run
+/// alone.
 class Slowdown {
  public:
   static constexpr double kMemory_s = 2;
   /// Records that a request's first output came after `seconds`; `alone`: it was the only request.
   void first_output(double seconds, bool alone, double now_s);
-  /// Whether a wait of `waited_s` without output is longer than that of a request alone.
+  /// Returns whether a wait of `waited_s` without output is longer than that of a request alone.
   bool is_slow(double waited_s) const { return alone_s_ > 0 && waited_s > alone_s_; }
-  /// Returns the slowdown, at least 1. The `waiting` requests, which have waited `waited_s`
-  /// together without output, count as slow.
+  /// Returns the slowdown, at least 1. Requests that still wait count as slow. `waiting`: their
+  /// number; `waited_s`: the sum of their waits.
   double value(double waited_s, int waiting, double now_s) const;
-  /// Returns what `value` becomes after `passed_s` without a new request.
+  /// Returns the slowdown `value`, faded for the `passed_s` in which no new request came.
   static double faded(double value, double passed_s) {
     return 1 + (value - 1) * std::exp(-passed_s / kMemory_s);
   }
 
  private:
-  double alone_s_ = 0;  // 0: not known
+  double alone_s_ = 0;  // wait of a request that runs alone; 0: unknown
   // Sum and number of first outputs, faded up to the time of the newest.
   double sum_s_ = 0, count_ = 0, newest_s_ = 0;
 };
 
-/// Returns the share of a worker that is free for more streams, which it reports to a balancer; it
-/// may be below 0. `used`: the share of its streams that is taken, may be above 1. A slowdown
-/// lowers the result: new requests begin to wait long before all streams are taken.
+/// Returns the share of a worker that is free for more streams; the worker reports it to a
+/// balancer. May be negative. `used`: share of its streams that is in use, may exceed 1. A slowdown
+/// lowers the result, because new requests wait long before all streams are in use.
 inline double free_share(double used, double slowdown) { return std::fmin(1 - used, 1 / slowdown); }
 
-/// An amount per second, averaged over about the last `memory_s`.
+/// Measures an amount per second, averaged over about the last `memory_s`.
 class Rate {
  public:
   explicit Rate(double memory_s) : memory_s_(memory_s) {}
@@ -107,7 +107,7 @@ class Rate {
   double per_second(double now_s) const {
     if (first_s_ < 0) return 0;
     const double gone = now_s - last_s_, seen = now_s - first_s_;
-    // Shortly after the start the fading weights add up to less than memory_s.
+    // Shortly after the start, the sum of the fading weights is below memory_s.
     const double weight = memory_s_ * (1 - std::exp(-std::fmax(seen, 0.05) / memory_s_));
     return sum_ * std::exp(-gone / memory_s_) / weight;
   }

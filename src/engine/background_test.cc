@@ -15,8 +15,8 @@ namespace {
 
 // ---------------------------------------------------------------------------- background
 
-/// Requests in the background use only time that live requests leave free: clients of live requests
-/// get the same samples at the same times.
+/// Requests in the background use only time that live requests do not need. Clients of live
+/// requests get the same samples at the same times.
 TEST(Scheduler, BackgroundRequestsCostOthersNothing) {
   const auto listen = [](int background) {
     ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
@@ -110,7 +110,7 @@ TEST(TimeShare, IsOfTheTimeThatGoesBy) {
   EXPECT_FALSE(of_two.may(10.09));
   EXPECT_TRUE(half.may(10.21));
   EXPECT_TRUE(of_two.may(10.11));
-  EXPECT_TRUE(half.may(1000));  // a long pause saves no more than a short one
+  EXPECT_TRUE(half.may(1000));  // a long pause saves no more time than a short one
   half.took(TimeShare::kBurst_s + 0.1);
   EXPECT_FALSE(half.may(1000.19));
 }
@@ -140,7 +140,7 @@ TEST(Scheduler, BackgroundRequestsTakeTheirShareOfTheTime) {
   EXPECT_GT(seconds(0.1), 4 * seconds(1));
 }
 
-/// One executor waits for the background's share of time while the other one runs a live batch.
+/// One executor waits until the background has a share of time; the other one runs live work.
 TEST(Scheduler, BackgroundRequestsThatWaitForTheirShareKeepTheirPages) {
   EngineOptions options = patient();
   options.background_share = 0.1;
@@ -193,7 +193,7 @@ TEST(Scheduler, BackgroundRequestsTakeTheirShareOfThePages) {
       if (!quiet[i]->done) oldest = i;
     }
     for (size_t i = 0; i < quiet.size(); ++i) {
-      if (held(i) > before[i] && i > oldest + 1) {  // the oldest may have ended just now
+      if (held(i) > before[i] && i > oldest + 1) {  // the oldest may have ended in this turn
         EXPECT_LE(sum, static_cast<size_t>(most) + held(oldest)) << i;
       }
       waits += held(i) == 0 && !quiet[i]->done ? 1 : 0;

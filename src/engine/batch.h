@@ -1,7 +1,7 @@
-// One batch of one stage: inputs that the engine laid out, and results that an executor wrote. It
-// owns both: a running batch touches no other part of a request, except the Sequence of an AR
-// batch. It refers to its stage, so that executors need not know models. Batches are reused; a warm
-// batch does not allocate.
+// One batch of one stage: inputs that the engine laid out, and results that an executor wrote. The
+// batch owns both. While it runs, it uses no other part of a request, except the Sequence of an AR
+// batch. It refers to its stage, so executors need not know models. Batches are reused; a warm
+// batch allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -32,17 +32,17 @@ class Batch : public StepResults {
   /// Adds a sequence; copies `pages` and `guesses`.
   void add(const StepSequence& sequence, std::span<const int32_t> pages,
            std::span<const int32_t> guesses = {});
-  /// The guesses of all sequences, in order.
+  /// Returns the guesses of all sequences, in order.
   std::span<const int32_t> guesses() const { return guesses_; }
 
   /// Begins a batch of chunks.
   void begin_chunks(const ChunkStage& stage);
-  /// Adds a chunk; copies the window's frames.
+  /// Adds a chunk; copies the frames of `window`.
   void add(StreamState* state, std::span<const int32_t> window, int left, int fresh, int ahead,
            bool last);
   void add(StreamState* state, std::span<const float> window, int left, int fresh, int ahead,
            bool last);
-  /// Completes the inputs; then jobs() may be run.
+  /// Completes the inputs; afterwards jobs() may be run.
   void seal_chunks();
 
   Plan::Kind kind() const { return kind_; }
@@ -52,35 +52,35 @@ class Batch : public StepResults {
   Device device() const { return kind_ == Plan::kAr ? ar_->device() : stage_->device(); }
 
   std::span<const StepSequence> sequences() const { return sequences_; }
-  /// Rows of all sequences, or fresh frames of all jobs.
+  /// Returns the number of rows of all sequences, or of fresh frames of all jobs.
   int units() const { return units_; }
   int table_width() const { return table_width_; }
   std::span<const int32_t> page_table() const { return page_table_; }
 
   std::span<ChunkJob> jobs() { return jobs_; }
 
-  /// The request of sequence or job i. Only the engine reads it.
+  /// The request of each sequence or job, by index. Only the engine reads it.
   std::vector<Active*> owners;
   ResidentModel* model = nullptr;
-  int node = 0;             ///< of the model's graph
-  int executor = 0;         ///< the executor slot that runs it
-  bool background = false;  ///< its requests are in the background
-  /// number of the set of models (ExecutorSlots) for which it has reserved memory
+  int node = 0;             ///< number of the node in the model's graph
+  int executor = 0;         ///< number of the executor slot that runs the batch
+  bool background = false;  ///< the requests of the batch are in the background
+  /// number of the set of models (ExecutorSlots) for which memory is reserved
   int warmed_for = 0;
 
-  /// The rows of an AR batch.
+  /// Returns the rows of an AR batch as the stage reads them.
   Step step() const {
     return {sequences_, units_, page_table_, table_width_, kv_, copies, cache_pages};
   }
-  // For an AR stage in another process: pages that the stage copies before the step, and the number
-  // of pages of its cache.
+  // Only for an AR stage in another process: pages that the stage copies before the step, and the
+  // number of pages of its cache.
   std::vector<PageCopy> copies;
   int cache_pages = 0;
 
-  // Results, written by the executor; results of a step are in StepResults.
-  std::string fault;                ///< the message of an exception from the stage; empty: none
+  // Results that the executor writes. Results of a step are in StepResults.
+  std::string fault;                ///< message of an exception from the stage; empty: no fault
   bool replayed = false;            ///< a GPU replayed a recorded batch (Stream::repeat)
-  double began_s = 0, ended_s = 0;  ///< start and end of its run
+  double began_s = 0, ended_s = 0;  ///< start and end of the batch's run
 
   std::span<const int32_t> codes_of(int e) const {
     return std::span(codes).subspan(static_cast<size_t>(e) * codes_per_step, codes_per_step);

@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-/// Whether the tap of some row before `end` was not yet passed to the node's edges.
+/// Returns whether a tapped row before `end` was not yet passed to the node's edges.
 bool wants_taps(const ArStage& ar, const ArRun& run, int end) {
   if (ar.traits().tap == 0) return false;
   for (int pos = std::max(run.tapped, run.tracks[0].cache.rows); pos < end; ++pos) {
@@ -92,7 +92,7 @@ void BatchBuilder::build_chunks(const Plan& plan, Batch& batch) {
     batch.owners.push_back(&request);
   }
   batch.seal_chunks();
-  for (const int slot : plan.chunk_slots) {  // now that nothing can fail any more
+  for (const int slot : plan.chunk_slots) {  // from here on, nothing can fail
     ChunkRun& run = *roster_.active()[slot]->runs[n].chunk;
     run.with_lane([&](auto& lane) { lane.take(run.cut); });
     run.running = true;

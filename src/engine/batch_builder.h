@@ -1,8 +1,8 @@
-// Turns a plan into the batch that an executor runs: takes pages for its rows, and frames for its
-// chunks. Engine thread only.
+// Turns a plan into the batch that an executor runs: reserves pages for its rows, and takes frames
+// for its chunks. Engine thread only.
 //
-// Invariants (CONTRACT.md, I8): frames are taken only after the last call that can fail. After a
-// batch that could not be built, or that no executor took, no request is marked as in flight.
+// Invariants (CONTRACT.md, I8): frames are taken only after the last call that can fail. If a batch
+// could not be built, or no executor took it, no request stays marked as in flight.
 #pragma once
 
 #include "engine/policy.h"
@@ -13,17 +13,17 @@ namespace syrinx {
 
 class BatchBuilder {
  public:
-  /// Both outlive it.
+  /// `slots` and `roster` must outlive the BatchBuilder.
   BatchBuilder(const ExecutorSlots& slots, Roster& roster) : slots_(slots), roster_(roster) {}
 
-  /// Builds the batch of a plan. After a batch that could not be built, uses only the plan's first
-  /// request, to find the request at fault.
+  /// Builds the batch of a plan. If the last batch could not be built, uses only the first request
+  /// of the plan, to find the request at fault.
   void build(Plan& plan, bool background, Batch& batch, double now);
-  /// Records that an executor has the batch.
+  /// Records that an executor has accepted the batch.
   void started() { one_by_one_ = false; }
-  /// Removes the marks of build(). If the batch could not be built, later batches are built of one
-  /// request each; a request that was alone in the batch fails. If the batch was built, all of its
-  /// requests fail.
+  /// Removes the in-flight marks that build() set. If the batch could not be built, later batches
+  /// have one request each, and a request that was alone in the batch fails. If the batch was built
+  /// but no executor accepted it, all of its requests fail.
   void give_up(const Plan& plan, Batch& batch, const char* why);
 
  private:
@@ -33,7 +33,7 @@ class BatchBuilder {
 
   const ExecutorSlots& slots_;
   Roster& roster_;
-  bool built_ = false;       ///< the last build() has succeeded
+  bool built_ = false;       ///< whether the last build() succeeded
   bool one_by_one_ = false;  ///< build batches of one request: the last one could not be built
 };
 

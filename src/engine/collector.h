@@ -15,11 +15,11 @@ class Collector : public Sink {
   void audio(std::span<const float> samples) override;
   void finished(const Outcome& outcome) override;
 
-  /// Blocks until finished() and returns its outcome; then samples() may be read.
+  /// Blocks until finished() was called and returns its outcome. Afterwards samples() may be read.
   const Outcome& wait();
   const std::vector<float>& samples() const;
-  /// Returns the samples that arrived since the last call; waits for some up to timeout_s. Empty at
-  /// the end.
+  /// Returns the samples that arrived since the last call. Waits up to timeout_s for samples.
+  /// Returns an empty vector at the end.
   std::vector<float> next(double timeout_s);
   bool done() const;
 

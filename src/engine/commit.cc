@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kNewOdds = 0.1;  // weight of the newest guess
 
-/// Passes the results behind result `e` to a sequence: results of the row of a wrong guess, and of
-/// the guesses after it.
+/// Passes wasted results to a sequence: the results behind result `e`, which belong to the row of a
+/// wrong guess and to the guesses after it.
 void report_missed(ArRun& run, const Batch& batch, int e, size_t count) {
   const auto first = static_cast<size_t>(e) + 1;
   for (size_t i = first; i < first + count; ++i)
@@ -60,8 +60,8 @@ void Committer::commit_steps(Batch& batch) {
   const std::span<const StepSequence> ran = batch.sequences();
   const size_t width = node.ar->traits().tap;
   int emitted = 0;
-  size_t tapped = 0;   // in batch.taps
-  size_t guessed = 0;  // in batch.guesses()
+  size_t tapped = 0;   // tapped rows so far, in batch.taps
+  size_t guessed = 0;  // guesses so far, in batch.guesses()
   for (size_t i = 0; i < ran.size();) {
     Active& request = *batch.owners[i];
     size_t end = i + 1;
@@ -97,8 +97,8 @@ void Committer::commit_sequence(Active& request, const Batch& batch, const Broug
   edges_.give_waiting(request, n);
 }
 
-/// Takes the step that was due, then a further step for each right guess, up to the first wrong
-/// one: the row that ran for a right guess is the row of the next step.
+/// Takes the step that was due, then one more step for each right guess, up to the first wrong one.
+/// The row that ran for a right guess is the row of the next step.
 void Committer::take_steps(Active& request, const Batch& batch, const Brought& brought) {
   const int n = batch.node;
   ArRun& run = *request.runs[n].ar;
@@ -128,7 +128,7 @@ void Committer::take_steps(Active& request, const Batch& batch, const Brought& b
   }
 }
 
-/// Passes the rows that the stage tapped to the node's edges that carry rows.
+/// Passes the rows that the stage tapped along the node's edges of rows.
 void Committer::pass_taps(Active& request, int n, const StepSequence& ran,
                           std::span<const float> taps) {
   const Graph& graph = request.model->graph();
@@ -191,7 +191,7 @@ void Committer::advance(Active& request, int n, std::span<const int32_t> codes,
   go_on(request, n, verdict);
 }
 
-/// Depending on the verdict, ends the node's steps, begins its next segment, or does nothing.
+/// Acts on a verdict: ends the node's steps, begins its next segment, or does nothing.
 void Committer::go_on(Active& request, int n, const Verdict& verdict) {
   ResidentModel& model = *request.model;
   ArRun& run = *request.runs[n].ar;

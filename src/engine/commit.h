@@ -18,19 +18,19 @@ namespace syrinx {
 
 class Committer {
  public:
-  /// All arguments outlive it.
+  /// All arguments must outlive the Committer.
   Committer(const Platform& clock, Roster& roster, Edges& edges)
       : clock_(clock), roster_(roster), edges_(edges) {}
 
   void commit(Batch& batch);
 
  private:
-  /// The results of a batch for one request.
+  /// The results of a batch that belong to one request.
   struct Brought {
-    std::span<const StepSequence> ran;  ///< the batch's entries for its sequence and its companion
+    std::span<const StepSequence> ran;  ///< the batch's entries for the sequence and its companion
     const Error* fault = nullptr;
     std::span<const float> taps = {};
-    int result = -1;  ///< index of its first step in the batch's results; -1: it took no step
+    int result = -1;  ///< index of the sequence's first step in the batch's results; -1: no step
     std::span<const int32_t> guesses = {};
   };
 
@@ -47,7 +47,7 @@ class Committer {
   const Platform& clock_;
   Roster& roster_;
   Edges& edges_;
-  std::vector<int32_t> unread_codes_;  ///< scratch for the codes of a step that no node uses
+  std::vector<int32_t> unread_codes_;  ///< scratch for a step's codes that no node reads
 };
 
 }  // namespace syrinx

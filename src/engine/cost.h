@@ -6,25 +6,25 @@
 
 namespace syrinx {
 
-/// The seconds that a batch of n units takes. Units: rows of an AR node, fresh frames of a chunk
-/// node.
+/// The seconds that a batch of n units takes. A unit is a row of an AR node or a fresh frame of a
+/// chunk node.
 struct StageCost {
   double fixed_s = 0;
   double unit_s = 0;
   double of(double n) const { return n > 0 ? fixed_s + unit_s * n : 0; }
-  /// Returns the largest number of units that take no longer than `seconds`, from 1 to `most`.
+  /// Returns the largest number of units, from 1 to `most`, that takes at most `seconds`.
   int within(double seconds, int most) const {
     if (of(most) <= seconds || unit_s <= 0) return most;
     return static_cast<int>(std::clamp((seconds - fixed_s) / unit_s, 1.0, double(most)));
   }
 };
 
-/// Least squares over (n, seconds) with fading old samples. Constant memory. If the line slopes
-/// down, the cost is the mean time for any n; if it starts below zero, the mean time per unit.
+/// Fits a line to (n, seconds) by least squares; old samples fade. Fixed memory. A falling line is
+/// replaced by the mean time, a line that starts below zero by the mean time per unit.
 class CostLearner {
  public:
   void sample(double n, double seconds) {
-    // An outlier (another program used the CPU) counts as at most four times the expected time.
+    // A time far above the expected one (the CPU ran another program) counts as at most 4 times it.
     if (weight_ >= 8) seconds = std::min(seconds, 4 * cost().of(n));
     weight_ = kKeep * weight_ + 1;
     n_ = kKeep * n_ + n;
@@ -45,7 +45,7 @@ class CostLearner {
   bool known() const { return weight_ > 0; }
 
  private:
-  static constexpr double kKeep = 0.995;  // about the last 200 batches count
+  static constexpr double kKeep = 0.995;  // weights of samples fade so that about 200 batches count
   double weight_ = 0, n_ = 0, s_ = 0, nn_ = 0, ns_ = 0;
 };
 

@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns a script in which the vocoder's batches with the given numbers take the given seconds.
+/// Returns a script that sets the seconds that the vocoder's batches with given numbers take.
 Script late_at(std::vector<std::pair<int, double>> late) {
   return {.options = patient(),
           .batch_s = [late = std::move(late), vocoders = 0](const Batch& batch) mutable {
@@ -51,7 +51,7 @@ TEST(Delivery, PagesAreFreeWhenTheEndIsReported) {
   EXPECT_EQ(free, model.metrics.pages.value());
 }
 
-/// A listener that runs dry because text came late has no underrun; a later gap counts again.
+/// A listener that runs dry because text came late has no underrun. A later gap counts as one.
 TEST(Delivery, WaitingForTextIsNoUnderrun) {
   bool slow = false;
   ScriptedMachine machine({.options = patient(), .batch_s = [&](const Batch& batch) {
@@ -60,7 +60,7 @@ TEST(Delivery, WaitingForTextIsNoUnderrun) {
                            }});
   machine.add(make_toy_pipeline());
   const Client client = machine.submit(ask_open(std::string(30, 'a')));
-  machine.run_until(10);  // the whole text was spoken and played
+  machine.run_until(10);  // the whole text has been spoken and played
   ASSERT_GT(client->pieces.size(), 1u);
   ASSERT_LT(client->active->output.listener().slack_s(machine.now()), 0);
   machine.scheduler.append_text(client->id, std::string(150, 'a'), true);
@@ -76,8 +76,8 @@ TEST(Delivery, WaitingForTextIsNoUnderrun) {
   EXPECT_GE(client->outcome.underruns, 1);
 }
 
-/// A listener that waits for the next speech in an answer while the model writes text before it has
-/// no underrun.
+/// While the model writes text before the next speech of its answer, the waiting listener has no
+/// underrun.
 TEST(Delivery, WaitingForTheNextStreamIsNoUnderrun) {
   ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch& batch) {
                              const bool prompt = batch.node == 0 && batch.sequences()[0].rows > 1;
@@ -91,7 +91,7 @@ TEST(Delivery, WaitingForTheNextStreamIsNoUnderrun) {
   EXPECT_EQ(model.metrics.underruns.value(), 0);
 }
 
-/// A client that does not read its audio cannot play it, so its listener does not run dry.
+/// A client that does not read its audio cannot play it, so its listener never runs dry.
 TEST(Delivery, AReaderThatStopsRunsDryOfNothing) {
   for (const double from_s : {0.0, 0.1}) {  // the client stops reading at the first piece, or later
     ScriptedMachine machine({.options = patient()});
@@ -130,7 +130,7 @@ TEST(Delivery, AReaderHasNoMoreToPlayThanItsBound) {
   EXPECT_EQ(client->outcome.underruns, 0);
 }
 
-/// The reader of a client that does not read its audio does not wait for words.
+/// If a client does not read its audio, its reader does not wait for words.
 TEST(Delivery, AReaderThatStopsReadsNothing) {
   ScriptedMachine machine({.options = patient()});
   machine.add(make_duet_pipeline());
@@ -145,7 +145,7 @@ TEST(Delivery, AReaderThatStopsReadsNothing) {
   machine.run_to_end();
 }
 
-/// For a request in the background, the listener begins when raise_priority() is called.
+/// The clock of a background request's listener starts when raise_priority() is called.
 TEST(Delivery, HurriedRequestsHadNoListenerBefore) {
   EngineOptions options = patient();
   options.background_share = 0.001;
@@ -154,7 +154,7 @@ TEST(Delivery, HurriedRequestsHadNoListenerBefore) {
   SpeechRequest request = ask_bytes(300);
   request.terms.background = true;
   const Client client = machine.submit(request);
-  machine.run_until(20);  // the background's share of time is used up
+  machine.run_until(20);  // this uses up the background's share of time
   const double made_s = client->active->output.outcome().audio_s;
   ASSERT_GT(made_s, 1);
   ASSERT_LT(made_s, 6);
@@ -169,7 +169,7 @@ TEST(Delivery, HurriedRequestsHadNoListenerBefore) {
   EXPECT_EQ(model.metrics.underruns.value(), 0);
 }
 
-/// For a request in the background, the reader begins when raise_priority() is called.
+/// The clock of a background request's reader starts when raise_priority() is called.
 TEST(Delivery, HurriedRequestsHadNoReaderBefore) {
   EngineOptions options = patient();
   options.background_share = 0.001;
@@ -254,8 +254,8 @@ TEST(Delivery, LaterChunksTeachNothingAboutFirstOnes) {
   EXPECT_EQ(model.nodes[1].first_chunk.frames(), 3);
 }
 
-/// A stream that is about to run dry gets small chunks, unless many chunks are late: then small
-/// chunks would only add to the load.
+/// A stream that is about to run dry gets small chunks. If many chunks are late, it does not,
+/// because small chunks add to the load.
 TEST(Delivery, HurriedChunksAreForAFewLateStreams) {
   int hurried = 0, others = 0;
   const auto count = [&](const Batch& batch) {
@@ -291,7 +291,7 @@ TEST(Delivery, HurriedChunksAreForAFewLateStreams) {
   EXPECT_GT(others, 20);
 }
 
-/// Frames that wait for chunk nodes count as audio of a listener. If two streams have the same
+/// Frames that wait for chunk nodes count as audio of a listener. If two streams have equal
 /// delivered audio, the stream with fewer waiting frames gets the step.
 TEST(Delivery, FramesOnTheirWayCountAsSlack) {
   EngineOptions options = patient();
@@ -316,7 +316,7 @@ TEST(Delivery, FramesOnTheirWayCountAsSlack) {
   EXPECT_GT(std::min(more_a, more_b), 20) << "one of them got all steps";
 }
 
-/// A stream ends when its frames repeat for repetition_s. A step has two frames of 10 ms.
+/// A stream ends when its frames have repeated for repetition_s. A step has two frames of 10 ms.
 TEST(Delivery, AStreamThatRepeatsItselfEndsWhenItHasForSoLong) {
   EngineOptions options = patient();
   options.repetition_s = 0.1;  // ten frames
@@ -335,7 +335,7 @@ TEST(Delivery, AStreamThatRepeatsItselfEndsWhenItHasForSoLong) {
   const Client stuck = machine.submit(request);  // frames 0 100 0 100 ...
   machine.run_to_end();
   EXPECT_EQ(stuck->outcome.reason, FinishReason::kRepetition);
-  // The stuck stream repeats two frames: its 13th frame is the 11th equal to the one two before.
+  // The stuck stream repeats two frames: frame 13 is the 11th that equals the frame two before.
   EXPECT_EQ(stuck->outcome.frames, 14);
 }
 

@@ -1,4 +1,4 @@
-// A toy model of a thinker that feeds a talker, under random schedules (see mixed_schedules.h).
+// Tests a toy model, in which a thinker feeds a talker, with random schedules (mixed_schedules.h).
 #include "model/toy/duet.h"
 
 #include <gtest/gtest.h>

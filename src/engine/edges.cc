@@ -34,7 +34,7 @@ void Edges::commit(std::unique_ptr<HostJob> job) {
   if (!job->result.ok()) return roster_.fail(request, job->result.error());
   roster_.guarded(request, [&] {
     if (request.promoted && !run.begun) request.begin_segment(node);
-    // The text may have made the segment too long for the cache.
+    // With the new text, the segment may be too long for the cache.
     if (!check_fit(request, node)) return;
     if (run.drains) close(request);  // begins the streams that waited for the sequence
     give_waiting(request, node);
@@ -43,7 +43,7 @@ void Edges::commit(std::unique_ptr<HostJob> job) {
 
 void Edges::commit_opened(Active& request, HostJob& job) {
   request.opening = false;
-  if (!request.live()) return;  // the request ended meanwhile
+  if (!request.live()) return;  // the request ended while the job ran
   if (!job.result.ok()) return roster_.fail(request, job.result.error());
   request.runs = std::move(job.runs);
   roster_.guarded(request, [&] {
@@ -54,14 +54,15 @@ void Edges::commit_opened(Active& request, HostJob& job) {
       if (!request.live()) return;
     }
     request.early.clear();
-    if (request.promoted && request.live()) request.begin_segments();  // else Roster::promote()
+    if (request.promoted && request.live()) request.begin_segments();  // else promote() begins them
   });
 }
 
 void Edges::append_text(Active& request, std::string text, bool last) {
   const int reader = request.model->graph().reader();
   if (reader == kClient) {
-    return roster_.fail(request, {ErrorCode::kUnsupported, "this model takes no text", "text"});
+    return roster_.fail(request,
+                        {ErrorCode::kUnsupported, "this model does not accept text", "text"});
   }
   roster_.guarded(request, [&] {
     Late late{.text = std::move(text), .last = last};
@@ -88,7 +89,7 @@ void Edges::append_samples(Active& request, Late late) {
   });
 }
 
-/// While a listener waits for samples of the client, the engine is not late, nor is later output.
+/// While a listener waits for samples of the client, neither the engine nor its output is late.
 void Edges::take_samples(Active& request, const Late& late) {
   const Graph& graph = request.model->graph();
   ChunkRun* fed = nullptr;
@@ -100,12 +101,13 @@ void Edges::take_samples(Active& request, const Late& late) {
     width = graph.node(node).chunk->in_width();
   }
   if (fed == nullptr || std::get<Lane<float>>(fed->lane).closed()) {
-    return roster_.fail(request, {ErrorCode::kUnsupported, "this request takes no more samples"});
+    return roster_.fail(request,
+                        {ErrorCode::kUnsupported, "this request does not accept more samples"});
   }
   if (late.floats.size() % static_cast<size_t>(width) != 0) {
-    return roster_.fail(request,
-                        {ErrorCode::kInvalid,
-                         concat(late.floats.size(), " samples are not whole frames of ", width)});
+    return roster_.fail(request, {ErrorCode::kInvalid,
+                                  concat(late.floats.size(),
+                                         " samples are not a multiple of the frame size ", width)});
   }
   std::vector<float>& lane = std::get<Lane<float>>(fed->lane).input();
   lane.insert(lane.end(), late.floats.begin(), late.floats.end());
@@ -235,7 +237,7 @@ void Edges::begin_streams(Active& request, int n) {
     request.runs[node].ended = false;
   }
   run.drains = false;
-  request.output.starve(false);  // the model may write much text before the next speech
+  request.output.starve(false);  // the model may write much text before it speaks again
 }
 
 void Edges::end_node(Active& request, int n) {
@@ -280,7 +282,7 @@ void Edges::close(Active& request) {
   if (!request.parts || reason != FinishReason::kStop) return roster_.finish(request, reason);
   request.parts->end();
   if (request.parts->over()) return roster_.finish(request, reason);
-  // The caller still uses the runs, so the next turn begins the next part.
+  // The caller still uses the runs, so the next part begins in the next turn.
   request.frames_before += request.frames();
   request.between = true;
 }

@@ -18,10 +18,10 @@ namespace syrinx {
 
 class Edges {
  public:
-  /// Both arguments outlive it.
+  /// Both arguments must outlive the Edges.
   Edges(Platform& platform, Roster& roster) : platform_(platform), roster_(roster) {}
 
-  int jobs_in_flight() const { return jobs_; }  ///< unfinished jobs of host threads
+  int jobs_in_flight() const { return jobs_; }  ///< returns the number of unfinished host jobs
 
   /// Sends a request to a host thread, which makes its prompts.
   void open(Active& request, std::unique_ptr<const SpeechRequest> unopened);
@@ -33,15 +33,15 @@ class Edges {
   /// After the end of a part, sends the silence behind it and begins the next part.
   void next_part(Active& request);
 
-  /// Passes an input to a sequence. If a batch or a host thread has the sequence, keeps the input
-  /// until it is back.
+  /// Passes an input to a sequence. While a batch or a host thread has the sequence, the input is
+  /// kept until the sequence is back.
   void give(Active& request, int node, Late late);
-  /// Passes the kept inputs to an open sequence that no batch or host thread has: frames at once,
+  /// Passes the kept inputs to an open sequence that no batch or host thread has: frames directly,
   /// text through a host thread.
   void give_waiting(Active& request, int node);
   /// Passes `count` frames of a chunk node's output along its edge.
   void pass_on(Active& request, int node, std::span<const float> values, int64_t count);
-  /// Ends the streams that the node feeds; the node takes no step until they have finished.
+  /// Ends the streams that the node feeds. The node takes no step until they have finished.
   void end_streams(Active& request, int node);
   /// Passes on the ends of nodes; ends the request when the edges to its client have ended.
   void close(Active& request);

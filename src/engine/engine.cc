@@ -23,8 +23,7 @@ std::vector<std::string> node_names(const Pipeline& pipeline) {
 
 void check(const EngineOptions& options) {
   const auto at_least = [](const char* name, double value, double least) {
-    if (value < least)
-      throw LoadError(concat(name, " is ", value, ", at least ", least, " is needed"));
+    if (value < least) throw LoadError(concat(name, " must be at least ", least, ", not ", value));
   };
   at_least("max_requests", options.max_requests, 1);
   at_least("background_pages", options.background_pages, 0);
@@ -32,7 +31,7 @@ void check(const EngineOptions& options) {
   at_least("max_encode_wait_s", options.max_encode_wait_s, 0);
 }
 
-/// Returns a model's options, in which the options of a machine are those of `machine`.
+/// Returns a model's options, with the options of the machine copied from `machine`.
 EngineOptions on(const Machine& machine, EngineOptions options) {
   const EngineOptions& shared = machine.options();
   options.threads = shared.threads;
@@ -92,7 +91,8 @@ Engine::Engine(std::shared_ptr<const Pipeline> pipeline, EngineOptions options,
   for (const Node& node : pipeline->graph().nodes()) {
     const bool remote = node.ar ? node.ar->remote() : node.chunk->remote();
     if (remote && machine->options().remote_slots < 1) {
-      throw LoadError("the stage '" + node.name + "' is in another process: remote_slots is 0");
+      throw LoadError("the stage '" + node.name +
+                      "' runs in another process, so remote_slots must not be 0");
     }
   }
   impl_ = std::make_unique<Impl>(std::move(pipeline), options, std::move(machine));
@@ -104,7 +104,7 @@ const Pipeline& Engine::pipeline() const { return *impl_->model.pipeline; }
 const std::shared_ptr<Machine>& Engine::machine() const { return impl_->machine; }
 const EngineMetrics& Engine::metrics() const { return impl_->metrics; }
 
-/// Returns the predicted wait of one more request and writes it to the metrics. Under the lock.
+/// Returns the predicted wait of one more request and writes it to the metrics. Needs the lock.
 double Engine::Impl::update_wait() {
   Load load = admission.load;
   load.waiting += admission.arriving;
@@ -113,8 +113,8 @@ double Engine::Impl::update_wait() {
   return wait_s;
 }
 
-/// Counts the request as admitted and returns null, or writes the refusal to `error` and returns
-/// it. Under the lock.
+/// Counts the request as admitted and returns null. Or writes the refusal to `error` and returns
+/// its address. Call it under the lock.
 Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
   const double wait_s = update_wait();
   const double back_s = std::isfinite(wait_s) ? std::max(wait_s, 0.1) : 0;
@@ -151,7 +151,7 @@ Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
   return nullptr;
 }
 
-/// Removes the count of an admitted request that was not sent to the machine.
+/// Subtracts an admitted request that was not sent to the machine.
 void Engine::Impl::leave(const SpeechRequest& request) {
   machine->locked([&] {
     --admission.unfinished;
@@ -286,7 +286,7 @@ EngineStats Engine::stats() const {
   impl_->machine->locked([&] {
     stats.requests = impl_->admission.unfinished;
     stats.running = impl_->admission.load.running;
-    // Without submissions, only this call updates the predicted wait.
+    // Updates the predicted wait, which otherwise changes only with submissions.
     impl_->update_wait();
   });
   return stats;

@@ -1,5 +1,5 @@
-// Engines of several models and of graphs: pairs with guidance, a thinker that feeds a talker,
-// latents.
+// Tests engines with several models and with graphs: pairs with guidance, a thinker that feeds a
+// talker, and latents.
 #include <gtest/gtest.h>
 
 #include "engine/machine.h"
@@ -15,7 +15,7 @@ TEST(Engine, GuidanceChangesTheSpeechAndScaleOneDoesNot) {
   plain.sampling.temperature = one.sampling.temperature = strong.sampling.temperature = 0.f;
   one.sampling.guidance = 1.f;
   strong.sampling.guidance = 3.f;
-  // Guided logits u + 1 (c - u) equal c except for rounding, which changes no greedy choice here.
+  // With scale 1, guided logits equal c except for rounding, which changes no greedy choice here.
   EXPECT_EQ(alone(plain), alone(one));
   EXPECT_NE(alone(plain), alone(strong));
 }
@@ -46,7 +46,7 @@ TEST(Engine, APairNeedsABatchOfTwo) {
   EXPECT_EQ(ear->samples(), alone(request));
 }
 
-/// Several models on one machine have the same samples as alone, while other models are added and
+/// Several models on one machine yield the same samples as alone, while other models are added and
 /// removed.
 TEST(Engine, SharesItsMachineWithOthers) {
   for (Executors executors : {Executors::kShared, Executors::kSplit, Executors::kEach}) {
@@ -86,7 +86,7 @@ TEST(Engine, SharesItsMachineWithOthers) {
   }
 }
 
-/// An AR node that feeds another one: the same samples and text under all conditions.
+/// An AR node feeds another one. Samples and text are the same under all conditions.
 TEST(Engine, AThinkerFeedsATalker) {
   struct Said {
     std::string text;
@@ -140,7 +140,7 @@ TEST(Engine, AThinkerFeedsATalker) {
   }
 }
 
-/// Until the first guided step, companions of many requests have equal rows and share them.
+/// Until the first guided step, companions of many requests have equal rows and share their pages.
 TEST(Engine, CompanionsShareWhatTheyAreFed) {
   Engine engine(make_latent_pipeline(), small());
   const auto rows_of = [&](int length, uint64_t seed) {
@@ -158,7 +158,7 @@ TEST(Engine, CompanionsShareWhatTheyAreFed) {
   EXPECT_EQ(rows_of(41, 1), 2 + steps + steps - kLatentThoughts) << "all but the last rows";
 }
 
-/// Steps that yield latents: thinking without guidance, then speech with guidance.
+/// Steps that yield latents: first without guidance (thinking), then with guidance (speech).
 TEST(Engine, LatentsAndGuidanceByPhase) {
   const auto model = make_latent_pipeline();
   const auto run = [&](const SpeechRequest& request, const EngineOptions& options) {
@@ -178,7 +178,7 @@ TEST(Engine, LatentsAndGuidanceByPhase) {
     expected.push_back(samples);
     const size_t length = request.say.text.size(), steps = kLatentThoughts + kLatentsAByte * length;
     EXPECT_EQ(samples.size(), kLatentSamples * kLatentsAByte * length);
-    // Rows of the sequence, except the last step's row; the companion adds rows if there is speech.
+    // Rows of the sequence, without the last step's row. With speech, the companion has rows too.
     const size_t own = length + steps - 1;
     EXPECT_EQ(rows, i % 3 == 1 ? own + own + 2 : own) << "request " << i;
     if (i % 3 > 0) {

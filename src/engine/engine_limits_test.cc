@@ -1,4 +1,4 @@
-// Limits of an engine: refusals, waits, shares of a client.
+// Limits of an engine: refused requests, waits, and the limit of requests of one client.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -27,7 +27,7 @@ TEST(Engine, AClientHasNoMoreThanItsShare) {
   EXPECT_EQ(third.error().message, "this client has 2 unfinished requests, the limit is 2");
   SpeechRequest nothing = say("");
   nothing.terms.client = 44;
-  for (int i = 0; i < 4; ++i) {  // refused requests do not count for the client's share
+  for (int i = 0; i < 4; ++i) {  // refused requests do not count for the client's limit
     EXPECT_EQ(engine.submit(nothing, std::make_shared<Ear>()).error().code, ErrorCode::kInvalid);
   }
   SpeechRequest other = say("other");
@@ -122,7 +122,7 @@ class AllocationCounter : public Sink {
  public:
   explicit AllocationCounter(std::atomic<bool>& all_submitted) : all_submitted_(all_submitted) {}
   void audio(std::span<const float>) override {
-    all_submitted_.wait(false);  // what submit() allocates must not count
+    all_submitted_.wait(false);  // allocations in submit() must not count
     ++chunks_;
     if (chunks_ == 10) first = allocations::count();
     if (chunks_ == 50) last = allocations::count();
@@ -138,7 +138,7 @@ class AllocationCounter : public Sink {
 
 TEST(Engine, ASteadyStepAllocatesNothing) {
   std::atomic<bool> all_submitted{false};
-  // One executor: with two, the second would allocate scratch at an unknown time.
+  // One executor, because a second one would allocate scratch memory at an unknown time.
   EngineOptions options = small();
   options.executors = Executors::kShared;
   Engine engine(make_toy_pipeline(), options);
@@ -155,7 +155,7 @@ TEST(Engine, ASteadyStepAllocatesNothing) {
   for (const auto& sink : sinks) EXPECT_EQ(sink->first, sink->last);
 }
 
-/// Makes an allocation of the engine's thread fail, the n-th after its first chunk.
+/// Makes one allocation of the engine's thread fail: the n-th after its first chunk.
 class MemoryTaker : public Sink {
  public:
   explicit MemoryTaker(int64_t n) : n_(n) {}
@@ -173,11 +173,11 @@ class MemoryTaker : public Sink {
   int64_t n_;
 };
 
-/// I8: after any failed allocation on the engine's thread, the thread goes on and serves the next
+/// I8: after any failed allocation on the engine's thread, the thread continues and serves the next
 /// request.
 TEST(Engine, I8_ItsThreadOutlivesAnAllocationThatFails) {
   EngineOptions options = small();
-  options.threads = 1;  // batches run on the engine's thread, too
+  options.threads = 1;  // then batches run on the engine's thread, too
   const std::vector<float> want = alone(say("the next one"));
   int failed = 0;
   for (int64_t n = 1; n < 60; ++n) {
@@ -188,7 +188,7 @@ TEST(Engine, I8_ItsThreadOutlivesAnAllocationThatFails) {
     ASSERT_TRUE(engine.submit(say(long_text(240, 2)), taker).ok());
     taker->done.wait(false);
     failed += taker->failed ? 1 : 0;
-    beside->wait();  // the other request goes on, or fails with the batch
+    beside->wait();  // the other request continues, or fails with the batch
     ASSERT_TRUE(engine.submit(say("the next one"), after).ok());
     EXPECT_EQ(after->wait().reason, FinishReason::kStop) << n << after->wait().error.message;
     EXPECT_EQ(after->samples(), want) << n;

@@ -115,7 +115,7 @@ TEST(Engine, EqualPrefixesAreComputedOnceAndSoundTheSame) {
     for (int i = 0; i < 6; ++i) {
       SpeechRequest request = say(long_text(50, i), i);
       request.say.instructions = long_text(100, 5);
-      if (i >= 3) request.say.instructions += long_text(20, i);  // differs in the middle of a page
+      if (i >= 3) request.say.instructions += long_text(20, i);  // prompts differ in mid-page
       if (i % 2 == 1) request.sampling.guidance = 2.f;
       auto ear = std::make_shared<Ear>();
       ASSERT_TRUE(engine.submit(request, ear).ok());
@@ -186,7 +186,7 @@ TEST(Engine, OneThreadOrManyPromptInPiecesOrWhole) {
 }
 
 TEST(Engine, PreemptionLosesNothing) {
-  // 14 pages of 32 positions; 8 requests of up to 7 pages each cannot all stay.
+  // 14 pages of 32 positions: 8 requests with up to 7 pages each do not fit at once.
   Engine engine(make_toy_pipeline(), with_pages(14));
   std::vector<std::shared_ptr<Ear>> ears;
   std::vector<SpeechRequest> requests;
@@ -212,7 +212,7 @@ TEST(Engine, TextThatArrivesLateSoundsTheSame) {
   const auto id = engine.submit(request, late);
   ASSERT_TRUE(id.ok());
   for (size_t i = 0; i < text.size(); i += 7) {
-    // Another request runs while this one waits for text: a waiting request delays no other.
+    // Another request runs while the first one waits for text. A waiting request delays no other.
     auto other = std::make_shared<Ear>();
     ASSERT_TRUE(engine.submit(say("other"), other).ok());
     other->wait();
@@ -239,7 +239,7 @@ TEST(Engine, CancelEndsOneRequestOnly) {
   engine.append_text(b.value(), long_text(100, 1).substr(99), true);
   EXPECT_EQ(second->wait().reason, FinishReason::kStop);
   EXPECT_EQ(second->samples(), alone(say(long_text(100, 1), 1)));
-  engine.cancel(12345);  // an unknown request
+  engine.cancel(12345);  // the id of an unknown request
 }
 
 TEST(Engine, FaultsStayWithTheirBatchOrRow) {

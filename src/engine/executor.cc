@@ -13,7 +13,7 @@ namespace {
 void settle(StepContext& ctx) {
   try {
     synchronize(ctx);
-  } catch (const std::exception&) {  // the same fault again; the batch has recorded it
+  } catch (const std::exception&) {  // the same fault again, which the batch has recorded
   }
 }
 

@@ -1,5 +1,5 @@
 // Runs batches of any stage of any model on some CPU cores, or on a GPU stream if the stage is on a
-// GPU. Owns a thread pool and scratch memory; knows neither models nor requests. One thread at a
+// GPU. Owns a thread pool and scratch memory; does not know models or requests. One thread at a
 // time. A warm executor does not allocate on the CPU. When run() returns, all GPU work of the batch
 // has ended.
 #pragma once
@@ -13,10 +13,10 @@
 
 namespace syrinx {
 
-/// How batches are run.
+/// Options of an executor.
 struct ExecutorOptions {
-  int threads = 0;      ///< as in ThreadPool
-  bool greedy = false;  ///< as in StepOptions
+  int threads = 0;      ///< number of threads, as in ThreadPool
+  bool greedy = false;  ///< StepOptions::greedy of each step
   std::function<void(StepContext& ctx, int k, View logits)> watch = {};
 };
 
@@ -24,10 +24,10 @@ struct ExecutorOptions {
 class Executor {
  public:
   explicit Executor(ExecutorOptions options);
-  /// `threads`: as in ThreadPool.
+  /// Makes an executor with a pool of `threads` threads (see ThreadPool).
   explicit Executor(int threads) : Executor(ExecutorOptions{.threads = threads}) {}
 
-  /// Runs the batch and writes its results and times. An exception from a stage becomes
+  /// Runs the batch and writes its results and times. Stores the message of a stage's exception in
   /// Batch::fault.
   void run(Batch& batch);
 

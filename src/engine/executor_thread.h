@@ -1,4 +1,4 @@
-// An executor with a thread of its own and a queue: one batch runs while the next one waits.
+// An executor with its own thread and queue: one batch may wait while another one runs.
 #pragma once
 
 #include <condition_variable>
@@ -21,7 +21,7 @@ class ExecutorThread {
   ExecutorThread(const ExecutorThread&) = delete;
   ExecutorThread& operator=(const ExecutorThread&) = delete;
 
-  /// Queues a batch, which the caller owns and must not touch until `done` is called with it.
+  /// Queues a batch. The caller owns it and must not use it until `done` is called with it.
   void run(Batch* batch);
 
  private:

@@ -22,7 +22,7 @@ bool fail_after(int64_t n) {
   return has;
 }
 
-/// Allocates memory; null: the allocation fails.
+/// Allocates memory. Returns null if the allocation fails.
 void* take(size_t size) {
   ++counted;
   if (left > 0 && --left == 0) {

@@ -1,5 +1,5 @@
-// I8: after an exception in any function that the engine calls, the request fails or goes on, and
-// other requests are not affected. At the end no page, seat, sequence or stream is left.
+// I8: any function that the engine calls may throw. Then the request fails or continues, and other
+// requests are not affected. At the end no page, seat, sequence or stream is in use.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int kSteps = 10;  // steps of a request
+constexpr int kSteps = 10;  // steps of each request
 
 SpeechRequest ask_to_break(const std::string& how, uint64_t seed) {
   SpeechRequest request = ask(how.empty() ? "none 0" : how, seed);
@@ -58,7 +58,7 @@ const std::array kSlots = {
     SlotsSpec{{{1, true}, {1, true}}, false, false},
 };
 
-/// A sequence that throws, at each of its functions and at several calls, fails its own request.
+/// A sequence throws in each of its functions, at several calls. Each time only its request fails.
 TEST(Faults, I8_ASequenceThatThrowsAnywhereFailsItsRequestOnly) {
   int failed = 0;
   for (const char* where :
@@ -103,8 +103,8 @@ TEST(Faults, I8_ASequenceThatThrowsAnywhereFailsItsRequestOnly) {
   EXPECT_GT(failed, 100);
 }
 
-/// A stage that throws fails the requests of its batch. Later requests are served, also in the same
-/// Batch object.
+/// A stage that throws fails the requests of its batch. Later requests are served, also when they
+/// use the same Batch object.
 TEST(Faults, I8_AStageThatThrowsFailsItsBatchOnly) {
   for (const char* where : {"forward", "logits", "run", "sampling", "rule", "history"}) {
     for (const char* what : {"", " memory", " nothing", " number"}) {
@@ -141,7 +141,7 @@ TEST(Faults, I8_AStageThatThrowsFailsItsBatchOnly) {
   }
 }
 
-/// A batch that no executor takes fails its own requests, whose frames it has taken, and no others.
+/// A batch that no executor accepts fails only its own requests, whose frames it has taken.
 TEST(Faults, I8_ABatchThatFindsNoExecutorFailsItsRequestsOnly) {
   for (const auto kind : {Plan::kAr, Plan::kChunks}) {
     for (int at = 1; at < 6; ++at) {
@@ -178,7 +178,7 @@ TEST(Faults, I8_ABatchThatFindsNoExecutorFailsItsRequestsOnly) {
   }
 }
 
-/// A row whose logits are not numbers fails its own request only.
+/// A row with logits that are not finite fails only its own request.
 TEST(Faults, I8_LogitsThatAreNotFiniteFailTheirRequest) {
   for (const char* text : {"abc~defghi", "abc`defghi"}) {  // for all codes; for the second code
     ScriptedMachine machine({.options = patient()});
@@ -191,9 +191,9 @@ TEST(Faults, I8_LogitsThatAreNotFiniteFailTheirRequest) {
   }
 }
 
-/// The n-th allocation of a turn fails, for every n: in planning, building, committing and calls of
-/// sinks. An unexpected exception may fail the present requests (the engine's thread then calls
-/// fail_all()), but they leave no pages or seats taken, and later requests are served.
+/// The n-th allocation of a turn fails, for every n: in planning, building, committing and in calls
+/// of sinks. An unexpected exception may fail the present requests, because the engine's thread
+/// then calls fail_all(). But no pages or seats stay in use, and later requests are served.
 TEST(Faults, I8_AnAllocationThatFailsLeavesNothingBehind) {
   int failures = 0, last_resorts = 0;
   for (int begin = 0; begin < 4; ++begin) {
@@ -233,7 +233,7 @@ TEST(Faults, I8_AnAllocationThatFailsLeavesNothingBehind) {
         machine.platform.set(next_s);
       }
       allocations::fail_after(0);
-      machine.scheduler.append_text(clients[3]->id, "x", true);  // if not reached above
+      machine.scheduler.append_text(clients[3]->id, "x", true);  // in case it was not called above
       machine.run_to_end();
       for (const Client& client : clients) {
         ASSERT_TRUE(client->done) << what << ": request " << client->id;
@@ -249,7 +249,7 @@ TEST(Faults, I8_AnAllocationThatFailsLeavesNothingBehind) {
   EXPECT_GT(last_resorts, 0);
 }
 
-/// A request that fails for lack of memory while it is admitted gets that error.
+/// A request that fails for lack of memory during its admission gets that error.
 TEST(Faults, I8_AdmittedRequestsAreNotLost) {
   int failed = 0;
   for (int n = 1; n < 20; ++n) {
@@ -319,7 +319,7 @@ TEST(Faults, I8_AClientThatThrowsHarmsNoOther) {
   }
 }
 
-/// The clock jumps by a third of a second, or an hour, at each turn: no request is refused or
+/// The clock jumps by a third of a second, or by an hour, in each turn. No request is refused or
 /// fails.
 TEST(Faults, I8_AClockThatJumpsFailsNoRequest) {
   for (const double jump_s : {0.3, 3600.0}) {

@@ -1,5 +1,5 @@
-// Learns the size of first chunks. It is as small as the model allows while second chunks come in
-// time, and grows after second chunks that were late or nearly late.
+// Learns the size of first chunks. The size is as small as the model allows while second chunks
+// come in time. It grows after second chunks that were late or nearly late.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@ class FirstChunk {
   /// `initial`, `steady`: the smallest and largest size, in frames, from the edge's chunk policy.
   FirstChunk(int initial, int steady) : least_(initial), most_(std::max(initial, steady)) {}
 
-  /// Returns the number of frames that the next stream's first chunk should have.
+  /// Returns the size of the next stream's first chunk, in frames.
   int frames() const { return static_cast<int>(std::min(frames_ + least_, most_ * 1.0)); }
 
-  /// Records the `slack_s` of a listener when the second chunk arrived (negative: late); `first_s`:
-  /// audio in the first chunk. A late chunk raises the size at once, an early one lowers it slowly.
+  /// Records the listener's `slack_s` when the second chunk arrived (negative: late). `first_s`:
+  /// audio of the first chunk. A late chunk raises the size at once; an early one lowers it slowly.
   void second_chunk(double slack_s, double first_s) {
     if (slack_s < kNarrow * first_s) {
       frames_ = std::min(frames_ + 1, most_ - least_ * 1.0);
@@ -27,7 +27,7 @@ class FirstChunk {
  private:
   static constexpr double kNarrow = 0.2, kComfortable = 0.5, kShrink = 0.1;
   int least_, most_;
-  double frames_ = 0;  // frames above least_
+  double frames_ = 0;  // learned part of the size above least_, in frames
 };
 
 }  // namespace syrinx

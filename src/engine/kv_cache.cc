@@ -7,9 +7,9 @@
 namespace syrinx {
 namespace {
 
-/// The smallest number of rows in a partly shared page for which the page is copied.
+/// A part of a page with fewer rows than this is neither shared nor published as a prefix.
 constexpr int kLeastRows = 8;
-/// The largest number of children that a search compares, newest first; bounds its time.
+/// A search compares at most this many children of a node, newest first; this bounds its time.
 constexpr size_t kMostCompared = 32;
 
 int common(std::span<const uint64_t> a, std::span<const uint64_t> b) {
@@ -50,7 +50,8 @@ void KvCache::forget_oldest() {
   for (const NodeId id : lru_) {
     Node& node = nodes_.at(id);
     if (holders_[node.page] > 1) continue;
-    SYRINX_CHECK(node.children.empty(), "a prefix page is older than what follows it");
+    SYRINX_CHECK(node.children.empty(),
+                 "a prefix page was used less recently than a page behind it");
     std::erase(children_of(node.parent), id);
     is_prefix_[node.page] = 0;
     --idle_;
@@ -76,7 +77,7 @@ bool KvCache::reserve(KvHold& hold, int rows, std::vector<PageCopy>& copies) {
   if (wanted(hold, rows) > available()) return false;
   const auto pages = static_cast<size_t>((rows + page_rows_ - 1) / page_rows_);
   hold.pages.reserve(pages),
-      copies.reserve(copies.size() + 1);  // may throw, so before pages are taken
+      copies.reserve(copies.size() + 1);  // may throw, so it comes before pages are taken
   if (rows > hold.rows && hold.rows % page_rows_ != 0) {
     int32_t& begun = hold.pages[hold.rows / page_rows_];
     if (holders_[begun] > 1) {
@@ -129,8 +130,8 @@ KvCache::Match KvCache::best_child(const std::vector<NodeId>& children,
   return best;
 }
 
-/// Moves a node, then its ancestors, to the young end of the LRU list, so that parents stay younger
-/// than their children.
+/// Moves a node, then its ancestors, to the most recent end of the LRU list. So each parent stays
+/// more recent than its children.
 void KvCache::touch(NodeId id) {
   while (id >= 0) {
     Node& node = nodes_.at(id);
@@ -145,7 +146,8 @@ void KvCache::touch(NodeId id) {
 }
 
 int KvCache::adopt(std::span<const uint64_t> keys, int most_rows, KvHold& hold) {
-  SYRINX_CHECK(hold.pages.empty() && hold.rows == 0, "only an empty sequence takes a prefix");
+  SYRINX_CHECK(hold.pages.empty() && hold.rows == 0,
+               "a sequence that has rows cannot share a prefix");
   keys = keys.first(std::min(keys.size(), static_cast<size_t>(std::max(0, most_rows))));
   hold.pages.reserve(keys.size() / static_cast<size_t>(page_rows_) + 1);
   NodeId at = -1;
@@ -183,7 +185,7 @@ void KvCache::publish(std::span<const uint64_t> keys, KvHold& hold) {
       if (is_prefix_[page] || (!whole && part.size() < size_t{kLeastRows})) break;
       const NodeId id = next_node_++;
       std::vector<NodeId>& siblings = children_of(at);
-      siblings.reserve(siblings.size() + 1);  // may throw, so before the node is added
+      siblings.reserve(siblings.size() + 1);  // may throw, so it comes before the node is added
       lru_.push_back(id);
       try {
         nodes_[id] = {page, at, {part.begin(), part.end()}, {}, std::prev(lru_.end())};

@@ -1,5 +1,5 @@
 // The contents of the KV cache's pages: pages of running sequences, shared prefixes, and an LRU
-// list of prefixes that no sequence uses now. It has no memory of its own: a page is a number, and
+// list of prefixes that no sequence uses. The class has no memory for rows: a page is a number, and
 // the caller copies pages. Engine thread only.
 //
 // A page with more than one holder is never written again: a sequence that must write behind its
@@ -16,28 +16,28 @@
 
 namespace syrinx {
 
-/// The cache of one sequence: positions [0, rows) lie in `pages`, in order. `pages` may have more
-/// pages than these rows need.
+/// The cached rows of one sequence: positions [0, rows) are stored in `pages`, in order. `pages`
+/// may have more pages than these rows need.
 struct KvHold {
   std::vector<int32_t> pages;
   int rows = 0;
 };
 
-/// The pages of one AR node's cache: which are free, shared or held.
+/// The pages of one AR node's cache, each of which is free, held by a sequence or shared.
 class KvCache {
  public:
   KvCache(int pages, int page_rows);
 
   int total() const { return static_cast<int>(holders_.size()); }
-  /// Returns the number of pages that can be taken: free pages and pages of unused prefixes.
+  /// Returns the number of pages that sequences can get: free pages and pages of unused prefixes.
   int available() const { return static_cast<int>(free_.size()) + idle_; }
   /// Returns the number of pages of known prefixes, used or not.
   int prefix_pages() const { return static_cast<int>(lru_.size()); }
 
-  /// Returns the number of pages that reserve(hold, rows) would take.
+  /// Returns the number of pages that reserve(hold, rows) would add.
   int wanted(const KvHold& hold, int rows) const;
-  /// Makes room for `rows` positions; forgets idle prefixes if it needs their pages. Appends pages
-  /// to copy first to `copies`. Returns false and changes nothing when wanted() > available().
+  /// Makes room for `rows` positions; removes unused prefixes if needed. Appends the pages that
+  /// must be copied first to `copies`. Returns false, without changes, if pages are too few.
   bool reserve(KvHold& hold, int rows, std::vector<PageCopy>& copies);
   void release(KvHold& hold);
 
@@ -47,23 +47,23 @@ class KvCache {
   /// Drops the positions from `rows` on.
   void truncate(KvHold& hold, int rows);
 
-  /// Lets the empty `hold` share the longest known prefix of `keys` (see
-  /// Sequence::prefix_keys), at most `most_rows` of it. Returns its rows.
+  /// Lets the empty `hold` share the longest known prefix of `keys` (see Sequence::prefix_keys), at
+  /// most `most_rows` rows. Returns the number of shared rows.
   int adopt(std::span<const uint64_t> keys, int most_rows, KvHold& hold);
   /// Registers the rows of `keys`, which `hold` has computed, as a prefix. If another sequence has
-  /// already registered equal rows, `hold` changes to the pages of those.
+  /// registered equal rows before, `hold` changes to the pages of that sequence.
   void publish(std::span<const uint64_t> keys, KvHold& hold);
-  /// Returns a number that changes whenever adopt() might find more than before.
+  /// Returns a number that changes whenever adopt() might find a longer prefix than before.
   uint64_t published() const { return published_; }
 
  private:
-  using NodeId = int64_t;  ///< 64 bits, because ids are never used again
-  /// A page of a known prefix with the keys of its rows. Only a leaf may be partly filled.
+  using NodeId = int64_t;  ///< 64 bits, because ids are never reused
+  /// A page of a known prefix, with the keys of its rows. Only a leaf may be partly filled.
   struct Node {
     int32_t page = -1;
     NodeId parent = -1;
     std::vector<uint64_t> keys;
-    std::vector<NodeId> children;  ///< latest last
+    std::vector<NodeId> children;  ///< the latest child is last
     std::list<NodeId>::iterator age;
   };
   struct Match {
@@ -83,12 +83,12 @@ class KvCache {
 
   const int page_rows_;
   std::vector<int32_t> free_;
-  std::vector<int32_t> holders_;  ///< for each page: number of sequences, plus 1 if it is a prefix
-  std::vector<char> is_prefix_;   ///< for each page
+  std::vector<int32_t> holders_;  ///< for each page: holding sequences, plus 1 if a prefix has it
+  std::vector<char> is_prefix_;   ///< for each page: whether a prefix has it
   int idle_ = 0;                  ///< prefix pages that no sequence uses
   std::unordered_map<NodeId, Node> nodes_;
   std::vector<NodeId> roots_;
-  std::list<NodeId> lru_;  ///< nodes, longest unused first; a parent comes after its children
+  std::list<NodeId> lru_;  ///< least recently used first; a parent comes after its children
   NodeId next_node_ = 0;
   uint64_t published_ = 0;
 };

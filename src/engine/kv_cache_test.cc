@@ -16,7 +16,7 @@ std::vector<uint64_t> keys(int count, uint64_t from = 1) {
   return out;
 }
 
-/// Reserves pages for `rows` rows and sets the rows as computed.
+/// Reserves pages for `rows` rows and marks the rows as computed.
 void fill(KvCache& cache, KvHold& hold, int rows) {
   std::vector<PageCopy> copies;
   ASSERT_TRUE(cache.reserve(hold, rows, copies));
@@ -44,7 +44,7 @@ TEST(KvCache, SharesWholePagesAndCopiesABegunOne) {
   cache.publish(keys(42), first);
   EXPECT_EQ(cache.prefix_pages(), 3);
 
-  // The sequence that published the rows continues in a page of its own.
+  // The sequence that published the rows continues in its own copy of the page.
   std::vector<PageCopy> copies;
   const int32_t begun = first.pages[2];
   ASSERT_TRUE(cache.reserve(first, 43, copies));
@@ -104,7 +104,7 @@ TEST(KvCache, ForgetsTheLongestUnusedPrefixFirst) {
   EXPECT_EQ(cache.adopt(keys(32, 1000), 32, again), 32);
   cache.release(again);
   KvHold large;
-  fill(cache, large, 48);  // takes three pages: all of the second prefix, the end of the third
+  fill(cache, large, 48);  // needs three pages: both of the second prefix, the last of the third
   KvHold probe;
   EXPECT_EQ(cache.adopt(keys(32, 2000), 32, probe), 0);
   EXPECT_EQ(cache.adopt(keys(32, 3000), 32, probe), 16);
@@ -135,7 +135,7 @@ TEST(KvCache, ForksAndTruncates) {
   EXPECT_EQ(cache.available(), 6);
 }
 
-/// Runs random operations and keeps the key of each row in an array of pages; checks that each
+/// Performs random operations and keeps the key of each row in an array of pages. Checks that each
 /// sequence finds its own keys in its pages.
 TEST(KvCache, RandomUseNeverShowsForeignRows) {
   constexpr int kRows = 16, kPages = 24;
@@ -196,8 +196,8 @@ TEST(KvCache, RandomUseNeverShowsForeignRows) {
   }
 }
 
-/// A page of which only the first rows match ends the prefix that is taken, also if keys of its
-/// children would match.
+/// A page of which only the first rows match ends the shared prefix, even if keys of its children
+/// would match.
 TEST(KvCache, APartOfAPageEndsWhatIsTaken) {
   KvCache cache(8, 16);
   KvHold first;

@@ -11,7 +11,7 @@
 
 namespace syrinx {
 
-/// A chunk that may be cut now, with its parts in frames; fresh == 0: no chunk.
+/// A chunk that may be cut now, with its parts in frames. fresh == 0 means that no chunk is due.
 struct ChunkCut {
   int left = 0, fresh = 0, ahead = 0;
   bool last = false;
@@ -34,15 +34,15 @@ class Lane {
   void close() { closed_ = true; }
   bool closed() const { return closed_; }
 
-  /// given(): frames from the producer so far. taken(): frames that were fresh in some chunk.
+  /// given(): frames that the producer has appended. taken(): frames that were fresh in a chunk.
   int64_t given() const { return dropped_ + static_cast<int64_t>(frames_.size()) / width_; }
   int64_t taken() const { return taken_; }
   int64_t waiting() const { return given() - taken_; }
   const ChunkPolicy& policy() const { return policy_; }
   bool exhausted() const { return closed_ && taken_ == given(); }
 
-  /// Returns the chunk to cut now. `first`: size of the stream's first chunk (0: the policy's
-  /// `initial`). `hurry`: later chunks may be as small as `initial`.
+  /// Returns the chunk to cut now. `first`: size of the stream's first chunk; 0 means the policy's
+  /// `initial`. `hurry`: later chunks may be as small as `initial`.
   ChunkCut next(int first = 0, bool hurry = false) const {
     const int64_t waiting = given() - taken_;
     const int64_t usable = closed_ ? waiting : waiting - policy_.lookahead;
@@ -59,7 +59,7 @@ class Lane {
     return with_fresh(cut.fresh);
   }
 
-  /// Returns a chunk with at most `fresh` of the waiting frames, whatever the policy's sizes are.
+  /// Returns a chunk with at most `fresh` of the waiting frames; ignores the policy's sizes.
   ChunkCut with_fresh(int fresh) const {
     ChunkCut cut;
     if (fresh <= 0) return cut;
@@ -94,7 +94,7 @@ class Lane {
   }
 
  private:
-  // frames after which taken frames are erased: erasing rarely costs little
+  // taken frames are erased in groups of this size, because each erasure moves all later frames
   static constexpr int64_t kForget = 512;
   ChunkPolicy policy_;
   int width_;

@@ -19,7 +19,7 @@ TEST(CostLearner, FindsTheLineUnderNoise) {
   }
   EXPECT_NEAR(learner.cost().fixed_s, 0.002, 0.0002);
   EXPECT_NEAR(learner.cost().unit_s, 0.0001, 0.00001);
-  learner.sample(4, 100);  // as if the machine had slept
+  learner.sample(4, 100);  // as if the machine had slept in between
   EXPECT_LT(learner.cost().of(4), 0.003);
 }
 
@@ -59,7 +59,7 @@ TEST(Admission, CapacityIsOneOverTheTimeOfASecond) {
   EXPECT_NEAR(stream_capacity(both, 8, {2, false}), 2 / (0.025 + 0.00625), 1e-9);
   EXPECT_NEAR(stream_capacity({&steps, 1}, 8, {}), 1 / 0.025, 1e-9) << "a model that writes";
   NodeWork apart[] = {both[0], both[1]};
-  apart[1].remote = true;  // takes time of another process
+  apart[1].remote = true;  // this node uses time of another process
   EXPECT_NEAR(stream_capacity(apart, 8, {2, false}), 2 / 0.025, 1e-9);
   EXPECT_NEAR(stream_capacity(apart, 8, {1, true}), 1 / 0.025, 1e-9);
   apart[1].cost = {.fixed_s = 0, .unit_s = 1};
@@ -85,7 +85,7 @@ TEST(Admission, WaitIsTheQueueOverHowFastItEmpties) {
   EXPECT_TRUE(std::isinf(predicted_wait_s({10, 0, 10, 0})));
 }
 
-/// A SeatLimit that observes a machine with a given busy share, chunks and late chunks.
+/// A SeatLimit that observes a machine. The test sets its busy share, chunks and late chunks.
 struct Watched {
   SeatLimit limit;
   double at_s = 100, busy_s = 0;
@@ -108,11 +108,11 @@ TEST(Admission, SeatsAreTakenBackWhileStreamsRunDry) {
   w.look(0.95, 100, 10, 100);
   EXPECT_DOUBLE_EQ(w.limit.seats(), 95);
   w.limit.chunk(true);
-  w.limit.observe(w.busy_s, 95, w.at_s + 0.1);  // too early to judge
+  w.limit.observe(w.busy_s, 95, w.at_s + 0.1);  // too early after the last look
   EXPECT_DOUBLE_EQ(w.limit.seats(), 95);
   w.look(0.95, 100, 10, 95);
   EXPECT_DOUBLE_EQ(w.limit.seats(), 0.95 * 95);
-  w.look(0.95, 1000, 2, 80);  // few chunks are late: the limit stays
+  w.look(0.95, 1000, 2, 80);  // few chunks are late, so the limit stays
   EXPECT_DOUBLE_EQ(w.limit.seats(), 0.95 * 95);
   for (int i = 0; i < 5; ++i) w.look(0.9, 100, 0, 80);
   EXPECT_GT(w.limit.seats(), 100);
@@ -121,7 +121,7 @@ TEST(Admission, SeatsAreTakenBackWhileStreamsRunDry) {
 TEST(Admission, OneHiccupOfTheMachineLimitsNothing) {
   Watched w;
   w.look(0.3, 20, 0, 1);
-  w.look(1.2, 1, 1, 1);  // the machine was stopped for 0.3 s in the middle of a batch
+  w.look(1.2, 1, 1, 1);  // as if the process had been stopped for 0.3 s during a batch
   w.look(0.4, 20, 0, 1);
   EXPECT_FALSE(w.limit.limited());
   for (int i = 0; i < 8; ++i) w.look(0.4, 20, i % 2 == 0 ? 20 : 0, 1);

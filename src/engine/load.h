@@ -1,6 +1,6 @@
-// The learned load of the engine, for admission: for each model the cost of its requests and the
-// lateness of their output, for the machine the busy time of its executors. Engine thread only;
-// times are seconds on the engine's clock.
+// The learned load of the engine, for admission: the cost and the lateness of each model's
+// requests, and the busy time of the machine's executors. Engine thread only; times are seconds on
+// the engine's clock.
 #pragma once
 
 #include <span>
@@ -17,8 +17,8 @@ namespace syrinx {
 struct ResidentModel;
 struct ResidentNode;
 
-/// The load of one model. Only results of its requests change the numbers. MachineLoad::seats()
-/// computes seats from them.
+/// The load of one model, learned only from results of its requests. MachineLoad::seats() computes
+/// the number of seats from it.
 class ModelLoad {
  public:
   /// Records that a first output came `seconds` after its request; `alone`: it was the only
@@ -28,20 +28,20 @@ class ModelLoad {
   }
   /// Records that a later chunk reached its client; `late`: after the listener had run dry.
   void chunk(bool late, double now);
-  /// Adds seconds of output: audio, or reading time of text.
+  /// Adds seconds of output: seconds of audio, or of reading time of text.
   void made(double seconds) { made_s_ += seconds; }
   /// Records that a request ended after `made_s` seconds of output.
   void ended(double made_s);
 
   double capacity() const { return capacity_; }        ///< streams without other models; 0: unknown
-  double late_share() const { return late_share_; }    ///< share of the last second's chunks
+  double late_share() const { return late_share_; }    ///< late chunks / chunks, last second
   double mean_made_s() const { return mean_made_s_; }  ///< mean output of recently ended requests
   double made_s() const { return made_s_; }
   SeatLimit& limit() { return limit_; }
   const SeatLimit& limit() const { return limit_; }
   const Slowdown& slowdown() const { return slowdown_; }
 
-  /// Returns the number of requests that end per second when all seats are taken; 0: not known.
+  /// Returns the number of requests that end per second when all seats are in use; 0 if unknown.
   double finish_rate() const;
   /// Updates the share of late chunks and the number of streams that the nodes can feed.
   void learn(std::span<const NodeWork> work, int max_batch, Sharing sharing, double now);
@@ -55,8 +55,8 @@ class ModelLoad {
   double made_s_ = 0, mean_made_s_ = 0;
 };
 
-/// The requests of a model that have waited for their first output longer than a request alone
-/// does.
+/// The number and the waits of a model's requests that have waited longer for their first output
+/// than a request that runs alone.
 struct SlowRequests {
   int count = 0;
   double waited_s = 0;  ///< sum of their waits
@@ -70,17 +70,17 @@ class MachineLoad {
   /// Reserves room for the learned costs of a model with `nodes` nodes.
   void reserve(size_t nodes) { work_.reserve(nodes); }
 
-  /// Learns and counts the time of a batch of the node that has run.
+  /// Learns the time of a batch that has run on the node, and adds it to the busy time.
   void ran(const Batch& batch, ResidentNode& node);
-  /// Whether requests in the background may take time of the executors now.
+  /// Returns whether requests in the background may use the executors now.
   bool background_may(double now) { return background_time_.may(now); }
 
-  /// Whether the policy has deadlines; then seats are limited.
+  /// Returns whether the policy has deadlines; only then are seats limited.
   bool realtime() const { return realtime_; }
-  /// Returns how many requests of a model may run at once: as many as can be fed at the speed of
-  /// playback beside the requests of the other models, but always a few.
+  /// Returns how many requests of a model may run at once, at least a few: the number that can be
+  /// fed at the speed of playback beside the requests of the other models.
   double seats(const ResidentModel& model, std::span<ResidentModel* const> models) const;
-  /// Looks for overload; returns whether learn() is due too.
+  /// Looks for overload. Returns whether learn() must be called as well.
   bool observe(std::span<ResidentModel* const> models, double now);
   void learn(ResidentModel& model, SlowRequests slow, double now);
 

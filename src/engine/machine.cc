@@ -13,19 +13,18 @@
 namespace syrinx {
 namespace {
 
-/// A call for the scheduler, or a request that arrives.
+/// A letter of the mail: a call for the scheduler, or a request that arrives.
 struct Mail {
   std::function<void(Scheduler&)> call = {};
   std::list<std::unique_ptr<Active>> arrives = {};  ///< a request of `model`, or empty
   ResidentModel* model = nullptr;
 };
 
-constexpr double kLeastShare = 1e-3;  // smallest share of time; with less, work would never run
+constexpr double kLeastShare = 1e-3;  // smallest share; with less, background work would never run
 
 void check(const EngineOptions& options) {
   const auto at_least = [](const char* name, double value, double least) {
-    if (value < least)
-      throw LoadError(concat(name, " is ", value, ", at least ", least, " is needed"));
+    if (value < least) throw LoadError(concat(name, " must be at least ", least, ", not ", value));
   };
   at_least("threads", options.threads, 0);
   at_least("max_batch", options.max_batch, 1);
@@ -38,7 +37,7 @@ void check(const EngineOptions& options) {
 struct Machine::Impl {
   EngineOptions options;
 
-  // Shared with callers, executors and host threads, under `mutex`.
+  // Data shared with callers, executors and host threads, under `mutex`.
   mutable std::mutex mutex;
   std::condition_variable something_came, request_ended, model_left;
   std::vector<Mail> mailbox;
@@ -48,7 +47,7 @@ struct Machine::Impl {
   RequestId next_id = 1;
   bool stopping = false;
 
-  // Used by the engine thread only.
+  // Data that only the engine thread uses.
   std::vector<Mail> mail;
   std::vector<Batch*> done;
   std::vector<std::unique_ptr<HostJob>> jobs;
@@ -71,7 +70,7 @@ struct Machine::Impl {
   ~Impl() {
     post([&] { stopping = true; });
     thread.join();
-    platform.reset();  // its threads call post()
+    platform.reset();  // joins its threads, which call post()
   }
 
   template <typename F>
@@ -93,8 +92,8 @@ struct Machine::Impl {
 
 // ---------------------------------------------------------------------------- turn
 
-/// Calls `work`. After an exception the thread goes on: the present requests fail, later mail and
-/// results are handled as usual.
+/// Calls `work`. After an exception the engine thread continues: the present requests fail, and
+/// later mail and results are handled as usual.
 template <typename F>
 void Machine::Impl::safely(F&& work) {
   try {
@@ -124,7 +123,7 @@ void Machine::Impl::open(Mail& letter) {
   letter.call ? letter.call(*scheduler) : scheduler->take_in(std::move(letter.arrives));
 }
 
-/// Updates the admissions after a turn. Under the lock.
+/// Updates the admissions after a turn. Needs the lock.
 void Machine::Impl::publish() {
   scheduler->take_ended(ended);
   for (const Scheduler::Ended& one : ended) {
@@ -136,7 +135,7 @@ void Machine::Impl::publish() {
     if (count != of_client.end() && --count->second == 0) of_client.erase(count);
   }
   if (!ended.empty()) request_ended.notify_all();
-  for (const Mail& letter : mail) {  // the scheduler has these requests now
+  for (const Mail& letter : mail) {  // the scheduler has received these requests
     if (letter.model && admissions.contains(letter.model)) {
       --admissions[letter.model]->arriving;
     }
@@ -153,7 +152,7 @@ void Machine::Impl::publish() {
   if (gone > 0) model_left.notify_all();
 }
 
-/// Waits while there is nothing to do. False when the machine is to stop and nothing is in flight.
+/// Waits while nothing is due. Returns false when the machine must stop and nothing is in flight.
 bool Machine::Impl::take_what_came(bool idle) {
   done.clear(), jobs.clear();
   std::unique_lock lock(mutex);

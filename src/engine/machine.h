@@ -20,11 +20,11 @@ class Scheduler;
 /// Counts and load of a model for submit() and drain(); under the machine's lock.
 struct ModelAdmission {
   int unfinished = 0;
-  int arriving = 0;                   ///< requests that the scheduler has not taken in yet
-  std::map<uint64_t, int> of_client;  ///< unfinished requests of each client
+  int arriving = 0;                   ///< requests that the scheduler has not received yet
+  std::map<uint64_t, int> of_client;  ///< number of unfinished requests of each client
   bool draining = false;
   Load load;
-  std::vector<StageCost> costs;  ///< one for each node
+  std::vector<StageCost> costs;  ///< learned cost of each node
 };
 
 /// The scheduler thread and the executors of a process.
@@ -33,19 +33,19 @@ class Machine {
   /// Uses only the machine's options (EngineOptions). Throws LoadError when an option is invalid or
   /// the trace file cannot be written.
   explicit Machine(EngineOptions options = {});
-  /// All models must have been removed.
+  /// All models must have been removed before.
   ~Machine();
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
   const EngineOptions& options() const;
 
-  /// Adds a model; its requests may follow. Both arguments must live until remove().
+  /// Adds a model, which may then receive requests. Both arguments must live until remove().
   void add(ResidentModel& model, ModelAdmission& admission);
   /// Ends the model's requests with kCancelled and waits until the machine no longer refers to it.
   void remove(ResidentModel& model);
 
-  /// Calls f while the lock of all admissions is held.
+  /// Calls `f` under the lock that all admissions share.
   void locked(FunctionRef<void()> f) const;
   /// Queues a request that its model has admitted.
   RequestId take_in(std::unique_ptr<Active> request);

@@ -133,7 +133,7 @@ EngineMetrics::EngineMetrics(std::span<const std::string> names)
 void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
   using M = EngineMetrics;
   Writer w(engines, out);
-  w.counter("requests_accepted_total", "Requests taken in.",
+  w.counter("requests_accepted_total", "Accepted requests.",
             [](const M& m) { return m.accepted.value(); });
   w.several("requests_finished_total", "counter", "Requests that ended, by reason.",
             [&](const M& m, const std::string& model) {
@@ -153,9 +153,9 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
               sample("seats", m.rejected_seats);
               sample("client", m.rejected_client);
             });
-  w.gauge("requests_running", "Requests being spoken.",
+  w.gauge("requests_running", "Requests that have a seat.",
           [](const M& m) { return m.running.value(); });
-  w.gauge("requests_waiting", "Requests in the queue.",
+  w.gauge("requests_waiting", "Requests that wait for a seat.",
           [](const M& m) { return m.waiting.value(); });
   w.gauge("streams_capacity", "Real-time streams that the learned costs allow; 0 while unknown.",
           [](const M& m) { return m.streams_capacity.value(); });
@@ -165,7 +165,7 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
   w.gauge("slowdown", "Time to first output, divided by that of a request alone.", [](const M& m) {
     return Slowdown::faded(std::max(1.0, m.slowdown.value()), now_s() - m.slowdown_at_s.value());
   });
-  w.gauge("predicted_wait_seconds", "Wait that a new request would have.",
+  w.gauge("predicted_wait_seconds", "Predicted time until a new request gets a seat.",
           [](const M& m) { return m.predicted_wait_s.value(); });
   w.histogram("queue_wait_seconds", "From submission to the first step.",
               [](const M& m) -> const Histogram& { return m.wait_s; });
@@ -197,13 +197,14 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
             [](const M& m) { return m.drafted.value(); });
   w.counter("draft_hits_total", "Right guesses: steps that needed no batch of their own.",
             [](const M& m) { return m.draft_hits.value(); });
-  w.counter("executor_busy_seconds_total", "Executors at work.",
+  w.counter("executor_busy_seconds_total", "Time in which executors ran batches.",
             [](const M& m) { return m.busy_s.value(); });
-  w.counter("background_seconds_total", "Seconds of it for background requests.",
+  w.counter("background_seconds_total", "Time in which executors ran background batches.",
             [](const M& m) { return m.background_s.value(); });
-  w.counter("engine_overhead_seconds_total", "Planning, laying out, committing.",
+  w.counter("engine_overhead_seconds_total",
+            "Time in which the engine planned, built and committed batches.",
             [](const M& m) { return m.overhead_s.value(); });
-  w.several("voices_total", "counter", "Recordings to be cloned, by result.",
+  w.several("voices_total", "counter", "Recordings sent to be encoded into voices, by result.",
             [&](const M& m, const std::string& model) {
               const auto sample = [&](const char* outcome, const Counter& count) {
                 w.sample("voices_total", model + ',' + label("outcome", outcome), count.value());
@@ -212,9 +213,9 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
               sample("failed", m.voices_failed);
               sample("rejected", m.voices_rejected);
             });
-  w.gauge("voices_waiting", "Recordings being encoded or queued for it.",
+  w.gauge("voices_waiting", "Recordings that are being encoded or wait for it.",
           [](const M& m) { return m.voices_waiting.value(); });
-  w.counter("voice_encode_seconds_total", "Work on recordings to be cloned.",
+  w.counter("voice_encode_seconds_total", "Time spent on encoding recordings.",
             [](const M& m) { return m.voice_encode_s.value(); });
   const auto stage_label = [](const std::string& model, const StageMetrics& stage) {
     return model + ',' + label("stage", stage.stage);
@@ -238,9 +239,8 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
       }
     });
   };
-  of_stages("units_total", "Rows of the AR stage, frames of the others.", &StageMetrics::units);
-  of_stages("gpu_batches_replayed_total", "Batches that a GPU played from a recording.",
-            &StageMetrics::replayed);
+  of_stages("units_total", "Rows of AR stages, frames of chunk stages.", &StageMetrics::units);
+  of_stages("gpu_batches_replayed_total", "Batches that a GPU replayed.", &StageMetrics::replayed);
 }
 
 }  // namespace syrinx

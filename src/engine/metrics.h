@@ -1,5 +1,5 @@
-// Counters of the engine from the first request on. One writer per value (the engine's thread, or
-// submit() under its lock); read from any thread at any time.
+// Counters of the engine since its start. Each value has one writer: the engine's thread, or
+// submit() under its lock. Any thread may read them at any time.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace syrinx {
 
-/// A number that only its one writer changes.
+/// A number with a single writer, which only that writer changes.
 class Counter {
  public:
   void add(double amount = 1) { value_.store(value() + amount, std::memory_order_relaxed); }
@@ -41,8 +41,8 @@ class Histogram {
       : bounds_(bounds.begin(), bounds.end()), counts_(bounds.size() + 1) {}
   void observe(double value);
   std::span<const double> bounds() const { return bounds_; }
-  /// Returns the count of bucket i alone, not cumulative; i == bounds().size(): the bucket above
-  /// the last bound.
+  /// Returns the count of bucket i alone, not cumulative. Bucket bounds().size() counts the values
+  /// above the last bound.
   uint64_t count(size_t i) const { return counts_[i].load(std::memory_order_relaxed); }
   double sum() const { return sum_.value(); }
 
@@ -62,35 +62,35 @@ struct StageMetrics {
   Counter replayed;        ///< batches that a GPU replayed from a recording (Stream::repeat)
 };
 
-/// All numbers of one model's engine. Any thread reads them.
+/// All numbers of one model's engine. Any thread may read them.
 struct EngineMetrics {
-  /// `stages`: the names of the graph's nodes.
+  /// `stages`: the names of the graph's nodes, in order.
   explicit EngineMetrics(std::span<const std::string> stages);
 
   Counter accepted;
-  std::array<Counter, 5> finished;                          ///< by FinishReason
-  Counter rejected_queue, rejected_seats, rejected_client;  ///< by reason
+  std::array<Counter, 5> finished;                          ///< ended requests, by FinishReason
+  Counter rejected_queue, rejected_seats, rejected_client;  ///< refused requests, by reason
   Gauge running, waiting, streams_capacity, predicted_wait_s;
-  Gauge seats_limit;  ///< seats that SeatLimit allows after streams ran dry; 0: no limit
-  /// Time to first output as a multiple of the time of a request alone (Slowdown), and the time of
-  /// its measurement on the engine's clock: an idle engine does not update it.
+  Gauge seats_limit;  ///< limit that SeatLimit set after streams ran dry; 0: no limit
+  /// slowdown: time to the first output as a multiple of the time of a request alone (Slowdown).
+  /// slowdown_at_s: time of that measurement; an idle engine does not update it.
   Gauge slowdown, slowdown_at_s;
-  Histogram wait_s;         ///< from submit to the first step in a batch
-  Histogram first_audio_s;  ///< from submit to the first samples delivered
-  Histogram first_text_s;   ///< from submit to the first text delivered
-  Histogram slack_s;        ///< slack of a listener when a chunk arrives; below 0: an underrun
+  Histogram wait_s;         ///< from submit() to the first step in a batch
+  Histogram first_audio_s;  ///< from submit() to the first delivered samples
+  Histogram first_text_s;   ///< from submit() to the first delivered text
+  Histogram slack_s;        ///< slack of a listener when a chunk arrives; negative: an underrun
   Histogram underrun_s;     ///< the longest underrun of each request that had one
   Counter underruns;
   Gauge pages, pages_free, prefix_pages;
-  Counter prompt_rows, prefix_rows;  ///< rows of prompts; how many of them were in the cache before
+  Counter prompt_rows, prefix_rows;  ///< rows of prompts; rows of prompts that were in the cache
   Counter preemptions;
   Counter audio_s;
   Counter text_tokens;          ///< tokens of answers
   Counter drafted, draft_hits;  ///< guesses that ran; guesses that were right
   Counter busy_s;               ///< time in which executors ran batches
-  Counter background_s;         ///< the part of busy_s for requests in the background
+  Counter background_s;         ///< the part of busy_s that served requests in the background
   Counter overhead_s;           ///< time in which the engine thread planned, built and committed
-  Counter voices_encoded, voices_failed, voices_rejected;  ///< recordings for voices
+  Counter voices_encoded, voices_failed, voices_rejected;  ///< recordings to be encoded, by result
   Gauge voices_waiting;                                    ///< recordings being encoded or queued
   Counter voice_encode_s;                                  ///< time spent on encoding
   std::deque<StageMetrics> stages;

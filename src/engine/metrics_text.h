@@ -8,7 +8,7 @@
 namespace syrinx {
 
 /// Appends the samples of a histogram in Prometheus' text format, without its HELP and TYPE lines.
-/// `name` has no prefix "syrinx_"; `labels`, at least one, are as in label="value",other="value".
+/// `name` lacks the prefix "syrinx_". `labels`: at least one label, as in a="value",b="value".
 void write_histogram(const std::string& name, const Histogram& histogram, const std::string& labels,
                      std::string& out);
 

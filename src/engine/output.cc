@@ -73,7 +73,7 @@ bool Output::audio(std::span<const float> samples, double silence_s, double now)
   ++chunks_;
   starved_ = false;
   if (silence_s > 0) {
-    // Silence before a part is sent together with the part's first samples, never earlier.
+    // Silence before a part is sent together with the part's first samples, not earlier.
     if (!silence(silence_s)) return false;
     begin_part();
   }
@@ -87,7 +87,7 @@ bool Output::audio(std::span<const float> samples, double silence_s, double now)
 
 void Output::later_chunk(double now) {
   const double slack = listener_.slack_s(now);
-  const bool counts = !starved_ && !background_;  // else the chunk cannot be late
+  const bool counts = !starved_ && !background_;  // otherwise the chunk cannot count as late
   const bool late = counts && slack < 0;
   if (counts) model_.metrics.slack_s.observe(slack);
   if (counts && chunks_ == 1 && first_frames_ == 0 && model_.first_link >= 0) {
@@ -96,7 +96,7 @@ void Output::later_chunk(double now) {
   model_.load.chunk(late, now);
   listener_.wait(now);
   if (!late) return;
-  // The listener ran dry, and not because the text came late.
+  // The listener has run dry, and not because its text came late.
   ++outcome_.underruns;
   outcome_.max_underrun_s = std::max(outcome_.max_underrun_s, -slack);
   model_.metrics.underruns.add();
@@ -130,8 +130,8 @@ bool Output::silence(double seconds) {
 
 // ---------------------------------------------------------------------------- text
 
-/// A reader's waits are not reported as underruns, but its clock gives deadlines. After a reader
-/// had to wait for a word, its clock continues from there, as a listener's does.
+/// A reader's waits are not reported as underruns. But its clock sets deadlines: after a wait for a
+/// word, the clock continues from the time of that word, like a listener's clock.
 void Output::text(const StepOutput& out, bool speaks, double now) {
   if (tokens_read_ == 0) {
     reader_.since_s = now;
@@ -187,7 +187,7 @@ void Output::end(FinishReason reason, double now) {
   sink_ = nullptr;
   try {
     sink->finished(outcome_);
-  } catch (...) {  // the sink's own exception; it has got its finished() call
+  } catch (...) {  // an exception from the sink, whose finished() was called
   }
 }
 

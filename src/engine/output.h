@@ -1,12 +1,12 @@
-// One request's client: its sink, its delivered output, and the clocks of its listener and reader.
-// Engine thread only.
+// The output of one request: its sink, the amount of delivered output, and the clocks of its
+// listener and reader. Engine thread only.
 //
 // Invariants (CONTRACT.md, I6, I14):
 // - the sink gets exactly one finished() and no call after it; afterwards open() is false;
 // - a listener is assumed to play in real time from the first samples on. When a chunk comes after
 //   the listener has run dry, the listener's clock moves on by the gap;
 // - a chunk counts as late only if the engine could have made it in time: not after a wait for the
-//   client's text, and not for a request in the background.
+// client's text, and never for a request in the background.
 #pragma once
 
 #include <algorithm>
@@ -23,20 +23,20 @@ namespace syrinx {
 struct ResidentModel;
 class TraceLog;
 
-/// The clock of a listener or a reader: how far it is behind the delivered output.
+/// The clock of a listener or a reader: the delivered output that it has not yet played or read.
 struct Pace {
-  double since_s = 0;  ///< time at which it started, plus all of its waits
-  double given_s = 0;  ///< playing or reading time of the delivered output
+  double since_s = 0;  ///< start time of the clock, plus the sum of all waits
+  double given_s = 0;  ///< seconds of playing or reading time of the delivered output
   /// Returns the seconds until the listener or reader runs dry.
   double slack_s(double now) const { return since_s + given_s - now; }
-  /// If it has run dry, adds the wait until `now`.
+  /// Adds the wait until `now`, if the listener or reader has run dry.
   void wait(double now) { since_s += std::max(0.0, -slack_s(now)); }
 };
 
 /// Sends one request's samples and text to its sink and keeps the clocks.
 class Output {
  public:
-  /// `now`: time of submission. The model outlives this object.
+  /// `now`: time of submission. The model must outlive this object.
   Output(ResidentModel& model, std::shared_ptr<Sink> sink, const SpeechRequest& request,
          double now);
   /// Sets the request's id; `trace` may be null.
@@ -50,22 +50,22 @@ class Output {
   bool heard() const { return chunks_ > 0; }
   bool read() const { return tokens_read_ > 0; }
   bool background() const { return background_; }
-  /// Whether the request is paused: its client has too much unread audio.
+  /// Returns whether the request is paused because its client has too much unread audio.
   bool unread() const { return unread_; }
-  /// Returns the size of the first chunk that the client asked for, in frames; 0: the learned size.
+  /// Returns the frames of the first chunk that the client asked for. 0 means the learned size.
   int first_frames() const { return first_frames_; }
   int64_t tokens_read() const { return tokens_read_; }
   const Pace& listener() const { return listener_; }
   const Pace& reader() const { return reader_; }
-  /// Whether the client waits for the first output, and the model does not wait for late text.
+  /// Returns whether the client waits for its first output, and the model does not wait for text.
   bool awaits_first_output() const { return counts_for_slowdown() && !heard() && !read(); }
 
-  /// Sets whether it has been the only request since it got its seat.
+  /// Sets whether this has been the only request since it got its seat.
   void set_alone(bool alone) { alone_ = alone; }
-  /// Records that text is missing, so that the next chunk cannot be late. `client`: the missing
-  /// text is the client's.
+  /// Records that text is missing, so that the next chunk does not count as late. `client`: the
+  /// client has not sent the missing text yet.
   void starve(bool client);
-  /// Makes a request in the background live: its listener and reader begin now.
+  /// Makes a request in the background live. The clocks of its listener and reader start now.
   void raise_priority(double now);
   /// Asks the sink how much audio is unread, and pauses or resumes the request.
   void look_at_reader(double now);
@@ -81,17 +81,17 @@ class Output {
   /// Sends the text of a step; `speaks`: the request is also heard.
   void text(const StepOutput& out, bool speaks, double now);
 
-  /// Numbers of marks so far.
+  /// Numbers of word and phone marks.
   struct Marks {
     size_t words = 0, phones = 0;
   };
   Marks marks() const { return {outcome_.words.size(), outcome_.phones.size()}; }
-  /// Sends warnings, and the words that came after `before`. Shifts marks of words and phones,
-  /// which count from the beginning of the current part, to the beginning of the request.
-  /// `text_begin`: offset of the part in the text; `silence_s`: silence before it, not yet sent.
+  /// Sends the warnings, and the words behind the `before` marks. Shifts marks of words and phones
+  /// from the beginning of the current part to that of the request. `text_begin`: offset of the
+  /// part in the text. `silence_s`: silence before the part that was not sent yet.
   void notes(std::span<const std::string> warnings, Marks before, int64_t text_begin,
              double silence_s);
-  /// Begins a part of the text, whose audio follows the delivered audio.
+  /// Begins a part of the text. Its audio follows the delivered audio.
   void begin_part();
 
   /// Ends the request: calls finished().
@@ -111,10 +111,10 @@ class Output {
   const int first_frames_;
   bool background_;
   Pace listener_, reader_;
-  double part_began_s_ = 0;  ///< audio before the current part
+  double part_began_s_ = 0;  ///< seconds of audio before the current part
   int chunks_ = 0;           ///< delivered chunks
   int64_t tokens_read_ = 0;  ///< tokens whose text was delivered
-  bool starved_ = false;     ///< text was missing at some time since the last chunk
+  bool starved_ = false;     ///< text has been missing since the last chunk
   bool unread_ = false;
   bool alone_ = false;
   bool waited_for_ = false;  ///< the request has waited for its client's text

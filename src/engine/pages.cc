@@ -8,11 +8,11 @@
 namespace syrinx {
 namespace {
 
-/// The smallest number of common rows for which a companion waits.
+/// A companion waits for the common first rows of both prompts only if they are at least this many.
 constexpr int kLeastCommonRows = 8;
 
 /// Appends keys for the companion's rows behind its prompt, if every row of its prompt has a key.
-/// Called again after a preemption, because there are more steps then.
+/// Called again after a preemption, because more steps exist then.
 void add_companion_steps(ArRun& run) {
   std::vector<uint64_t>& keys = run.tracks[1].keys;
   const int prompt = run.sequence->companion_rows();
@@ -64,8 +64,8 @@ void Pages::begin_segment(ArRun& run) const {
   if (common >= kLeastCommonRows) run.common_rows = common;
 }
 
-/// A companion takes its prefix when its rows are due; the prefix may contain steps without
-/// guidance.
+/// A companion shares its prefix later, when its rows are due, because the prefix may then contain
+/// steps without guidance.
 int Pages::share_prefix(ArRun& run) {
   int found = -1;
   if (!share_prefixes_) return found;
@@ -135,7 +135,7 @@ int Pages::wanted(const ArRun& run, Due due, int drafts) const {
 void Pages::reserve(KvHold& hold, int rows) {
   std::vector<PageCopy>& copies = remote_ ? waiting_copies_ : copies_;
   if (!remote_) copies.clear();
-  SYRINX_CHECK(cache_.reserve(hold, rows, copies), "a plan took more pages than there are");
+  SYRINX_CHECK(cache_.reserve(hold, rows, copies), "a plan needs more pages than the cache has");
   if (remote_) return;
   for (const PageCopy& copy : copies) {
     for (const KvPool& pool : pools_) pool.copy_page(copy.from, copy.to);
@@ -170,7 +170,7 @@ void Pages::release(ArRun& run) {
 
 void Pages::preempt(ArRun& run) {
   release(run);
-  // It must not take the same prefix again at once: then other sequences would have no room.
+  // Prevents that the sequence takes the same prefix again at once and leaves no room for others.
   for (HeldRows& track : run.tracks) track.looked = cache_.published();
 }
 

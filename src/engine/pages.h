@@ -1,5 +1,5 @@
 // The KV cache of one AR node: its memory, the contents of its pages, and the rows that the node's
-// sequences hold in it. It knows sequences, not requests, models or clients. Engine thread only.
+// sequences have in it. The class knows sequences, but no requests or models. Engine thread only.
 //
 // Invariants (CONTRACT.md, I1, I2, I11):
 // - every page is free, held by sequences, or part of a known prefix; when no sequence holds rows,
@@ -21,7 +21,7 @@ namespace syrinx {
 
 class Pages {
  public:
-  /// Takes memory for `pages` pages on the stage's device. A remote stage's process takes it.
+  /// Allocates `pages` pages on the stage's device. For a remote stage, its process allocates them.
   Pages(const ArStage& stage, int pages, bool share_prefixes);
 
   const KvCache& cache() const { return cache_; }
@@ -29,36 +29,36 @@ class Pages {
   int available() const { return cache_.available(); }
   /// Returns one pool per ArTraits::kv; empty for a remote stage.
   std::span<const KvPool> pools() const { return pools_; }
-  /// Returns why the segment of a sequence can never fit into this cache; empty if it can. Any
-  /// thread.
+  /// Returns why the segment of a sequence can never fit into this cache. Empty string if it can
+  /// fit. Any thread.
   std::string misfit(const Sequence& sequence) const;
 
-  /// Begins a segment: reads its keys and finds the beginning that both prompts have in common.
+  /// Begins a segment: reads its prefix keys and counts the common first rows of both prompts.
   void begin_segment(ArRun& run) const;
-  /// Takes rows of the prompts that other sequences have computed. Searches only for prompts
-  /// without rows, and only if new prefixes were published. Returns the number of rows found for
-  /// the sequence (not its companion); -1: it did not search for the sequence.
+  /// Shares rows of the prompts that other sequences have computed. Searches only for prompts
+  /// without rows, and only if new prefixes were published. Returns the number of shared rows of
+  /// the sequence (not its companion), or -1 if it did not search.
   int share_prefix(ArRun& run);
   /// Adds the rows of a batch to the held rows; publishes a complete prompt as a prefix.
   void commit(ArRun& run, std::span<const StepSequence> ran);
-  /// Keeps the rows that the next segment has in common with the ended one. Returns the number of
-  /// kept rows of the sequence.
+  /// Keeps the rows that the next segment has in common with the ended one. Returns how many rows
+  /// of the sequence were kept.
   int keep(ArRun& run, const Verdict& verdict);
   /// Publishes the steps of a sequence that has ended.
   void publish_steps(ArRun& run);
 
-  /// Returns the number of pages that the due rows and `drafts` guesses behind them would take.
+  /// Returns the number of pages that the due rows and the `drafts` guesses behind them would need.
   int wanted(const ArRun& run, Due due, int drafts = 0) const;
-  /// Takes the pages that wanted() counts. Copies shared pages at once; for a remote stage, the
+  /// Reserves the pages that wanted() counts. Copies shared pages at once. For a remote stage, the
   /// next batch copies them.
   void reserve(ArRun& run, Due due, int drafts);
-  /// Whether the cache is too small for the pages that the sequence holds and the pages that it
-  /// wants, copies of shared pages included. If so, it must begin again without shared pages.
+  /// Returns whether the cache is too small for the sequence's pages plus the pages it needs, with
+  /// copies of shared pages. Such a sequence must begin again without shared pages.
   bool must_be_alone(const ArRun& run) const;
   void release(ArRun& run);
-  /// Takes the pages away from a sequence, which computes its rows again later.
+  /// Removes the pages of a sequence, which computes its rows again later.
   void preempt(ArRun& run);
-  /// Moves the waiting copies of a remote stage into the empty list `copies`.
+  /// Moves the waiting copies of a remote stage into `copies`, which must be empty.
   void take_copies(std::vector<PageCopy>& copies) { copies.swap(waiting_copies_); }
 
  private:
@@ -70,7 +70,7 @@ class Pages {
   KvCache cache_;
   std::vector<KvPool> pools_;
   std::vector<PageCopy> copies_;          ///< scratch
-  std::vector<PageCopy> waiting_copies_;  ///< for the next batch of a remote stage
+  std::vector<PageCopy> waiting_copies_;  ///< copies for the next batch of a remote stage
 };
 
 }  // namespace syrinx

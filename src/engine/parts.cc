@@ -11,8 +11,8 @@
 namespace syrinx {
 namespace {
 
-/// Returns the silence between two parts whose texts the model sees separately. `before`: the end
-/// of the text before; `words`: the beginning of the text after.
+/// Returns the seconds of silence between two parts, whose texts the model sees separately.
+/// `before`: end of the first text. `words`: beginning of the second text.
 double pause_between(std::string_view before, std::string_view words) {
   const size_t space = words.find_first_not_of(" \t\r\n");
   const std::string text = concat(before, words);
@@ -62,7 +62,7 @@ void SpokenParts::add_words(std::string_view words, LiveText& live) {
     if (follows && !now) part.pause_s = pause_between(said_, words);
     delivery_before_ = part.delivery;
   }
-  constexpr size_t kRemembered = 600;  // more than a sentence
+  constexpr size_t kRemembered = 600;  // bytes; longer than a sentence
   said_ += words;
   if (said_.size() > 2 * kRemembered) said_.erase(0, said_.size() - kRemembered);
 }
@@ -78,7 +78,7 @@ void SpokenParts::begin_part(double pause_s, LiveText& live) {
     parts_.push_back({.begin = at_, .pause_s = pause_s, .delivery = delivery_});
     return;
   }
-  // No words came since the previous pause, so both pauses become one.
+  // No words came since the previous pause, so the two pauses become one.
   part.pause_s += pause_s;
   part.delivery = delivery_;
   if (now) return;
@@ -96,7 +96,7 @@ Status SpokenParts::push(std::string_view text, bool last, LiveText& live) {
       const bool now = live_ && parts_.size() == 1 && !parts_.back().speakable;
       at_ += static_cast<int64_t>(piece.text.size());
       begin_part(piece.pause_s, live);
-      // The part that is being spoken has its text already, including the tag.
+      // The part that is being spoken already has its text, with the tag.
       if (now) parts_.back().begin += static_cast<int64_t>(piece.text.size());
       continue;
     }

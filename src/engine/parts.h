@@ -1,7 +1,7 @@
 // A request's text, cut into parts at its pauses (model/pauses.h) and where its delivery (speed,
-// pitch) changes. Each part is spoken like a separate request. The silence between two parts is
-// that of the pause; where only the delivery changes, it is that of the layout (text/layout.h). For
-// models without phones, a lexicon's respellings replace words in the text. One thread at a time.
+// pitch) changes. Each part is spoken like a separate request. The pause sets the silence between
+// two parts; where only the delivery changes, the layout does (text/layout.h). For models without
+// phones, a lexicon's respellings replace words in the text. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace syrinx {
 
 class SpokenParts {
  public:
-  /// Cuts the text of a request, as far as it has come. `phones`: the model reads a lexicon's
-  /// phones, so words are not replaced. Returns null if neither this text nor later text needs to
-  /// be cut or changed.
+  /// Cuts the text of a request, as far as it has arrived. `phones`: the model reads a lexicon's
+  /// phones, so words are not replaced. Returns null if neither this text nor later text can need
+  /// cuts or replacements.
   static Result<std::unique_ptr<SpokenParts>> of(const SpeechRequest& request, bool phones = true);
 
   /// Late text for the part that is being spoken.
@@ -34,18 +34,18 @@ class SpokenParts {
   /// The state after a part: the next part may begin, its text is missing, or no part is left.
   enum class Next { kBegin, kWait, kDone };
   Next next() const;
-  /// Whether no words and no silence are left or can still come.
+  /// Returns whether no words and no silence are left, and none can still arrive.
   bool over() const { return next() == Next::kDone && pause_s() == 0; }
-  /// Whether no words are left or can still come, but silence is left.
+  /// Returns whether no words are left or can still arrive, but silence is left.
   bool only_silence() const { return next() == Next::kDone && pause_s() > 0; }
   /// Begins the next part and returns a request for it. `frames`: frames of all earlier parts,
   /// which count towards RequestTerms::max_frames.
   std::unique_ptr<const SpeechRequest> begin(int64_t frames);
-  /// Ends the part that was spoken.
+  /// Ends the part that is being spoken.
   void end();
 
-  /// pause_s(): silence before the current part that was not sent yet; take_pause() also clears it.
-  /// text_begin(): offset of the part in the text.
+  /// pause_s(): seconds of silence before the current part, not sent yet. take_pause() also clears
+  /// them. text_begin(): byte offset of the part in the text.
   double pause_s() const { return parts_.empty() ? 0 : parts_.front().pause_s; }
   double take_pause();
   int64_t text_begin() const { return parts_.empty() ? 0 : parts_.front().begin; }
@@ -73,7 +73,7 @@ class SpokenParts {
   int64_t at_ = 0;              // bytes of the text so far
   size_t delivery_ = 0;         // number of deliveries that have begun by byte at_
   size_t delivery_before_ = 0;  // Part::delivery of the last part that has words
-  std::string said_;            // the last bytes of the words so far
+  std::string said_;            // last bytes of the words that came so far
 };
 
 }  // namespace syrinx

@@ -1,4 +1,4 @@
-// Pauses in the text: each part has the samples of a separate request, with exact silence between.
+// Pauses in a text: each part has the samples of a separate request, with exact silence between.
 #include "engine/parts.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ struct Spoken {
 
 class PartsTest : public testing::Test {
  protected:
-  /// Sends a request whose text is the first piece; the other pieces come as late text.
+  /// Sends a request whose text is the first piece. The other pieces follow as late text.
   Spoken speak(const std::vector<std::string>& pieces,
                SpeechRequest request = {.sampling = {.seed = 7}}) {
     auto collector = std::make_shared<Collector>();
@@ -139,7 +139,7 @@ TEST_F(PartsTest, ACancelledPauseEnds) {
   const auto id = engine_.submit({.say = {.text = "a[pause 1s]", .open = true}}, collector);
   ASSERT_TRUE(id.ok());
   size_t heard = 0;
-  // After this audio the request waits for text.
+  // Then the request waits for text.
   while (heard < static_cast<size_t>(rate_)) heard += collector->next(1).size();
   engine_.cancel(id.value());
   EXPECT_EQ(collector->wait().reason, FinishReason::kCancelled);
@@ -224,8 +224,8 @@ TEST(SpokenParts, AreCutWhereTheDeliveryChanges) {
   EXPECT_EQ(parts->next(), SpokenParts::Next::kDone);
 }
 
-/// The model sees the texts before and after a change of delivery separately, so the pause between
-/// paragraphs must be kept as silence.
+/// A change of delivery separates the texts that the model sees. So the pause between the two
+/// paragraphs must remain as silence.
 TEST(SpokenParts, ADeliveryThatChangesBetweenParagraphsKeepsTheirPause) {
   const struct {
     const char* text;
@@ -262,7 +262,7 @@ TEST(SpokenParts, ADeliveryThatChangesBetweenParagraphsKeepsTheirPause) {
 TEST(SpokenParts, WordsOfALexiconArePutIntoTheText) {
   SpeechRequest request{.say = {.text = "The nginx"}};
   request.say.lexicon = Lexicon::parse("nginx engine X").take();
-  // With phones, the model itself uses the lexicon.
+  // With phones, the model itself applies the lexicon, and the text is not cut.
   EXPECT_FALSE(SpokenParts::of(request, true).take());
   EXPECT_EQ(SpokenParts::of(request, false).take()->begin(0)->say.text, "The engine X");
   request.say.open = true;

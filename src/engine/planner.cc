@@ -6,13 +6,13 @@
 namespace syrinx {
 namespace {
 
-/// The longest batch of requests in the background, so that live requests need not wait long.
+/// Longest batch of requests in the background. It is short, so that live requests wait little.
 constexpr double kLongestBackground_s = 0.02;
-/// The longest background batch as a multiple of the time of one row; the larger of this and
-/// kLongestBackground_s counts. In a large model, one row takes nearly as long as many; otherwise a
-/// prompt would run row by row.
+/// Longest background batch as a multiple of the time of one row. The larger of this value and
+/// kLongestBackground_s counts: in a large model one row takes nearly as long as many rows, and a
+/// prompt would otherwise run row by row.
 constexpr double kBackgroundStretch = 1.25;
-/// The share of late chunks above which chunks are not made smaller, as that adds to the load.
+/// If more chunks than this share are late, chunks are not made smaller: that would add load.
 constexpr double kOverload = 0.005;
 /// The guesses of one sequence may use 1/16 of the free pages.
 constexpr int kShareForDrafts = 16;
@@ -20,11 +20,12 @@ constexpr double kNever_s = std::numeric_limits<double>::infinity();
 
 Policy checked_policy(const std::string& name) {
   const Policy policy = find_policy(name);
-  if (!policy) throw LoadError("there is no policy '" + name + "'");
+  if (!policy)
+    throw LoadError("unknown policy '" + name + "': expected streaming, throughput or fcfs");
   return policy;
 }
 
-/// Whether an edge that leaves the node is full; the node is then not planned.
+/// Returns whether an edge that leaves the node is full. Such a node is not planned.
 bool waits_for_room(Active& request, int node) {
   const Graph& graph = request.model->graph();
   for (const int e : graph.leaving(node)) {
@@ -55,7 +56,7 @@ bool Planner::plan(const ExecutorSlot& slot, double now) {
   snapshot_.longest_s = kNever_s;
   background_ = false;
   if (ask_policy(views_[kLive])) return true;
-  // Starts no background batch behind a running batch: a live request may come first.
+  // Starts no background batch behind a running batch, because a live request may arrive first.
   if (views_[kBackground].empty() || snapshot_.ahead) return false;
   plan_.clear();
   restrain_background(now);
@@ -84,7 +85,7 @@ void Planner::restrain_background(double now) {
     longest_s = std::max(longest_s, kBackgroundStretch * row_s(view.node));
   }
   snapshot_.longest_s = std::min(longest_s, patience_s);
-  const std::vector<SequenceView>& stuck = views_[kLive].sequences;  // these requests lack pages
+  const std::vector<SequenceView>& stuck = views_[kLive].sequences;  // live requests without pages
   std::erase_if(views.sequences, [&](const SequenceView& view) {
     return row_s(view.node) > patience_s ||
            std::ranges::find(stuck, view.node, &SequenceView::node) != stuck.end();
@@ -138,7 +139,7 @@ void Planner::look_at_nodes(const ExecutorSlot& slot, double now) {
   for (const NodeRef& ref : slots_.nodes()) {
     const ResidentNode& node = ref.get();
     const bool mine = slots_.runs(slot, node);
-    // On an executor, no batch may wait behind a batch of another model, whose steps may be long.
+    // No batch may wait in a slot behind a batch of another model, whose steps may be long.
     const bool taken = snapshot_.ahead && slot.running != ref.model;
     snapshot_.nodes.push_back({.model = ref.model->number,
                                .ar = node.ar != nullptr,
@@ -181,13 +182,13 @@ void Planner::look_at_steps(Active& request, int n, int slot, double now, Views&
   const ResidentNode& node = model.nodes[n];
   const Output& client = request.output;
   if (run.due().none()) {
-    // Only the node that reads the client's text waits for the client; other nodes wait for nodes.
+    // Only the node that reads the client's text waits for the client. Other nodes wait for nodes.
     if (n == model.graph().reader()) request.output.starve(true);
     return;
   }
   share_prefix(request, n);
   const Due due = run.due();
-  if (due.none()) return;  // shared prefixes contain all known rows
+  if (due.none()) return;  // the sequence shares all of its known rows
   const KvHold& cache = run.tracks[0].cache;
   SequenceView view;
   view.slot = slot;
@@ -200,7 +201,7 @@ void Planner::look_at_steps(Active& request, int n, int slot, double now, Views&
   view.begun = cache.rows > 0;
   look_at_draft(run, node, view);
 
-  // If the node makes audio and text, the output that runs dry first counts.
+  // If the node makes both audio and text, the output that runs dry first counts.
   const bool writes = model.graph().writer() == n, speaks = request.speaks();
   view.started = (!speaks || client.heard()) && (!writes || client.read());
   view.reads = writes && !speaks;
@@ -228,7 +229,7 @@ void Planner::look_at_draft(const ArRun& run, const ResidentNode& node, Sequence
   int guesses = static_cast<int>(run.sequence->draft().size());
   guesses = std::min(guesses, run.sequence->max_steps() - run.steps - 1);
   const int wanted = node.pages->wanted(run, {view.rows_due, 0}, guesses);
-  // When pages are few, guesses use only pages that the sequence holds.
+  // When pages are few, guesses may use only pages that the sequence already holds.
   if (wanted > view.pages_wanted && wanted > node.pages->available() / kShareForDrafts) return;
   view.pages_wanted = wanted;
   view.drafts = std::max(0, guesses);
@@ -241,8 +242,8 @@ ChunkCut Planner::next_cut(Active& request, int n, double slack_s) const {
                      slack_s < urgent_slack_s(snapshot_.nodes, model.number, options_.max_batch);
   int first = 0;
   if (n == model.first_link) {
-    // Never more than the edge's window: otherwise the producer would wait for the chunk, and the
-    // chunk for more frames.
+    // A chunk is never larger than the edge's window. Otherwise the producer would wait for the
+    // chunk, and the chunk would wait for more frames.
     const Edge& edge = model.graph().feeding(n);
     const int64_t most = edge.window - edge.policy.lookahead - edge.policy.multiple + 1;
     first = request.output.first_frames();

@@ -16,21 +16,21 @@ namespace syrinx {
 
 class Planner {
  public:
-  /// All arguments outlive it. Throws LoadError for an unknown policy.
+  /// All arguments must outlive the Planner. Throws LoadError for an unknown policy.
   Planner(const EngineOptions& options, const ExecutorSlots& slots, Roster& roster,
           MachineLoad& load);
   /// Reserves room for a snapshot of all nodes.
   void reserve() { snapshot_.nodes.reserve(slots_.nodes().size()); }
 
-  /// Makes a plan for a slot; false: there is nothing to run.
+  /// Makes a plan for a slot. Returns false if nothing can run there.
   bool plan(const ExecutorSlot& slot, double now);
   Plan& plan() { return plan_; }
-  /// Whether the plan is for requests in the background.
+  /// Returns whether the plan is for requests in the background.
   bool in_background() const { return background_; }
-  /// Frees pages for requests of the last snapshot that could not be planned; true: plan again.
+  /// Frees pages for requests that the last snapshot could not plan. Returns whether to plan again.
   bool make_room(const ExecutorSlot& slot) { return syrinx::make_room(rivals(), slots_, slot); }
-  /// Whether the last snapshot omitted requests that may run later without any event: paused
-  /// requests and requests in the background.
+  /// Returns whether the last snapshot left out requests that may run later without any event:
+  /// paused requests and requests in the background.
   bool left_out() const { return left_out_; }
 
  private:
@@ -51,8 +51,8 @@ class Planner {
   Roster& roster_;
   MachineLoad& load_;
   const Policy policy_;
-  Snapshot snapshot_;           ///< its lists are empty except while the policy runs
-  std::array<Views, 2> views_;  ///< by Urgency
+  Snapshot snapshot_;           ///< empty lists, except while the policy runs
+  std::array<Views, 2> views_;  ///< indexed by Urgency
   Plan plan_;
   bool background_ = false;
   bool left_out_ = false;

@@ -17,14 +17,14 @@ namespace {
 
 constexpr int kHostThreads = 2;
 
-/// Threads that start jobs in order of arrival.
+/// Threads that start the queued jobs in order of arrival.
 class HostThreads {
  public:
   explicit HostThreads(std::function<void(std::unique_ptr<HostJob>)> done)
       : done_(std::move(done)) {
     for (int i = 0; i < kHostThreads; ++i) threads_.emplace_back([this] { loop(); });
   }
-  /// Does the queued jobs, then ends the threads.
+  /// Finishes the queued jobs, then ends the threads.
   ~HostThreads() {
     {
       const std::lock_guard lock(mutex_);
@@ -96,7 +96,7 @@ class ThisMachine : public Platform {
 
  private:
   std::unique_ptr<Executor> inline_;
-  std::vector<std::unique_ptr<ExecutorThread>> threads_;  // null for an inline slot
+  std::vector<std::unique_ptr<ExecutorThread>> threads_;  // one per slot; null for an inline slot
   HostThreads host_;
 };
 
@@ -133,7 +133,7 @@ void choose_slots(const EngineOptions& options, int threads, SlotsSpec& spec) {
       spec.inline_run = true;
       break;
     case Executors::kSplit:
-      // Slots are filled in this order: chunks go to the slot without AR steps first.
+      // Chunks go to the first free slot, so the slot without AR steps comes first.
       spec.slots = {{std::max(1, threads / 2), false}, {std::max(1, threads - threads / 2), true}};
       spec.split = true;
       break;
@@ -154,7 +154,7 @@ SlotsSpec slots_for(const EngineOptions& options) {
   const int threads = options.threads > 0 ? options.threads : usable_cores();
   SlotsSpec spec;
   if (options.remote_slots > 0 && !options.executors) {
-    // One executor with all cores runs the local AR stages; results of remote stages do not wait
+    // One executor with all cores runs the local AR stages. Results of remote stages need not wait
     // for it.
     spec.slots = {{threads, true}};
   } else {

@@ -18,18 +18,18 @@ struct NodeRun;
 /// The properties of one executor slot.
 struct SlotSpec {
   int threads = 1;
-  bool steps = true;    ///< AR batches may run here
-  bool remote = false;  ///< only for stages that run in other processes
+  bool steps = true;    ///< AR batches may run in this slot
+  bool remote = false;  ///< the slot runs only stages in other processes
 };
 
-/// The executors that the options ask for (CONTRACT.md).
+/// The executor slots that the options request (CONTRACT.md).
 struct SlotsSpec {
-  std::vector<SlotSpec> slots;  ///< remote slots come last
+  std::vector<SlotSpec> slots;  ///< all slots; remote slots come last
   bool inline_run = false;      ///< batches, except remote ones, run on the scheduler's own thread
-  bool split = false;           ///< each AR node takes its steps in one slot only
+  bool split = false;           ///< each AR node has one slot for all of its steps
   int here() const;             ///< number of slots that are not remote
 };
-/// Returns the executor slots that the options ask for; threads 0 means all usable cores.
+/// Returns the executor slots that the options request. 0 threads means all usable cores.
 SlotsSpec slots_for(const EngineOptions& options);
 
 /// Work on a request that may be slow: making its prompts, or preparing late text for a sequence.
@@ -37,34 +37,34 @@ SlotsSpec slots_for(const EngineOptions& options);
 struct HostJob {
   Active* owner = nullptr;
   const ResidentModel* model = nullptr;
-  std::unique_ptr<const SpeechRequest> request;  ///< the request to open; null: the job has text
-  std::vector<NodeRun> runs;                     ///< result: the opened request's sides of nodes
+  std::unique_ptr<const SpeechRequest> request;  ///< request to open; null: the job prepares text
+  std::vector<NodeRun> runs;                     ///< result: the NodeRuns of the opened request
   int node = 0;
-  Sequence* sequence = nullptr;  ///< the sequence that gets `text`
+  Sequence* sequence = nullptr;  ///< sequence that receives `text`
   std::string text;
   bool last = false;
   Status result = ok_status();
 
   HostJob();
   ~HostJob();
-  /// Does the work; any exception becomes an Error in `result`.
+  /// Does the work. Stores any exception as an Error in `result`.
   void work();
 };
 
-/// The clock and executors that a scheduler works with. Called on the engine thread; results come
-/// back through the scheduler.
+/// The clock and executors that a scheduler works with. All calls come on the engine thread;
+/// results return through the scheduler.
 class Platform {
  public:
   virtual ~Platform() = default;
   virtual double now() const = 0;
-  /// Runs a batch in a slot. True: the batch has ended. False: the batch has only started; the
-  /// scheduler's commit() gets it at its end.
+  /// Runs a batch in a slot. Returns true if the batch has ended. Returns false if it has only
+  /// started; the scheduler then gets it through commit() at its end.
   virtual bool run(int slot, Batch& batch) = 0;
   /// Starts the work of a job; the scheduler's commit() gets the job afterwards.
   virtual void prepare(std::unique_ptr<HostJob> job) = 0;
 };
 
-/// Makes the real machine's platform: a thread for every executor except an inline one, and two
+/// Makes the real machine's platform: one thread for every executor except an inline one, and two
 /// threads for host work. Calls `returned` and `prepared` on these threads.
 std::unique_ptr<Platform> make_platform(const SlotsSpec& slots,
                                         std::function<void(Batch*)> returned,

@@ -8,21 +8,21 @@
 namespace syrinx {
 namespace {
 
-constexpr int kTypicalChunkFrames = 4;  // assumed frames of a chunk, for the cost of a full batch
+constexpr int kTypicalChunkFrames = 4;  // assumed frames of a chunk in a full batch
 constexpr double kForever_s = std::numeric_limits<double>::infinity();
 /// The shortest time to which a batch is cut because of another model's deadlines.
 constexpr double kLeastBatch_s = 0.005;
 
 // ---------------------------------------------------------------------------- limits
 
-/// Fills a plan for one AR node within the limits of entries, prefill rows, pages and time. Pages
-/// for sequences that have begun are reserved before a prompt may start, so a preempted request
-/// comes back only when the others can go on. A prompt gets all of its pages at once, so that two
-/// partly run prompts never block each other. Only copies of pages that it shares with its
-/// companion are taken later.
+/// Fills a plan for one AR node within the limits of entries, prefill rows, pages and time.
+/// Reserves pages for begun sequences before a prompt may start. So a preempted request comes back
+/// only when the others can continue. A prompt gets all of its pages at once, so two partly run
+/// prompts never block each other. Only copies of pages that it shares with its companion are taken
+/// later.
 class StepFiller {
  public:
-  /// `longest_s`: the longest time of the batch, as far as rows can be left out.
+  /// `longest_s`: longest time of the batch; the smallest possible batch may take longer.
   StepFiller(const Snapshot& snapshot, int node, double longest_s, Plan& plan)
       : plan_(plan),
         node_(node),
@@ -33,7 +33,7 @@ class StepFiller {
     if (longest_s < kForever_s) {
       const StageCost& cost = snapshot.nodes[node].cost;
       prefill_ = cost.within(longest_s, prefill_);
-      entries_ = std::max(2, cost.within(longest_s, entries_));  // a guided pair needs two
+      entries_ = std::max(2, cost.within(longest_s, entries_));  // a guided pair needs two entries
     }
     for (const SequenceView& seq : snapshot.sequences) {
       if (has_begun(seq) && seq.node == node) set_aside_ += seq.pages_wanted;
@@ -66,7 +66,7 @@ class StepFiller {
   static bool has_begun(const SequenceView& seq) { return seq.decoding || seq.begun; }
 
   /// Cuts a prompt to the prefill rows that are left. The last rows of a guided pair must run in
-  /// the same batch, because a step needs both, so a cut part contains neither.
+  /// the same batch, because a step needs both. So a cut prompt contains neither of them.
   bool shorten(PlannedSequence& planned) const {
     const int due = planned.rows + planned.companion_rows;
     if (due <= prefill_) return true;
@@ -85,7 +85,7 @@ class StepFiller {
   int set_aside_ = 0, rows_ = 0;
 };
 
-/// Returns the seconds until the missing output is too late for the client; later for a reader.
+/// Returns the seconds until the client's next output is late; a reader gets extra time.
 double slack_of(const SequenceView& view) {
   return view.reads ? view.slack_s + kStreamingRules.patience_s : view.slack_s;
 }
@@ -122,9 +122,9 @@ void take_chunks(const Snapshot& snapshot, int node, Plan& plan, double longest_
   }
 }
 
-/// Adds guesses of next steps to a plan that is otherwise complete. It stops when no entries are
-/// left, or when the expected saving of a guess is below the cost of its row. A right guess saves
-/// one step: the cost of a row, and a share of a batch's fixed cost.
+/// Adds guesses of next steps to an otherwise complete plan. Stops when no entries are left, or
+/// when a guess would save less than its row costs. A right guess saves one step: the cost of a
+/// row, plus a share of the fixed cost of a batch.
 void add_drafts(const Snapshot& snapshot, const StepFiller& filler, double longest_s, Plan& plan) {
   const bool any = std::any_of(snapshot.sequences.begin(), snapshot.sequences.end(),
                                [](const SequenceView& view) { return view.drafts > 0; });
@@ -138,7 +138,7 @@ void add_drafts(const Snapshot& snapshot, const StepFiller& filler, double longe
     const auto view = std::find_if(
         snapshot.sequences.begin(), snapshot.sequences.end(),
         [&](const SequenceView& v) { return v.node == plan.node && v.slot == planned.slot; });
-    if (planned.rows < view->rows_due) continue;  // guesses come behind the whole prompt
+    if (planned.rows < view->rows_due) continue;  // guesses run behind the whole prompt only
     double odds = view->draft_odds;
     while (planned.drafts < view->drafts && entries > 0 && odds * saved_s >= cost.unit_s &&
            cost.of(rows + 1) <= longest_s) {
@@ -157,16 +157,16 @@ void take_steps(const Snapshot& snapshot, int node, Plan& plan, double longest_s
   add_drafts(snapshot, filler, longest_s, plan);
 }
 
-/// Returns how many views of the list belong to a node.
+/// Returns how many views of the list belong to `node`.
 template <typename View>
 int count_of(const std::vector<View>& views, int node) {
   return static_cast<int>(std::count_if(views.begin(), views.end(),
                                         [node](const View& view) { return view.node == node; }));
 }
 
-/// Returns the node with the most views in the list among the nodes that the executor runs; the
-/// first of equal ones. It must have fewer views than `below`, or as many and a number above
-/// `after`. -1: no such node.
+/// Returns the node with the most views in the list, among the nodes that the executor runs. The
+/// first of several equal nodes wins. The node must have fewer views than `below`, or the same
+/// number and a node number above `after`. Returns -1 if no node qualifies.
 template <typename View>
 int fullest(const Snapshot& snapshot, const std::vector<View>& views,
             int below = std::numeric_limits<int>::max(), int after = -1) {
@@ -184,7 +184,7 @@ int fullest(const Snapshot& snapshot, const std::vector<View>& views,
 struct Work {
   int chunks = 0, full_chunks = 0;
   int sequences = 0, in_flight = 0;
-  bool may_step = false;  ///< on this executor
+  bool may_step = false;  ///< this executor may step the model's AR nodes
 };
 
 Work work_of(const Snapshot& snapshot, int model) {
@@ -205,22 +205,22 @@ Work work_of(const Snapshot& snapshot, int model) {
   return work;
 }
 
-/// Plans the largest batch of any node. A batch of chunks lasts at most `chunks_s`. With
+/// Plans the largest batch of any node. A batch of chunks takes at most `chunks_s`. With
 /// `kind_to_others`, a batch of steps ends before a listener of another model runs dry.
 void plan_largest(Snapshot& snapshot, Plan& plan, double chunks_s, bool kind_to_others) {
   plan.clear();
   const int chunk_node = fullest(snapshot, snapshot.chunks);
   Work work;
   if (chunk_node >= 0) {
-    // Chunks wait for more chunks while steps can run or are running. Full chunks gain nothing by
-    // waiting, and a full batch gains nothing either.
+    // Chunks wait for more chunks while steps can run or are running. Full chunks and full batches
+    // do not wait, because they gain nothing.
     work = work_of(snapshot, snapshot.model_of(chunk_node));
     const int runnable = work.sequences + work.in_flight;
     if (work.chunks >= snapshot.max_batch || 2 * work.full_chunks > runnable) {
       return take_chunks(snapshot, chunk_node, plan, chunks_s);
     }
   }
-  // If a node has too few pages for every sequence, tries the next node.
+  // If a node has too few pages for all of its sequences, the loop tries the next node.
   for (int node = fullest(snapshot, snapshot.sequences); node >= 0;) {
     const int count = count_of(snapshot.sequences, node);
     if (!snapshot.ahead || count >= snapshot.max_batch) {
@@ -238,8 +238,8 @@ void plan_largest(Snapshot& snapshot, Plan& plan, double chunks_s, bool kind_to_
 
 // ---------------------------------------------------------------------------- streaming
 
-/// The rank of a unit of work. Tier 0 is urgent, tier 1 waits for first audio, tier 2 is ahead of
-/// its listener; within a tier the smaller key comes first.
+/// The rank of a unit of work. Tier 0 is urgent, tier 1 waits for its first audio, tier 2 has time
+/// left. Within a tier, the smaller key comes first.
 struct Rank {
   int tier = 2;
   double key = 0;
@@ -256,24 +256,24 @@ class Ranking {
   Rank of(const View& view) {
     if (!view.started) {
       const double left_s = kStreamingRules.patience_s + view.slack_s;
-      // A request that has waited too long ranks behind streams that are about to run dry, in their
-      // tier. Otherwise the long prompt of one model would go first until the streams of another
-      // model were equally late. A first chunk does not wait for such steps: a batch of chunks is
+      // A request that has waited too long ranks behind the streams of its tier that are about to
+      // run dry. Otherwise the long prompt of one model would run until the streams of another
+      // model were equally late. First chunks still go before steps, as a batch of chunks is
       // short.
       if (left_s < 0) return {0, kForever_s};
       return {1, static_cast<double>(view.order)};
     }
     const bool urgent = view.slack_s < urgent_s(snapshot_.model_of(view.node));
     if constexpr (std::is_same_v<View, SequenceView>) {
-      // A reader notices a late word less than a listener notices a gap.
+      // A late word for a reader disturbs less than a gap for a listener.
       const double left_s = slack_of(view);
       if (view.reads && urgent) return left_s < 0 ? Rank{0, left_s} : Rank{1, kForever_s};
     }
     return {urgent ? 0 : 2, view.slack_s};
   }
 
-  /// Sorts views by rank. Among nodes of one request, the one nearest to the client comes first, so
-  /// that the client hears an answer while it is still being written.
+  /// Sorts views by rank. Among the nodes of one request, the node nearest to the client comes
+  /// first. So the client gets audio of an answer while the model still writes it.
   template <typename View>
   void sort(std::vector<View>& views) {
     std::sort(views.begin(), views.end(), [&](const View& a, const View& b) {
@@ -293,7 +293,7 @@ class Ranking {
   }
 
   const Snapshot& snapshot_;
-  int model_ = -1;  // the model that urgent_s_ belongs to; -1: none
+  int model_ = -1;  // model that urgent_s_ belongs to; -1: not computed yet
   double urgent_s_ = 0;
 };
 
@@ -316,7 +316,7 @@ void fill_steps(const Snapshot& snapshot, int node, Ranking& ranking, Plan& plan
   add_drafts(snapshot, filler, std::min(patience_s, longest_s), plan);
 }
 
-/// Returns the first view whose node has the flag `which` (NodeView::here or next); null: none.
+/// Returns the first view whose node has the flag `which` (here or next). Null if none has it.
 template <typename View>
 const View* first_of(const Snapshot& snapshot, const std::vector<View>& views,
                      bool NodeView::*which = &NodeView::here) {
@@ -353,12 +353,12 @@ void plan_streaming(Snapshot& snapshot, Plan& plan) {
   const ChunkView* chunk = first_of(snapshot, snapshot.chunks);
   const Rank step_rank = rank_of(seq), chunk_rank = rank_of(chunk);
 
-  // If another model's work is more urgent, plans nothing, so that the executor is free for that
+  // If the work of another model is more urgent, plans nothing, so that the executor can run that
   // work after its present batch.
   const Rank next = std::min(rank_of(first_of(snapshot, snapshot.sequences, &NodeView::next)),
                              rank_of(first_of(snapshot, snapshot.chunks, &NodeView::next)));
   if (next.tier <= 1 && next < std::min(step_rank, chunk_rank)) return;
-  // In the same tier, chunks go before steps, because chunks become audio.
+  // In the same tier, chunks come before steps, because chunks become audio.
   if (chunk_rank.tier <= 1 && chunk_rank.tier <= step_rank.tier) {
     return take_chunks(snapshot, chunk->node, plan, kStreamingRules.longest_chunks_s);
   }
@@ -366,7 +366,7 @@ void plan_streaming(Snapshot& snapshot, Plan& plan) {
     if (step_rank.tier > 1 || ranking.of(urgent).tier > 1) break;
     if (!snapshot.nodes[urgent.node].here) continue;
     fill_steps(snapshot, urgent.node, ranking, plan);
-    if (plan.kind != Plan::kIdle) return;  // else the node has no pages for any sequence
+    if (plan.kind != Plan::kIdle) return;  // else the node has too few pages for all sequences
   }
   plan_largest(snapshot, plan, kStreamingRules.longest_chunks_s, true);
 }
@@ -386,7 +386,7 @@ void plan_fcfs(Snapshot& snapshot, Plan& plan) {
   for (const SequenceView& seq : snapshot.sequences) {
     if (!snapshot.nodes[seq.node].here) continue;
     take_steps(snapshot, seq.node, plan, kForever_s);
-    if (plan.kind != Plan::kIdle) return;  // else the node has no pages for any sequence
+    if (plan.kind != Plan::kIdle) return;  // else the node has too few pages for all sequences
   }
 }
 

@@ -1,6 +1,6 @@
-// Scheduling as pure functions: a policy makes a plan from a snapshot, plain values of one moment.
-// A policy reserves nothing and keeps no state, so that tests are tables of values; `syrinx
-// simulate` runs the same functions on virtual time.
+// Scheduling as pure functions: a policy makes a plan from a snapshot of plain values. A policy
+// reserves nothing and keeps no state, so tests are tables of values. `syrinx simulate` runs the
+// same functions on virtual time.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace syrinx {
 
 /// A node of any model of the machine.
 struct NodeView {
-  int model = 0;  ///< number of its model; nodes of one model are planned together
+  int model = 0;  ///< number of the node's model; nodes of one model are planned together
   bool ar = false;
   bool here = true;   ///< the executor being planned for may run the node now
-  bool next = false;  ///< it could run the node, but has a batch of another model
+  bool next = false;  ///< the executor could run the node, but has a batch of another model
   StageCost cost = {};
   int pages_free = 0;       ///< free pages of an AR node's cache
   int steps_in_flight = 0;  ///< sequences in batches of the node that run now
@@ -28,43 +28,43 @@ struct NodeView {
 /// A sequence whose next rows could run now. With a guidance companion it fills two entries of a
 /// batch.
 struct SequenceView {
-  int slot = 0;  ///< number of its request in this snapshot
+  int slot = 0;  ///< number of the sequence's request in this snapshot
   int node = 0;
-  uint64_t order = 0;      ///< admission order
+  uint64_t order = 0;      ///< order of admission; smaller is older
   int rows_due = 1;        ///< 1: a decode step; more: a prompt (CONTRACT.md, I1)
-  int companion_due = 0;   ///< due rows of the companion; 0: none
-  int pages_wanted = 0;    ///< pages that all due rows of both still need
-  int drafts = 0;          ///< guesses of its next steps that may run behind the due rows
-  double draft_odds = 0;   ///< probability that a guess is right if all guesses before it are
-  bool decoding = false;   ///< its prompt is in the cache
-  bool begun = false;      ///< some of its rows are in the cache
-  bool started = false;    ///< its client has got audio or text
-  bool reads = false;      ///< its request is only read, never heard
-  bool gives_way = false;  ///< an older sequence has its pages; such views are not in a snapshot
-  double slack_s = 0;      ///< seconds until the client runs dry, counting the frames that wait for
-                           ///< chunk nodes; not started: minus the seconds since its submission
+  int companion_due = 0;   ///< due rows of the companion; 0: no due rows
+  int pages_wanted = 0;    ///< pages that all due rows of the sequence and its companion still need
+  int drafts = 0;          ///< number of guesses that may run behind the due rows
+  double draft_odds = 0;   ///< probability that a guess is right if all guesses before it are right
+  bool decoding = false;   ///< the whole prompt is in the cache
+  bool begun = false;      ///< some rows of the sequence are in the cache
+  bool started = false;    ///< the client has received audio or text
+  bool reads = false;      ///< the output of the request is only read, not heard
+  bool gives_way = false;  ///< waits for an older sequence that has its pages; not in a snapshot
+  double slack_s = 0;      ///< seconds until the client runs dry, with frames that wait for chunk
+                           ///< nodes; before the first output: minus the seconds waited
 };
 
-/// A chunk that could run now.
+/// A chunk of one request that could run now.
 struct ChunkView {
   int slot = 0;
   int node = 0;
   uint64_t order = 0;
   int frames = 1;     ///< fresh frames
-  bool full = false;  ///< the chunk has the largest size, so that waiting longer gains nothing
+  bool full = false;  ///< the chunk has the largest size, so waiting longer gains nothing
   bool started = false;
-  double slack_s = 0;  ///< seconds until the client runs dry; not started: minus the time waited
+  double slack_s = 0;  ///< seconds until the client runs dry; not started: minus the seconds waited
 };
 
 /// The state that a policy plans from: plain data, of all models at one moment.
 struct Snapshot {
-  int max_batch = 32;  ///< entries in a batch
+  int max_batch = 32;  ///< most entries in a batch
   int max_prefill_rows = 128;
-  /// The longest time of a batch; it may be exceeded only by work that cannot be cut.
+  /// Longest time of a batch. Only work that cannot be cut may exceed it.
   double longest_s = std::numeric_limits<double>::infinity();
-  bool ahead = false;  ///< the executor is busy: plan only work that gains nothing from waiting for
-                       ///< a later plan
-  double busy_s = 0;   ///< how long the executor is expected to stay busy
+  bool ahead = false;  ///< the executor is busy: plan only work that gains nothing from a later
+                       ///< plan
+  double busy_s = 0;   ///< seconds for which the executor is expected to stay busy
   std::vector<NodeView> nodes{};
   std::vector<SequenceView> sequences{};  ///< in admission order
   std::vector<ChunkView> chunks{};        ///< in admission order
@@ -72,12 +72,12 @@ struct Snapshot {
   int model_of(int node) const { return nodes[node].model; }
 };
 
-/// The part of a sequence in a batch.
+/// A sequence in a planned batch.
 struct PlannedSequence {
   int slot = 0;
   int rows = 1;
   int companion_rows = 0;
-  int drafts = 0;  ///< guesses to run behind the rows
+  int drafts = 0;  ///< number of guesses to run behind the rows
   bool operator==(const PlannedSequence&) const = default;
 };
 
@@ -86,8 +86,8 @@ struct Plan {
   enum Kind { kIdle, kAr, kChunks };
   Kind kind = kIdle;
   int node = 0;
-  std::vector<PlannedSequence> sequences;  ///< of kAr
-  std::vector<int> chunk_slots;            ///< of kChunks
+  std::vector<PlannedSequence> sequences;  ///< for a plan of kind kAr
+  std::vector<int> chunk_slots;            ///< for a plan of kind kChunks
 
   void clear() {
     kind = kIdle;
@@ -101,43 +101,43 @@ struct Plan {
   }
 };
 
-/// Makes a plan from a snapshot, whose lists it may reorder.
+/// A function that makes a plan from a snapshot; it may reorder the snapshot's lists.
 using Policy = void (*)(Snapshot& snapshot, Plan& plan);
 
 /// Plans by deadlines: first streams that are about to run dry, then requests without audio in
-/// order of arrival, then readers whose next word is due. Adds other work by its slack while it
-/// lengthens the batch little. If nothing is urgent, plans as plan_throughput() does.
+/// order of arrival, then readers whose next word is due. Adds other work, in order of slack, while
+/// it lengthens the batch little. If nothing is urgent, plans like plan_throughput().
 void plan_streaming(Snapshot& snapshot, Plan& plan);
 /// Plans the largest batches of any node, without regard to deadlines.
 void plan_throughput(Snapshot& snapshot, Plan& plan);
-/// Plans everything in order of arrival, chunks as soon as they can be cut. The baseline.
+/// Plans everything in order of arrival, and each chunk as soon as it can be cut. The baseline.
 void plan_fcfs(Snapshot& snapshot, Plan& plan);
 
-/// A policy, and its name in the options.
+/// A policy with its name in the options.
 struct NamedPolicy {
   std::string_view name;
   Policy plan;
 };
 /// All policies.
 std::span<const NamedPolicy> policies();
-/// Returns the policy of that name; null if there is none.
+/// Returns the policy with that name. Null if the name is unknown.
 Policy find_policy(std::string_view name);
 
 /// Constants of plan_streaming.
 struct StreamingRules {
   double margin_s = 0.03;          ///< safety margin in urgent_slack_s()
-  double patience_s = 0.25;        ///< a request is urgent if it has waited this long for its first
-                                   ///< audio, or its reader for a word
+  double patience_s = 0.25;        ///< a request is urgent after this wait for its first audio, or
+                                   ///< its reader's wait for a word
   double fill = 0.2;               ///< share by which rows that are not urgent may lengthen a batch
   double drafts = 0.5;             ///< share by which guesses may lengthen a batch
-  double longest_chunks_s = 0.01;  ///< longest time of a batch of several chunks: on a CPU, more
-                                   ///< frames at once are not cheaper, and other work waits
+  double longest_chunks_s = 0.01;  ///< longest time of a batch of several chunks. On a CPU, a frame
+                                   ///< costs the same in a larger batch, and other work waits
 };
 inline constexpr StreamingRules kStreamingRules{};
 
-/// Returns the slack below which a stream of `model` is urgent: the time of a full batch of each of
-/// its nodes, of the longest single row of another model that may run first, and the margin. The
-/// engine cuts smaller chunks for urgent streams.
+/// Returns the slack below which a stream of `model` is urgent. It is the sum of three times: a
+/// full batch of each of its nodes, the longest single row of another model, which may run first,
+/// and the margin. The engine cuts smaller chunks for urgent streams.
 double urgent_slack_s(std::span<const NodeView> nodes, int model, int max_batch);
 
 }  // namespace syrinx

@@ -60,8 +60,8 @@ std::string str(const Plan& plan) {
   return text;
 }
 
-/// Returns nodes where a batch of 4 rows costs 14 ms and a batch of 4 chunks 7 ms. Streams with a
-/// slack below about 55 ms are urgent.
+/// Returns nodes on which a batch of 4 rows takes 14 ms and a batch of 4 chunks 7 ms. Streams with
+/// a slack below about 55 ms are urgent.
 std::vector<NodeView> nodes(int pages_free = 9) {
   return {{.ar = true, .cost = {0.010, 0.001}, .pages_free = pages_free},
           {.cost = {0.002, 0.0003}},
@@ -212,13 +212,13 @@ TEST(StreamingPolicy, RelaxedRowsFillAnUrgentBatchOnlyALittle) {
   Plan plan;
   plan_streaming(snapshot, plan);
   EXPECT_EQ(plan.sequences.size(), 2u) << "a fifth of 5.9 ms is worth one more row of 0.9 ms";
-  snapshot.nodes[0].cost.unit_s = 0;  // a step costs the same for any batch
+  snapshot.nodes[0].cost.unit_s = 0;  // a step takes the same time for any batch
   plan_streaming(snapshot, plan);
   EXPECT_EQ(plan.sequences.size(), 20u);
 }
 
 /// A guess is added only if its expected saving exceeds the cost of its row, and if no other
-/// request needs its place.
+/// request needs its entry.
 TEST(Policies, AddGuessesWhereTheyPay) {
   const auto drafting = [](int slot, double slack_s, double odds) {
     SequenceView view = decode(slot, slack_s);
@@ -229,9 +229,9 @@ TEST(Policies, AddGuessesWhereTheyPay) {
     const char* name;
     StageCost cost;
     std::vector<SequenceView> sequences;
-    std::vector<int> expected;  // guesses of each planned sequence
+    std::vector<int> expected;  // number of guesses of each planned sequence
   };
-  // A batch of one row costs 11 ms, of which 10 are the same for any batch.
+  // A batch of one row takes 11 ms. The fixed part of 10 ms is the same for any batch.
   const StageCost wide{0.010, 0.001}, narrow{0, 0.010}, steep{0.010, 0.004};
   const Guesses cases[] = {
       {"as many as there are", wide, {drafting(0, 3, 0.5)}, {3}},
@@ -280,7 +280,7 @@ TEST(StreamingPolicy, ABatchOfChunksIsShortUnlessOneIsLong) {
   EXPECT_EQ(plan.chunk_slots.size(), 8u);
 }
 
-/// Nodes of two models: 0 and 1 belong to a speech model, 2 to a text model with long steps.
+/// Returns nodes of two models: 0 and 1 of a speech model, 2 of a text model with long steps.
 std::vector<NodeView> two_models() {
   return {{.model = 0, .ar = true, .cost = {0.002, 0.0001}, .pages_free = 9},
           {.model = 0, .cost = {0.001, 0.0001}},
@@ -303,7 +303,7 @@ TEST(StreamingPolicy, OneNodeAtATimeAndDeadlinesDecideWhich) {
   EXPECT_EQ(str(plan), "ar 0x1 2x1");
 }
 
-/// A batch that is built while another one runs would keep the executor busy with the same model.
+/// If a batch were built while another one runs, the executor would stay busy with the same model.
 TEST(StreamingPolicy, AheadOfTimeNothingIsPlannedBeforeAnotherModelsUrgentStream) {
   Snapshot snapshot{.max_batch = 8, .max_prefill_rows = 50, .ahead = true};
   snapshot.nodes = two_models();
@@ -346,7 +346,7 @@ TEST(StreamingPolicy, ReadersComeBehindListenersUntilTheyAreVeryLate) {
 }
 
 TEST(StreamingPolicy, OfOneRequestTheNodeNearestToItsClientGoesFirst) {
-  // A thinker and a talker, both with a step to take: the talker's step leads to audio.
+  // A thinker and a talker can both take a step. The talker's step comes first: it leads to audio.
   Snapshot snapshot;
   snapshot.nodes = {{.ar = true, .cost = {0.010, 0.001}, .pages_free = 9},
                     {.ar = true, .cost = {0.010, 0.001}, .pages_free = 9},
@@ -378,7 +378,7 @@ TEST(StreamingPolicy, APromptIsCutSoThatAnotherModelsListenerHearsNoGap) {
   EXPECT_EQ(str(plan), "ar 1x50") << "no other stream has work";
   snapshot.sequences = {decode(0, 0.14), text};
   plan_streaming(snapshot, plan);
-  // 140 ms of audio less the margin of 30 ms leave time for the fixed 10 ms and ten rows.
+  // 140 ms of audio minus the margin of 30 ms leave time for the fixed 10 ms and ten rows.
   EXPECT_EQ(str(plan), "ar 1x10");
   snapshot.ahead = true, snapshot.busy_s = 0.05;
   snapshot.sequences = {decode(0, 0.19), text};
@@ -400,7 +400,7 @@ TEST(StreamingPolicy, APatientModelRunsAtLeastFiveMilliseconds) {
   snapshot.sequences = {text};
   snapshot.chunks = {chunk(0, 0.06)};
   snapshot.chunks[0].node = 1;
-  SequenceView waiting = prompt(0, 5, 0.4);  // without audio yet it cannot have a gap
+  SequenceView waiting = prompt(0, 5, 0.4);  // without audio so far, it cannot have a gap
   snapshot.sequences.push_back(waiting);
   Plan plan;
   snapshot.nodes[0].here = snapshot.nodes[1].here = false;
@@ -409,7 +409,7 @@ TEST(StreamingPolicy, APatientModelRunsAtLeastFiveMilliseconds) {
   snapshot.chunks[0].slack_s = -1;
   plan_streaming(snapshot, plan);
   EXPECT_EQ(str(plan), "ar 1x5") << "who is late anyway does not stop the others";
-  // Both rows of a pair's step must run.
+  // A step of a pair needs both of its rows.
   snapshot.nodes[2].cost = {0.010, 0.010};
   SequenceView both = pair(decode(1, 0.01), 1);
   both.node = 2;
@@ -483,13 +483,13 @@ TEST(Policies, AreFoundByName) {
   EXPECT_EQ(policies().size(), 3u);
 }
 
-/// Runs requests through a policy without an engine: each has a prompt, steps and chunks.
+/// Runs requests under a policy without an engine. Each request has a prompt, steps and chunks.
 struct Play {
   struct Request {
-    int prompt = 0, companion = 0;  // rows still due
+    int prompt = 0, companion = 0;  // rows that are still due
     int pages = 0;
     int steps = 0;
-    int waiting = 0;  // frames for the chunk stage
+    int waiting = 0;  // frames that wait for the chunk stage
     int done_chunks = 0;
     bool guided = false;
   };

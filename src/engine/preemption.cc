@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns the request's run of an AR node if it holds pages there; else null.
+/// Returns the request's run of an AR node if it holds pages of that node, else null.
 ArRun* holder(Active& request, const NodeRef& node) {
   if (request.model != node.model || request.runs.empty()) return nullptr;
   ArRun* run = request.runs[node.node].ar.get();
@@ -29,7 +29,7 @@ bool any_lost(const PageRivals& rivals) {
   });
 }
 
-/// Takes the pages of the youngest sequence that may lose them to `keep`.
+/// Takes the pages of the youngest sequence that may lose its pages to `keep`.
 bool take_from_youngest(const PageRivals& rivals, const NodeRef& node, const Active& keep,
                         bool resting_only) {
   for (size_t slot = rivals.requests.size(); slot-- > 0;) {

@@ -1,7 +1,7 @@
-// Decides which sequences have the pages of an AR node when there are too few: older requests come
-// before younger ones, and live requests before those in the background. A sequence that loses its
-// pages computes its rows again later (CONTRACT.md, I2, I9, I15). Functions over the requests and
-// their views at one moment. Engine thread only.
+// Decides which sequences keep the pages of an AR node when pages are too few. Older requests come
+// before younger ones, and live requests before requests in the background. A sequence without its
+// pages computes its rows again later (CONTRACT.md, I2, I9, I15). All functions read the requests
+// and their views at one moment. Engine thread only.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace syrinx {
 
 enum Urgency { kLive, kBackground };
 
-/// The rows and chunks that requests of one urgency could run now.
+/// The rows and chunks that could run now, for the requests of one urgency.
 struct Views {
   std::vector<SequenceView> sequences;
   std::vector<ChunkView> chunks;
@@ -25,17 +25,17 @@ struct Views {
   void clear() { sequences.clear(), chunks.clear(); }
 };
 
-/// All requests, and views of those that want pages.
+/// All requests, and the views of requests that need pages.
 struct PageRivals {
   std::span<const NodeRef> nodes;
   Roster::Requests& requests;    ///< indexed by SequenceView::slot
   std::array<Views, 2>& wanted;  ///< indexed by Urgency
 };
 
-/// The loss of a sequence's pages to an older request.
+/// Records that a sequence lost its pages to an older request.
 struct PageLoss {
-  uint64_t to = 0;  ///< id of the request that got the pages; 0: none were lost
-  int64_t ran = 0;  ///< ArRun::ran() of that request's sequence at that moment
+  uint64_t to = 0;  ///< id of the request that got the pages; 0: no pages were lost
+  int64_t ran = 0;  ///< ArRun::ran() of the older request's sequence at that moment
 };
 
 /// A sequence that wants to run now.
@@ -47,24 +47,24 @@ struct Contender {
 };
 
 /// Returns whether `sequence` must wait: the request that got its pages wants to run on the same
-/// node, and has not run since. A live request never waits for one in the background, because that
-/// one waits for live requests.
+/// node, and has not run since. A live request never waits for a request in the background, which
+/// itself waits for live requests.
 bool gives_way(const PageLoss& loss, const Contender& sequence, std::span<const Contender> wanted);
 
-/// Removes the views of sequences that lost their pages to an older request until that request has
-/// run. Otherwise two sequences that do not fit beside each other would take pages from each other
+/// Removes the views of sequences that lost their pages to an older request, until that request
+/// has run. Otherwise two sequences that do not fit together would take each other's pages
 /// forever.
 void let_older_first(const PageRivals& rivals);
 /// Takes pages of requests in the background when live requests want them, and adds them to the
 /// snapshot's free pages.
 void take_from_background(const PageRivals& rivals, Snapshot& snapshot);
 /// Removes the views of sequences in the background that would exceed the background's share of
-/// pages. The oldest that can go on stays, so that it ends and makes room.
+/// pages. Keeps the view of the oldest one that can run, so that it ends and frees pages.
 void bound_background(const PageRivals& rivals);
-/// Call it when the slot is idle and no work for it was planned. If a node has too few pages for
-/// all of its waiting sequences, frees pages for the oldest. It takes them from a resting sequence
-/// (its reader is slow, or its input has not come), or else from the youngest. Returns true if the
-/// slot must be planned again.
+/// Call this when the slot is idle and no work for it was planned. If a node has too few pages for
+/// all of its waiting sequences, frees pages for the oldest one. Takes the pages from a resting
+/// sequence (its reader is slow, or its input is late), or else from the youngest one. Returns
+/// whether the slot must be planned again.
 bool make_room(const PageRivals& rivals, const ExecutorSlots& slots, const ExecutorSlot& slot);
 
 }  // namespace syrinx

@@ -1,4 +1,4 @@
-// Tests, by a table, which sequences wait for the request that got their pages.
+// A table of cases: which sequences wait for the request that got their pages.
 #include "engine/preemption.h"
 
 #include <gtest/gtest.h>

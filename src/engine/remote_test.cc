@@ -1,4 +1,4 @@
-// Remote stages in the engine: they have executors of their own, no other stage waits for them, and
+// Remote stages in the engine: they have their own executors, no other stage waits for them, and
 // the loss of a stream ends only its own request.
 #include <gtest/gtest.h>
 
@@ -90,7 +90,7 @@ TEST(RemoteStages, StagesHaveExecutorsOfTheirOwn) {
   const SlotsSpec spec = slots_for(options);
   ASSERT_EQ(spec.slots.size(), 3u);
   EXPECT_EQ(spec.here(), 1);
-  EXPECT_EQ(spec.slots[0].threads, 4);  // threads that only wait need no cores
+  EXPECT_EQ(spec.slots[0].threads, 4);  // threads that only wait do not need cores
   EXPECT_TRUE(spec.slots[0].steps && !spec.slots[0].remote);
   EXPECT_TRUE(spec.slots[2].remote && !spec.slots[2].steps);
   options.executors = Executors::kSplit;
@@ -102,7 +102,7 @@ TEST(RemoteStages, WithoutASlotTheModelIsRefused) {
   EXPECT_THROW(Engine(std::make_shared<AwayToy>(), with_threads(1)), LoadError);
 }
 
-/// With all kinds of executors, steps go on while a remote chunk runs.
+/// With executors of every kind, steps continue while a remote chunk runs.
 TEST(RemoteStages, NoOtherStageWaitsForIt) {
   const SpeechRequest request = remote_request(std::string(80, 'a'), 1);
   Engine plain(make_toy_pipeline(), with_threads(1));
@@ -113,7 +113,7 @@ TEST(RemoteStages, NoOtherStageWaitsForIt) {
     std::atomic<Engine*> watched{nullptr};
     std::atomic<int> held{0};
     const auto toy = std::make_shared<AwayToy>([&](std::span<ChunkJob>) {
-      // The first chunk comes back only when more steps have been taken meanwhile.
+      // The first chunk returns only after more steps have been taken.
       if (held.fetch_add(1) > 0) return;
       while (watched.load() == nullptr) std::this_thread::yield();
       const int64_t before = watched.load()->stats().ar_steps;

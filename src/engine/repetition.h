@@ -1,5 +1,5 @@
-// Notices a stream that repeats itself: the last frames are one short pattern over and over.
-// Models that miss their end of speech do this for minutes.
+// Detects a stream that repeats itself: its last frames are one short pattern, repeated. Models
+// that miss their end of speech do this for minutes.
 #pragma once
 
 #include <array>
@@ -8,15 +8,15 @@
 
 namespace syrinx {
 
-/// Counts, for every period up to kMaxPeriod, how many of the newest frames in a row equal the
-/// frame one period earlier. Fixed memory, O(kMaxPeriod) per frame.
+/// Counts how long the stream has repeated with each period up to kMaxPeriod: the newest frames in
+/// a row that equal the frame one period earlier. Fixed memory, O(kMaxPeriod) per frame.
 class RepetitionGuard {
  public:
-  static constexpr int kMaxPeriod = 8;  ///< frames
+  static constexpr int kMaxPeriod = 8;  ///< longest period, in frames
 
   /// Adds the codes of one complete frame, as the edge carries it.
   void frame(std::span<const int32_t> codes) {
-    uint64_t hash = 1469598103934665603ull;  // FNV-1a over the codes
+    uint64_t hash = 1469598103934665603ull;  // FNV-1a hash over the codes
     for (int32_t code : codes) hash = (hash ^ static_cast<uint32_t>(code)) * 1099511628211ull;
     for (int period = 1; period <= kMaxPeriod; ++period) {
       const bool same = seen_ >= period && past_[(seen_ - period) % kMaxPeriod] == hash;

@@ -51,14 +51,14 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
       }
     }
   }
-  // Goes back along the chunk nodes whose output becomes the client's audio.
+  // Goes back from the client along the chunk nodes; counts the samples that a frame becomes.
   double samples = 1, width = 1;
   for (int n = g.speaker(); n != kClient && nodes[n].chunk; n = g.feeding(n).from.node) {
     samples *= nodes[n].chunk->most_out() * nodes[n].chunk->out_width() / width;
     nodes[n].samples_per_frame = samples;
     width = nodes[n].chunk->in_width();
-    // If an AR node makes the frames, the model's frame rate gives the length of the audio. The
-    // stage's most_out() would be several times too large for a stage that makes blocks.
+    // If an AR node makes the frames, the model's frame rate gives the length of the audio. For a
+    // stage that makes blocks, most_out() would give a length several times too large.
     const int from = g.feeding(n).from.node;
     const PipelineInfo& info = pipeline->info();
     if (from != kClient && g.node(from).ar && info.speech.frame_rate > 0)

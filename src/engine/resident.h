@@ -18,7 +18,7 @@ namespace syrinx {
 
 /// A node of a loaded model: its constants and its learned costs.
 struct ResidentNode {
-  // Constant
+  // Constants of the node.
   std::string name;
   const ArStage* ar = nullptr;  ///< null for a chunk node
   const ChunkStage* chunk = nullptr;
@@ -27,32 +27,32 @@ struct ResidentNode {
   StageMetrics* metrics = nullptr;
   bool remote = false;  ///< its stage is in another process
 
-  std::unique_ptr<Pages> pages;  ///< for an AR node only
-  FirstChunk first_chunk{1, 1};  ///< for the first chunk node after an AR node only
+  std::unique_ptr<Pages> pages;  ///< pages of an AR node; null for a chunk node
+  FirstChunk first_chunk{1, 1};  ///< used only for the first chunk node after an AR node
   CostLearner cost;
   double units = 0;           ///< rows or frames since the start
-  double units_a_second = 0;  ///< units per second of output
+  double units_a_second = 0;  ///< rows or frames per second of output
   int steps_in_flight = 0;    ///< sequences in AR batches that run now
-  int slot = 0;               ///< the only executor slot that may step an AR node (split or remote)
+  int slot = 0;               ///< the only slot for the steps of an AR node (split or remote)
 
   Device device() const { return ar ? ar->device() : chunk->device(); }
 };
 
 /// A loaded model: its nodes with their pages, and its load.
 struct ResidentModel {
-  /// Takes the memory of the caches. Throws LoadError.
+  /// Allocates the memory of the caches. Throws LoadError if that fails.
   ResidentModel(std::shared_ptr<const Pipeline> pipeline, const EngineOptions& options,
                 EngineMetrics& metrics);
 
-  // Constant
+  // Constants of the model.
   const std::shared_ptr<const Pipeline> pipeline;
   const EngineOptions options;
   EngineMetrics& metrics;
   std::vector<ResidentNode> nodes;  ///< in the order of the graph's nodes
-  std::string label;                ///< its name, in characters that a trace may contain
+  std::string label;                ///< the model's name, in characters that a trace may contain
 
-  int number = 0;      ///< number among the machine's models
-  int first_node = 0;  ///< number of nodes[0] among the machine's nodes
+  int number = 0;      ///< number of the model in the machine
+  int first_node = 0;  ///< number of nodes[0] among all nodes of the machine
   int requests = 0;    ///< requests in the Roster, in any state
   bool leaving = false;
 

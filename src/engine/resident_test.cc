@@ -6,7 +6,7 @@
 namespace syrinx {
 namespace {
 
-/// A stage that makes at most five frames from one, but two on average.
+/// A stage that makes up to five frames of one input frame, and two on average.
 class BlockStage : public ChunkStage {
  public:
   FrameType in() const override { return {Flow::kCodes, 1}; }
@@ -30,7 +30,7 @@ class BlocksPipeline : public Pipeline {
   BlocksPipeline() : toy_(make_toy_pipeline()) {
     info_ = toy_->info();
     info_.speech.sample_rate = 1000;
-    info_.speech.frame_rate = 12.5;  // 80 samples: two frames of 40
+    info_.speech.frame_rate = 12.5;  // 80 samples for each step: two frames of 40
     const Link links[] = {{"blocks", &blocks_, {1, 1}}, {"voice", &voice_, {1, 1}}};
     graph_ = chain(toy_->graph().ar(), links);
   }

@@ -34,15 +34,16 @@ void Roster::refuse_overdue(const ResidentModel& model) {
     if (request->model != &model || !request->live() || request->output.waited_s(now) <= promised_s)
       continue;
     request->model->metrics.rejected_queue.add();
-    fail(*request, {ErrorCode::kOverloaded,
-                    concat("no seat was free within the ", promised_s, " s that were promised"),
-                    {},
-                    1});
+    fail(*request,
+         {ErrorCode::kOverloaded,
+          concat("no seat was free within the ", promised_s, " s that the request was promised"),
+          {},
+          1});
   }
 }
 
-/// Reports an ended request as removable and updates the counts; false: it is still live, or a
-/// batch or a host thread has it.
+/// Reports an ended request as removable and updates the counts. Returns false if the request is
+/// still live, or a batch or host thread has it.
 bool Roster::forget(Active& request) {
   if (request.live() || request.in_flight()) return false;
   --request.model->requests;
@@ -59,7 +60,7 @@ void Roster::count_holding(std::span<ResidentModel* const> models) {
 }
 
 void Roster::promote(std::span<ResidentModel* const> models) {
-  ended_.reserve(ended_.size() + waiting_.size());  // nothing may throw below
+  ended_.reserve(ended_.size() + waiting_.size());  // may throw; nothing after this line may throw
   const auto forget_ended = [&] {
     std::erase_if(waiting_, [&](const auto& request) { return forget(*request); });
   };
@@ -75,7 +76,7 @@ void Roster::promote(std::span<ResidentModel* const> models) {
   forget_ended();
 }
 
-/// Gives one seat of a model to a waiting request; false: no seat is free or no request waits.
+/// Gives a seat of the model to a waiting request. Returns false if no seat or request is left.
 bool Roster::promote_one(ResidentModel& model, double seats) {
   const bool room = static_cast<double>(model.holding) < seats;
   std::map<uint64_t, int> held;
@@ -105,7 +106,7 @@ bool Roster::promote_one(ResidentModel& model, double seats) {
 }
 
 void Roster::sweep() {
-  ended_.reserve(ended_.size() + active_.size());  // nothing may throw below
+  ended_.reserve(ended_.size() + active_.size());  // may throw; nothing after this line may throw
   std::erase_if(active_, [&](const auto& request) {
     if (!request->live()) request->release_pages();
     return forget(*request);
@@ -143,7 +144,7 @@ void Roster::finish(Active& request, FinishReason reason) {
   request.output.outcome().frames =
       request.frames_before + (request.between ? 0 : request.frames());
   request.release_pages();
-  publish_pages(*request.model);  // before the client gets the end, so that its pages count as free
+  publish_pages(*request.model);  // before the client is notified: its pages count as free then
   request.output.end(reason, clock_.now());
 }
 
@@ -159,7 +160,7 @@ void Roster::fail_all(const char* why) {
 
 // ---------------------------------------------------------------------------- counts
 
-/// Under load, the rate at which requests end follows from the rate at which output can be made.
+/// Under load, requests end as fast as the machine can make their output.
 Load Roster::load(const ResidentModel& model, std::span<ResidentModel* const> models) const {
   const auto waiting = std::count_if(waiting_.begin(), waiting_.end(),
                                      [&](const auto& one) { return one->model == &model; });

@@ -28,36 +28,36 @@ class Roster {
   using Requests = std::vector<std::unique_ptr<Active>>;
   using Waiting = std::list<std::unique_ptr<Active>>;
 
-  /// All arguments outlive it; `trace` may be null.
+  /// All arguments must outlive the Roster; `trace` may be null.
   Roster(const Platform& clock, const MachineLoad& load, TraceLog* trace)
       : clock_(clock), load_(load), trace_(trace) {}
 
   /// Returns the requests with a seat, in the order in which they got it.
   Requests& active() { return active_; }
   const Requests& active() const { return active_; }
-  /// Adds a request, given as a list of one. The trace knows its id from here on.
+  /// Adds a request, passed as a list with one element. Registers its id in the trace.
   Active& take_in(Waiting request);
-  /// Returns the request; null if it is unknown or has ended.
+  /// Returns the request. Null if the id is unknown or the request has ended.
   Active* find(RequestId id);
 
   /// Refuses requests that have waited too long, then gives free seats to waiting requests.
   void promote(std::span<ResidentModel* const> models);
   /// Removes requests that have ended and are in no batch.
   void sweep();
-  /// Whether some request has ended and waits for sweep().
+  /// Returns whether an ended request waits for sweep().
   bool has_ended() const;
   void publish_counts(std::span<ResidentModel* const> models) const;
 
-  /// Calls `work`; an exception in it fails this request only (I8).
+  /// Calls `work`. An exception from `work` fails only this request (I8).
   void guarded(Active& request, FunctionRef<void()> work);
   void fail(Active& request, Error error);
-  /// Ends a request. Its record stays until no batch needs it.
+  /// Ends a request. Its record stays until no batch uses the request.
   void finish(Active& request, FinishReason reason);
-  /// Ends the requests of a model, or all of them, with kCancelled.
+  /// Ends the requests of a model with kCancelled; a null `model` means the requests of all models.
   void cancel_all(const ResidentModel* model = nullptr);
   void fail_all(const char* why);
 
-  /// A request that ended.
+  /// A request that has ended.
   struct Ended {
     ResidentModel* model = nullptr;
     uint64_t client = 0;

@@ -14,7 +14,7 @@ int ArRun::companion_due() const {
 Due ArRun::due() const {
   const int rows = tracks[0].cache.rows;
   if (!sequence->ready()) {
-    // The last known row does not run yet: it may end the prompt, and so yield the first step.
+    // The last known row does not run yet: it may be the prompt's last row, which yields a step.
     const int known = steps == 0 ? sequence->known_rows() : 0;
     return {std::max(0, known - 1 - rows), 0};
   }

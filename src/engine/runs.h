@@ -1,6 +1,6 @@
-// One request's side of each node of its graph: a sequence with its rows in the cache, or a stream
-// with the frames that wait for it. Engine thread only; but a batch in flight, or a host thread
-// that prepares text, may use the Sequence.
+// The state of one request at each node of its graph: a sequence with its rows in the cache, or a
+// stream with the frames that wait for it. Engine thread only, with one exception: a batch in
+// flight, or a host thread that prepares text, may use the Sequence.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace syrinx {
 
-/// Rows that may run now, of a sequence and of its companion.
+/// Rows of a sequence and of its companion that may run now.
 struct Due {
   int rows = 0, companion_rows = 0;
   bool none() const { return rows + companion_rows == 0; }
@@ -26,16 +26,16 @@ struct Due {
 /// The cache of a sequence, or of its guidance companion.
 struct HeldRows {
   KvHold cache;
-  std::vector<uint64_t> keys;      ///< prefix keys of the current segment
-  bool published = false;          ///< other sequences may share its prompt
+  std::vector<uint64_t> keys;      ///< prefix keys of the rows of the current segment
+  bool published = false;          ///< other sequences may share its prompt rows
   uint64_t looked = ~uint64_t{0};  ///< KvCache::published() at the last search for a prefix
 
   bool holds() const { return !cache.pages.empty(); }
 };
 
-/// An input that waits for a sequence: a client's text, or frames of another node.
+/// An input that waits for a sequence: text of the client, or frames of another node.
 struct Late {
-  int port = -1;  ///< -1: the client's text
+  int port = -1;  ///< port that receives the input; -1: the client's text
   std::string text = {};
   FrameType type = {};
   int64_t count = 0;
@@ -44,48 +44,48 @@ struct Late {
   bool last = false;
 };
 
-/// An AR node's side of a request (CONTRACT.md, I1).
+/// The state of a request at an AR node (CONTRACT.md, I1).
 struct ArRun {
   std::unique_ptr<Sequence> sequence;
   int codes = 1;                   ///< codes that a step samples
   std::array<HeldRows, 2> tracks;  ///< [0]: the sequence, [1]: its companion
   bool guided = false;
-  int common_rows = 0;       ///< rows with which both prompts begin alike
-  int steps = 0;             ///< steps of the current segment
-  uint32_t total_steps = 0;  ///< steps of the request
+  int common_rows = 0;       ///< number of first rows in which both prompts are equal
+  int steps = 0;             ///< steps in the current segment
+  uint32_t total_steps = 0;  ///< steps in the whole request
   uint32_t sound_steps = 0;  ///< steps that made audio, if the node also writes text
   bool begun = false;        ///< the first segment has begun
   bool open = true;
-  bool drains = false;  ///< takes no step until the streams that it has ended have finished
+  bool drains = false;  ///< no step until the streams that the sequence has ended are finished
   FinishReason reason = FinishReason::kStop;
   RepetitionGuard guard;
   double draft_odds = 0.5;  ///< share of recent guesses that were right
   int tapped = 0;           ///< rows of the segment whose taps were passed on
-  /// The id of the older request that took this one's pages (0: none), and that request's ran() at
-  /// that moment. This one waits until the older one has run more.
+  /// Id of the older request that took this request's pages (0: no pages were taken), and the ran()
+  /// of the older request at that moment. This request waits until the older one has run more.
   uint64_t gave_way_to = 0;
   int64_t gave_way_at = 0;
   bool stepping = false;   ///< a batch has the sequence
   bool preparing = false;  ///< a host thread has the sequence
-  std::deque<Late> late;   ///< inputs that came while a batch or host thread had it, oldest first
+  std::deque<Late> late;   ///< inputs that came while a batch or thread had it, oldest first
 
   bool remote() const { return stepping || preparing; }
   bool holds() const { return tracks[0].holds() || tracks[1].holds(); }
   int64_t ran() const { return total_steps + tracks[0].cache.rows + tracks[1].cache.rows; }
   int rows_due() const { return sequence->prompt_rows() + steps - tracks[0].cache.rows; }
-  /// Returns the rows of the companion that the next step needs.
+  /// Returns the number of companion rows that the next step needs.
   int companion_due() const;
-  /// Returns the rows that may run now. If both prompts begin alike, the companion waits until that
-  /// beginning is in the cache, then shares it.
+  /// Returns the rows that may run now. If both prompts begin alike, the companion waits until the
+  /// common beginning is in the cache, then shares it.
   Due due() const;
-  /// Tracks in use: 2 with guidance.
+  /// Returns the number of tracks in use: 2 with guidance, else 1.
   int track_count() const { return guided ? 2 : 1; }
 };
 
-/// Whether a sequence has a companion.
+/// Returns whether a sequence has a companion.
 inline bool is_guided(const Sequence& sequence) { return sequence.guidance().value_or(1) != 1; }
 
-/// A chunk node's side of a request, with the frames that wait for it.
+/// The state of a request at a chunk node, with the frames that wait for it.
 struct ChunkRun {
   std::variant<Lane<int32_t>, Lane<float>> lane;
   std::unique_ptr<StreamState> stream;
@@ -94,7 +94,7 @@ struct ChunkRun {
 
   ChunkRun(const ChunkPolicy& policy, const FrameType& in);
 
-  /// Calls f with the lane, whatever its type.
+  /// Calls `f` with the lane, for either type of frame.
   template <typename F>
   auto with_lane(F&& f) {
     return std::visit(f, lane);
@@ -117,12 +117,12 @@ struct ChunkRun {
 std::unique_ptr<ChunkRun> open_chunk_run(const ChunkStage& stage, const ChunkPolicy& policy,
                                          const Sequence& sequence);
 
-/// A request's side of one node: `ar` or `chunk`, by the kind of the node. Both are null if the
-/// request does not use the node.
+/// The state of a request at one node: `ar` for an AR node, `chunk` for a chunk node. Both are null
+/// if the request does not use the node.
 struct NodeRun {
   std::unique_ptr<ArRun> ar;
   std::unique_ptr<ChunkRun> chunk;
-  bool ended = false;  ///< its output is complete
+  bool ended = false;  ///< the node's output is complete
 
   bool opened() const { return ar || chunk; }
   bool in_flight() const { return (ar && ar->remote()) || (chunk && chunk->running); }

@@ -7,10 +7,10 @@
 namespace syrinx {
 namespace {
 
-/// The time between two looks at a request that is paused by its reader.
+/// The time between two checks of a request that is paused by its reader.
 constexpr double kPausedPoll_s = 0.01;
 
-/// Opens the trace file that the options name; null: they name none.
+/// Opens the trace file that the options name. Null if they name no file.
 std::unique_ptr<TraceLog> open_trace(const EngineOptions& options, const SlotsSpec& spec,
                                      double now) {
   if (options.trace_file.empty()) return nullptr;
@@ -122,7 +122,7 @@ bool Scheduler::dispatch() {
       while (!slot.free.empty() && fill(slot)) {
         any = true;
         if (slots_.is_inline(slot))
-          return true;  // the batch has run; take the mail before the next one
+          return true;  // the batch has run inline; handle the mail before the next batch
       }
       if (slot.idle() && planner_.make_room(slot)) return true;  // plan again
     }
@@ -131,7 +131,7 @@ bool Scheduler::dispatch() {
   return any || roster_.has_ended();  // a request that has failed needs sweep()
 }
 
-/// Plans for one executor slot, builds the batch and starts it; false: no batch was started.
+/// Plans for one executor slot, builds the batch and starts it. Returns false if no batch started.
 bool Scheduler::fill(ExecutorSlot& slot) {
   const double began_s = now();
   if (!planner_.plan(slot, began_s)) {

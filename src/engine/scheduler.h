@@ -25,20 +25,20 @@ namespace syrinx {
 
 class Scheduler {
  public:
-  /// `platform` outlives the scheduler and has the slots of `spec`. Throws LoadError when an option
-  /// is invalid.
+  /// `platform` must outlive the scheduler and must have the slots of `spec`. Throws LoadError when
+  /// an option is invalid.
   Scheduler(const EngineOptions& options, const SlotsSpec& spec, Platform& platform);
   ~Scheduler();
 
-  /// Adds a model; its requests may follow. The model must live until has() is false.
+  /// Adds a model, which may then receive requests. The model must live until has() returns false.
   void add(ResidentModel& model);
-  /// Ends the model's requests with kCancelled. Destroy the model only when has() is false.
+  /// Ends the model's requests with kCancelled. Destroy the model only when has() returns false.
   void remove(ResidentModel& model);
-  /// Whether the scheduler still refers to the model.
+  /// Returns whether the scheduler still refers to the model.
   bool has(const ResidentModel& model) const { return slots_.has(model); }
 
-  // The mail. Adds a request, given as a list with one element: moving a list node allocates
-  // nothing, so the request cannot be lost when memory runs out.
+  // Adds a request, passed as a list with one element: moving a list node allocates nothing, so the
+  // request cannot be lost when memory runs out.
   void take_in(std::list<std::unique_ptr<Active>> request);
   void take_in(std::unique_ptr<Active> request);
   void cancel(RequestId id);
@@ -46,11 +46,11 @@ class Scheduler {
   void append_samples(RequestId id, std::vector<float> samples, bool last);
   void raise_priority(RequestId id);
 
-  /// Takes the results of a batch that ran, or of host work.
+  /// Applies the results of a batch that has run, or of host work.
   void commit(Batch* batch);
   void commit(std::unique_ptr<HostJob> job) { edges_.commit(std::move(job)); }
-  /// Plans and starts batches while there is work and a free slot; an inline slot runs only one
-  /// batch. False when the call did nothing.
+  /// Plans and starts batches while slots are free and work is due. An inline slot runs only one
+  /// batch. Returns false when the call did nothing.
   bool dispatch();
   /// Fails all requests: the last resort after an unexpected exception.
   void fail_all(const char* why) { roster_.fail_all(why); }
@@ -58,9 +58,9 @@ class Scheduler {
   void end_all();
 
   using Ended = Roster::Ended;
-  /// Writes the model and client of each request that ended since the last call.
+  /// Sets `ended` to the model and client of each request that ended since the last call.
   void take_ended(std::vector<Ended>& ended) { roster_.take_ended(ended); }
-  /// Returns the seconds until the next turn is due although no mail comes; infinite: never.
+  /// Returns the seconds until a turn is due even if no mail comes. Infinite: no turn is due.
   double look_again_s() const;
   int in_flight() const {
     return slots_.in_flight() + edges_.jobs_in_flight();

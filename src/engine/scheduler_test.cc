@@ -64,7 +64,7 @@ TEST(Scheduler, AClientWithFewerSeatsComesFirst) {
   EXPECT_FALSE(many.back()->active->promoted);
 }
 
-/// The smaller of two limits counts: the learned capacity, and the limit after proof of overload.
+/// The smaller of two limits counts: the learned capacity, or the limit set after overload.
 TEST(Scheduler, SeatsAreTakenBackWhenListenersRunDry) {
   ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
   ResidentModel& model = machine.add(make_toy_pipeline());
@@ -144,8 +144,8 @@ TEST(Scheduler, NoRequestWaitsLongerThanPromised) {
 
 // ---------------------------------------------------------------------------- pages
 
-/// Requests lose pages in this order: first a request that waits for text, then the youngest. The
-/// oldest never loses pages.
+/// Requests lose pages in this order: first a request that waits for text, then the youngest
+/// request. The oldest request never loses pages.
 TEST(Scheduler, RestingRequestsLoseTheirPagesFirstThenTheYoungest) {
   ScriptedMachine machine({.options = patient(6)});
   machine.add(make_toy_pipeline());
@@ -184,7 +184,7 @@ TEST(Scheduler, APairThatCannotFitIsRefused) {
   ScriptedMachine machine({.options = patient(3)});
   machine.add(make_toy_pipeline());
   SpeechRequest request = ask_bytes(40);
-  request.terms.max_frames = 40;  // 43 rows take two pages; a guidance pair would need four
+  request.terms.max_frames = 40;  // 43 rows need two pages; a guidance pair would need four
   ASSERT_TRUE(machine.submit(request));
   request.sampling.guidance = 2.f;
   EXPECT_FALSE(machine.submit(request));
@@ -222,7 +222,7 @@ TEST(Scheduler, ALateChunkIsCountedAndThePlayerGoesOnFromThere) {
   EXPECT_GT(longest_s, 2);
 }
 
-/// One jump of the clock is not proof of overload: it lowers the number of seats for at most a
+/// One jump of the clock does not count as overload: it lowers the number of seats for at most a
 /// second.
 TEST(Scheduler, AHiccupLimitsNothing) {
   for (const double hiccup_s : {0.3, 3600.0}) {
@@ -319,8 +319,8 @@ TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNoOther) {
   machine.run_to_end();
   EXPECT_EQ(late->samples, heard_alone(ask_bytes(30, 2)));
 
-  // Cancelled while a host thread has its text: the end is reported at once, and the request is
-  // removed when the text is back.
+  // The request is cancelled while a host thread has its text. The client gets the end at once, and
+  // the scheduler removes the request when the text is back.
   const Client gone = machine.submit(open);
   machine.run_until(machine.now() + 1);
   machine.scheduler.append_text(gone->id, "b", false);
@@ -334,8 +334,8 @@ TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNoOther) {
   EXPECT_EQ(machine.scheduler.in_flight(), 0);
 }
 
-/// New streams are opened from the state of the sequence, so they wait while a host thread has the
-/// sequence for late text.
+/// New streams are opened from the state of the sequence. So they wait while a host thread adds
+/// late text to the sequence.
 TEST(Scheduler, NewStreamsWaitForASequenceWithAHostThread) {
   ScriptedMachine machine({.options = patient(),
                            .batch_s = [](const Batch& b) { return b.node == 0 ? 1e-3 : 0.5; },
@@ -401,7 +401,7 @@ TEST(Scheduler, AFullEdgeStopsItsProducer) {
   EXPECT_EQ(client->samples, heard_alone(ask_bytes(100)));
 }
 
-/// Frames on their way to a listener count as audio: two listeners get frames in turn, instead of
+/// Frames that wait for chunk nodes count as audio. So two listeners get frames in turn, instead of
 /// one after the other.
 TEST(Scheduler, FramesOnTheirWayAreAudioToo) {
   std::vector<const Active*> stepped;
@@ -421,7 +421,7 @@ TEST(Scheduler, FramesOnTheirWayAreAudioToo) {
   const Client two = machine.submit(ask_bytes(400, 2));
   machine.run_until(0.6);
   ASSERT_FALSE(one->done || two->done);
-  // When the second listener has as much audio as the first, they take turns.
+  // Once both listeners have equal audio, their requests take turns.
   int most = 0, run = 0;
   for (size_t i = stepped.size() / 2; i < stepped.size(); ++i) {
     run = stepped[i] == stepped[i - 1] ? run + 1 : 1;

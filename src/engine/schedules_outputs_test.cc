@@ -14,15 +14,15 @@
 namespace syrinx {
 namespace {
 
-/// A request with speech and text, for a thinker that feeds a talker.
+/// A request for speech and text, sent to a thinker that feeds a talker.
 struct Duet {
   std::string text;
   std::vector<float> samples;
   bool operator==(const Duet&) const = default;
 };
 
-/// The output of a request does not depend on other requests, pages, executors or readers that
-/// pause.
+/// The output of a request does not depend on other requests, pages, executors or paused
+/// readers.
 TEST(Schedules, I14_Outputs) {
   const auto pipeline = make_duet_pipeline();
   const size_t page = KvPool::page_bytes(pipeline->graph().nodes()[0].ar->traits().kv[0]);
@@ -86,17 +86,17 @@ TEST(Schedules, I14_Outputs) {
 struct Paused {
   SpeechRequest request;
   std::vector<float> samples;
-  /// Offsets at which the text may be cut into late pieces: only between two letters of a part. At
-  /// the end of a part, the toy model would take one more step if it did not know the end yet.
+  /// Offsets at which the text may be cut into late pieces: only between two letters of a part. If
+  /// the toy model did not know that a part ends, it would take one more step.
   std::vector<size_t> cuts;
 };
 
-/// Makes a request with pauses. Expected samples: each part as a request of its own, computed
-/// without the engine, and exact silence between parts.
+/// Makes a request with pauses. The expected samples are those of a separate request for each part,
+/// computed without the engine, with exact silence between parts.
 Paused pause(Dice& dice, const Pipeline& model) {
   Paused out;
   out.request.sampling.seed = dice.below(100);
-  out.request.terms.max_frames = 60;  // more frames than all parts have
+  out.request.terms.max_frames = 60;  // more frames than all parts together need
   if (dice.one_in(3)) out.request.sampling.guidance = 1.5f;
   for (int part = dice.between(1, 4); part > 0; --part) {
     SpeechRequest alone = out.request;
@@ -110,7 +110,7 @@ Paused pause(Dice& dice, const Pipeline& model) {
       out.cuts.push_back(out.request.say.text.size() + at);
     }
     out.request.say.text += alone.say.text;
-    if (part == 1 && dice.one_in(2)) break;  // else the text ends with a pause
+    if (part == 1 && dice.one_in(2)) break;  // otherwise the text ends with a pause
     const int pause_ms = dice.between(1, 90);
     const size_t silence =
         static_cast<size_t>(std::llround(1e-3 * pause_ms * model.info().speech.sample_rate));

@@ -19,12 +19,12 @@
 namespace syrinx {
 namespace {
 
-constexpr int kInvariants = 17;  // I0: all of them
+constexpr int kInvariants = 17;  // index 0 stands for all invariants
 
 /// A request, and its output, computed without the engine.
 struct Expected : PlainRun {
   SpeechRequest request;
-  bool broken = false;  ///< its text makes some function throw
+  bool broken = false;  ///< the text makes some function throw
 };
 
 Expected draw(Dice& dice) {
@@ -43,7 +43,7 @@ Expected draw(Dice& dice) {
   request.sampling.seed = dice.below(100);
   request.terms.max_frames = dice.one_in(5) ? std::max(1, bytes / 2) : bytes;
   if (dice.one_in(3)) request.sampling.guidance = 1.5f;
-  // Requests share beginnings of different lengths; companions share them up to '#'.
+  // Requests share first rows of different lengths. Companions share them only up to '#'.
   request.say.instructions = std::string("some shared b#ginning of prompts, longer than one page")
                                  .substr(0, 9 * dice.below(7));
   if (dice.one_in(3)) request.say.instructions += static_cast<char>('0' + dice.below(3));
@@ -55,7 +55,7 @@ Expected draw(Dice& dice) {
 /// One random schedule, with the checks of the invariants.
 class Schedule {
  public:
-  /// `watched`: the only invariant that is checked; 0: all.
+  /// `watched`: number of the only invariant that is checked; 0 checks all.
   Schedule(uint64_t seed, int watched, std::span<const Expected> expected,
            std::shared_ptr<const Pipeline> pipeline, Executor& executor)
       : watched_(watched), dice_(seed), expected_(expected), machine_(script(), &executor) {
@@ -93,7 +93,7 @@ class Schedule {
     double at_s;
     std::function<void()> happens;
   };
-  /// A client, its request, and its state in the schedule.
+  /// A client, its request, and the state of both in the schedule.
   struct Talk {
     const Expected* expected = nullptr;
     int model = 0;
@@ -153,7 +153,7 @@ class Schedule {
       talk.model = dice_.below(models_);
       const double come_s = dice_.seconds(0.05);
       const std::string& text = talk.expected->request.say.text;
-      // A text with '|' or '&' is not cut: in late text these are spoken.
+      // A text with '|' or '&' is not cut, because late text treats these bytes as words.
       const bool whole = text.find_first_of("|&") != std::string::npos;
       const bool late = text.size() > 4 && !whole && dice_.one_in(3);
       const size_t first = late ? dice_.below(static_cast<int>(text.size()) - 1) : text.size();
@@ -206,7 +206,7 @@ class Schedule {
     request.say.open = late;
     request.terms.background = talk.background = background_ && dice_.one_in(3);
     talk.come_s = machine_.now();
-    // For every fourth request a host thread makes the prompts.
+    // The prompts of every fourth request are made by a host thread.
     talk.client = dice_.one_in(4) ? machine_.submit_soon(request, talk.model)
                                   : machine_.submit(request, talk.model);
     if (talk.client) {
@@ -216,7 +216,7 @@ class Schedule {
     }
   }
 
-  /// Whether a request may need more positions than the whole cache has.
+  /// Returns whether a request may need more positions than the whole cache has.
   bool never_fits(const Talk& talk) {
     const SpeechRequest& request = talk.expected->request;
     const int rows =
@@ -264,7 +264,7 @@ class Schedule {
     return out;
   }
   /// Checks the order of preemption. `live`, `behind`: live and background requests that held
-  /// pages; at least one of them lost its pages.
+  /// pages; at least one of these lost its pages.
   void pages_go_in_order(std::span<const Talk* const> live, std::span<const Talk* const> behind) {
     const auto keeps = [](const Talk* talk) {
       const ArRun* const run = steps_of(*talk);
@@ -492,7 +492,7 @@ class Schedule {
         EXPECT_GT(client.ended_s - talk.come_s, o.max_wait_s) << "I12: before the promised time";
         EXPECT_EQ(client.outcome.waited_s, 0) << "I12: it had its seat";
       }
-      // Refusals that submit_soon() reports through finished().
+      // Counts refusals that submit_soon() reports through finished().
       refused = refused || (code == ErrorCode::kInvalid && never_fits(talk));
       if (!refused && watch(8)) {
         EXPECT_TRUE(expected.broken || talk.failed_batch)

@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns the time of a batch: a second of audio costs half a second, so two streams can be fed.
+/// Returns the time of a batch: a second of audio takes half a second, so two streams can be fed.
 double half_a_second_each(const Batch& batch) {
   return batch.units() * (batch.kind() == Plan::kAr ? 9e-3 : 5e-4);
 }
@@ -25,12 +25,12 @@ TEST(Seats, AFewAreGivenHoweverSlowTheMachineIs) {
 TEST(Seats, AreNotLimitedBeforeEnoughWasMade) {
   ScriptedMachine machine({.options = patient(), .batch_s = half_a_second_each});
   ResidentModel& model = machine.add(make_toy_pipeline());
-  // together 18 s of audio
+  // these requests have 18 s of audio together
   for (int i = 0; i < 9; ++i) ASSERT_TRUE(machine.submit(ask_bytes(100)));
   machine.run_to_end();
   ASSERT_GT(model.load.capacity(), 0);
   EXPECT_EQ(machine.scheduler.load(model).seats, model.options.max_requests);
-  ASSERT_TRUE(machine.submit(ask_bytes(150)));  // and 3 s more
+  ASSERT_TRUE(machine.submit(ask_bytes(150)));  // this request adds 3 s
   machine.run_to_end();
   EXPECT_EQ(machine.scheduler.load(model).seats, 8);
 }
@@ -82,7 +82,7 @@ TEST(Seats, RequestsEndAsFastAsTheirAudioIsMade) {
   ASSERT_TRUE(machine.submit(ask_bytes(100)));
   machine.run_to_end();
   EXPECT_NEAR(model.load.mean_made_s(), 4 - 0.02 * 2, 1e-9) << "the newest counts a little";
-  // The rate of ends follows from the lower seat limit, not from the larger learned capacity.
+  // Requests end at a rate that follows from the seat limit, not from the larger capacity.
   for (int look = 0; look < 40; ++look) {
     model.load.limit().chunk(true);
     model.load.limit().observe(machine.now() + 0.3 * look, 5, machine.now() + 0.3 * look);
@@ -94,7 +94,7 @@ TEST(Seats, RequestsEndAsFastAsTheirAudioIsMade) {
       << "a limit is looked at again though nobody waits";
 }
 
-/// A client's requests to one model do not count for its turn at another model.
+/// A client's requests to one model do not count for its seats at another model.
 TEST(Seats, FairnessIsReckonedForEachModel) {
   EngineOptions options = patient();
   ScriptedMachine machine({.options = options, .batch_s = ninety_ms_a_second});
@@ -110,7 +110,7 @@ TEST(Seats, FairnessIsReckonedForEachModel) {
   machine.turn();
   std::vector<Client> holders;
   for (int i = 0; i < 12; ++i) {
-    SpeechRequest other = ask_bytes(100 + 7 * i);  // so that seats come free one at a time
+    SpeechRequest other = ask_bytes(100 + 7 * i);  // seats become free one at a time
     other.terms.client = 100 + static_cast<uint64_t>(i);
     holders.push_back(machine.submit(other, 1));
   }
@@ -142,8 +142,8 @@ TEST(Seats, ARequestWhosePromptsAreStillMadeHasNoSeat) {
   EXPECT_EQ(slow->samples, heard_alone(ask("some text", 2))) << "its early text, in order";
   EXPECT_EQ(model.metrics.prompt_rows.value(), 3 + 3) << "each prompt was begun once";
 
-  // Cancelled while the prompts are made: the end is reported at once, and the request is removed
-  // when the prompts are back.
+  // The request is cancelled while its prompts are made. The client gets the end at once, and the
+  // scheduler removes the request when the prompts are back.
   const Client gone = machine.submit_soon(ask_bytes(10));
   machine.turn();
   machine.scheduler.cancel(gone->id);
@@ -152,7 +152,7 @@ TEST(Seats, ARequestWhosePromptsAreStillMadeHasNoSeat) {
   EXPECT_EQ(model.requests, 1);
   machine.run_to_end();
   EXPECT_EQ(model.requests, 0);
-  // A request whose prompts cannot be made, or that never fits.
+  // Requests whose prompts cannot be made, or never fit into the cache.
   takes_s = 0.1;
   const Client empty = machine.submit_soon(ask(""));
   machine.run_to_end();
@@ -160,8 +160,8 @@ TEST(Seats, ARequestWhosePromptsAreStillMadeHasNoSeat) {
   EXPECT_EQ(model.requests, 0);
 }
 
-/// The wait that is promised is one for a seat: a request whose prompts take longer is served if a
-/// seat is free, and refused if none is.
+/// The promised wait is a wait for a seat. A request whose prompts take longer is served if a seat
+/// is free, and refused otherwise.
 TEST(Seats, SlowPromptsAreRefusedOnlyWithoutAFreeSeat) {
   EngineOptions options = patient();
   options.max_wait_s = 0.5;
@@ -207,8 +207,8 @@ TEST(Seats, AModelLeavesWhenItsLastRequestHas) {
   EXPECT_EQ(stays->samples, heard_alone(ask_bytes(20, 3)));
 }
 
-/// With split executors, the AR nodes of different models get different executors. One of these may
-/// be the executor that otherwise runs only chunks.
+/// With split executors, the AR nodes of different models get different executors, even the
+/// executor that otherwise runs only chunks.
 TEST(Seats, ModelsTakeTurnsInHavingAnExecutorForTheirSteps) {
   ScriptedMachine machine({.options = patient(), .slots = {{{1, false}, {1, true}}, false, true}});
   ResidentModel& one = machine.add(make_toy_pipeline());
@@ -248,7 +248,7 @@ TEST(Seats, NoRequestWaitsOnAnExecutorBehindAnotherModel) {
   machine.run_to_end();
 }
 
-/// A paused client that continues to read sends no signal, so the engine polls it.
+/// A paused client that reads again sends no signal, so the engine polls it.
 TEST(Seats, AReaderThatGoesOnIsNoticedSoon) {
   ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch&) { return 1e-3; }});
   machine.add(make_toy_pipeline());
@@ -267,10 +267,10 @@ TEST(Seats, AReaderThatGoesOnIsNoticedSoon) {
 // ---------------------------------------------------------------------------- what fits
 
 TEST(Seats, WhatJustFitsIsTakenAndOneRowMoreIsNot) {
-  ScriptedMachine machine({.options = patient(2)});  // 64 rows
+  ScriptedMachine machine({.options = patient(2)});  // two pages of 32 rows
   machine.add(make_toy_pipeline());
   SpeechRequest request = ask_bytes(10);
-  request.terms.max_frames = 61;  // with three rows of prompt
+  request.terms.max_frames = 61;  // 64 rows with the three rows of the prompt
   EXPECT_TRUE(machine.submit(request)) << machine.refusal.message;
   request.terms.max_frames = 62;
   EXPECT_FALSE(machine.submit(request));
@@ -295,7 +295,7 @@ TEST(Seats, AStreamEndsAtItsLength) {
   EXPECT_EQ(client->samples, heard_alone(request));
 }
 
-/// A node that has ended keeps no pages while its frames are still on their way.
+/// A node that has ended keeps no pages while chunk nodes still process its frames.
 TEST(Seats, PagesGoWithTheLastStep) {
   ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch& batch) {
                              return batch.kind() == Plan::kAr ? 1e-4 : 0.1;
@@ -325,8 +325,8 @@ TEST(Seats, ASegmentTakesWhatTheOneBeforeItLeft) {
   EXPECT_EQ(prefix_rows(machine), 2 * 40) << "the second and the third";
 }
 
-/// A prompt that runs in pieces is published as a whole, and requests that came at the same time
-/// use it.
+/// A prompt that runs in pieces is published as a whole. Requests that arrived at the same time
+/// share it.
 TEST(Seats, WaitingRequestsTakePrefixesPublishedMeanwhile) {
   EngineOptions options = patient();
   options.max_prefill_rows = 8;
@@ -357,12 +357,12 @@ TEST(Seats, APairComputesItsCommonBeginningOnce) {
     const Client client = machine.submit(request);
     machine.run_to_end();
     EXPECT_EQ(client->samples, heard_alone(request));
-    // 3 and 2 rows behind the instructions, then eleven steps of both.
+    // 3 and 2 rows behind the instructions, then eleven steps of the sequence and its companion.
     EXPECT_EQ(rows, (common >= 8 ? common : 2 * common) + 5 + 2 * 11) << common;
   }
 }
 
-/// A request that is paused by its reader loses its pages before a request that could go on.
+/// A request that is paused by its reader loses its pages before a request that can continue.
 TEST(Seats, APausedRequestLosesItsPagesFirst) {
   ScriptedMachine machine({.options = patient(4)});
   machine.add(make_toy_pipeline());
@@ -379,7 +379,7 @@ TEST(Seats, APausedRequestLosesItsPagesFirst) {
   };
   machine.turn();
   while (last->pieces.empty()) ASSERT_TRUE(machine.next());
-  // The oldest request wants a third page and the youngest a second page: neither can go on.
+  // The oldest request needs a third page and the youngest a second page. Neither can continue.
   while (holds(paused) && holds(last)) {
     ASSERT_TRUE(machine.next());
     ASSERT_FALSE(first->done || last->done) << "the test forced nothing";

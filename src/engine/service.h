@@ -19,18 +19,18 @@ class Service {
   virtual ~Service() = default;
   virtual const PipelineInfo& info() const = 0;
   /// Checks a request on the caller's thread and queues it. If this returns an Error, the sink is
-  /// never called. kOverloaded comes at once, with the predicted wait in retry_after_s. May take a
-  /// while for a long text, but never waits for audio.
+  /// never called. Returns kOverloaded at once, with the predicted wait in retry_after_s. May be
+  /// slow for a long text, but never waits for audio.
   virtual Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) = 0;
-  /// Queues a request as submit() does, but makes its prompts on another thread. Errors in making
-  /// the prompts reach the sink as finished(kError).
+  /// Queues a request like submit(), but makes its prompts on another thread. If making the prompts
+  /// fails, the sink receives finished(kError).
   virtual Result<RequestId> submit_soon(const SpeechRequest& request, std::shared_ptr<Sink> sink) {
     return submit(request, std::move(sink));
   }
   /// Cancels a request before its next step; the sink gets finished(kCancelled). Ignores unknown
   /// ids.
   virtual void cancel(RequestId id) = 0;
-  /// Adds text to a request opened with text_open. Ignores unknown ids.
+  /// Adds text to a request that was opened with text_open. Ignores unknown ids.
   virtual void append_text(RequestId id, std::string text, bool last) = 0;
   /// Takes the request out of the background. Ignores unknown ids.
   virtual void raise_priority(RequestId /*id*/) {}

@@ -35,8 +35,8 @@ void ExecutorSlots::forget_left() {
   number_nodes();
 }
 
-/// With split executors, spreads the AR nodes over the slots in turn, so that the long steps of one
-/// node do not delay those of another. Remote AR nodes are always spread over the remote slots.
+/// With split executors, assigns the AR nodes to the slots in turn, so that the long steps of one
+/// node do not delay those of another. Remote AR nodes are always assigned to remote slots in turn.
 void ExecutorSlots::number_nodes() {
   nodes_.clear();
   int homes = 0, remote_homes = 0;

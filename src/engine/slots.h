@@ -25,7 +25,7 @@ struct ExecutorSlot {
   bool remote = false;
   std::deque<Batch> batches;
   std::vector<Batch*> free;
-  const ResidentModel* running = nullptr;  ///< the model of the batch that it got last
+  const ResidentModel* running = nullptr;  ///< model of the last batch that the executor got
   double until_s = 0;                      ///< expected end of that batch, on the engine's clock
 
   bool idle() const { return free.size() == batches.size(); }
@@ -39,7 +39,7 @@ struct NodeRef {
   ResidentNode& get() const { return model->nodes[node]; }
 };
 
-/// The table of slots, models and nodes; knows no requests.
+/// The table of slots, models and nodes. The class does not know requests.
 class ExecutorSlots {
  public:
   explicit ExecutorSlots(const SlotsSpec& spec);
@@ -51,16 +51,16 @@ class ExecutorSlots {
 
   void add(ResidentModel& model);
   bool has(const ResidentModel& model) const;
-  /// Removes models that are leaving and whose requests have all ended.
+  /// Removes models that are marked for removal and whose requests have all ended.
   void forget_left();
 
-  /// Whether batches of the slot run on the scheduler's own thread.
+  /// Returns whether batches of the slot run on the scheduler's own thread.
   bool is_inline(const ExecutorSlot& slot) const { return spec_.inline_run && !slot.remote; }
   bool runs(const ExecutorSlot& slot, const ResidentNode& node) const;
-  /// Reserves memory in a batch for any node's work; does so once for each set of models.
+  /// Reserves memory in a batch for the work of any node, once for each set of models.
   void warm(Batch& batch, int max_batch) const;
 
-  /// Records that the executor got the slot's next free batch, with work of this model.
+  /// Records that the executor got the slot's next free batch, which has work of this model.
   void take(ExecutorSlot& slot, const ResidentModel& model);
   void give_back(Batch& batch);
   int in_flight() const { return in_flight_; }

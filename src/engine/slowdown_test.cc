@@ -13,9 +13,9 @@ TEST(Slowdown, ComparesWithARequestAlone) {
   EXPECT_EQ(slowdown.value(3, 4, 1), 1) << "nothing to compare with";
   EXPECT_FALSE(slowdown.is_slow(100));
   Slowdown cold;
-  cold.first_output(0.3, true, 1);  // a cold machine
+  cold.first_output(0.3, true, 1);  // slow, because the machine is cold
   for (int i = 0; i < 6; ++i) cold.first_output(0.04, true, 20 + 20 * i);
-  cold.first_output(0.08, true, 200);  // a long prompt
+  cold.first_output(0.08, true, 200);  // slow, because the prompt is long
   EXPECT_TRUE(cold.is_slow(0.06));
   EXPECT_FALSE(cold.is_slow(0.04));
 }
@@ -32,7 +32,7 @@ TEST(Slowdown, FollowsNewcomersAndForgets) {
   EXPECT_LT(later, 3.5);
   EXPECT_GT(later, 2);
   EXPECT_NEAR(slowdown.value(0, 0, 120), 1, 1e-2);
-  // The value does not count requests that still wait.
+  // Requests that still wait count as slow, also before their first output.
   EXPECT_NEAR(slowdown.value(5 * 0.5, 5, 120), (0.05 + 2.5) / 6 / 0.05, 0.05);
   EXPECT_EQ(Slowdown::faded(4, 0), 4);
   EXPECT_NEAR(Slowdown::faded(4, Slowdown::kMemory_s), 1 + 3 / std::exp(1), 1e-9);
@@ -40,7 +40,7 @@ TEST(Slowdown, FollowsNewcomersAndForgets) {
 
 double slowdown_now(ScriptedMachine& machine) { return machine.model().metrics.slowdown.value(); }
 
-/// There are seats and capacity for many requests, but each waits for the prompts of the others.
+/// Seats and capacity suffice for many requests, but each one waits for the prompts of the others.
 TEST(Slowdown, IsFeltLongBeforeSeatsAreShort) {
   EngineOptions options = patient();
   options.max_prefill_rows = 64;
@@ -68,7 +68,7 @@ TEST(Slowdown, IsFeltLongBeforeSeatsAreShort) {
   EXPECT_NEAR(slowdown_now(machine), 1, 0.1);
 }
 
-/// The wait for a client's late text, and work in the background, do not count as slowdown.
+/// The slowdown ignores waits for the client's late text, and work in the background.
 TEST(Slowdown, WaitsForTheClientDoNotCount) {
   ScriptedMachine machine({.options = patient()});
   machine.add(make_toy_pipeline());

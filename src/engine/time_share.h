@@ -1,5 +1,5 @@
-// A token bucket that limits requests in the background to a share of the executors' time: passing
-// time adds seconds, batches take seconds. One thread.
+// A token bucket that limits requests in the background to a share of the executors' time. Passing
+// time adds seconds to the bucket, and batches subtract seconds. One thread.
 #pragma once
 
 #include <algorithm>
@@ -9,20 +9,20 @@ namespace syrinx {
 
 class TimeShare {
  public:
-  /// The most that may be saved up, in seconds of one executor.
+  /// The largest content of the bucket, in seconds of one executor.
   static constexpr double kBurst_s = 0.25;
 
-  /// `share`, in (0, 1]: part of the time of `executors` executors; 1: no limit.
+  /// `share`, in (0, 1]: part of the time of `executors` executors. 1 means no limit.
   TimeShare(double share, int executors) : rate_(share < 1 ? share * executors : kAll) {}
 
-  /// Whether a batch may begin now. `now` never falls between calls.
+  /// Returns whether a batch may begin now. `now` must never decrease between calls.
   bool may(double now) {
     if (rate_ == kAll) return true;
     saved_s_ = std::min(kBurst_s, saved_s_ + rate_ * (now - std::min(now, seen_s_)));
     seen_s_ = now;
     return saved_s_ > 0;
   }
-  /// Subtracts the `seconds` of a batch. After more than was saved, may() is false for a while.
+  /// Subtracts the `seconds` of a batch. While the content is below zero, may() returns false.
   void took(double seconds) { saved_s_ -= seconds; }
 
  private:

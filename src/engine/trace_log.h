@@ -1,5 +1,5 @@
 // A record of the engine's work, in the Chrome trace event format, for Perfetto or
-// chrome://tracing. Bounded: events after max_events are left out, and the file says so. Engine
+// chrome://tracing. Bounded: omits events after max_events, and the file then says so. Engine
 // thread only.
 #pragma once
 
@@ -12,19 +12,19 @@ namespace syrinx {
 
 class TraceLog {
  public:
-  /// Throws LoadError when the file cannot be written. Times are seconds on the engine's clock.
+  /// Opens the file. Throws LoadError if that fails. Times are seconds on the engine's clock.
   TraceLog(const std::string& path, double epoch_s, int64_t max_events = 2'000'000);
   ~TraceLog();
   TraceLog(const TraceLog&) = delete;
   TraceLog& operator=(const TraceLog&) = delete;
 
-  /// Names a row of the picture.
+  /// Names a row of the displayed trace.
   void name_row(int row, const char* name);
-  /// Records work on a row: its name, its model, `batch` sequences or chunks, `units` rows or
-  /// frames.
+  /// Records work in a row: its name, its model, its number `batch` of sequences or chunks, and its
+  /// number `units` of rows or frames.
   void work(int row, const char* what, const char* model, double began_s, double ended_s, int batch,
             int units);
-  /// Record a request from submission to its end, and moments between.
+  /// These functions record a request from submission to its end, and moments in between.
   void request_began(uint64_t id, double at_s);
   void request_moment(uint64_t id, const char* what, double at_s);
   void request_ended(uint64_t id, const char* reason, double at_s);

@@ -37,7 +37,7 @@ double VirtualPlatform::next_s() const {
 }
 
 void VirtualPlatform::set(double at_s) {
-  SYRINX_CHECK(at_s >= now_s_, "a clock that goes back");
+  SYRINX_CHECK(at_s >= now_s_, "the virtual clock cannot be set back");
   now_s_ = at_s;
 }
 
@@ -56,7 +56,7 @@ void VirtualPlatform::hand_back(Scheduler& scheduler) {
     batch->began_s = began_s, batch->ended_s = ended_s;
     scheduler.commit(batch);
   }
-  // A commit may start another job, which waits for a later turn; nothing here allocates memory.
+  // A commit may start another job, which waits for a later turn. Nothing here allocates memory.
   const auto ended = [&](const Job& job) { return job.ends_s <= now_s_; };
   for (auto count = std::count_if(jobs_.begin(), jobs_.end(), ended); count > 0; --count) {
     const auto one = std::find_if(jobs_.begin(), jobs_.end(), ended);

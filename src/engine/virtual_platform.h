@@ -18,11 +18,11 @@ class Scheduler;
 struct VirtualWork {
   std::function<double(const Batch&)> lay_out_s = {};  ///< from the plan until the batch can begin
   std::function<double(const Batch&)> batch_s = {};    ///< from the batch's beginning to its end
-  /// From the batch's end until the scheduler gets it, while the slot runs the next batch: the time
-  /// on the way to another process and back.
+  /// From the batch's end until the scheduler gets it back; the slot runs the next batch meanwhile.
+  /// This is the time on the way to another process and back.
   std::function<double(const Batch&)> link_s = {};
-  /// Writes an executor's results into a batch; called at the batch's end. Times that it writes are
-  /// ignored.
+  /// Writes an executor's results into a batch; called at the batch's end. Times that the function
+  /// writes are ignored.
   std::function<void(Batch&)> run = {};
   std::function<double(const HostJob&)> job_s = {};
 };
@@ -33,11 +33,11 @@ class VirtualPlatform : public Platform {
   VirtualPlatform(const SlotsSpec& slots, VirtualWork work);
 
   double now() const override { return now_s_; }
-  /// Queues the batch; returns false even for an inline slot.
+  /// Queues the batch. Returns false even for an inline slot.
   bool run(int slot, Batch& batch) override;
   void prepare(std::unique_ptr<HostJob> job) override;
 
-  /// Returns the time at which the next batch or job comes back; infinite: nothing is in flight.
+  /// Returns the time at which the next batch or job returns. Infinite: nothing is in flight.
   double next_s() const;
   /// Sets the clock; `at_s` must not be earlier than now().
   void set(double at_s);

@@ -13,7 +13,7 @@
 namespace syrinx {
 namespace {
 
-/// The nice(1) value that is added for the thread.
+/// The amount that is added to the thread's nice value.
 constexpr int kNice = 10;
 /// Weight of the newest recording in the learned cost.
 constexpr double kLearn = 0.3;
@@ -86,8 +86,8 @@ bool VoiceQueue::drain(double timeout_s) {
                            [&] { return jobs_.empty(); });
 }
 
-/// Fills `turn_`: keeps the recordings that have begun and gives each free place to the client with
-/// the fewest, then in order of arrival. Under the lock.
+/// Fills `turn_`: keeps the recordings that have begun. Gives each free place to the client with
+/// the fewest places, then in order of arrival. Needs the lock.
 void VoiceQueue::choose_turn() {
   turn_.clear();
   for (Job& job : jobs_) {
@@ -115,7 +115,7 @@ void VoiceQueue::run_turn(StepContext& ctx) {
     try {
       if (!job->encoding) {
         job->encoding = encoder_.open(job->recording);
-        job->recording.samples = {};  // the encoding needs them no longer
+        job->recording.samples = {};  // the encoding does not need them again
       }
       batch.push_back(job->encoding.get());
     } catch (const std::exception& e) {
@@ -138,7 +138,7 @@ void VoiceQueue::run_turn(StepContext& ctx) {
   for (Job* job : turn_) job->cost_s += spent_s / static_cast<double>(turn_.size());
 }
 
-/// Moves ended jobs out of the queue and learns the cost from them. Under the lock.
+/// Moves ended jobs out of the queue and learns the cost from them. Needs the lock.
 void VoiceQueue::take_ended(Jobs& ended) {
   for (auto it = jobs_.begin(); it != jobs_.end();) {
     const auto job = it++;
@@ -159,7 +159,7 @@ void VoiceQueue::take_ended(Jobs& ended) {
 }
 
 void VoiceQueue::loop() {
-  (void)!nice(kNice);  // on Linux, nice() applies to this thread only
+  (void)!nice(kNice);  // on Linux, nice() changes only this thread
   Arena arena;
   StepContext ctx{pool_, arena};
   Jobs ended;

@@ -1,7 +1,7 @@
-// Encodes recordings into voices, on a thread of its own with less priority than the executors. The
-// thread encodes a few recordings at a time, a bounded piece of each in turn. A recording is
-// admitted by its predicted wait; clients share the queue fairly; jobs can be cancelled. Any
-// thread.
+// Encodes recordings into voices, on its own thread, which has less priority than the executors.
+// The thread encodes a few recordings at a time, a bounded piece of each in turn. A recording is
+// refused if its predicted wait is too long. Clients share the queue fairly, and jobs can be
+// cancelled. Any thread.
 #pragma once
 
 #include <condition_variable>
@@ -23,19 +23,19 @@ namespace syrinx {
 
 /// The limits of a VoiceQueue.
 struct VoiceQueueLimits {
-  int batch = 4;           ///< recordings that take turns
+  int batch = 4;           ///< number of recordings that take turns
   int max_jobs = 64;       ///< accepted, unfinished recordings
   int max_per_client = 0;  ///< accepted, unfinished recordings of one client; 0: no limit
   double max_wait_s = 30;  ///< longest predicted wait before the encoding begins
 };
 
-/// Receives the result once, on the queue's thread, and must not block; kCancelled when cancelled.
+/// Receives the result once, on the queue's thread, and must not block. kCancelled if cancelled.
 using VoiceDone = std::function<void(Result<Voice>)>;
 
 /// The queue of recordings and the thread that encodes them.
 class VoiceQueue {
  public:
-  /// `encoder` and `metrics` outlive the queue.
+  /// `encoder` and `metrics` must outlive the queue.
   VoiceQueue(const VoiceEncoder& encoder, EngineMetrics& metrics, VoiceQueueLimits limits = {});
   /// Cancels unfinished recordings.
   ~VoiceQueue();
@@ -46,7 +46,7 @@ class VoiceQueue {
   Result<uint64_t> encode(Recording recording, uint64_t client, VoiceDone done);
   /// Cancels a recording after the piece that is being encoded. Ignores unknown ids.
   void cancel(uint64_t id);
-  /// Waits until all recordings are finished; returns false after the timeout.
+  /// Waits until all recordings are finished. Returns false if timeout_s passes first.
   bool drain(double timeout_s);
 
  private:
@@ -54,8 +54,8 @@ class VoiceQueue {
     uint64_t id = 0, client = 0;
     Recording recording;
     VoiceDone done;
-    std::unique_ptr<VoiceEncoding> encoding = nullptr;  // made at its first turn
-    double seconds = 0, cost_s = 0;                     // length; time spent on it so far
+    std::unique_ptr<VoiceEncoding> encoding = nullptr;  // null until the recording's first turn
+    double seconds = 0, cost_s = 0;                     // length; time spent on encoding so far
     bool cancelled = false;
     std::optional<Result<Voice>> result = std::nullopt;
   };
@@ -72,10 +72,10 @@ class VoiceQueue {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_, drained_;
-  Jobs jobs_;  // in order of arrival; jobs in `turn_` are used by the thread alone, except
+  Jobs jobs_;  // in order of arrival. Only the thread uses jobs in `turn_`, except their field
                // `cancelled`
   uint64_t next_id_ = 1;
-  double cost_ = 0;  // learned seconds of work per second of recording; 0: not known
+  double cost_ = 0;  // learned seconds of work per second of recording; 0: unknown
   bool stopping_ = false;
 
   std::vector<Job*> turn_;  // used by the thread only

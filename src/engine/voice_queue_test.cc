@@ -16,8 +16,8 @@
 namespace syrinx {
 namespace {
 
-/// An encoder whose voice is the sum of the recording, with 100 samples per piece. A first sample
-/// of 13 makes a piece throw.
+/// An encoder whose voice is the sum of the recording's samples, with 100 samples per piece. It
+/// throws if the first sample is 13.
 class Adder : public VoiceEncoder {
  public:
   struct Sum : VoiceEncoding {
@@ -41,7 +41,7 @@ class Adder : public VoiceEncoder {
   void run(StepContext&, std::span<VoiceEncoding* const> batch) const override {
     if (held) waiting = true, gate.acquire();
     largest = std::max(largest.load(), static_cast<int>(batch.size()));
-    niceness = getpriority(PRIO_PROCESS, 0);  // on Linux: the value of this thread
+    niceness = getpriority(PRIO_PROCESS, 0);  // on Linux, the nice value of this thread
     ++pieces;
     for (VoiceEncoding* encoding : batch) {
       Sum& sum = static_cast<Sum&>(*encoding);
@@ -65,7 +65,7 @@ Recording recording(float value, int hundreds) {
           .sample_rate = 1000};
 }
 
-/// The outcome of one recording.
+/// Waits for the outcome of one recording.
 class Asked {
  public:
   VoiceDone done() {
@@ -101,13 +101,13 @@ TEST(VoiceQueue, EncodesSeveralInTurns) {
   EXPECT_EQ(metrics.voices_waiting.value(), 0);
 }
 
-/// The thread's nice value is 10 more than that of the thread that made the queue, e.g. in a
-/// process that was started with nice(1).
+/// The thread's nice value is 10 more than that of the thread that made the queue. That thread may
+/// itself have been started with nice(1).
 TEST(VoiceQueue, GivesUpPriorityOfWhatItHas) {
   for (const int mine : {0, 7}) {
     int before = 0;
     Adder adder;
-    std::thread([&] {  // gives the thread a nice value that no other thread has
+    std::thread([&] {  // this thread has a nice value that no other thread has
       (void)!nice(mine);
       before = getpriority(PRIO_PROCESS, 0);
       EngineMetrics metrics(kStages);
@@ -128,7 +128,7 @@ TEST(VoiceQueue, CancelledBetweenPieces) {
   VoiceQueue queue(adder, metrics);
   Asked begun, waiting;
   const uint64_t first = queue.encode(recording(1, 90), 1, begun.done()).value();
-  adder.gate.release();  // its first piece
+  adder.gate.release();  // runs its first piece
   while (adder.pieces == 0) std::this_thread::yield();
   const uint64_t second = queue.encode(recording(1, 90), 1, waiting.done()).value();
   queue.cancel(first), queue.cancel(second), queue.cancel(777);
@@ -154,7 +154,7 @@ TEST(VoiceQueue, EndsWithWhatIsUnfinishedCancelled) {
   EXPECT_TRUE(result.ok() || result.error().code == ErrorCode::kCancelled);
 }
 
-/// I13: a recording with too long a predicted wait is refused at once, with the prediction.
+/// I13: a recording with too long a predicted wait is refused at once, and the error has the wait.
 TEST(VoiceQueue, RefusesWhatWouldWaitTooLong) {
   Adder adder;
   adder.held = true;
@@ -162,7 +162,7 @@ TEST(VoiceQueue, RefusesWhatWouldWaitTooLong) {
   Asked learned, long_one, more;
   VoiceQueue queue(adder, metrics, {.max_wait_s = 1});
   ASSERT_TRUE(queue.encode(recording(1, 1), 1, learned.done()).ok());
-  while (!adder.waiting) std::this_thread::yield();            // on a busy machine that takes time
+  while (!adder.waiting) std::this_thread::yield();            // this takes time on a busy machine
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // for 0.1 s of sound
   adder.gate.release();
   ASSERT_TRUE(learned.wait().ok());
@@ -203,14 +203,14 @@ TEST(VoiceQueue, BoundedAndFair) {
   ASSERT_TRUE(queue.encode(recording(1, 1), 2, asked[3].done()).ok());
   EXPECT_EQ(queue.encode(recording(1, 1), 3, asked[3].done()).error().code, ErrorCode::kOverloaded);
   EXPECT_EQ(metrics.voices_rejected.value(), 2);
-  // The other client's only recording is in the first turn that has room for two recordings.
+  // The other client's only recording joins the first turn that has room for two recordings.
   adder.gate.release(2);
   EXPECT_TRUE(asked[3].wait().ok());
   adder.gate.release(2);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(asked[i].wait().ok());
 }
 
-/// Recordings that come, are cancelled or fail: each gets exactly one result, its own.
+/// Recordings are queued, cancelled, or fail. Each gets exactly one result, its own.
 TEST(VoiceQueue, I13_Voices) {
   Adder adder;
   EngineMetrics metrics(kStages);
@@ -279,11 +279,11 @@ TEST(VoiceQueue, TurnsAreShared) {
                     .ok());
   };
   ask(0, 1, 1);
-  while (!adder.waiting) std::this_thread::yield();  // the recording is alone in its turn
+  while (!adder.waiting) std::this_thread::yield();  // the first recording is alone in its turn
   ask(1, 1, 2), ask(2, 1, 2), ask(3, 1, 2), ask(4, 2, 2), ask(5, 2, 2);
   adder.gate.release(20);
   EXPECT_TRUE(queue.drain(20));
-  const auto all_reported = [&] {  // the last one is reported when the queue is empty
+  const auto all_reported = [&] {  // the last recording is reported after the queue is empty
     const std::lock_guard lock(mutex);
     return order.size() == 6;
   };

@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-/// The prompt of another model is cut so that no listener runs dry meanwhile.
+/// The prompt of one model is cut so that no listener of another model runs dry meanwhile.
 TEST(Waits, ALongStepOfOneModelLeavesTheOthersDeadlines) {
   ResidentModel* heavy = nullptr;
   double longest_s = 0;
@@ -41,7 +41,7 @@ TEST(Waits, ALongStepOfOneModelLeavesTheOthersDeadlines) {
   for (const Client& listener : listeners)
     before.push_back(listener->active->output.outcome().underruns);
   SpeechRequest request = ask_bytes(20);
-  request.say.instructions = std::string(300, 'z');  // three seconds of prompt
+  request.say.instructions = std::string(300, 'z');  // its rows take three seconds
   const Client other = machine.submit(request, 1);
   while (!other->done) {
     ASSERT_TRUE(machine.next());
@@ -55,8 +55,8 @@ TEST(Waits, ALongStepOfOneModelLeavesTheOthersDeadlines) {
   EXPECT_EQ(other->outcome.reason, FinishReason::kStop);
 }
 
-/// Prompts of one model do not occupy an executor batch after batch while a listener of another
-/// model on that executor runs dry.
+/// While a listener of one model runs dry, prompts of another model do not keep the same executor
+/// busy batch after batch.
 TEST(Waits, NoStreamRunsDryBehindTheBatchesOfOneModel) {
   const ResidentModel* heavy = nullptr;
   Script script{.options = patient(), .slots = {{{1, true}, {1, true}}, false, true}};
@@ -81,7 +81,7 @@ TEST(Waits, NoStreamRunsDryBehindTheBatchesOfOneModel) {
   std::vector<Client> newcomers;
   for (const char byte : {'x', 'y'}) {
     SpeechRequest request = ask_bytes(5);
-    request.say.instructions = std::string(300, byte);  // three seconds of prompt
+    request.say.instructions = std::string(300, byte);  // its rows take three seconds
     newcomers.push_back(machine.submit(request, 0));
   }
   machine.run_to_end();
@@ -91,7 +91,7 @@ TEST(Waits, NoStreamRunsDryBehindTheBatchesOfOneModel) {
 }
 
 /// A text model that is slower than its readers is always late. It must not delay new requests for
-/// speech, and must itself not wait forever.
+/// speech, and must itself make progress.
 TEST(Waits, LateReadersDoNotKeepNewcomersWaiting) {
   const ResidentModel* writer = nullptr;
   Script script{.options = patient()};
@@ -101,7 +101,7 @@ TEST(Waits, LateReadersDoNotKeepNewcomersWaiting) {
   writer = &machine.add(make_duet_pipeline(), patient());
   SpeechRequest text;
   text.writing.text_only = true;
-  text.say.text = std::string(100, 'a');  // 10 s of steps at twice the time a reader takes for them
+  text.say.text = std::string(100, 'a');  // 10 s of steps: twice the time that a reader needs
   std::vector<Client> readers, newcomers;
   for (int i = 0; i < 3; ++i) readers.push_back(machine.submit(text, 1));
   machine.run_until(3);
@@ -119,8 +119,8 @@ TEST(Waits, LateReadersDoNotKeepNewcomersWaiting) {
   for (const Client& reader : readers) EXPECT_EQ(reader->outcome.reason, FinishReason::kStop);
 }
 
-/// Forty readers at once are all served within seconds: the shorter wait that is promised to
-/// listeners does not refuse them.
+/// Forty readers at once are all served within seconds. The shorter wait that is promised to
+/// listeners does not cause refusals.
 TEST(Waits, ReadersWaitByABoundOfTheirOwn) {
   for (const double read_wait_s : {30.0, 0.0}) {
     EngineOptions options = patient();
@@ -154,7 +154,7 @@ TEST(Waits, ReadersAreNotKeptWaitingForEver) {
   text.writing.text_only = true;
   text.say.text = std::string(20, 'a');
   const Client reader = machine.submit(text, 1);
-  // One newcomer after the other, about as many as the machine can serve.
+  // Newcomers arrive one after the other, about as many as the machine can serve.
   for (int i = 0; i < 200; ++i) {
     machine.submit(ask_bytes(2, i));
     machine.run_until(0.04 * (i + 1));

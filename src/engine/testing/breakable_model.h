@@ -25,7 +25,7 @@ struct Alive {
   int sequences = 0, streams = 0;
 };
 
-/// Throws the fault that a request's text asks for. The sequence and the stream each have a
+/// Throws the fault that a request's text names. The sequence and the stream each have a
 /// Breaker.
 class Breaker {
  public:
@@ -49,7 +49,7 @@ class Breaker {
   int call_ = 0, reached_ = 0;
 };
 
-/// A sequence that throws where its request's text asks for it.
+/// A sequence that throws where its request's text says so.
 class BreakableSequence : public Sequence {
  public:
   static constexpr int kStepsASegment = 4, kFramesAStep = 2;
@@ -89,10 +89,10 @@ class BreakableSequence : public Sequence {
       out.frame({&frame, 1});
     }
     ++step;
-    reach("advance");  // after the frames of the step were written: the client must not get them
+    reach("advance");  // the step's frames are written, but the client must not get them
     if (--steps_left_ == 0) return {Verdict::kFinished, FinishReason::kStop};
     if (step % kStepsASegment != 0) return {};
-    // the next segment has the same rows again
+    // the next segment has the same prompt rows
     return {Verdict::kNextSegment, FinishReason::kStop, kRows};
   }
   Status append_text(std::string_view, bool last) override {
@@ -105,7 +105,7 @@ class BreakableSequence : public Sequence {
   const std::shared_ptr<Breaker> breaker;
   const std::shared_ptr<Alive> alive;
   const uint64_t seed;
-  int step = 0;  ///< number of steps of the request
+  int step = 0;  ///< number of the step in the request
 
  private:
   static constexpr int kRows = 10;

@@ -1,5 +1,5 @@
-// For tests of the engine: a client that listens, options of small engines for the toy model, and
-// requests.
+// For tests of the engine: a sink that collects audio, options of small engines for the toy model,
+// and requests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -77,8 +77,8 @@ class Ear : public Sink {
   Outcome outcome_;
 };
 
-/// Whether all pages become free. Waits, because a step of an ended request may still be running;
-/// its pages become free after the step.
+/// Returns whether all pages become free. Waits for that, because a step of an ended request may
+/// still be running.
 inline bool all_pages_free(const Engine& engine) {
   for (int i = 0; i < 1000; ++i) {
     if (engine.stats().pages_free == engine.stats().pages) return true;

@@ -1,5 +1,5 @@
 // For tests of families: sends requests through a whole engine, one alone or many at once, also
-// with late text, and checks samples and text.
+// with late text. Checks samples and text.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace syrinx {
 
-/// A collector that also collects the text. Read it after the end.
+/// A collector of samples and text. Read it after the end of the request.
 class Reader : public Collector {
  public:
   void text(std::string_view piece, std::span<const ScoredToken>) override {
@@ -33,7 +33,7 @@ class Reader : public Collector {
     const std::lock_guard lock(mutex_);
     return text_;
   }
-  /// Pieces of text that came after the first sound.
+  /// Returns the number of pieces of text that came after the first samples.
   int late_pieces() const {
     const std::lock_guard lock(mutex_);
     return late_pieces_;
@@ -50,7 +50,7 @@ inline std::shared_ptr<Reader> ask(Engine& engine, const SpeechRequest& request)
   auto sink = std::make_shared<Reader>();
   const auto id = engine.submit(request, sink);
   EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
-  if (!id.ok()) {  // wakes a thread that is blocked in wait()
+  if (!id.ok()) {  // ends the wait of a thread in wait()
     Outcome refused;
     refused.reason = FinishReason::kError;
     refused.error = id.error();
@@ -74,10 +74,10 @@ inline std::vector<float> spoken(Engine& engine, const SpeechRequest& request) {
   return answered(engine, request)->samples();
 }
 
-/// Returns the samples of a request that runs alone on an engine of `make(EngineOptions)`. Expects
-/// the same samples among `count` requests on an engine with batches of six, so that requests begin
-/// and end in different batches. `change(i, other)` may change the i-th request and returns whether
-/// it did; a changed request's samples are not compared.
+/// Returns the samples of a request that runs alone on an engine from `make(EngineOptions)`.
+/// Expects the same samples among `count` requests on an engine with batches of six, so that
+/// requests begin and end in different batches. `change(i, other)` may change the i-th request and
+/// returns whether it did. The samples of changed requests are not compared.
 template <typename Make, typename Change>
 std::vector<float> expect_the_same_in_a_crowd(Make make, const SpeechRequest& request, int count,
                                               Change change) {
@@ -101,7 +101,7 @@ std::vector<float> expect_the_same_in_a_crowd(Make make, const SpeechRequest& re
   return alone;
 }
 
-/// Expects the same samples whether a request's text comes as a whole or three bytes at a time.
+/// Expects the same samples whether the text comes as a whole or in pieces of three bytes.
 inline void expect_late_text_sounds_the_same(Engine& engine, SpeechRequest request,
                                              const std::string& text) {
   request.say.open = true;

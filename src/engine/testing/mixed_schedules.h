@@ -1,7 +1,7 @@
-// For tests of graphs whose AR nodes feed each other: requests of mixed kind under random
-// schedules. With any delays, batches, pages, seats, chunks and windows, each client gets the same
-// output as alone; a client that cancels gets a beginning of it. At the end no page and no request
-// is left.
+// For tests of graphs whose AR nodes feed each other: requests of mixed kinds under random
+// schedules. Each client gets the same output as alone, with any delays, batches, pages, seats,
+// chunks and windows. A client that cancels gets the beginning of that output. At the end no page
+// and no request is left.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace syrinx {
 
-/// A request, and its output when it is the only request.
+/// A request, and the output that it has as the only request.
 struct ExpectedAnswer {
   SpeechRequest request;
   std::string text;
@@ -38,7 +38,7 @@ inline ExpectedAnswer run_alone(std::shared_ptr<const Pipeline> pipeline,
   return {request, client->written, client->samples, client->outcome.reason};
 }
 
-/// Expects that `accepted` requests were reported as ended, and that none of them holds anything.
+/// Expects that `accepted` requests were reported as ended and that none holds pages or seats.
 inline void expect_clean(ScriptedMachine& machine, size_t accepted) {
   std::vector<Scheduler::Ended> ended;
   machine.scheduler.take_ended(ended);
@@ -58,16 +58,16 @@ inline void expect_beginning(const ScriptedClient& client, const ExpectedAnswer&
   EXPECT_TRUE(std::equal(client.samples.begin(), client.samples.end(), expected.samples.begin()));
 }
 
-/// The result of a schedule: the number of preemptions in it.
+/// The result of a schedule: how many preemptions it had.
 struct MixedResult {
   double preemptions = 0;
 };
 
-/// A random schedule of requests whose results are known.
+/// A random schedule of requests whose outputs are known.
 class MixedSchedule {
  public:
-  /// `kv_bytes`: memory for each AR node, enough for any single request. `own_blocks`: a node that
-  /// keeps its family's chunk policy, because its blocks are longer than random chunks; -1: none.
+  /// `kv_bytes`: memory for each AR node, enough for any one request. `own_blocks`: node that keeps
+  /// its family's chunk policy, as its blocks exceed random chunks; -1: no node.
   MixedSchedule(uint64_t seed, const std::shared_ptr<const Pipeline>& pipeline,
                 std::span<const ExpectedAnswer> expected, size_t kv_bytes, Executor& executor,
                 int own_blocks = -1)
@@ -80,7 +80,7 @@ class MixedSchedule {
       policy.initial = 1 + below(6);
       policy.steady = 1 + below(12);
       const int least = std::max(policy.initial, policy.steady) + policy.lookahead;
-      // the smallest window, or one that is never full
+      // the smallest window, or a window that is never full
       edge.window = below(2) == 0 ? least : 1 << 20;
     }));
   }
@@ -201,7 +201,7 @@ class MixedSchedule {
   ScriptedMachine machine_;
 };
 
-/// Runs a request many times and cancels it one turn later each time, until it ends by itself.
+/// Runs a request many times, each time cancelled one turn later, until it ends before that.
 inline void cancel_at_any_moment(std::shared_ptr<const Pipeline> pipeline,
                                  const ExpectedAnswer& expected, Executor& executor) {
   bool whole = false;

@@ -1,6 +1,6 @@
-// For tests: computes the output of a request on a chain without the engine. It runs the rows of
-// one sequence as they become due. Then each chunk stage runs once, on all of its frames. It uses
-// no scheduler, no executor and no shared page. The engine's output must have the same bits.
+// For tests: computes the output of a request on a chain without the engine. Runs the rows of one
+// sequence as they become due, then each chunk stage once, on all of its frames. Uses no scheduler,
+// no executor and no shared page. The engine's output must have the same bits.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ struct PlainRun {
 
 namespace plain_run {
 
-/// Takes steps until the sequence ends; the cache holds `pages` for the sequence and its companion.
+/// Takes steps until the sequence ends. The cache has `pages` for the sequence and its companion.
 inline void steps(const ArStage& ar, Sequence& sequence, uint64_t seed, PlainRun& out) {
   constexpr int kPages = 32;
   const ArTraits& traits = ar.traits();

@@ -1,4 +1,4 @@
-// For tests: a pipeline with changed chunk policies and windows of its edges.
+// For tests: a pipeline in which the chunk policies and windows of the edges are changed.
 #pragma once
 
 #include <memory>

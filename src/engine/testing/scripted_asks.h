@@ -26,14 +26,14 @@ inline SpeechRequest ask_bytes(int bytes, uint64_t seed = 1) {
   return ask(std::string(static_cast<size_t>(bytes), 'a'), seed);
 }
 
-/// Returns a request whose text is still open.
+/// Returns a request whose text is open: more text may follow.
 inline SpeechRequest ask_open(std::string text, uint64_t seed = 1) {
   SpeechRequest request = ask(std::move(text), seed);
   request.say.open = true;
   return request;
 }
 
-/// Returns options with `pages` pages for the toy model; no request is refused for waiting.
+/// Returns options with `pages` pages for the toy model, in which no wait is too long.
 inline EngineOptions patient(int pages = 400) {
   EngineOptions options;
   options.kv_bytes = static_cast<size_t>(pages) * KvPool::page_bytes({1, 2, 8, DType::kF32});
@@ -42,8 +42,8 @@ inline EngineOptions patient(int pages = 400) {
   return options;
 }
 
-/// Returns the time of a batch. A second of audio costs 50 rows and 2 x 50 frames, together 90 ms,
-/// so the machine is full with about 11 streams.
+/// Returns the time of a batch. A second of audio needs 50 rows and 2 x 50 frames, together 90 ms.
+/// So about 11 streams fill the machine.
 inline double ninety_ms_a_second(const Batch& batch) {
   return batch.units() * (batch.kind() == Plan::kAr ? 1.6e-3 : 1e-4);
 }
@@ -54,7 +54,7 @@ inline void warm_up(ScriptedMachine& machine, size_t model = 0) {
   machine.run_to_end();
 }
 
-/// Returns the samples of a request, computed without the engine.
+/// Returns the samples of a request that runs alone, computed without the engine.
 inline std::vector<float> heard_alone(const SpeechRequest& request) {
   return run_plainly(*make_toy_pipeline(), request).samples;
 }

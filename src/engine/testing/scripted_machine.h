@@ -63,9 +63,9 @@ class ScriptedClient : public Sink {
   const int rate_hz_;
 };
 
-/// The duration of each kind of work, and functions that observe batches.
+/// The duration of each kind of work, and functions that are called for each batch.
 struct Script {
-  EngineOptions options = {};  ///< of the machine, and of models added without options
+  EngineOptions options = {};  ///< options of the machine and of models added without options
   SlotsSpec slots = {{{1, true}}, true, false};
   std::function<double(const Batch&)> batch_s = [](const Batch&) { return 1e-3; };
   std::function<double(const HostJob&)> job_s = {};
@@ -75,7 +75,7 @@ struct Script {
 
 class ScriptedMachine {
  public:
-  /// `executor`: runs the batches; null: the machine makes its own.
+  /// `executor` runs the batches. If it is null, the machine makes its own.
   explicit ScriptedMachine(Script given, Executor* executor = nullptr)
       : script(std::move(given)),
         own_(executor ? nullptr : std::make_unique<Executor>(1)),
@@ -105,8 +105,8 @@ class ScriptedMachine {
   }
   ResidentModel& model(size_t i = 0) { return homes_[i].model; }
 
-  /// Makes the prompts and gives the request to the scheduler at once. Null: the request was
-  /// refused, for the reason in `refusal`.
+  /// Makes the prompts and passes the request to the scheduler at once. Returns null if the request
+  /// was refused; `refusal` has the reason.
   std::shared_ptr<ScriptedClient> submit(const SpeechRequest& request, size_t to = 0) {
     const auto client = make_client(to);
     try {
@@ -118,7 +118,7 @@ class ScriptedMachine {
     }
     return nullptr;
   }
-  /// Gives a request to the scheduler without prompts, which a host thread makes.
+  /// Passes a request without prompts to the scheduler. A host thread makes the prompts.
   std::shared_ptr<ScriptedClient> submit_soon(const SpeechRequest& request, size_t to = 0) {
     const auto client = make_client(to);
     auto active = make_active(model(to), request, client, platform.now()).take();
@@ -134,9 +134,9 @@ class ScriptedMachine {
     platform.hand_back(scheduler);
     for (int i = 0; scheduler.dispatch(); ++i) ASSERT_LT(i, 1000) << "a turn without an end";
   }
-  /// Returns the time of the next event; infinite: never.
+  /// Returns the time of the next event. Infinite: no event will come.
   double next_s() const { return std::min(platform.next_s(), now() + scheduler.look_again_s()); }
-  /// Sets the clock to the next event and takes a turn; false: there is no event.
+  /// Sets the clock to the next event and takes a turn. Returns false if no event will come.
   bool next() {
     const double at_s = next_s();
     if (!std::isfinite(at_s)) return false;
@@ -149,7 +149,7 @@ class ScriptedMachine {
     platform.set(at_s);
     turn();
   }
-  /// Takes turns until there is no event any more; more than `most_s` seconds are an error.
+  /// Takes turns until no event is left. Fails the test after `most_s` seconds.
   void run_to_end(double most_s = 10'000) {
     const double by_s = now() + most_s;
     turn();

@@ -1,5 +1,5 @@
-// For tests of pipelines that hear a question and answer it in text and speech: checks that each
-// must pass, under any schedule and clock. Nodes are identified by their numbers.
+// For tests of pipelines that process a spoken question and answer in text and speech: checks that
+// each of them must pass, under any schedule and clock. Nodes are identified by their numbers.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace syrinx {
 
-/// Nodes of such a pipeline.
+/// The nodes of a pipeline that answers in text and speech.
 struct SpokenNodes {
   int hearing = 0, lm = 1, flow = 2, vocoder = 3;
 };
@@ -30,9 +30,9 @@ inline void expect_ends(std::vector<float>& samples, const Safetensors& golden) 
   EXPECT_LT(fixture::difference({last, DType::kF32, tail.shape}, tail), 1e-3);
 }
 
-/// Runs all `cases` (cases.json), spoken and written answers of the authors' code. A case has the
-/// prompt's length, the text and the number of codes; NAME.safetensors has the ids. One case also
-/// has samples. `path_of(name)`: path of a golden; `samples_of(codes)`: number of samples.
+/// Runs all `cases` (cases.json): spoken and written answers of the authors' code. A case has the
+/// prompt's length, the text and the number of codes; NAME.safetensors has the ids. One case has
+/// samples, too. `path_of(name)`: path of a golden. `samples_of(codes)`: number of samples.
 inline void expect_golden_answers(
     const std::shared_ptr<const Pipeline>& pipeline, const nlohmann::ordered_json& cases,
     const std::function<SpeechRequest(const nlohmann::ordered_json&)>& request_of,
@@ -50,7 +50,7 @@ inline void expect_golden_answers(
     const auto client = machine.submit(request_of(c));
     ASSERT_TRUE(client) << machine.refusal.message;
     const Sequence& answer = *client->active->runs[static_cast<size_t>(nodes.lm)].ar->sequence;
-    // the prompt in each batch; complete when the recording is encoded
+    // the prompt of each batch; complete once the recording is encoded
     std::vector<int32_t> prompt;
     machine.script.begins = [&](const Batch& batch) {
       if (batch.node == nodes.lm)
@@ -72,8 +72,8 @@ inline void expect_golden_answers(
   EXPECT_EQ(sounds, 1);
 }
 
-/// Returns requests of all kinds: each of `cases` with speech and with text only, `aloud` with a
-/// text to read aloud, and one with stop strings.
+/// Returns requests of all kinds: each of `cases` with speech and with text only, `aloud` for a
+/// text that is read aloud, and a request with stop strings.
 inline std::vector<SpeechRequest> requests_of_all_kinds(std::vector<SpeechRequest> cases,
                                                         SpeechRequest aloud) {
   std::vector<SpeechRequest> out;
@@ -103,8 +103,8 @@ inline void expect_to_be_cancelled_at_any_moment(const std::shared_ptr<const Pip
   cancel_at_any_moment(pipeline, run_alone(pipeline, request, executor), executor);
 }
 
-/// Expects the same output of all requests under `schedules` schedules; every second one has few
-/// pages. The first request must be heard, the second one only read.
+/// Expects the same output of all requests under `schedules` schedules, of which every second one
+/// has few pages. The first request must produce audio, the second one only text.
 inline void expect_the_same_under_any_schedule(const std::shared_ptr<const Pipeline>& pipeline,
                                                std::span<const SpeechRequest> requests,
                                                uint64_t schedules, SpokenNodes nodes = {}) {
@@ -126,8 +126,8 @@ inline void expect_the_same_under_any_schedule(const std::shared_ptr<const Pipel
   EXPECT_GT(preemptions, 0) << "the test did not force any";
 }
 
-/// Expects that for a request without speech neither flow nor vocoder runs, and that the hearing
-/// node runs `pieces` batches.
+/// Expects that a request without speech runs neither flow nor vocoder, and that the hearing node
+/// runs `pieces` batches.
 inline void expect_text_alone(std::shared_ptr<const Pipeline> pipeline, SpeechRequest request,
                               int pieces, SpokenNodes nodes = {}) {
   Executor executor(1);
@@ -146,8 +146,8 @@ inline void expect_text_alone(std::shared_ptr<const Pipeline> pipeline, SpeechRe
   EXPECT_EQ(batches[static_cast<size_t>(nodes.vocoder)], 0);
 }
 
-/// The end of the first flow batch of an answer, and the end of the last step of its language
-/// model. Each step takes a second, each other batch a millisecond.
+/// The end of an answer's first flow batch, and the end of its last language model step. Each step
+/// takes a second, each other batch a millisecond.
 struct SpokenTimes {
   double first_flow_s = 0, last_step_s = 0;
 };
