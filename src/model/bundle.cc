@@ -27,7 +27,7 @@ std::vector<T> read_values(ByteReader& in) {
   const auto count = in.number<uint32_t>();
   if (count > in.left() / sizeof(T)) {
     throw LoadError(
-        concat("a bundle: ", count, " values are announced, ", in.left(), " bytes are there"));
+        concat("a bundle announces ", count, " values, but has only ", in.left(), " more bytes"));
   }
   std::vector<T> values(count);
   in.array(std::span(values));
@@ -47,7 +47,7 @@ Bundle::Value Bundle::take(std::string_view name, size_t kind) {
 
 uint64_t Bundle::number(std::string_view name, uint64_t most) {
   const auto value = std::get<uint64_t>(take(name, 0));
-  if (value > most) bad_bundle(name, concat("is ", value, ", at most ", most, " is possible"));
+  if (value > most) bad_bundle(name, concat("must be at most ", most, ", not ", value));
   return value;
 }
 
@@ -94,7 +94,7 @@ Bundle Bundle::parse(std::string_view bytes) {
   if (bytes.size() > kMostBytes) throw LoadError(concat("a bundle of ", bytes.size(), " bytes"));
   ByteReader in(bytes, "a bundle");
   if (in.bytes(kBundleMagic.size()) != kBundleMagic) {
-    throw LoadError("a bundle: not one of this version");
+    throw LoadError("a bundle has an unsupported version");
   }
   Bundle bundle;
   const auto entries = in.number<uint16_t>(kMostEntries);
@@ -115,7 +115,7 @@ Bundle Bundle::parse(std::string_view bytes) {
         throw LoadError("a bundle: '" + name + "' has an unknown type");
     }
     if (!bundle.values_.emplace(name, std::move(value)).second) {
-      throw LoadError("a bundle: '" + name + "' stands there twice");
+      throw LoadError("a bundle has the entry '" + name + "' twice");
     }
   }
   in.end();

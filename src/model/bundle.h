@@ -1,9 +1,9 @@
-// The values of a request from which a chunk node opens its stream, each under a name. Made in the
-// process of the request (ChunkStage::bundle), read by the stage (ChunkStage::open) there or, as
-// bytes, in another process.
+// The values, each with a name, from which a chunk node opens the stream of a request. The
+// request's process makes them (ChunkStage::bundle). The stage reads them (ChunkStage::open) in the
+// same process or, as bytes, in another one.
 //
-// Bytes, little-endian: "SYB", version, entries u16; of each: length of the name u8, name, kind u8,
-// then a number u64, or the count u32 of 4-byte values and the values.
+// Bytes, little-endian: "SYB", version, number of entries u16. For each entry: length of the name
+// u8, name, kind u8, then a number u64, or the count u32 of 4-byte values and these values.
 #pragma once
 
 #include <cstdint>
@@ -31,17 +31,17 @@ class Bundle {
   }
 
   bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
-  // Removes a value and returns it. Each throws LoadError with the name of the entry if it is
-  // missing, of another kind, of another size than expected (`count` values; -1: any), above
-  // `most`, or not finite.
+  // These functions remove a value and return it. They throw LoadError with the entry's name if it
+  // is missing, of another kind, of another size than `count` values (-1: any size), above `most`,
+  // or not finite.
   uint64_t number(std::string_view name, uint64_t most = UINT64_MAX);
   std::vector<int32_t> ints(std::string_view name, int64_t count = -1);
   std::vector<float> floats(std::string_view name, int64_t count = -1);
   float single(std::string_view name) { return floats(name, 1)[0]; }
 
   void append_to(std::string& bytes) const;
-  /// Reads bytes. Throws LoadError for anything that append_to() does not write. Allocates no more
-  /// than the given bytes need, whatever sizes they state.
+  /// Reads the bytes of a bundle. Throws LoadError for bytes that append_to() cannot write.
+  /// Allocates no more than the given bytes need, whatever sizes they state.
   static Bundle parse(std::string_view bytes);
 
   bool operator==(const Bundle&) const = default;

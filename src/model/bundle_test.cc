@@ -45,7 +45,7 @@ TEST(Bundle, BytesAndBack) {
   EXPECT_EQ(back.ints("codes", 3), (std::vector<int32_t>{1, -2, 3}));
   EXPECT_EQ(back.floats("rows"), (std::vector<float>{0.5f, -0.0f}));
   EXPECT_TRUE(back.has("none"));
-  EXPECT_FALSE(back.has("rows"));  // it has been taken
+  EXPECT_FALSE(back.has("rows"));  // the value was removed
   EXPECT_EQ(Bundle::parse(bytes_of({})), Bundle());
 }
 
@@ -69,9 +69,9 @@ TEST(Bundle, RefusesWhatItDidNotWrite) {
   }
   EXPECT_THROW(Bundle::parse(good + "x"), LoadError);
   std::string other = good;
-  other[3] = 2;  // the version
+  other[3] = 2;  // byte 3 is the version
   EXPECT_THROW(Bundle::parse(other), LoadError);
-  // A count for four gigabytes of values that do not follow.
+  // Announces values of four gigabytes that do not follow.
   const std::string huge("SYB\1\1\0\1a\2\xFF\xFF\xFF\x3F", 13);
   EXPECT_NE(bundle_fault([&] { Bundle::parse(huge); }).find("are announced"), std::string::npos);
   const std::string twice("SYB\1\2\0\1a\1\0\0\0\0\1a\1\0\0\0\0", 20);

@@ -47,7 +47,7 @@ DelayedStreams::DelayedStreams(DelayPattern pattern) : pattern_(std::move(patter
   const std::vector<int>& delays = pattern_.delays;
   SYRINX_CHECK(
       !delays.empty() && delays[0] == 0 && *std::min_element(delays.begin(), delays.end()) == 0,
-      "delay: stream 0 must have none, and none may be negative");
+      "delay: stream 0 must have delay 0, and no delay may be negative");
   tail_ = pattern_.tail();
   columns_.resize(delays.size());
   restart(0);

@@ -1,4 +1,4 @@
-// Delay patterns: frames come out unchanged, at the right steps, with ends of every kind.
+// Delay patterns: frames come back unchanged, at the right steps, with ends of every kind.
 #include "model/delay.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(DelayPattern, StepsOfTwoFrames) {
             (std::vector<int32_t>{1, 1000, 1000, 4, 2, 1000, 1001, 5, 3, 1002, 1001, 6}));
 }
 
-/// Feeds steps; collects the frames that they complete.
+/// Pushes steps and collects the frames that they complete.
 std::vector<int32_t> spoken(DelayedStreams& streams, std::span<const int32_t> steps, int end_step,
                             int* taken = nullptr) {
   const int width = streams.pattern().streams();

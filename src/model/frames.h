@@ -9,30 +9,30 @@ namespace syrinx {
 
 /// Kinds of frames.
 enum class Flow : uint8_t {
-  kText,     ///< UTF-8; a frame is a byte
-  kIds,      ///< i32, one per frame
-  kCodes,    ///< i32 [width] a frame: the codes of a codec
-  kRows,     ///< f32 [width] a frame: hidden states, embeddings, latents, spectra
-  kSamples,  ///< f32 [width] a frame: width samples of mono audio
+  kText,     ///< UTF-8; a byte is a frame
+  kIds,      ///< i32; an id is a frame
+  kCodes,    ///< i32 [width] for each frame: the codes of a codec
+  kRows,     ///< f32 [width] for each frame: hidden states, embeddings, latents, spectra
+  kSamples,  ///< f32 [width] for each frame: `width` samples of mono audio
 };
-/// Returns "text", "ids", ...; static storage.
+/// Returns the name of a kind: "text", "ids", ...; static storage.
 const char* flow_name(Flow flow);
 
 /// The type of an edge's frames.
 struct FrameType {
   Flow flow = Flow::kCodes;
-  int width = 1;  ///< elements of a frame
+  int width = 1;  ///< number of elements of a frame
   bool operator==(const FrameType&) const = default;
 };
 
-/// Frames for a sequence; borrowed for the call. The type decides which span is set.
+/// Frames for a sequence, borrowed for one call. The type decides which of the spans is set.
 struct Frames {
   FrameType type;
   int64_t count = 0;
-  std::span<const int32_t> ints = {};  ///< [count, width] of kIds and kCodes
-  std::span<const float> floats = {};  ///< [count, width] of kRows and kSamples
-  std::string_view text = {};          ///< of kText
-  bool last = false;                   ///< no more will come
+  std::span<const int32_t> ints = {};  ///< [count, width], set for kIds and kCodes
+  std::span<const float> floats = {};  ///< [count, width], set for kRows and kSamples
+  std::string_view text = {};          ///< set for kText
+  bool last = false;                   ///< no more frames will come
 };
 
 }  // namespace syrinx

@@ -45,11 +45,11 @@ void Graph::check_edge(const Edge& edge) const {
   const auto type_at = [&](const Port& port, bool leaves) -> const FrameType* {
     if (port.node == kClient) return nullptr;
     if (port.node < 0 || port.node >= count) {
-      throw LoadError(name_of(edge) + ": there is no such node");
+      throw LoadError(name_of(edge) + ": the node does not exist");
     }
     const std::vector<FrameType>& ports = leaves ? nodes_[port.node].out : nodes_[port.node].in;
     if (port.port < 0 || port.port >= static_cast<int>(ports.size())) {
-      throw LoadError(name_of(edge) + ": there is no such port");
+      throw LoadError(name_of(edge) + ": the port does not exist");
     }
     return &ports[port.port];
   };
@@ -65,7 +65,7 @@ void Graph::check_edge(const Edge& edge) const {
   }
   if (from && to) {
     if (*from != *to) {
-      throw LoadError(concat(name_of(edge), " joins unlike types, ", type_name(*from), " and ",
+      throw LoadError(concat(name_of(edge), " joins different types, ", type_name(*from), " and ",
                              type_name(*to)));
     }
     if (edge.from.node >= edge.to.node) {
@@ -75,11 +75,11 @@ void Graph::check_edge(const Edge& edge) const {
   }
   const Flow flow = from ? from->flow : to->flow;
   if (from && nodes_[edge.from.node].ar && flow == Flow::kSamples) {
-    throw LoadError(name_of(edge) + ": samples come out of chunk nodes");
+    throw LoadError(name_of(edge) + ": only chunk nodes can send samples");
   }
   if (flow != Flow::kText && flow != Flow::kSamples) {
     throw LoadError(concat(name_of(edge), " carries ", flow_name(flow),
-                           "; clients give and take text and samples"));
+                           "; clients send and receive only text and samples"));
   }
 }
 
@@ -89,7 +89,8 @@ Graph::Graph(std::vector<Node> nodes, std::vector<Edge> edges)
       leaving_(nodes_.size()),
       feeding_(nodes_.size(), -1) {
   for (Node& node : nodes_) {
-    if (!node.ar == !node.chunk) throw LoadError("the node " + node.name + " needs one stage");
+    if (!node.ar == !node.chunk)
+      throw LoadError("the node " + node.name + " needs exactly one stage");
     if (node.chunk) node.in = {node.chunk->in()}, node.out = {node.chunk->out()};
   }
   for (size_t e = 0; e < edges_.size(); ++e) {
@@ -99,7 +100,8 @@ Graph::Graph(std::vector<Node> nodes, std::vector<Edge> edges)
     if (edge.to.node == kClient) {
       const Flow flow = nodes_[edge.from.node].out[edge.from.port].flow;
       int& giver = flow == Flow::kText ? writer_ : speaker_;
-      if (giver != kClient) throw LoadError(name_of(edge) + " is the second edge of its kind");
+      if (giver != kClient)
+        throw LoadError(name_of(edge) + " is a second edge of this type to the client");
       giver = edge.from.node;
     } else if (nodes_[edge.to.node].chunk) {
       int& feeder = feeding_[edge.to.node];
@@ -112,14 +114,14 @@ Graph::Graph(std::vector<Node> nodes, std::vector<Edge> edges)
   for (size_t n = 0; n < nodes_.size(); ++n) {
     const Node& node = nodes_[n];
     if (leaving_[n].empty())
-      throw LoadError("the output of the node " + node.name + " goes nowhere");
-    if (node.chunk && feeding_[n] < 0) throw LoadError("nothing feeds the node " + node.name);
+      throw LoadError("the output of the node " + node.name + " is not connected");
+    if (node.chunk && feeding_[n] < 0) throw LoadError("no edge feeds the node " + node.name);
     if (node.chunk && leaving_[n].size() > 1) {
       throw LoadError("the chunk node " + node.name + " has more than one edge out");
     }
   }
   if (speaker_ == kClient && writer_ == kClient) {
-    throw LoadError("the graph gives its client neither samples nor text");
+    throw LoadError("the graph sends neither samples nor text to the client");
   }
 }
 

@@ -1,6 +1,6 @@
-// A pipeline's graph: nodes, each a network, and edges that carry frames from an output port to an
-// input port. The client counts as a node: text and audio come from it and go to it. Data
-// flows one way; nodes are listed in that order. The constructor checks it; it is const afterwards.
+// A pipeline's graph: nodes, each with one network, and edges that carry frames from an output port
+// to an input port. The client counts as a node that sends and receives text and audio. Data flows
+// in the order of the list of nodes. The constructor checks this; the graph is const.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace syrinx {
 
-/// The sizes of the chunks into which an edge cuts a stream, in frames of the node that it feeds.
+/// The sizes of the chunks into which an edge cuts a stream, counted in frames of the edge.
 struct ChunkPolicy {
-  int initial = 1;    ///< fresh frames of the first chunk: decides the time to first audio
+  int initial = 1;    ///< fresh frames of the first chunk; decides the time to first audio
   int steady = 8;     ///< fresh frames of every later chunk
-  int left = 0;       ///< frames seen again before the fresh ones
+  int left = 0;       ///< earlier frames that a chunk repeats before its fresh ones
   int lookahead = 0;  ///< frames that must exist after the fresh ones, unless the stream ended
   int multiple = 1;   ///< fresh frames come in multiples of this, except at the end of the stream
 };
 
-/// Exactly one of the two stages is set. A chunk node has one input port and one output port, of
-/// the types that its stage returns. An AR node's ports are listed here, at most one output port of
-/// each type: codes carries the frames of its steps, text its text, ids StepOutput::id(), rows its
-/// taps or StepOutput::row().
+/// A node with exactly one of its two stages set. A chunk node has one input port and one output
+/// port, with the types that its stage returns. An AR node's ports are listed here, with at most
+/// one output port of each type. codes: the frames of its steps. text: its text. ids:
+/// StepOutput::id(). rows: its taps or StepOutput::row().
 struct Node {
   std::string name;
   const ArStage* ar = nullptr;
@@ -44,9 +44,9 @@ struct Port {
 /// A connection of two ports that carries frames.
 struct Edge {
   Port from, to;
-  ChunkPolicy policy = {};  ///< only on an edge to a chunk node
-  /// Frames that may wait in it; while it is full, its producer is not planned. No chunk needs
-  /// more. Edges of text and ids have no such limit, because max_steps() bounds them.
+  ChunkPolicy policy = {};  ///< used only on an edge to a chunk node
+  /// The number of frames that may wait in the edge. While it is full, the producer is not planned.
+  /// At least the size of a chunk. Edges of text and ids have no limit, as max_steps() bounds them.
   int64_t window = 1024;
 };
 
@@ -61,9 +61,9 @@ struct Link {
 class Graph {
  public:
   Graph() = default;
-  /// Throws LoadError, which names the edge or the node, for: a port that does not exist; an edge
-  /// between different types or against the order of the nodes (so a cycle); a window smaller than
-  /// its chunks; an input of a chunk node without exactly one edge; an unused output.
+  /// Throws LoadError, which names the edge or the node, in these cases: a port does not exist; an
+  /// edge joins different types or runs against the order of the nodes (as in a cycle); a window is
+  /// smaller than a chunk; an input of a chunk node has not exactly one edge; an output is unused.
   Graph(std::vector<Node> nodes, std::vector<Edge> edges);
 
   std::span<const Node> nodes() const { return nodes_; }
@@ -74,13 +74,13 @@ class Graph {
   std::span<const int> leaving(int node) const { return leaving_[node]; }
   /// Returns the edge that feeds a chunk node.
   const Edge& feeding(int node) const { return edges_[feeding_[node]]; }
-  /// Returns the AR node that gets the client's text, also late text.
+  /// Returns the AR node that receives the client's text, including late text.
   int reader() const { return reader_; }
-  /// Return the node that sends the client samples, or text; kClient: none does.
+  /// Return the node that sends samples, or text, to the client. kClient if no node sends them.
   int speaker() const { return speaker_; }
   int writer() const { return writer_; }
 
-  /// For tools that inspect a chain: the first AR stage, and the chunk nodes in order.
+  /// For tools that inspect a chain: returns the first AR stage, and the chunk nodes in order.
   const ArStage& ar() const;
   std::vector<Link> links() const;
 
@@ -96,7 +96,7 @@ class Graph {
 };
 
 /// Makes the smallest graph that speaks: the client's text -> `ar` -> frames of the first link's
-/// type -> a chain of chunk stages -> samples for the client. The AR node is called "ar".
+/// type -> a chain of chunk stages -> samples for the client. The name of the AR node is "ar".
 Graph chain(const ArStage& ar, std::span<const Link> links);
 /// Makes the smallest graph that writes: text -> `ar` -> text.
 Graph writing(const ArStage& ar);

@@ -66,16 +66,17 @@ TEST(Graph, SaysWhichEdgeIsWrong) {
   EXPECT_EQ(graph_fault({lm, out}, {in, feed, hear}), "");
   EXPECT_EQ(
       graph_fault({lm, {.name = "voc", .chunk = &vocoder, .in = {}, .out = {}}}, {in, feed, hear}),
-      "the edge lm.0 -> voc.0 joins unlike types, codes[3] and rows[80]");
+      "the edge lm.0 -> voc.0 joins different types, codes[3] and rows[80]");
   EXPECT_EQ(graph_fault({lm, out}, {in, {.from = {0}, .to = {7}}, hear}),
-            "the edge lm.0 -> node 7: there is no such node");
+            "the edge lm.0 -> node 7: the node does not exist");
   EXPECT_EQ(graph_fault({lm, out}, {in, {.from = {0, 1}, .to = {1}}, hear}),
-            "the edge lm.1 -> codec.0: there is no such port");
+            "the edge lm.1 -> codec.0: the port does not exist");
   EXPECT_EQ(graph_fault({lm, out}, {in, feed, feed, hear}),
             "the edge lm.0 -> codec.0 is the second edge into that node");
-  EXPECT_EQ(graph_fault({lm, out}, {in, hear}), "the output of the node lm goes nowhere");
-  EXPECT_EQ(graph_fault({lm, out}, {in, {.from = {0}, .to = {kClient}}}),
-            "the edge lm.0 -> client carries codes; clients give and take text and samples");
+  EXPECT_EQ(graph_fault({lm, out}, {in, hear}), "the output of the node lm is not connected");
+  EXPECT_EQ(
+      graph_fault({lm, out}, {in, {.from = {0}, .to = {kClient}}}),
+      "the edge lm.0 -> client carries codes; clients send and receive only text and samples");
   EXPECT_EQ(
       graph_fault({lm, out},
                   {in, {.from = {0}, .to = {1}, .policy = {4, 9, 0, 2, 3}, .window = 12}, hear}),
@@ -92,7 +93,7 @@ TEST(Graph, SaysWhichEdgeIsWrong) {
   EXPECT_EQ(graph_fault({a, b}, {{.from = {0}, .to = {1}}, {.from = {1}, .to = {0}}}),
             "the edge b.0 -> a.0 runs against the order of the nodes: data flows one way");
   EXPECT_EQ(graph_fault({{.name = "none", .in = {}, .out = {}}}, {}),
-            "the node none needs one stage");
+            "the node none needs exactly one stage");
   const Edge nothing{.from = {kClient}, .to = {kClient}};
   EXPECT_EQ(graph_fault({lm, out}, {nothing, in, feed, hear}),
             "the edge client -> client joins the client to itself");

@@ -1,7 +1,7 @@
 // The input rows of an AR stage as data: each row is a sum of table entries, named by ids, or a
-// given vector. Sequences write the data (Sequence::rows), stages compute rows of it, and no stage
-// needs to know the class of a sequence. Values; one thread. N rows of a
-// batch, T tables of the stage.
+// given vector. Sequences write the data (Sequence::rows). Stages compute rows from the data
+// without knowing the class of the sequence. Values; one thread. N: rows of a batch. T: tables of
+// the stage.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ namespace syrinx {
 
 struct ArBatch;
 
-/// The vector of a row that ids do not describe; empty: the row has no vector. A
-/// family's sequence and stage agree on its meaning (a row of the model's width, a latent patch).
+/// The vector of a row that ids do not describe; empty: the row has no vector. A family's sequence
+/// and stage agree on its meaning, e.g. a row of the model's width or a latent patch.
 using GivenRow = std::span<const float>;
 
-/// The destination for the rows of one sequence. Borrowed for one call.
+/// Receives the rows of one sequence. Borrowed for one call.
 class InputRows {
  public:
   InputRows(int tables, std::span<int32_t> ids, std::span<GivenRow> given)
       : tables_(static_cast<size_t>(tables)), ids_(ids), given_(given) {}
 
   int count() const { return static_cast<int>(given_.size()); }
-  /// Returns the ids [T] of row `row` of this range, one per table. Initially -1: adds nothing.
+  /// Returns the ids [T] of row `row` of this range, one per table. Initially -1: nothing is added.
   std::span<int32_t> ids(int row) {
     return ids_.subspan(static_cast<size_t>(row) * tables_, tables_);
   }
@@ -41,10 +41,10 @@ class InputRows {
 struct BatchRows {
   std::span<int32_t> ids;     ///< [N, T]
   std::span<GivenRow> given;  ///< [N]
-  bool any_given = false;     ///< whether a row has a vector
+  bool any_given = false;     ///< whether any row has a vector
 };
 
-/// Asks the sequences of a batch for their rows. The result lies in the host arena.
+/// Collects the rows from the sequences of a batch. The result is allocated in the host arena.
 BatchRows fill_rows(StepContext& ctx, const ArBatch& batch, int tables);
 
 /// Writes the given vectors, each of width H, into their rows of x [N, H].

@@ -13,40 +13,40 @@ namespace {
 
 constexpr const char* kRefused = "refused";
 
-/// The languages that families list, and the result for names that clients send.
+/// The languages that families list, and the expected result for each name that clients send.
 TEST(Language, OneReadingForAllFamilies) {
   using Names = std::vector<std::string>;
   const Names asked = {"",         "auto",  "Auto",    "en",      "EN",     "en-US", "en_us",
                        "en-AU",    "eng",   "English", "ENGLISH", "zh-CN",  "cmn",   "zh",
                        "Mandarin", "pt-BR", "nb",      "tlh",     "Klingon"};
   const std::vector<std::pair<Names, Names>> families = {
-      // finch, PocketSphinx
+      // Languages of finch and PocketSphinx.
       {{"en"},
        {"", "", "", "en", "en", "en", "en", "en", "en", "en", "en", kRefused, kRefused, kRefused,
         kRefused, kRefused, kRefused, kRefused, kRefused}},
-      // Orpheus, Chatterbox
+      // Languages of Orpheus and Chatterbox.
       {{"english"},
        {"", "", "", "english", "english", "english", "english", "english", "english", "english",
         "english", kRefused, kRefused, kRefused, kRefused, kRefused, kRefused, kRefused, kRefused}},
-      // GLM-4-Voice, Step-Audio-2
+      // Languages of GLM-4-Voice and Step-Audio-2.
       {{"chinese", "english"},
        {"", "", "", "english", "english", "english", "english", "english", "english", "english",
         "english", "chinese", "chinese", "chinese", "chinese", kRefused, kRefused, kRefused,
         kRefused}},
-      // Qwen3-TTS
+      // Languages of Qwen3-TTS.
       {{"auto", "beijing_dialect", "chinese", "english", "portuguese"},
        {"", "", "", "english", "english", "english", "english", "english", "english", "english",
         "english", "chinese", "chinese", "chinese", "chinese", "portuguese", kRefused, kRefused,
         kRefused}},
-      // Zonos, whose codes are espeak's
+      // Languages of Zonos, with the codes of espeak.
       {{"cmn", "en-029", "en-gb", "en-us", "nb", "pt", "pt-br"},
        {"", "", "", "en-us", "en-us", "en-us", "en-us", "en-us", "en-us", "en-us", "en-us", "cmn",
         "cmn", "cmn", "cmn", "pt-br", "nb", kRefused, kRefused}},
-      // Whisper
+      // Languages of Whisper.
       {{"en", "no", "pt", "zh"},
        {"", "", "", "en", "en", "en", "en", "en", "en", "en", "en", "zh", "zh", "zh", "zh", "pt",
         "no", kRefused, kRefused}},
-      // CSM, Fish Speech, Higgs Audio, OpusLM, Bagpiper, VoxCPM2, CosyVoice2
+      // No languages: CSM, Fish Speech, Higgs Audio, OpusLM, Bagpiper, VoxCPM2, CosyVoice2.
       {{"auto"},
        {"", "", "", kRefused, kRefused, kRefused, kRefused, kRefused, kRefused, kRefused, kRefused,
         kRefused, kRefused, kRefused, kRefused, kRefused, kRefused, kRefused, kRefused}},

@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// Whether the language of the request is English, or the model speaks only English.
+/// Returns whether the language of the request is English, or the model speaks only English.
 bool is_english(const PipelineInfo& info, const std::string& asked) {
   const bool only = info.speech.languages.size() == 1;
   const std::string language =
@@ -29,7 +29,7 @@ Result<Markup> take_ssml(const PipelineInfo& info, SpeechRequest& request) {
 Markup take_ssml(const PipelineInfo& info, Ssml ssml, SpeechRequest& request) {
   Markup out{std::move(ssml.marks), {}};
   const auto warn = [&](std::string what) { out.warnings.push_back(std::move(what)); };
-  for (const std::string& what : ssml.ignored) warn(concat("SSML: ", what, " is not heeded"));
+  for (const std::string& what : ssml.ignored) warn(concat("SSML: ", what, " is ignored"));
   const Bounds speeds = *info.offers.of("speed"), pitch_bounds = *info.offers.of("pitch");
   bool rates = false, pitches = false;
   for (Delivery& delivery : ssml.deliveries) {
@@ -41,17 +41,19 @@ Markup take_ssml(const PipelineInfo& info, Ssml ssml, SpeechRequest& request) {
     delivery.pitch = pitch;
   }
   const auto bound = [&](const char* what, const Bounds& bounds) {
-    warn(bounds.low == bounds.high ? concat("SSML: the model '", info.model, "' has no ", what)
-                                   : concat("SSML: the ", what, " of the model '", info.model,
-                                            "' lies in ", bounds.low, " to ", bounds.high));
+    warn(bounds.low == bounds.high
+             ? concat("SSML: the model '", info.model, "' cannot change its ", what)
+             : concat("SSML: the ", what, " of the model '", info.model, "' must be between ",
+                      bounds.low, " and ", bounds.high));
   };
-  if (rates) bound("rate of its own", speeds);
-  if (pitches) bound("pitch to be changed", pitch_bounds);
+  if (rates) bound("rate", speeds);
+  if (pitches) bound("pitch", pitch_bounds);
   const auto any_of = [&](auto test) {
     return std::any_of(ssml.sayings.begin(), ssml.sayings.end(), test);
   };
   if (!info.speech.phones && any_of([](const Saying& s) { return !s.phones.empty(); })) {
-    warn(concat("SSML: the model '", info.model, "' takes no phonemes; it speaks the words"));
+    warn(concat("SSML: the model '", info.model,
+                "' does not support phonemes; it speaks the words"));
   }
   if (!info.speech.accents && any_of([](const Saying& s) { return s.strong; })) {
     warn(concat("SSML: the model '", info.model, "' has no emphasis"));
@@ -60,7 +62,7 @@ Markup take_ssml(const PipelineInfo& info, Ssml ssml, SpeechRequest& request) {
     warn(concat("SSML: the model '", info.model, "' does not report the times of marks"));
     out.marks.clear();
   }
-  // Settings without effect do not split the text into parts.
+  // Compares deliveries: one with the same rate and pitch must not split the text into parts.
   const auto same = [](const Delivery& a, const Delivery& b) {
     return a.rate == b.rate && a.pitch == b.pitch;
   };
@@ -79,7 +81,7 @@ void take_part(const SpeechRequest& whole, int64_t begin, int64_t size, SpeechRe
   part.say.text = whole.say.text.substr(static_cast<size_t>(begin), static_cast<size_t>(size));
   part.say.sayings = within(whole.say.sayings, begin, size);
   part.say.deliveries.clear();
-  Delivery now;  // the delivery at the beginning of the part
+  Delivery now;  // the delivery that applies at the beginning of the part
   for (Delivery delivery : whole.say.deliveries) {
     if (delivery.begin >= begin + size) break;
     delivery.begin = std::max<int64_t>(0, delivery.begin - begin);

@@ -1,4 +1,4 @@
-// Converts a client's text in SSML to the fields of a request that models take. Any thread.
+// Converts a client's SSML text to the fields of a request that models read. Any thread.
 #pragma once
 
 #include <string>
@@ -13,20 +13,20 @@ namespace syrinx {
 
 struct Markup {
   std::vector<TextMark> marks;  ///< positions in RequestText::text, in order
-  /// messages about omitted parts, for users, without a full stop
+  /// messages about omitted markup, for users, without a full stop
   std::vector<std::string> warnings;
 };
 
-/// Replaces a text in SSML (text/ssml.h) by its words, sayings and deliveries. Omits, with a
-/// warning, markup that the model does not support; replaces a rate or pitch outside the model's
-/// bounds by the bound. Call it after the request's language and speed are known. An Error names
-/// "input", and the line.
+/// Replaces a text in SSML (text/ssml.h) by its words, sayings and deliveries. Omits markup that
+/// the model does not support, with a warning; limits a rate or pitch to the model's bounds. Call
+/// it after the request's language and speed are known. An Error has the parameter "input" and
+/// gives the line.
 Result<Markup> take_ssml(const PipelineInfo& info, SpeechRequest& request);
 
-/// Does the same with a parsed document.
+/// Does the same for a parsed document.
 Markup take_ssml(const PipelineInfo& info, Ssml ssml, SpeechRequest& request);
 
-/// Replaces the text of `part` by `size` bytes of a text from byte `begin` on, with their sayings.
+/// Sets the text of `part` to `size` bytes of `whole` from byte `begin` on, with their sayings.
 void take_part(const SpeechRequest& whole, int64_t begin, int64_t size, SpeechRequest& part);
 
 /// Returns the time of each mark in frames: the time of the first word after it, or `end`.

@@ -16,7 +16,7 @@ TEST(Markup, PartsKeepHowTheyAreSaid) {
   EXPECT_EQ(part.say.sayings[0].begin, 0);
   EXPECT_EQ(part.say.sayings[0].words, "THREE");
   ASSERT_EQ(part.say.deliveries.size(), 2u);
-  EXPECT_EQ(part.say.deliveries[0].begin, 0);  // its delivery began before this part
+  EXPECT_EQ(part.say.deliveries[0].begin, 0);  // this delivery began before the part
   EXPECT_EQ(part.say.deliveries[0].rate, 0.5f);
   EXPECT_EQ(part.say.deliveries[1].begin, 6);
   EXPECT_EQ(part.say.deliveries[1].pitch, 2);

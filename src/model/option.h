@@ -19,7 +19,7 @@ enum class FlowMode : uint8_t;
 struct Bounds {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  /// False for NaN.
+  /// Returns whether `value` is within the bounds; false for NaN.
   constexpr bool holds(double value) const { return value >= low && value <= high; }
   constexpr float nearest(float value) const {
     return std::clamp(value, static_cast<float>(low), static_cast<float>(high));
@@ -53,11 +53,11 @@ enum RequestBody : unsigned {
   kEveryBody = kSpeechBody | kWrittenBodies
 };
 
-/// Which models have an option.
+/// The models that have an option.
 enum class OptionModels : uint8_t {
-  kAny,      ///< any model; the table's bounds apply, and the family decides whether it takes the
+  kAny,      ///< any model, within the table's bounds; the family decides whether it supports the
              ///< option
-  kOffering  ///< models whose Offers contain it, within the bounds given there
+  kOffering  ///< models that list the option in their Offers, within the bounds given there
 };
 
 /// One option: its names, its field in the request, its bounds and where it is allowed.
@@ -66,13 +66,13 @@ struct RequestOption {
   std::string_view argument = {};  ///< argument of the command line ("-l,--language"); empty: none
   OptionField field;
   std::string_view help;          ///< a phrase in small letters, without a full stop
-  Bounds bounds = {};             ///< values that at least one model takes
+  Bounds bounds = {};             ///< values that at least one model accepts
   unsigned bodies = 0;            ///< RequestBody bits: bodies with this field
-  bool own_reader = false;        ///< separate code reads the field (voices, languages)
-  bool minus_one_is_off = false;  ///< in bodies -1 means 0: other servers write it for "off"
+  bool own_reader = false;        ///< separate code reads the field from bodies (voices, languages)
+  bool minus_one_is_off = false;  ///< in bodies -1 means 0, as other servers write -1 for "off"
   std::string_view unit = {};     ///< e.g. "frames"
   OptionModels models = OptionModels::kAny;
-  /// Bounds of an option of kOffering for a model that does not offer it. Unset: refused.
+  /// Bounds of a kOffering option for models that do not offer it. Unset: those refuse the option.
   std::optional<Bounds> otherwise = {};
 };
 

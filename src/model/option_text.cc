@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-/// Sets the value that a text states; false: the text is not of this type.
+/// Sets `value` to the value that a text states. Returns false if the text is not of this type.
 template <typename T>
 bool take_text(std::string_view text, T& value) {
   return parse_number(text, value);
@@ -51,7 +51,7 @@ const char* expected(const OptionField& field) {
   return fraction ? "a number" : "an integer";
 }
 
-/// Whether only the written answers of a text model have this option, and speech does not.
+/// Returns whether an option is only for the written answers of a text model, not for speech.
 bool only_written(const RequestOption& option) {
   return option.bodies != 0 && (option.bodies & kSpeechBody) == 0;
 }

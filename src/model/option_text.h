@@ -1,4 +1,4 @@
-// Sets options by name from values as text, for programs that know only names, e.g. users of the C
+// Sets options by name from values as text, for programs that have only names, e.g. users of the C
 // library. Pure functions; any thread.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace syrinx {
 
-/// Sets the option of kRequestOptions that has this name. kInvalid: the table has no such option
-/// for speech, or the text is not a value of its type. check_request() checks bounds and models.
+/// Sets the option of kRequestOptions that has this name. Returns kInvalid if speech has no such
+/// option, or the text is not a value of its type. check_request() checks bounds and models.
 Status set_option(SpeechRequest& request, std::string_view name, std::string_view value);
 
 }  // namespace syrinx

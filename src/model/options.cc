@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kFlowNames = {"auto", "causal", "full"};
 
-/// Returns a number as text; integers with all digits, never 2.14748e+09.
+/// Returns a number as text. Integers have all their digits, not an exponent as in 2.14748e+09.
 std::string number_text(double number) {
   const bool whole = std::trunc(number) == number && std::fabs(number) < 1e15;
   return whole ? concat(static_cast<int64_t>(number)) : concat(number);
@@ -91,7 +91,7 @@ std::string offered_options(const Offers& offers) {
   std::string out;
   for (size_t row = 0; row < kRequestOptions.size(); ++row) {
     const RequestOption& option = kRequestOptions[row];
-    // Skips options that work with every model, e.g. speed, because the server can stretch audio.
+    // Skips options that work with every model, e.g. speed: the server can stretch the audio.
     if (option.models == OptionModels::kAny || option.otherwise || !offers.of_row(row)) continue;
     out += concat(out.empty() ? "'" : ", '", option.name, "'");
   }

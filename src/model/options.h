@@ -33,7 +33,7 @@ class OptionName {
   size_t row_ = 0;
 };
 
-/// An option that a model has, and the values that it takes.
+/// An option that a model supports, and the values that it accepts.
 struct Offer {
   OptionName name;
   Bounds bounds = {};
@@ -47,17 +47,17 @@ class Offers {
   void add(std::initializer_list<Offer> offers) {
     for (const Offer& offer : offers) add(offer.name, offer.bounds);
   }
-  /// Takes options from the model. `instead`: what to do in place of setting them: "write tags into
-  /// the text".
+  /// Removes options from the model. `instead`: advice to the client in place of these options,
+  /// e.g. "write tags into the text".
   void lack(std::initializer_list<OptionName> names, const std::string& instead) {
     for (const OptionName& name : names) instead_[name.row()] = instead;
   }
   bool has(OptionName name) const { return bounds_[name.row()].has_value(); }
   /// Returns the model's bounds, or else the table's bounds for models that do not offer the
-  /// option. Nothing: the model lacks the option. Infinite bounds: any value.
+  /// option. Returns nullopt if the model lacks the option. Infinite bounds allow any value.
   std::optional<Bounds> of(OptionName name) const { return of_row(name.row()); }
   std::optional<Bounds> of_row(size_t row) const;
-  /// Returns that advice; empty: leave the option out.
+  /// Returns the advice that lack() stored for the option. Empty string: leave the option out.
   std::string instead_of_row(size_t row) const;
 
  private:
@@ -67,14 +67,14 @@ class Offers {
 
 /// Returns all options, in the order of the table.
 std::span<const RequestOption> request_options();
-/// Returns the option of that name; throws InternalError if the table lacks it.
+/// Returns the option with that name. Throws InternalError if the table lacks the name.
 const RequestOption& request_option(std::string_view name);
 
 /// Returns the names of the modes of a flow, in the order of FlowMode.
 std::span<const std::string_view> flow_names();
 
-/// Calls f(option, value) for each option that is set, with its plain value: float, int, bool,
-/// uint64_t, std::string, or the std::string_view of a flow's mode.
+/// Calls f(option, value) for each option that is set. The value is a plain float, int, bool,
+/// uint64_t or std::string, or the std::string_view of a flow's mode.
 template <typename F>
 void for_set_options(const SpeechRequest& request, F&& f) {
   const SpeechRequest plain;
@@ -99,18 +99,18 @@ void for_set_options(const SpeechRequest& request, F&& f) {
   }
 }
 
-/// Lists the options of this model that few models have: "'flow', 'speaker'".
+/// Returns a list of this model's options that few models have: "'flow', 'speaker'".
 std::string offered_options(const Offers& offers);
 
-/// Checks each set option against the table and the model. kUnsupported: the model lacks the option
-/// or takes only smaller values; kInvalid: outside the bounds of every model. The error names the
-/// option, the model's bounds and what to do.
+/// Checks each set option against the table and the model. Returns kUnsupported if the model lacks
+/// the option or only accepts a smaller range. Returns kInvalid if the value is outside the bounds
+/// of every model. The error has the option, the model's bounds and advice.
 Status check_options(const PipelineInfo& info, const SpeechRequest& request);
 
-/// Returns the help of an option as a sentence: "Same seed, same output."
+/// Returns the help text of an option as a sentence: "Same seed, same output."
 std::string option_sentence(const RequestOption& option);
 
-/// Returns "between 0 and 2" or "at least 1"; numbers with all their digits.
+/// Returns bounds as text: "between 0 and 2" or "at least 1"; numbers have all their digits.
 std::string bounds_text(const Bounds& bounds);
 
 }  // namespace syrinx

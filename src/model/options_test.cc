@@ -139,8 +139,8 @@ TEST(Options, EveryNumberHasItsBounds) {
           },
           option.field);
       const Status status = check_options(info, request);
-      if (past == -1 && option.name == "speaker") continue;  // not set
-      if (past == 0) continue;                               // not set
+      if (past == -1 && option.name == "speaker") continue;  // -1 means that the option is not set
+      if (past == 0) continue;                               // 0 means that the option is not set
       ASSERT_FALSE(status) << option.name << ' ' << past;
       EXPECT_EQ(status.error().param, option.name);
     }
@@ -149,7 +149,7 @@ TEST(Options, EveryNumberHasItsBounds) {
 
 TEST(Options, BoundsThatNoFloatHoldsExactlyAreInside) {
   SpeechRequest request;
-  request.sampling.repetition_penalty = 0.01f;  // less than 0.01
+  request.sampling.repetition_penalty = 0.01f;  // as a float, less than 0.01
   EXPECT_EQ(option_fault({}, request), "");
   request.sampling.repetition_penalty = 0.009f;
   EXPECT_NE(option_fault({}, request), "");

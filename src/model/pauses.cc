@@ -9,11 +9,11 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMaxTag = 64;  // bytes; a longer one is text
+constexpr size_t kMaxTag = 64;  // in bytes; a longer tag counts as text
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// Reads a tag from its beginning; at the end of the text a tag may be incomplete.
+/// Reads a tag from its beginning. At the end of the text, the tag may be incomplete.
 class TagScan {
  public:
   explicit TagScan(std::string_view text) : text_(text) {}
@@ -36,7 +36,7 @@ class TagScan {
     ended_ = ended_ || at_ == text_.size();
     return ended_;
   }
-  /// Reads the wanted text, in any case.
+  /// Reads the text `wanted`, in any case. Returns whether it is there.
   bool literal(std::string_view wanted) {
     for (const char c : wanted) {
       if (at_end() || lower_ascii(text_[at_]) != c) return false;
@@ -49,7 +49,7 @@ class TagScan {
     while (!at_end() && is_space(text_[at_])) ++at_, ++count;
     return !ended_ && count >= least;
   }
-  /// Spaces or, as in Kokoro-FastAPI, a colon.
+  /// Reads spaces or, as in Kokoro-FastAPI, a colon.
   bool gap() {
     if (at_end()) return false;
     if (text_[at_] != ':') return spaces(1);

@@ -1,6 +1,6 @@
-// Reads the pauses that tags in a text ask for, for every model: <break time="0.5s"/> as in SSML
-// (also "500ms", '500ms', and without the slash) and [pause 0.5s]. Other tags stay in the text, as
-// some models read tags. One thread at a time.
+// Reads the tags in a text that ask for pauses, for every model: <break time="0.5s"/> as in SSML
+// (also "500ms", '500ms', and without the slash) and [pause 0.5s]. Other tags stay in the text,
+// because some models read tags. One thread at a time.
 #pragma once
 
 #include <string>
@@ -17,15 +17,15 @@ constexpr double kMaxPauses_s = 300;  ///< longest sum of all pauses of a reques
 /// A piece of a text: words, or a pause.
 struct PausePiece {
   std::string text = {};
-  bool pause = false;  ///< a pause; `text` is the tag
+  bool pause = false;  ///< whether the piece is a pause; `text` is then the tag
   double pause_s = 0;
 };
 
-/// Cuts a text that arrives in pieces at its tags; the joined output equals the input.
+/// Cuts a text that arrives in pieces at its tags. The joined pieces of the output equal the input.
 class PauseReader {
  public:
-  /// Appends the pieces whose ends are known now; `last`: no more text comes. An Error names
-  /// "input": a pause is longer than kMaxPause_s, or all are longer than kMaxPauses_s.
+  /// Appends the pieces whose ends are known; `last`: no more text comes. Returns an Error with the
+  /// parameter "input" if a pause exceeds kMaxPause_s, or the sum of all exceeds kMaxPauses_s.
   Status push(std::string_view text, bool last, std::vector<PausePiece>& out);
 
  private:
@@ -33,7 +33,7 @@ class PauseReader {
   double together_s_ = 0, all_s_ = 0;
 };
 
-/// Returns whether a text has a letter or a digit of any script; else nothing of it is spoken.
+/// Returns whether a text has a letter or digit of any script. Other texts yield no speech.
 bool is_speakable(std::string_view text);
 
 }  // namespace syrinx

@@ -24,7 +24,7 @@ Status check_recordings(const PipelineInfo& info, const SpeechRequest& request) 
       (info.hearing.seconds > 0 && seconds <= info.hearing.seconds))
     return ok_status();
   if (info.hearing.seconds == 0)
-    return Error{ErrorCode::kUnsupported, "this model takes no recordings", "messages"};
+    return Error{ErrorCode::kUnsupported, "this model does not accept recordings", "messages"};
   return Error{ErrorCode::kInvalid,
                concat("the recordings last ", std::round(seconds), " s, the limit is ",
                       info.hearing.seconds, " s"),
@@ -34,7 +34,8 @@ Status check_recordings(const PipelineInfo& info, const SpeechRequest& request) 
 Status check_answers(const PipelineInfo& info, const SpeechRequest& request) {
   if (request.writing.answers.empty()) return ok_status();
   if (!info.writing.recalls)
-    return Error{ErrorCode::kUnsupported, "this model takes earlier answers as text", "messages"};
+    return Error{ErrorCode::kUnsupported, "this model accepts earlier answers only as text",
+                 "messages"};
   for (const EarlierAnswer& each : request.writing.answers) {
     if (each.ids == nullptr || !(each.heard_s.value_or(0) >= 0))
       return Error{ErrorCode::kInvalid, "an earlier answer lacks ids or has heard_s below 0",
@@ -59,7 +60,7 @@ Status check_mix(const PipelineInfo& info, const std::vector<VoiceShare>& mix) {
 }  // namespace
 
 Result<Voice> Pipeline::voice_of_embedding(std::span<const float>) const {
-  return Error{ErrorCode::kUnsupported, "this model takes no speaker embeddings",
+  return Error{ErrorCode::kUnsupported, "this model does not accept speaker embeddings",
                "speaker_embedding"};
 }
 
@@ -80,7 +81,7 @@ Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
   }
   if (request.say.open && info.speech.late_text == LateText::kNone) {
     return Error{ErrorCode::kUnsupported,
-                 concat("the model '", info.model, "' takes the whole text at once"), "input"};
+                 concat("the model '", info.model, "' needs the whole text at once"), "input"};
   }
   if (request.writing.expected.size() > info.max_text_bytes) {
     return Error{ErrorCode::kInvalid,
@@ -110,7 +111,7 @@ Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
   if (Status fault = check_answers(info, request); !fault) return fault;
   if (!request.say.context.empty() && !info.speech.context) {
     return Error{ErrorCode::kUnsupported,
-                 "this model does not take earlier turns of a conversation", "context"};
+                 "this model does not accept earlier turns of a conversation", "context"};
   }
   if (const auto language = read_language(info, request.say.language); !language) {
     return language.error();

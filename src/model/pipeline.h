@@ -18,16 +18,16 @@
 
 namespace syrinx {
 
-/// A voice that is part of a model.
+/// A voice that is built into a model.
 struct VoiceInfo {
   std::string id;
   std::string description;
 };
 
-/// The unit in which a model takes text that arrives late.
+/// The smallest piece of late text that a model accepts.
 enum class LateText { kNone, kSentence, kToken };
 
-/// A part of a model for `inspect`: its kind and its cost.
+/// A part of a model for `syrinx inspect`: its kind and its cost.
 struct PartInfo {
   std::string name;
   std::string shape;
@@ -37,66 +37,66 @@ struct PartInfo {
 /// The properties of a model's speech.
 struct SpeechFacts {
   int sample_rate = 24000;   ///< Hz, mono
-  double frame_rate = 12.5;  ///< frames a second
+  double frame_rate = 12.5;  ///< frames per second
   std::vector<VoiceInfo> voices;
   std::string default_voice;
-  /// The voices are speakers of one voice, whose name is the model's.
+  /// All voices are speakers of one voice, which has the model's name.
   bool voices_are_speakers = false;
-  bool mixes = false;  ///< speaks with several voices mixed by weight
-  /// The reason why voice_encoder() is null, for users: "campplus.onnx is missing".
+  bool mixes = false;  ///< can mix several voices by weight
+  /// The reason why voice_encoder() is null, as a phrase for users: "campplus.onnx is missing".
   std::string no_cloning = "this model's voices are fixed";
   std::vector<std::string> languages;
   LateText late_text = LateText::kNone;
-  bool context = false;  ///< hears earlier turns of a conversation
-  bool phones = false;   ///< says the phones of sayings and lexicons
-  bool accents = false;  ///< says strong words with an accent
+  bool context = false;  ///< uses earlier turns of a conversation (RequestText::context)
+  bool phones = false;   ///< speaks the phones of sayings and lexicons
+  bool accents = false;  ///< speaks strong words with an accent
   bool word_times = false, phone_times = false;
 };
 
-/// The recordings that a model can hear in a chat and transcribe.
+/// The recordings that a model can process in a chat, and transcribe.
 struct HearingFacts {
-  double seconds = 0;  ///< longest length of all recordings of a chat together; 0: it hears none
-  bool first_channel = false;  ///< of several channels only the first is heard; false: their mean
-  /// Bounds of stretches of a recording that can be heard while the client speaks, because later
-  /// samples do not change their result. Unset: only complete recordings can be heard.
+  double seconds = 0;          ///< longest sum of all recordings of a chat; 0: no recordings
+  bool first_channel = false;  ///< uses only the first of several channels; false: their mean
+  /// Bounds of the stretches of a recording that the model can process while the client speaks,
+  /// because later samples do not change their result. Unset: the model needs complete recordings.
   struct Stretches {
     double each_s = 0;
-    double anew_s = 0;  ///< time after which stretches start again; 0: never
-    /// Seconds of the recording that must follow a stretch.
+    double anew_s = 0;  ///< time after which stretches begin again; 0: never
+    /// Seconds of the recording that must exist behind a stretch.
     static constexpr double kAhead_s = 0.02;
   };
   std::optional<Stretches> ahead = {};
-  /// Longest recording that the model transcribes (Pipeline::dictation()); 0: it does not.
+  /// Longest recording that the model transcribes (Pipeline::dictation()); 0: it transcribes none.
   double dictates_s = 0;
-  /// A longer recording is cut at the quietest place at most this far from dictates_s, as the
-  /// model's authors do; 0: at one in the last third before dictates_s.
+  /// A longer recording is cut at the quietest place within this distance of dictates_s, as the
+  /// model's authors do. 0: at the quietest place in the last third before dictates_s.
   double cut_search_s = 0;
-  std::vector<std::string> languages = {};  ///< languages that it transcribes (ISO 639); empty: any
+  std::vector<std::string> languages = {};  ///< languages (ISO 639) that it transcribes; empty: any
   bool finds_language = false;              ///< Dictated::language is set
-  bool prompts = false;                     ///< Dictation::prompt changes what is heard
-  /// The model writes words of a recording while its samples arrive (Pipeline::listening()):
-  /// samples of 16 kHz, in frames of `frame` samples. 0: it does not.
+  bool prompts = false;                     ///< Dictation::prompt changes the transcript
+  /// Samples in a frame, for a model that writes words of a recording while its samples arrive
+  /// (Pipeline::listening(), 16 kHz). 0 means that the model cannot do this.
   int frame = 0;
 };
 
 /// The abilities of a model that writes.
 struct WritingFacts {
-  bool calls_tools = false;  ///< can be made to call a tool: Chat::must_call
-  bool writes_json = false;  ///< can be made to write JSON of a schema: Chat::schema
-  bool recalls = false;      ///< takes its earlier answers as ids: RequestWriting::answers
+  bool calls_tools = false;  ///< can be forced to call a tool: Chat::must_call
+  bool writes_json = false;  ///< can be forced to write JSON of a schema: Chat::schema
+  bool recalls = false;      ///< accepts its earlier answers as ids: RequestWriting::answers
   int64_t positions = 0;     ///< largest sum of the tokens of prompt and answer; 0: unknown
 };
 
 /// Facts about a loaded model.
 struct PipelineInfo {
   std::string family;
-  std::string model;  ///< the name that clients ask for
+  std::string model;  ///< the name that clients send to choose the model
   std::string licence;
-  bool speaks = true;   ///< answers with audio
-  bool writes = false;  ///< answers with text, and takes a chat
-  /// For a model that speaks and writes. True: it answers chats with speech, and hears the turns of
-  /// a conversation. False: it reads texts aloud, answers with text, and transcribes a recording
-  /// that comes alone.
+  bool speaks = true;   ///< can answer with audio
+  bool writes = false;  ///< can answer with text, and accepts a chat
+  /// For a model that speaks and writes. True: it answers chats with speech, and processes the
+  /// turns of a conversation. False: it reads texts aloud, answers with text, and transcribes a
+  /// recording that is the only input.
   bool converses = true;
   SpeechFacts speech = {};
   HearingFacts hearing = {};
@@ -107,13 +107,13 @@ struct PipelineInfo {
 };
 
 /// The parts of an opened request: a sequence for each AR node of the graph, in node order. A null
-/// sequence: the request uses neither that node nor the chunk nodes after it, e.g. an answer in
-/// text does not use the talker.
+/// sequence means that the request uses neither its node nor the chunk nodes behind it. For
+/// example, an answer in text does not use the talker.
 struct Opened {
   std::vector<std::unique_ptr<Sequence>> sequences;
-  /// Samples that go from the client to a chunk node: whole frames.
+  /// Samples that the client sends to a chunk node: whole frames.
   std::vector<float> samples = {};
-  bool samples_open = false;  ///< more samples follow (Engine::append_samples); else these are all
+  bool samples_open = false;  ///< more samples follow (Engine::append_samples)
 
   Opened() = default;
   template <typename S>
@@ -123,7 +123,7 @@ struct Opened {
   }
   /// Returns the only sequence, or the first one.
   Sequence& sequence() const { return *sequences.front(); }
-  /// Moves that sequence out.
+  /// Moves the only sequence out.
   std::unique_ptr<Sequence> only() { return std::move(sequences.front()); }
 };
 
@@ -139,23 +139,23 @@ struct RemoteNode {
 /// A stretch of a recording, for a transcript.
 struct Dictation {
   std::shared_ptr<const Recording> recording;
-  std::string language = {};  ///< its English name ("German"); empty: unknown
-  std::string prompt = {};    ///< words to expect
-  std::string expected = {};  ///< the likely transcript; it changes only the time
+  std::string language = {};  ///< English name of the language ("German"); empty: unknown
+  std::string prompt = {};    ///< words that the recording is likely to contain
+  std::string expected = {};  ///< the likely transcript; changes only the time
 };
 
 /// The transcript of a stretch.
 struct Dictated {
   std::string text;
-  std::string language = {};  ///< ISO 639, found in the recording; empty: unknown
+  std::string language = {};  ///< ISO 639 code, found in the recording; empty: unknown
 };
 
 /// Options for transcribing a recording whose samples arrive one after another.
 struct OpenDictation {
-  /// The samples arrive while they are spoken, so the model waits for little audio after a word.
-  /// False: they arrive at any speed, and the model waits for as much audio as it can use.
+  /// True: the samples arrive while they are spoken, so the model waits for little audio after a
+  /// word. False: they arrive at any speed, and the model waits for as much audio as it can use.
   bool live = false;
-  bool scores = false;  ///< tokens come with their log-probability
+  bool scores = false;  ///< tokens have their log-probability
 };
 
 /// A loaded model: its description and graph, and the functions that open requests.
@@ -163,18 +163,18 @@ class Pipeline {
  public:
   virtual ~Pipeline() = default;
   virtual const PipelineInfo& info() const = 0;
-  /// Returns the graph; always the same one.
+  /// Returns the graph, the same one in every call.
   virtual const Graph& graph() const = 0;
-  /// Checks a request and makes its prompts. Any thread. The caller has refused requests that the
-  /// model does not support (check_request), and set the language to the model's name
+  /// Checks a request and makes its prompts. Any thread. The caller has already refused requests
+  /// that the model does not support (check_request), and replaced the language by the model's name
   /// (read_language).
   virtual Result<Opened> open(const SpeechRequest&) const = 0;
 
   /// Returns the request that transcribes a recording greedily. Only for models with
   /// HearingFacts::dictates_s above 0.
   virtual Result<SpeechRequest> dictation(const Dictation& dictation) const;
-  /// Returns the transcript in the answer to such a request. `whole`: the answer has ended; else
-  /// the words that are certain so far.
+  /// Returns the transcript in the answer to a request of dictation(). `whole`: the answer has
+  /// ended. Otherwise returns only the words that are certain so far.
   virtual Dictated dictated(const Dictation& /*asked*/, std::string_view answer,
                             bool /*whole*/) const {
     return {std::string(answer)};
@@ -182,20 +182,20 @@ class Pipeline {
 
   /// Returns the request that writes a recording's words while its samples arrive. Only for models
   /// with HearingFacts::frame above 0. The samples follow through Engine::append_samples(). The
-  /// text is final; its tokens have times. A token without bytes reports how much of the recording
-  /// was heard.
+  /// text is final, and its tokens have times. A token without bytes reports how much of the
+  /// recording was processed.
   virtual Result<SpeechRequest> listening(const OpenDictation& listening) const;
 
-  /// Returns the encoder that makes voices from recordings; null if there is none.
+  /// Returns the encoder that makes voices from recordings. Null if the model has no encoder.
   virtual const VoiceEncoder* voice_encoder() const { return nullptr; }
   /// Returns the nodes of the graph that run in other processes, with their present state.
   virtual std::vector<RemoteNode> remote_nodes() const { return {}; }
-  /// Makes a voice from a user's speaker embedding. kUnsupported if the model has no such voices.
+  /// Makes a voice from a user's speaker embedding. Returns kUnsupported if the model cannot.
   virtual Result<Voice> voice_of_embedding(std::span<const float> embedding) const;
 };
 
 /// Checks a request against the facts about the model: length of the text, voices, mixes, speed,
-/// language, earlier turns, chats.
+/// language, earlier turns and chats.
 Status check_request(const PipelineInfo& info, const SpeechRequest& request);
 
 }  // namespace syrinx

@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns the parameter that the refusal of a request names; "" when it is accepted.
+/// Returns the parameter that the refusal of a request names. Empty string if it is accepted.
 std::string request_fault(const PipelineInfo& info, const SpeechRequest& request) {
   const Status status = check_request(info, request);
   return status ? "" : status.error().param;

@@ -1,6 +1,6 @@
 // A client's request as plain values, and the table of the options that a client can set by name.
-// HTTP bodies and their schema, arguments of the command line, refusals and the bytes of a request
-// follow from the table (model/options.h); a test compares docs/guide/http.md with it. A new option
+// The table defines HTTP bodies and their schema, arguments of the command line, refusals and the
+// bytes of a request (model/options.h). A test compares docs/guide/http.md with it. A new option
 // needs a field and a row here, and code in the families that use it.
 #pragma once
 
@@ -21,147 +21,147 @@
 
 namespace syrinx {
 
-/// An earlier turn of a conversation, which a model may hear before it speaks.
+/// An earlier turn of a conversation, which a model may use as context for its speech.
 struct ContextTurn {
   std::string voice = {};           ///< speaker of the turn, like RequestVoice::name
   std::string text = {};            ///< words of the turn
-  std::vector<int32_t> codes = {};  ///< its audio: frames [T, C] of the model's codec
-  /// Its audio, instead of `codes`: made by the model's VoiceEncoder from a recording.
+  std::vector<int32_t> codes = {};  ///< audio of the turn: frames [T, C] of the model's codec
+  /// Audio of the turn, made by the model's VoiceEncoder from a recording; replaces `codes`.
   std::shared_ptr<const Voice> recording = nullptr;
 };
 
-/// What a flow attends to when it makes mels from codes: complete chunks (causal), which can be
-/// streamed, or a whole part of the text, which the client hears when the part ends.
+/// The frames that a flow attends to when it makes mels from codes. kCausal: complete chunks, which
+/// can be streamed. kFull: a whole part of the text, whose audio is sent when the part ends.
 enum class FlowMode : uint8_t { kAuto, kCausal, kFull };
 
 /// A conversation for a text model, as JSON of OpenAI's chat API, which chat templates expect.
 struct Chat {
   std::string messages = {};  ///< an array of objects with `role` and `content`
-  std::string tools = {};     ///< an array, or empty
-  /// Whether the model thinks before it answers (`enable_thinking` of chat templates); unset: the
+  std::string tools = {};     ///< an array; empty: no tools
+  /// Whether the model thinks before it answers (`enable_thinking` of chat templates). Unset: the
   /// template decides.
   std::optional<bool> thinks = {};
-  /// Names of tools: the answer is a call of one of them. Empty: the model chooses. Refused if
+  /// Names of tools, one of which the answer must call. Empty: the model chooses. Refused if
   /// WritingFacts::calls_tools is false.
   std::vector<std::string> must_call = {};
-  /// The answer is one JSON object that follows this JSON schema; empty: any text. Refused if
+  /// JSON schema of the answer, which is then one JSON object. Empty: any text. Refused if
   /// WritingFacts::writes_json is false.
   std::string schema = {};
 };
 
-/// An earlier answer of the same model in a conversation, as the ids that it generated: ids of text
-/// and of audio, in order.
+/// An earlier answer of the same model in a conversation, as the ids that the model generated: ids
+/// of text and of audio, in order.
 struct EarlierAnswer {
   std::shared_ptr<const std::vector<int32_t>> ids;
-  std::optional<double> heard_s = {};  ///< seconds of it that the client played; unset: all
+  std::optional<double> heard_s = {};  ///< seconds of the answer that the client played; unset: all
 };
 
-/// A task in types of one family, from that family's own front end.
+/// A task with types of one family, made by that family's own front end.
 struct FamilyTask {
   virtual ~FamilyTask() = default;
 };
 
-/// The text, and the settings for reading it.
+/// The text, and settings that control how it is read.
 struct RequestText {
   std::string text = {};  ///< UTF-8; invalid bytes are replaced, never fatal
   bool open = false;      ///< more text follows through append_text()
-  /// Pronunciations of parts of `text` (model/markup.h); in order, without overlap.
+  /// Pronunciations of parts of `text` (model/markup.h), in order, without overlap.
   std::vector<Saying> sayings = {};
-  /// Styles of delivery, each from a byte of `text` on; in order. Not for an open text.
+  /// Styles of delivery, each valid from a byte of `text` on; in order. Invalid for an open text.
   std::vector<Delivery> deliveries = {};
   /// Pronunciations of words; they also apply to late text.
   std::shared_ptr<const Lexicon> lexicon = {};
   std::string language = {};  ///< see read_language(); empty: the model decides
   std::string instructions = {};
-  /// Earlier turns, oldest first; refused if SpeechFacts::context is false.
+  /// Earlier turns of the conversation, oldest first. Refused if SpeechFacts::context is false.
   std::vector<ContextTurn> context = {};
-  /// Puts all text into the prompt instead of word by word beside the audio, if supported.
+  /// Whether all text is in the prompt, instead of arriving word by word beside the audio.
   std::optional<bool> in_prompt = {};
-  /// Whether numbers of the text become words; unset: as the model's authors do.
+  /// Whether numbers in the text become words. Unset: as the model's authors do.
   std::optional<bool> spell_numbers = {};
 };
 
-/// The voice of a request: by name, as data, or several mixed.
+/// The voice of a request: a name, data, or a mix of several voices.
 struct RequestVoice {
   std::string name = {};
-  /// A voice as data, instead of a name; made by the VoiceEncoder of the same family.
+  /// A voice as data, which replaces the name. The VoiceEncoder of the same family made it.
   std::shared_ptr<const Voice> data = {};
-  /// Several voices at once instead of one; refused if SpeechFacts::mixes is false.
+  /// A mix of voices, which replaces a single voice. Refused if SpeechFacts::mixes is false.
   std::vector<VoiceShare> mix = {};
-  int speaker = -1;  ///< the speaker's number in a conversation; -1: the voice's own
-  float speed = 1;   ///< factor; 1: the model's own
+  int speaker = -1;  ///< number of the speaker in a conversation; -1: the voice's own
+  float speed = 1;   ///< factor of the model's own speed
   float pitch = 0;   ///< semitones above the voice's own
   std::optional<float> exaggeration = {};  ///< degree of emotion, 0 to 2
   /// Factor of durations, which replaces the voice's own factor; `speed` divides it.
   std::optional<float> length_scale = {};
 };
 
-/// How codes are drawn. Unset options take the model's defaults.
+/// The parameters of sampling. Unset options have the model's defaults.
 struct RequestSampling {
   uint64_t seed = 0;
   std::optional<float> temperature = {}, top_p = {}, min_p = {}, repetition_penalty = {};
   std::optional<int> top_k = {};
-  /// Scale of classifier-free guidance, if the model uses it.
+  /// Scale of classifier-free guidance, for models that use it.
   std::optional<float> guidance = {};
-  /// For the codes of a frame after its first code; the fields above do not affect these.
+  /// Options for the codes of a frame after its first code, which the fields above do not affect.
   std::optional<float> inner_temperature = {}, inner_top_p = {};
   std::optional<int> inner_top_k = {};
-  /// Standard deviations of the noise of frames and of durations, for models with such noise.
+  /// Standard deviations of the noise of frames, and of durations. Only for models with such noise.
   std::optional<float> noise_scale = {}, noise_w = {};
 };
 
 /// The inputs and bounds of an answer, for a model that writes.
 struct RequestWriting {
-  std::shared_ptr<const Chat> chat = {};  ///< instead of RequestText::text
-  /// The likely answer, in whole or in parts. It changes the time; it changes the answer only
-  /// through the next two fields.
+  std::shared_ptr<const Chat> chat = {};  ///< conversation to answer, instead of RequestText::text
+  /// The likely answer, or parts of it. It changes the time. It changes the answer only through the
+  /// next two fields.
   std::string expected = {};
   /// While the answer so far equals the expected one, the next expected token is accepted if it is
-  /// among this many likeliest tokens (top-k verification of a draft). 1: only if the model drew
-  /// it.
+  /// among this many likeliest tokens (top-k verification of a draft). 1: it is accepted only if
+  /// the model drew it.
   int expected_among = 1;
-  /// The number of leading bytes of the expected answer that the answer has in any case.
+  /// Number of leading bytes of the expected answer that are accepted in any case.
   size_t expected_settled = 0;
-  /// Experimental: the number of tokens that are guessed at a time by Jacobi iteration instead of
-  /// by a look-up: each guess is the result of the earlier guesses' rows. 0: none. Changes only the
-  /// time.
+  /// Experimental: number of tokens that Jacobi iteration guesses at a time, instead of a look-up.
+  /// Each guess is the result of the rows of earlier guesses. 0: no Jacobi iteration. Changes only
+  /// the time.
   int jacobi = 0;
-  std::vector<std::string> stop = {};  ///< texts; the answer ends before the first one that occurs
-  /// The client's recordings, for the audio parts of `chat`, in their order.
+  std::vector<std::string> stop = {};  ///< the answer ends before the first stop string that occurs
+  /// The client's recordings, one for each audio part of `chat`, in the same order.
   std::vector<std::shared_ptr<const Recording>> recordings = {};
-  /// For the parts of `chat` of the type "answer", in their order; refused if WritingFacts::recalls
-  /// is false.
+  /// Earlier answers, one for each part of `chat` of the type "answer", in the same order. Refused
+  /// if WritingFacts::recalls is false.
   std::vector<EarlierAnswer> answers = {};
-  bool text_only = false;  ///< no speech from a model that also speaks
-  int max_tokens = 0;      ///< 0: as many as fit the model's positions
-  int top_logprobs = -1;   ///< >= 0: log-probabilities of each token and of this many alternatives
+  bool text_only = false;  ///< text without speech, for a model that also speaks
+  int max_tokens = 0;      ///< most tokens of the answer; 0: as many as fit the model's positions
+  int top_logprobs = -1;   ///< >= 0: log-probabilities of each token and this many alternatives
 };
 
-/// The terms on which a request is served: its bounds, its listener, its priority.
+/// The terms on which a request is served: its bounds, its delivery and its priority.
 struct RequestTerms {
   int max_frames = 0;            ///< largest number of frames; 0: a bound derived from the text
-  bool ignore_stop = false;      ///< for measurements of a fixed length: run to max_frames
+  bool ignore_stop = false;      ///< for measurements of a fixed length: continue to max_frames
   bool phone_times = false;      ///< collect PhoneMarks, if SpeechFacts::phone_times is true
   int initial_chunk_frames = 0;  ///< frames of the first chunk; 0: the engine decides
-  /// kAuto: full where the model was trained with nothing else and the request is `offline`,
-  /// otherwise causal.
+  /// Mode of the flow. kAuto means kFull if the model was trained only with it and the request is
+  /// `offline`, otherwise kCausal.
   FlowMode flow = FlowMode::kAuto;
-  bool offline = false;  ///< the client reads the audio only when all of it is made
-  /// Runs only while no other request has work: drafts, or offline work. It takes no seat, makes no
-  /// other request miss a deadline, and loses its pages first.
+  bool offline = false;  ///< the client reads the audio only when it is complete
+  /// Whether the request runs only while no other request has work, e.g. drafts or offline work. It
+  /// has no seat, makes no other request miss a deadline, and loses its pages first.
   bool background = false;
-  uint64_t client = 0;  ///< a hash of the client's key or address, for fairness
+  uint64_t client = 0;  ///< hash of the client's key or address, for fairness
 };
 
-/// One text to be spoken, or one answer to be written, for a client. Empty strings and unset
-/// options take the model's defaults.
+/// A text to be spoken, or an answer to be written, for a client. Empty strings and unset options
+/// mean the model's defaults.
 struct SpeechRequest {
   RequestText say = {};
   RequestVoice voice = {};
   RequestSampling sampling = {};
   RequestWriting writing = {};
   RequestTerms terms = {};
-  /// Replaces all other fields except seed, bounds and client.
+  /// Task of the model's own family, which replaces all fields except seed, bounds and client.
   std::shared_ptr<FamilyTask> task = {};
 };
 
@@ -176,7 +176,7 @@ inline constexpr auto kMember =
 
 inline constexpr double kNoOptionBound = std::numeric_limits<int>::max();
 
-/// The order is that of help texts and documents, and of request_bytes().
+/// The table of options. Help texts, documents and request_bytes() have the same order.
 inline constexpr auto kRequestOptions = std::to_array<RequestOption>({
     {.name = "voice",
      .argument = "-v,--voice",

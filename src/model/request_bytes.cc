@@ -10,8 +10,8 @@
 namespace syrinx {
 namespace {
 
-constexpr uint64_t kFieldsVersion = 8;  // format of the fields that are not in the table of options
-constexpr int kMostEntries = 1 << 20;   // of a list
+constexpr uint64_t kFieldsVersion = 8;  // format of the fields outside the table of options
+constexpr int kMostEntries = 1 << 20;   // most entries of a list
 
 class Writer {
  public:
@@ -28,7 +28,7 @@ class Writer {
     append_number(out, static_cast<uint32_t>(values.size()));
     append_array(out, std::span<const T>(values));
   }
-  /// Writes or reads whether an optional value is set.
+  /// Writes or reads whether an optional field is set.
   bool there(bool is) {
     append_number(out, static_cast<uint8_t>(is));
     return is;
@@ -236,7 +236,7 @@ void written(Io& io, SpeechRequest& r) {
       io.number(r.terms.client);
 }
 
-/// Returns the version of the bytes, another one for each change of the table of options.
+/// Returns the version of the bytes, which changes with every change of the table of options.
 uint64_t version() {
   static const uint64_t kVersion = [] {
     Digest digest;
@@ -269,7 +269,7 @@ SpeechRequest read_request(std::string_view bytes) {
   Reader in(bytes);
   uint64_t sent = 0;
   in.number(sent);
-  if (sent != version()) throw LoadError("a request from another version");
+  if (sent != version()) throw LoadError("a request has an unsupported format version");
   SpeechRequest request;
   options(in, request), spoken(in, request), written(in, request);
   if (in.there(false)) request.say.lexicon = Lexicon::read(in.in);

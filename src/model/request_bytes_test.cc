@@ -23,7 +23,7 @@ std::shared_ptr<const Voice> a_voice(float value) {
   return voice;
 }
 
-/// Sets every field to another value than its default.
+/// Sets every field to a value that is not its default.
 SpeechRequest full_request() {
   SpeechRequest r;
   r.say.text = "so it goes, Syrinx";
@@ -77,7 +77,7 @@ TEST(RequestBytes, ThereAndBack) {
   const SpeechRequest want = full_request();
   const std::string bytes = request_bytes(want).take();
   const SpeechRequest got = read_request(bytes);
-  // If a field was lost, the second bytes differ.
+  // If a field were lost, the second bytes would differ.
   EXPECT_EQ(request_bytes(got).take().size(), bytes.size());
   EXPECT_EQ(got.say.text, want.say.text);
   EXPECT_TRUE(got.say.open && got.terms.offline && got.terms.ignore_stop && got.terms.phone_times);
@@ -143,8 +143,8 @@ TEST(RequestBytes, ThereAndBack) {
   }
 }
 
-/// If the bytes change, the version must change: else a peer of the earlier version would read one
-/// field as the next.
+/// If the bytes change, the version must change. Otherwise a peer with an earlier version would
+/// read one field as the next one.
 TEST(RequestBytes, OtherBytesAreAnotherVersion) {
   const std::string bytes = request_bytes(full_request()).take();
   const std::string fields = bytes.substr(bytes.find(full_request().say.text) - sizeof(uint32_t));

@@ -1,5 +1,5 @@
-// For tests of families: two promises of every AR stage with one cache. The steps of a sequence do
-// not depend on its batch, and a dropped cache is computed again with the same bits.
+// For tests of families: checks two promises of every AR stage with one cache. The steps of a
+// sequence do not depend on its batch. A dropped cache is computed again with the same bits.
 #pragma once
 
 #include <algorithm>
@@ -10,20 +10,20 @@
 
 namespace syrinx {
 
-/// Makes a track of a request: Runner::open(), or a function that also passes rows of recordings.
+/// Makes a track of a request: Runner::open(), or a function that also sends rows of recordings.
 using OpenTrack = std::function<Track(Runner&, const SpeechRequest&)>;
 inline Track open_track(Runner& runner, const SpeechRequest& request) {
   return runner.open(request);
 }
 
-/// Returns whether numbers have the same bits, also those that are NaN (Computed).
+/// Returns whether all numbers have the same bits; counts equal NaN bits as the same (Computed).
 inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-/// Expects the same bits of logits and values of each request when it runs alone on one thread, and
-/// when it runs on two threads beside the others with prompts in parts of five rows. Compares at
-/// least `least(i)` steps of request i.
+/// Expects the same bits of logits and values of each request in two runs. In the first run it is
+/// alone on one thread. In the second it shares two threads with the others, with prompts in parts
+/// of five rows. Compares at least `least(i)` steps of request i.
 inline void expect_same_alone_and_in_a_batch(const Pipeline& model,
                                              std::span<const SpeechRequest> requests,
                                              const std::function<size_t(size_t)>& least,
@@ -55,8 +55,8 @@ inline void expect_same_alone_and_in_a_batch(const Pipeline& model,
   expect_same_alone_and_in_a_batch(model, requests, [least](size_t) { return least; });
 }
 
-/// Compares 30 steps of a request whose cache is dropped at every seventh step with 30 that keep
-/// it.
+/// Runs 30 steps of a request twice, once with its cache dropped at every seventh step. Expects the
+/// same bits.
 inline void expect_a_dropped_cache_made_again(const Pipeline& model, const SpeechRequest& request) {
   Runner runner(model);
   Track kept = runner.open(request), dropped = runner.open(request);

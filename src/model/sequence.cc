@@ -21,15 +21,16 @@ const char* finish_reason_name(FinishReason reason) {
 }
 
 void Sequence::rows(int, bool, InputRows&) const {
-  SYRINX_CHECK(false, "the sequence describes no rows, as this stage needs them");
+  SYRINX_CHECK(false, "this stage needs rows, which the sequence does not describe");
 }
 
 Status Sequence::append_text(std::string_view, bool) {
-  return Error{ErrorCode::kUnsupported, "this model takes its text at once, not in pieces", "text"};
+  return Error{ErrorCode::kUnsupported, "this model needs the whole text at once, not in pieces",
+               "text"};
 }
 
 Status Sequence::take(int port, const Frames&) {
-  return Error{ErrorCode::kInternal, concat("nothing takes frames at port ", port)};
+  return Error{ErrorCode::kInternal, concat("no input accepts frames at port ", port)};
 }
 
 }  // namespace syrinx

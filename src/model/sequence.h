@@ -1,8 +1,8 @@
-// An AR node's side of a request inside a model family, and the output of its steps. A Sequence is
-// created at admission on the caller's thread. Later, one thread at a time uses it: the engine's,
-// the executor that runs a batch with it, or a host thread that prepares text for it. Everything
-// that changes while a request runs is in here or in a StreamState; stages and pipelines are const
-// after load.
+// The state of a request at an AR node, made by a model family, and the output of its steps. A
+// Sequence is created at admission on the caller's thread. Later, one thread at a time uses it: the
+// engine's, the executor that runs a batch with it, or a host thread that prepares text for it. A
+// Sequence or a StreamState contains everything that changes while a request runs. Stages and
+// pipelines are const after load.
 #pragma once
 
 #include <cstdint>
@@ -23,32 +23,32 @@ class InputRows;
 
 /// The reason why a request ended.
 enum class FinishReason { kStop, kLength, kRepetition, kCancelled, kError };
-/// Returns "stop", "length", ...; static storage.
+/// Returns the reason as a word: "stop", "length", ...; static storage.
 const char* finish_reason_name(FinishReason reason);
 
-/// A word of the request's text: bytes [begin, end) start to sound at `frame`.
+/// A word of the request's text: the bytes [begin, end) begin to sound at `frame`.
 struct WordMark {
   int64_t begin = 0, end = 0;
   int64_t frame = 0;
 };
 
-/// A phone starts to sound at `frame`.
+/// A phone that begins to sound at `frame`.
 struct PhoneMark {
   /// ARPAbet in small letters, with a 1 after a stressed vowel; static storage
   std::string_view phone;
   int64_t frame = 0;
 };
 
-/// An id and its log-probability, before temperature and rules.
+/// An id and its log-probability, computed before temperature and rules.
 struct ScoredId {
   int32_t id = -1;
   float logprob = 0;
 };
 
-/// Log-probabilities of code 0 of a step: of the id that was drawn, and of the likeliest ones.
+/// Log-probabilities of code 0 of a step: for the drawn id, and for the likeliest ids.
 struct StepScores {
   ScoredId drawn;
-  std::vector<ScoredId> top;  ///< the likeliest first
+  std::vector<ScoredId> top;  ///< the likeliest id first
 };
 
 /// A token of an answer, for clients that asked for log-probabilities.
@@ -59,14 +59,14 @@ struct ScoredToken {
   };
   Choice drawn;
   std::vector<Choice> top;
-  double start_s = -1, end_s = -1;  ///< its time in the recording that was heard; < 0: unknown
+  double start_s = -1, end_s = -1;  ///< seconds in a transcribed recording; negative: unknown
 };
 
-/// The output of one step for a request: complete frames, C codes each, in order, text, and marks.
+/// The output of one step for a request: complete frames of C codes each, in order, text and marks.
 class StepOutput {
  public:
-  /// `phones` null: the client does not want them. `scores`: of this step, if the sequence wants
-  /// them. `values`: of this step, ArTraits::values numbers. row() appends to `rows`.
+  /// `phones` is null if the client requests none. `scores`: of this step, if the sequence requests
+  /// them. `values`: ArTraits::values numbers of this step. row() appends to `rows`.
   StepOutput(std::vector<int32_t>& codes, std::vector<WordMark>& words,
              std::vector<PhoneMark>* phones = nullptr, const StepScores* scores = nullptr,
              std::span<const float> values = {}, std::vector<float>* rows = nullptr)
@@ -77,15 +77,15 @@ class StepOutput {
         values_(values),
         rows_(rows) {}
   const StepScores* scores() const { return scores_; }
-  /// The values that ArStage::values() made for the step; valid during advance().
+  /// Returns the values that ArStage::values() made for the step. Valid during advance().
   std::span<const float> values() const { return values_; }
-  /// Sends an id along the node's edges of ids.
+  /// Sends an id along the node's edge of ids.
   void id(int32_t id) { ids_.push_back(id); }
   std::span<const int32_t> ids() const { return ids_; }
   /// Adds the next id of an answer that a later request may send back (EarlierAnswer).
   void answer_id(int32_t id) { answer_ids_.push_back(id); }
   std::span<const int32_t> answer_ids() const { return answer_ids_; }
-  /// Adds text: UTF-8, whole characters.
+  /// Adds text in UTF-8, only whole characters.
   void text(std::string_view piece) { text_ += piece; }
   void token(ScoredToken token) { tokens_.push_back(std::move(token)); }
   /// Returns the text and tokens that text() and token() collected.
@@ -94,12 +94,12 @@ class StepOutput {
   void frame(std::span<const int32_t> codes) {
     codes_.insert(codes_.end(), codes.begin(), codes.end());
   }
-  /// Sends a frame along the node's edge of rows; for stages with ArTraits::values.
+  /// Sends a frame along the node's edge of rows. Only for stages with ArTraits::values.
   void row(std::span<const float> row) {
     if (rows_ != nullptr) rows_->insert(rows_->end(), row.begin(), row.end());
   }
   void word(const WordMark& mark) { words_.push_back(mark); }
-  /// Adds a warning about the text for the client's user, in ASCII without a full stop.
+  /// Adds a warning about the text for the client's user, as ASCII without a full stop.
   void warning(std::string text) { warnings_.push_back(std::move(text)); }
   std::span<const std::string> warnings() const { return warnings_; }
   void phone(const PhoneMark& mark) {
@@ -128,68 +128,68 @@ struct Verdict {
   };
   Next next = kContinue;
   FinishReason reason = FinishReason::kStop;
-  /// With kNextSegment: the number of leading rows of the new prompt whose inputs equal those at
+  /// With kNextSegment: the number of first rows of the new prompt whose inputs equal the inputs at
   /// the same positions of the previous segment. The cache of these rows is kept. They must not be
   /// tapped.
   int kept = 0;
-  int companion_kept = kept;  ///< the same number for the companion's prompt
-  /// With kNextSegment: later frames belong to new streams. The chunk stages after the node end
+  int companion_kept = kept;  ///< the same number for the prompt of the companion
+  /// With kNextSegment: later frames belong to new streams. The chunk stages behind the node end
   /// their streams and begin new ones. The next step waits until the client has all audio of the
-  /// old streams, so later text comes behind that audio.
+  /// old streams, so later text follows that audio.
   bool new_streams = false;
 };
 
-/// The state of one request at one AR node. The input rows of an AR stage are numbered by position:
-/// [0, prompt_rows()) is the prompt of the current segment; row prompt_rows() + t is made from the
-/// codes of step t. The state must be able to write the input of any row again, because the engine
-/// may drop a cache and recompute it.
+/// The state of one request at one AR node. Input rows are numbered by position. Rows [0,
+/// prompt_rows()) are the prompt of the current segment. Row prompt_rows() + t is made from the
+/// codes of step t. The state must be able to write any row again, because the engine may drop a
+/// cache and compute it again.
 class Sequence {
  public:
   virtual ~Sequence() = default;
 
-  /// Returns the number of rows of the current segment's prompt, at least 1; constant in a segment.
+  /// Returns the number of rows of the current segment's prompt, at least 1. Constant in a segment.
   virtual int prompt_rows() const = 0;
-  /// Returns how many of the first `rows` prompt rows stand for recordings.
+  /// Returns how many of the first `rows` prompt rows represent recordings.
   virtual int heard_rows(int /*rows*/) const { return 0; }
-  /// Returns the largest number of steps of the current segment. The last step ends the
-  /// request (kLength) unless its advance() begins the next segment, as it should with text left.
+  /// Returns the largest number of steps of the current segment. The last step ends the request
+  /// (kLength) unless its advance() begins the next segment, as it must while text is left.
   virtual int max_steps() const = 0;
-  /// Returns whether the next step can run now; false while its text has not arrived.
+  /// Returns whether the next step can run, i.e. whether its text has arrived.
   virtual bool ready() const { return true; }
 
-  /// Returns, while ready() is false before the first step of a segment, how many leading rows of
-  /// its prompt are final and may run already. The number never falls.
+  /// Returns how many first rows of the prompt are final and may run already. Called while ready()
+  /// is false before the first step of a segment. The number never decreases.
   virtual int known_rows() const { return 0; }
 
-  /// Returns the scale s of classifier-free guidance: codes are drawn from u + s (c - u), where c
-  /// are the sequence's logits and u its companion's. Unset or 1: no companion. Constant.
+  /// Returns the scale s of classifier-free guidance: codes are drawn from u + s (c - u). c: logits
+  /// of the sequence; u: logits of its companion. Unset or 1: no companion. Constant.
   virtual std::optional<float> guidance() const { return std::nullopt; }
-  /// Returns the scale of code k of the next step, if there is a companion; 1: the code is not
-  /// guided. The companion's rows, also those of earlier steps, run only when a code is guided.
+  /// Returns the scale of code k of the next step, if the sequence has a companion. 1: the code is
+  /// not guided. The companion's rows, also those of earlier steps, run only when a code is guided.
   virtual float step_guidance(int /*k*/) const { return guidance().value_or(1); }
-  /// Returns the number of rows of the companion's prompt, at least 1. Constant within a segment.
+  /// Returns the number of rows of the companion's prompt, at least 1. Constant in a segment.
   virtual int companion_rows() const { return prompt_rows(); }
 
-  /// Fills `out` with the rows from position `first` on, which are rows of the prompt or of steps
-  /// that have run. Allocates nothing.
+  /// Fills `out` with the rows from position `first` on. These rows belong to the prompt or to
+  /// steps that have run. Allocates nothing.
   virtual void rows(int first, bool companion, InputRows& out) const;
 
-  /// Appends one key for each leading row of the prompt whose cache may be shared with other
-  /// requests: if the keys up to a row are equal, the inputs up to it must be equal. A token id is
-  /// its own key; a vector's is a hash of its bytes. Fewer keys than rows, or none, are fine.
+  /// Appends one key for each first row of the prompt whose cache other requests may share. If all
+  /// keys up to a row are equal, the inputs up to that row must be equal. The key of a token is its
+  /// id, that of a vector a hash of its bytes. Keys may cover fewer rows than the prompt, or none.
   virtual void prefix_keys(bool /*companion*/, std::vector<uint64_t>& /*keys*/) const {}
-  /// Appends such keys for rows after the prompt; called if every row of the prompt has a key. For
-  /// the sequence: a later prompt of a conversation may begin with the generated rows. For the
-  /// companion: other companions may have equal rows before their first guided step.
+  /// Appends such keys for rows after the prompt. Called only if every row of the prompt has a key.
+  /// Sequence: a later prompt of a conversation may begin with the generated rows. Companion: other
+  /// companions may have equal rows before their first guided step.
   virtual void step_keys(bool /*companion*/, std::vector<uint64_t>& /*keys*/) const {}
 
-  /// Returns the token ids of the current segment's prompt, for comparing with an original
-  /// implementation; empty if the prompt is not made of ids.
+  /// Returns the token ids of the current segment's prompt, to compare with an original
+  /// implementation. Empty if the prompt does not consist of ids.
   virtual std::span<const int32_t> prompt_ids() const { return {}; }
 
-  /// Returns whether the tapped row at position `pos` of this segment is sent along the node's
-  /// edges of rows. Such rows are sent once, in order, and are always computed: prefix_keys() must
-  /// end before the first of them.
+  /// Returns whether the tapped row at position `pos` of this segment is sent along the node's edge
+  /// of rows. Such rows are sent once, in order, and are always computed: prefix_keys() must end
+  /// before the first of them.
   virtual bool tapped(int /*pos*/) const { return false; }
 
   /// Returns how many log-probabilities each step yields (StepScores::top); -1: none. Constant.
@@ -201,33 +201,33 @@ class Sequence {
   /// Returns code k of each step so far, oldest first, for the repetition penalty.
   virtual std::span<const int32_t> history(int /*k*/) const { return {}; }
 
-  /// Returns guesses of code 0 of the next steps, oldest first, if the stage can run them
-  /// (ArTraits::drafts). The rows of the guesses run with the row that is due, and the engine keeps
-  /// the steps up to the first sampled code that differs from its guess. Guesses change the time,
-  /// never the codes. Steps that may be guessed share sampling(0). Valid until the next advance().
+  /// Returns guesses of code 0 of the next steps, oldest first, if the stage can run guesses
+  /// (ArTraits::drafts). The rows of the guesses run with the row that is due. The engine keeps the
+  /// steps up to the first sampled code that differs from its guess. Guesses change the time, never
+  /// the codes. Guessed steps share sampling(0). Valid until the next advance().
   virtual std::span<const int32_t> draft() const { return {}; }
-  /// Returns rule(0) of the step after `guesses` guesses, if all are right.
+  /// Returns rule(0) of the step after the first `guesses` guesses, if these are right.
   virtual SampleRule drafted_rule(int /*guesses*/) const { return rule(0); }
-  /// Returns history(0) after `guesses` guesses, if all are right.
+  /// Returns history(0) after the first `guesses` guesses, if these are right.
   virtual std::span<const int32_t> drafted_history(int /*guesses*/) const { return history(0); }
 
-  /// Gets, after the advance() of a step whose guess was wrong, the codes that the rows of this
-  /// guess and of later guesses yielded; these are not steps. May change draft().
+  /// Receives the codes that the rows of a wrong guess and of later guesses yielded; these are not
+  /// steps. Called after advance() of the step with the wrong guess. May change draft().
   virtual void missed(std::span<const int32_t> /*codes*/) {}
 
-  /// Takes the sampled codes of a step (one per ArTraits::vocab) and emits the frames, text and
-  /// marks that they complete.
+  /// Processes the sampled codes of a step (one per ArTraits::vocab). Writes the frames, text and
+  /// marks that they complete to `out`.
   virtual Verdict advance(std::span<const int32_t> codes, StepOutput& out) = 0;
 
-  /// Adds text to an open request; `last` closes it. May be slow (tokenizers, phonemes): it
-  /// runs on a host thread, while the sequence is in no batch. An Error fails the request.
+  /// Adds text to an open request; `last` closes it. May be slow (tokenizers, phonemes): it runs on
+  /// a host thread, while no batch has the sequence. An Error fails the request.
   virtual Status append_text(std::string_view text, bool last);
 
-  /// Takes frames from another node of the graph, at input port `port`. Must be
-  /// fast. An Error fails the request.
+  /// Receives frames from another node of the graph at input port `port`. Must be fast. An Error
+  /// fails the request.
   virtual Status take(int port, const Frames& frames);
 
-  /// Returns the family's sequence, if this one wraps it.
+  /// Returns the family's own sequence, if this sequence wraps it.
   virtual const Sequence& here() const { return *this; }
 };
 

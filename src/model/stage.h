@@ -1,8 +1,8 @@
 // The two kinds of network that a pipeline is made of. Both are const after load and shared by all
 // requests and executors; a call runs on one executor's thread with that executor's StepContext.
-// A stage runs on one device, the CPU unless device() says otherwise: the context, the cache and
-// the given views lie there; spans are always host memory.
-// E: sequences that yield a step, H: hidden width, K: codes of a step, C: codes of a frame.
+// A stage runs on one device, device(), by default the CPU. The context, the cache and the given
+// views are in that device's memory; spans are always host memory. E: sequences that yield a step,
+// H: hidden width, K: codes of a step, C: codes of a frame.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +21,26 @@
 
 namespace syrinx {
 
-/// One sequence of a batch: rows at positions [first_pos, first_pos + rows) of `state`.
+/// One sequence of a batch, with the rows of `state` at positions [first_pos, first_pos + rows).
 struct ArSeq {
   Sequence* state = nullptr;
   int first_pos = 0;
   int rows = 1;
-  /// The number of its last rows that yield a step. 0: a part of a prompt without its end. Above 1:
-  /// the rows after the first of them are guesses (Sequence::draft).
+  /// The number of its last rows that yield a step. 0: a part of a prompt that is not the last one.
+  /// Above 1: the rows after the first of these rows are guesses (Sequence::draft).
   int emits = 1;
-  bool companion = false;  ///< the rows of the state's guidance companion
+  bool companion = false;  ///< whether the rows are those of the guidance companion
 };
 
-/// Prefill parts and single decode rows of many requests, in one batch. Borrowed for one step.
+/// Parts of prompts and single decode rows of many requests, in one batch. Borrowed for one step.
 struct ArBatch {
   std::span<const ArSeq> seqs;
-  int rows = 0;                ///< total of all sequences
+  int rows = 0;                ///< number of rows of all sequences
   int emits = 0;               ///< E, the number of rows that yield a step
   Ragged ragged;               ///< positions and cache pages of `seqs`
-  std::span<const KvPool> kv;  ///< one per ArTraits::kv, sharing the page tables
-  View scratch;    ///< u8 [scratch_bytes(E)], kept from forward() to the end of the step
-  View taps = {};  ///< f32 [rows, ArTraits::tap], which forward() fills; empty: not wanted
+  std::span<const KvPool> kv;  ///< one pool per ArTraits::kv; all use the same page tables
+  View scratch;    ///< u8 [scratch_bytes(E)], valid from forward() to the end of the step
+  View taps = {};  ///< f32 [rows, ArTraits::tap], filled by forward(); empty: no taps are needed
 };
 
 /// Returns the rows of a batch that yield a step, in batch order; allocated in the step's arena.
@@ -55,77 +55,77 @@ struct ArTraits {
   std::vector<int> vocab;  ///< size of the vocabulary of each of the K codes of a step
   std::vector<KvSpec> kv;
   int max_positions = 0;
-  int tap = 0;  ///< width of the rows that forward() can tap (hidden states); 0: none
-  /// The number of values that a step yields beside its codes (a diffusion head's latent); 0: none.
-  /// The sequence gets them and may send them on as rows (StepOutput::row), so such a stage has no
-  /// taps.
+  int tap = 0;  ///< width of the hidden rows that forward() can tap; 0: no taps
+  /// The number of values that a step yields beside its codes, e.g. a diffusion head's latent. 0:
+  /// no values. The sequence receives them and may send them on as rows (StepOutput::row). So such
+  /// a stage has no taps.
   int values = 0;
-  bool drafts = false;  ///< a batch may run guesses (Sequence::draft); needs one code per step
+  bool drafts = false;  ///< a batch may contain guesses (Sequence::draft); needs one code per step
   /// Whether the stage writes to the sequences that it runs. Such a stage runs only in the process
-  /// of its sequences, because copies elsewhere would differ.
+  /// that has the sequences, because their copies in another process would differ.
   bool writes = false;
 };
 
 /// An autoregressive stage, with a KV cache and a sampler. Every result must have the same bits in
-/// any batch. On a GPU the queued work of a step may be run twice (Stream::repeat): a stage only
-/// reads the state of sequences, and never waits for the device.
+/// any batch. On a GPU, a step's queued work may run twice (Stream::repeat). So a stage only reads
+/// the state of sequences, and never waits for the device.
 class ArStage {
  public:
   virtual ~ArStage() = default;
   virtual Device device() const { return Device::kCpu; }
   virtual const ArTraits& traits() const = 0;
-  /// Returns the bytes that a step of E sequences keeps between calls (for depth transformers).
+  /// Returns the bytes that a step of E sequences keeps between calls (as depth transformers do).
   virtual size_t scratch_bytes(int /*emits*/) const { return 0; }
 
   /// Runs all rows, writes their keys and values to the cache, and writes hidden f32 [E, H] of the
   /// rows that yield a step (emitting_rows).
   virtual void forward(StepContext&, const ArBatch&, View hidden) const = 0;
 
-  /// Writes the logits f32 [E, vocab[k]] of code k. codes i32 [E, K] holds the codes < k of this
-  /// step, so heads may be independent (delay patterns) or run a depth transformer (inner steps).
-  /// Called for k = 0 .. K-1 in turn. A companion has its own row, with the codes of its sequence;
-  /// the engine merges the logits of the two.
+  /// Writes the logits f32 [E, vocab[k]] of code k. codes i32 [E, K] has the codes < k of this
+  /// step. So heads may be independent (delay patterns) or run a depth transformer (inner steps).
+  /// Called for k = 0 .. K-1 in turn. A companion has its own row, with the codes of its sequence.
+  /// The engine merges the logits of both.
   virtual void logits(StepContext&, int k, const ArBatch&, View hidden, View codes,
                       View out) const = 0;
 
-  /// Writes, after the last code of a step, out f32 [E, ArTraits::values] of all rows at once.
-  /// codes as in logits(), all K of them. Noise is a function of the request's seed and the step. A
-  /// companion has its own row after its sequence's row; the sequence's row gets the result of
-  /// both, merged with the sequence's scale. Not finite: the request fails.
+  /// Writes out f32 [E, ArTraits::values] for all rows, after the last code of a step. `codes` as
+  /// in logits(), all K of them. Noise is a function of the request's seed and the step. A
+  /// companion has its own row after its sequence's row. The sequence's row gets the result of
+  /// both, merged with the sequence's scale. A value that is not finite fails the request.
   virtual void values(StepContext&, const ArBatch&, View /*hidden*/, View /*codes*/,
                       View /*out*/) const {}
 
-  /// Whether steps run in another process, which has the cache and copies of the sequences. Then
-  /// the engine calls only step(), which runs a whole step (model/step.h) and waits for it. Such a
-  /// stage gets an executor without cores; one thread at a time, steps in order.
+  /// Returns whether steps run in another process, which has the cache and copies of the sequences.
+  /// Then the engine calls only step(), which runs a whole step (model/step.h) and waits for it.
+  /// Such a stage gets an executor without cores: one thread at a time, steps in order.
   virtual bool remote() const { return false; }
   virtual void step(const Step&, StepResults&) const {}
 };
 
-/// The state of one stream of a chunk stage between chunks.
+/// The state of one stream of a chunk stage, kept between chunks.
 class StreamState {
  public:
   virtual ~StreamState() = default;
 };
 
-/// One chunk of one stream. The window is [left + fresh + ahead] frames, where left <= the edge's
-/// left context (less at the start) and ahead <= its lookahead (less at the end).
+/// One chunk of one stream. The window has left + fresh + ahead frames. `left` is at most the
+/// edge's left context (less at the start); `ahead` is at most its lookahead (less at the end).
 struct ChunkJob {
   StreamState* state = nullptr;
-  std::span<const int32_t> codes = {};  ///< [window, in_width] of codes or ids
-  std::span<const float> values = {};   ///< [window, in_width] of rows or samples
+  std::span<const int32_t> codes = {};  ///< [window, in_width], if the input is codes or ids
+  std::span<const float> values = {};   ///< [window, in_width], if the input is rows or samples
   int left = 0, fresh = 0, ahead = 0;
   bool last = false;          ///< no frame follows the window
-  std::span<float> out = {};  ///< [made, out_width], to be written
-  int made = 0;  ///< output frames: at first fresh * ChunkStage::most_out(); a stage that writes
-                 ///< fewer sets the number
-  /// The error of this stream alone; the other streams of the batch go on. An exception fails all
-  /// of them.
+  std::span<float> out = {};  ///< [made, out_width], written by the stage
+  int made = 0;  ///< output frames; initially fresh * ChunkStage::most_out(); a stage that writes
+                 ///< fewer frames sets the number
+  /// The error of this stream alone; the other streams of the batch continue. An exception fails
+  /// all streams of the batch.
   std::optional<Error> fault = {};
 };
 
-/// The frames of a stream that have arrived and were not yet fresh frames of a chunk: codes or
-/// values [n, in_width], by the type of the stage.
+/// The frames of a stream that have arrived and were not fresh frames of any chunk yet: codes or
+/// values [n, in_width], by the input type of the stage.
 struct WaitingFrames {
   std::span<const int32_t> codes = {};
   std::span<const float> values = {};
@@ -145,28 +145,28 @@ class ChunkStage {
   virtual int most_out() const { return 1; }
   int in_width() const { return in().width; }
   int out_width() const { return out().width; }
-  /// Returns the values of a request that its stream needs. `sequence` is the one that feeds this
-  /// stage, directly or through other stages. Where the client feeds the stage, it is the first
+  /// Returns the values of a request that its stream needs. `sequence` is the sequence that feeds
+  /// this stage, directly or through other stages. If the client feeds the stage, it is the first
   /// sequence that the stage feeds.
   virtual Bundle bundle(const Sequence& /*sequence*/) const { return {}; }
-  /// Opens a stream from a result of bundle(), made here or in another process. Throws LoadError
-  /// for a bundle that does not fit.
+  /// Opens a stream from a result of bundle(), made in this process or another one. Throws
+  /// LoadError if the bundle does not fit this stage.
   virtual std::unique_ptr<StreamState> open(Bundle bundle) const = 0;
   /// Runs the jobs. On a GPU their outputs are complete after the caller's synchronize().
   virtual void run(StepContext&, std::span<ChunkJob> jobs) const = 0;
   /// Returns how many of the waiting frames the next chunk takes as fresh frames, if the edge's
-  /// policy would take `planned`; 0: waits for more. For stages whose frames come in blocks of
-  /// their own. At the end of a stream repeated chunks must take all frames. No chunk of this
+  /// policy would take `planned`. 0: waits for more frames. For stages whose frames come in blocks
+  /// of their own. At the end of a stream, repeated calls must take all frames. No chunk of this
   /// stream runs meanwhile.
   virtual int cut(const StreamState&, const WaitingFrames&, int planned) const { return planned; }
-  /// Records in the stream here, for cut(), that a chunk has run in another process, on a stream of
-  /// the same bundle. The job has its outputs. Only stages whose cut() reads the stream need it.
+  /// Updates the state of a stream whose chunk ran in another process, on a stream of the same
+  /// bundle. The job has the chunk's outputs. Needed only by stages whose cut() reads the state.
   virtual void follow(StreamState&, const ChunkJob&) const {}
-  /// Whether run() only waits for another process. Such a stage gets an executor without cores.
+  /// Returns whether run() only waits for another process. The executor then has no cores.
   virtual bool remote() const { return false; }
 };
 
-/// Opens a stream for the request of a sequence.
+/// Opens a stream of `stage` for the request of a sequence.
 inline std::unique_ptr<StreamState> open_stream(const ChunkStage& stage, const Sequence& sequence) {
   return stage.open(stage.bundle(sequence.here()));
 }

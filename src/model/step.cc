@@ -6,8 +6,8 @@
 
 namespace syrinx {
 
-/// Writes the description of the batch's rows; returns the number of rows that yield a step, with
-/// those of companions and guesses.
+/// Writes the description of the batch's rows. Returns the number of rows that yield a step,
+/// counting those of companions and guesses.
 int StepWork::lay_out(const Step& step) {
   seqs_.clear(), row_begin_.clear(), kv_len_.clear(), emitting_.clear(), merged_.clear();
   guided_ = scored_ = tapped_ = false;
@@ -41,7 +41,7 @@ void StepWork::run(StepContext& ctx, const ArStage& ar, const Step& step, StepRe
   const bool valued = traits.values > 0;  // values are written to memory whose address may change
   const bool plain = !scored_ && !tapped_ && !valued && !options_.watch;
   const bool one_row_each = step.rows == std::ssize(seqs_) && emits == step.rows;
-  // such a step probably queues the same work as an earlier step
+  // a step like this probably queues the same work as an earlier step
   if (ctx.stream && plain && one_row_each) {
     ctx.stream->repeat([&] { queue(ctx, ar, step, emits, out); });
   } else {
@@ -52,7 +52,7 @@ void StepWork::run(StepContext& ctx, const ArStage& ar, const Step& step, StepRe
 }
 
 /// Queues all work of a step on a device. Waits for the device only if log-probabilities are
-/// wanted.
+/// requested.
 void StepWork::queue(StepContext& ctx, const ArStage& ar, const Step& step, int emits,
                      StepResults& out) {
   const ArTraits& traits = ar.traits();
@@ -91,7 +91,7 @@ void StepWork::queue(StepContext& ctx, const ArStage& ar, const Step& step, int 
   if (traits.values > 0) fetch_values(ctx, ar, rows, hidden, codes, out);
 }
 
-/// Fetches the values of the rows that yield a step, without companions.
+/// Fetches the values of the rows that yield a step, except those of companions.
 void StepWork::fetch_values(StepContext& ctx, const ArStage& ar, const ArBatch& rows, View hidden,
                             View codes, StepResults& out) {
   const int64_t width = ar.traits().values;
@@ -117,7 +117,7 @@ void StepWork::sample_code(StepContext& ctx, int k, View logits, View codes, Vie
   sample_codes(ctx, sampled, rows_, merged_, k, codes, status);
 }
 
-/// Fetches the tapped rows of the sequences that want them.
+/// Fetches the tapped rows of the sequences that request them.
 void StepWork::fetch_taps(StepContext& ctx, const Step& step, View taps, StepResults& out) {
   const auto width = static_cast<size_t>(taps.shape[1]);
   size_t rows = 0;
@@ -132,7 +132,7 @@ void StepWork::fetch_taps(StepContext& ctx, const Step& step, View taps, StepRes
   }
 }
 
-/// Computes log-softmax for the rows that want scores, before temperature and rules.
+/// Computes log-softmax for the rows that request scores, before temperature and rules.
 void StepWork::score(StepContext& ctx, View logits, StepResults& out) {
   const auto vocab = static_cast<size_t>(logits.shape[1]);
   logits_.resize(vocab);

@@ -1,7 +1,7 @@
-// A whole step of an AR stage: rows of many sequences run, codes are drawn, and the wanted scores,
-// values and taps are fetched. Plain values, so that a step can run in any process. E: rows that
-// are sampled: one for each sequence that yields a step (a guidance pair counts once), and one for
-// each of its guesses. K: codes a step.
+// A whole step of an AR stage: rows of many sequences run, codes are drawn, and the requested
+// scores, values and taps are fetched. Plain values, so a step can run in any process. E: rows that
+// are sampled, one for each sequence that yields a step (a guidance pair counts once), and one for
+// each of its guesses. K: codes of a step.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace syrinx {
 
-/// Rows of a cache page to copy before a step writes behind them.
+/// Rows of a cache page that must be copied before a step writes behind them.
 struct PageCopy {
   int32_t from = 0, to = 0;
 };
@@ -31,54 +31,54 @@ struct StepSequence {
   bool emits = true;
   int drafts = 0;  ///< number of its last rows that are guesses, which also yield steps
   bool companion = false;
-  bool guided = false;  ///< its companion, which also yields a step, follows
+  bool guided = false;  ///< its companion follows, and also yields a step
   uint64_t seed = 0;
   uint32_t step = 0;  ///< number of the step within the request, over all segments
   int scores = -1;    ///< Sequence::scores()
-  bool taps = false;  ///< its rows are wanted in StepResults::taps
+  bool taps = false;  ///< whether its rows are requested in StepResults::taps
 };
 
 /// The inputs of a step; borrowed for one call.
 struct Step {
   std::span<const StepSequence> sequences;
-  int rows = 0;                         ///< total of all sequences
+  int rows = 0;                         ///< number of rows of all sequences
   std::span<const int32_t> page_table;  ///< [sequences, table_width]
   int table_width = 0;
-  std::span<const KvPool> kv;  ///< one per ArTraits::kv; empty for a remote stage
-  // For remote stages, whose process has the cache:
-  std::span<const PageCopy> copies = {};  ///< to be made before the step
+  std::span<const KvPool> kv;  ///< one pool per ArTraits::kv; empty for a remote stage
+  // The two fields below are for remote stages, whose process has the cache.
+  std::span<const PageCopy> copies = {};  ///< copies to make before the step
   int pages = 0;                          ///< number of pages of the cache
 };
 
-/// The results of a step, for the E sequences that yielded one.
+/// The results of a step, for the E rows that were sampled.
 struct StepResults {
   int codes_per_step = 0;
   std::vector<int32_t> codes;        ///< [E, K]
-  std::vector<SampleStatus> status;  ///< [E], the first error among a row's codes
-  std::vector<StepScores> scores;    ///< [E], for rows that asked; empty: no row asked
+  std::vector<SampleStatus> status;  ///< [E], the first error among the codes of a row
+  std::vector<StepScores> scores;    ///< [E], for rows that requested scores; empty: no row did
   std::vector<float> values;         ///< [E, ArTraits::values]
-  /// [rows, ArTraits::tap] of the sequences whose rows are wanted, in order
+  /// [rows, ArTraits::tap] of the sequences whose taps are requested, in order
   std::vector<float> taps;
-  /// [sequences] the error of each sequence that has failed; empty: none has failed.
+  /// [sequences], the error of each sequence that has failed. Empty: no sequence has failed.
   std::vector<std::optional<Error>> faults;
 };
 
-/// Hooks for tests that look into steps; the engine sets none.
+/// Hooks for tests that inspect steps; the engine sets no hooks.
 struct StepOptions {
-  /// draw the largest logit after the rules, whatever sampling a request asks for
+  /// draw the largest logit after the rules, whatever sampling a request specifies
   bool greedy = false;
-  /// Called with logits f32 [rows that are sampled, vocab[k]] of code k: after guidance, before any
-  /// rule. They lie on the context's device. Unset: not called.
+  /// Called with logits f32 [sampled rows, vocab[k]] of code k: after guidance, before any rule.
+  /// The logits are on the context's device. Unset: not called.
   std::function<void(StepContext& ctx, int k, View logits)> watch = {};
 };
 
-/// Runs steps of stages in this process. One thread at a time; once warm it does not allocate on
-/// the CPU.
+/// Runs steps of stages in this process. One thread at a time. After the first steps it does not
+/// allocate on the CPU.
 class StepWork {
  public:
   explicit StepWork(StepOptions options = {}) : options_(std::move(options)) {}
 
-  /// On a GPU all queued work has ended when it returns. Passes on exceptions of the stage.
+  /// Runs a step. On a GPU, all queued work has ended at return. Throws what the stage throws.
   void run(StepContext& ctx, const ArStage& ar, const Step& step, StepResults& out);
 
  private:
@@ -93,7 +93,7 @@ class StepWork {
 
   const StepOptions options_;
 
-  // Buffers of the running step; members, so that their memory is reused.
+  // Buffers of the running step. They are members so that their memory is reused.
   std::vector<ArSeq> seqs_;
   std::vector<int32_t> row_begin_, kv_len_;
   std::vector<int32_t> results_;  // codes [E, K], then statuses [rows without companions, K]
@@ -103,11 +103,11 @@ class StepWork {
     const StepSequence* sequence = nullptr;
     int guesses = 0;
   };
-  std::vector<Emitting> emitting_;  // without companions
-  std::vector<GuidedRow> merged_;   // [emitting_]
+  std::vector<Emitting> emitting_;  // rows of companions are not included
+  std::vector<GuidedRow> merged_;   // one for each entry of emitting_
   bool guided_ = false;
-  bool tapped_ = false;        // some row is tapped
-  bool scored_ = false;        // some row asked for log-probabilities
+  bool tapped_ = false;        // whether any row is tapped
+  bool scored_ = false;        // whether any row requested log-probabilities
   std::vector<float> logits_;  // logits of the row being scored
 };
 

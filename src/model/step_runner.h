@@ -17,7 +17,7 @@
 
 namespace syrinx {
 
-/// Returns the largest difference divided by the largest magnitude; infinite if one is not finite.
+/// Returns the largest difference divided by the largest |want|. Infinite for non-finite numbers.
 inline float relative(std::span<const float> got, std::span<const float> want) {
   EXPECT_EQ(got.size(), want.size());
   float worst = 0, top = 1e-30f;
@@ -29,7 +29,7 @@ inline float relative(std::span<const float> got, std::span<const float> want) {
   return worst / top;
 }
 
-/// Returns the root mean square of the differences divided by that of the wanted values.
+/// Returns the root mean square of the differences divided by that of `want`.
 inline double rms_off(std::span<const float> got, std::span<const float> want) {
   EXPECT_EQ(got.size(), want.size());
   double off = 0, power = 0;
@@ -40,7 +40,7 @@ inline double rms_off(std::span<const float> got, std::span<const float> want) {
   return std::sqrt(off / power);
 }
 
-/// Compares computed logits with the wanted ones, except logits that a stage does not compute
+/// Compares computed logits with the expected ones. Skips logits that a stage does not compute
 /// (StreamHead), which are -inf. At least `least` numbers must have been computed.
 struct Computed {
   std::vector<float> got, want;
@@ -55,10 +55,10 @@ struct Computed {
     EXPECT_GE(got.size(), least);
   }
 };
-/// Returns the largest difference relative to the largest wanted value.
+/// Returns the largest difference, relative to the largest expected value.
 inline float relative(const Computed& computed) { return relative(computed.got, computed.want); }
 
-/// Returns the numbers of an f32 view on the CPU.
+/// Returns the numbers of an f32 view on the CPU as a span.
 inline std::span<const float> floats(const View& view) {
   return {view.f32(), static_cast<size_t>(view.count())};
 }
@@ -66,7 +66,7 @@ inline std::span<const float> floats(const View& view) {
 inline std::vector<int32_t> ints(const View& view) {
   return {view.i32(), view.i32() + view.count()};
 }
-/// Returns every 16th row of [T, C], from the first on.
+/// Returns every 16th row of [T, C], beginning with the first.
 inline std::vector<float> every_16th(const View& view) {
   std::vector<float> out;
   for (int64_t t = 0; t < view.shape[0]; t += 16) {
@@ -82,7 +82,7 @@ inline std::unique_ptr<Sequence> open_only(const Pipeline& model, const SpeechRe
   EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
   return opened.take().only();  // throws if the request was refused
 }
-/// Returns the reason why a model or the facts about it refuse a request.
+/// Returns the error with which a model, or the facts about it, refuse a request.
 inline Error refusal_of(const Pipeline& model, const SpeechRequest& request) {
   if (const Status checked = check_request(model.info(), request); !checked) return checked.error();
   auto opened = model.open(request);
@@ -90,7 +90,7 @@ inline Error refusal_of(const Pipeline& model, const SpeechRequest& request) {
   return opened.ok() ? Error{} : opened.error();
 }
 
-/// Writes the ids of a row into `ids` [T] and returns its vector.
+/// Writes the ids of a sequence's row into `ids` [T] and returns the row's vector.
 inline GivenRow row_of(const Sequence& sequence, int pos, bool companion, std::span<int32_t> ids) {
   GivenRow given;
   std::fill(ids.begin(), ids.end(), -1);
@@ -99,7 +99,7 @@ inline GivenRow row_of(const Sequence& sequence, int pos, bool companion, std::s
   return given;
 }
 
-/// The rows that a Runner keeps of a sequence, or of its companion.
+/// The rows of a sequence, or of its companion, in a Runner's cache.
 struct KeptRows {
   std::vector<int32_t> pages;
   int rows = 0;
@@ -109,20 +109,20 @@ struct KeptRows {
 struct Track {
   std::unique_ptr<Sequence> state;
   KeptRows kept, companion;
-  int steps = 0;  // of the segment
+  int steps = 0;  // steps in the current segment
   bool finished = false;
-  bool ended = false;  // ended by itself, not at its bound
+  bool ended = false;  // ended by itself, not at its largest number of steps
   std::vector<int32_t> frames;
   std::string text;                        // StepOutput::text()
-  std::vector<std::vector<float>> logits;  // of codebook 0, each step, after guidance
-  std::vector<std::vector<float>> inner;   // of the others, each step, side by side
+  std::vector<std::vector<float>> logits;  // logits of codebook 0 of each step, after guidance
+  std::vector<std::vector<float>> inner;   // logits of the other codebooks, each step, side by side
   std::vector<int32_t> codes;              // [steps, codes of a step]
   std::vector<float> rows;                 // StepOutput::row()
   std::vector<int32_t> answer_ids;         // StepOutput::answer_id()
-  /// Codes that the next steps have to draw, [steps, codes of a step]; only on the CPU.
+  /// Codes that the next steps must draw, [steps, codes of a step]; only on the CPU.
   std::span<const int32_t> follow;
 
-  /// Begins the next segment, as a verdict says.
+  /// Begins the next segment as `verdict` describes.
   void begin_segment(const Verdict& verdict) {
     steps = 0;
     kept.rows = std::min(kept.rows, verdict.kept);
@@ -130,8 +130,8 @@ struct Track {
   }
 };
 
-/// Steps sequences of a stage with one cache together, as the engine would, each with its companion
-/// where it is guided. All seeds are 0.
+/// Runs steps of several sequences of a stage with one cache together, like the engine. A guided
+/// sequence runs with its companion. All seeds are 0.
 class Runner {
  public:
   explicit Runner(const Pipeline& model, int threads = 1)
@@ -155,7 +155,7 @@ class Runner {
     Track* one[] = {&track};
     step(one);
   }
-  /// Drops the cache of a track, so that its rows are computed again.
+  /// Drops the cache of a track, so its rows are computed again.
   void drop(Track& track) {
     for (KeptRows* each : {&track.kept, &track.companion}) {
       free_.insert(free_.end(), each->pages.begin(), each->pages.end());
@@ -184,8 +184,8 @@ class Runner {
   StepWork steps_;
   StepResults results_;
   std::vector<int32_t> free_;
-  // The running step:
-  std::vector<Track*> running_;  // those that take a step
+  // Members of the running step:
+  std::vector<Track*> running_;  // tracks that take a step
   std::vector<StepSequence> sequences_;
   std::vector<int32_t> table_;
 };

@@ -57,7 +57,7 @@ Result<std::string> check_recording(const VoiceEncoderInfo& info, const Recordin
     return Error{ErrorCode::kInvalid, "this model needs the words of the recording", "ref_text"};
   }
   return Error{ErrorCode::kInvalid,
-               concat("there is no cloning mode '", recording.mode, "' here, but: ", names),
+               concat("unknown cloning mode '", recording.mode, "', expected: ", names),
                "ref_mode"};
 }
 

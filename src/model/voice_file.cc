@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kMark = "syrinx_voice";
 constexpr const char* kVersion = "1";
 constexpr size_t kMaxTensors = 64;
-constexpr size_t kMaxTextBytes = 64 << 10;  // largest size of an entry of the metadata
+constexpr size_t kMaxTextBytes = 64 << 10;  // largest size of a metadata entry, in bytes
 constexpr double kMaxSeconds = 3600;
 
 double parse_seconds(const std::string& path, const std::string& text) {

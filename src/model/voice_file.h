@@ -1,6 +1,6 @@
 // Voices on disk: safetensors files with the facts about the voice in the metadata. Files may come
-// from strangers: their size is bounded before anything is read, every entry is checked, and
-// faults are LoadErrors naming file, entry, expected and got. Any thread.
+// from strangers. So their size is bounded before they are read, every entry is checked, and faults
+// are LoadErrors with the file, the entry, the expected and the found value. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 namespace syrinx {
 
-/// Notes about a voice; none of them changes its sound.
+/// Notes about a voice, which do not change its sound.
 struct VoiceNotes {
   std::string name = {};
-  std::string consent = {};  ///< the speaker's consent to cloning, in the words of the client that
+  std::string consent = {};  ///< speaker's consent to cloning, in the words of the client that
                              ///< added the voice
-  std::string source = {};   ///< SHA-256 of the recording as WAV; empty: no recording
-  std::string created = {};  ///< "2026-11-21T18:00:00Z"
+  std::string source = {};   ///< SHA-256 of the recording as WAV; empty: unknown recording
+  std::string created = {};  ///< time of creation, as "2026-11-21T18:00:00Z"
 };
 
-/// A voice and the notes kept with it.
+/// A voice and the notes that are stored with it.
 struct VoiceFile {
   Voice voice;
   VoiceNotes notes;
@@ -27,7 +27,7 @@ struct VoiceFile {
 
 inline constexpr size_t kMaxVoiceFileBytes = size_t{16} << 20;
 
-/// Writes a voice file; the file appears under its name only when it is complete.
+/// Writes a voice file. The file gets its name only when it is complete.
 void write_voice_file(const std::string& path, const Voice& voice, const VoiceNotes& notes);
 /// Reads and checks a voice file. Throws LoadError.
 VoiceFile read_voice_file(const std::string& path);

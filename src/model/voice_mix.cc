@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxShares = 8;
 constexpr float kMaxWeight = 1000;
 
-/// Reads "anna(2)" or "anna"; nothing for other texts.
+/// Reads "anna(2)" or "anna". Returns nullopt for other texts.
 std::optional<NamedShare> parse_share(std::string_view text) {
   text = trimmed(text);
   NamedShare share;

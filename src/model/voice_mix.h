@@ -1,5 +1,5 @@
-// Mixes of voices as users name them in place of a voice: "anna(2)+ben(1)".
-// Free functions; any thread.
+// Mixes of voices, which users write in place of a voice's name: "anna(2)+ben(1)". Free functions;
+// any thread.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct NamedShare {
   float weight = 1;
 };
 
-/// Reads the shares of a mix, at most 8; "anna" is one share, "anna+ben" are two equal shares.
-/// Errors name "voice".
+/// Reads the shares of a mix, at most 8. "anna" is one share, "anna+ben" are two equal shares.
+/// Errors have the parameter "voice".
 Result<std::vector<NamedShare>> parse_voice_mix(std::string_view text);
 
 }  // namespace syrinx

@@ -45,7 +45,7 @@ TEST(Voice, RecordingsAreChecked) {
   EXPECT_EQ(check_recording(info, recording(11, "", "")).error().param, "ref_audio");
   EXPECT_EQ(check_recording(info, recording(3, "in-context", "")).error().param, "ref_text");
   EXPECT_EQ(check_recording(info, recording(3, "magic", "")).error().message,
-            "there is no cloning mode 'magic' here, but: in-context, x-vector");
+            "unknown cloning mode 'magic', expected: in-context, x-vector");
   EXPECT_EQ(check_recording(info, Recording{}).error().param, "ref_audio");
 }
 

@@ -1,4 +1,4 @@
-// A VoiceEncoding written as one coroutine: the base class of the encodings of families.
+// A VoiceEncoding that is written as a coroutine: the base class of the families' encodings.
 #pragma once
 
 #include <utility>
@@ -9,9 +9,9 @@
 
 namespace syrinx {
 
-/// To use: derive, write `Pieces work()`, and call start(work()) in the constructor. The running
-/// piece has ctx(), whose arena is empty when a piece starts. Not copyable or movable: the
-/// coroutine has its address.
+/// To use it, derive a class, write `Pieces work()`, and call start(work()) in the constructor. The
+/// running piece can call ctx(), whose arena is empty when a piece starts. The class cannot be
+/// copied or moved, because the coroutine has its address.
 class VoiceWork : public VoiceEncoding {
  public:
   VoiceWork() = default;
@@ -32,7 +32,7 @@ class VoiceWork : public VoiceEncoding {
   void start(Pieces pieces) { pieces_ = std::move(pieces); }
   /// The context of the running piece; do not keep it beyond that piece.
   StepContext& ctx() const { return *ctx_; }
-  /// Returns the variable with the context of the running piece, for nested coroutines.
+  /// Returns the variable that holds the context of the running piece, for nested coroutines.
   StepContext* const& ctx_slot() const { return ctx_; }
 
   Voice voice;

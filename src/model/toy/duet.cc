@@ -88,7 +88,7 @@ class TalkerSequence : public DuetSequence {
 
  private:
   int step() const { return static_cast<int>(tones_.size()); }
-  /// Returns the id of a step; -1: after the last byte.
+  /// Returns the id of a step. -1 after the last byte.
   int id_of(int step) const {
     const int at = step / kFramesAnId;
     return at < std::ssize(ids_) ? ids_[at] : -1;
@@ -150,7 +150,7 @@ class DuetStage : public ArStage {
   std::vector<float> w_head_ = toy_noise(kWidth * kTones, 30 + stream_);
 };
 
-/// Makes a tone for each code.
+/// Makes a tone from each code.
 class DuetVoice : public ChunkStage {
  public:
   FrameType in() const override { return {Flow::kCodes, 1}; }

@@ -29,7 +29,7 @@ class LatentSequence : public Sequence {
     if (!companion) keys.insert(keys.end(), text_.begin(), text_.end());
     if (companion) keys.resize(keys.size() + static_cast<size_t>(companion_rows()));
   }
-  /// Keys of the steps without a latent, which are equal for the sequence and its companion.
+  /// Appends keys of the steps without a latent, which are equal for a sequence and its companion.
   void step_keys(bool, std::vector<uint64_t>& keys) const override {
     for (int at = 0; at < std::min(step(), kLatentThoughts); ++at) keys.push_back(codes_[at]);
   }
@@ -137,7 +137,7 @@ class LatentStage : public ArStage {
   std::vector<float> w_value_ = toy_noise(kWide * kValues, 42);
 };
 
-/// Mixes each frame with the earlier ones.
+/// Mixes each frame with the earlier frames.
 class LatentVoice : public ChunkStage {
  public:
   FrameType in() const override { return {Flow::kRows, kValues}; }

@@ -61,7 +61,7 @@ class ToyState : public Sequence {
   bool ready() const override {
     const size_t at = begin_ + step();
     if (at < text_.size() && text_[at] == kReady) stumble("ready()");
-    // The next byte must have arrived, because advance() checks whether it ends the request.
+    // The byte after this step must have arrived, as advance() checks whether the request ends.
     return !open_ || begin_ + (step() + 1) / options_.steps_per_byte < text_.size();
   }
   const SampleParams& sampling(int k) const override { return sampling_[k]; }
@@ -85,7 +85,7 @@ class ToyState : public Sequence {
     }
     if (at < text_.size() && text_[at] == '&') {
       gone_on_ = static_cast<int>(step());
-      const int some = static_cast<int>(text_.size() % 4);  // also tests fewer keys than rows
+      const int some = static_cast<int>(text_.size() % 4);  // fewer keys than rows must work, too
       return {Verdict::kNextSegment, FinishReason::kStop, prompt_rows() - 1 - some};
     }
     if (at >= text_.size() && !open_) return {Verdict::kFinished, FinishReason::kStop};
@@ -111,14 +111,14 @@ class ToyState : public Sequence {
     const size_t at = begin_ + std::max(0, pos - own_rows(false) + 1) / options_.steps_per_byte;
     return at < text_.size() ? text_[at] : 0;
   }
-  /// Returns the codes of the input row at `pos`; null in the prompt.
+  /// Returns the codes of the input row at `pos`. Null for a row of the prompt.
   const int32_t* codes_at(int pos, bool companion) const {
     const int prompt = own_rows(companion);
     return pos < prompt ? nullptr : &codes_[2 * (pos - prompt)];
   }
 
  private:
-  /// Returns the number of rows before the first step.
+  /// Returns the number of rows before the row of the first step.
   int own_rows(bool companion) const {
     return static_cast<int>(instructions_.size()) + (companion ? 2 : 3);
   }
@@ -135,7 +135,7 @@ class ToyState : public Sequence {
   std::optional<float> guidance_;
   bool open_;
   size_t begin_ = 0;  // first byte of the segment
-  int gone_on_ = 0;   // number of earlier steps in the prompt of the segment
+  int gone_on_ = 0;   // number of earlier steps that the segment's prompt contains
   int max_steps_;
   SampleParams sampling_[2];
   std::vector<int32_t> codes_, history_[2];
@@ -190,7 +190,7 @@ class ToyAr : public ArStage {
       toy_matvec(h, w_head_[k], kHidden, kVocab[k], row);
       const char byte = static_cast<const ToyState&>(*seq.state)
                             .byte_at(seq.first_pos + seq.rows - 1, seq.companion);
-      // "`" affects the logits of the second code only.
+      // '`' affects only the logits of the second code.
       if (byte == '~' || (byte == '`' && k == 1)) row[3] = std::numeric_limits<float>::quiet_NaN();
       ++e;
     }
@@ -218,7 +218,7 @@ class ToyAr : public ArStage {
                                    toy_noise(kHidden* kVocab[1], 4)};
 };
 
-/// Codes to features; frame t sees codes t-2 .. t+1.
+/// Converts codes to features; frame t uses codes t-2 .. t+1.
 class ToyFeatures : public ChunkStage {
  public:
   FrameType in() const override { return {Flow::kCodes, 2}; }
@@ -270,13 +270,13 @@ class ToyFeatures : public ChunkStage {
 
  private:
   struct Stream : StreamState {
-    size_t taken = 0;  ///< frames
+    size_t taken = 0;  ///< frames that are taken
     size_t breaks_cut = std::string::npos, breaks_run = std::string::npos;
   };
   std::vector<float> embed_ = toy_noise(64 * kFeatures, 5);
 };
 
-/// Features to samples through a filter with memory.
+/// Converts features to samples with a filter that has memory.
 class ToyVocoder : public ChunkStage {
  public:
   FrameType in() const override { return {Flow::kRows, kFeatures}; }

@@ -1,4 +1,4 @@
-// Arithmetic of the toys: fixed noise for weights, and a product with a fixed order of additions.
+// Arithmetic of the toy models: fixed noise for weights, and a product with a fixed summing order.
 #pragma once
 
 #include <cstdint>
