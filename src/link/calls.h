@@ -1,5 +1,5 @@
-// The calls of a sequence as bytes. Two sequences of the same request that get the same calls, in
-// the same order, are equal. Pure functions, except apply_call().
+// The calls of a sequence as bytes. If two sequences of one request receive the same calls in the
+// same order, they are equal. Pure functions, except apply_call().
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 namespace syrinx {
 
 std::string take_call(int port, const Frames& frames);
-/// Writes a call for late text; `last`: the last piece.
+/// Writes a call for late text. `last`: the text is the last piece.
 std::string text_call(std::string_view text, bool last);
-/// Writes a call for a step: its codes, and ArTraits::values numbers.
+/// Writes a call for a step with its codes and with ArTraits::values numbers.
 std::string advance_call(std::span<const int32_t> codes, std::span<const float> values);
-/// Writes a call for a wrong guess: the codes that its rows yielded.
+/// Writes a call for a wrong guess, with the codes that the guess's rows yielded.
 std::string missed_call(std::span<const int32_t> codes);
 
 /// Facts of the node that apply_call() needs.
 struct CallRules {
-  std::span<const FrameType> in;  ///< its input ports
-  std::span<const int> vocab;     ///< for each code, its number of possible values
+  std::span<const FrameType> in;  ///< the node's input ports
+  std::span<const int> vocab;     ///< number of possible values of each code
   int values = 0;
 };
-/// Applies a call to the sequence. If it is a step, sets `advanced` to its verdict. Throws
-/// LoadError for bytes that are not a valid call for the node; returns the sequence's Error.
+/// Applies a call to the sequence. For a step, sets `advanced` to the step's verdict. Throws
+/// LoadError for bytes that are not a valid call for the node. Returns the sequence's Error.
 Status apply_call(Sequence& sequence, std::string_view call, const CallRules& rules,
                   std::optional<Verdict>& advanced);
 

@@ -26,13 +26,13 @@
 
 namespace syrinx {
 
-inline constexpr double kPatience_s = 60;  // long, because the machine that runs tests may be busy
+inline constexpr double kPatience_s = 60;  // long, because the test machine may be busy
 
 inline Introduction introduction(std::vector<NodeShape> nodes) {
   return {"1", "any", "toy", std::move(nodes)};
 }
 
-/// The process that holds the stages of the toy.
+/// A process that holds the stages of the toy model.
 struct Worker {
   explicit Worker(
       const std::string& address,
@@ -115,7 +115,7 @@ class Streams {
     std::optional<Error> fault = {};
   };
   /// Runs a chunk of each stream, in one batch. For codes, each window has up to two frames before
-  /// the fresh frames and one behind them.
+  /// the fresh frames and one frame after them.
   void run(std::vector<Part>& parts) {
     std::vector<ChunkJob> jobs;
     for (Part& part : parts) {
@@ -160,7 +160,7 @@ class Streams {
   Workspace work_;
 };
 
-/// Carries bytes between a server and the process that holds its stages, like a bad network.
+/// Carries bytes between a server and the process that holds its stages. Simulates a bad network.
 class BadNetwork {
  public:
   BadNetwork(const std::string& from, const std::string& to) : listener_(from) {
@@ -172,9 +172,9 @@ class BadNetwork {
   }
   BadNetwork(const BadNetwork&) = delete;
   BadNetwork& operator=(const BadNetwork&) = delete;
-  /// From now on drops all bytes and does not report the end of either side.
+  /// After this call, drops all bytes and does not report the end of either side.
   void swallow() { swallows_ = true; }
-  /// From now on carries at most `bytes` bytes at a time, with a pause after each piece.
+  /// After this call, carries at most `bytes` bytes at a time, with a pause after each piece.
   void slow_down(size_t bytes, std::chrono::microseconds pause) {
     pause_us_ = pause.count();
     most_ = bytes;
@@ -223,7 +223,7 @@ class LinkTest : public testing::Test {
   TestDir dir_;
 };
 
-/// A server's end of a link that writes its own messages, without a StageLink.
+/// A server's end of a link. The test writes its messages, without a StageLink.
 class Caller {
  public:
   explicit Caller(const std::string& address, const StageKeys& keys = {})
@@ -250,7 +250,7 @@ class Caller {
     append_open(message, {stream, 0, bytes});
     send(message);
   }
-  /// Sends a push and returns the fault of each job in the answer; "none" for a job without a
+  /// Sends a push and returns the fault of each job in the answer, or "none" for a job without a
   /// fault.
   std::vector<std::string> push(const PushMessage& message) {
     std::string bytes;

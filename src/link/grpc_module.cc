@@ -32,7 +32,7 @@ const SyrinxGrpc& open_module() {
                          "ninja -C build/release syrinx_grpc"));
 }
 
-/// The keys in the form that the module takes.
+/// Converts the keys to the module's struct of pointers.
 class KeyPointers {
  public:
   explicit KeyPointers(const std::optional<PemKeys>& keys) : given_(keys.has_value()) {

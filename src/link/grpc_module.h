@@ -10,7 +10,7 @@
 
 namespace syrinx {
 
-/// Contents in PEM.
+/// Contents of PEM files.
 struct PemKeys {
   std::string certificate, key, authority;
 };
@@ -18,7 +18,7 @@ struct PemKeys {
 /// The loaded module and its functions.
 class GrpcModule {
  public:
-  /// Returns the module. Throws a LoadError with a hint how to install it.
+  /// Returns the module. Throws a LoadError that explains how to install it.
   static const GrpcModule& open();
 
   /// Owns a listener of the module.
@@ -37,8 +37,8 @@ class GrpcModule {
     void* listener_;
   };
 
-  // Both throw LoadError; `address` is for its message, `at` is HOST:PORT. Without keys there is no
-  // TLS.
+  // Both functions throw LoadError with `address` in the message. `at` is HOST:PORT. Without keys
+  // the connection has no TLS.
   Listening listen(const std::string& address, const std::string& at,
                    const std::optional<PemKeys>& keys) const;
   Connected connect(const std::string& address, const std::string& at,

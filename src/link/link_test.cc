@@ -1,5 +1,5 @@
-// Tests both ends of a link in one process, over real sockets: the bits are the same as without a
-// link; peers of other versions or models, lost peers and invalid bytes are handled.
+// Tests both ends of a link in one process, over real sockets. Results are bit-identical to results
+// without a link. Peers of other versions or models, lost peers and invalid bytes are handled.
 #include <filesystem>
 #include <random>
 
@@ -94,7 +94,7 @@ TEST_F(LinkTest, ALostPeerEndsItsStreamsAndOthersGoOn) {
   EXPECT_FALSE(streams.run_one(*fresh, 0, 4));
 }
 
-/// A peer that the test plays itself, which claims to hold the node "features", and the link to it.
+/// A peer whose messages the test writes, which claims to hold the node "features", and its link.
 struct HandMadePeer {
   explicit HandMadePeer(const std::string& path)
       : listener(path),
@@ -253,7 +253,7 @@ TEST_F(LinkTest, TooManyServersAreTurnedAway) {
 }
 
 using LinkFuzz = LinkTest;
-/// After the greeting a server may send any bytes; the process goes on and serves other servers.
+/// After the greeting a server may send any bytes. The process continues to serve other servers.
 TEST_F(LinkFuzz, AnyMessagesAreSurvived) {
   Worker worker(path(), [](StageServerOptions& o) {
     o.me.nodes.push_back(shape_of(make_toy_pipeline()->graph(), "ar"));

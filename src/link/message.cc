@@ -45,7 +45,7 @@ std::string frame_name(const FrameType& type) {
   return concat(flow_name(type.flow), "[", type.width, "]");
 }
 
-/// Returns a description of an AR node's inputs and results, which people can read too.
+/// Returns a readable description of an AR node's inputs and results.
 std::string steps_of(const Node& node) {
   const ArTraits& traits = node.ar->traits();
   std::string out = concat("width ", traits.hidden, ", codes");
@@ -71,8 +71,8 @@ NodeShape shape_of(const Graph& graph, const std::string& node) {
     if (n.name == node) return {.name = node, .in = {}, .out = {}, .steps = steps_of(n)};
     known += (known.empty() ? "" : ", ") + n.name;
   }
-  throw LoadError("there is no node '" + node + "' that can be in another process; there " +
-                  (known.empty() ? "are none" : "are: " + known));
+  throw LoadError("the node '" + node + "' cannot run in another process; nodes that can: " +
+                  (known.empty() ? "none" : known));
 }
 
 std::string mismatch(const Introduction& wanted, const Introduction& theirs) {
@@ -91,7 +91,7 @@ std::string mismatch(const Introduction& wanted, const Introduction& theirs) {
   for (const NodeShape& node : wanted.nodes) {
     const auto found = std::find_if(theirs.nodes.begin(), theirs.nodes.end(),
                                     [&](const NodeShape& n) { return n.name == node.name; });
-    if (found == theirs.nodes.end()) return "the stage '" + node.name + "' is not there";
+    if (found == theirs.nodes.end()) return "the stage '" + node.name + "' is missing";
     if (found->steps != node.steps) {
       return concat("the steps of '", node.name, "' differ: ", node.steps, " here, ", found->steps,
                     " there");
@@ -258,7 +258,7 @@ std::optional<Message> MessageReader::next(size_t most) {
   const auto length = in.number<uint32_t>();
   const auto kind = in.number<uint8_t>();
   if (length < 1 || length > most) {
-    throw LoadError(concat("a message of ", length, " bytes, at most ", most, " are taken"));
+    throw LoadError(concat("a message of ", length, " bytes, at most ", most, " are allowed"));
   }
   if (kind < static_cast<uint8_t>(MessageKind::kHello) ||
       kind > static_cast<uint8_t>(MessageKind::kLeaving)) {

@@ -1,6 +1,6 @@
 // The messages of a link between a server's process and a process that holds some of its stages. A
-// message is the length of the rest (u32), its kind (u8) and its fields, little-endian; strings
-// have their length before them. Pure functions; any thread.
+// message is the length of its remaining bytes (u32), its kind (u8) and its fields, little-endian.
+// Strings follow their length. Pure functions; any thread.
 //
 //   server                                stages
 //   Hello (identity, which nodes)  ->
@@ -9,10 +9,10 @@
 //   Push (batch: windows of frames)->
 //                                  <-     Made (batch: output of each window, or its fault)
 //   Close (stream)                 ->
-//                                  <-     Leaving: send no new streams; present streams go on
+//                                  <-     Leaving: send no new streams; existing streams continue
 //
 // Frames are numbered from the beginning of their stream. A job has the number of its first fresh
-// frame; a job that leaves a gap or repeats frames is a fault. Made acknowledges a batch: a server
+// frame. A job that leaves a gap or repeats frames is a fault. Made acknowledges a batch: a server
 // has at most EngineOptions::remote_slots unacknowledged batches. Messages of AR nodes are in
 // step_message.h.
 #pragma once
@@ -54,15 +54,14 @@ struct NodeShape {
   std::string name;
   FrameType in, out;
   int most_out = 1;
-  std::string steps =
-      {};  ///< for an AR node: description of its steps; then only `name` is also set
+  std::string steps = {};  ///< for an AR node, describes its steps; then only `name` is also set
   bool operator==(const NodeShape&) const = default;
 };
-/// Returns the shape of the node of this name. Throws LoadError if the graph has no such node, or
+/// Returns the shape of the node with this name. Throws LoadError if the graph lacks the node, or
 /// if the node cannot run in another process.
 NodeShape shape_of(const Graph& graph, const std::string& node);
 
-/// The identity of a process: peers that differ in any field except `nodes` would compute different
+/// The identity of a process. Peers that differ in any field except `nodes` would compute different
 /// bits.
 struct Introduction {
   std::string version;  ///< version of the program
@@ -70,18 +69,18 @@ struct Introduction {
   std::string model;    ///< the family, and a hash of the weights
   std::vector<NodeShape> nodes;
 };
-/// Returns why a process that holds `theirs` cannot work for a server that wants `wanted`; empty:
-/// it can.
+/// Returns why a process with identity `theirs` cannot work for a server with identity `wanted`; an
+/// empty string if it can.
 std::string mismatch(const Introduction& wanted, const Introduction& theirs);
 
 /// Opens a stream or a sequence of a node.
 struct OpenMessage {
   uint64_t stream = 0;
   uint16_t node = 0;        ///< index into Hello's list of nodes
-  std::string_view bundle;  ///< for an AR node: the request (model/request_bytes.h)
+  std::string_view bundle;  ///< for an AR node, the request (model/request_bytes.h)
 };
 
-/// One chunk (ChunkJob). Its window has 4 bytes for each value.
+/// One chunk (ChunkJob). Its window has 4 bytes per value.
 struct PushedJob {
   uint64_t stream = 0;
   int64_t at = 0;  ///< number of the first fresh frame in the stream
@@ -114,7 +113,7 @@ struct MadeMessage {
 void append_hello(std::string& out, const Introduction& me);
 /// Accepts the peer; `me` is the introduction of the process that accepts.
 void append_welcome(std::string& out, const Introduction& me);
-/// Refuses the peer; `why` is for people. The connection ends after it.
+/// Refuses the peer with a readable reason `why`. The connection ends after this message.
 void append_refuse(std::string& out, std::string_view why);
 /// Opens a stream from a bundle.
 void append_open(std::string& out, const OpenMessage& message);
@@ -122,9 +121,9 @@ void append_open(std::string& out, const OpenMessage& message);
 void append_push(std::string& out, const PushMessage& message);
 /// Answers a push.
 void append_made(std::string& out, const MadeMessage& message);
-/// Closes a stream; there is no answer.
+/// Closes a stream. The peer sends no answer.
 void append_close(std::string& out, uint64_t stream);
-/// Asks for no new streams: the process ends once its streams have moved or ended.
+/// Asks the peer for no new streams. The process ends once its streams have moved or ended.
 void append_leaving(std::string& out);
 
 /// A received message: its kind, and its fields as bytes.
@@ -134,7 +133,7 @@ struct Message {
 };
 
 // These functions read the fields of a message; views point into `body`. They throw LoadError for
-// bytes that the functions above cannot write.
+// bytes that the functions above never write.
 Introduction read_introduction(std::string_view body);
 /// Reads append_refuse()'s reason.
 std::string read_refuse(std::string_view body);
@@ -144,17 +143,17 @@ OpenMessage read_open(std::string_view body);
 PushMessage read_push(std::string_view body);
 /// Reads append_made()'s message.
 MadeMessage read_made(std::string_view body);
-/// Reads the number of the stream of append_close().
+/// Reads the stream number of append_close().
 uint64_t read_close(std::string_view body);
 /// Checks that the body is empty.
 void read_leaving(std::string_view body);
 
-/// Cuts a stream of bytes into messages. Takes memory only for bytes that came, never for an
+/// Splits a stream of bytes into messages. Allocates memory only for received bytes, never for an
 /// announced length.
 class MessageReader {
  public:
   void push(std::string_view bytes) { bytes_ += bytes; }
-  /// Returns the next complete message, if there is one. Throws LoadError for a message longer than
+  /// Returns the next complete message, or nothing. Throws LoadError for a message longer than
   /// `most` or of an unknown kind.
   std::optional<Message> next(size_t most = kMostMessage);
 

@@ -276,7 +276,7 @@ TEST(Introduction, APeerThatDiffersIsOfNoUse) {
   EXPECT_NE(fault([](auto& o) { o.version = "1.2.4"; }).find("versions"), std::string::npos);
   EXPECT_NE(fault([](auto& o) { o.cpu = "avx512"; }).find("instruction sets"), std::string::npos);
   EXPECT_NE(fault([](auto& o) { o.model = "toy f32 4567"; }).find("weights"), std::string::npos);
-  EXPECT_NE(fault([](auto& o) { o.nodes.clear(); }).find("'vocoder' is not there"),
+  EXPECT_NE(fault([](auto& o) { o.nodes.clear(); }).find("'vocoder' is missing"),
             std::string::npos);
   EXPECT_NE(fault([](auto& o) { o.nodes[0].in.width = 6; }).find("rows[5] to samples[64] here"),
             std::string::npos);

@@ -1,4 +1,4 @@
-// A pipeline of which some nodes are remote.
+// A pipeline with some remote nodes.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -136,7 +136,7 @@ class PlacedPipeline : public Pipeline {
   std::vector<std::pair<std::string, std::vector<StageCopy>>> copies_;  // copies of stages, by node
   std::vector<std::unique_ptr<RemoteStage>> chunks_;
   std::vector<std::unique_ptr<RemoteArStage>> steps_;
-  std::vector<const RemoteArStage*> remote_sequences_;  // for each AR node; null: not remote
+  std::vector<const RemoteArStage*> remote_sequences_;  // for each AR node; null if not remote
   Graph graph_;
 };
 

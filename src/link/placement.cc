@@ -35,8 +35,8 @@ void check_placement(const PlacementFile& file, const Graph& graph) {
   for (const Placement& placement : file.elsewhere) told.insert(placement.node);
   for (const Node& node : graph.nodes()) {
     if (told.erase(node.name) == 0) {
-      throw LoadError(file.path + ": does not mention the node '" + node.name +
-                      "': an address, or here?");
+      throw LoadError(file.path + ": lacks the node '" + node.name +
+                      "'; give it an address, or here");
     }
   }
   if (!told.empty()) throw LoadError(file.path + ": the model has no node '" + *told.begin() + "'");

@@ -1,4 +1,4 @@
-// Which process runs which node of a model: given by one option for each node, or by one file.
+// Which process runs which node of a model: read from an option for each node, or from a file.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Placement {
   std::string address;  ///< address of the process that holds the stage (transport.h)
 };
 
-/// Returns how many processes hold stages; as many batches may run there at once.
+/// Returns how many processes hold stages; this many batches may run remotely at once.
 int remote_slots(const std::vector<Placement>& placements);
 
 /// The contents of a placement file, in YAML. It maps each node's name to `here`, to the address of
@@ -26,7 +26,7 @@ struct PlacementFile {
 };
 /// Reads a placement file. Throws LoadError with the file and the line or node.
 PlacementFile read_placement(const std::string& path);
-/// Throws LoadError if the file lacks a node of the graph, or has an unknown node.
+/// Throws LoadError if the file lacks a node of the graph or contains an unknown node.
 void check_placement(const PlacementFile& file, const Graph& graph);
 
 }  // namespace syrinx

@@ -41,7 +41,7 @@ TEST(Placement, ReportsWhereEachNodeRuns) {
 
 TEST(Placement, ThatMissesANodeIsRefused) {
   EXPECT_EQ(placement_fault("thinker: here\nvoice: here\n"),
-            "fleet.yaml: does not mention the node 'talker': an address, or here?");
+            "fleet.yaml: lacks the node 'talker'; give it an address, or here");
   EXPECT_EQ(placement_fault(std::string(kThree) + "flow: here\n"),
             "fleet.yaml: the model has no node 'flow'");
   EXPECT_EQ(placement_fault(std::string(kThree) + "talker: here\n"),

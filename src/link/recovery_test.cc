@@ -1,5 +1,5 @@
 // Tests streams that are computed again after the loss of their process: in another process, or in
-// the same one after its return. Also tests the kept input of streams.
+// the same process after it returns. Also tests the kept input of streams.
 #include <poll.h>
 
 #include <atomic>
@@ -99,7 +99,7 @@ TEST_F(RecoveryTest, AChunkUnderWayIsMadeElsewhere) {
   EXPECT_EQ(link(1).state().recovered, 4u);
 }
 
-/// A connection that takes all bytes but sends none is closed after `answer_s`, and its batches run
+/// A connection that accepts all bytes but sends none is closed after `answer_s`. Its batches run
 /// in another process.
 TEST_F(RecoveryTest, HalfOfAConnectionIsNone) {
   BadNetwork network(dir_.path("n"), dir_.path("a"));
@@ -116,7 +116,7 @@ TEST_F(RecoveryTest, HalfOfAConnectionIsNone) {
   EXPECT_EQ(link(half).state().lost_batches, 1u);
 }
 
-/// A slow connection is not closed: all results come, but late.
+/// A slow connection is not closed: all results arrive, but late.
 TEST_F(RecoveryTest, ASlowLinkLosesNothing) {
   BadNetwork network(dir_.path("n"), dir_.path("a"));
   placed_ = placed_toy({{"vocoder", dir_.path("n")}}, [](LinkOptions& o) { o.return_s = 0; });
@@ -128,7 +128,7 @@ TEST_F(RecoveryTest, ASlowLinkLosesNothing) {
   EXPECT_EQ(link(0).state().lost_batches, 0u);
 }
 
-/// A process that is about to end keeps its streams, but gets no new ones while there is another.
+/// A process that is about to end keeps its streams. New streams go to another process.
 TEST_F(RecoveryTest, ALeavingProcessFinishesWhatItHas) {
   auto streams = pairs(4);
   expect_the_same(streams, 0, 4);
@@ -150,7 +150,7 @@ TEST_F(RecoveryTest, ALeavingProcessFinishesWhatItHas) {
   EXPECT_EQ(link(0).state().lost_batches, 0u);
 }
 
-/// Without another process new requests are refused, and the present streams go on.
+/// Without another process new requests are refused, and existing streams continue.
 TEST_F(RecoveryTest, TheLastOneToLeaveTakesNoNewRequests) {
   auto streams = pairs(3);
   expect_the_same(streams, 0, 4);
@@ -167,7 +167,7 @@ TEST_F(RecoveryTest, TheLastOneToLeaveTakesNoNewRequests) {
   streams.clear(), late.clear();
   EXPECT_TRUE(wait_for(
       [&] { return a_->server->state().servers == 0 && b_->server->state().servers == 0; }));
-  EXPECT_TRUE(wait_for([&] { return a_->server->state().refused > 0; }));  // the server calls again
+  EXPECT_TRUE(wait_for([&] { return a_->server->state().refused > 0; }));  // the server retries
   EXPECT_TRUE(wait_for(
       [&] { return link(0).state().trouble.find("refuses: it is about") != std::string::npos; }));
 }
@@ -199,7 +199,7 @@ TEST_F(RecoveryTest, WhatIsTooLongIsNotComputedAgain) {
   expect_the_same(fresh, 0, 4);
 }
 
-/// A chunk that has ended two processes is not sent to a third.
+/// A chunk after which two processes ended is not sent to a third process.
 TEST_F(RecoveryTest, AChunkIsTriedTwice) {
   a_.reset(), b_.reset();
   ListeningSocket a(dir_.path("a")), b(dir_.path("b"));

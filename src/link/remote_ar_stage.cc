@@ -13,7 +13,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int kMostRowsAgain = 256;  // rows of a step that computes a cache again
+constexpr int kMostRowsAgain = 256;  // most rows of a step that computes a cache again
 constexpr size_t kAheadAgain = 8;    // unanswered steps of this kind: each must end in answer_s
 
 RemoteSequence& sequence_of(const StepSequence& seq) {
@@ -61,8 +61,8 @@ struct RemoteArStage::Attempt {
   StepResults& out;
   std::vector<bool> fails = std::vector<bool>(step.sequences.size());
   std::string bytes = {};
-  /// The sent batches in order: steps that compute caches again, each with its sequence (none: only
-  /// copies of pages), then the step itself.
+  /// The sent batches in order: steps that compute caches again, each with its sequence (unset if
+  /// the step only copies pages), then the step itself.
   std::vector<std::pair<std::shared_ptr<StageLink::Batch>, std::optional<size_t>>> again = {};
   int computed_again = 0;  ///< sequences whose cache was computed again
   double began_s = 0;
@@ -126,8 +126,8 @@ void RemoteArStage::step(const Step& step, StepResults& out) const {
 }
 
 /// Chooses the process for the next step: the process of the last step while it is connected. If
-/// that process is about to end, chooses another one, if there is one and all state of the former
-/// can be computed again. False: no process is connected.
+/// that process is about to end, chooses another process, provided that all of its state can be
+/// computed again. Returns false if no process is connected.
 bool RemoteArStage::find_home(int pages) const {
   home_.homes.resize(static_cast<size_t>(pages), 0);
   const bool there = home_.copy && home_.link().epoch() == home_.epoch;
@@ -157,8 +157,8 @@ void RemoteArStage::settle(Attempt& attempt) const {
   }
 }
 
-/// Sends the copies of pages, and runs again the rows whose pages this process lacks because they
-/// were run in another process.
+/// Sends the copies of pages. Runs the rows again whose pages this process lacks because another
+/// process ran them.
 void RemoteArStage::compute_again(Attempt& attempt) const {
   attempt.again.clear();
   attempt.computed_again = 0;
@@ -263,7 +263,7 @@ void RemoteArStage::take(Attempt& attempt, std::string_view body) const {
   if (!stepped.fault.empty()) {
     throw InternalError("the stage '" + name_ + "': " + stepped.fault);
   }
-  // Failed sequences, in this step or before, have no results.
+  // Sequences that failed in this step or earlier have no results.
   const ArTraits& traits = here_.traits();
   const size_t codes = traits.vocab.size();
   const auto values = static_cast<size_t>(traits.values), tap = static_cast<size_t>(traits.tap);

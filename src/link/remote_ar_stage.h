@@ -1,12 +1,12 @@
-// An AR node of a pipeline whose steps run in another process. The engine uses it like any stage;
-// its step() sends rows and pages over a link and waits for the codes. The engine still plans
-// batches and assigns pages; the cache and copies of the sequences (RemoteSequence) are in the
+// An AR node of a pipeline whose steps run in another process. The engine uses it like any stage.
+// Its step() sends rows and pages over a link and waits for the codes. The engine still plans
+// batches and assigns pages. The cache and copies of the sequences (RemoteSequence) are in the
 // other process. Families need no code for it.
 //
-// Several processes may hold the node. Its cache is in one of them, chosen for having the fewest
-// streams. When that process is lost, the needed rows are computed again in another process, or in
-// the same one if it comes back soon. They are the same rows of the same sequences, in pages with
-// the same numbers, so the engine notices only the time (CONTRACT.md, I2).
+// Several processes may hold the node. The cache is in the process that had the fewest streams when
+// it was chosen. When that process is lost, the needed rows are computed again in another process,
+// or in the same process if it returns soon. Rows, sequences and page numbers are equal to the lost
+// ones, so only the time differs for the engine (CONTRACT.md, I2).
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ namespace syrinx {
 
 class RemoteArStage : public ArStage {
  public:
-  /// `here` outlives this object; `copies` is not empty.
+  /// `here` must outlive this object. `copies` must not be empty.
   RemoteArStage(std::string name, const ArStage& here, std::vector<StageCopy> copies);
 
   const ArTraits& traits() const override { return here_.traits(); }
@@ -31,8 +31,8 @@ class RemoteArStage : public ArStage {
 
   bool remote() const override { return true; }
   /// Runs a step of RemoteSequences. A sequence that no process can compute fails alone
-  /// (StepResults::faults). If two processes are lost while they run a step, all of its sequences
-  /// fail, because the step may have ended both processes.
+  /// (StepResults::faults). If two processes are lost while they run a step, all sequences of the
+  /// step fail, because the step may have ended both processes.
   void step(const Step& step, StepResults& out) const override;
 
   std::span<const StageCopy> copies() const { return copies_; }
@@ -42,7 +42,7 @@ class RemoteArStage : public ArStage {
   struct Home {
     const StageCopy* copy = nullptr;
     uint64_t epoch = 0;
-    uint64_t number = 0;          ///< counts homes so far
+    uint64_t number = 0;          ///< counts the homes so far
     std::vector<uint64_t> homes;  ///< for each page, number of the home that has its right contents
     int pages_sent = 0;
     StageLink& link() const { return *copy->link; }
@@ -53,8 +53,8 @@ class RemoteArStage : public ArStage {
   void settle(Attempt& attempt) const;
   void compute_again(Attempt& attempt) const;
   void send(Attempt& attempt) const;
-  /// kAll: all results arrived. kFaults: some sequences failed, and the others must be tried again.
-  /// kNothing: the process was lost.
+  /// kAll: all results arrived. kFaults: some sequences failed, and the other sequences must be run
+  /// again. kNothing: the process was lost.
   enum class Received { kAll, kFaults, kNothing };
   Received receive(Attempt& attempt) const;
   void count_again(const Attempt& attempt) const;

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kMostNoted = kMostMessage / 2;
 
 Error too_large() {
-  return {ErrorCode::kInvalid, "this is more than can be given to another process at once"};
+  return {ErrorCode::kInvalid, "the data is too large to be sent to another process at once"};
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // A sequence of an AR node that runs in another process. The engine uses the family's sequence in
-// this process, which answers all questions of scheduling. Its calls are kept, so that the other
-// process can make an equal sequence from the request and the calls. One thread at a time.
+// this process for all scheduling. The sequence's calls are kept, so that the other process can
+// make an equal sequence from the request and the calls. One thread at a time.
 #pragma once
 
 #include <deque>
@@ -14,16 +14,16 @@ namespace syrinx {
 
 class RemoteSequence : public Sequence {
  public:
-  /// `request`: bytes of request_bytes(). At most `most_bytes` of calls are kept; a sequence with
-  /// more cannot be made again in another process.
+  /// `request`: bytes of request_bytes(). At most `most_bytes` of calls are kept. A sequence with
+  /// more calls cannot be made again in another process.
   RemoteSequence(std::unique_ptr<Sequence> here, std::shared_ptr<const std::string> request,
                  size_t most_bytes);
   ~RemoteSequence() override;
 
-  /// Appends to `bytes` the messages that make or update the sequence's copy on connection `epoch`
-  /// of `copy`. False: the calls that this needs were dropped.
+  /// Appends messages to `bytes` that make or update the sequence's copy on connection `epoch` of
+  /// `copy`. Returns false if the required calls were dropped.
   bool settle(const StageCopy& copy, uint64_t epoch, std::string& bytes);
-  /// Returns the number of its copy in the other process.
+  /// Returns the number of this sequence's copy in the other process.
   uint64_t number() const { return number_; }
 
   const Sequence& here() const override { return here_->here(); }
@@ -70,12 +70,12 @@ class RemoteSequence : public Sequence {
   const std::shared_ptr<const std::string> request_;
   const size_t most_bytes_;
   std::deque<std::string> calls_;  // link/calls.h
-  size_t forgotten_ = 0;           // number of dropped calls before calls_
-  size_t bytes_ = 0;               // size of calls_
+  size_t forgotten_ = 0;           // calls dropped before calls_
+  size_t bytes_ = 0;               // bytes of calls_
 
-  const StageCopy* copy_ = nullptr;  // null: no process has a copy
+  const StageCopy* copy_ = nullptr;  // null if no process has a copy
   uint64_t epoch_ = 0, number_ = 0;
-  size_t told_ = 0;  // calls that its copy has got or that were dropped before
+  size_t told_ = 0;  // calls that the copy has received or that were dropped before
 };
 
 }  // namespace syrinx

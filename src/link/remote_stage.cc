@@ -11,9 +11,9 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kAhead = 8;  // unanswered batches of repeated chunks
+constexpr size_t kAhead = 8;  // most unanswered batches of repeated chunks
 
-/// Returns the bytes of values of 4 bytes, as they are in memory.
+/// Returns values of 4 bytes as the bytes in memory.
 template <typename T>
 std::string_view bytes_of(std::span<const T> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
@@ -30,8 +30,8 @@ struct RemoteStage::Stream : StreamState {
     copy = nullptr;
   }
 
-  const Place* copy = nullptr;  ///< null: no process has been chosen yet
-  uint64_t epoch = 0;           ///< its connection to that process
+  const Place* copy = nullptr;  ///< null until a process is chosen
+  uint64_t epoch = 0;           ///< the stream's connection to that process
   uint64_t number = 0;
   bool opened = false;                ///< the other process has opened the stream
   bool lost = false;                  ///< the results of a chunk did not arrive
@@ -78,7 +78,7 @@ PushedJob RemoteStage::pushed(const ChunkJob& job) const {
           .window = job.codes.empty() ? bytes_of(job.values) : bytes_of(job.codes)};
 }
 
-/// Chooses a process for a stream without one, or whose process was lost. False: none is connected.
+/// Chooses a process for a stream that has none or lost its process. False if none is connected.
 bool RemoteStage::settle(Stream& stream) const {
   if (stream.lives()) return true;
   const bool again = stream.copy != nullptr;
@@ -116,9 +116,9 @@ std::vector<RemoteStage::Group> RemoteStage::grouped(const Jobs& jobs) const {
   return groups;
 }
 
-/// Opens the streams that are new in the process. For streams that moved there, also repeats their
-/// earlier chunks: the first chunks of all such streams, then the second ones, and so on. Their
-/// results are ignored, because clients have them already.
+/// Opens the streams that are new in the process. For streams that moved to this process, also
+/// repeats their earlier chunks: the first chunks of all such streams, then the second chunks, and
+/// so on. Ignores the results, because clients already have them.
 void RemoteStage::compute_again(const Group& group) const {
   std::string bytes;
   std::vector<Stream*> behind;
@@ -171,7 +171,7 @@ void RemoteStage::send(Group& group) const {
   group.batch = group.link().send(group.epoch, group.number, std::move(bytes));
 }
 
-/// Runs the jobs once; returns those whose process was lost meanwhile.
+/// Runs the jobs once; returns the jobs whose process was lost meanwhile.
 RemoteStage::Jobs RemoteStage::attempt(const Jobs& jobs) const {
   std::vector<Group> groups = grouped(jobs);
   const auto behind = [](const Group& group) {

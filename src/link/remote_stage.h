@@ -1,11 +1,11 @@
 // A chunk node of a pipeline whose stage runs in other processes. The engine uses it like any
-// stage; its run() sends the chunks over links and waits for the results. The engine still plans
-// batches. The same stage in this process (`here`) defines the types of frames, cuts chunks and
-// makes a stream's bundle. Families need no code for it.
+// stage. Its run() sends the chunks over links and waits for the results. The engine still plans
+// batches. The stage in this process (`here`) defines the types of frames, cuts chunks and makes a
+// stream's bundle. Families need no code for it.
 //
-// Several processes may hold a node. Each stream is in one of them, chosen at its beginning for
-// having the fewest streams. When that process is lost, the stream is computed again in another
-// process, or in the same one if it comes back soon. Its bundle and frames were kept for that
+// Several processes may hold a node. Each stream is in the process that had the fewest streams when
+// the stream began. When that process is lost, the stream is computed again in another process, or
+// in the same process if it returns soon. The stream's bundle and frames are kept for this
 // (StreamPast), so the bits are the same.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace syrinx {
 class RemoteStage : public ChunkStage {
  public:
   using Place = StageCopy;
-  /// `here` outlives this object; `copies` is not empty.
+  /// `here` must outlive this object. `copies` must not be empty.
   RemoteStage(std::string name, const ChunkStage& here, std::vector<Place> copies);
 
   bool remote() const override { return true; }
@@ -33,8 +33,8 @@ class RemoteStage : public ChunkStage {
   /// Makes a stream; sends nothing, as the other process opens the stream with its first chunk.
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   int cut(const StreamState& stream, const WaitingFrames& waiting, int planned) const override;
-  /// Runs chunks. A stream that no process can compute fails alone (ChunkJob::fault). So does a
-  /// stream if two processes are lost while they run its chunk, which may have ended both.
+  /// Runs chunks. A stream that no process can compute fails alone (ChunkJob::fault). A stream also
+  /// fails if its chunk runs while two processes are lost: it may have ended both.
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
   std::span<const Place> copies() const { return copies_; }

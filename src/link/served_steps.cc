@@ -11,7 +11,7 @@ namespace syrinx {
 namespace {
 
 constexpr int32_t kMostRowsOfOne = 1 << 13;
-constexpr int64_t kMostStepRows = 1 << 16;  // rows of a step, of all sequences together
+constexpr int64_t kMostStepRows = 1 << 16;  // most rows of a step, of all sequences together
 
 }  // namespace
 
@@ -150,7 +150,7 @@ std::string ServedSteps::copy(const Cache& cache, const std::vector<PageCopy>& c
   return {};
 }
 
-/// Returns the sequences of a step. Throws LoadError for an unknown stream, and for more rows than
+/// Returns the sequences of a step. Throws LoadError for an unknown stream, or for more rows than
 /// any server runs at once.
 std::vector<const ServedSequence*> ServedSteps::find(const StepMessage& message) const {
   std::vector<const ServedSequence*> out;
@@ -165,7 +165,7 @@ std::vector<const ServedSequence*> ServedSteps::find(const StepMessage& message)
   return out;
 }
 
-/// Returns why sequence `i` of a step cannot run beside the step's other sequences; empty: it can.
+/// Returns why sequence `i` of a step cannot run with the step's other sequences, or nothing.
 std::string ServedSteps::check(const StepMessage& message, size_t i, int node, int pages) const {
   const PushedSequence& rows = message.sequences[i];
   const ServedSequence& sequence = sequences_.at(rows.stream);
@@ -190,7 +190,7 @@ std::string ServedSteps::check(const StepMessage& message, size_t i, int node, i
   return sequence.check(rows, pages);
 }
 
-/// Runs the sequences without a fault; a fault of one entry of a sequence counts for all of them.
+/// Runs the sequences without a fault. A fault of one entry of a sequence fails all its entries.
 SteppedMessage ServedSteps::step(int node, const StepMessage& message) {
   const Cache& cache = caches_[node];
   SteppedMessage out{.batch = message.batch, .fault = copy(cache, message.copies), .results = {}};

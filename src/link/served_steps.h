@@ -1,5 +1,5 @@
 // The data of one server in a process that holds an AR node: sequences made from the server's
-// requests, and the node's cache. Each step is checked against the state of the sequences; wrong
+// requests, and the node's cache. Each step is checked against the state of the sequences. Wrong
 // rows, pages or guesses are a fault of their sequence. One thread.
 #pragma once
 
@@ -27,10 +27,10 @@ class ServedSequence {
   /// Applies a call of link/calls.h. Throws LoadError for an invalid call; an error of the sequence
   /// sets fault().
   void call(std::string_view call);
-  /// Returns why the sequence has failed; empty: it has not.
+  /// Returns why the sequence has failed; an empty string if it has not.
   const std::string& fault() const { return fault_; }
   void set_fault(std::string why) { fault_ = std::move(why); }
-  /// Returns why these rows cannot run; empty: they can. `pages`: number of pages of the cache.
+  /// Returns why these rows cannot run, or an empty string. `pages`: number of pages of the cache.
   std::string check(const PushedSequence& rows, int pages) const;
   Sequence& sequence() const { return *sequence_; }
 
@@ -57,7 +57,7 @@ class ServedSteps {
   size_t count() const { return sequences_.size(); }
   /// Makes the cache of node `node` of the graph. If it is too large, every step fails.
   void make_cache(int node, uint32_t pages);
-  // open() throws LoadError if the stream exists, call() if it does not.
+  // open() throws LoadError if the stream exists; call() throws it if the stream does not exist.
   void open(uint64_t stream, int node, std::string_view request);
   void call(const CallMessage& message);
   bool close(uint64_t stream) { return sequences_.erase(stream) > 0; }

@@ -1,5 +1,5 @@
 // Tests how a process that holds an AR node answers invalid messages of servers: with a fault of
-// the sequence, a fault of the step, or the end of the connection, but never with a crash.
+// the sequence, with a fault of the step, or by ending the connection. It must never crash.
 #include "link/served_steps.h"
 
 #include <gtest/gtest.h>

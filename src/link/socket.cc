@@ -48,14 +48,14 @@ bool is_stranger(int fd) {
   return peer.uid != geteuid() && peer.uid != 0;
 }
 
-/// Waits until `fd` has one of `events`; false: the time is over or `wake` was set.
+/// Waits until `fd` has one of `events`; returns false after `until_s` or when `wake` was set.
 bool wait_until(int fd, short events, double until_s, const WakeUp& wake) {
   for (;;) {
     std::array<pollfd, 2> polled{{{fd, events, 0}, {wake.get(), POLLIN, 0}}};
     const double left_ms = std::clamp(std::ceil((until_s - now_s()) * 1e3), 0.0, 1e6);
     const int ready = poll(polled.data(), polled.size(), static_cast<int>(left_ms));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready == 0 && now_s() < until_s) continue;  // poll() has a shorter timeout of its own
+    if (ready == 0 && now_s() < until_s) continue;  // poll() has a shorter timeout than the caller
     return ready > 0 && polled[1].revents == 0 && polled[0].revents != 0;
   }
 }
@@ -85,7 +85,7 @@ ListeningSocket::ListeningSocket(const std::string& path) : path_(path), fd_(new
     if (!S_ISSOCK(there.st_mode)) throw LoadError(path + ": the file is not a socket");
     const Descriptor probe = new_socket(path);
     if (connect(probe.get(), name, sizeof address) == 0 || errno == EAGAIN) {
-      throw LoadError(path + ": another process listens there");
+      throw LoadError(path + ": another process listens at this path");
     }
     unlink(path.c_str());
     path_ = path;
@@ -114,9 +114,9 @@ Descriptor connect_to(const std::string& path) {
   const sockaddr_un address = address_of(path);
   Descriptor fd = new_socket(path);
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    socket_failed(path, "no process answers");
+    socket_failed(path, "no process listens at this path");
   }
-  if (is_stranger(fd.get())) throw LoadError(path + ": it belongs to another user");
+  if (is_stranger(fd.get())) throw LoadError(path + ": its process belongs to another user");
   return fd;
 }
 
@@ -126,8 +126,8 @@ void MessageSocket::fill() {
     const ssize_t got = recv(get(), buffer.data(), buffer.size(), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (got < 0) throw LoadError(concat("the peer is gone: ", std::strerror(errno)));
-    if (got == 0) throw LoadError("the peer is gone");
+    if (got < 0) throw LoadError(concat("the peer has disconnected: ", std::strerror(errno)));
+    if (got == 0) throw LoadError("the peer has disconnected");
     reader_.push({buffer.data(), static_cast<size_t>(got)});
     if (static_cast<size_t>(got) < buffer.size()) return;
   }
@@ -139,7 +139,7 @@ void MessageSocket::flush(std::string& bytes) {
     const ssize_t sent = ::send(get(), bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-    if (sent < 0) throw LoadError(concat("the peer is gone: ", std::strerror(errno)));
+    if (sent < 0) throw LoadError(concat("the peer has disconnected: ", std::strerror(errno)));
     done += static_cast<size_t>(sent);
   }
   bytes.erase(0, done);
@@ -160,7 +160,7 @@ void MessageSocket::send(std::string bytes, double timeout_s, const WakeUp& wake
     flush(bytes);
     if (bytes.empty()) return;
     if (!wait_until(get(), POLLOUT, until_s, wake)) {
-      throw LoadError(concat("the peer stopped reading, ", bytes.size(), " bytes wait"));
+      throw LoadError(concat("the peer stopped reading, ", bytes.size(), " bytes are unsent"));
     }
   }
 }

@@ -1,4 +1,4 @@
-// Unix-domain sockets of one host and one user. A peer of another user, except root, is refused.
+// Unix-domain sockets of one host and one user. Peers of other users, except root, are refused.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace syrinx {
 
-/// Owns a descriptor; -1: none.
+/// Owns a descriptor; -1 means none.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -41,8 +41,8 @@ class WakeUp {
   Descriptor event_;
 };
 
-/// A listening socket at a path, which only this user can open. It replaces a socket file of a dead
-/// process. Throws LoadError if the path is too long, in use by a process, or not a socket.
+/// A listening socket at a path that only this user can open. It replaces a socket file of a dead
+/// process. Throws LoadError if the path is too long, is used by a process, or is not a socket.
 class ListeningSocket {
  public:
   explicit ListeningSocket(const std::string& path);
@@ -61,16 +61,16 @@ class ListeningSocket {
 /// Returns a connected, non-blocking socket. Throws LoadError with the path and the reason.
 Descriptor connect_to(const std::string& path);
 
-/// A connected, non-blocking stream socket. `carrier`, if set, carries its bytes to another host;
-/// it ends when the socket is closed, and its destructor waits for that end.
+/// A connected, non-blocking stream socket. `carrier`, if set, carries the socket's bytes to
+/// another host. It ends when the socket is closed; its destructor waits for that.
 struct Connected {
   std::shared_ptr<void> carrier;
   Descriptor fd;
 };
 
-/// Sends and receives messages over a connected, non-blocking socket. One thread; another thread
-/// may call flush(), if no two threads do at once. All functions throw LoadError when the peer is
-/// gone or sends an invalid message.
+/// Sends and receives messages over a connected, non-blocking socket. One thread, but another
+/// thread may call flush() if calls of flush() do not overlap. All functions throw LoadError when
+/// the peer has disconnected or sends an invalid message.
 class MessageSocket {
  public:
   explicit MessageSocket(Connected connected) : connected_(std::move(connected)) {}
@@ -85,7 +85,7 @@ class MessageSocket {
 
   /// Waits for the next message; empty after `timeout_s`, or when `wake` is set.
   std::optional<Message> wait_for(double timeout_s, size_t most, const WakeUp& wake);
-  /// Writes all of `bytes`, within `timeout_s`.
+  /// Writes all of `bytes` within `timeout_s` seconds.
   void send(std::string bytes, double timeout_s, const WakeUp& wake);
 
  private:

@@ -11,12 +11,12 @@ namespace syrinx {
 
 struct StageCopy {
   std::shared_ptr<StageLink> link;
-  uint16_t node = 0;  ///< index into the list of nodes that the link asks for (Introduction::nodes)
+  uint16_t node = 0;  ///< index into the nodes that the link requests (Introduction::nodes)
 };
 
-/// Returns the copy with the fewest streams; a copy whose process is about to end only if there is
-/// no other. If all are down and one went down just now, waits a moment for its return. Null: all
-/// are down.
+/// Returns the copy with the fewest streams. Returns a copy whose process is about to end only if
+/// no other copy is up. If all are down and one was lost just now, waits briefly for its return.
+/// Returns null if all are down.
 const StageCopy* choose_copy(std::span<const StageCopy> copies);
 
 /// Returns the error for a request that no process can compute.

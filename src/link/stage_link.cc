@@ -27,7 +27,7 @@ constexpr const char* kLeft = "it is about to end";
 struct StageLink::Batch {
   double until_s = 0;
   bool done = false;
-  std::optional<Message> answer;  ///< empty: the connection was lost
+  std::optional<Message> answer;  ///< empty if the connection was lost
 };
 
 struct StageLink::Impl {
@@ -45,7 +45,7 @@ struct StageLink::Impl {
   void connect();
   void serve(MessageSocket& socket);
   void write(std::string messages);
-  /// While it exists, other threads may write to the socket.
+  /// While this object exists, other threads may write to the socket.
   struct Shared {
     Impl& of;
     ~Shared() {
@@ -69,9 +69,9 @@ struct StageLink::Impl {
   bool stopping = false;
   LinkState state{.trouble = "it has not been connected yet", .down_since_s = now_s()};
   uint64_t numbers = 0;
-  MessageSocket* peer = nullptr;  ///< null while down; other threads only write to it
-  std::string out;                ///< bytes that the socket has not taken yet
-  std::string dropped;            ///< why the connection must be closed; empty: it need not
+  MessageSocket* peer = nullptr;  ///< null while the link is down; other threads only write to it
+  std::string out;                ///< bytes that the socket has not accepted yet
+  std::string dropped;            ///< why the connection must be closed; empty if it need not
   std::map<uint64_t, std::shared_ptr<Batch>> waiting;  ///< unanswered batches, by number
 
   std::thread thread;
@@ -142,9 +142,9 @@ void StageLink::Impl::connect() {
   serve(socket);
 }
 
-/// Writes messages, from any thread, under the lock. It writes to the socket directly, so that the
-/// bytes need not wait until the link's thread wakes up. That thread itself notices a broken
-/// socket.
+/// Writes messages, from any thread, under the lock. Writes directly to the socket, so that the
+/// bytes need not wait until the link's thread wakes up. The link's thread notices a broken socket
+/// by itself.
 void StageLink::Impl::write(std::string messages) {
   const size_t bytes = messages.size();
   if (out.empty() && peer) {
@@ -173,7 +173,7 @@ void StageLink::Impl::serve(MessageSocket& socket) {
       more = !out.empty();
       until_s = first_deadline();
     }
-    // A new batch does not wake this thread, so it looks often enough for answer_s.
+    // A new batch does not wake this thread, so the thread checks often enough to observe answer_s.
     const double look_s = std::min(until_s, now_s() + options.answer_s / 4);
     const double left_ms = std::clamp(std::ceil((look_s - now_s()) * 1e3), 0.0, 1e6);
     std::array<pollfd, 2> polled{
@@ -196,7 +196,7 @@ void StageLink::Impl::serve(MessageSocket& socket) {
 
 void StageLink::Impl::take(Message message, size_t bytes) {
   if (message.kind == MessageKind::kRefuse)
-    throw LoadError("it says: " + read_refuse(message.body));
+    throw LoadError("it reports: " + read_refuse(message.body));
   if (message.kind == MessageKind::kLeaving) {
     read_leaving(message.body);
     const std::lock_guard lock(mutex);
@@ -221,7 +221,7 @@ void StageLink::Impl::take(Message message, size_t bytes) {
   changed.notify_all();
 }
 
-/// Needs the lock.
+/// Call with the lock held.
 double StageLink::Impl::first_deadline() const {
   double first = std::numeric_limits<double>::infinity();
   for (const auto& [batch, one] : waiting) first = std::min(first, one->until_s);
@@ -242,13 +242,13 @@ void StageLink::Impl::went_down(const std::string& why) {
   changed.notify_all();
 }
 
-/// Needs the lock.
+/// Call with the lock held.
 Error StageLink::Impl::gone() const {
   std::string names;
   for (const NodeShape& node : options.wanted.nodes)
     names += (names.empty() ? "" : ", ") + node.name;
   return {ErrorCode::kOverloaded,
-          "the process with " + names + " went away" +
+          "the process with " + names + " has disconnected" +
               (state.trouble.empty() ? "" : " (" + state.trouble + ")"),
           {},
           1};

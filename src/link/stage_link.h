@@ -1,6 +1,6 @@
-// A server's end of the link to a process that holds some of its stages. A thread of the link
-// connects, and reconnects after each loss with growing pauses, so that a restarted process is
-// found again. Public methods are safe from any thread.
+// A server's end of the link to a process that holds some of its stages. The link's thread
+// connects, and reconnects after each loss with growing pauses, so that it finds a restarted
+// process. Public methods are safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +14,32 @@
 
 namespace syrinx {
 
-/// The address of the other process, its expected properties, and time limits.
+/// The address of the other process, its expected identity, and time limits.
 struct LinkOptions {
   std::string address;  ///< address of the other process (transport.h)
   StageKeys keys = {};
   Introduction wanted;  ///< identity of this process, and nodes that the other process must hold
-  /// Receives a line when the link comes up or goes down, or lost streams were computed again; any
-  /// thread.
+  /// Receives a line when the link comes up or goes down, or when lost streams were computed again.
+  /// Any thread.
   std::function<void(const std::string&)> log = {};
-  double answer_s = 30;  ///< longest time of a batch; after it the peer counts as gone
+  double answer_s = 30;  ///< longest time of a batch; after it the peer counts as lost
   double first_pause_s = 0.05, longest_pause_s = 2;  ///< pauses between two attempts to connect
-  /// How long streams wait for a lost process to come back, if no other process holds their stage.
+  /// How long streams wait for a lost process to return if no other process holds their stage.
   double return_s = 0.5;
-  size_t kept_bytes = size_t{8} << 20;  ///< kept input of each stream, to compute it again
+  size_t kept_bytes = size_t{8} << 20;  ///< most kept input of a stream, to compute it again
 };
 
 /// The state of a link at one moment.
 struct LinkState {
   bool up = false;
-  bool leaving = false;  ///< up, but the process is about to end: it takes no new streams
+  bool leaving = false;  ///< up, but the process is about to end and accepts no new streams
   std::string trouble;   ///< why the link is down or leaving
   uint64_t ups = 0;      ///< how often the link came up
   uint64_t batches = 0, lost_batches = 0;
   uint64_t sent_bytes = 0, received_bytes = 0;
-  int streams = 0;         ///< streams in the other process
-  int bound = 0;           ///< streams that cannot be computed again elsewhere
-  uint64_t recovered = 0;  ///< streams computed again here after a loss, of this or another process
+  int streams = 0;          ///< streams in the other process
+  int bound = 0;            ///< streams that cannot be computed again in another process
+  uint64_t recovered = 0;   ///< streams computed again in this process after a process was lost
   double down_since_s = 0;  ///< time of the loss, by now_s()
 
   bool takes() const { return up && !leaving; }
@@ -56,19 +56,19 @@ class StageLink {
 
   const LinkOptions& options() const;
   LinkState state() const;
-  /// Waits until the link is up; false: it is not up within `timeout_s`.
+  /// Waits until the link is up; returns false if it is not up within `timeout_s`.
   bool wait_until_up(double timeout_s) const;
 
-  /// Returns the number of the present connection, from 1 on; 0: none. Streams end with their
-  /// connection.
+  /// Returns the number of the present connection, from 1 on; 0 without a connection. Streams end
+  /// with their connection.
   uint64_t epoch() const;
   /// Returns a new number for a stream or a batch.
   uint64_t new_number();
 
   /// A batch that was sent.
   struct Batch;
-  /// Sends messages over connection `epoch`; the last one must be the push or step of `batch`. Does
-  /// not wait.
+  /// Sends messages over connection `epoch`. The last message must be the push or step of `batch`.
+  /// Does not wait.
   std::shared_ptr<Batch> send(uint64_t epoch, uint64_t batch, std::string messages);
   /// Waits until the batch has its answer or its connection is lost.
   void wait(Batch& batch);
@@ -76,9 +76,9 @@ class StageLink {
   Result<Message> receive(Batch& batch);
   /// Counts a new stream in the other process.
   void open_stream(bool recovered);
-  /// Counts a stream that cannot be computed again any more.
+  /// Counts a stream that has become impossible to compute again.
   void bind_stream();
-  /// Ends a stream of connection `epoch`; informs the peer if that connection still exists. Does
+  /// Ends a stream of connection `epoch`. Informs the peer if that connection still exists. Does
   /// not wait.
   void close_stream(uint64_t epoch, uint64_t stream, bool bound = false);
   /// Closes connection `epoch`, whose peer sent an invalid message.

@@ -22,11 +22,11 @@ namespace syrinx {
 namespace {
 
 constexpr double kForever_s = 1e9;
-constexpr double kStuck_s = 30;  // a server that reads no answer for this time is dropped
-// most values in the output of a batch
+constexpr double kStuck_s = 30;  // a server that reads no answer for this time is disconnected
+// Most values in the output of a batch.
 constexpr size_t kMostValues = kMostMessage / 2 / sizeof(float);
 
-/// A stream that a server opened. If it has failed, its fault answers the next chunk.
+/// A stream that a server opened. After a failure, the next chunk is answered with the fault.
 struct ServedStream {
   const ChunkStage* stage = nullptr;
   std::unique_ptr<StreamState> state;
@@ -75,11 +75,11 @@ class Runner {
     space->reset();
     return space->context();
   }
-  /// After a fault, waits for the work that was queued before it.
+  /// Waits after a fault for the work that was queued before the fault.
   static void settle(StepContext& ctx) {
     try {
       synchronize(ctx);
-    } catch (const std::exception&) {  // the same fault again, which was sent already
+    } catch (const std::exception&) {  // a repetition of the fault, which was already sent
     }
   }
   static void fail(std::span<ChunkJob> jobs, const std::string& why) {
@@ -102,7 +102,7 @@ struct StageServer::Impl {
         runner(options.threads) {
     for (const NodeShape& shape : options.me.nodes) {
       const auto nodes = pipeline->graph().nodes();
-      (void)shape_of(pipeline->graph(), shape.name);  // throws if the node cannot run elsewhere
+      (void)shape_of(pipeline->graph(), shape.name);  // throws if the node must run locally
       const auto found = std::find_if(nodes.begin(), nodes.end(),
                                       [&](const Node& node) { return node.name == shape.name; });
       held[shape.name] = static_cast<int>(found - nodes.begin());
@@ -140,7 +140,7 @@ struct StageServer::Impl {
   std::thread acceptor;
 };
 
-/// The connection of one server, on a thread of its own.
+/// The connection of one server, on its own thread.
 class StageServer::Impl::Connection {
  public:
   Connection(Impl& of, Connected caller)
@@ -283,7 +283,7 @@ void StageServer::Impl::Connection::open(const OpenMessage& message) {
   ++of_.streams;
 }
 
-/// Returns why a chunk cannot run; empty: it can.
+/// Returns why a chunk cannot run; an empty string if it can.
 std::string StageServer::Impl::Connection::check(const ChunkStage& stage,
                                                  const ServedStream& stream,
                                                  const PushedJob& pushed) const {
@@ -390,7 +390,7 @@ void StageServer::Impl::serve(Connected caller) {
     Connection connection(*this, std::move(caller));
     connection.run();
   } catch (const std::exception& e) {
-    if (!stopping) say(std::string("a server has gone: ") + e.what());
+    if (!stopping) say(std::string("a server has disconnected: ") + e.what());
   }
   --servers;
   const std::lock_guard lock(ended_mutex);
@@ -416,7 +416,7 @@ void StageServer::Impl::accept_all() {
     if (!caller.fd) continue;
     if (servers >= options.max_servers) {
       ++refused;
-      say(concat("refused a server: ", servers, " are connected, which is the limit"));
+      say(concat("refused a server: ", servers, " are connected already, which is the limit"));
       continue;
     }
     ++servers;

@@ -1,6 +1,6 @@
-// The messages of a link for AR nodes. The process that holds such a node has its cache, whose
-// pages the server numbers. It also has a copy of each sequence, which gets the same calls in the
-// same order. So a step sends only a list of rows and pages, and its answer only codes.
+// The messages of a link for AR nodes. The process that holds an AR node has its cache, whose pages
+// the server numbers. It also has a copy of each sequence, which receives the same calls in the
+// same order. So a step sends only rows and pages, and its answer only codes.
 //
 //   server                                 stages
 //   Cache (node, pages)              ->    once per connection
@@ -56,9 +56,9 @@ struct StepMessage {
 /// The answer to a StepMessage.
 struct SteppedMessage {
   uint64_t batch = 0;
-  std::string fault;  ///< not empty: the fault of the whole step
+  std::string fault;  ///< fault of the whole step; empty without a fault
   StepResults
-      /// results of the sequences without a fault; `faults` has one entry per sequence or none
+      /// Results of the sequences without a fault. `faults` is empty or has one entry per sequence.
       results;
 };
 

@@ -1,5 +1,5 @@
-// The input of a stream so far: its bundle, its frames, and their cuts into chunks. With it another
-// process can compute the stream again after the loss of its process. One thread at a time.
+// The input of a stream so far: its bundle, its frames, and how they were cut into chunks. With it
+// another process can compute the stream again. One thread at a time.
 #pragma once
 
 #include <string>
@@ -11,20 +11,20 @@ namespace syrinx {
 
 class StreamPast {
  public:
-  /// `width`: values of a frame, 4 bytes each. At most `most_bytes` are kept; a longer stream
+  /// `width`: values per frame, 4 bytes each. Keeps at most `most_bytes`. A stream with more input
   /// cannot be computed again.
   StreamPast(std::string bundle, int width, size_t most_bytes);
 
   const std::string& bundle() const { return bundle_; }
-  /// Returns the number of frames that were fresh so far.
+  /// Returns the number of fresh frames so far.
   int64_t at() const { return at_; }
-  /// Whether the whole input was kept.
+  /// Returns whether the whole input was kept.
   bool whole() const { return whole_; }
 
-  /// Adds a chunk that was run; its fresh frames begin at frame at().
+  /// Adds a chunk that was run. The chunk's fresh frames begin at frame at().
   void add(const PushedJob& job);
   size_t chunks() const { return cuts_.size(); }
-  /// Returns chunk i as it was added, except for its stream; its window is a view into this object.
+  /// Returns chunk i as added, but without its stream. Its window is a view into this object.
   PushedJob chunk(size_t i) const;
 
  private:
@@ -37,7 +37,7 @@ class StreamPast {
   size_t frame_bytes_, most_bytes_;
   int64_t at_ = 0;
   bool whole_ = true;
-  std::string frames_;  // from the stream's first frame on
+  std::string frames_;  // frames from the stream's first frame on
   std::vector<Cut> cuts_;
 };
 

@@ -31,7 +31,7 @@ bool is_this_host(const std::string& at) {
   return host == "localhost" || host == "[::1]" || host.starts_with("127.");
 }
 
-/// Returns the contents of the key files; empty: no TLS, which is allowed only on this host.
+/// Returns the contents of the key files. Empty means no TLS, which is allowed only on this host.
 std::optional<PemKeys> pem_of(const std::string& address, const StageKeys& keys) {
   const int given = !keys.certificate.empty() + !keys.key.empty() + !keys.authority.empty();
   if (given == 3) {

@@ -1,5 +1,5 @@
-// Tests links between hosts, over gRPC on the loopback: the promises of link_test.cc, keys, and the
-// state of links. Skipped if the module is not built.
+// Tests links between hosts, over gRPC on the loopback: the behaviour that link_test.cc tests,
+// keys, and the state of links. Skipped if the module is not built.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kAnyPort = "grpc://127.0.0.1:0";
 
-/// Returns the message that an attempt throws.
+/// Returns the message of the exception that `attempt` throws.
 std::string fault_of(const std::function<void()>& attempt) {
   try {
     attempt();
@@ -45,7 +45,7 @@ class GrpcTest : public LinkTest {
   static std::function<void(StageServerOptions&)> with(const StageKeys& keys) {
     return [keys](StageServerOptions& o) { o.keys = keys; };
   }
-  /// Makes an authority `name`, and a certificate signed by it for this host.
+  /// Makes an authority `name`, and a certificate for this host that the authority has signed.
   StageKeys keys_of(const std::string& name) {
     const std::string ca = dir_.path(name + "-ca"), one = dir_.path(name);
     dir_.write(name + ".ext", "subjectAltName=IP:127.0.0.1");
@@ -132,7 +132,7 @@ TEST_F(GrpcTest, OnlyThoseWithKeysOfTheAuthorityMeet) {
   const auto placed = placed_toy(at, {"features"}, [&](auto& o) { o.keys = ours; });
   StageLink& link = link_of(*placed, "features");
   ASSERT_TRUE(link.wait_until_up(kPatience_s)) << link.state().trouble;
-  // Three cases: foreign keys; our authority with a certificate of another one; no TLS.
+  // Three cases: foreign keys; our authority with a certificate of another authority; no TLS.
   const StageKeys half{theirs.certificate, theirs.key, ours.authority};
   for (const StageKeys& keys : {theirs, half, StageKeys()}) {
     EXPECT_NE(fault_of([&] { connect_at(at, keys, kPatience_s); }), "none");

@@ -451,7 +451,7 @@ class Stages(unittest.TestCase):
         self.assertIn("--listen-stage", fault("--stage", "vocoder"))
         self.assertIn("NAME=MEANING", fault("--remote", "vocoder"))
         placement = os.path.join(self.folder.name, "fleet.yaml")
-        for text, words in ((f"vocoder: {self.path}\n", "does not mention the node 'ar'"),
+        for text, words in ((f"vocoder: {self.path}\n", "lacks the node 'ar'"),
                             (f"ar: here\nvocoder: {self.path}\nflow: here\n", "no node 'flow'"),
                             ("ar\n", "line 1")):
             with open(placement, "w", encoding="utf-8") as file:

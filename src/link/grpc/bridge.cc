@@ -1,7 +1,7 @@
-// The gRPC implementation of bridge.h. It has one method, whose messages are pieces of the stream
-// of bytes; an empty message is the stream's end. Each direction of each stream has a thread. It
-// reads a piece from gRPC only when the socket has taken the previous one, so HTTP/2's windows
-// bound the bytes on their way.
+// The gRPC implementation of bridge.h. It has one method, whose messages are pieces of the byte
+// stream; an empty message ends the stream. Each direction of each stream has a thread. It reads a
+// piece from gRPC only when the socket has accepted the previous piece, so HTTP/2's windows bound
+// the bytes in transit.
 #include "link/grpc/bridge.h"
 
 #include <fcntl.h>
@@ -42,11 +42,11 @@ using grpc::ByteBuffer;
 
 constexpr const char* kMethod = "/syrinx.Stages/Link";
 constexpr size_t kPiece = size_t{64} << 10;
-constexpr int kMostPiece = 1 << 20;          // largest message that any peer may send, in bytes
+constexpr int kMostPiece = 1 << 20;          // largest message from a peer, in bytes
 constexpr int kMostThreads = 128;            // threads of the server, at most four per stream
-constexpr size_t kMostWaiting = 16;          // peers that were not accepted yet
-constexpr int kPing_ms = 5000;               // a peer that is silent for twice this time is gone
-constexpr std::chrono::seconds kGoodbye(1);  // time for the other side to end as well
+constexpr size_t kMostWaiting = 16;          // peers that are not accepted yet
+constexpr int kPing_ms = 5000;               // a peer that is silent for twice this time is lost
+constexpr std::chrono::seconds kGoodbye(1);  // time for the other side to end, too
 
 void report(char* why, size_t room, const std::string& text) {
   if (room == 0) return;
@@ -69,7 +69,7 @@ bool send_all(int fd, const ByteBuffer& piece) {
   return true;
 }
 
-/// Carries bytes in both directions until one side ends, then closes `fd`, a blocking socket.
+/// Carries bytes in both directions until one side ends. Then closes `fd`, a blocking socket.
 template <typename Stream>
 void carry(Stream& stream, int fd, const std::function<void()>& cancel) {
   std::mutex mutex;
@@ -127,7 +127,7 @@ class OutgoingStream {
  public:
   OutgoingStream(const char* at, const SyrinxGrpcKeys* keys, int fd) : fd_(fd) {
     grpc::ChannelArguments arguments;
-    // Attempts share no state of gRPC (no back-off): the link decides when to try again.
+    // Attempts share no state of gRPC (no back-off): the link decides when to retry.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kPing_ms);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPing_ms);
@@ -146,8 +146,8 @@ class OutgoingStream {
     thread_.join();
   }
 
-  /// Waits until the other side has accepted the stream. Returns the reason if it does not, else
-  /// "".
+  /// Waits until the other side has accepted the stream. Returns the reason on failure, or an empty
+  /// string.
   std::string wait(double patience_s) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::duration<double>(patience_s),
@@ -165,7 +165,7 @@ class OutgoingStream {
   using Stream = grpc::ClientReaderWriter<ByteBuffer, ByteBuffer>;
 
   void run() {
-    // Does what generated code for `rpc Link(stream bytes) returns (stream bytes)` would do.
+    // Does the work of generated code for `rpc Link(stream bytes) returns (stream bytes)`.
     const grpc::internal::RpcMethod method(kMethod, grpc::internal::RpcMethod::BIDI_STREAMING);
     const std::unique_ptr<Stream> stream(
         grpc::internal::ClientReaderWriterFactory<ByteBuffer, ByteBuffer>::Create(
@@ -247,7 +247,7 @@ class Listener : public grpc::Service {
     close(ready_);
   }
 
-  /// Starts to listen; false if this is impossible at that address.
+  /// Starts to listen; returns false if it cannot listen at that address.
   bool start(const char* at, const SyrinxGrpcKeys* keys) {
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
@@ -313,7 +313,7 @@ class Listener : public grpc::Service {
 void* listen_at(const char* at, const SyrinxGrpcKeys* keys, char* why, size_t room) try {
   auto listener = std::make_unique<Listener>();
   if (listener->start(at, keys)) return listener.release();
-  report(why, room, "cannot listen there, or the certificate or the key is invalid");
+  report(why, room, "cannot listen at this address, or the certificate or the key is invalid");
   return nullptr;
 } catch (const std::exception& e) {
   report(why, room, e.what());
@@ -332,7 +332,7 @@ constexpr SyrinxGrpc kBridge{
 }  // namespace
 
 const SyrinxGrpc* syrinx_grpc_1() {
-  // Callers of this module get the reasons of errors; any peer could fill gRPC's own log.
+  // Callers of this module receive error messages. gRPC's own log is off; any peer could fill it.
   if (!std::getenv("GRPC_VERBOSITY")) gpr_set_log_function([](gpr_log_func_args*) {});
   return &kBridge;
 }

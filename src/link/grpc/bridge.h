@@ -8,33 +8,33 @@
 
 extern "C" {
 
-/// Contents in PEM; null: without TLS.
+/// Contents of PEM files; null means no TLS.
 struct SyrinxGrpcKeys {
   const char* certificate;
   const char* key;
   const char* authority;  ///< the authority that signed the certificates of peers
 };
 
-/// Functions that fail return null or -1 and write the reason into why[0, room), ended by a zero.
+/// Functions that fail return null or -1. They write the reason to why[0, room), ended by a zero.
 struct SyrinxGrpc {
   /// Connects to HOST:PORT within `patience_s` seconds. Writes the stream's non-blocking socket to
-  /// *fd; the caller owns it. The stream ends at both ends when either socket is closed.
+  /// *fd; the caller owns it. Closing the socket at either end ends the stream at both.
   void* (*connect)(const char* at, const SyrinxGrpcKeys* keys, double patience_s, int* fd,
                    char* why, size_t room);
-  /// Waits until the stream has ended. Close its socket before.
+  /// Waits until the stream has ended. Close the stream's socket before this call.
   void (*end_stream)(void* stream);
 
   void* (*listen)(const char* at, const SyrinxGrpcKeys* keys, char* why, size_t room);
-  /// Returns the port that it listens at, e.g. after a call with port 0.
+  /// Returns the port of the listener, e.g. after a call with port 0.
   int (*port)(void* listener);
   /// Returns a descriptor that is readable while a peer waits to be accepted.
   int (*ready)(void* listener);
-  /// Returns the socket of the next peer, which the caller of accept() owns; -1: no peer waits.
+  /// Returns the socket of the next peer, which the caller then owns; -1 if no peer waits.
   int (*accept)(void* listener);
   /// Ends the listener and all of its streams.
   void (*end_listener)(void* listener);
 };
 
-/// The module's only symbol; its number changes whenever this file changes.
+/// The module's only symbol. The number in its name changes whenever this file changes.
 const SyrinxGrpc* syrinx_grpc_1();
 }
