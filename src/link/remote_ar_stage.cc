@@ -14,7 +14,7 @@ namespace syrinx {
 namespace {
 
 constexpr int kMostRowsAgain = 256;  // most rows of a step that computes a cache again
-constexpr size_t kAheadAgain = 8;    // unanswered steps of this kind: each must end in answer_s
+constexpr size_t kAheadAgain = 8;    // most unanswered steps: each must end within answer_s
 
 RemoteSequence& sequence_of(const StepSequence& seq) {
   return *static_cast<RemoteSequence*>(seq.state);
