@@ -27,7 +27,7 @@ const FormatRow& row(AudioFormat format) { return kFormats[static_cast<size_t>(f
 
 std::optional<AudioFormat> audio_format(std::string_view name) {
   if (name == "ogg") return AudioFormat::kOpus;
-  if (name == "m4b") return AudioFormat::kM4a;  // the extension of audiobooks
+  if (name == "m4b") return AudioFormat::kM4a;  // the file extension of audiobooks
   for (const FormatRow& each : kFormats) {
     if (name == each.name) return each.format;
   }

@@ -12,9 +12,9 @@ enum class AudioFormat { kMp3, kOpus, kAac, kFlac, kWav, kPcm, kM4a };
 /// Finds a format by "mp3", "opus" or "ogg", "aac", "flac", "wav", "pcm", "m4a" or "m4b"; empty for
 /// any other name.
 std::optional<AudioFormat> audio_format(std::string_view name);
-/// Returns "mp3", ...; static storage.
+/// Returns e.g. "mp3"; static storage.
 const char* audio_format_name(AudioFormat format);
-/// Returns "audio/mpeg", ...; static storage.
+/// Returns e.g. "audio/mpeg"; static storage.
 const char* mime_type(AudioFormat format);
 
 }  // namespace syrinx

@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #endif
 
-// A program under a sanitizer needs terabytes of address space, additional system calls, and pipes.
+// A program under a sanitizer needs terabytes of address space, more system calls, and pipes.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SYRINX_SANITIZED 1
 #else
@@ -48,12 +48,12 @@ bool set_limit(__rlimit_resource kind, uint64_t soft, uint64_t hard) {
 bool set_limits(const ConfinementLimits& limits, uint64_t now) {
   const uint64_t memory = now + limits.memory_bytes;
   bool all = SYRINX_SANITIZED || (now > 0 && set_limit(RLIMIT_AS, memory, memory));
-  // First SIGXCPU, a second later SIGKILL.
+  // The kernel sends SIGXCPU first, and SIGKILL a second later.
   all = set_limit(RLIMIT_CPU, limits.cpu_s, limits.cpu_s + 1) && all;
   all = set_limit(RLIMIT_CORE, 0, 0) && all;
   all = set_limit(RLIMIT_FSIZE, 0, 0) && all;
   all = set_limit(RLIMIT_NPROC, 0, 0) && all;
-  return (SYRINX_SANITIZED || set_limit(RLIMIT_NOFILE, 0, 0)) && all;  // open files stay open
+  return (SYRINX_SANITIZED || set_limit(RLIMIT_NOFILE, 0, 0)) && all;  // open files remain open
 }
 
 /// Gives up the rights of root: root is exempt from some limits and may access all processes. The
@@ -61,7 +61,7 @@ bool set_limits(const ConfinementLimits& limits, uint64_t now) {
 void become_nobody() {
   if (geteuid() != 0) return;
   if (setgroups(0, nullptr) != 0 || setresgid(kNobody, kNobody, kNobody) != 0) return;
-  if (setresuid(kNobody, kNobody, kNobody) != 0) return;  // in that case only the group has changed
+  if (setresuid(kNobody, kNobody, kNobody) != 0) return;  // on failure, only the group has changed
 }
 
 #if defined(SYRINX_SECCOMP) && !SYRINX_SANITIZED
@@ -107,13 +107,13 @@ int set_filter(int fd) {
 }
 #endif
 
-/// Installs the filter. Returns why it is not in force; empty if it is.
+/// Installs the filter. Returns why it is not in force; an empty string if it is.
 std::string filter_calls([[maybe_unused]] int fd, bool wanted) {
-  if (!wanted) return "seccomp: not asked for";
+  if (!wanted) return "seccomp: not requested";
 #ifndef SYRINX_SECCOMP
   return "seccomp: built without libseccomp";
 #elif SYRINX_SANITIZED
-  return "seccomp: not under a sanitizer";
+  return "seccomp: off under a sanitizer";
 #else
   const int error = set_filter(fd);
   return error == 0 ? "" : concat("seccomp: ", std::strerror(-error));
@@ -132,9 +132,9 @@ std::string Confinement::text() const {
 
 Confinement confine(int fd, int parent, const ConfinementLimits& limits) {
   Confinement out;
-  const uint64_t taken = address_space_bytes();  // first, while files can still be opened
+  const uint64_t taken = address_space_bytes();  // read first, while files can still be opened
   become_nobody();
-  // These follow the change of user, which resets them.
+  // Set after the change of user, which resets these properties.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);

@@ -34,7 +34,7 @@ std::optional<SocketPair> socket_pair(int type) {
   return SocketPair{OwnedFd(ends[0]), OwnedFd(ends[1])};
 }
 
-/// Returns whether a character may be in libav's names and in our messages.
+/// Returns whether a character may occur in libav's names and in this program's messages.
 bool is_plain(char c) { return c >= ' ' && c <= '~'; }
 
 Error helper_gone() {
@@ -78,7 +78,7 @@ class DecodingApart : public Decoding {
     return bad_audio(
         concat("decoding the recording took longer than ", limits_.max_decode_s, " s"));
   }
-  /// Ends the child; returns its status as waitpid() does.
+  /// Ends the child; returns its status, like waitpid().
   int end();
 
   const DecodeHelper& helper_;
@@ -88,7 +88,7 @@ class DecodingApart : public Decoding {
   DecodeHelper::Child child_;
   double deadline_s_ = 0;
   bool begun_ = false, done_ = false;
-  bool orphaned_ = false;  // the helper is gone
+  bool orphaned_ = false;  // the helper has ended
   bool again_ = false;     // the second child is decoding
   DecodeInfo info_;
   std::string format_;
@@ -142,7 +142,7 @@ std::optional<Error> DecodingApart::judge(Went went) {
   return {};
 }
 
-/// Returns the error for a socket that was closed too early.
+/// Returns the error for a socket that the child closed too early.
 Error DecodingApart::died() {
   const int status = end();
   orphaned_ = status == -1;
@@ -166,28 +166,28 @@ std::optional<Error> DecodingApart::begin() {
   if (file_.size() > limits_.max_bytes) return too_many_bytes(file_.size(), limits_.max_bytes);
   auto pair = socket_pair(SOCK_STREAM);
   if (!pair) return Error{ErrorCode::kOverloaded, "too many files are open", "ref_audio", 1};
-  // This is much more than any format needs; usually the deadlines end a job.
+  // This is far more than any format needs; usually the deadlines end a job.
   const auto cpu_s = static_cast<uint32_t>(std::ceil(limits_.max_decode_s + limits_.max_s / 20));
   child_ = helper_.begin_child(pair->there.get(), file_.size() + helper_.options_.memory_bytes,
                                cpu_s, false);
-  // Our copy must be closed, or we would not notice that the child ends before it has the whole
-  // file.
+  // This process's copy must be closed. Otherwise it would not notice that the child ends before it
+  // has the whole file.
   pair->there.reset();
   if (child_.pid < 0) return helper_gone();
   ++helper_.begun_;
   if (child_.pid == 0) {
-    return Error{ErrorCode::kOverloaded, "no further process can be started to decode it",
-                 "ref_audio", 1};
+    return Error{ErrorCode::kOverloaded,
+                 "no further process can be started to decode the recording", "ref_audio", 1};
   }
   socket_ = std::move(pair->here);
   const DecodeJob job{file_.size(), limits_.max_s, limits_.max_decode_s, limits_.first_channel};
   Went went = give(&job, sizeof job);
   if (went == Went::kWell) went = give(file_.data(), file_.size());
   if (went == Went::kLate) return late();
-  return {};  // the child may have sent an error before it ended, which the reader will see
+  return {};  // the child may have sent an error before it ended; the reader gets it
 }
 
-/// Restarts decoding in a child of another helper; samples that the reader already has are skipped.
+/// Restarts decoding in a child of another helper. Skips samples that the reader already has.
 std::optional<Error> DecodingApart::begin_again() {
   again_ = true;
   orphaned_ = false;
@@ -293,7 +293,7 @@ std::unique_ptr<Decoding> DecodeHelper::decode(std::string_view file,
   return std::make_unique<DecodingApart>(*this, file, limits);
 }
 
-/// Returns the helper's answer; -1: the helper is gone.
+/// Returns the helper's answer; -1 if the helper has ended.
 int64_t DecodeHelper::ask(const void* request, size_t bytes, int descriptor) const {
   iovec data{const_cast<void*>(request), bytes};
   alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
@@ -338,7 +338,7 @@ DecodeHelper::Child DecodeHelper::begin_child(int socket, uint64_t memory_bytes,
 int DecodeHelper::end_child(const Child& child) const {
   const HelperRequest request{.kind = HelperRequest::kEnd, .child = child.pid};
   const std::lock_guard lock(mutex_);
-  if (child.helper != number_) return -1;  // another process may have its pid now
+  if (child.helper != number_) return -1;  // another process may have the child's pid now
   return static_cast<int>(ask(&request, sizeof request, -1));
 }
 
@@ -356,7 +356,7 @@ bool DecodeHelper::start_again() const {
   return true;
 }
 
-/// Tests which confinement the machine permits.
+/// Tests which confinement this machine permits.
 void DecodeHelper::probe() {
   auto pair = socket_pair(SOCK_STREAM);
   const Child child =

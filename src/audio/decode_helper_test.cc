@@ -22,7 +22,7 @@
 namespace syrinx {
 namespace {
 
-/// Decodes a file; returns its samples, or its error, as text.
+/// Decodes a file; returns its samples or its error as text.
 std::string outcome(const std::string& file, const RecordingLimits& limits) {
   const auto decoded = decode_file(file, limits);
   if (!decoded) return decoded.error().message + " " + decoded.error().param;
@@ -48,7 +48,7 @@ const std::string& good_file() {
 constexpr AudioFormat kFormats[] = {AudioFormat::kWav,  AudioFormat::kFlac, AudioFormat::kMp3,
                                     AudioFormat::kOpus, AudioFormat::kAac,  AudioFormat::kM4a};
 
-/// Runs with the filter, if this machine permits it, and without.
+/// Runs the tests with the filter, if this machine permits it, and without it.
 class DecodeApart : public testing::TestWithParam<bool> {
  protected:
   const DecodeHelper helper_{{.filter = GetParam()}};
@@ -139,7 +139,7 @@ TEST_P(DecodeApart, DamagedFilesAreTheSame) {
   }
 }
 
-/// A small file with very long silence: neither process may use more memory than the limit.
+/// Decodes a small file with very long silence. Neither process may use more memory than the limit.
 TEST_P(DecodeApart, Bombs) {
   const std::string zeros = encoded(AudioFormat::kFlac, std::vector<float>(size_t{100} * kRateHz));
   EXPECT_LT(zeros.size(), size_t{100'000});
@@ -160,7 +160,7 @@ TEST_P(DecodeApart, ManyAtATime) {
   EXPECT_EQ(same, 18);
 }
 
-/// A recording that was not read to its end must not disturb later ones.
+/// A recording that was not read to its end must not disturb later recordings.
 TEST_P(DecodeApart, AReaderMayStopAnywhere) {
   const std::string file = encoded(AudioFormat::kFlac, tone(60));
   for (int i = 0; i < 5; ++i) {
@@ -173,7 +173,7 @@ TEST_P(DecodeApart, AReaderMayStopAnywhere) {
 
 // ---------------------------------------------------------------------------- confinement
 
-/// Tries forbidden actions in a child; sends one sample for each: 1 if it was possible.
+/// Tries forbidden actions in a child. Sends one sample for each action: 1 if it was possible.
 void try_everything(int socket) {
   std::vector<float> possible;
   const auto tried = [&](bool done) { possible.push_back(done ? 1 : 0); };
@@ -240,7 +240,7 @@ TEST(DecodeChild, ThatHangsIsEnded) {
                               for (std::atomic<int> turn = 0;; ++turn) {
                               }
                             },
-                            +[](int socket) {  // waits for bytes that never come
+                            +[](int socket) {  // waits for bytes that never arrive
                               char byte = 0;
                               while (read_whole(socket, &byte, 1)) {
                               }
@@ -255,7 +255,7 @@ TEST(DecodeChild, ThatHangsIsEnded) {
 TEST(DecodeChild, ThatIsKilledIsOurFault) {
   const DecodeHelper helper = helper_that([](int) { raise(SIGKILL), kill(getpid(), SIGKILL); });
   const Error error = fault_of(helper, good_file());
-  if (helper.filtered()) return;  // the filter forbids even killing itself
+  if (helper.filtered()) return;  // the filter forbids the child to kill itself
   EXPECT_EQ(error.code, ErrorCode::kInternal);
   EXPECT_EQ(error.message, "the decoder of the recording was killed");
 }
@@ -278,7 +278,7 @@ void say(int socket) {
 }
 
 TEST(DecodeChild, ThatDoesNotTakeTheWholeFileIsHeardAtOnce) {
-  const std::string file(16 << 20, 'x');  // more than a socket's buffer
+  const std::string file(16 << 20, 'x');  // larger than a socket's buffer
   const RecordingLimits limits{.max_bytes = file.size(), .max_decode_s = 5};
   EXPECT_EQ(fault_of(helper_that([](int) {}), file, limits).message,
             "the decoder of the recording ended too early");
@@ -346,7 +346,7 @@ TEST(DecodeHelper, ThatIsGoneSaysSo) {
   EXPECT_GT(error.retry_after_s, 0);
 }
 
-/// Returns options whose replacement helpers are this program, which then runs only the next test.
+/// Returns options whose replacement helpers are this test program, running only the next test.
 DecodeHelperOptions with_successors() {
   return {.again = {"/proc/self/exe", "--gtest_also_run_disabled_tests",
                     "--gtest_filter=DecodeHelper.DISABLED_Successor"}};
@@ -374,8 +374,8 @@ TEST(DecodeHelper, ThatWasKilledIsStartedAgain) {
   EXPECT_EQ(same, 4);
 }
 
-/// Kills the helper and waits for its end, at which the kernel kills its children; until then they
-/// continue to decode. The helper stays a zombie.
+/// Kills the helper and waits for its end, at which the kernel kills its children. Until then the
+/// children continue to decode. The helper stays a zombie.
 void end_helper(const DecodeHelper& helper) {
   const pid_t pid = helper.pid();
   kill(pid, SIGKILL);
@@ -383,7 +383,7 @@ void end_helper(const DecodeHelper& helper) {
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT), 0);
 }
 
-/// A recording whose helper is lost while it is read is still returned complete, but only once.
+/// If the helper is lost during a recording, the recording is still complete, but only once.
 TEST(DecodeHelper, WhatWasLostIsDecodedOnceMore) {
   const DecodeHelper helper(with_successors());
   const std::string file = encoded(AudioFormat::kFlac, tone(60));

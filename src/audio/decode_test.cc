@@ -29,8 +29,8 @@ int read_source(void* opaque, uint8_t* to, int count) {
   return static_cast<int>(part);
 }
 
-/// Makes memory seekable like a file, as FFmpeg reads what MP3 declares at its end only from
-/// seekable input.
+/// Makes memory seekable like a file. FFmpeg reads the length that MP3 declares only from seekable
+/// input.
 int64_t seek_source(void* opaque, int64_t offset, int whence) {
   auto* source = static_cast<Source*>(opaque);
   const auto size = std::ssize(*source->bytes);

@@ -16,7 +16,7 @@ struct DecodeJob {
 
 /// Types of a child's messages.
 enum class DecodeMessage : uint32_t {
-  kInfo,     ///< DecodeInfo, then the format as text; once, before samples
+  kInfo,     ///< DecodeInfo, then the format as text; sent once, before the samples
   kSamples,  ///< samples as floats
   kEnd,      ///< the end of the samples
   kFault,    ///< the text of an error; the last message
@@ -25,7 +25,7 @@ enum class DecodeMessage : uint32_t {
 /// Header of each message of a child.
 struct DecodeMessageHead {
   DecodeMessage kind = DecodeMessage::kEnd;
-  uint32_t bytes = 0;  ///< number of bytes after it, at most kMaxDecodeMessage
+  uint32_t bytes = 0;  ///< number of following bytes, at most kMaxDecodeMessage
 };
 constexpr uint32_t kMaxDecodeMessage = 1 << 20;
 
@@ -41,7 +41,7 @@ bool read_whole(int fd, void* to, size_t bytes);
 /// Writes all `bytes` bytes; returns false if the other end is closed. Retries after EINTR.
 bool write_whole(int fd, const void* from, size_t bytes);
 
-/// Runs the job of a child, which is already confined; returns at the end of the job.
+/// Runs the job of a child that is already confined. Returns at the end of the job.
 void run_decode_job(int socket);
 
 }  // namespace syrinx

@@ -31,7 +31,7 @@ constexpr int kOpusDecodedHz = 48000;  // rate of decoded Opus, whatever the inp
 constexpr int kWriteBytes = 4096;
 constexpr size_t kFlacStreamInfoBytes = 34;  // RFC 9639, 8.2
 
-/// Settings of a format. Bit rates are for one voice and slightly higher than transparency needs.
+/// Settings of a format. Bit rates are for one voice, and slightly above the transparent rate.
 struct Recipe {
   const char* codec;
   const char* muxer;
@@ -49,7 +49,7 @@ Recipe recipe(AudioFormat format) {
               {{{"compression_level", "5"}}},
               {{{"write_xing", "0"}, {"id3v2_version", "0"}}}};
     case AudioFormat::kOpus:
-      // One page per packet, so that players get 20 ms at a time.
+      // Writes one page per packet, so that players get 20 ms at a time.
       return {"libopus",
               "ogg",
               AV_SAMPLE_FMT_FLT,
@@ -58,7 +58,7 @@ Recipe recipe(AudioFormat format) {
     case AudioFormat::kAac:
       return {"aac", "adts", AV_SAMPLE_FMT_FLTP, {{{"aac_coder", "fast"}}}, {}};
     case AudioFormat::kM4a:
-      // The file consists of fragments, because an index cannot be written afterwards; delay_moov
+      // The file consists of fragments, because an index cannot be written at the end. delay_moov
       // declares the priming.
       return {
           "aac",
@@ -101,20 +101,20 @@ std::string big_endian(int64_t value) {
   return out;
 }
 
-/// Makes an MP3 frame without sound that declares how many samples of priming to skip: "Info", the
-/// numbers of frames and bytes if known, then LAME's extension. `frame` is the first frame of the
-/// stream, whose header is repeated. As long as the length is not known, only the size is present,
-/// with the value "unknown": without any field FFmpeg would play this frame, and a number of frames
-/// would be wrong.
-/// Layout: http://gabriel.mp3-tech.org/mp3infotag.html.
+/// Makes an MP3 frame without sound that declares how many samples of priming to skip:
+/// "Info", the numbers of frames and bytes if known, then LAME's extension. `frame` is the
+/// first frame of the stream, whose header is repeated. While the length is unknown, only the
+/// size field is present, with the value "unknown". Without any field FFmpeg would play this
+/// frame, and a number of frames would be wrong. Layout:
+/// http://gabriel.mp3-tech.org/mp3infotag.html.
 std::string mp3_info_frame(std::string_view frame, int priming,
                            const std::optional<Mp3Length>& length) {
   constexpr size_t kHeader = 4, kExtension = 36, kDelayAt = 21;
-  constexpr int kDecoderDelay = 528 + 1;  // added by decoders themselves
+  constexpr int kDecoderDelay = 528 + 1;  // delay of decoders themselves
   constexpr int64_t kMost = 4095;         // largest delay or padding: 12 bits each
   std::string out(frame.size(), '\0');
   const bool mpeg1 = (static_cast<uint8_t>(frame[1]) & 0x08) != 0;
-  const size_t tag = kHeader + (mpeg1 ? 17 : 9);  // after the side information of one channel
+  const size_t tag = kHeader + (mpeg1 ? 17 : 9);  // follows the side information of one channel
   std::string fields = "Info" + big_endian(length ? 3 : 2);
   fields += length ? big_endian(length->frames) + big_endian(length->bytes) : big_endian(-1);
   const size_t extension = tag + fields.size();
@@ -139,7 +139,7 @@ class LibavEncoder : public Encoder {
   LibavEncoder(const LibavEncoder&) = delete;
   LibavEncoder& operator=(const LibavEncoder&) = delete;
 
-  /// Returns an error message; empty if it succeeded.
+  /// Returns an error message; an empty string on success.
   std::string open();
   int rate_hz() const override {
     return format_ == AudioFormat::kOpus ? kOpusDecodedHz : coded_rate_hz_;
@@ -159,7 +159,7 @@ class LibavEncoder : public Encoder {
     out_->append(bytes);
     bytes_ += std::ssize(bytes);
   }
-  /// `Byte` is const since FFmpeg 7, and was not const before.
+  /// `Byte` is const in FFmpeg 7 and later, and not const in earlier versions.
   template <typename Byte>
   static int write(void* self, Byte* bytes, int count);
 
@@ -225,7 +225,7 @@ std::string LibavEncoder::open_codec(const Recipe& how) {
   codec_->time_base = {1, coded_rate_hz_};
   codec_->bit_rate = bit_rate(format_, coded_rate_hz_);
   codec_->thread_count = 1;
-  codec_->flags |= AV_CODEC_FLAG_BITEXACT;  // the output must not contain a library's version
+  codec_->flags |= AV_CODEC_FLAG_BITEXACT;  // the output must not depend on a library's version
   if (format_ == AudioFormat::kFlac) codec_->frame_size = flac_block(coded_rate_hz_);
   if (format_ != AudioFormat::kMp3) codec_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
   AVDictionary* options = nullptr;
@@ -296,20 +296,20 @@ void LibavEncoder::flush(std::string& out) {
   out_ = nullptr;
 }
 
-/// Returns FLAC's marker and its STREAMINFO block, which are at the file's beginning, or MP3's
-/// first frame; other formats have no length.
+/// Returns FLAC's marker and its STREAMINFO block, or MP3's first frame, for the beginning of the
+/// file. Empty for formats without a length.
 std::string LibavEncoder::first_bytes() const {
   if (!first_frame_.empty()) {
     return mp3_info_frame(first_frame_, codec_->initial_padding,
                           Mp3Length{frames_, samples_, bytes_});
   }
   if (format_ != AudioFormat::kFlac || stream_info_.size() != kFlacStreamInfoBytes) return {};
-  // The block is not the last one of the metadata: the muxer writes a comment after it.
+  // The block is not the last metadata block, because the muxer writes a comment after it.
   return concat("fLaC", std::string({0, 0, 0, static_cast<char>(kFlacStreamInfoBytes)}),
                 stream_info_);
 }
 
-/// Sends the waiting samples to the codec: a whole frame, or the last one.
+/// Sends the waiting samples to the codec: a whole frame, or the last, shorter frame.
 void LibavEncoder::send_frame() {
   int bad = av_frame_make_writable(frame_);
   SYRINX_CHECK(bad >= 0, "[encoder] out of memory");
@@ -371,7 +371,7 @@ std::span<const int> libav_rates(AudioFormat format) {
 }
 
 Result<std::unique_ptr<Encoder>> make_libav_encoder(AudioFormat format, int rate_hz) {
-  static std::once_flag quiet;  // the libraries must not print
+  static std::once_flag quiet;  // stops the libraries from printing
   std::call_once(quiet, [] { av_log_set_level(AV_LOG_QUIET); });
   auto encoder = std::make_unique<LibavEncoder>(format, rate_hz);
   if (std::string why = encoder->open(); !why.empty()) {

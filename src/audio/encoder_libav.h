@@ -10,10 +10,10 @@
 
 namespace syrinx {
 
-/// Returns whether this build has FFmpeg and libsonic, which most formats, other rates and speeds
-/// need.
+/// Returns whether this build has FFmpeg and libsonic. Most formats, other sample rates and other
+/// speeds need them.
 bool has_media();
-/// Returns the rates in Hz that the format's encoder supports, ascending; empty: any rate.
+/// Returns the rates in Hz that the format's encoder supports, ascending; empty means any rate.
 std::span<const int> libav_rates(AudioFormat format);
 
 /// Makes an encoder. `format` is kMp3, kOpus, kAac or kFlac; the rate is in libav_rates().

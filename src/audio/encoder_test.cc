@@ -1,4 +1,4 @@
-// Decodes every format again; length, delay and sound must match the input.
+// Encodes and decodes every format. Length, delay and sound must match the input.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns a chirp, in which shifted, missing or repeated parts are detected.
+/// Returns a chirp. It reveals shifted, missing or repeated parts.
 std::vector<float> sound(int count, int rate_hz) {
   std::vector<float> out(count);
   for (int i = 0; i < count; ++i) {
@@ -80,8 +80,8 @@ TEST_P(EveryFormat, DecodesToTheSameSoundOfExactLength) {
   if (c.format == AudioFormat::kM4a) {
     EXPECT_NE(bytes.find("elst"), std::string::npos);
   }
-  // ADTS declares neither priming nor padding. Fragments of M4A declare the priming; FFmpeg 7
-  // removes it, FFmpeg 5 does not.
+  // ADTS declares neither priming nor padding. Fragments of M4A declare the priming, which FFmpeg 7
+  // removes and FFmpeg 5 does not.
   if (c.format == AudioFormat::kAac || c.format == AudioFormat::kM4a) {
     const bool left_out = c.format == AudioFormat::kM4a && got.samples.size() < want_samples + 1024;
     priming = left_out ? 0 : 1024;
@@ -147,7 +147,7 @@ TEST(Encoder, LengthsArePutRightInFiles) {
       EXPECT_NE(bytes.substr(0, first.size()), first) << "it was known from the start?";
       const size_t samples = decode_audio(bytes).samples.size();
       bytes.replace(0, first.size(), first);
-      if (format == AudioFormat::kMp3) {  // the padding of the last frame is declared, too
+      if (format == AudioFormat::kMp3) {  // MP3 also declares the padding of the last frame
         EXPECT_GT(samples, in.size() * static_cast<size_t>(rate) / 16000 + 100);
         EXPECT_EQ(decode_audio(bytes).samples.size(), (in.size() * rate + 8000) / 16000);
         EXPECT_EQ(big_endian_at(bytes, bytes.find("Info") + 12), bytes.size());

@@ -37,8 +37,8 @@ class HelperLoop {
   void (*const instead_)(int);
 };
 
-/// Closes the descriptors [from, to]. glibc has a function for this since 2.34, Linux a call since
-/// 5.9.
+/// Closes the descriptors [from, to]. glibc has a function for this since version 2.34, and Linux a
+/// system call since 5.9.
 void close_files(unsigned from, unsigned to) {
 #ifdef __NR_close_range
   if (syscall(__NR_close_range, from, to, 0) == 0) return;
@@ -47,13 +47,13 @@ void close_files(unsigned from, unsigned to) {
   for (unsigned fd = from; fd <= to; ++fd) close(static_cast<int>(fd));
 }
 
-/// Releases everything of the forked process except its code and `control`.
+/// Releases everything of the forked process except `control` and the program's code.
 void leave_the_server(int control) {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     explicit_bzero(*entry, std::strlen(*entry));  // the environment may contain keys
   }
   clearenv();
-  // Only the server ends the helper, also after Ctrl-C in a shared terminal.
+  // Only the server ends the helper, even after Ctrl-C in a shared terminal.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
     std::signal(signal, SIG_IGN);
   }
@@ -139,7 +139,7 @@ pid_t spawn_helper(const std::vector<std::string>& program, int control) {
     arguments.push_back(const_cast<char*>(each.c_str()));
   }
   arguments.push_back(nullptr);
-  std::vector<char*> environment;  // only the library path
+  std::vector<char*> environment;  // has only the library path
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     if (std::strncmp(*entry, "LD_LIBRARY_PATH=", 16) == 0) environment.push_back(*entry);
   }

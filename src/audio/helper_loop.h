@@ -1,5 +1,5 @@
-// The loop of the decode helper (audio/decode_helper.h): one thread that forks a child for each
-// recording, and the server's requests to it. For audio/ only.
+// The loop of the decode helper (audio/decode_helper.h) and the server's requests to the helper.
+// The loop has one thread, which forks a child for each recording. For audio/ only.
 #pragma once
 
 #include <sys/types.h>
@@ -23,9 +23,9 @@ struct HelperRequest {
   pid_t child = -1;  ///< pid of the child to end
   uint64_t memory_bytes = 0;
   uint32_t cpu_s = 0;
-  bool filter = true;        ///< whether to use the filter if possible
-  bool must_filter = false;  ///< whether the child exits if there is no filter
-  bool probe = false;        ///< whether the child only reports its confinement
+  bool filter = true;        ///< use the filter if possible
+  bool must_filter = false;  ///< the child exits without a filter
+  bool probe = false;        ///< the child only reports its confinement
 };
 
 /// The report of a child that was started as a probe.
@@ -55,12 +55,12 @@ class OwnedFd {
 };
 
 /// Starts `program`, which calls run_decode_helper(), with `control` as its descriptor
-/// kDecodeControl. The new process has no memory of this one and may be started from any thread.
+/// kDecodeControl. The new process does not share this process's memory. Any thread may call this.
 /// Returns -1 on failure.
 pid_t spawn_helper(const std::vector<std::string>& program, int control);
 
-/// Runs until the other end of `control` is closed; `instead` as in DecodeHelperOptions. Must be
-/// called in a process of its own, which keeps only its code and `control`.
+/// Runs until the other end of `control` is closed. `instead`: see DecodeHelperOptions. Call it in
+/// a separate process, which keeps only its code and `control`.
 [[noreturn]] void run_helper_loop(int control, void (*instead)(int socket));
 
 }  // namespace syrinx

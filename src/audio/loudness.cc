@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-// The length of a block, and the step from block to block as a fraction of it.
+// Length of a block, and the step from block to block as a fraction of the block.
 constexpr double kBlockSeconds = 0.4, kStep = 0.25;
 constexpr double kSilence = -70, kBelowMean = 10;  // gates: absolute in LUFS, relative in LU
 constexpr double kOffset = -0.691;
@@ -44,7 +44,7 @@ Biquad high_pass(double q, double hertz, int rate) {
 
 double lufs(double power) { return kOffset + 10 * std::log10(power); }
 
-/// Returns the mean of the blocks louder than `gate`; 0 if there are none.
+/// Returns the mean of the blocks louder than `gate`; 0 if no block is louder.
 double mean_above(const std::vector<double>& powers, double gate, bool or_equal) {
   double sum = 0;
   int count = 0;

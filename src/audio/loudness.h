@@ -8,11 +8,11 @@
 namespace syrinx {
 
 /// Returns the integrated loudness in LUFS of samples at `rate` Hz. Empty if the standard does not
-/// define it: below 0.4 s, or if everything is below -70 LUFS.
+/// define it: for less than 0.4 s, or if all blocks are below -70 LUFS.
 std::optional<double> loudness(std::span<const float> samples, int rate);
 
-/// Scales the samples to a loudness of `target` LUFS; does nothing if their loudness is not
-/// defined.
+/// Scales the samples to a loudness of `target` LUFS. Does nothing if their loudness is
+/// undefined.
 void bring_to_loudness(std::span<float> samples, int rate, double target);
 
 }  // namespace syrinx

@@ -145,19 +145,19 @@ Result<std::unique_ptr<Encoder>> make_encoder(const EncoderOptions& options) {
     return Error{ErrorCode::kInvalid, "'volume' must be between 0.1 and 4.", "volume"};
   }
   if (!has_media() && options.speed != 1)
-    return Error{ErrorCode::kUnsupported, "this build has no libsonic, which changes the speed.",
+    return Error{ErrorCode::kUnsupported, "this build has no libsonic and cannot change the speed.",
                  "speed"};
   const std::optional<int> rate = choose_rate(options);
   if (rate && !has_media() && *rate != options.in_rate_hz) {
     return Error{ErrorCode::kUnsupported,
-                 concat("this build has no FFmpeg, which changes sample rates; the model's is ",
+                 concat("this build has no FFmpeg and cannot change the sample rate of ",
                         options.in_rate_hz, " Hz."),
                  "sample_rate"};
   }
   if (!rate) {
     return Error{ErrorCode::kInvalid,
-                 concat(audio_format_name(options.format), " has no sample rate of ",
-                        options.out_rate_hz, " Hz; it has ", rate_list(options.format), "."),
+                 concat(audio_format_name(options.format), " does not support a sample rate of ",
+                        options.out_rate_hz, " Hz; use ", rate_list(options.format), "."),
                  "sample_rate"};
   }
   std::unique_ptr<Encoder> encoder;

@@ -1,6 +1,6 @@
-// Encoders of all formats: WAV and raw PCM by own code; MP3, Opus, AAC, M4A and FLAC by FFmpeg's
-// libraries. An encoder has one state from the first sample to the last, so that there are no
-// audible seams. Free functions; any thread.
+// Makes encoders of all formats. WAV and raw PCM use own code; MP3, Opus, AAC, M4A and FLAC use
+// FFmpeg's libraries. An encoder keeps one state from the first sample to the last, so that no
+// seams are audible. Free functions; any thread.
 //
 // Length of the decoded result, for n samples at rate_hz():
 //   wav, pcm, flac  exactly n samples
@@ -27,18 +27,18 @@ namespace syrinx {
 struct EncoderOptions {
   AudioFormat format = AudioFormat::kWav;
   int in_rate_hz = 24000;
-  int out_rate_hz = 0;                       ///< 0: the input's, or the next higher supported rate
-  double speed = 1;                          ///< factor of the speed, 0.25 to 4; the pitch stays
+  int out_rate_hz = 0;                       ///< 0 means the input's, or the next supported rate
+  double speed = 1;                          ///< speed factor, 0.25 to 4; the pitch is unchanged
   double volume = 1;                         ///< factor of change_volume()
-  SampleCoding coding = SampleCoding::kS16;  ///< for pcm and wav; other formats have their own
+  SampleCoding coding = SampleCoding::kS16;  ///< for pcm and wav; other formats ignore it
 };
 
-/// Returns the content type of an HTTP answer: "audio/mpeg", "audio/pcm; rate=24000; channels=1".
-/// `rate_hz` is Encoder::rate_hz().
+/// Returns the content type of an HTTP answer, e.g. "audio/pcm; rate=24000; channels=1". `rate_hz`
+/// is Encoder::rate_hz().
 std::string content_type(const EncoderOptions& options, int rate_hz);
 
 /// Makes an encoder. If the format does not support a setting, the Error names "sample_rate",
-/// "speed" or "volume"; if the libraries lack the encoder, it is kInternal.
+/// "speed" or "volume". If the libraries lack the encoder, the Error is kInternal.
 Result<std::unique_ptr<Encoder>> make_encoder(const EncoderOptions& options);
 
 }  // namespace syrinx

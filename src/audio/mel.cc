@@ -65,7 +65,7 @@ MelOptions kaldi_fbank(int mels) {
   o.shape = MelWindow::kPovey;
   o.framing = MelFraming::kWhole;
   o.scale = MelScale::kKaldi, o.area_norm = false;
-  o.floor = 1.1920929e-07f;  // f32's epsilon
+  o.floor = 1.1920929e-07f;  // epsilon of f32
   o.remove_mean = true, o.preemphasis = 0.97f;
   return o;
 }
@@ -156,7 +156,7 @@ void MelSpectrogram::run(std::span<const float> signal, int64_t begin, int64_t e
                "[mel] frames ", begin, " to ", end, " of ", signal.size(), " samples");
   std::vector<float> frame(o.n_fft), power(fft_.bins());
   std::vector<std::complex<float>> spectrum(fft_.bins()), scratch(o.n_fft);
-  // The window's offset in n_fft changes only phases.
+  // The position of the window within n_fft changes only phases.
   for (int64_t t = begin; t < end; ++t) {
     cut(signal, t, frame.data());
     fft_.forward(frame.data(), spectrum.data(), scratch.data());

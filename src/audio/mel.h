@@ -1,7 +1,7 @@
-// Mel spectrograms of recordings, in the variants that speech models were trained with: frames of a
-// signal, a window, |FFT| or |FFT|^2, triangular bands on a mel scale, a logarithm. Const after
-// construction, shared by threads. A frame has the same bits however a signal is cut into calls.
-// Formulas: torch.stft and librosa.filters.mel (Slaney and HTK bands), torchaudio.compliance.kaldi
+// Mel spectrograms of recordings, in the variants that speech models use: frames of a signal, a
+// window, |FFT| or |FFT|^2, triangular bands on a mel scale, a logarithm. Const after construction,
+// shared by threads. A frame's bits do not depend on how a signal is cut into calls. Formulas:
+// torch.stft and librosa.filters.mel (Slaney and HTK bands), torchaudio.compliance.kaldi
 // (get_mel_banks, fbank). T frames, M bands.
 #pragma once
 
@@ -18,7 +18,7 @@ enum class MelWindow : uint8_t { kHann, kHannSymmetric, kHamming, kPovey };
 /// Scale of the bands. Slaney: linear below 1 kHz, then logarithmic. HTK: 2595 log10(1 + f / 700).
 /// Kaldi: HTK's scale, with triangles that are linear in mels instead of hertz.
 enum class MelScale : uint8_t { kSlaney, kHtk, kKaldi };
-/// Power of a bin: |X|^2, |X|, or sqrt(|X|^2 + 1e-9) as in vocoders of the HiFi-GAN kind.
+/// Power of a bin: |X|^2, |X|, or sqrt(|X|^2 + 1e-9) as in vocoders like HiFi-GAN.
 enum class MelPower : uint8_t { kPower, kMagnitude, kSoftMagnitude };
 
 /// Logarithm of the bands' energies.
@@ -31,8 +31,8 @@ enum class MelFraming : uint8_t { kReflect, kZero, kHalfHop, kWhole };
 /// Options of one model's spectrogram.
 struct MelOptions {
   int sample_rate = 16000;  ///< Hz
-  int n_fft = 400;          ///< even; frames are padded to it with zeros
-  /// Samples; 0: n_fft. The window is in the middle of n_fft, except with kWhole.
+  int n_fft = 400;          ///< even; shorter windows are padded with zeros
+  /// Samples; 0 means n_fft. The window is in the middle of n_fft, except with kWhole.
   int window = 0;
   int hop = 160;  ///< samples
   int mels = 80;
@@ -40,20 +40,20 @@ struct MelOptions {
   MelWindow shape = MelWindow::kHann;
   MelFraming framing = MelFraming::kReflect;
   MelScale scale = MelScale::kSlaney;
-  bool area_norm = true;  ///< bands are divided by half their width in Hz (librosa's norm "slaney")
+  bool area_norm = true;  ///< divides bands by half their width in Hz (librosa's norm "slaney")
   MelPower power = MelPower::kPower;
   MelLog log = MelLog::kNatural;
-  float floor = 1e-5f;  ///< log(max(x + offset, floor)) is computed
+  float floor = 1e-5f;  ///< the result is log(max(x + offset, floor))
   float offset = 0;
-  bool remove_mean = false;  ///< each frame's mean is subtracted before the window
-  float preemphasis = 0;     ///< applied to each frame after remove_mean
+  bool remove_mean = false;  ///< subtract each frame's mean before the window
+  float preemphasis = 0;     ///< factor; applied to each frame after remove_mean
 };
 
 /// Returns Whisper's options: 25 ms every 10 ms at 16 kHz, log10. The authors drop the last frame
 /// and then call whisper_compress().
 MelOptions whisper_mel(int mels);
-/// Returns the options of Kaldi's fbank with its defaults, 16 kHz, without dither. Kaldi itself
-/// uses 16-bit numbers, but many models were trained on samples in [-1, 1]; the caller must scale.
+/// Returns the options of Kaldi's fbank with its defaults: 16 kHz, without dither. Kaldi uses
+/// 16-bit numbers, but many models were trained on samples in [-1, 1]. The caller must scale.
 MelOptions kaldi_fbank(int mels);
 
 /// Computes frames of mel energies of a signal, at once or in parts.
@@ -64,8 +64,8 @@ class MelSpectrogram {
 
   const MelOptions& options() const { return options_; }
   int mels() const { return options_.mels; }
-  /// Returns the number of frames; 0 if the signal is too short for one frame or for being
-  /// reflected.
+  /// Returns the number of frames; 0 if the signal is too short for a frame or for
+  /// reflection.
   int64_t frames(int64_t samples) const;
   /// Computes frames [begin, end) of the whole signal, out [end - begin, M].
   void run(std::span<const float> signal, int64_t begin, int64_t end, float* out) const;
@@ -77,7 +77,7 @@ class MelSpectrogram {
     int begin = 0;               // first bin
     std::vector<float> weights;  // weights of the bins from `begin` on
   };
-  /// Returns how many samples before the signal the first frame covers.
+  /// Returns how many samples before the signal belong to the first frame.
   int64_t lead() const;
   void fill_bands();
   void cut(std::span<const float> signal, int64_t frame, float* out) const;
@@ -91,13 +91,13 @@ class MelSpectrogram {
 /// Applies Whisper's compression to a whole log10 mel: at most 8 below the largest value, then (x +
 /// 4) / 4.
 void whisper_compress(std::span<float> mel);
-/// Does the same for a part of a mel whose largest value is known.
+/// Compresses a part of a mel whose largest value is known.
 void whisper_compress(std::span<float> mel, float largest);
 
-/// Values of a whole mel that are needed to compress a part of it.
+/// The values of a whole mel from which a part of it can be compressed.
 struct MelExtremes {
   float loudest = 0;  ///< largest value of all frames
-  /// Smallest value of each `span` frames; the last part may be shorter.
+  /// Smallest value of each group of `span` frames; the last group may be shorter.
   std::vector<float> quietest;
   /// Returns whether the part has values below the floor, so that it depends on the loudest frame.
   bool floored(size_t part) const;

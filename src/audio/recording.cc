@@ -16,9 +16,9 @@ namespace syrinx {
 namespace {
 
 constexpr double kFrameS = 0.02;        // seconds per frame whose level is measured
-constexpr size_t kLoudFrames = 15;      // frames (0.3 s) that must reach the level
-constexpr double kSilenceBelowDb = 40;  // frames this far below the level are silence
-constexpr double kSilenceDb = -65;      // frames below this level are always silence
+constexpr size_t kLoudFrames = 15;      // frames (0.3 s) that must reach the recording's level
+constexpr double kSilenceBelowDb = 40;  // frames this far below the recording's level are silent
+constexpr double kSilenceDb = -65;      // frames below this level are always silent
 constexpr double kMarginS = 0.15;       // seconds of silence kept at both ends
 constexpr float kMaxValue = 16;         // a float file with larger values is not audio
 constexpr float kFullScale = 0.999f;    // smallest magnitude of a clipped sample
@@ -101,7 +101,7 @@ Result<RecordedAudio> read_recording(std::string_view file, const RecordingLimit
                       .format = std::move(decoded.value().format)};
   for (const float sample : audio.samples) {
     if (std::fabs(sample) > kMaxValue) {
-      return bad_audio(concat("the recording reaches ", sample, ", where full scale is 1"));
+      return bad_audio(concat("the recording has a sample of ", sample, "; full scale is 1"));
     }
   }
   audio.clipped = clipped_share(audio.samples);
@@ -143,14 +143,14 @@ std::vector<std::string> recording_remarks(const RecordedAudio& audio) {
   }
   if (audio.level_db < kQuietDb) {
     out.push_back(concat("the recording is quiet (", std::round(audio.level_db),
-                         " dB); noise in it will be heard"));
+                         " dB); its noise will be audible"));
   }
   if (std::fabs(audio.offset) > kOffsetRemark) {
     out.emplace_back("the recording's samples are not centred on zero, which may change the voice");
   }
   if (audio.sample_rate < 16000) {
     out.push_back(concat("the recording has only ", audio.sample_rate,
-                         " samples a second; the voice will sound dull"));
+                         " samples per second; the voice will sound dull"));
   }
   return out;
 }
@@ -160,7 +160,7 @@ std::string recording_wav(std::span<const float> samples, int sample_rate) {
   const SampleCoding coding = narrow ? SampleCoding::kS16 : SampleCoding::kF32;
   std::string out = wav_header(sample_rate, static_cast<int64_t>(samples.size()), coding);
   out.reserve(out.size() + static_cast<size_t>(sample_bytes(coding)) * samples.size());
-  for (const float sample : samples) {  // unlike in generated speech, no value is clipped
+  for (const float sample : samples) {  // unlike generated speech, recordings are not clipped
     const uint32_t bits = narrow ? static_cast<uint32_t>(std::lrintf(sample * 32768.f))
                                  : std::bit_cast<uint32_t>(sample);
     for (int64_t byte = 0; byte < sample_bytes(coding); ++byte) {

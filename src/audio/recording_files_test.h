@@ -28,7 +28,7 @@ inline void le(std::string& out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 255);
 }
 
-/// Returns a WAV file whose header may be wrong. data_bytes < 0: the true number of bytes.
+/// Returns a WAV file, possibly with a wrong header. data_bytes < 0 writes the true size.
 inline std::string wav(const std::string& data, uint16_t kind = 1, uint16_t channels = 1,
                        uint32_t rate = kRateHz, uint16_t bits = 16, int64_t data_bytes = -1) {
   std::string out = "RIFF";

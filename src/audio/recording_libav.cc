@@ -23,8 +23,8 @@ extern "C" {
 namespace syrinx {
 namespace {
 
-// The formats of phones, browsers, recorders and editors. None of them opens a second file: the
-// list excludes playlists and containers of other containers.
+// Formats that phones, browsers, recorders and editors use. The list excludes playlists and other
+// formats that open a second file.
 constexpr const char* kReadFormats =
     "wav,w64,aiff,au,caf,flac,mp3,aac,ogg,mov,matroska,amr,amrnb,amrwb";
 constexpr const char* kCodecs =
@@ -35,7 +35,7 @@ constexpr int kBufferBytes = 32 << 10;
 constexpr int kMaxStreams = 16;
 constexpr int kMaxChannels = 8;
 
-/// Bytes in memory that libav reads; after the deadline, reading fails.
+/// Bytes in memory that libav reads. After the deadline, reading fails.
 struct Source {
   std::string_view bytes;
   double deadline_s = 0;
@@ -139,8 +139,8 @@ SampleAt sample_reader(AVSampleFormat format) {
 
 constexpr int kMean = -1;  // the mean of all channels, instead of one channel
 
-/// Finds channels that cancel each other, such as stereo with one side inverted, whose mean is
-/// silence. Powers are averaged over about the last second.
+/// Finds channels whose mean is silence because they cancel each other, such as stereo with one
+/// side inverted. Powers are averaged over about the last second.
 class ChannelPowers {
  public:
   void open(int channels, int rate) {
@@ -180,14 +180,14 @@ class FileDecoder {
   void expires_after_s(double seconds) { source_.deadline_s = now_s() + seconds; }
   /// Opens the file; called once, before step().
   std::optional<Error> open();
-  /// Decodes a packet; done() is true after the last one.
+  /// Decodes a packet. done() is true after the last packet.
   std::optional<Error> step();
   bool done() const { return done_; }
   double claimed_s() const {
     return format_ && format_->duration > 0 ? static_cast<double>(format_->duration) / AV_TIME_BASE
                                             : 0;
   }
-  /// Returns the decoded samples, of which the caller may remove those it has read.
+  /// Returns the decoded samples. The caller may remove samples that it has read.
   DecodedFile& out() { return out_; }
   const DecodedFile& out() const { return out_; }
 
@@ -212,12 +212,12 @@ class FileDecoder {
   int channels_ = 0;
   ChannelPowers powers_;
   bool done_ = false;
-  size_t decoded_ = 0;  // all samples so far, including removed ones
+  size_t decoded_ = 0;  // all samples so far, including removed samples
   DecodedFile out_;
 };
 
 std::optional<Error> FileDecoder::open() {
-  // Otherwise untrusted files could make libav write to the standard error.
+  // Stops libav from writing to the standard error about untrusted files.
   static std::once_flag quiet;
   std::call_once(quiet, [] { av_log_set_level(AV_LOG_QUIET); });
   if (source_.bytes.empty()) return bad_audio("the recording is empty");
@@ -264,18 +264,18 @@ std::optional<Error> FileDecoder::open_format() {
     return bad_audio("the audio in the recording cannot be found; the file may be damaged");
   }
   stream_ = av_find_best_stream(format, AVMEDIA_TYPE_AUDIO, -1, -1, nullptr, 0);
-  if (stream_ < 0) return bad_audio("there is no audio in the file");
+  if (stream_ < 0) return bad_audio("the file has no audio");
   return {};
 }
 
 std::optional<Error> FileDecoder::check(int rate, int channels) const {
   if (rate < kMinHz || rate > kMaxHz) {
-    return bad_audio(concat("the recording has ", rate, " samples a second; from ", kMinHz, " to ",
-                            kMaxHz, " can be used"));
+    return bad_audio(concat("the recording has ", rate, " samples per second; expected ", kMinHz,
+                            " to ", kMaxHz));
   }
   if (channels < 1 || channels > kMaxChannels) {
-    return bad_audio(concat("the recording has ", channels, " channels; from 1 to ", kMaxChannels,
-                            " can be used"));
+    return bad_audio(
+        concat("the recording has ", channels, " channels; expected 1 to ", kMaxChannels));
   }
   return {};
 }
@@ -287,7 +287,7 @@ std::optional<Error> FileDecoder::open_codec() {
   codec_.reset(codec == nullptr ? nullptr : avcodec_alloc_context3(codec));
   const char* name = avcodec_get_name(parameters->codec_id);
   const auto unknown = [&] {
-    return bad_audio(concat("the audio is coded as '", name, "', which is not supported"));
+    return bad_audio(concat("the audio codec '", name, "' is not supported"));
   };
   if (!codec_) return unknown();
   if (auto error = check(parameters->sample_rate, parameters->ch_layout.nb_channels)) return error;
@@ -295,7 +295,7 @@ std::optional<Error> FileDecoder::open_codec() {
   codec_->thread_count = 1;
   if (avcodec_parameters_to_context(codec_.get(), parameters) < 0) return unknown();
   codec_->pkt_timebase = stream->time_base;
-  // A frame is a fraction of a second in all these formats; a file with longer frames is invalid.
+  // In all these formats a frame is a fraction of a second. A file with longer frames is invalid.
   codec_->max_samples = kMaxHz;
   if (avcodec_open2(codec_.get(), codec, nullptr) < 0) return unknown();
   std::string container = format_->iformat->name;
@@ -307,8 +307,8 @@ std::optional<Error> FileDecoder::step() {
   if (source_.late()) return late();
   const int got = av_read_frame(format_.get(), packet_.get());
   if (source_.late()) return late();
-  // A packet that libav cannot read ends the recording like the end of the file: a truncated file
-  // is used as far as it goes.
+  // A packet that libav cannot read ends the recording like the end of the file. So a truncated
+  // file is used up to its last complete packet.
   const bool more = got >= 0;
   if (more && packet_->stream_index != stream_) {
     av_packet_unref(packet_.get());
@@ -370,7 +370,7 @@ std::optional<Error> FileDecoder::append(const AVFrame& frame) {
     const float sample = one == kMean ? mean(i) : value(one, i);
     if (!std::isfinite(sample)) {
       return bad_audio(
-          concat("the recording has a value that is not a number, at ",
+          concat("the recording has NaN or infinity at ",
                  static_cast<double>(decoded_ + static_cast<size_t>(i)) / out_.sample_rate, " s"));
     }
     out_.samples.push_back(sample);

@@ -1,4 +1,4 @@
-// The decoding for audio/recording.h, by libav.
+// Decodes files for audio/recording.h, with libav.
 #pragma once
 
 #include <memory>
@@ -18,18 +18,18 @@ inline Error bad_audio(std::string message) {
 
 /// Returns the error for a recording with more than `most` bytes.
 inline Error too_many_bytes(size_t bytes, size_t most) {
-  return bad_audio(concat("the recording has ", bytes, " bytes; at most ", most, " are taken"));
+  return bad_audio(concat("the recording has ", bytes, " bytes; at most ", most, " are allowed"));
 }
 
 /// Range of supported sample rates.
 constexpr int kMinHz = 4000, kMaxHz = 192'000;
 
-/// Decodes the first audio stream of a file to mono samples, which are not limited and not NaN. One
-/// thread at a time.
+/// Decodes the first audio stream of a file to mono samples. The samples are finite, but not
+/// limited to [-1, 1]. One thread at a time.
 class Decoding {
  public:
   virtual ~Decoding() = default;
-  /// Reads samples as RecordingReader::read() does.
+  /// Reads samples like RecordingReader::read().
   virtual Result<bool> read(size_t count, std::vector<float>& out) = 0;
   // Return facts that are known after the first read().
   virtual int sample_rate() const = 0;

@@ -52,13 +52,13 @@ TEST(Recording, KeepsBitsAndComesBackFromItsWav) {
 
 TEST(Recording, IsLeftAsItIs) {
   std::vector<float> samples = tone(1, 0.5, 0.3);
-  for (float& sample : samples) sample += 0.05f;  // with an offset, and not multiples of 2^-15
+  for (float& sample : samples) sample += 0.05f;  // the offset makes them no multiples of 2^-15
   samples[9000] = 1.25f;
   const auto audio = read_recording(float_wav(samples)).take();
   EXPECT_EQ(audio.samples, samples);
   EXPECT_NEAR(audio.offset, 0.05, 0.01);
   EXPECT_EQ(recording_remarks(audio).size(), 1u);
-  // The samples survive repeated writing and reading.
+  // Repeated writing and reading does not change the samples.
   const std::string kept = recording_wav(audio.samples, kRateHz);
   const auto again = read_recording(kept).take();
   EXPECT_EQ(again.samples, samples);
@@ -117,7 +117,7 @@ TEST(Recording, MeasuresWhatIsWrong) {
   const auto offset = read_recording(float_wav(shifted)).take();
   EXPECT_NEAR(offset.offset, 0.25, 0.01);
   EXPECT_EQ(recording_remarks(offset).size(), 1u);
-  EXPECT_NEAR(offset.level_db, -23, 0.5);  // levels are measured around the mean
+  EXPECT_NEAR(offset.level_db, -23, 0.5);  // levels are measured relative to the mean
   EXPECT_EQ(recording_remarks(read_recording(recording_wav(tone(1, 0, 0.005), 8000)).take()).size(),
             2u);
 }
@@ -138,23 +138,23 @@ TEST(Recording, RefusesInWordsForPeople) {
   EXPECT_EQ(refusal(recording_wav(tone(3), kRateHz), {.max_s = 2}),
             "the recording is longer than 2 s");
   EXPECT_EQ(refusal(recording_wav(tone(3), kRateHz), {.max_bytes = 1000}),
-            "the recording has 192044 bytes; at most 1000 are taken");
+            "the recording has 192044 bytes; at most 1000 are allowed");
   EXPECT_EQ(refusal(recording_wav(tone(3), kRateHz), {.max_decode_s = -1}).substr(0, 41),
             "decoding the recording took longer than -");
   std::vector<float> bad = tone(1);
   bad[1600] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(refusal(float_wav(bad)), "the recording has a value that is not a number, at 0.1 s");
+  EXPECT_EQ(refusal(float_wav(bad)), "the recording has NaN or infinity at 0.1 s");
   bad[1600] = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(refusal(float_wav(bad)), "the recording has a value that is not a number, at 0.1 s");
+  EXPECT_EQ(refusal(float_wav(bad)), "the recording has NaN or infinity at 0.1 s");
   bad[1600] = 1e30f;
-  EXPECT_EQ(refusal(float_wav(bad)), "the recording reaches 1e+30, where full scale is 1");
+  EXPECT_EQ(refusal(float_wav(bad)), "the recording has a sample of 1e+30; full scale is 1");
 }
 
 TEST(Recording, RefusesWhatIsNoRecording) {
   const std::string data(4 * kRateHz, '\x11');
   EXPECT_EQ(refusal(wav(data, 1, 1, 1)),
-            "the recording has 1 samples a second; from 4000 to 192000 can be used");
-  EXPECT_EQ(refusal(wav(data, 1, 64)), "the recording has 64 channels; from 1 to 8 can be used");
+            "the recording has 1 samples per second; expected 4000 to 192000");
+  EXPECT_EQ(refusal(wav(data, 1, 64)), "the recording has 64 channels; expected 1 to 8");
   EXPECT_NE(refusal(wav(data, 0x7777)), "");  // an unknown coding
   const std::string unknown = refusal("Call me Ishmael. Some years ago, never mind how long.\n");
   EXPECT_TRUE(unknown.starts_with("unsupported audio format")) << unknown;
@@ -169,8 +169,8 @@ TEST(Recording, RefusesWhatIsNoRecording) {
             unknown);
 }
 
-/// A file that claims ten hours is read for its true length; one that really has them is refused at
-/// the limit.
+/// A file that claims ten hours is read for its true length. A file that really has ten hours is
+/// refused at the limit.
 TEST(Recording, TenHours) {
   std::string data;
   for (const float sample : tone(1)) {
@@ -235,7 +235,7 @@ TEST(RecordingReader, RefusesWhatIsNoRecording) {
                                   wav(""), encoded(AudioFormat::kMp3, tone(1)).substr(0, 10)}) {
     EXPECT_FALSE(read_in_pieces(file, 1000).ok());
   }
-  // Here silence is a recording; its length counts even if its pieces were already removed.
+  // A silent recording is valid. Its length counts even if the reader has removed its pieces.
   const std::string zeros = encoded(AudioFormat::kFlac, std::vector<float>(size_t{20} * kRateHz));
   EXPECT_EQ(read_in_pieces(zeros, 1000).take().size(), size_t{20} * kRateHz);
   EXPECT_EQ(read_in_pieces(zeros, 1000, {.max_s = 19}).error().message,
@@ -243,7 +243,7 @@ TEST(RecordingReader, RefusesWhatIsNoRecording) {
 }
 
 /// Damaged files of every kind must be read or refused, within the limits. SYRINX_FUZZ_INPUTS is
-/// their number.
+/// the number of files.
 TEST(RecordingFuzz, DamagedFiles) {
   const int runs = std::max(1, fuzz_inputs(1500) / 5);
   const std::vector<float> samples = tone(0.35, 0, 0.3, 8000);
@@ -258,7 +258,7 @@ TEST(RecordingFuzz, DamagedFiles) {
     for (int run = 0; run < runs; ++run) {
       std::string file = valid;
       for (uint32_t change = 0; change <= random() % 6; ++change) {
-        // Half of the changes are in the header, where they matter most.
+        // Half of the changes are in the header, where they have most effect.
         const size_t at =
             random() % (random() % 2 == 0 ? std::min<size_t>(64, file.size()) : file.size());
         switch (random() % 4) {

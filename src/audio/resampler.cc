@@ -16,9 +16,9 @@ namespace syrinx {
 namespace {
 
 constexpr size_t kPiece = 4096;  // most samples per swresample call
-constexpr int kSoxrBits = 20;    // "high quality", librosa's choice
+constexpr int kSoxrBits = 20;    // "high quality", as in librosa
 
-/// Opens an engine; null if this FFmpeg does not have it.
+/// Opens a resampling engine; null if this FFmpeg lacks it.
 SwrContext* opened(int in_rate_hz, int out_rate_hz, SwrEngine engine) {
   AVChannelLayout mono = AV_CHANNEL_LAYOUT_MONO;
   SwrContext* context = nullptr;
@@ -74,7 +74,7 @@ void Resampler::push(std::span<const float> samples, std::vector<float>& out) {
 void Resampler::flush(std::vector<float>& out) {
   if (in_ == 0) return;
   convert(nullptr, 0, out);
-  // The filter may return a sample more or less than `want`.
+  // The filter may return one sample more or less than `want`.
   const int64_t up = how_ == Resampling::kSoxr ? in_rate_hz_ - 1 : in_rate_hz_ / 2;
   const int64_t want = (in_ * out_rate_hz_ + up) / in_rate_hz_;
   if (out_ > want) out.resize(out.size() - std::min<size_t>(out.size(), out_ - want));

@@ -11,17 +11,17 @@ struct SwrContext;
 
 namespace syrinx {
 
-/// Method of resampling. A model's tokens of a recording depend on it, so each family uses the
-/// method of its authors' program.
+/// Method of resampling. A model's tokens of a recording depend on the method, so each family uses
+/// the method of its authors' program.
 enum class Resampling {
   kFfmpeg,  ///< FFmpeg's own filter, round(n * out / in) samples
-  /// As librosa: libsoxr's 20 bits through FFmpeg, ceil(n * out / in) samples. If FFmpeg was built
-  /// without libsoxr, FFmpeg's own filter.
+  /// Like librosa: libsoxr's 20 bits through FFmpeg, ceil(n * out / in) samples. Uses FFmpeg's own
+  /// filter if FFmpeg was built without libsoxr.
   kSoxr,
-  kHann,  ///< as torchaudio: audio/hann_resampler.h; for whole recordings only
+  kHann,  ///< like torchaudio: audio/hann_resampler.h; only for whole recordings
 };
 
-/// Resamples one mono stream; keeps its filter and the input that later output needs.
+/// Resamples one mono stream. Keeps its filter and the input that later output needs.
 class Resampler {
  public:
   /// Rates are in Hz. Throws InternalError if a rate is not in [1000, 384000].
@@ -34,7 +34,7 @@ class Resampler {
   void flush(std::vector<float>& out);
 
  private:
-  /// Passes samples to swr_convert(), which appends to `out`; no data means the end of the stream.
+  /// Passes samples to swr_convert() and appends the result to `out`. Null data ends the stream.
   void convert(const float* data, int count, std::vector<float>& out);
   struct Free {
     void operator()(SwrContext* context) const;

@@ -1,4 +1,4 @@
-// Compares resampled recordings with those of torchaudio and librosa (tests/parity/resampling).
+// Compares resampled recordings with results of torchaudio and librosa (tests/parity/resampling).
 #include "audio/resampler.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct RateGolden {
   Safetensors file;
 };
 
-/// Compares all tensors "KIND.FROM.TO"; returns their number.
+/// Compares all tensors named "KIND.FROM.TO"; returns their number.
 int expect_same(const std::string& kind, Resampling how, float bound) {
   const RateGolden golden;
   int found = 0;

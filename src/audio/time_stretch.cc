@@ -38,7 +38,7 @@ void TimeStretch::drain(std::vector<float>& out) {
 
 void TimeStretch::push(std::span<const float> samples, std::vector<float>& out) {
   for (float sample : samples) {
-    // libsonic converts to 16 bits without clipping: samples out of range would wrap around.
+    // libsonic converts to 16 bits without clipping, so samples out of range would wrap around.
     block_.push_back(std::isnan(sample) ? 0.0f : std::clamp(sample, -1.0f, 1.0f));
     if (block_.size() < kBlock) continue;
     const int ok =

@@ -1,5 +1,5 @@
-// Changes the speed of a mono stream and keeps its pitch (libsonic). n samples become about n /
-// speed. The output does not depend on how the stream is cut into calls. One thread.
+// Changes the speed of a mono stream without changing its pitch (libsonic). n samples become about
+// n / speed. The output does not depend on how the stream is cut into calls. One thread.
 #pragma once
 
 #include <memory>

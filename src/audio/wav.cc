@@ -100,9 +100,9 @@ std::string wav_header(int sample_rate_hz, int64_t samples, SampleCoding coding)
   append_le(static_cast<uint64_t>(wav_format(coding)), 2, out);
   append_le(1, 2, out);  // channels
   append_le(static_cast<uint64_t>(sample_rate_hz), 4, out);
-  append_le(static_cast<uint64_t>(sample_rate_hz * each), 4, out);  // bytes a second
-  append_le(static_cast<uint64_t>(each), 2, out);                   // bytes a frame
-  append_le(static_cast<uint64_t>(8 * each), 2, out);               // bits a sample
+  append_le(static_cast<uint64_t>(sample_rate_hz * each), 4, out);  // bytes per second
+  append_le(static_cast<uint64_t>(each), 2, out);                   // bytes per frame
+  append_le(static_cast<uint64_t>(8 * each), 2, out);               // bits per sample
   out += "data";
   append_le(data_bytes, 4, out);
   return out;

@@ -19,19 +19,19 @@ int64_t sample_bytes(SampleCoding coding);
 /// "pcm_mulaw", "mulaw" and "ulaw"; "pcm_alaw" and "alaw". Empty for any other name.
 std::optional<SampleCoding> sample_coding(std::string_view name);
 
-/// Length of wav_header().
+/// Bytes of the header that wav_header() returns.
 inline constexpr int64_t kWavHeaderBytes = 44;
-/// Largest number of 16-bit samples that the sizes in a header can state.
+/// Largest number of 16-bit samples that a WAV header can state.
 inline constexpr int64_t kWavMaxSamples = (0xFFFFFFFFll - kWavHeaderBytes) / 2;
 
-/// Appends samples in [-1, 1] as signed 16-bit little-endian. Values outside are clipped; NaN
+/// Appends samples in [-1, 1] as signed 16-bit little-endian. Clips values outside the range; NaN
 /// becomes silence.
 void append_s16(std::span<const float> samples, std::string& out);
-/// Appends samples in any coding. G.711 is computed from the 16-bit values, as codecs do.
+/// Appends samples in any coding. G.711 codes are computed from 16-bit values, as codecs do.
 void append_samples(std::span<const float> samples, SampleCoding coding, std::string& out);
 
-/// Returns the header of a mono file. If samples < 0, or more than the header can state, the length
-/// is unknown: both sizes are 0xFFFFFFFF, which players read as "until the end".
+/// Returns the header of a mono file. The length is unknown if samples < 0 or above what the header
+/// can state. Then both sizes are 0xFFFFFFFF, which players read as "until the end".
 std::string wav_header(int sample_rate_hz, int64_t samples = -1,
                        SampleCoding coding = SampleCoding::kS16);
 

@@ -1,5 +1,5 @@
 // Implements audio/encoder_libav.h and audio/time_stretch.h in builds without FFmpeg and libsonic
-// (SYRINX_MEDIA=OFF); make_encoder() refuses the settings that need them.
+// (SYRINX_MEDIA=OFF). make_encoder() refuses settings that need these libraries.
 #include "audio/encoder_libav.h"
 #include "audio/time_stretch.h"
 #include "base/check.h"
@@ -12,8 +12,8 @@ std::span<const int> libav_rates(AudioFormat) { return {}; }
 
 Result<std::unique_ptr<Encoder>> make_libav_encoder(AudioFormat format, int) {
   return Error{ErrorCode::kUnsupported,
-               concat("this build has no FFmpeg, which makes ", audio_format_name(format),
-                      "; it makes wav and pcm."),
+               concat("this build has no FFmpeg and cannot make ", audio_format_name(format),
+                      "; use wav or pcm."),
                "response_format"};
 }
 

@@ -1,5 +1,5 @@
-// Implements audio/recording_libav.h in builds without FFmpeg (SYRINX_MEDIA=OFF): no recording can
-// be read.
+// Implements audio/recording_libav.h in builds without FFmpeg (SYRINX_MEDIA=OFF), which cannot read
+// recordings.
 #include "audio/recording_libav.h"
 
 namespace syrinx {
@@ -8,7 +8,7 @@ namespace {
 class NothingDecoded : public Decoding {
  public:
   Result<bool> read(size_t, std::vector<float>&) override {
-    return Error{ErrorCode::kUnsupported, "this build has no FFmpeg, which reads recordings.",
+    return Error{ErrorCode::kUnsupported, "this build has no FFmpeg and cannot read recordings.",
                  "ref_audio"};
   }
   int sample_rate() const override { return 0; }

@@ -1,5 +1,5 @@
-// Implements audio/resampler.h in builds without FFmpeg (SYRINX_MEDIA=OFF): only for recordings at
-// a model's own rate and for kHann.
+// Implements audio/resampler.h in builds without FFmpeg (SYRINX_MEDIA=OFF). Supports only
+// recordings at a model's own rate, and kHann.
 #include "audio/resampler.h"
 
 #include "audio/hann_resampler.h"
