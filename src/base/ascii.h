@@ -1,4 +1,4 @@
-// Text of the ASCII range, without locales. Any thread.
+// Functions for ASCII text that do not depend on locales. Any thread.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace syrinx {
 
-/// Converts A to Z to lower case; other bytes stay.
+/// Converts A to Z to lower case; returns other bytes unchanged.
 constexpr char lower_ascii(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }

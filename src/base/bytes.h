@@ -28,8 +28,8 @@ void append_array(std::string& out, std::span<const T> values) {
   out.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
 }
 
-/// Reads from the front; every call throws LoadError, with `what` in the message, if too few bytes
-/// are left.
+/// Reads from the front of some bytes. Every call throws LoadError, with `what` in the message, if
+/// too few bytes are left.
 class ByteReader {
  public:
   ByteReader(std::string_view bytes, const char* what) : rest_(bytes), what_(what) {}
@@ -37,8 +37,7 @@ class ByteReader {
   size_t left() const { return rest_.size(); }
   std::string_view bytes(size_t count) {
     if (count > rest_.size()) {
-      throw LoadError(
-          concat(what_, ": ", count, " bytes are announced, ", rest_.size(), " are there"));
+      throw LoadError(concat(what_, ": expected ", count, " more bytes, got ", rest_.size()));
     }
     const std::string_view out = rest_.substr(0, count);
     rest_.remove_prefix(count);
@@ -54,7 +53,7 @@ class ByteReader {
   T number(T most) {
     const T value = number<T>();
     if (value > most) {
-      throw LoadError(concat(what_, ": ", +value, " where at most ", +most, " may stand"));
+      throw LoadError(concat(what_, ": expected at most ", +most, ", got ", +value));
     }
     return value;
   }

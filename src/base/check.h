@@ -1,5 +1,5 @@
 // Checks of assumptions inside the program. A failed check is a bug and throws InternalError, which
-// the engine catches around a step. Invalid input is not handled here: see base/error.h.
+// the engine catches around a step. For invalid input, see base/error.h.
 #pragma once
 
 #include <sstream>
@@ -9,7 +9,7 @@
 
 namespace syrinx {
 
-/// Joins the printed arguments: concat("x [", 4, "]") is "x [4]".
+/// Joins the arguments as text: concat("x [", 4, "]") is "x [4]".
 template <typename... Args>
 std::string concat(const Args&... args) {
   std::ostringstream out;
@@ -22,7 +22,7 @@ std::string concat(const Args&... args) {
 
 }  // namespace syrinx
 
-/// Throws InternalError unless `condition` holds; the further arguments are printed only then.
+/// Throws InternalError unless `condition` holds. The further arguments become the message.
 #define SYRINX_CHECK(condition, ...)                                                         \
   do {                                                                                       \
     if (!(condition)) [[unlikely]]                                                           \

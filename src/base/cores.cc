@@ -16,13 +16,13 @@
 namespace syrinx {
 namespace {
 
-/// Parses all of `text`; returns -1 if it is not a number.
+/// Parses all of `text` as a number; returns -1 if it is not a number.
 int node_number(std::string_view text) {
   int value = -1;
   return parse_number(text, value) && value >= 0 ? value : -1;
 }
 
-/// Parses "0-3,8", the kernel's format.
+/// Parses a list of cores in the kernel's format, e.g. "0-3,8".
 std::vector<int> cores_in(std::string_view list, const std::string& path) {
   constexpr int kMost = 1 << 16;
   std::vector<int> cores;
@@ -101,7 +101,7 @@ void stay_on(int node, const std::vector<CoreNode>& nodes) {
                                   [&](const CoreNode& each) { return each.id == node; });
   if (found == nodes.end()) {
     throw LoadError("node " + std::to_string(node) + " does not exist on this machine (" +
-                    (nodes.empty() ? "it lists none" : ids_of(nodes)) + ")");
+                    (nodes.empty() ? "it has no nodes" : ids_of(nodes)) + ")");
   }
 #if defined(__linux__)
   const CoreSet before = CoreSet::now();

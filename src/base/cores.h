@@ -1,5 +1,5 @@
 // The cores of the machine that this process may use, and NUMA nodes: groups of cores with their
-// own memory. For Linux; elsewhere there is one node, which cannot be chosen. Any thread.
+// own memory. For Linux. Other systems have one node, which cannot be selected. Any thread.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace syrinx {
 
-/// Returns how many cores this thread may use (taskset, cpusets of a container, stay_on), at least
-/// 1.
+/// Returns how many cores this thread may use, at least 1. taskset, cpusets of a container and
+/// stay_on() limit them.
 int usable_cores();
 
 /// A NUMA node and its cores, by the system's numbers.
@@ -18,12 +18,12 @@ struct CoreNode {
 };
 
 /// Returns the nodes that have cores, by id, as listed in the system's directory (node0/cpulist,
-/// ...); empty without that directory. Throws LoadError if a list of cores is invalid.
+/// ...). Empty without that directory. Throws LoadError if a list of cores is invalid.
 std::vector<CoreNode> core_nodes(const std::string& directory = "/sys/devices/system/node");
 
-/// Restricts this thread, and threads that it starts later, to those cores of the node that it may
-/// already use. The system then allocates the thread's memory on that node as long as there is
-/// some. Throws LoadError if there is no such node or none of its cores may be used.
+/// Restricts this thread, and threads that it starts later, to the cores of the node that it may
+/// already use. The system then allocates the thread's memory on that node while memory is free.
+/// Throws LoadError for an unknown node, or if none of its cores may be used.
 void stay_on(int node, const std::vector<CoreNode>& nodes);
 
 }  // namespace syrinx

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A directory like the system's, with invented nodes.
+/// A directory like the system's directory, with invented nodes.
 class Nodes : public testing::Test {
  protected:
   Nodes() : directory_(fs::temp_directory_path() / ("syrinx_nodes_" + std::to_string(getpid()))) {
@@ -43,7 +43,7 @@ class Nodes : public testing::Test {
 TEST_F(Nodes, AreReadFromTheSystemsFiles) {
   add("node1", "4-7,12");
   add("node0", "0-3,8-9");
-  add("node2", "");  // memory without cores
+  add("node2", "");  // a node with memory but without cores
   add("nodes", "5");
   add("power", "6");
   const std::vector<CoreNode> nodes = read();
@@ -62,7 +62,7 @@ TEST_F(Nodes, ListsThatMakeNoSenseAreRefused) {
   }
 }
 
-// Runs on threads of its own, because restrictions of cores end with the thread.
+// Runs on separate threads, because restrictions of cores end with the thread.
 TEST_F(Nodes, AThreadStaysOnOneAndSoDoThoseThatItStarts) {
   std::vector<int> usable;
   for (int core = 0; core < 1024 && std::ssize(usable) < 2; ++core) {

@@ -17,7 +17,7 @@ namespace syrinx {
 namespace {
 
 #if defined(__x86_64__)
-/// Asks the kernel for permission to use tiles, which are 8 KB of state to save per thread
+/// Requests the kernel's permission to use tiles, which are 8 KB of state per thread
 /// (arch_prctl(2)).
 bool may_use_tiles() {
 #if defined(__linux__)
@@ -56,7 +56,7 @@ CpuFeatures allowed(CpuFeatures found, std::string_view most) {
   if (most.empty() || most == "neondot") return found;
   if (most != "portable" && most != "neon") {
     throw LoadError("SYRINX_CPU is '" + std::string(most) +
-                    "'; it may be portable, neon or neondot");
+                    "'; expected portable, neon or neondot");
   }
   found.neon_dot = false;
   found.neon = most == "neon";
@@ -69,7 +69,7 @@ CpuFeatures allowed(CpuFeatures found, std::string_view most) {
                      most == "avx512" || most == "avx512vnni" || most == "avx512bf16";
   if (!known) {
     throw LoadError("SYRINX_CPU is '" + std::string(most) +
-                    "'; it may be portable, avx2, avxvnni, avx512, avx512vnni, avx512bf16 or amx");
+                    "'; expected portable, avx2, avxvnni, avx512, avx512vnni, avx512bf16 or amx");
   }
   found.amx = false;
   if (most == "avx512bf16") return found;

@@ -11,8 +11,8 @@ struct CpuFeatures {
   bool avx512 = false;       ///< all of avx2, and AVX-512 F, BW, VL, DQ
   bool avx512_vnni = false;  ///< all of avx512, and AVX512-VNNI
   bool avx512_bf16 = false;  ///< all of avx512_vnni, and AVX512-BF16
-  bool amx = false;       ///< all of avx512_bf16, AMX TILE, INT8 and BF16, permitted by the kernel
-  bool neon = false;      ///< on every aarch64
+  bool amx = false;       ///< all of avx512_bf16, AMX TILE, INT8 and BF16; permitted by the kernel
+  bool neon = false;      ///< true on every aarch64
   bool neon_dot = false;  ///< neon, and dot products of 8 bits (FEAT_DotProd)
 
   /// Returns whether the vector types of kernels/cpu/simd.h work.
@@ -21,8 +21,8 @@ struct CpuFeatures {
 
 /// Returns the features. The environment variable SYRINX_CPU = portable | avx2 | avxvnni | avx512 |
 /// avx512vnni | avx512bf16 | amx, on aarch64 portable | neon | neondot, disables the features above
-/// that level, to measure or test what another machine would run. Another value throws LoadError.
-/// Safe from any thread. If there is AMX, the first call asks the kernel for permission to use its
+/// that level, to measure or test what another machine would run. Any other value throws LoadError.
+/// Any thread. On a processor with AMX, the first call requests the kernel's permission to use
 /// tiles, for the whole process.
 const CpuFeatures& cpu_features();
 

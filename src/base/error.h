@@ -1,6 +1,6 @@
-// Errors of requests and of loading. An error of a request is returned as a value (Result<T>); a
-// checkpoint that cannot be loaded throws LoadError; a bug throws InternalError (see base/check.h).
-// Messages are for users: they say what failed, what was expected and what was found.
+// Errors of requests and of loading. An error of a request is returned as a value (Result<T>). A
+// checkpoint that cannot be loaded throws LoadError. A bug throws InternalError (see base/check.h).
+// Messages are for users: they describe what failed, what was expected and what was found.
 #pragma once
 
 #include <stdexcept>
@@ -14,15 +14,15 @@ namespace syrinx {
 /// The kinds of errors that callers distinguish.
 enum class ErrorCode {
   kInvalid,      ///< the request is malformed; do not retry unchanged
-  kNotFound,     ///< there is no model or voice with that name
+  kNotFound,     ///< the named model or voice does not exist
   kUnsupported,  ///< well-formed, but this model does not support it
   kOverloaded,   ///< no capacity now; retry later
-  kCancelled,    ///< the client went away or asked to stop
+  kCancelled,    ///< the client disconnected or cancelled the request
   kTimeout,      ///< the client did not read or write in time
-  kInternal,     ///< a fault of this program
+  kInternal,     ///< an internal error of this program
 };
 
-/// Lower-case name of a code, e.g. "invalid"; static storage.
+/// Returns the lower-case name of a code, e.g. "invalid"; static storage.
 const char* error_code_name(ErrorCode code);
 
 /// The reason why a request failed. `param` is the name of the invalid field, or empty.
@@ -30,18 +30,18 @@ struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
   std::string param = {};
-  /// Seconds after which to retry, with kOverloaded; 0: no prediction.
+  /// Seconds after which to retry, with kOverloaded; 0 if unknown.
   double retry_after_s = 0;
 };
 
-/// A checkpoint, config or voice file cannot be used; the message has file, entry, expected and
-/// actual value.
+/// Reports a checkpoint, config or voice file that cannot be used. The message has file, entry,
+/// expected and actual value.
 class LoadError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A check failed: a bug. Fails one batch, not the process.
+/// Reports a failed check, i.e. a bug. It fails one batch, not the process.
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;

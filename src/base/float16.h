@@ -1,5 +1,5 @@
-// Scalar conversions between f32 and the 16-bit float types: widening is exact, narrowing rounds to
-// nearest even, and NaN stays NaN. Written so that loops over them vectorise. Kernels have their
+// Scalar conversions between f32 and the 16-bit float types. Widening is exact, narrowing rounds to
+// nearest even, and NaN stays NaN. Loops over these functions can be vectorised. Kernels have their
 // own vector versions.
 #pragma once
 

@@ -1,4 +1,4 @@
-// For tests: invalid input, made by changes of valid input. The sequence is the same every time, so
+// For tests: makes invalid input by changing valid input. The sequence is the same every time, so
 // that failures are reproducible. Plain values, one thread.
 #pragma once
 
@@ -12,14 +12,14 @@
 
 namespace syrinx {
 
-/// Returns the number of inputs: SYRINX_FUZZ_INPUTS, or `otherwise`.
+/// Returns the number of inputs: SYRINX_FUZZ_INPUTS if set, else `otherwise`.
 inline int fuzz_inputs(int otherwise) {
   const char* value = std::getenv("SYRINX_FUZZ_INPUTS");
   return value == nullptr ? otherwise : std::atoi(value);
 }
 
-/// Makes texts (any bytes) with up to four changes: bytes removed, changed or repeated, `tokens`
-/// inserted, the end replaced by another text's. Texts have at most 8 KiB.
+/// Makes texts (any bytes) with up to four changes: removes, changes or repeats bytes, inserts
+/// `tokens`, or replaces the end by the end of another text. Texts have at most 8 KiB.
 class Mutator {
  public:
   Mutator(std::vector<std::string> seeds, std::vector<std::string> tokens)
@@ -34,7 +34,7 @@ class Mutator {
   void keep(const std::string& text) {
     if (seeds_.size() < 4096 && text.size() < 4096) seeds_.push_back(text);
   }
-  /// Returns a random number in [0, bound), or 0.
+  /// Returns a random number in [0, bound); 0 if the bound is 0.
   uint64_t below(uint64_t bound) { return bound == 0 ? 0 : random_() % bound; }
   template <typename T>
   const T& pick(const std::vector<T>& list) {

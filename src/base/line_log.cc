@@ -18,8 +18,8 @@ namespace syrinx {
 namespace {
 
 struct Entry {
-  std::string text;   // with the line end
-  uint64_t lost = 0;  // number of dropped lines that this line reports; 0: an ordinary line
+  std::string text;   // the line, including its line end
+  uint64_t lost = 0;  // number of dropped lines that this line reports; 0 for an ordinary line
 };
 
 Entry report_of(uint64_t lost) {
@@ -28,8 +28,8 @@ Entry report_of(uint64_t lost) {
           lost};
 }
 
-/// Writes the whole text, however long that takes. `torn`: whether the last line was written
-/// incompletely; updated.
+/// Writes the whole text, without a time limit. `torn` states whether the last line was written
+/// incompletely, and is updated.
 bool write_line(int descriptor, const std::string& text, bool& torn) {
   const std::string mended = torn ? "\n" + text : text;
   for (std::string_view rest = mended; !rest.empty();) {
@@ -87,7 +87,7 @@ void LineLog::State::run() {
     const bool good = write_line(options.descriptor, entry.text, torn);
     lock.lock();
     if (!good) note_loss(entry);
-    // Reports lines that were dropped during this write, without waiting for another line.
+    // Reports lines that were dropped during this write at once, not with the next line.
     if (good && queue.empty() && unreported > 0) push(report_of(std::exchange(unreported, 0)));
   }
   ended = true;
@@ -104,7 +104,7 @@ LineLog::~LineLog() {
   state_->changed.notify_all();
   state_->changed.wait_for(lock, std::chrono::duration<double>(state_->options.patience_s),
                            [this] { return state_->ended; });
-  state_->queue.clear();  // a writer that is blocked in a line ends after it
+  state_->queue.clear();  // a writer that is blocked in a line ends after this line
   state_->bytes = 0;
   state_->unreported = 0;
 }

@@ -1,6 +1,6 @@
 // Writes lines to a descriptor that may block or fail, such as the standard error behind a pipe. A
-// server never waits for its log: one thread writes, and lines wait in a bounded queue. Lines that
-// find no space in the queue or cannot be written are dropped and counted.
+// server never waits for its log: one thread writes, and lines wait in a bounded queue. If the
+// queue is full or writing fails, lines are dropped and counted.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace syrinx {
 
 struct LineLogOptions {
-  int descriptor = 2;          ///< borrowed; must stay open as long as the process
+  int descriptor = 2;          ///< borrowed; must stay open while the process runs
   size_t max_bytes = 1 << 20;  ///< bytes of the waiting lines
   double patience_s = 1;       ///< most seconds that the destructor waits for the queue
 };
@@ -25,8 +25,8 @@ class LineLog {
   LineLog(const LineLog&) = delete;
   LineLog& operator=(const LineLog&) = delete;
 
-  /// Adds a line, without its line end. Never waits for the descriptor; any thread. When writing
-  /// works again after lines were dropped, a line in their place reports their number.
+  /// Adds a line, without its line end. Never waits for the descriptor; any thread. After lines
+  /// were dropped and writing works again, a line in their place reports their number.
   void add(const std::string& line);
   /// Returns the number of lines dropped so far; any thread.
   uint64_t dropped() const;

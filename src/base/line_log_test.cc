@@ -40,7 +40,7 @@ class Pipe {
     for (ssize_t got; (got = ::read(ends_[0], block, sizeof block)) > 0;) out.append(block, got);
     return out;
   }
-  /// Reads until `text` has arrived; after 5 s fails and returns "".
+  /// Reads until `text` has arrived. Fails after 5 s and returns an empty string.
   std::string take_until(const std::string& text) const {
     std::string out;
     for (const double until_s = now_s() + 5; now_s() < until_s;) {
@@ -64,10 +64,10 @@ std::string numbered_line(int number) {
   return "line " + std::to_string(number) + std::string(200, '.');
 }
 
-/// Checks numbered lines: each must arrive in its place, or a report of dropped lines in its stead.
+/// Checks numbered lines: each must arrive in its place, or be counted in a report of dropped ones.
 struct Account {
   int next = 0;           // the number of the next line
-  uint64_t reported = 0;  // sum of the numbers of dropped lines in reports
+  uint64_t reported = 0;  // sum of the dropped lines in all reports
   std::string rest = {};  // an incomplete last line
 
   /// Reads the lines before line `end`; fails after 5 s.
@@ -126,7 +126,7 @@ TEST_F(LineLogTest, NeverWaitsForAPipeThatIsNotReadAndReportsTheLossInItsPlace) 
   const uint64_t dropped = log.dropped();
   EXPECT_GT(dropped, kLines / 2u);
   Account account;
-  account.read_until(pipe, kLines);  // the last report arrives without another line
+  account.read_until(pipe, kLines);  // the last report arrives without a further line
   EXPECT_EQ(account.reported, dropped);
   log.add(numbered_line(kLines));
   account.read_until(pipe, kLines + 1);
@@ -136,7 +136,7 @@ TEST_F(LineLogTest, NeverWaitsForAPipeThatIsNotReadAndReportsTheLossInItsPlace) 
 
 TEST_F(LineLogTest, EndsInTimeWhenThePipeIsNotRead) {
   const Pipe pipe;
-  // A descriptor number that no other test gets, as the thread may write its last line later.
+  // A descriptor number that no other test uses, as the thread may write its last line later.
   const int descriptor = ::fcntl(pipe.writer(), F_DUPFD_CLOEXEC, 200);
   const double began_s = now_s();
   {
@@ -162,7 +162,7 @@ TEST_F(LineLogTest, CountsLinesOfAClosedPipe) {
 }
 
 TEST_F(LineLogTest, ReportsAfterAFailureWhenWritingGoesOn) {
-  // A descriptor that fails for a while, like one on a full disk: later another file replaces it.
+  // The descriptor fails for a while, as on a full disk. Later another file replaces it.
   const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
   ASSERT_GE(full, 0);
   const Pipe pipe;

@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kAskFrom = 16 << 20;  // bytes; the check itself takes some microseconds
+constexpr int64_t kAskFrom = 16 << 20;  // bytes; the check takes some microseconds
 /// Control groups of version 1 report about 2^63 bytes if memory has no bound.
 constexpr int64_t kNoBound = int64_t{1} << 62;
 
@@ -28,7 +28,7 @@ std::optional<int64_t> smaller(std::optional<int64_t> a, std::optional<int64_t> 
   return std::min(*a, *b);
 }
 
-/// Returns what a group of version 2 may still allocate.
+/// Returns the bytes that a control group of version 2 may still allocate.
 std::optional<int64_t> room_of_group(const std::string& folder) {
   std::ifstream in(folder + "/memory.max");
   int64_t most = 0;
@@ -37,7 +37,7 @@ std::optional<int64_t> room_of_group(const std::string& folder) {
   return used ? std::optional(std::max<int64_t>(0, most - *used)) : std::nullopt;
 }
 
-/// Returns what a group of version 1 and the groups above it may still allocate.
+/// Returns the bytes that a control group of version 1 and its parents may still allocate.
 std::optional<int64_t> room_of_old_group(const std::string& folder) {
   const auto most = number_after(folder + "/memory.stat", "hierarchical_memory_limit");
   const auto used = number_after(folder + "/memory.stat", "total_rss");
@@ -45,7 +45,7 @@ std::optional<int64_t> room_of_old_group(const std::string& folder) {
   return std::max<int64_t>(0, *most - *used);
 }
 
-/// Calls visit() with `mount` + `group` and all folders above it, `mount` the last.
+/// Calls visit() with `mount` + `group` and with all folders above it, `mount` last.
 template <typename Visit>
 void upwards(const std::string& mount, std::string group, Visit&& visit) {
   while (group.ends_with('/')) group.pop_back();
@@ -83,7 +83,7 @@ std::optional<int64_t> available_memory() {
   if (machine) *machine *= 1024;
   std::ifstream file("/proc/self/cgroup");
   const std::string groups{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  // Without /proc the folder itself may still have a bound.
+  // Without /proc the folder itself may still have a limit.
   return smaller(machine, group_memory(groups.empty() ? "0::/\n" : groups, "/sys/fs/cgroup"));
 }
 
@@ -102,8 +102,8 @@ void expect_memory(int64_t bytes) {
   if (bytes < kAskFrom) return;
   const auto there = available_memory();
   if (!there || bytes <= *there) return;
-  throw OutOfMemory(shown_bytes(bytes) + " of memory are needed, " + shown_bytes(*there) +
-                    " are there");
+  throw OutOfMemory(shown_bytes(bytes) + " of memory are needed, but only " + shown_bytes(*there) +
+                    " are free");
 }
 
 }  // namespace syrinx

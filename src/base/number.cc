@@ -12,18 +12,18 @@
 namespace syrinx {
 namespace {
 
-/// `read` is strtof_l() or strtod_l().
+/// Parses with `read`, which is strtof_l() or strtod_l().
 template <typename T, typename Read>
 bool parse_by(Read read, std::string_view text, T& out) {
   static const locale_t kPlain = newlocale(LC_ALL_MASK, "C", nullptr);
-  // What the C library takes besides: leading spaces, a plus sign, hexadecimal digits, "nan(1)".
+  // The C library also accepts leading spaces, a plus sign, hexadecimal digits and "nan(1)".
   if (text.empty() || text.front() == '+') return false;
   if (text.find_first_of(" \t\n\v\f\rxX(") != text.npos) return false;
   const std::string copy(text);
   char* end = nullptr;
   const T value = read(copy.c_str(), &end, kPlain);
   if (end != copy.c_str() + copy.size()) return false;
-  const bool named = copy.find_first_of("nN") != copy.npos;  // "inf" or "nan"
+  const bool named = copy.find_first_of("nN") != copy.npos;  // text "inf" or "nan"
   const size_t digit = copy.substr(0, copy.find_first_of("eE")).find_first_of("123456789");
   const bool too_small = value == 0 && digit != copy.npos;
   if (too_small || (std::isinf(value) && !named)) return false;

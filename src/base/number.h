@@ -1,5 +1,5 @@
-// Numbers in texts, with any standard library: libc++ has std::from_chars() of floating-point
-// numbers since LLVM 20, so that of Debian 12, Debian 13 and older Macs lacks it.
+// Parses numbers with any standard library. libc++ has std::from_chars() for floating-point numbers
+// only since LLVM 20, so Debian 12, Debian 13 and older Macs lack it.
 #pragma once
 
 #include <charconv>
@@ -14,12 +14,12 @@ concept HasFromChars = requires(const char* text, T& out) {
   std::from_chars(text, text, out);
 };
 
-/// Parses as parse_number() does, by the C library in the "C" locale.
+/// Parses like parse_number(), with the C library in the "C" locale.
 bool parse_by_strtod(std::string_view text, float& out);
 bool parse_by_strtod(std::string_view text, double& out);
 
-/// Parses all of `text` as std::from_chars() does: without spaces, a plus sign or a locale; takes
-/// "inf" and "nan" for floating-point numbers. Returns false and leaves `out` alone if `text` is
+/// Parses all of `text` like std::from_chars(): without spaces, a plus sign or a locale. Accepts
+/// "inf" and "nan" for floating-point numbers. Returns false and does not change `out` if `text` is
 /// not a number or is out of T's range.
 template <typename T>
 bool parse_number(std::string_view text, T& out) {
@@ -35,7 +35,7 @@ bool parse_number(std::string_view text, T& out) {
   }
 }
 
-/// Parses a floating-point number that has no exponent.
+/// Parses a floating-point number without an exponent.
 template <typename T>
 bool parse_fixed(std::string_view text, T& out) {
   return text.find_first_of("eE") == std::string_view::npos && parse_number(text, out);

@@ -1,5 +1,5 @@
-// Passes a value from a thread that fills it to a thread that takes it, and wakes the taker. Any
-// number of threads may call.
+// Passes a value from a thread that fills it to a thread that takes it, and wakes the taking
+// thread. Any number of threads may call it.
 #pragma once
 
 #include <chrono>
@@ -13,19 +13,19 @@ namespace syrinx {
 template <typename T>
 class Outbox {
  public:
-  /// `wake` is called by the filling thread, under the lock, after each change until close(). It
-  /// must not block and must not call the Outbox. If it is empty, takers use wait().
+  /// The filling thread calls `wake`, under the lock, after each change until close(). `wake` must
+  /// not block and must not call the Outbox. If it is empty, taking threads use wait().
   explicit Outbox(std::function<void()> wake = {}, T value = {})
       : wake_(std::move(wake)), value_(std::move(value)) {}
 
-  /// Calls f(T&) and wakes the taker if f returns true. Does nothing after close().
+  /// Calls f(T&) and wakes the taking thread if f returns true. Does nothing after close().
   template <typename F>
   void fill(F&& f) {
     const std::lock_guard lock(mutex_);
     if (!closed_ && f(value_)) wake();
   }
-  /// Like fill(), but also calls f after close(), without waking the taker. For changes that must
-  /// not be lost.
+  /// Works like fill(), but after close() still calls f, without waking the taking thread. For
+  /// changes that must not be lost.
   template <typename F>
   void settle(F&& f) {
     const std::lock_guard lock(mutex_);
@@ -42,8 +42,8 @@ class Outbox {
     const std::lock_guard lock(mutex_);
     return f(value_);
   }
-  /// Waits until ready(const T&) is true, at most `timeout_s` (below 0: without a limit). Then, in
-  /// either case, calls f like with().
+  /// Waits until ready(const T&) is true, at most `timeout_s` (below 0 means no limit). Then, even
+  /// after a timeout, calls f like with().
   template <typename R, typename F>
   auto wait(double timeout_s, R&& ready, F&& f) {
     std::unique_lock lock(mutex_);

@@ -1,8 +1,8 @@
-// A computation in pieces: a coroutine with `co_await PieceEnd()` wherever it may be suspended, or
-// dropped. Long work on a shared thread can thus be written as straight-line code. Variables that
-// live across pieces are in the coroutine's frame, so objects that it refers to must outlive it. An
-// Arena::Mark must not live across pieces, because other code uses the arena between them. One
-// thread at a time.
+// A computation in pieces: a coroutine that may be suspended or dropped at each `co_await
+// PieceEnd()`. So long work on a shared thread can be written as straight-line code. Variables that
+// are used across pieces are in the coroutine's frame, so objects to which they refer must outlive
+// it. An Arena::Mark must not be used across pieces, because other code uses the arena between
+// pieces. One thread at a time.
 #pragma once
 
 #include <coroutine>
@@ -37,7 +37,7 @@ class Pieces {
   }
 
   bool done() const { return !frame_ || frame_.done(); }
-  /// Runs to the end of the next piece or of the coroutine. Throws what the piece throws; the
+  /// Runs to the end of the next piece or of the coroutine. Rethrows an exception of the piece; the
   /// coroutine has then ended.
   void next() {
     frame_.resume();

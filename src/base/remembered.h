@@ -1,6 +1,6 @@
-// A cache of values by key, limited in bytes; the values used least recently are removed. For
-// values that are costly to make and can be made again. Any thread; a value in use stays alive with
-// its user.
+// A cache of values by key, limited in bytes. Removes the least recently used values first. For
+// values that are costly to make and can be made again. Any thread. A removed value stays valid for
+// its users.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class Remembered {
  public:
   explicit Remembered(size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  /// Returns the value; null if it is absent.
+  /// Returns the value; null if the cache lacks it.
   std::shared_ptr<Value> find(const Key& key) {
     const std::lock_guard lock(mutex_);
     const auto at = by_key_.find(key);
@@ -25,7 +25,7 @@ class Remembered {
     entries_.splice(entries_.begin(), entries_, at->second);
     return at->second->value;
   }
-  /// Returns the value and removes it; null if it is absent.
+  /// Returns the value and removes it; null if the cache lacks it.
   std::shared_ptr<Value> take(const Key& key) {
     const std::lock_guard lock(mutex_);
     const auto at = by_key_.find(key);
@@ -34,7 +34,7 @@ class Remembered {
     forget(at->second);
     return value;
   }
-  /// Adds a value, unless the key has one or the value alone exceeds the limit.
+  /// Adds a value, unless the key already has one or the value alone exceeds the limit.
   void keep(const Key& key, std::shared_ptr<Value> value, size_t bytes) {
     const std::lock_guard lock(mutex_);
     if (by_key_.contains(key) || bytes > most_bytes_) return;

@@ -12,23 +12,23 @@
 namespace syrinx {
 namespace {
 
-// About 20-50 us of spinning: longer than the gap between two kernels of a step, and short enough
-// for a core that is shared with other processes.
+// About 20-50 us of spinning. This is longer than the gap between two kernels of a step, and short
+// enough for a core that other processes share.
 constexpr int kSpins = 2000;
 
 void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
-  asm volatile("isb");  // YIELD does nothing on most of these processors
+  asm volatile("isb");  // YIELD has no effect on most of these processors
 #else
   std::this_thread::yield();
 #endif
 }
 
-/// The rest of a thread's share of a job, in grains. Its owner takes parts from the front, other
-/// threads from the back. A thread therefore reads memory in one direction, which prefetching of
-/// weights (kernels/cpu/gemm_tiles.h) relies on, and reads the same weights in every step.
+/// The remaining part of a thread's share of a job, in grains. Its owner takes parts from the
+/// front, other threads from the back. So a thread reads memory in one direction, which prefetching
+/// of weights (kernels/cpu/gemm_tiles.h) needs, and reads the same weights in every step.
 class alignas(64) Share {
  public:
   void set(uint32_t begin, uint32_t end) {
@@ -37,7 +37,7 @@ class alignas(64) Share {
   struct Part {
     uint32_t begin = 0, end = 0;
   };
-  /// Takes 1/`of` of the rest, at least `smallest`; empty if nothing is left.
+  /// Takes 1/`of` of the remaining grains, at least `smallest`; empty if none remain.
   Part take(uint32_t smallest, uint32_t of, bool front) {
     uint64_t now = left_.load(std::memory_order_relaxed);
     while (true) {
@@ -57,9 +57,9 @@ class alignas(64) Share {
 
 }  // namespace
 
-// There is one job at a time. `state` has the job's number, whether threads may still join it, and
+// Runs one job at a time. `state` has the job's number, whether threads may still join it, and
 // how many worker threads are in it. A worker thread that wakes too late finds the job closed.
-// Therefore no thread waits for a sleeping one, and the caller waits only for threads that have a
+// So no thread waits for a sleeping thread, and the caller waits only for threads that have a
 // part.
 struct ThreadPool::Impl {
   static constexpr uint64_t kInside = 0xffff, kOpen = 1u << 16, kTicket = 1u << 17;
@@ -75,7 +75,7 @@ struct ThreadPool::Impl {
   std::mutex mutex;
   std::condition_variable wake;
 
-  /// Also runs if not all threads could be started.
+  /// Called even if not all threads could be started.
   ~Impl() {
     {
       const std::lock_guard lock(mutex);
@@ -89,8 +89,8 @@ struct ThreadPool::Impl {
     (*body)(part.begin * grain, std::min(part.end * grain, count));
   }
 
-  /// Runs parts of all shares. Parts become smaller towards the end of a share. Their number stays
-  /// small, and threads whose cores also run other work still end at about the same time.
+  /// Runs parts of all shares. Parts become smaller towards the end of a share. So the number of
+  /// parts is small, and threads still end at about the same time if some cores run other work.
   void work(size_t own) {
     Share::Part part;
     while ((part = shares[own].take(smallest, 4, true)).end > 0) run(part);

@@ -1,5 +1,5 @@
-// Fork-join over a fixed number of threads, for the kernels. The caller does a part of the work. A
-// pool runs one parallel_for at a time: each executor has its own pool.
+// Fork-join over a fixed number of threads, for the kernels. The caller's thread does a part of the
+// work. A pool runs one parallel_for at a time, so each executor has its own pool.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class FunctionRef<R(Args...)> {
 /// Worker threads spin for a moment, then sleep, so that an idle server uses no processor time.
 class ThreadPool {
  public:
-  /// `threads` >= 1 includes the caller: 1 means no worker threads. 0: usable_cores()
+  /// `threads` includes the caller's thread: 1 means no worker threads. 0 means usable_cores()
   /// (base/cores.h).
   explicit ThreadPool(int threads = 0);
   ~ThreadPool();

@@ -73,7 +73,7 @@ TEST(ThreadPool, CountsBeyondThirtyTwoBits) {
   EXPECT_EQ(last.load(), 1);
 }
 
-/// Runs in a process with address space for only some threads' stacks.
+/// Runs in a process whose address space is too small for the stacks of all threads.
 [[noreturn]] void make_too_many() {
   rlim_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;

@@ -1,5 +1,5 @@
-// For tests: the largest of many differences, including NaN. std::max(worst, NaN) is `worst`; here
-// a difference that is not finite is larger than every bound.
+// For tests: the largest of many differences, including NaN. std::max(worst, NaN) returns `worst`
+// and hides the NaN. Here a difference that is not finite exceeds every bound.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace syrinx {
 
-/// Returns the larger of `a` and `b`; one that is not finite counts as larger.
+/// Returns the larger of `a` and `b`. A value that is not finite counts as larger.
 template <typename T>
 T worse(T a, T b) {
   if (!std::isfinite(a) || !std::isfinite(b)) return std::numeric_limits<T>::infinity();
