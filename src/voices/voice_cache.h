@@ -13,7 +13,7 @@ namespace syrinx {
 class VoiceCache {
  public:
   explicit VoiceCache(size_t max_bytes) : voices_(max_bytes) {}
-  /// Returns the voice; null if it is absent.
+  /// Returns the voice; null if the cache lacks it.
   std::shared_ptr<const Voice> find(const std::string& key) { return voices_.find(key); }
   void put(const std::string& key, std::shared_ptr<const Voice> voice);
   size_t bytes() const { return voices_.bytes(); }

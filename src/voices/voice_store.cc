@@ -31,8 +31,8 @@ constexpr const char* kRecordings = "recordings";
 constexpr const char* kEncoded = "encoded";
 constexpr const char* kConsents = "consents";
 constexpr size_t kMaxIdBytes = 64;
-constexpr size_t kMaxTextBytes = 16 << 10;    // limit of each field
-constexpr size_t kMaxEntryBytes = 256 << 10;  // size limit of a file in names/
+constexpr size_t kMaxTextBytes = 16 << 10;    // most bytes of each field
+constexpr size_t kMaxEntryBytes = 256 << 10;  // most bytes of a file in names/
 constexpr size_t kMaxRecordingBytes = 256 << 20;
 constexpr size_t kMaxListed = 100'000;
 
@@ -50,14 +50,14 @@ bool is_consent_id(std::string_view id) {
 
 int64_t unix_time_s() { return static_cast<int64_t>(std::time(nullptr)); }
 
-/// A lock for changes of a store by one process at a time; held for a short time.
+/// Locks a store, so that one process at a time changes it. Held for a short time.
 class StoreLock {
  public:
   explicit StoreLock(const std::string& directory) {
     std::error_code made;
     const bool fresh = fs::create_directories(directory, made);
-    if (made) load_fault(directory, "", "cannot be made: " + made.message());
-    // The directory has recordings of people, so only this user may read it.
+    if (made) load_fault(directory, "", "cannot be created: " + made.message());
+    // The directory contains recordings of people, so only this user may read it.
     if (fresh) fs::permissions(directory, fs::perms::owner_all, made);
     const std::string path = join_path(directory, ".lock");
     fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -141,7 +141,7 @@ std::string voice_id(std::string_view name) {
     }
   }
   while (!out.empty() && out.back() == '-') out.pop_back();
-  // Prevents hidden files and "..".
+  // Removes dots and hyphens at the beginning: no hidden files, no "..".
   out.erase(0, std::min(out.find_first_not_of(".-"), out.size()));
   return out.size() <= kMaxIdBytes ? out : "";
 }
@@ -151,7 +151,7 @@ std::string voice_key(std::string_view recording, const VoiceEncoderInfo& encode
   std::string all;
   for (const std::string_view part : {recording, std::string_view(encoder.family),
                                       std::string_view(encoder.version), mode, text}) {
-    all += concat(part.size(), ":");  // the length makes the borders of adjacent parts count
+    all += concat(part.size(), ":");  // the length separates adjacent parts
     all += part;
   }
   return sha256_hex(all);
@@ -214,12 +214,12 @@ std::optional<StoredVoice> VoiceStore::read_entry(const std::string& id) const t
                     .sample_rate = static_cast<int>(config.opt_i("sample_rate", 0, 0, 1'000'000)),
                     .recording_bytes = config.opt_i("bytes", 0, 0, int64_t{1} << 40),
                     .created_s = config.opt_i("created", 0)};
-  // These become parts of paths.
+  // The fields become parts of paths, so they are checked.
   const bool recorded = is_hash(voice.recording) && voice.encoded.empty();
   const bool made = voice.recording.empty() && is_hash(voice.encoded);
   if (!recorded && !made) return {};
   return voice;
-} catch (const LoadError&) {  // damaged, or removed meanwhile
+} catch (const LoadError&) {  // the entry is damaged, or was removed meanwhile
   return {};
 }
 
@@ -239,11 +239,11 @@ std::optional<StoredVoice> VoiceStore::find(std::string_view name) const {
 
 Status VoiceStore::check_room(bool replaces, size_t bytes) const {
   if (!replaces && ids(kNames).size() >= limits_.max_voices) {
-    return fault(concat("there are ", limits_.max_voices, " voices, which is the limit"), "name",
+    return fault(concat("the limit of ", limits_.max_voices, " voices is reached"), "name",
                  ErrorCode::kUnsupported);
   }
   if (bytes_below(directory_) + bytes > limits_.max_bytes) {
-    return fault(concat("the voices take ", limits_.max_bytes >> 20, " MiB, which is the limit"),
+    return fault(concat("the limit of ", limits_.max_bytes >> 20, " MiB for voices is reached"),
                  "name", ErrorCode::kUnsupported);
   }
   return ok_status();
@@ -253,7 +253,7 @@ void VoiceStore::put_recording(const std::string& hash, const RecordedAudio& aud
   const std::string file = path(kRecordings, hash + ".wav");
   const std::string wav = recording_wav(audio.samples, audio.sample_rate);
   std::error_code none;
-  // Absent, or truncated by a power cut.
+  // The file is absent, or was truncated by a power cut.
   if (fs::file_size(file, none) != wav.size()) write_file(file, wav);
 }
 
@@ -296,9 +296,9 @@ Result<StoredVoice> VoiceStore::add_entry(const NewVoice& wish, StoredVoice entr
   entry.created_s = unix_time_s();
   if (entry.id.empty() || wish.name.find_first_of("+()") != std::string::npos) {
     return fault(concat("'", shown(wish.name, 80),
-                        "' is not a valid name of a voice: it needs letters or "
+                        "' is not a valid name of a voice: expected letters or "
                         "digits, ",
-                        kMaxIdBytes, " bytes at most, and no '+', '(' or ')'"),
+                        kMaxIdBytes, " bytes at most, without '+', '(' or ')'"),
                  "name");
   }
   for (const auto& [value, name] :
@@ -310,7 +310,7 @@ Result<StoredVoice> VoiceStore::add_entry(const NewVoice& wish, StoredVoice entr
   const StoreLock lock(directory_);
   const bool there = is_file(path(kNames, entry.id + ".json"));
   if (there && !wish.replace) {
-    return fault(concat("there is a voice called '", entry.id, "' already"), "name");
+    return fault(concat("the voice '", entry.id, "' exists already"), "name");
   }
   const size_t bytes =
       audio != nullptr ? static_cast<size_t>(entry.recording_bytes) : kMaxVoiceFileBytes;
@@ -335,13 +335,13 @@ Status VoiceStore::remove(std::string_view name) {
   return ok_status();
 }
 
-/// Removes recordings and encoded voices that no entry needs; needs the lock. If another process is
-/// encoding such a recording, its voice file appears afterwards, unused, and is removed the next
-/// time.
+/// Removes recordings and encoded voices that no entry needs. Call with the lock held. If another
+/// process is encoding such a recording, its voice file appears after the call. The next call
+/// removes that file.
 void VoiceStore::collect() const {
   std::set<std::string> needed;
   for (const std::string& id : ids(kNames)) {
-    // An entry that cannot be read may need any file: remove nothing.
+    // An unreadable entry may need any file, so nothing is removed.
     const auto voice = read_entry(id);
     if (!voice) return;
     needed.insert(voice->recording.empty() ? voice->encoded : voice->recording);
@@ -424,7 +424,7 @@ Result<StoredConsent> VoiceStore::add_consent(const std::string& name, const std
   consent.id = "cons_" + sha256_hex(concat(random(), ".", random(), ".", random())).substr(0, 24);
   const StoreLock lock(directory_);
   if (ids(kConsents).size() >= limits_.max_voices) {
-    return fault(concat("there are ", limits_.max_voices, " consents, which is the limit"), "name",
+    return fault(concat("the limit of ", limits_.max_voices, " consents is reached"), "name",
                  ErrorCode::kUnsupported);
   }
   if (auto bad = check_room(true, recording_bytes(audio)); !bad) return bad.error();

@@ -4,12 +4,12 @@
 //   recordings/HASH.wav         the recording of a voice, unchanged; shared by equal recordings
 //   encoded/KEY.safetensors     the voice that a model's encoder made of a recording; KEY is a hash
 //                               of the recording, family, encoder version, mode and text
-//   consents/ID.json            a person's consent to be cloned, with a recording of it
+//   consents/ID.json            a person's consent to be cloned, and the recording of the consent
 //
 // A voice is stored as its recording, so that any model that can clone may use it, now or later. A
-// voice made elsewhere (from a speaker's embedding, or imported) is stored as data and fits one
-// family. Files are complete or absent, and changes are made under a lock, so several processes may
-// use a store. Nothing in it is trusted. Thread-safe.
+// voice from a speaker's embedding, or an imported voice, is stored as data and fits one family.
+// Files are complete or absent, and changes are made under a lock, so several processes may use a
+// store. The contents are not trusted. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -26,23 +26,23 @@
 
 namespace syrinx {
 
-/// Properties that a client states of a voice to be stored.
+/// Properties of a voice to be stored, as a client states them.
 struct NewVoice {
   std::string name;
-  std::string text = {};     ///< what is spoken in the recording
-  std::string mode = {};     ///< how to clone; empty: the model's best mode
+  std::string text = {};     ///< the words of the recording
+  std::string mode = {};     ///< how to clone; empty means the model's best mode
   std::string consent = {};  ///< the person that agreed to be cloned, and how
   std::string description = {};
-  bool replace = false;  ///< replaces a voice with the same name
+  bool replace = false;  ///< replace a voice with the same name
 };
 
 /// The stored properties of a voice.
 struct StoredVoice {
-  std::string id = {};  ///< id that its name maps to: "Anna Bell" is "anna-bell"
+  std::string id = {};  ///< derived from the name: "Anna Bell" becomes "anna-bell"
   std::string name = {}, text = {}, mode = {}, consent = {}, description = {};
-  std::string recording = {};   ///< hash; empty: the voice was made elsewhere
-  std::string encoded = {};     ///< key, if the voice was made elsewhere; else empty
-  std::string family = {};      ///< family of `encoded`; empty: any that can clone
+  std::string recording = {};   ///< hash; empty if the voice has no recording
+  std::string encoded = {};     ///< key, if the voice has no recording; otherwise empty
+  std::string family = {};      ///< family of `encoded`; empty means any that can clone
   double seconds = 0;           ///< length of the recording
   int sample_rate = 0;          ///< sample rate of the recording, Hz
   int64_t recording_bytes = 0;  ///< size of the recording's file
@@ -59,11 +59,11 @@ struct StoredConsent {
 /// Limits of a store.
 struct VoiceStoreLimits {
   size_t max_voices = 1000;
-  size_t max_bytes = size_t{2} << 30;  ///< size of all files
+  size_t max_bytes = size_t{2} << 30;  ///< most bytes of all files
 };
 
 /// Returns the id for a name: ASCII letters in lower case; digits, '.', '_' and letters of other
-/// scripts unchanged; everything else is '-'. Empty if nothing remains, or if the name is too long
+/// scripts unchanged; '-' for everything else. Empty if nothing remains, or if the name is too long
 /// or not UTF-8.
 std::string voice_id(std::string_view name);
 
@@ -76,19 +76,19 @@ std::string recording_hash(const RecordedAudio& audio);
 /// A directory of voices. Safe from any thread and with other processes.
 class VoiceStore {
  public:
-  /// The directory is created with the first stored voice.
+  /// The first stored voice creates the directory.
   explicit VoiceStore(std::string directory, VoiceStoreLimits limits = {});
   /// Returns SYRINX_VOICES, or syrinx/voices in XDG's data directory; empty if neither is known.
   static std::string default_directory();
   const std::string& directory() const { return directory_; }
 
-  /// Returns the voices in the order of their ids, without entries that cannot be read.
+  /// Returns the voices in the order of their ids, without unreadable entries.
   std::vector<StoredVoice> list() const;
   /// Finds a voice by name or id.
   std::optional<StoredVoice> find(std::string_view name) const;
 
   Result<StoredVoice> add(const NewVoice& wish, const RecordedAudio& audio);
-  /// Adds a voice that was made elsewhere.
+  /// Adds a voice as data: made from an embedding, or imported.
   Result<StoredVoice> add(const NewVoice& wish, const Voice& voice);
   /// Removes a voice, and all files that no other voice needs.
   Status remove(std::string_view name);
@@ -97,10 +97,10 @@ class VoiceStore {
   Recording recording(const StoredVoice& voice) const;
   /// Returns the recording as bytes of a WAV file. Throws LoadError.
   std::string recording_file(const StoredVoice& voice) const;
-  /// Returns the encoded voice stored under the key; null if it is absent or cannot be read.
+  /// Returns the encoded voice stored under the key; null if it is absent or unreadable.
   std::shared_ptr<const Voice> load(const std::string& key) const;
-  /// Stores a voice encoded from a recording of this store; does nothing if the recording is not
-  /// stored.
+  /// Stores a voice that was encoded from a recording of this store. Does nothing if the recording
+  /// is not stored.
   void keep(const std::string& key, const std::string& recording, const Voice& voice) const;
 
   Result<StoredConsent> add_consent(const std::string& name, const std::string& language,

@@ -1,5 +1,5 @@
-// Checks of the store besides storing: which users may read it, what is kept and removed, and that
-// its contents are not trusted.
+// Tests of the store besides storing: its permissions, what it keeps and removes, and that it does
+// not trust its contents.
 #include "voices/voice_store.h"
 
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-/// Sets an environment variable while this object exists; null: unset.
+/// Sets an environment variable while this object exists. Null unsets the variable.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
@@ -96,7 +96,7 @@ TEST_F(VoiceStoreTest, AVoiceIsFoundByItsNameOrItsId) {
   EXPECT_FALSE(store_.find("../names/anna-bell"));
 }
 
-/// Files of other programs, whose names no voice can have.
+/// Files of other programs have names that no voice can have.
 TEST_F(VoiceStoreTest, NamesThatNoVoiceCanHaveAreLeftOut) {
   ASSERT_TRUE(store_.add({.name = "anna"}, some_audio()).ok());
   const std::string valid = slurp(dir_.path("store/names/anna.json"));
@@ -142,7 +142,7 @@ TEST_F(VoiceStoreTest, ARecordingOfTwoChannelsIsNone) {
   }
 }
 
-/// A voice encoded from a recording is removed with the last name that needs it, and not before.
+/// A voice encoded from a recording is removed with the last name that needs it, not earlier.
 TEST_F(VoiceStoreTest, WhatWasMadeGoesWithItsRecording) {
   ASSERT_TRUE(add_voice(store_, encoder_, {.name = "anna"}, some_audio(), some_voice()).ok());
   ASSERT_TRUE(store_.add({.name = "again"}, some_audio()).ok());
@@ -168,7 +168,7 @@ TEST_F(VoiceStoreTest, ReplacingLetsGoOfWhatItReplaces) {
   EXPECT_EQ(store_.recording(*store_.find("anna")).samples, some_audio(1, 0.09).samples);
 }
 
-/// An entry that cannot be read may need any file.
+/// An unreadable entry may need any file, so nothing is removed.
 TEST_F(VoiceStoreTest, NothingGoesWhileANameOrAConsentCannotBeRead) {
   const auto consent = store_.add_consent("Anna", "en", some_audio(1, 0.03));
   ASSERT_TRUE(consent.ok());
@@ -222,7 +222,7 @@ TEST_F(VoiceStoreTest, OnlyKeysAreLookedForAmongWhatWasMade) {
   EXPECT_EQ(store_.load(upper) != nullptr, upper == key);
 }
 
-/// Equal voices made elsewhere share a file; voices that differ in any property do not.
+/// Equal voices without recordings share a file. Voices that differ in any property do not.
 TEST_F(VoiceStoreTest, GivenVoicesAreKnownByAllTheyAreMadeOf) {
   ASSERT_TRUE(store_.add({.name = "a"}, some_voice(1)).ok());
   ASSERT_TRUE(store_.add({.name = "b"}, some_voice(1)).ok());

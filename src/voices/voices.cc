@@ -53,8 +53,8 @@ Result<VoiceWish> find_voice(const Speaker& speaker, std::string_view name) {
   return VoiceWish{.source = std::make_shared<VoiceSource>(VoiceSource{.stored = stored->id})};
 }
 
-/// Returns the mode for a recording: `mode`, or else the first mode that fits. check_recording()
-/// validates it.
+/// Returns the mode for a recording: `mode`, or if empty the first mode that fits.
+/// check_recording() validates it.
 std::string mode_of(const VoiceEncoderInfo& encoder, const std::string& mode, bool has_text) {
   if (!mode.empty()) return mode;
   for (const VoiceMode& each : encoder.modes) {
@@ -67,7 +67,7 @@ std::string mode_of(const VoiceEncoderInfo& encoder, const std::string& mode, bo
 Result<PreparedVoice> prepare_entry(const Speaker& speaker,
                                     const std::optional<StoredVoice>& stored,
                                     const VoiceSource& source, const PrepareOptions& options) {
-  // The voice was removed or replaced meanwhile.
+  // Another process removed or replaced the voice meanwhile.
   if (!stored) return no_such_voice(speaker, source.stored);
   if (!can_speak_with(speaker, *stored)) return misfit(speaker, *stored);
   PreparedVoice out;
@@ -94,8 +94,8 @@ Result<PreparedVoice> prepare_entry(const Speaker& speaker,
   return out;
 }
 
-/// Another process may replace or remove the voice between reading its entry and its files, so
-/// after a failure the entry is read again. Even an equal entry may be new, if the voice was
+/// Reads the entry again after a failure, because another process may replace or remove the voice
+/// between the reading of entry and files. Even an equal entry may be new, if the voice was
 /// replaced twice. Only a file that fails repeatedly is reported as damaged.
 Result<PreparedVoice> prepare_stored(const Speaker& speaker, const VoiceSource& source,
                                      const PrepareOptions& options) {
@@ -167,8 +167,8 @@ Result<PreparedVoice> prepare_voice(const Speaker& speaker, const VoiceSource& s
   if (!source.stored.empty()) return prepare_stored(speaker, source, options);
   const VoiceEncoderInfo& encoder = *speaker.encoder;
   const std::string mode = mode_of(encoder, source.mode, !source.text.empty());
-  // The key is a hash of the file's bytes, so that a recording sent with every request is found
-  // before it is decoded.
+  // The key is a hash of the file's bytes. So a recording that is sent with every request is found
+  // in the cache before it is decoded.
   const std::string bytes = concat(sha256_hex(source.audio), source.trim ? " trimmed" : "");
   const std::string key = voice_key(bytes, encoder, mode, source.text);
   PreparedVoice out;
@@ -195,7 +195,7 @@ std::shared_ptr<const Voice> keep_voice(const Speaker& speaker, const PreparedVo
     try {
       speaker.store->keep(prepared.key, prepared.recording_hash, voice);
     } catch (const LoadError&) {
-      // If the store is read-only, the voice is made again the next time.
+      // If the store is read-only, the voice is encoded again the next time.
     }
   }
   auto shared = std::make_shared<const Voice>(std::move(voice));

@@ -1,6 +1,6 @@
-// Turns a request's text for its voice into a voice as data: names of the model's and the store's
-// voices, mixes of them, recordings and embeddings in the request. Shared by the command line and
-// the server. Free functions and plain data; any thread.
+// Converts a request's text for its voice into a voice as data: names of the model's and the
+// store's voices, mixes of voices, recordings and embeddings. Shared by the command line and the
+// server. Free functions and plain data; any thread.
 #pragma once
 
 #include <functional>
@@ -19,40 +19,40 @@
 
 namespace syrinx {
 
-/// Additional names that an operator defines for voices or mixes of them, such as other vendors'
+/// Additional names that an operator defines for voices or mixes, such as other vendors'
 /// ids.
 using VoiceAliases = std::map<std::string, std::string, std::less<>>;
 
-/// The voices available to a request: the model's, the store's, and aliases. Borrows all four
-/// objects.
+/// The voices available to a request: the model's voices, the store's voices, and aliases. Borrows
+/// all four objects.
 struct Speaker {
-  // Implicit: a model alone is a Speaker, too.
+  // Implicit: a model alone can be used as a Speaker.
   Speaker(const PipelineInfo& model,  // NOLINT(google-explicit-constructor)
           const VoiceEncoderInfo* its_encoder = nullptr, const VoiceStore* kept = nullptr,
           const VoiceAliases* also_called = nullptr)
       : info(&model), encoder(its_encoder), store(kept), aliases(also_called) {}
   const PipelineInfo* info;
-  const VoiceEncoderInfo* encoder;  ///< null: the model cannot clone
-  const VoiceStore* store;          ///< null: there is no store
-  const VoiceAliases* aliases;      ///< null: there are no aliases
+  const VoiceEncoderInfo* encoder;  ///< null if the model cannot clone
+  const VoiceStore* store;          ///< null without a store
+  const VoiceAliases* aliases;      ///< null without aliases
 };
 
-/// The source of a voice as data; one of `stored`, `audio` and `embedding` is set.
+/// The source of a voice as data. Exactly one of `stored`, `audio` and `embedding` is set.
 struct VoiceSource {
   std::string stored = {};            ///< the id of a voice in the store
   std::string audio = {};             ///< bytes of an audio file
   std::vector<float> embedding = {};  ///< a speaker's embedding in the model's format
-  std::string text = {}, mode = {};   ///< for `audio`, as in Recording
-  bool trim = false;                  ///< for `audio`, as RecordingLimits::trim
+  std::string text = {}, mode = {};   ///< for `audio`; see Recording
+  bool trim = false;                  ///< for `audio`; see RecordingLimits::trim
   std::shared_ptr<const RecordedAudio> decoded = {};  ///< `audio`, if it is already decoded
 };
 
-/// A requested voice: one of the model's by name, or a source from which it must be loaded or made.
+/// A requested voice: a voice of the model by name, or a source from which it is loaded or made.
 struct VoiceWish {
   std::string own = {};
   std::shared_ptr<const VoiceSource> source = nullptr;
   float weight = 1;
-  /// Index of the turn in RequestText::context whose `recording` becomes this voice; -1: it is the
+  /// Index of the turn in RequestText::context whose `recording` becomes this voice. -1 means the
   /// request's own voice.
   int turn = -1;
 };
@@ -60,19 +60,19 @@ struct VoiceWish {
 /// Returns the error "this model cannot clone", with the reason.
 Error cannot_clone(const PipelineInfo& info, const char* param);
 
-/// Returns the name of one of the model's voices in the model's spelling; empty if there is none.
+/// Returns the model's spelling of one of its voices' names; empty for unknown names.
 std::optional<std::string> find_own_voice(const PipelineInfo& info, std::string_view name);
 /// Returns whether this model can use a voice of the store.
 bool can_speak_with(const Speaker& speaker, const StoredVoice& voice);
-/// Finds the voices for `text`: an alias, "anna", or "anna(2)+ben(1)". Names are searched among the
+/// Finds the voices for `text`: an alias, "anna", or "anna(2)+ben(1)". Searches names among the
 /// model's voices first, then in the store. kNotFound lists the available voices.
 Result<std::vector<VoiceWish>> find_voices(const Speaker& speaker, std::string_view text);
 
-/// Result of looking up a source: the voice if it exists already, else the recording to encode and
-/// the key for the result.
+/// Result of looking up a source: the voice if it exists already, otherwise the recording to encode
+/// and the key for the result.
 struct PreparedVoice {
   std::string key = {};
-  std::shared_ptr<const Voice> voice = nullptr;  ///< null: encode `recording`
+  std::shared_ptr<const Voice> voice = nullptr;  ///< null if `recording` must be encoded
   Recording recording = {};
   std::string recording_hash = {};
 };
@@ -80,12 +80,12 @@ struct PreparedVoice {
 /// The cache, and limits of what prepare_voice() may do.
 struct PrepareOptions {
   VoiceCache* cache = nullptr;
-  bool quick = false;  ///< only searches the cache: decodes nothing and reads no voice file
+  bool quick = false;  ///< search only the cache: decode nothing and read no voice file
   RecordingLimits limits = {};
-  /// Called with a decoded recording, for remarks.
+  /// Called with a decoded recording, to make remarks about it.
   std::function<void(const RecordedAudio&)> heard = {};
   /// Called with a key that is not in the cache, before anything is read. Returns true if another
-  /// thread already makes that voice; the result then has neither voice nor recording.
+  /// thread is already making that voice. The result then has neither voice nor recording.
   std::function<bool(const std::string& key)> under_way = {};
 };
 
@@ -101,9 +101,9 @@ std::shared_ptr<const Voice> keep_voice(const Speaker& speaker, const PreparedVo
 Result<StoredVoice> add_voice(VoiceStore& store, const VoiceEncoderInfo& encoder,
                               const NewVoice& wish, const RecordedAudio& audio, const Voice& voice);
 
-/// Puts the voices of `wishes` into a request; `fetched` has those with a source, in order. The
-/// request must already have the turns that `wishes` refer to. Without a wish for its own voice, it
-/// keeps the voice that it has.
+/// Puts the voices of `wishes` into a request. `fetched` has the voices of wishes with a source, in
+/// order. The request must already have the turns to which `wishes` refer. Without a wish for its
+/// own voice, the request keeps its voice.
 void put_voices(const std::vector<VoiceWish>& wishes,
                 std::span<const std::shared_ptr<const Voice>> fetched, SpeechRequest& request);
 

@@ -46,7 +46,7 @@ TEST_F(VoicesTest, StoreKeepsAndGivesBack) {
   const Recording back = store_.recording(*found);
   EXPECT_EQ(back.samples, audio.samples);
   EXPECT_EQ(back.text, "Hello.");
-  EXPECT_EQ(store_.add(anna, audio).error().message, "there is a voice called 'anna-bell' already");
+  EXPECT_EQ(store_.add(anna, audio).error().message, "the voice 'anna-bell' exists already");
   // Equal recordings under two names are stored once, and are removed with the last name.
   ASSERT_TRUE(store_.add({.name = "other"}, audio).ok());
   EXPECT_EQ(files_in(dir_.path("store/recordings")), 1u);
@@ -124,7 +124,7 @@ TEST_F(VoicesTest, DamagedEntriesAreLeftOut) {
       }
     }
   });
-  // A missing recording is reported as such.
+  // A missing recording is reported as missing.
   std::filesystem::remove_all(dir_.path("store/recordings"));
   EXPECT_THROW(store_.recording(*store_.find("anna")), LoadError);
 }
@@ -149,7 +149,7 @@ class FullDisk {
   void (*const ignored_)(int);
 };
 
-/// A voice that does not fit is refused without remains, and earlier voices stay unchanged.
+/// A voice that does not fit is refused and leaves no files. Earlier voices remain unchanged.
 TEST_F(VoicesTest, AFullDiskCostsOnlyWhatWasToBeKept) {
   const RecordedAudio audio = some_audio();
   ASSERT_TRUE(store_.add({.name = "anna"}, audio).ok());
@@ -225,7 +225,7 @@ TEST_F(VoicesTest, Consents) {
   EXPECT_EQ(store_.find_consent(consent.value().id)->name, "Anna");
   EXPECT_EQ(store_.consents().size(), 1u);
   EXPECT_FALSE(store_.find_consent("cons_../../x"));
-  // This holds even if the path leads to a file that could be read.
+  // This also holds if the path leads to a readable file.
   ASSERT_TRUE(store_.add({.name = "anna"}, some_audio()).ok());
   std::filesystem::create_directories(dir_.path("store/consents/cons_"));
   EXPECT_TRUE(is_file(dir_.path("store/consents/cons_/../../names/anna.json")));
@@ -235,7 +235,7 @@ TEST_F(VoicesTest, Consents) {
   EXPECT_FALSE(store_.add_consent("", "en", some_audio()).ok());
   ASSERT_TRUE(store_.add({.name = "a"}, some_audio()).ok());
   ASSERT_TRUE(store_.remove("a").ok());
-  EXPECT_EQ(files_in(dir_.path("store/recordings")), 1u);  // the consent needs it
+  EXPECT_EQ(files_in(dir_.path("store/recordings")), 1u);  // the consent needs this recording
   ASSERT_TRUE(store_.remove_consent(consent.value().id).ok());
   EXPECT_EQ(files_in(dir_.path("store/recordings")), 0u);
 }
@@ -293,13 +293,13 @@ TEST_F(VoicesTest, RecordingsAreEncodedOnce) {
   EXPECT_EQ(prepare_voice(speaker_, named, quick).take().key, "");
   keep_voice(speaker_, first, some_voice(2), &cache);
   EXPECT_TRUE(prepare_voice(speaker_, named, quick).take().voice);
-  EXPECT_TRUE(prepare_voice(speaker_, named, {}).take().voice);  // from the disk
+  EXPECT_TRUE(prepare_voice(speaker_, named, {}).take().voice);  // the voice is read from the disk
   VoiceCache empty(1 << 20);
   EXPECT_FALSE(prepare_voice(speaker_, named, {.cache = &empty, .quick = true}).take().voice);
   EXPECT_TRUE(prepare_voice(speaker_, named, {.cache = &empty}).take().voice);
   EXPECT_TRUE(prepare_voice(speaker_, named, {.cache = &empty, .quick = true}).take().voice)
       << "read from the disk once";
-  // A new version of the encoder makes the voice again, from the stored recording.
+  // A new version of the encoder encodes the stored recording again.
   VoiceEncoderInfo newer = encoder_;
   newer.version = "toy-2";
   const Speaker later{toy_->info(), &newer, &store_};
@@ -320,13 +320,13 @@ TEST_F(VoicesTest, RecordingsAreEncodedOnce) {
 }
 
 TEST_F(VoicesTest, RecordingsAreReadOnce) {
-  // A decoded recording is not decoded again, which would fail here.
+  // A recording that was already decoded is not decoded again, which would fail here.
   VoiceSource source{.audio = "noise"};
   source.decoded = std::make_shared<const RecordedAudio>(some_audio());
   const auto prepared = prepare_voice(speaker_, source, {}).take();
   EXPECT_EQ(prepared.recording.samples, some_audio().samples);
   EXPECT_EQ(prepared.recording.sample_rate, 16000);
-  // A recording is not decoded either if another thread already makes its voice.
+  // A recording is not decoded either if another thread is already making its voice.
   std::string asked;
   const auto waits = [&](const std::string& key) {
     asked = key;
