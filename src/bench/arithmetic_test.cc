@@ -40,9 +40,9 @@ TEST(Arrivals, ArePoisson) {
   ASSERT_TRUE(std::is_sorted(times.begin(), times.end()));
   EXPECT_GE(times.front(), 0);
   EXPECT_LT(times.back(), duration_s);
-  // About 20000 are expected; four standard deviations are 566.
+  // About 20000 arrivals are expected; four standard deviations are 566.
   EXPECT_NEAR(static_cast<double>(times.size()), rate * duration_s, 566);
-  // Gaps are exponential: mean and standard deviation are 1 / rate, and a share of e^-1 is longer.
+  // Gaps are exponential: mean and standard deviation are 1 / rate, and a share e^-1 is longer.
   double sum = 0, squares = 0;
   int longer = 0;
   for (size_t i = 1; i < times.size(); ++i) {

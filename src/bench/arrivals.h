@@ -18,7 +18,7 @@ double uniform(std::mt19937_64& random);
 /// duration_s), ascending, at most kMostArrivals of them.
 std::vector<double> poisson_arrivals(double rate, double duration_s, uint64_t seed);
 
-/// Numbers of `count` > 0 texts in random order: each round takes every text once, in a new order.
+/// The numbers of `count` > 0 texts in rounds. Each round has all numbers in a new random order.
 class Rounds {
  public:
   Rounds(size_t count, uint64_t seed);

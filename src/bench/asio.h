@@ -1,5 +1,5 @@
-// The part of Boost.Asio that this folder's sources need; included before everything else. Headers
-// only declare io_context (bench/target.h), so few files compile Asio.
+// The part of Boost.Asio that this folder's sources need. Include it before all other headers.
+// Headers only declare io_context (bench/target.h), so few files compile Asio.
 #pragma once
 
 // clang-format off

@@ -7,11 +7,11 @@
 namespace syrinx {
 namespace {
 
-// points of a worker on the ring: HAProxy has 16 per unit of weight (100)
+// Points of a worker on the ring: HAProxy has 16 points per unit of weight (100).
 constexpr int kPoints = 1600;
 constexpr double kLeastShare = 0.01;
 
-/// Returns x after the mixer of SplitMix64 (Steele, Lea, Flood 2014).
+/// Returns x scattered by the mixer of SplitMix64 (Steele, Lea, Flood 2014).
 uint64_t scattered(uint64_t x) {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -44,7 +44,7 @@ void Balancer::up(int worker, double now_s, bool slow) {
   of(worker) = {.up = true, .slow_since_s = now_s, .slow = slow, .turn = of(worker).turn};
 }
 
-/// Returns the share in [0, 1] of its own weight that a worker has during its slow start.
+/// Returns the share in [0, 1] of a worker's weight that counts during its slow start.
 double Balancer::share(const Worker& worker, double now_s) const {
   const double since_s = now_s - worker.slow_since_s;
   const double risen = worker.slow && since_s < options_.slow_start_s
@@ -83,10 +83,10 @@ int Balancer::least(double now_s, int avoid) {
   return best;
 }
 
-/// Chooses the home of a voice. Its weights contain only the slow start, not the agents' reports.
+/// Chooses the home of a voice. Weights reflect only the slow start, not the agents' reports.
 int Balancer::home(uint64_t voice, double now_s, int avoid) {
   double total = 0;
-  int open = 1;  // connections to voices, the new request included
+  int open = 1;  // connections with voices, including the new request
   for (const Worker& worker : workers_) {
     if (worker.up) total += share(worker, now_s), open += worker.connections[1];
   }

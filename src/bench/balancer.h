@@ -15,15 +15,15 @@ namespace syrinx {
 /// Options of the balancer, with the values of packaging/haproxy/haproxy.cfg.
 struct BalancerOptions {
   double slow_start_s = 10;
-  double bound = 1.5;  ///< most connections of a voice's home, divided by the mean of all workers
+  double bound = 1.5;  ///< most connections of a voice's home, relative to the mean of all workers
 };
 
-/// Workers on a circle: a voice's home is the first worker after the voice that accepts it.
+/// Workers on a circle. A voice's home is the first worker after the voice that accepts it.
 class HashRing {
  public:
   explicit HashRing(int workers);
-  /// Calls takes(worker) until it returns true, and returns that worker. Workers come in the order
-  /// of the ring, beginning at the voice, each at least once.
+  /// Calls takes(worker) until it returns true, and returns that worker. Calls it for the workers
+  /// in the order of the ring, beginning at the voice, at least once for each.
   template <typename F>
   std::optional<int> find(uint64_t voice, F takes) const {
     const size_t first = at(voice);
@@ -42,10 +42,10 @@ class HashRing {
 /// The balancer's choice for each request, and the state of its workers.
 class Balancer {
  public:
-  /// All workers are down at first.
+  /// At the beginning all workers are down.
   Balancer(int workers, const BalancerOptions& options);
 
-  /// `slow`: the worker's share rises slowly from now on.
+  /// With `slow`, the worker's share rises slowly after this call.
   void up(int worker, double now_s, bool slow);
   void down(int worker) { of(worker).up = false; }
   bool is_up(int worker) const { return of(worker).up; }
@@ -53,7 +53,7 @@ class Balancer {
   void agent(int worker, double percent) { of(worker).free = percent / 100; }
 
   /// Chooses a worker and counts the connection. Returns `avoid` only if no other worker is up, and
-  /// nothing if no worker is up. `voice`: the number of a cloned voice; unset: any worker will do.
+  /// nothing if no worker is up. `voice`: the number of a cloned voice; unset allows any worker.
   std::optional<int> open(std::optional<uint64_t> voice, double now_s, int avoid = -1);
   void close(int worker, bool voice);
 
@@ -64,7 +64,7 @@ class Balancer {
     double slow_since_s = 0;
     bool slow = false;
     int connections[2] = {0, 0};  // number of requests without and with a cloned voice
-    uint64_t turn = 0;  // number of the last choice; among equal workers the smallest is chosen
+    uint64_t turn = 0;  // number of the last choice; used to alternate between equal workers
   };
   Worker& of(int worker) { return workers_[static_cast<size_t>(worker)]; }
   const Worker& of(int worker) const { return workers_[static_cast<size_t>(worker)]; }
@@ -78,14 +78,14 @@ class Balancer {
   uint64_t turns_ = 0;
 };
 
-/// Returns the part of all requests with a voice that each worker gets in the long run.
-/// `popularity`: shares of the voices, the most popular first, with the sum 1. Workers that are not
-/// `up` get 0. Requests past a worker's bound go to the next worker on the ring.
+/// Returns the share of all requests with a voice that each worker gets in the long run.
+/// `popularity`: shares of the voices, most popular first, with the sum 1. Workers that are not
+/// `up` get 0. Requests beyond a worker's bound go to the next worker on the ring.
 std::vector<double> voice_shares(const HashRing& ring, const std::vector<bool>& up,
                                  const std::vector<double>& popularity, double bound);
 
-/// Returns the shares of requests of `voices` voices, in proportion to 1 / (i + 1)^skew; their sum
-/// is 1.
+/// Returns the shares of the requests that `voices` voices get: proportional to 1 / (i + 1)^skew,
+/// with the sum 1.
 std::vector<double> zipf(int voices, double skew);
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// Line and point charts as SVG, drawn with the colours of the page that contains them (CSS
-// variables --line-0 .. --line-5, --ink, --faint). Plain data to text; any thread.
+// Draws line and point charts as SVG, in the colours of the page that contains them (CSS variables
+// --line-0 .. --line-5, --ink, --faint). Plain data to text; any thread.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;
   int colour = 0;
-  bool line = true;    ///< points joined by a line; otherwise dots
-  bool steps = false;  ///< a line that holds its value until the next point
+  bool line = true;    ///< join the points by a line; otherwise draw dots
+  bool steps = false;  ///< the line keeps its value until the next point
 };
 
 /// A chart with its axes; limits and marks in the units of the axes.
@@ -23,7 +23,7 @@ struct Chart {
   std::vector<Series> series = {};
   double y_least = 0;  ///< the axis begins at this value or below
   double y_most = 0;   ///< the axis ends at this value or above
-  double mark = 0;     ///< value of a dashed horizontal line; 0: no line
+  double mark = 0;     ///< value of a dashed horizontal line; 0 means no line
   std::string mark_label = {};
 };
 

@@ -16,7 +16,7 @@ namespace syrinx {
 
 inline constexpr int kQuantiles = 100;
 
-/// Returns kQuantiles of the values, scaled so that their mean is 1. Nothing for no values.
+/// Returns kQuantiles of the values, scaled so that their mean is 1. Empty without values.
 inline std::vector<double> quantiles(std::vector<double> values) {
   if (values.empty()) return {};
   std::sort(values.begin(), values.end());
@@ -30,10 +30,10 @@ inline std::vector<double> quantiles(std::vector<double> values) {
   return out;
 }
 
-/// How much longer batches of a stage take in a running engine than alone, by their size.
+/// Ratios of the times of a stage's batches in a running engine to their times alone, by size.
 class Contention {
  public:
-  /// Adds a batch: its size, frames a job (1 for an AR stage), seconds, and seconds alone.
+  /// Adds a batch: its size, frames per job (1 for an AR stage), seconds, and seconds alone.
   void add(int batch, double frames, double seconds, double alone_s) {
     batches_.push_back({key(batch, frames), seconds, alone_s});
     Cell& cell = cells_[batches_.back().at];
@@ -41,7 +41,7 @@ class Contention {
     ++cell.count;
   }
 
-  /// Returns the ratio of the nearest sizes that were seen often enough; 1 if there are none.
+  /// Returns the ratio at the nearest size with enough batches; 1 if no size has enough.
   double factor(int batch, double frames) const {
     const Key at = key(batch, frames);
     const Cell* best = nullptr;
@@ -66,7 +66,7 @@ class Contention {
     return quantiles(std::move(ratios));
   }
 
-  /// Appends a row for each size that was seen: stage, size, frames, ratio, count.
+  /// Appends a row for each size of a batch: stage, size, frames, ratio, count.
   void note(const std::string& stage, nlohmann::json& rows) const {
     for (const auto& [at, cell] : cells_) {
       rows.push_back(

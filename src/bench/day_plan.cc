@@ -11,7 +11,7 @@ namespace syrinx {
 namespace {
 
 constexpr double kLeastFree = 0.01;
-constexpr double kSettle = 0.5;  // part of the way to its new share that a worker moves in a tick
+constexpr double kSettle = 0.5;  // part of the way to its new share that a worker moves per tick
 
 struct Member {
   bool wanted = false, up = false, slow = false;
@@ -19,10 +19,10 @@ struct Member {
   double up_since_s = 0;
   double rate = 0;  ///< rate of the last tick
   WorkerCurve::Position place;
-  double wish = 0, share = 0, voice_share = 0;  ///< shares of requests without a voice; with one
+  double wish = 0, share = 0, voice_share = 0;  ///< shares of requests without and with a voice
 };
 
-/// The number of requests that were answered as at each point of the curve.
+/// The number of requests that were answered at each point of the curve.
 struct Mixture {
   explicit Mixture(size_t points) : weight(points) {}
   void add(WorkerCurve::Position at, double requests) {
@@ -61,10 +61,10 @@ class DayRun {
   std::optional<Autoscaler> autoscaler_;
   const HashRing ring_;
   const std::vector<double> popularity_;
-  std::vector<WorkerFailure> failures_;  ///< failures to come; the next one is the last element
+  std::vector<WorkerFailure> failures_;  ///< future failures; the last element is the next failure
   double scale_at_s_;
-  bool changed_ = true;  ///< a worker went up or down since voice_share was computed
-  DayRow row_;           ///< the row in progress; holds sums
+  bool changed_ = true;  ///< a worker went up or down after voice_share was computed
+  DayRow row_;           ///< the row in progress; contains sums
 };
 
 DayRun::DayRun(const WorkerCurve& curve, const DayOptions& options)
@@ -85,7 +85,7 @@ DayRun::DayRun(const WorkerCurve& curve, const DayOptions& options)
   if (fleet_.autoscaling) autoscaler_.emplace(*fleet_.autoscaling);
 }
 
-/// Kills a worker: requests whose audio plays are cut off, the others are served elsewhere.
+/// Kills a worker. Requests with playing audio are cut off; other requests are served elsewhere.
 void DayRun::kill(Member& member, double back_s) {
   row_.cut += curve_.playing(member.place);
   member.up = false, member.up_at_s = back_s + fleet_.check_s;
@@ -218,7 +218,7 @@ DayResult DayRun::run() {
   return out;
 }
 
-/// Turns sums into means, and computes counts and times from the mixture.
+/// Converts sums to means, and computes counts and times from the mixture.
 void DayRun::fill(DayRow& row, const Mixture& mixture) const {
   std::vector<std::pair<double, double>> times;  // first audio, requests
   for (size_t j = 0; j < mixture.weight.size(); ++j) {
@@ -231,7 +231,7 @@ void DayRun::fill(DayRow& row, const Mixture& mixture) const {
     }
   }
   row.refused = std::max(0.0, row.requests - row.ok);
-  // Requests that are cut off were counted as served above.
+  // Requests that were cut off had been counted as served.
   row.ok = std::max(0.0, row.ok - row.cut), row.good = std::max(0.0, row.good - row.cut);
   std::sort(times.begin(), times.end());
   const auto quantile = [&](double p) {

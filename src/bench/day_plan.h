@@ -1,7 +1,7 @@
 // Computes a day of a large fleet. In every second each worker gets a rate of requests by the
 // balancer's rules, and its WorkerCurve gives the results at that rate. So the cost does not grow
-// with the number of requests. Assumes that a worker settles within one tick. Effects of a changing
-// rate are left out: a queue that builds up (at most SimulationOptions::max_wait_s long), and
+// with the number of requests. It assumes that a worker settles within one tick. It leaves out
+// effects of a changing rate: a growing queue (at most SimulationOptions::max_wait_s long), and
 // requests repeated after a refusal. Deterministic. Seconds; any thread.
 #pragma once
 
@@ -18,9 +18,9 @@ struct DayRow {
   double at_s = 0, for_s = 0;
   double requests = 0, ok = 0, good = 0;
   double refused = 0, cut = 0;  ///< requests with status 503; requests cut off by a worker's death
-  double p50_s = 0, p90_s = 0, p99_s = 0;  ///< first audio of requests that ended well
+  double p50_s = 0, p90_s = 0, p99_s = 0;  ///< first audio of successful requests
   double audio_s = 0;
-  double workers = 0, up = 0;      ///< workers of the fleet; workers that take requests; both means
+  double workers = 0, up = 0;      ///< means: workers of the fleet; workers that accept requests
   double used = 0, most_used = 0;  ///< streams / possible streams: mean; fullest worker
 };
 
@@ -39,7 +39,7 @@ struct DayOptions {
   double tick_s = 1;
 };
 
-/// Computes the day tick by tick; each worker follows the curve.
+/// Computes the day tick by tick. The results of each worker follow the curve.
 DayResult plan_day(const WorkerCurve& curve, const DayOptions& options);
 
 /// Computes the same figures for a day that was simulated request by request.

@@ -13,7 +13,7 @@
 namespace syrinx {
 namespace {
 
-constexpr double kSlower = 5;  // times the toy's costs: 11 requests a second fill a worker
+constexpr double kSlower = 5;  // factor of the toy's costs: 11 requests a second fill a worker
 constexpr ServiceTargets kTargets{.first_audio_s = 0.1};
 
 struct Both {
@@ -26,7 +26,7 @@ const WorkerCurve& toy_curve(const StepProfile& profile) {
   return curve;
 }
 
-/// Returns both results for a "day" of a few minutes, by quarters of the day.
+/// Returns the computed and the simulated result of a "day" of a few minutes, by its quarters.
 Both both_of(SimulationOptions fleet, double peak_rate, std::vector<double> levels,
              double day_s = 200) {
   static const StepProfile profile = toy_profile(kSlower);

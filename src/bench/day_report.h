@@ -14,7 +14,7 @@ struct DayReport {
   std::vector<std::pair<std::string, std::string>> facts;
   ServiceTargets targets;
   DayResult day;
-  /// the worker's curve of a computed day; empty: a day simulated exactly
+  /// The worker's curve of a computed day; empty for a day simulated request by request.
   std::vector<CurvePoint> curve;
 };
 

@@ -1,5 +1,5 @@
 // clang-format off
-#include "bench/asio.h"  // first: see the header
+#include "bench/asio.h"  // must be first; the header explains why
 // clang-format on
 #include <atomic>
 #include <boost/asio/post.hpp>
@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-/// Feeds a meter from the engine's thread; notifies the generator's thread at the end.
+/// Passes events from the engine's thread to a meter; notifies the generator's thread at the end.
 class MeterSink : public Sink, public std::enable_shared_from_this<MeterSink> {
  public:
   MeterSink(net::io_context& io, int rate_hz, std::shared_ptr<Meter> meter,
@@ -37,7 +37,7 @@ class MeterSink : public Sink, public std::enable_shared_from_this<MeterSink> {
     });
   }
 
-  /// Limits the time of the request, then cancels it; on the generator's thread.
+  /// Cancels the request when its time limit has passed; on the generator's thread.
   void limit(Engine& engine, double timeout_s) {
     timer_.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(
         std::chrono::duration<double>(timeout_s)));

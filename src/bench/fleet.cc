@@ -10,10 +10,10 @@
 namespace syrinx {
 namespace {
 
-constexpr double kTolerance = 0.1;  // relative distance from the target that is ignored
+constexpr double kTolerance = 0.1;  // relative distance from the target that causes no change
 constexpr double kFarthest_s = 1e9;
 
-/// Reads a number; unset: the text is not a number.
+/// Reads a number; unset if the text is not a number.
 std::optional<double> part(std::string_view text) {
   double value = 0;
   const bool good = parse_number(text, value) && value >= 0 && value < kFarthest_s;
@@ -33,7 +33,7 @@ WorkerFailure read_failure(const std::string& text) {
       return {*at_s, *for_s, static_cast<int>(std::min(*workers, 1e6))};
     }
   }
-  throw LoadError("a failure is AT+FOR or AT+FORxWORKERS, in seconds, not '" + text + "'");
+  throw LoadError("expected AT+FOR or AT+FORxWORKERS in seconds, got '" + text + "'");
 }
 
 int Autoscaler::wish(int have, double load, double wait_s, double now_s) {

@@ -13,27 +13,27 @@ namespace syrinx {
 
 /// Voices that listeners have cloned.
 struct VoiceMix {
-  int voices = 0;    ///< cloned voices; 0: all requests go to the least loaded worker
+  int voices = 0;    ///< number of cloned voices; 0 sends all requests to the least loaded worker
   double share = 1;  ///< share of requests that use a cloned voice
   double skew = 1;   ///< voice i is used in proportion to 1 / (i + 1)^skew
 };
 
-/// At `at_s` seconds, `workers` workers are killed; `for_s` seconds later they are ready again.
+/// At `at_s` seconds, `workers` workers are killed. After `for_s` seconds they are ready again.
 struct WorkerFailure {
   double at_s = 0, for_s = 60;
   int workers = 1;
 };
-/// Reads "3600+60" or "3600+60x10": start and duration in seconds, workers. Throws LoadError.
+/// Reads "3600+60" or "3600+60x10": start and duration in seconds, and workers. Throws LoadError.
 WorkerFailure read_failure(const std::string& text);
 
-/// Kubernetes' horizontal autoscaler with packaging/kubernetes/autoscaler.yaml.
+/// The settings of packaging/kubernetes/autoscaler.yaml for Kubernetes' horizontal autoscaler.
 struct Autoscaling {
   int least = 1, most = 1;
   double load = 0.6;     ///< target: streams / streams that the costs allow, mean of the workers
   double wait_s = 0.25;  ///< target: predicted wait, mean of the workers
   double start_s = 60;   ///< from the decision until a worker is ready: machine, image, weights
   double every_s = 15;   ///< time between two decisions
-  double keep_s = 300;   ///< time for which fewer workers must have been enough before one stops
+  double keep_s = 300;   ///< a worker stops when fewer workers were enough for this time
   int fewer_per_min = 1;
 };
 
@@ -41,7 +41,7 @@ struct Autoscaling {
 class Autoscaler {
  public:
   explicit Autoscaler(const Autoscaling& options) : options_(options) {}
-  /// Returns how many workers there should be. `have`: workers, also those that still start.
+  /// Returns the wanted number of workers. `have`: workers, including workers that still start.
   /// `load`, `wait_s`: sums over the ready workers.
   int wish(int have, double load, double wait_s, double now_s);
 
@@ -54,25 +54,25 @@ class Autoscaler {
 /// Workers, balancer and failures of a simulated fleet; times in seconds.
 struct Fleet {
   double agent_s = 0.25;  ///< longest age of the balancer's knowledge of a worker
-  double check_s = 1;     ///< from ready until the balancer notices it: two checks of 0.5 s
+  double check_s = 1;     ///< from ready until the balancer notices: two checks of 0.5 s
   double slow_start_s = 10;
   double bound = 1.5;  ///< BalancerOptions::bound
   int retries = 4;     ///< most retries of a request that has no audio yet
   VoiceMix voices;
   std::vector<WorkerFailure> failures;
   std::optional<Autoscaling>
-      autoscaling;  ///< unset: SimulationOptions::replicas workers; else that many at the start
+      autoscaling;  ///< unset means SimulationOptions::replicas; else, that many workers at first
 };
 
-/// Load by the time of day: levels in [0, 1], evenly spread over `day_s`. Straight lines join them,
-/// and the last with the first.
+/// The load by the time of day: levels in [0, 1], evenly spaced over `day_s`. Straight lines join
+/// the levels, and join the last level to the first.
 struct Day {
   double day_s = 86400;
   std::vector<double> levels;
   double level(double at_s) const;
 };
-/// Returns the levels of a typical day of a conversation service: little at night, a peak in the
-/// evening. Made up.
+/// Returns the levels of a typical day of a conversation service: low at night, with a peak in the
+/// evening. The numbers are invented.
 std::vector<double> usual_day();
 
 }  // namespace syrinx

@@ -128,7 +128,7 @@ TEST(Autoscaler, DoublesAtOnceAndGoesSlowly) {
   EXPECT_EQ(scaler.wish(4, 4 * 0.75, 0, 15), 6);
   EXPECT_EQ(scaler.wish(4, 4 * 0.5, 4 * 5.0, 30), 8) << "by the wait, and at most twice";
   EXPECT_EQ(scaler.wish(18, 18 * 1.0, 0, 45), 20);
-  // Workers are removed only when fewer were enough for five minutes, and one a minute.
+  // Workers are removed only when fewer workers were enough for five minutes, one per minute.
   EXPECT_EQ(scaler.wish(8, 0.8, 0, 60), 8);
   EXPECT_EQ(scaler.wish(8, 0.8, 0, 340), 8);
   EXPECT_EQ(scaler.wish(8, 0.8, 0, 350), 7);
@@ -157,7 +157,7 @@ FleetRun run_fleet(SimulationOptions options, double rate, double duration_s,
   return run;
 }
 
-/// Listeners notice only that the audio of the dead worker is cut off.
+/// Requests fail only if the dead worker's audio was playing.
 TEST(Fleet, AKilledWorkerCostsWhatItWasPlaying) {
   StepProfile profile = toy_profile(10);
   profile.utterances[0].open_s = 0.15;  // delay before any audio
@@ -238,7 +238,7 @@ TEST(Fleet, AgentsSayWhatServersSay) {
     return run_fleet(options, rate, 60, toy_profile(10), 20).use.looks;
   };
   for (const FleetLook& look : looks_at(1)) EXPECT_NEAR(look.free, 4 - look.used, 1.2);
-  // Near a worker's capacity first audio comes late, and the agent's report follows that.
+  // Near a worker's capacity first audio is late, and the agent's report reflects this.
   double by_streams = 0, said = 0, count = 0;
   for (const FleetLook& look : looks_at(60)) {
     by_streams += look.up - look.used, said += look.free, ++count;
@@ -248,7 +248,7 @@ TEST(Fleet, AgentsSayWhatServersSay) {
   ASSERT_GE(count, 2);
 }
 
-/// A thinker and a talker, each on a device of its own.
+/// A thinker and a talker, each on its own device.
 TEST(Fleet, NodesThatStepMayBeApartToo) {
   SimulationOptions together, apart;
   apart.apart = {"ar"};

@@ -1,5 +1,5 @@
 // clang-format off
-#include "bench/asio.h"  // first: see the header
+#include "bench/asio.h"  // must be first; the header explains why
 // clang-format on
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/connect.hpp>
@@ -81,7 +81,7 @@ Url parse_url(const std::string& url) {
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
-/// Returns the number from 1000 to 384000 that follows `mark` in `text`; 0: there is none.
+/// Returns the number from 1000 to 384000 that follows `mark` in `text`; 0 without such a number.
 int number_after(std::string_view text, std::string_view mark) {
   const size_t at = text.find(mark);
   if (at == std::string_view::npos) return 0;
@@ -90,7 +90,7 @@ int number_after(std::string_view text, std::string_view mark) {
   return value >= 1000 && value <= 384000 ? value : 0;
 }
 
-/// One connection, used again as long as the server permits it.
+/// One connection, reused as long as the server permits it.
 struct Wire {
   explicit Wire(net::io_context& io) : stream(io) {}
   tcp_stream stream;
@@ -99,14 +99,14 @@ struct Wire {
 
 /// One request and its answer.
 struct Exchange {
-  std::string bytes;  ///< the request as it is sent
+  std::string bytes;  ///< the request as sent
   std::shared_ptr<Meter> meter;
   std::chrono::steady_clock::time_point deadline;
   // The result.
   Failure failure = Failure::kNone;
   std::string detail;
   int status = 0;
-  bool reusable = false;     ///< the connection can take another request
+  bool reusable = false;     ///< the connection can be used for another request
   bool nothing_came = true;  ///< no byte of the answer has arrived
 };
 
@@ -116,7 +116,7 @@ class HttpTarget : public BenchTarget {
       : io_(io), options_(std::move(options)), url_(parse_url(options_.url)) {
     if (!options_.fields.empty()) {
       fields_ = nlohmann::json::parse(options_.fields, nullptr, false);
-      if (!fields_.is_object()) throw LoadError("the extra fields are not a JSON object");
+      if (!fields_.is_object()) throw LoadError("the extra fields must be a JSON object");
     }
     SystemError error;
     tcp::resolver resolver(io_);
@@ -171,7 +171,7 @@ class HttpTarget : public BenchTarget {
   }
 
   net::awaitable<void> speak(std::shared_ptr<Exchange> exchange) {
-    // The server may have closed a kept connection meanwhile: then a new one is tried.
+    // The server may have closed a kept connection meanwhile. Then a new connection is tried.
     while (!idle_.empty()) {
       std::unique_ptr<Wire> wire = std::move(idle_.back());
       idle_.pop_back();
@@ -238,7 +238,7 @@ class HttpTarget : public BenchTarget {
     for (const char* wrong : {"json", "text/", "mpeg", "ogg", "opus", "aac", "mp4", "flac"}) {
       if (type.find(wrong) == std::string_view::npos) continue;
       exchange.failure = Failure::kProtocol;
-      exchange.detail = "the answer is " + shown(type, 80) + " and not pcm";
+      exchange.detail = "expected pcm audio, got " + shown(type, 80);
       co_return;
     }
     std::vector<char> bytes(kReadBytes);
@@ -273,7 +273,7 @@ class HttpTarget : public BenchTarget {
     exchange.detail = concat(exchange.status, " ", shown(text, kMaxFaultBytes));
   }
 
-  /// Reads some bytes of the body; notes a failure.
+  /// Reads some bytes of the body; records a failure.
   net::awaitable<size_t> read_some(Wire& wire, http::response_parser<http::buffer_body>& parser,
                                    std::vector<char>& bytes, Exchange& exchange) {
     SystemError error;
@@ -287,8 +287,8 @@ class HttpTarget : public BenchTarget {
     co_return bytes.size() - left;
   }
 
-  /// Notes the failure. `otherwise`: the kind of an error that is neither a timeout nor invalid
-  /// HTTP.
+  /// Records the failure. `otherwise`: the kind of failure for errors other than timeouts and
+  /// invalid HTTP.
   static void fail(Exchange& exchange, const SystemError& error, Failure otherwise) {
     const SystemError bad_http = http::error::bad_method;  // gives the category of HTTP errors
     const bool broke_off =

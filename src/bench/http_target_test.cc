@@ -1,6 +1,6 @@
 // The client against good, bad and hostile servers; each answers with bytes that the test chooses.
 // clang-format off
-#include "bench/asio.h"  // first: see the header
+#include "bench/asio.h"  // must be first; the header explains why
 // clang-format on
 #include <gtest/gtest.h>
 
@@ -18,13 +18,13 @@ namespace {
 
 using net::ip::tcp;
 
-/// The answer to a connection: pieces with pauses before them; then the connection is closed.
+/// The answer on a connection: pieces, each after a pause. The connection is then closed.
 struct Script {
   std::vector<std::pair<int, std::string>> pieces;  ///< milliseconds, bytes
   bool keep = false;  ///< answer further requests on the same connection
 };
 
-/// A server on a thread of its own that handles one connection at a time and reads whole requests.
+/// A server on its own thread that handles one connection at a time and reads whole requests.
 /// Connections use the scripts in turn; the last script is repeated.
 class ScriptedServer {
  public:
@@ -226,7 +226,7 @@ TEST(HttpTarget, UrlsAreChecked) {
 }
 
 TEST(Load, OpenLoopDoesNotWaitForAnswers) {
-  // One connection at a time, 0.2 s each: a closed loop would make at most 5 requests a second.
+  // One connection at a time, 0.2 s each. A closed loop would make at most 5 requests a second.
   const ScriptedServer server({{{{200, head(kChunked) + chunk(kLoud) + "0\r\n\r\n"}}}});
   net::io_context io;
   const auto target = make_http_target(io, {.url = server.url(), .timeout_s = 30});

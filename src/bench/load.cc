@@ -1,5 +1,5 @@
 // clang-format off
-#include "bench/asio.h"  // first: see the header
+#include "bench/asio.h"  // must be first; the header explains why
 #include "bench/load.h"
 // clang-format on
 
@@ -88,7 +88,7 @@ class LoadRun {
 
 template <typename F>
 void LoadRun::at(net::steady_timer& timer, double time_s, F then) {
-  // The clock of now_s() is steady_clock, whose origin the timer shares.
+  // The clock of now_s() is steady_clock, which has the same origin as the timer's clock.
   timer.expires_at(
       net::steady_timer::time_point(std::chrono::duration_cast<net::steady_timer::duration>(
           std::chrono::duration<double>(time_s))));
@@ -166,8 +166,8 @@ void LoadRun::next_of(Client& client, double due_s) {
   at(client.timer, due_s, [this, &client] {
     launch(client.due_s, next_text(), [this, &client](const Meter& meter) {
       double next_s = now_s();
-      // A listener sends its next request when all audio has been heard; after a refusal it waits a
-      // little.
+      // A listener sends its next request when it has played all audio. After a refusal it waits
+      // briefly.
       if (point_.kind == LoadKind::kRealtime) {
         next_s = meter.record().ok() ? std::max(next_s, meter.heard_until()) : next_s + 0.1;
       }
@@ -231,7 +231,7 @@ LoadResult LoadRun::run() {
   }
   result_.point = point_;
   result_.warmup_s = options_.warmup_s;
-  // Begins a little later, so that the first request is not late because of the preparation.
+  // Begins slightly later, so that the preparation does not delay the first request.
   began_s_ = tick_due_s_ = now_s() + 0.02;
   io_.restart();
   at(tick_timer_, tick_due_s_, [this] { tick(); });

@@ -25,11 +25,11 @@
 namespace syrinx {
 namespace {
 
-constexpr int kFewest = 5;         // fewest measurements of a point, however long they take
+constexpr int kFewest = 5;         // fewest measurements of a point, even if they take long
 constexpr int kLongDecode = 4000;  // most steps of one batch size
 constexpr size_t kMostTraceBytes = size_t{512} << 20;
-constexpr size_t kMostRaw = 2000;  // raw points of a batch size
-constexpr size_t kAlone = 32;      // requests that find the engine asleep
+constexpr size_t kMostRaw = 2000;  // most raw points of a batch size
+constexpr size_t kAlone = 32;      // requests that arrive while the engine sleeps
 constexpr double kEngine_s = 0.8;  // duration of a run of the engine, for each load
 
 double median(std::vector<double> values) {
@@ -37,7 +37,7 @@ double median(std::vector<double> values) {
   return percentile(values, 0.5);
 }
 
-/// Returns 1, 2, 3, 4, 6, 8, 12, 16, 24, ... up to `most`, which is always included.
+/// Returns 1, 2, 3, 4, 6, 8, 12, 16, 24, ... up to `most`. `most` is always included.
 std::vector<int> batch_sizes(int most) {
   std::vector<int> sizes;
   for (int size = 1; size < most; size = size < 3              ? size + 1
@@ -53,9 +53,8 @@ std::vector<int> batch_sizes(int most) {
 std::vector<Link> links_of(const Pipeline& pipeline) {
   std::vector<Link> links = pipeline.graph().links();
   if (!links.empty()) return links;
-  throw LoadError(concat("only steps of models that speak are measured; for ",
-                         pipeline.info().model,
-                         ", which writes, bench --predict measures what batches cost"));
+  throw LoadError(concat("--profile-steps measures only models that speak; for ",
+                         pipeline.info().model, ", which writes, use bench --predict"));
 }
 
 /// A request that is being decoded without an engine.
@@ -80,7 +79,7 @@ class Measurement {
         pages_each_(static_cast<int>(KvPool::pages_for(std::min(ar_.max_positions, kPositions)))) {
     const auto nodes = pipeline_->graph().nodes();
     if (std::count_if(nodes.begin(), nodes.end(), [](const Node& n) { return n.ar; }) > 1) {
-      throw LoadError("only steps of models with one autoregressive node are measured; " +
+      throw LoadError("--profile-steps measures only models with one autoregressive node; " +
                       pipeline_->info().model + " has more");
     }
     profile_.ars.resize(1);
@@ -138,7 +137,7 @@ class Measurement {
 
   StepProfile profile_;
   nlohmann::json raw_ = {{"decode", nlohmann::json::array()}, {"chunks", nlohmann::json::array()}};
-  std::vector<Runner> donors_;              ///< their frames feed the chunk stages
+  std::vector<Runner> donors_;              ///< requests whose frames feed the chunk stages
   std::vector<std::vector<float>> values_;  ///< inputs of the present link
 };
 
@@ -178,7 +177,7 @@ double Measurement::step(std::span<Runner> runners, int most_rows) {
   return batch_.ended_s - batch_.began_s;
 }
 
-/// Applies row `emitted` of the batch, which belongs to the runner.
+/// Applies row `emitted` of the batch, which is a row of `runner`.
 void Measurement::advance(Runner& runner, int emitted) {
   StepOutput out(runner.frames, runner.words, nullptr, nullptr, batch_.values_of(emitted));
   const Verdict verdict = runner.state->advance(batch_.codes_of(emitted), out);
@@ -197,7 +196,7 @@ void give_pages(std::vector<Runner>& runners, int each) {
   }
 }
 
-/// Records the lengths of a request for each text; each is run to its end, alone.
+/// Records the lengths of a request for each text. Runs each request alone, to its end.
 void Measurement::utterances() {
   const size_t width = links_.front().stage->in_width();
   for (size_t text = 0; text < options_.texts.size(); ++text) {
@@ -288,7 +287,7 @@ void Measurement::decode(int size) {
   if (donors_.size() < runners.size()) donors_ = std::move(runners);
 }
 
-/// Measures parts of prompts without their last rows, from as many requests as give the rows.
+/// Measures parts of prompts without their last rows. Several requests contribute rows if needed.
 void Measurement::prefill() {
   const int limit = options_.load.engine.max_prefill_rows;
   int longest = 0;
@@ -331,7 +330,7 @@ std::vector<float> Measurement::run_chunks(size_t link, int jobs, int frames, do
   for (int j = 0; j < jobs; ++j) {
     const Runner& donor = donors_[j % donors_.size()];
     streams.push_back(open_stream(*of.stage, *donor.state));
-    // Frames are used again and again: their values do not change the cost.
+    // Frames are reused, because their values do not change the cost.
     const auto take = [&](const auto& from) {
       auto part = from;
       part.clear();
@@ -472,7 +471,7 @@ void Measurement::in_engine() {
   profile_.batch_overhead_s =
       many.batches > 0 ? std::max(0.0, (many.overhead_s - b * many.members) / many.batches) : 0;
 
-  // The part of first audio that the stages do not explain: all threads were asleep.
+  // The part of first audio that the stages do not explain, because all threads were asleep.
   SimulationOptions simulation;
   simulation.noise = false;
   TrafficOptions traffic;

@@ -1,7 +1,7 @@
-// Measures one request as its client sees it. All times are seconds since the request was due, so
-// that a generator that runs late makes figures worse and never better.
-// One thread at a time: the thread that makes the request writes; the thread that started the
-// request reads after end().
+// Measures one request from the client's side. All times are seconds since the request was
+// due. So a late generator makes figures worse and never better. One thread at a time: the
+// thread that makes the request writes; the thread that started the request reads after
+// end().
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ namespace syrinx {
 /// The reason why a request failed.
 enum class Failure {
   kNone,
-  kConnect,   ///< could not connect
-  kStatus,    ///< HTTP status other than 200, or refused by the engine
-  kProtocol,  ///< answer that is not HTTP or not the requested audio
-  kCut,       ///< answer that broke off
+  kConnect,   ///< the connection failed
+  kStatus,    ///< the HTTP status is not 200, or the engine refused the request
+  kProtocol,  ///< the answer is not HTTP or not the requested audio
+  kCut,       ///< the answer broke off
   kTimeout,
-  kSilent,  ///< successful answer without a sample
-  kSkipped  ///< request not sent: too many were unfinished
+  kSilent,  ///< a successful answer without a sample
+  kSkipped  ///< not sent: too many requests were unfinished
 };
-/// Returns "connect", "status", ...; static storage.
+/// Returns a name such as "connect" or "status"; static storage.
 const char* failure_name(Failure failure);
 
 /// The times of one request, in seconds, and its result.
@@ -34,14 +34,14 @@ struct RequestRecord {
   double total_s = 0;                   ///< from due to the end of the answer
   std::optional<double> first_byte_s;   ///< arrival of status line and headers
   std::optional<double> first_audio_s;  ///< arrival of the first sample that can be played
-  std::optional<double> audible_s;      ///< first sound, for a player that starts at first_audio_s
+  std::optional<double> audible_s;      ///< first sound, if playback starts at first_audio_s
   double silence_s = 0;                 ///< length of the leading audio below the threshold
   PlaybackFigures playback;
   Failure failure = Failure::kNone;
-  int status = 0;      ///< status of HTTP; 0: none arrived
+  int status = 0;      ///< HTTP status; 0 if none arrived
   std::string detail;  ///< reason of the failure, in one line
   size_t text_bytes = 0;
-  bool warmup = false;  ///< true: part of the warm-up, not counted
+  bool warmup = false;  ///< part of the warm-up, not counted
 
   bool ok() const { return failure == Failure::kNone; }
   double rtf() const { return playback.audio_s > 0 ? total_s / playback.audio_s : 0; }
@@ -59,12 +59,12 @@ class Meter {
   /// Records that samples at `rate_hz` arrived.
   void audio(double now, std::span<const int16_t> samples, int rate_hz);
   void audio(double now, std::span<const float> samples, int rate_hz);
-  /// Ends the record; the last call. A good end without audio becomes kSilent.
+  /// Ends the record; the last call. A successful end without audio becomes kSilent.
   void end(double now, Failure failure = Failure::kNone, std::string detail = "", int status = 0);
 
   const RequestRecord& record() const { return record_; }
   RequestRecord& record() { return record_; }
-  /// Returns when the listener has heard all audio, on the clock of now_s().
+  /// Returns when the listener has played all audio, on the clock of now_s().
   double heard_until() const { return due_s_ + playback_.ends_s(); }
 
  private:

@@ -15,7 +15,7 @@ TEST(Meter, TimesAreSinceTheRequestWasDue) {
   meter.sent(100.5);
   meter.first_byte(101);
   meter.first_byte(102);
-  std::vector<int16_t> samples(1600, 100);  // below 0.01 of 32768
+  std::vector<int16_t> samples(1600, 100);  // below the level 0.01 of 32768
   meter.audio(102, samples, 16000);
   samples.assign(1600, -100);
   samples[800] = -400;
@@ -28,7 +28,7 @@ TEST(Meter, TimesAreSinceTheRequestWasDue) {
   EXPECT_DOUBLE_EQ(*record.first_byte_s, 1);
   EXPECT_DOUBLE_EQ(*record.first_audio_s, 2);
   EXPECT_NEAR(record.silence_s, 0.15, 1e-9);
-  EXPECT_NEAR(*record.audible_s, 2.15, 1e-9);  // though its samples arrived at 2.02
+  EXPECT_NEAR(*record.audible_s, 2.15, 1e-9);  // although its samples arrived at 2.02
   EXPECT_NEAR(record.playback.audio_s, 0.3, 1e-9);
   EXPECT_EQ(record.playback.underruns, 1);
   EXPECT_NEAR(record.playback.max_underrun_s, 0.8, 1e-9);

@@ -19,7 +19,7 @@ uint32_t u16(std::string_view bytes, size_t at) {
 
 }  // namespace
 
-/// Looks for the data chunk in pending_ and removes everything before its samples. Does nothing
+/// Searches for the data chunk in pending_ and removes everything before its samples. Does nothing
 /// while the header is incomplete.
 void PcmReader::read_header() {
   const std::string_view bytes = pending_;

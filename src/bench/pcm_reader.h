@@ -1,5 +1,5 @@
-// Converts the bytes of an answer to 16-bit mono samples, for pieces of any size. Accepts a WAV
-// file, which some servers send although PCM without a header was requested. One thread.
+// Converts the bytes of an answer to 16-bit mono samples, for pieces of any size. Also accepts a
+// WAV file, as some servers send one although PCM without a header was requested. One thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class PcmReader {
   /// Returns the samples that are complete now; valid until the next call. Empty after a fault().
   std::span<const int16_t> take(std::string_view bytes);
   int rate_hz() const { return rate_hz_; }
-  /// Returns why the bytes cannot be read; empty: they can.
+  /// Returns why the bytes cannot be read; an empty string if they can.
   const std::string& fault() const { return fault_; }
 
  private:

@@ -17,7 +17,7 @@ double Playback::arrive(double at_s, double audio_s) {
   } else if (at_s - chunk_began_s_ >= kSameChunk_s) {
     ++figures_.chunks;
     chunk_began_s_ = at_s;
-    // ends_s_ - stall_s: the time at which a player that never waits would have run dry.
+    // ends_s_ - stall_s is the time at which a player that never waits would run dry.
     if (at_s <= ends_s_ - figures_.stall_s + kEpsilon_s) ++figures_.viable_chunks;
     if (const double late = at_s - ends_s_; late > kEpsilon_s) {
       ++figures_.underruns;

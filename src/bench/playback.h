@@ -1,5 +1,5 @@
-// Models what a listener hears of one stream: the player starts with the first sample, plays in
-// real time and waits when it has no samples. Uses times and durations only. Plain data, one
+// Models the playback of one stream: the player starts with the first sample, plays in real
+// time and waits when it has no samples. Uses times and durations only. Plain data, one
 // thread.
 //
 //   underrun    a chunk arrived after the player had run dry; the player waits and continues there
@@ -17,7 +17,7 @@ namespace syrinx {
 /// Pieces that arrive within this time are one chunk, because TCP may cut anywhere.
 inline constexpr double kSameChunk_s = 0.001;
 
-/// How a stream would have sounded to a player that starts with the first sample.
+/// The quality of a stream for a player that starts with the first sample.
 struct PlaybackFigures {
   int chunks = 0;
   int viable_chunks = 0;  ///< viable chunks after the first one
@@ -29,11 +29,11 @@ struct PlaybackFigures {
   bool viable() const { return underruns == 0; }
 };
 
-/// The player of one stream, and its counts of waits in seconds.
+/// The player of one stream. Counts waits and their seconds.
 class Playback {
  public:
   /// Records that audio of `audio_s` > 0 arrived at `at_s` (any fixed origin; never decreases).
-  /// Returns when its first sample is heard.
+  /// Returns when the first sample of this audio is played.
   double arrive(double at_s, double audio_s);
 
   const PlaybackFigures& figures() const { return figures_; }

@@ -49,14 +49,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"waits", {{0, 0.1}, {0.2, 0.2}, {0.35, 1}}, {3, 0, 1, 0.1, 0.1, 1.3}, 1.4},
         Case{"twice", {{0, 0.1}, {0.15, 0.1}, {0.55, 0.1}}, {3, 0, 2, 0.3, 0.35, 0.3}, 0.65},
         Case{"longest_first", {{0, 0.1}, {0.4, 0.1}, {0.55, 0.1}}, {3, 0, 2, 0.3, 0.35, 0.3}, 0.65},
-        // After a pause, the chunk is long enough for a player that never waits to be in time
+        // After a pause, the second chunk is so long that a player that never waits is in time
         // again.
         Case{"recovers", {{0, 0.1}, {0.2, 5}, {0.3, 1}}, {3, 1, 1, 0.1, 0.1, 6.1}, 6.2},
         Case{"pieces_of_one_chunk",
              {{0, 0.1}, {0.0005, 0.1}, {0.3, 0.1}, {0.3009, 0.1}},
              {2, 0, 1, 0.1, 0.1, 0.4},
              0.5},
-        // A chunk is no longer than kSameChunk_s, however densely its pieces follow each other.
+        // A chunk lasts at most kSameChunk_s, even if its pieces follow each other closely.
         Case{"dribble",
              {{0, 0.0001}, {0.0008, 0.0001}, {0.0016, 0.1}},
              {2, 0, 1, 0.0014, 0.0014, 0.1002},

@@ -1,5 +1,5 @@
-// Tests properties of prediction, on the real scheduler and a virtual clock: a small text model of
-// tests/parity writes, the toy pipeline speaks. SYRINX_TURNS=10000 runs 10,000 turns (./check
+// Tests properties of prediction, on the real scheduler and a virtual clock. A small text model of
+// tests/parity writes, and the toy pipeline speaks. SYRINX_TURNS=10000 runs 10,000 turns (./check
 // long).
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class Hearing : public Audience {
   TurnCounts counts;
 };
 
-/// A sink of another client.
+/// The sink of another client's request.
 class Other : public Sink {
  public:
   void audio(std::span<const float>) override {}
@@ -51,7 +51,7 @@ class PredictionTest : public testing::Test {
   }
   static void TearDownTestSuite() { writer_.reset(), speaker_.reset(); }
 
-  /// Costs of a text model with some billions of parameters on a GPU, and of a voice for some
+  /// Costs of a text model with some billions of parameters on a GPU, and of a voice model for some
   /// hundred listeners.
   static PairCosts costs() {
     return {{{20e-3, 0.1e-3}}, {{1e-3, 2e-5}, {2e-4, 1e-5}, {2e-4, 1e-5}}};
@@ -68,7 +68,7 @@ class PredictionTest : public testing::Test {
     out.answer.sampling.temperature = 0.f;
     out.answer.writing.max_tokens = 24;
     out.voice.sampling.seed = 5;
-    out.sentence.max_chars = 12;  // this model never writes the end of a sentence
+    out.sentence.max_chars = 12;  // the model never writes the end of a sentence
     out.prediction.rule = rule;
     out.prediction.drafts = {.first = 16, .more = 3, .most = 24, .most_wasted = 200};
     return out;
@@ -92,7 +92,7 @@ class PredictionTest : public testing::Test {
     }
     return ear;
   }
-  /// Returns a beginning of the question, often with words that were misheard.
+  /// Returns a beginning of the question, often with wrongly recognised words.
   static std::string known_of(const std::string& question, std::mt19937& dice) {
     std::string out = question.substr(0, dice() % (question.size() + 1));
     if (dice() % 2 == 0 && !out.empty()) {
@@ -109,8 +109,8 @@ const std::vector<std::string> kQuestions = {"What is the time?", "Who is there,
                                              "Tell me more.", "Hm",
                                              "How long is a minute in hours?"};
 
-/// 200 questions that grow, shrink and are rewritten, with few pages and other clients' requests:
-/// the answer and its samples equal those without prediction.
+/// 200 questions grow, shrink and are rewritten, with few pages and other clients' requests. The
+/// answer and its samples equal those without prediction.
 TEST_F(PredictionTest, GreedyIsTheAnswerWithoutForEverySplit) {
   std::map<std::string, std::shared_ptr<Hearing>> plain;
   {
@@ -195,7 +195,7 @@ TEST_F(PredictionTest, TurnsLeaveNothingBehind) {
     turn_of->hear(said("too late?"));
     while (!ear->over && pair.next()) {
     }
-    if (!ear->over) turn_of->cancel();  // cancels the turn: its question is never asked
+    if (!ear->over) turn_of->cancel();  // cancels the turn before its question is asked
     EXPECT_TRUE(ear->over);
     EXPECT_EQ(ear->counts.drafted, ear->counts.accepted + ear->counts.wasted);
     EXPECT_LE(ear->counts.wasted, 20 + 2 * 8);
@@ -208,8 +208,8 @@ TEST_F(PredictionTest, TurnsLeaveNothingBehind) {
   EXPECT_GT(answered, turns / 8);
 }
 
-/// A first sentence is spoken ahead up to the limit, however long the question continues. The rest
-/// is spoken once the question is asked, and the audio is the same.
+/// A first sentence is spoken ahead up to the limit, even if the question continues for long. The
+/// rest is spoken once the question is asked, and the audio is the same.
 TEST_F(PredictionTest, SpeaksAheadAsFarAsItMayAndGoesOnFromThere) {
   struct Heard {
     std::shared_ptr<Hearing> ear;
@@ -248,7 +248,7 @@ TEST_F(PredictionTest, SpeaksAheadAsFarAsItMayAndGoesOnFromThere) {
   EXPECT_NEAR(little.first_s, most.first_s, 1e-9);
 }
 
-/// A hundred listeners hear the same audio at the same times, whether or not another client's
+/// A hundred listeners receive the same audio at the same times, whether or not another client's
 /// answer is drafted meanwhile.
 TEST_F(PredictionTest, AHundredOthersKeepTheirDeadlines) {
   struct Heard {
@@ -307,7 +307,7 @@ TEST_F(PredictionTest, AHundredOthersKeepTheirDeadlines) {
     EXPECT_EQ(beside.frames, alone.frames);
     EXPECT_LE(beside.first_audio_s, alone.first_audio_s + 0.025) << "listener " << i;
   }
-  // Drafts may use a twentieth of the 5 s.
+  // Drafts may use a twentieth of the 5 s, in the background.
   EXPECT_GT(with.background_s, 1);
   EXPECT_GT(little.background_s, 0.1);
   EXPECT_LE(little.background_s, 0.05 * 8 + TimeShare::kBurst_s + 0.03);

@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kLongestFrame_s = 10;
 
-/// The sequence of one AR node for an utterance. Node 0 reads the client's text, every other node
-/// the ids of the node before it.
+/// The sequence of one AR node for an utterance. Node 0 reads the client's text. Every other node
+/// reads the ids of the node before it.
 class ProfiledSequence : public Sequence {
  public:
   ProfiledSequence(const StepProfile& profile, const UtteranceProfile& utterance, size_t node,
@@ -87,7 +87,7 @@ class ProfiledSequence : public Sequence {
   const SampleParams sampling_;
 };
 
-/// AR stage that samples one code a step; its cache has pages but no bytes.
+/// An AR stage that samples one code per step. Its cache has pages but no bytes.
 class ProfiledAr : public ArStage {
  public:
   ProfiledAr(const StepProfile& profile, size_t node, bool remote) : remote_(remote) {
@@ -135,7 +135,7 @@ class ProfiledPipeline : public Pipeline {
       const auto is = [&](const auto& node) { return node.name == name; };
       if (std::none_of(profile.links.begin(), profile.links.end(), is) &&
           std::none_of(profile.ars.begin(), profile.ars.end(), is)) {
-        throw LoadError("the profile has no node '" + name + "' that could run elsewhere");
+        throw LoadError("the profile has no node '" + name + "' that could run in another process");
       }
     }
     const double frame = profile.links.front().samples_per_frame;

@@ -33,7 +33,7 @@ std::string joined(const std::vector<std::string>& words, size_t count) {
   return out;
 }
 
-/// Returns the word with another vowel, as a recogniser could mishear it.
+/// Returns the word with another vowel, like a recogniser's error.
 std::string misheard(std::string word, std::mt19937& dice) {
   constexpr std::string_view kVowels = "aeiou";
   for (char& letter : word) {
@@ -117,20 +117,20 @@ std::vector<TimedQuestion> parse_questions(std::string_view lines, const std::st
     };
     const Value json = Value::parse(line, nullptr, false);
     if (!json.is_object()) fail("expected a JSON object");
-    if (!json.contains("text") || !json["text"].is_string()) fail("'text' must be a text");
+    if (!json.contains("text") || !json["text"].is_string()) fail("'text' must be a string");
     if (!json.contains("updates") || !json["updates"].is_array()) fail("'updates' must be a list");
     TimedQuestion question;
     question.text = json["text"];
     const auto time = [&](const Value& value) {
       if (!value.is_number()) fail("a time must be a number");
       const double at_s = value;
-      if (!(at_s >= question.end_s)) fail("times must not fall");
-      if (at_s > kLongestQuestion_s) fail("a question lasts at most an hour");
+      if (!(at_s >= question.end_s)) fail("times must not decrease");
+      if (at_s > kLongestQuestion_s) fail("a question must not last more than an hour");
       question.end_s = at_s;
     };
     for (const Value& update : json["updates"]) {
       if (!update.is_array() || update.size() != 2 || !update[1].is_string()) {
-        fail("an update is [seconds, text]");
+        fail("an update must be [seconds, text]");
       }
       time(update[0]);
       question.updates.push_back({question.end_s, update[1]});
@@ -139,7 +139,7 @@ std::vector<TimedQuestion> parse_questions(std::string_view lines, const std::st
     if (json.contains("end")) time(json["end"]);
     out.push_back(std::move(question));
   }
-  if (out.empty()) throw LoadError(path + ": there is no question in it");
+  if (out.empty()) throw LoadError(path + ": the file has no question");
   return out;
 }
 

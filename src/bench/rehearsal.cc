@@ -80,7 +80,7 @@ Chat chat_of(const std::string& system, const std::string& question) {
   return {messages.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), ""};
 }
 
-/// Returns the number after "top-" in "top-3"; 0: not a number between 1 and `most`.
+/// Returns the number after "top-" in "top-3"; 0 if it is not a number between 1 and `most`.
 int number_behind(const std::string& name, const std::string& what, int most) {
   if (!name.starts_with(what) || name.size() > what.size() + 4) return 0;
   int value = 0;
@@ -108,8 +108,9 @@ std::vector<NamedPrediction> parse_rules(const std::string& list, const Predicti
     } else if (next.name == "reflection") {
       next.how.rule = DraftRule::kReflection;
     } else if (next.name != "greedy") {
-      throw LoadError(concat("there is no rule '", next.name,
-                             "': greedy, top-1 to top-100, reflection, jacobi-1 to jacobi-31"));
+      throw LoadError(
+          concat("unknown rule '", next.name,
+                 "': expected greedy, top-1 to top-100, reflection, or jacobi-1 to jacobi-31"));
     }
     begin = end + 1;
   }

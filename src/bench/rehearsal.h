@@ -1,5 +1,5 @@
-// Measures what prediction saves: the same models answer questions that arrive over time, with
-// prediction and without. Runs on a VirtualPair, with the same figures every time, or in real time.
+// Measures the gain of prediction: the same models answer questions that arrive over time, with
+// prediction and without. Uses a VirtualPair, with equal figures in every run, or real time.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,9 @@ namespace syrinx {
 struct Rehearsal {
   std::string question, answer;
   double sentence_s = 0;  ///< until the answer's first sentence was written
-  double audio_s = 0;     ///< until its first audio
-  /// Batches of the text model from the question's end until that sentence was written, without
-  /// rejected drafts. 1: the sentence was spoken at once. 0: unknown (in real time).
+  double audio_s = 0;     ///< until the answer's first audio
+  /// Batches of the text model, without rejected drafts, from the question's end until its first
+  /// sentence was written. 1 means that the sentence was spoken at once, 0 is unknown (real time).
   int forwards = 0;
   TurnCounts counts;
   Error error;  ///< has a message if the question failed
@@ -26,7 +26,7 @@ struct Rehearsal {
 
 /// Options of all turns of a run.
 struct RehearsalOptions {
-  TurnOptions turn;    ///< its `predict` is set for each run
+  TurnOptions turn;    ///< each run sets `predict`
   std::string system;  ///< the text model's system prompt
 };
 
@@ -51,19 +51,19 @@ struct NamedPrediction {
   Prediction how;
 };
 /// Parses a list of drafting methods such as "greedy,top-3,reflection,jacobi-10". Each result is
-/// `base` with that method.
-/// "jacobi" is greedy with drafts from Jacobi iteration. Throws LoadError for another name.
+/// `base` with that method. "jacobi" is greedy with drafts from Jacobi iteration. Throws LoadError
+/// for an unknown method.
 std::vector<NamedPrediction> parse_rules(const std::string& list, const Prediction& base);
 
-/// Returns a table that compares all runs with the first one.
+/// Returns a table that compares all runs with the first run.
 std::string rehearsal_text(const std::vector<RehearsalRun>& runs);
-/// Returns {"costs", "runs": [{"rule", "sentence_ms": {...}, ..., "turns": [...]}]}. `costs` null:
-/// the runs were in real time.
+/// Returns {"costs", "runs": [{"rule", "sentence_ms": {...}, ..., "turns": [...]}]}. Null `costs`
+/// mean that the runs were in real time.
 std::string rehearsal_json(const std::vector<RehearsalRun>& runs, const PairCosts* costs);
 
-/// Parses {"writer": [{"fixed_ms", "unit_ms"}...], "speaker": [...]}: a batch takes fixed_ms, plus
-/// unit_ms for each of its rows or frames. Also reads the output of rehearsal_json(). Throws
-/// LoadError naming what is wrong.
+/// Parses {"writer": [{"fixed_ms", "unit_ms"}...], "speaker": [...]}. A batch takes fixed_ms, plus
+/// unit_ms for each of its rows or frames. Also reads the output of rehearsal_json(). Throws a
+/// LoadError that describes the fault.
 PairCosts parse_costs(const std::string& json, const std::string& path);
 
 }  // namespace syrinx

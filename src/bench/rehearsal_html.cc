@@ -1,4 +1,4 @@
-// The charts of bench --predict.
+// The charts of `bench --predict`.
 #include <algorithm>
 #include <cstdio>
 
@@ -46,7 +46,7 @@ std::string rehearsal_rows(const std::vector<RehearsalRun>& runs) {
   return out + "</table></div>\n";
 }
 
-/// Draws the share of the answers for which a figure is at most x, one curve for each rule.
+/// Draws the share of the answers whose figure is at most x, one curve for each rule.
 std::string rehearsal_curves(const std::vector<RehearsalRun>& runs, Chart chart,
                              double (*figure)(const Rehearsal&)) {
   chart.y_label = "% of answers", chart.y_most = 100;
@@ -67,7 +67,7 @@ std::string rehearsal_curves(const std::vector<RehearsalRun>& runs, Chart chart,
   return "<div class=\"card\">" + chart_svg(chart) + "</div>\n";
 }
 
-/// Draws a figure of each question as dots, in the order of the questions.
+/// Draws a dot for the figure of each question, in the order of the questions.
 std::string by_question(const std::vector<RehearsalRun>& runs, Chart chart,
                         double (*figure)(const Rehearsal&), size_t from) {
   chart.x_label = "question";

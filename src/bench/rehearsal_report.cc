@@ -129,10 +129,10 @@ PairCosts parse_costs(const std::string& text, const std::string& path) {
     for (const Json& stage : json[name]) {
       const auto number = [&](const char* field) {
         if (!stage.is_object() || !stage.contains(field) || !stage[field].is_number()) {
-          fail("a stage has the numbers 'fixed_ms' and 'unit_ms'");
+          fail("a stage must have the numbers 'fixed_ms' and 'unit_ms'");
         }
         const double ms = stage[field];
-        if (!(ms >= 0 && ms <= 1e6)) fail("a cost is between 0 and 1000 s");
+        if (!(ms >= 0 && ms <= 1e6)) fail("a cost must be between 0 and 1000 s");
         return ms / 1e3;
       };
       out.push_back({number("fixed_ms"), number("unit_ms")});

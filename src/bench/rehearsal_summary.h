@@ -11,7 +11,7 @@ namespace syrinx {
 struct Spread {
   double mean = 0, median = 0, p90 = 0;
 };
-/// Computes the spread by nearest rank; zeros for no values.
+/// Computes the spread by nearest rank; all zeros without values.
 Spread spread_of(std::vector<double> values);
 
 /// Figures of all turns of one run; times in seconds.
@@ -19,7 +19,7 @@ struct RehearsalSummary {
   int turns = 0, failed = 0, silent = 0;
   Spread sentence_s, audio_s, forwards;
   double at_once = 0, ready = 0;  ///< shares of the turns
-  double same = 0;  ///< share of the turns whose answer equals that of the run `first`
+  double same = 0;                ///< share of turns with the same answer as in the run `first`
   DraftCounts tokens;
   int reflections = 0, spoken_ahead = 0, spoken_in_vain = 0;
 };

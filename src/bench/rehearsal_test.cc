@@ -57,18 +57,19 @@ TEST(Questions, AreReadFromLines) {
     }
     return std::string("none");
   };
-  EXPECT_EQ(fault(""), "f: there is no question in it");
+  EXPECT_EQ(fault(""), "f: the file has no question");
   EXPECT_EQ(fault("\n7"), "f:2: expected a JSON object");
-  EXPECT_EQ(fault("{\"updates\": []}"), "f:1: 'text' must be a text");
+  EXPECT_EQ(fault("{\"updates\": []}"), "f:1: 'text' must be a string");
   EXPECT_EQ(fault("{\"text\": \"a\"}"), "f:1: 'updates' must be a list");
-  EXPECT_EQ(fault("{\"text\": \"a\", \"updates\": [7]}"), "f:1: an update is [seconds, text]");
+  EXPECT_EQ(fault("{\"text\": \"a\", \"updates\": [7]}"), "f:1: an update must be [seconds, text]");
   EXPECT_EQ(fault("{\"text\": \"a\", \"updates\": [[\"0\", \"a\"]]}"),
             "f:1: a time must be a number");
   EXPECT_EQ(fault("{\"text\": \"a\", \"updates\": [[1, \"a\"], [0.5, \"a\"]]}"),
-            "f:1: times must not fall");
-  EXPECT_EQ(fault("{\"text\": \"a\", \"updates\": [], \"end\": -1}"), "f:1: times must not fall");
+            "f:1: times must not decrease");
+  EXPECT_EQ(fault("{\"text\": \"a\", \"updates\": [], \"end\": -1}"),
+            "f:1: times must not decrease");
   EXPECT_EQ(fault("{\"text\": \"a\", \"updates\": [], \"end\": 1e9}"),
-            "f:1: a question lasts at most an hour");
+            "f:1: a question must not last more than an hour");
 }
 
 class RehearsalTest : public testing::Test {
@@ -88,7 +89,7 @@ class RehearsalTest : public testing::Test {
     out.turn.answer.sampling.temperature = 0.f;
     out.turn.answer.writing.max_tokens = 20;
     out.turn.voice.sampling.seed = 5;
-    out.turn.sentence.max_chars = 12;  // this model never writes the end of a sentence
+    out.turn.sentence.max_chars = 12;  // the model never writes the end of a sentence
     return out;
   }
   /// Returns the costs of a model with some billions of parameters on a GPU.
@@ -141,7 +142,7 @@ TEST_F(RehearsalTest, PredictionChangesTimeAndNothingElse) {
   }
   EXPECT_GE(ready, 2);
   EXPECT_LT(ahead_s, plain_s);
-  // Two runs give the same text, byte for byte.
+  // Both runs give the same text, byte for byte.
   const PairCosts what = costs();
   const std::string json = rehearsal_json({without, greedy}, &what);
   EXPECT_EQ(json, rehearsal_json({run(false), run(true)}, &what));
@@ -154,7 +155,7 @@ TEST_F(RehearsalTest, PredictionChangesTimeAndNothingElse) {
   EXPECT_EQ(back.speaker.size(), what.speaker.size());
 }
 
-/// Rules that keep more of a draft than greedy may change answers; Jacobi iteration may not.
+/// A rule that keeps more of a draft than greedy may change answers. Jacobi iteration may not.
 TEST_F(RehearsalTest, EveryRuleHasItsRun) {
   const std::vector<NamedPrediction> rules =
       parse_rules("greedy,top-1,top-50,reflection,jacobi-6", {});

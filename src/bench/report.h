@@ -13,26 +13,26 @@ namespace syrinx {
 
 /// All results of one call of `syrinx bench` or `syrinx simulate`.
 struct Report {
-  std::string title;                                       ///< "finch in this process"
-  std::vector<std::pair<std::string, std::string>> facts;  ///< "arrivals": "Poisson, seed 0"
+  std::string title;                                       ///< e.g. "finch in this process"
+  std::vector<std::pair<std::string, std::string>> facts;  ///< e.g. "arrivals": "Poisson, seed 0"
   ServiceTargets targets;
   std::vector<LoadResult> runs;
   std::vector<LoadSummary> summaries;  ///< one for each run
   bool searched = false;
-  SearchOutcome search;  ///< the result of a search, if there was one
+  SearchOutcome search;  ///< the result of a search, if one was made
 };
 
-/// Formats seconds: "8.2 ms", "1.25 s", "38 s"; "-" for infinite times.
+/// Formats seconds, e.g. "8.2 ms", "1.25 s", "38 s"; "-" for infinite times.
 std::string time_text(double seconds);
-/// Formats a share: "99.5 %"; never rounds up to 100 % or down to 0 %.
+/// Formats a share, e.g. "99.5 %". Never rounds up to 100 % or down to 0 %.
 std::string share_text(double share);
 
 /// Returns a table with a heading and one line for each run.
 std::string table_text(const std::vector<LoadSummary>& summaries, const ServiceTargets& targets);
-/// Returns what the table does not show: failures, a late generator, the result of a search.
+/// Returns remarks that the table lacks: failures, a late generator, the result of a search.
 std::string remarks_text(const Report& report);
 
-/// Returns the report as JSON; `requests`: with the record of every request.
+/// Returns the report as JSON. With `requests`, includes the record of every request.
 std::string report_json(const Report& report, bool requests);
 /// Returns a page with tables and charts, without external files.
 std::string report_html(const Report& report);

@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMostDots = 3000;    // most dots of a chart; beyond that only some are drawn
+constexpr size_t kMostDots = 3000;    // most dots of a chart; further dots are left out evenly
 constexpr size_t kCurvePoints = 200;  // points of the curve of a distribution
 constexpr size_t kMostCurves = 5;
 
@@ -146,7 +146,7 @@ Series distribution(const std::string& name, std::vector<double> values, int col
 std::string distributions(const Report& report) {
   Chart chart{
       .title = "First audio, share of requests", .x_label = "ms", .y_label = "%", .y_most = 100};
-  // Shows the heaviest loads when there are too many.
+  // Shows only the heaviest loads if there would be too many curves.
   const size_t first = report.runs.size() > kMostCurves ? report.runs.size() - kMostCurves : 0;
   for (size_t i = first; i < report.runs.size(); ++i) {
     std::vector<double> values;

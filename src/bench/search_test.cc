@@ -60,7 +60,7 @@ TEST(Search, AsksForNoMoreThanTheLimitWhereLoadsAreWhole) {
 }
 
 TEST(Search, GoesDownWhenTheConfirmationFails) {
-  // Short runs hold loads up to 10 by luck, long runs up to 8.
+  // Short runs succeed at loads up to 10 by luck, long runs only up to 8.
   const SearchOutcome out = search_highest(
       {.start = 1}, [](double load, bool confirm) { return load <= (confirm ? 8 : 10); });
   EXPECT_TRUE(out.confirmed);

@@ -29,12 +29,12 @@ EngineOptions engine_options(const StepProfile& profile, const SimulationOptions
   out.max_prefill_rows = options.max_prefill_rows;
   out.max_requests = options.max_requests;
   out.max_wait_s = options.max_wait_s;
-  // The profile's pages may have another size; here a page of 1 row takes 1 byte.
+  // The profile's pages may have another size. In this engine, a page of 1 row takes 1 byte.
   const int64_t rows =
       int64_t{options.pages > 0 ? options.pages : profile.pages} * profile.page_rows;
   out.kv_bytes = std::max<int64_t>(1, rows / KvPool::kPageRows);
   out.share_prefixes = false;
-  out.repetition_s = 0;  // frames of silence are all alike
+  out.repetition_s = 0;  // turned off, because frames of silence are all alike
   return out;
 }
 
@@ -139,7 +139,7 @@ std::string SimulatedEngine::submit(size_t utterance, std::shared_ptr<Sink> sink
 
 double SimulatedEngine::next_event_s() const {
   const double back_s = platform_.next_s();
-  // An engine that runs batches on its own thread takes new requests between them.
+  // An engine that runs batches on its own thread accepts new requests between batches.
   if (unfinished_ == 0 || (spec_.inline_run && std::isfinite(back_s))) return back_s;
   return std::min({back_s, look_again_s_, mail_.empty() ? INFINITY : mail_.front().first});
 }
@@ -151,7 +151,7 @@ void SimulatedEngine::turn(double now) {
     scheduler_.take_in(std::move(mail_.front().second));
     mail_.pop_front();
   }
-  // With batches away, planning again would find what it has just found.
+  // While batches are running, planning again would have the same result.
   while (scheduler_.dispatch() && scheduler_.in_flight() == 0) {
   }
   scheduler_.take_ended(ended_);

@@ -1,6 +1,6 @@
-// One worker on virtual time: the engine's scheduler on a virtual clock, with batches whose times
-// come from a StepProfile. The code around the scheduler mirrors engine/machine.cc and
-// Engine::submit(). One thread.
+// One worker on virtual time: the engine's scheduler on a virtual clock. The times of batches come
+// from a StepProfile. The code around the scheduler mirrors engine/machine.cc and Engine::submit().
+// One thread.
 #pragma once
 
 #include <cmath>
@@ -23,7 +23,7 @@ class SimulatedEngine {
   /// Makes an engine whose clock begins at `began_s`. The profile must outlive it.
   SimulatedEngine(const StepProfile& profile, const SimulationOptions& options, uint64_t seed,
                   double began_s = 0);
-  /// Drops unfinished requests; their sinks may get finished(kCancelled).
+  /// Drops unfinished requests. Their sinks may receive finished(kCancelled).
   ~SimulatedEngine();
   SimulatedEngine(const SimulatedEngine&) = delete;
   SimulatedEngine& operator=(const SimulatedEngine&) = delete;
@@ -31,18 +31,18 @@ class SimulatedEngine {
   int unfinished() const { return unfinished_; }
   const Platform& clock() const { return platform_; }
   int rate_hz() const { return pipeline_->info().speech.sample_rate; }
-  /// Returns streams / streams that the learned costs allow, as the agent port computes it; 0
-  /// before costs are known.
+  /// Returns the streams divided by the streams that the learned costs allow, like the agent port;
+  /// 0 before costs are known.
   double used() const;
-  /// Returns the free share that the engine's agent reports, computed from streams and from the
-  /// waits of new requests.
+  /// Returns the free share that the engine's agent reports. It is computed from the streams and
+  /// the waits of new requests.
   double free() const;
   double predicted_wait_s() const;
 
   /// Submits a request. Prompts are made one after another, before the request enters the engine.
-  /// Returns the reason of a refusal (the sink is then never called); empty: accepted.
+  /// Returns an empty string, or why the request is refused (the sink is then never called).
   std::string submit(size_t utterance, std::shared_ptr<Sink> sink, double now);
-  /// Returns the time of the next event; infinite: there is none.
+  /// Returns the time of the next event; infinite without one.
   double next_event_s() const;
   /// Handles the events that are due.
   void turn(double now);
@@ -67,7 +67,7 @@ class SimulatedEngine {
   ResidentModel model_;
   Scheduler scheduler_;
 
-  std::deque<std::pair<double, std::unique_ptr<Active>>> mail_;  ///< when the prompt is ready
+  std::deque<std::pair<double, std::unique_ptr<Active>>> mail_;  ///< (time of the prompt, request)
   double prompts_free_s_ = 0;
   RequestId next_id_ = 1;
   int unfinished_ = 0;

@@ -1,4 +1,4 @@
-// A request in a simulated fleet, and the client that hears its answer. One thread.
+// A request in a simulated fleet, and the client that receives its answer. One thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Asked {
   size_t utterance = 0;
   std::optional<uint64_t> voice;
   int tries = 0;   ///< failed tries
-  int avoid = -1;  ///< the worker of the last try; -1: none
+  int avoid = -1;  ///< the worker of the last try; -1 before the first
 };
 
 /// A client that records when audio arrived, in seconds since the request was due.

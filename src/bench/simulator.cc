@@ -17,11 +17,11 @@ namespace syrinx {
 namespace {
 
 constexpr double kAgain_s = 0.1;    // seconds until a refused listener tries again
-constexpr double kMostWait_s = 10;  // larger predictions (even infinite) count as this
+constexpr double kMostWait_s = 10;  // larger predictions (even infinite ones) count as this value
 
-/// A place for a worker, which may be empty.
+/// A place for a worker. The place may be empty.
 struct Worker {
-  std::unique_ptr<SimulatedEngine> engine;  ///< unset: absent, starting or dead
+  std::unique_ptr<SimulatedEngine> engine;  ///< unset while absent, starting or dead
   bool wanted = false;                      ///< part of the fleet, perhaps still starting
   int life = 0;                             ///< changes when the worker is killed or stopped
   std::map<uint64_t, std::shared_ptr<Listener>> listeners;
@@ -42,7 +42,7 @@ class Simulation {
   struct Due {
     double at_s;
     int client;
-    /// a request that failed on another worker; unset: a new request
+    /// A request that failed on another worker; unset for a new request.
     std::shared_ptr<Asked> again = {};
     bool operator>(const Due& other) const { return at_s > other.at_s; }
   };
@@ -174,7 +174,7 @@ void Simulation::launch(const Due& due) {
 void Simulation::send(Asked asked, double now) {
   while (true) {
     const std::optional<int> chosen = balancer_.open(asked.voice, now, asked.avoid);
-    if (!chosen) return refused(std::move(asked), "no worker takes requests", now);
+    if (!chosen) return refused(std::move(asked), "no worker accepts requests", now);
     Worker& worker = workers_[static_cast<size_t>(*chosen)];
     const uint64_t id = next_id_++;
     const auto sink = std::make_shared<Listener>(
@@ -279,7 +279,7 @@ void Simulation::make(int worker, double now) {
       std::make_unique<SimulatedEngine>(profile_, options_, traffic_.seed + engines_made_++, now);
 }
 
-/// Kills a worker: requests whose audio plays are cut off, all others are served elsewhere.
+/// Kills a worker. Requests with playing audio are cut off; other requests are served elsewhere.
 void Simulation::kill(int number, double now) {
   Worker& worker = workers_[static_cast<size_t>(number)];
   balancer_.down(number);
@@ -300,7 +300,7 @@ void Simulation::kill(int number, double now) {
   worker.engine.reset();
 }
 
-/// Reads all agents, for the balancer and for the figures.
+/// Reads the reports of all agents, for the balancer and for the figures.
 void Simulation::look(double now) {
   FleetLook look{.at_s = now};
   for (int i = 0; i < static_cast<int>(workers_.size()); ++i) {
@@ -395,7 +395,7 @@ LoadResult simulate(const StepProfile& profile, const SimulationOptions& options
   SYRINX_CHECK(point.kind != LoadKind::kTrace, "traces are not simulated");
   SYRINX_CHECK(options.executors > 0 && options.replicas > 0);
   if (find_policy(options.policy) == nullptr) {
-    throw LoadError("there is no policy '" + options.policy + "'");
+    throw LoadError("unknown policy '" + options.policy + "'");
   }
   Simulation simulation(profile, options, point, traffic, day);
   LoadResult result = simulation.run();

@@ -165,7 +165,7 @@ TEST(Simulator, GuidancePairsCostTwice) {
   EXPECT_GT(pairs.audio_per_s, alone.audio_per_s / 2.5);
 }
 
-/// A writer of 20 steps that feeds the toy's node of 40 steps; a step of either takes 1.1 ms alone.
+/// A writer of 20 steps feeds the toy's node of 40 steps. A step of either node takes 1.1 ms alone.
 StepProfile duet_profile() {
   StepProfile profile = toy_profile();
   ArProfile writer = profile.ars.front();
@@ -189,7 +189,7 @@ TEST(Simulator, FramesGoOnAsTheyComeOrWhole) {
     return result.requests[0];
   };
   const RequestRecord whole = one(true), flowing = one(false);
-  // The text begins after the prompt and a step. `whole`: first all steps of both nodes, then a
+  // The text begins after the prompt and a step. With `whole`, all steps of both nodes precede the
   // chunk.
   EXPECT_NEAR(*whole.first_byte_s, 0.0005 + 0.0011, 1e-9);
   EXPECT_NEAR(*whole.first_audio_s, 0.0005 + (20 + 40) * 0.0011 + 0.001 + 0.0001 * 40, 1e-9);

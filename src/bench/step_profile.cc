@@ -31,7 +31,7 @@ Json link_json(const LinkProfile& link) {
 std::vector<int> counts(const Config& from, const std::string& key) {
   std::vector<int> out;
   for (const int64_t value : from.ints(key, 1, 1 << 20)) {
-    if (!out.empty() && value <= out.back()) from.fail(key, "does not rise");
+    if (!out.empty() && value <= out.back()) from.fail(key, "must rise");
     out.push_back(static_cast<int>(value));
   }
   if (out.empty()) from.fail(key, "is empty");
@@ -121,16 +121,16 @@ ArProfile read_ar(const Config& from) {
     row.seconds = seconds(item, "seconds", row.kv.size());
     const bool rising = std::is_sorted(row.kv.begin(), row.kv.end()) &&
                         std::adjacent_find(row.kv.begin(), row.kv.end()) == row.kv.end();
-    if (row.kv.empty() || !rising) item.fail("kv", "does not rise");
+    if (row.kv.empty() || !rising) item.fail("kv", "must rise");
     if (!ar.decode.empty() && row.batch <= ar.decode.back().batch) {
-      item.fail("batch", "does not rise");
+      item.fail("batch", "must rise");
     }
     ar.decode.push_back(row);
   }
   if (ar.decode.empty()) from.fail("decode", "is empty");
   for (const Config& item : from.subs("prefill")) {
     const int rows = small(item, "rows", 1);
-    if (!ar.prefill.empty() && rows <= ar.prefill.back().first) item.fail("rows", "does not rise");
+    if (!ar.prefill.empty() && rows <= ar.prefill.back().first) item.fail("rows", "must rise");
     ar.prefill.emplace_back(rows, item.f("seconds", 0, kLongest_s));
   }
   return ar;
@@ -163,7 +163,7 @@ Json segments_json(const std::vector<SegmentProfile>& from) {
   return {{"segments", segments}};
 }
 
-/// Returns the last index of the rising `x` below `at` that has a successor.
+/// Returns the last index of the ascending `x` whose value is below `at` and that has a successor.
 size_t interval(const std::vector<double>& x, double at) {
   const auto above = std::upper_bound(x.begin(), x.end(), at);
   const size_t index = above == x.begin() ? 0 : static_cast<size_t>(above - x.begin()) - 1;
@@ -192,7 +192,7 @@ double ArProfile::step_s(int decodes, double kv_len, int prompt_rows) const {
     std::vector<double> rows, prompt;
     for (const auto& [count, cost] : prefill) rows.push_back(count), prompt.push_back(cost);
     double extra = along_curve(rows, prompt, prompt_rows);
-    // Both costs include the fixed cost of a step; it counts once.
+    // Both costs include the fixed cost of a step, which counts only once.
     if (decodes > 0) extra = std::max(0.0, extra - prompt.front());
     seconds += extra;
   } else if (prompt_rows > 0) {

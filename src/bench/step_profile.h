@@ -1,6 +1,6 @@
-// Costs of the batches of a loaded model inside a running engine, and the lengths of its requests:
-// measured once, written as JSON, used by the simulator. Seconds throughout. Const after load; any
-// thread.
+// Costs of the batches of a loaded model inside a running engine, and the lengths of its requests.
+// They are measured once, written as JSON, and used by the simulator. Seconds throughout. Const
+// after load; any thread.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace syrinx {
 
-/// Costs of decode steps of `batch` sequences: `seconds` at mean cached positions `kv`, ascending.
+/// Costs of decode steps of `batch` sequences: `seconds` at mean cached positions `kv`, rising.
 struct DecodeCosts {
   int batch = 1;
   std::vector<double> kv, seconds;
@@ -23,7 +23,7 @@ struct DecodeCosts {
 struct LinkProfile {
   std::string name;
   ChunkPolicy policy;
-  double samples_per_frame = 0;              ///< samples at the end of the pipeline for each frame
+  double samples_per_frame = 0;              ///< samples at the end of the pipeline per frame
   std::vector<int> jobs, frames;             ///< ascending
   std::vector<std::vector<double>> seconds;  ///< [jobs][frames]
   std::vector<double> spread;  ///< quantiles of single batches, relative to `seconds`; mean 1
@@ -32,8 +32,8 @@ struct LinkProfile {
 /// An AR node and the costs of its batches.
 struct ArProfile {
   std::string name = "ar";
-  /// For a node that another node feeds with ids: ids that its prompt waits for. Each step then
-  /// waits for one more id.
+  /// For a node that another node feeds with ids: the number of ids for which its prompt waits.
+  /// Each step then waits for one more id.
   int lead = 0;
   std::vector<DecodeCosts> decode;              ///< ascending in batch
   std::vector<std::pair<int, double>> prefill;  ///< prompt rows, seconds; may be empty
@@ -44,15 +44,15 @@ struct ArProfile {
   double step_s(int decodes, double kv, int prompt_rows) const;
 };
 
-/// A part of a request that has its own prompt.
+/// A part of a request with its own prompt.
 struct SegmentProfile {
   int prompt_rows = 1;
-  int companion_rows = 0;  ///< prompt rows of the guidance companion; 0: there is no companion
+  int companion_rows = 0;  ///< prompt rows of the guidance companion; 0 without one
   int steps = 0, frames = 0;
   int first_frame_step = 1;  ///< step after which the first frame is complete
 };
 
-/// The lengths of a request that was run; the simulator chooses among these.
+/// The lengths of a request that was run. The simulator chooses among such utterances.
 struct UtteranceProfile {
   size_t text_bytes = 0;
   double open_s = 0;                               ///< time to make its prompt
@@ -64,32 +64,32 @@ struct StepProfile {
   std::string model, weights;
   int threads = 1;
   int sample_rate = 24000;
-  int page_rows = 1, pages = 1;  ///< pages of the KV cache that the engine would take
-  /// The AR nodes, in the order in which they feed each other. All but the last node write text,
-  /// the first node to the client; the last node feeds the links.
+  int page_rows = 1, pages = 1;  ///< pages of the KV cache that the engine would allocate
+  /// The AR nodes, in the order in which they feed each other. All nodes but the last write text,
+  /// the first node to the client. The last node feeds the links.
   std::vector<ArProfile> ars;
   std::vector<LinkProfile> links;
   double batch_overhead_s = 0;     ///< time of the engine's thread for a batch
-  double sequence_overhead_s = 0;  ///< the same for each sequence or chunk in the batch
+  double sequence_overhead_s = 0;  ///< time of the engine's thread per sequence or chunk in a batch
   double wake_s = 0;               ///< additional wait of a request that arrives at an idle engine
   std::vector<UtteranceProfile> utterances;
   /// Raw measurements as JSON: {"decode": [[batch, kv, s]], "chunks": [[link, jobs, frames, s]],
-  /// "in_engine": [[stage, batch, frames, ratio to the time alone, batches]]}. The first two are of
-  /// stages alone.
+  /// "in_engine": [[stage, batch, frames, ratio to the time alone, batches]]}. "decode" and
+  /// "chunks" are of stages alone.
   std::string raw = "{}";
 
   double chunks_s(size_t link, int jobs, double frames) const;
 };
 
-/// Interpolates a curve of at least one point by straight lines. Past its ends it uses the slope of
-/// the last two points, but never goes below the smallest value.
+/// Interpolates a curve of at least one point by straight lines. Beyond its ends it uses the slope
+/// of the nearest two points, but never goes below the smallest value.
 double along_curve(const std::vector<double>& x, const std::vector<double>& y, double at);
 
 /// Returns the profile as JSON for parse_profile().
 std::string profile_json(const StepProfile& profile);
-/// Loads a profile. Throws LoadError naming what is wrong.
+/// Loads a profile. Throws a LoadError that describes the fault.
 StepProfile load_profile(const std::string& path);
-/// Reads the content of such a file; `path` is for errors.
+/// Reads the content of a profile's file; `path` is for errors.
 StepProfile parse_profile(const std::string& text, const std::string& path);
 
 }  // namespace syrinx

@@ -39,7 +39,7 @@ LoadSummary summarize(const LoadResult& result, const ServiceTargets& targets) {
   out.lag = result.lag;
   std::vector<double> first_byte, first_audio, audible, silence, total, rtf, longest, stall;
   std::vector<double> for_target;  // infinite for failed requests, which have no audio
-  // A few requests in a long window must not look like many in a short one.
+  // A few requests in a long window must not look like many requests in a short window.
   const bool window = result.window_s > 0;
   double begin_s = window ? result.warmup_s : std::numeric_limits<double>::max();
   double end_s = window ? result.warmup_s + result.window_s : 0;

@@ -62,13 +62,13 @@ TEST(Summary, CountsWhatItSays) {
   EXPECT_DOUBLE_EQ(out.in_time, 2.0 / 5);
   EXPECT_DOUBLE_EQ(out.good, 1.0 / 5);
   EXPECT_DOUBLE_EQ(out.goodput, 0.25);
-  // Failed requests count as infinite: the median of five is the third.
+  // Failed requests count as infinite, so the median of five requests is the third.
   EXPECT_DOUBLE_EQ(out.target_first_audio_s, 0.2);
   EXPECT_FALSE(out.holds);
 }
 
 TEST(Summary, RatesCountOverTheWindow) {
-  // An open loop of 10 s after a warm-up of 2 s: two requests, close together.
+  // An open loop of 10 s after a warm-up of 2 s, with two requests at nearly the same time.
   LoadResult result;
   result.point = {LoadKind::kRate, 0.2};
   result.warmup_s = 2;
@@ -82,7 +82,7 @@ TEST(Summary, RatesCountOverTheWindow) {
   EXPECT_DOUBLE_EQ(out.goodput, 0.2);
   EXPECT_DOUBLE_EQ(out.requests_per_s, 0.2);
   EXPECT_DOUBLE_EQ(out.audio_per_s, 0.4);
-  // Speech after the window takes longer; goodput stays a share of the offered requests.
+  // Speech after the window takes longer. Goodput remains a share of the offered requests.
   result.requests.push_back(record(11.5, 0.05, 8.5));
   out = summarize(result, targets);
   EXPECT_DOUBLE_EQ(out.seconds, 18);
@@ -95,7 +95,7 @@ TEST(Summary, HoldsNeedsAllTargets) {
   for (int i = 0; i < 10; ++i) result.requests.push_back(record(i, 0.05, 1));
   const ServiceTargets targets{.first_audio_s = 0.1, .percentile = 0.8, .viable = 0.9};
   EXPECT_TRUE(summarize(result, targets).holds);
-  result.requests[0] = record(0, 0.5, 1);  // one late first audio is permitted
+  result.requests[0] = record(0, 0.5, 1);  // one late first audio is allowed
   result.requests[1] = record(1, 0.05, 1, 0.3);
   EXPECT_TRUE(summarize(result, targets).holds);
   result.requests[2] = failed(2, Failure::kTimeout, 0);  // the failed request is not smooth either
@@ -103,7 +103,7 @@ TEST(Summary, HoldsNeedsAllTargets) {
   EXPECT_FALSE(summarize({}, targets).holds);
 }
 
-/// A request without audio is not smooth, however smooth the audio of the others was.
+/// A request without audio is not smooth, even if all other audio was smooth.
 TEST(Summary, FailuresAreNotSmooth) {
   LoadResult result;
   for (int i = 0; i < 8; ++i) result.requests.push_back(record(i, 0.05, 1));

@@ -1,5 +1,5 @@
-// The target of requests: a server anywhere, or an engine in this process. Used from one thread,
-// the generator's, which runs the io_context given to the target.
+// The target of requests: a server anywhere, or an engine in this process. Used only from the
+// generator's thread, which runs the io_context given to the target.
 #pragma once
 
 #include <functional>
@@ -22,10 +22,10 @@ namespace net = boost::asio;
 class BenchTarget {
  public:
   virtual ~BenchTarget() = default;
-  /// Returns one line for people about what is measured.
+  /// Returns one line that describes what is measured.
   virtual std::string describe() const = 0;
-  /// Requests the utterance now. The meter gets all events up to end(); then `done` is called on
-  /// the generator's thread.
+  /// Requests the utterance at once. The meter receives all events up to end(). Then `done` is
+  /// called on the generator's thread.
   virtual void start(const Utterance& utterance, std::shared_ptr<Meter> meter,
                      std::function<void()> done) = 0;
 };
@@ -34,9 +34,9 @@ class BenchTarget {
 struct HttpTargetOptions {
   std::string url = {};        ///< http://host:port[/base]; the path of the API is appended
   std::string model = {};      ///< sent as "model" unless empty
-  std::string api_key = {};    ///< sent as a bearer token; empty: none
+  std::string api_key = {};    ///< sent as a bearer token unless empty
   std::string fields = {};     ///< a JSON object merged into every body, or empty
-  int sample_rate_hz = 24000;  ///< sample rate of PCM without a header, if the answer states none
+  int sample_rate_hz = 24000;  ///< rate of PCM without a header, if the answer does not state it
   double timeout_s = 60;       ///< longest time of a request
   bool keep_alive = true;      ///< use a connection for several requests
 };
@@ -45,7 +45,7 @@ struct HttpTargetOptions {
 /// invalid URL or an unknown host.
 std::unique_ptr<BenchTarget> make_http_target(net::io_context& io, HttpTargetOptions options);
 
-/// Makes a target for an engine in this process. Requests take all values from `base`, except the
+/// Makes a target for an engine in this process. Requests use the values of `base`, except for the
 /// utterance's text, voice, language, instructions and seed. Prompts are made on a separate thread,
 /// one after another, as in the server. The engine must outlive the target.
 std::unique_ptr<BenchTarget> make_engine_target(net::io_context& io, Engine& engine,

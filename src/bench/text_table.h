@@ -11,7 +11,7 @@ struct Column {
   std::vector<std::string> cells;
 };
 /// Formats a table: the first column is left-aligned, all others right-aligned. Needs at least one
-/// column, all of the same length.
+/// column; all columns must have the same length.
 std::string aligned(const std::vector<Column>& columns);
 
 /// Formats a number with `digits` digits after the point.

@@ -1,13 +1,13 @@
-// A made-up profile with round numbers, for tests.
+// An invented profile with round numbers, for tests.
 #pragma once
 
 #include "bench/step_profile.h"
 
 namespace syrinx {
 
-/// Returns a profile with one code a frame and 20 frames a second. A step of B sequences takes 1 +
-/// 0.1 B ms, a chunk 1 ms and 0.1 ms a frame, all multiplied by `slower`. Its utterance has 40
-/// frames, 2 s.
+/// Returns a profile with one code per frame and 20 frames per second. A step of B sequences takes
+/// 1 + 0.1 B ms. A chunk takes 1 ms, plus 0.1 ms per frame. All times are multiplied by `slower`.
+/// Its utterance has 40 frames, i.e. 2 s.
 inline StepProfile toy_profile(double slower = 1) {
   StepProfile profile;
   profile.model = "toy";

@@ -62,7 +62,7 @@ VirtualPair::VirtualPair(std::shared_ptr<const Pipeline> writer,
     std::vector<std::string> names;
     for (const Node& node : pipeline->graph().nodes()) names.push_back(node.name);
     if (costed != names.size()) {
-      throw LoadError(concat("the profile has costs of ", costed, " stages, but '",
+      throw LoadError(concat("the profile has costs for ", costed, " stages, but '",
                              pipeline->info().model, "' has ", names.size(),
                              "; measure a profile with this model"));
     }

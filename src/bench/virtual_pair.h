@@ -1,6 +1,6 @@
-// A text model and a voice model on a machine with a virtual clock. The engine's scheduler and the
-// models are real, and so are the text and the samples. The time of a batch is the measured cost of
-// such batches, so all times are the same on every machine. One thread.
+// A text model and a voice model on a machine with a virtual clock. The engine's scheduler, the
+// models, the text and the samples are real. The time of a batch is the measured cost of such
+// batches, so all times are the same on every machine. One thread.
 #pragma once
 
 #include <cstdint>
@@ -40,18 +40,18 @@ class VirtualPair {
 
   double now() const { return platform_.now(); }
   void run_until(double at_s);
-  /// Advances to the next event; false: there is none.
+  /// Advances to the next event; returns false without one.
   bool next();
 
-  /// Starts to count batches of the text model that contain a foreground request.
+  /// Starts counting the text model's batches that contain a foreground request.
   void count_forwards() { forwards_ = 0; }
   int forwards() const { return forwards_; }
-  /// Returns the unfinished requests; pages_taken() returns the used pages. Both count both models.
+  /// Returns the unfinished requests of both models. pages_taken() returns the used pages of both.
   int requests() const;
   int pages_taken() const;
-  /// Returns how often caches were dropped for lack of pages, in both models.
+  /// Returns how often caches were dropped because pages were lacking, in both models.
   int preemptions() const;
-  /// Returns seconds of batches for background requests, of both models.
+  /// Returns the seconds of batches for background requests, in both models.
   double background_s() const;
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kShares[] = {0.02, 0.2, 0.4,  0.55, 0.7, 0.8, 0.85, 0.9,
                               0.95, 1,   1.05, 1.1,  1.2, 1.4, 2};
-constexpr double kFullShare = 0.8;  // share that ends well, below which the worker is full
+constexpr double kFullShare = 0.8;  // a worker is full if a smaller share of its requests succeeds
 constexpr double kMostRate = 1e5;
 
 CurvePoint run_at(double rate, const StepProfile& profile, SimulationOptions options,
@@ -88,7 +88,7 @@ WorkerCurve calibrate(const StepProfile& profile, const SimulationOptions& optio
   if (full <= 0) throw LoadError("a worker of this profile serves no request in time");
   std::vector<CurvePoint> points;
   for (const double share : kShares) points.push_back(run(share * full));
-  // Rate 0 equals the lowest measured rate, but without load.
+  // At rate 0 a worker has the results of the lowest measured rate, but no load.
   CurvePoint idle = points.front();
   idle.free = 1;
   idle.rate = idle.used = idle.wait_s = idle.in_flight = idle.playing = 0;

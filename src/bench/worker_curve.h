@@ -1,5 +1,5 @@
-// Results of one worker of a fleet at every steady rate of requests, simulated exactly with a small
-// fleet behind the same balancer. Seconds; const after calibrate(), any thread.
+// Results of one worker of a fleet at every steady rate of requests. They are simulated exactly,
+// with a small fleet behind the same balancer. Seconds; const after calibrate(), any thread.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,14 @@ namespace syrinx {
 
 /// The results of a worker at one rate of requests.
 struct CurvePoint {
-  double rate = 0;  ///< requests a second for this worker
-  double ok = 1;    ///< share of requests that end well; the others are refused
-  double good = 1;  ///< share of requests that are in time and without an underrun
-  /// first audio of successful requests: kQuantiles + 1 quantiles
+  double rate = 0;  ///< requests per second for this worker
+  double ok = 1;    ///< share of successful requests; other requests are refused
+  double good = 1;  ///< share of requests in time and without an underrun
+  /// First audio of successful requests: kQuantiles + 1 quantiles.
   std::vector<double> first_audio;
   double audio_s = 0;           ///< mean audio of a successful request
   double used = 0, wait_s = 0;  ///< means of used() and of the predicted wait
-  double free = 1;              ///< mean of the free share that its agent reports
+  double free = 1;              ///< mean of the free share that the agent reports
   double in_flight = 0, playing = 0;
   int requests = 0;  ///< number of requests that were measured
 };
@@ -34,11 +34,11 @@ class WorkerCurve {
     double part = 0;
   };
 
-  /// Takes at least two points, with rates rising from 0.
+  /// Stores at least two points, whose rates rise from 0.
   explicit WorkerCurve(std::vector<CurvePoint> points);
   const std::vector<CurvePoint>& points() const { return points_; }
-  /// Finds the position of a rate. Rates beyond the last point are at that point, because the
-  /// worker takes no more.
+  /// Finds the position of a rate. Rates beyond the last point get its position, because the worker
+  /// accepts no more requests.
   Position find(double rate) const;
   double most_rate() const { return points_.back().rate; }
   double used(Position at) const { return between(at, &CurvePoint::used); }
@@ -64,8 +64,8 @@ struct CurveOptions {
   uint64_t seed = 0;
 };
 
-/// Finds the rate at which a worker is full, then simulates rates from idle to twice that rate.
-/// Calls `progress(rate)` before each.
+/// Finds the rate at which a worker is full. Then simulates rates from idle to twice that rate.
+/// Calls `progress(rate)` before each simulation.
 WorkerCurve calibrate(const StepProfile& profile, const SimulationOptions& options,
                       const CurveOptions& how,
                       const std::function<void(double rate)>& progress = {});

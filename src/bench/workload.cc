@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// Calls take(line, line number) for every line that is not blank.
+/// Calls take(line, line number) for every nonblank line.
 template <typename F>
 void each_line(std::string_view file, const std::string& path, F&& take) {
   if (file.size() > kMaxWorkloadBytes) {
@@ -29,11 +29,11 @@ void each_line(std::string_view file, const std::string& path, F&& take) {
       load_fault(path, where, concat("has ", line.size(), " bytes, the limit is ", kMaxTextBytes));
     }
     if (++taken > kMaxWorkloadLines) {
-      load_fault(path, where, concat("there may be at most ", kMaxWorkloadLines, " lines"));
+      load_fault(path, where, concat("has more than ", kMaxWorkloadLines, " lines"));
     }
     take(line, where);
   }
-  if (taken == 0) load_fault(path, "", "it is empty");
+  if (taken == 0) load_fault(path, "", "expected at least one line, got none");
 }
 
 TracedUtterance traced(const Config& line) {

@@ -1,5 +1,5 @@
 // Texts and traces for requests: texts of varied lengths, built in or from a file, and traces of
-// real traffic. Files are bounded; faults throw LoadError naming file and line. Const after
+// real traffic. Files are bounded. Faults throw LoadError with file and line. Const after
 // loading.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace syrinx {
 
-/// A text to be spoken, with its options. Empty strings mean the target's defaults.
+/// A text to speak, with its options. Empty strings mean the target's defaults.
 struct Utterance {
   std::string text, voice, language, instructions;
   std::optional<uint64_t> seed;
@@ -30,7 +30,7 @@ inline constexpr size_t kMaxWorkloadLines = 1'000'000;
 inline constexpr size_t kMaxTextBytes = size_t{1} << 20;
 inline constexpr double kMaxTrace_s = 7 * 86400;
 
-/// Returns English sentences and short paragraphs of 1 to about 60 words, 1 to 20 s of speech.
+/// Returns English sentences and short paragraphs: 1 to about 60 words, 1 to 20 s of speech.
 std::vector<std::string> built_in_texts();
 
 /// Reads one text per line; skips empty lines. `path` is for messages.

@@ -49,8 +49,8 @@ TEST(Trace, NamesFileLineAndFault) {
   const struct {
     std::string file, want;
   } cases[] = {
-      {"", "it is empty"},
-      {"\n\n", "it is empty"},
+      {"", "expected at least one line"},
+      {"\n\n", "expected at least one line"},
       {"{\"time\":0,\"text\":\"a\"}\n{\"time\":0", "t.jsonl line 2"},
       {"[1, 2]", "line 1"},
       {"{\"text\":\"a\"}", "time"},

@@ -1,10 +1,10 @@
-// Measures the host's work for decode steps on a GPU, without a GPU: kernels and copies go to a
-// null device (kernels/cuda/emulation/memory.h), which counts them. Models have the published
-// numbers of layers, heads and codes, and narrow layers, as the host's work does not depend on the
-// width.
-//   gpu_host_bench [MODEL ...]      all models by default
-//   gpu_host_bench --launches       compares the kernels a step with the bounds below, and no more
-// Exit code 1: a step has more kernels than its bound, or steps are not replayed.
+// Measures the host's work for decode steps on a GPU, without a GPU: kernels and copies
+// go to a null device (kernels/cuda/emulation/memory.h), which counts them. Models have
+// the published numbers of layers, heads and codes, but narrow layers, because the host's
+// work does not depend on the width. gpu_host_bench [MODEL ...]      all models by
+// default gpu_host_bench --launches       only compares the kernels per step with the
+// bounds below Exit code 1: a step has more kernels than its bound, or steps are not
+// replayed.
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,11 +41,11 @@ constexpr int kPositions = 1024;
 constexpr double kLeastReplayed = 0.9;
 constexpr double kKernelUs = 0.56;  // an empty kernel in a graph (H200, docs/gpu.md)
 
-/// The most kernels of a decode step, at any batch.
+/// Most kernels of a decode step, for any batch.
 const std::map<std::string, uint64_t> kMostKernels{
     {"Qwen3-TTS-1.7B", 925}, {"Orpheus-3B", 230}, {"CSM-1B", 1316}, {"Higgs-Audio-v3", 316}};
 
-/// Replaces the widths of a config, at any depth, by narrow ones.
+/// Replaces the widths in a config, at any depth, by narrow widths.
 void make_narrow(json& config) {
   static const std::map<std::string, int> narrow{
       {"hidden_size", 128},       {"intermediate_size", 256},   {"text_hidden_size", 128},
@@ -56,7 +56,7 @@ void make_narrow(json& config) {
     const auto found = narrow.find(key);
     if (found != narrow.end() && value > found->second) value = found->second;
   }
-  // A depth decoder of another width has a projection before it.
+  // A depth decoder with another width than the backbone has a projection before it.
   for (const char* inner : {"code_predictor_config", "depth_decoder_config"})
     if (config.contains(inner)) config[inner]["hidden_size"] = 64;
 }

@@ -47,11 +47,11 @@ using nlohmann::json;
 constexpr const char* kText =
     "The ferry leaves at seven in the morning, and the captain waits for nobody, not even for the "
     "mayor, who is always late on Mondays.";
-constexpr int kPositions = 1024;  // positions of each sequence when steps are timed
+constexpr int kPositions = 1024;  // positions of each sequence for timed steps
 constexpr int kSizes[] = {1, 8, 32, 64};
 constexpr double kStreamS = 10;       // audio of each concurrent stream
 constexpr double kLateShare = 0.002;  // share of streams that may have an underrun
-constexpr double kLeastSeconds = 10;  // time of a model; with less the program only tests its code
+constexpr double kLeastSeconds = 10;  // shortest time of a model; with less it only tests its code
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -73,8 +73,8 @@ std::shared_ptr<const Pipeline> load(const std::string& dir, const std::string& 
   return orpheus::load(spec);
 }
 
-/// Returns the bytes of weights that a decode step reads: all parts once, except tables and codec;
-/// the depth transformer's layers once for every further code.
+/// Returns the bytes of weights that a decode step reads: all parts once, except tables and codec.
+/// The layers of the depth transformer count once for every further code.
 double step_bytes(const Pipeline& pipeline, const std::string& dir) {
   const Config config = Config::load(dir + "/config.json");
   double bytes = 0, again = 0;
@@ -93,7 +93,7 @@ double step_bytes(const Pipeline& pipeline, const std::string& dir) {
   return bytes + std::max(0.0, inner) * again;
 }
 
-/// Returns bytes read and written per second by a copy within the GPU's memory.
+/// Returns the bytes per second, read and written, of a copy within the GPU's memory.
 double copy_rate(size_t bytes) {
   const Shape shape{static_cast<int64_t>(bytes)};
   const Tensor from(shape, DType::kU8, Device::kCuda), to(shape, DType::kU8, Device::kCuda);
@@ -227,7 +227,7 @@ SpeechRequest spoken(const Pipeline& pipeline, double audio_s, int number) {
 
 EngineOptions options_for(int streams) {
   EngineOptions options;
-  options.threads = 2;  // one thread waits for steps, one for chunks
+  options.threads = 2;  // one thread waits for steps, another for chunks
   options.max_batch = streams;
   options.max_requests = 2 * streams;
   options.max_wait_s = 1e9;
@@ -280,7 +280,7 @@ json together(const std::shared_ptr<const Pipeline>& pipeline, int count, double
           {"audio_per_second", audio / took_s}};
 }
 
-/// Doubles the requests while all are served in real time and time is left.
+/// Doubles the number of requests while all are served in real time and time is left.
 json streams(const std::shared_ptr<const Pipeline>& pipeline, double seconds, double audio_s) {
   json runs = json::array();
   int most = 0;
@@ -325,7 +325,7 @@ void print(const char* what, const json& run) {
       run["audio_per_second"].get<double>(), 100 * run["executors_busy"].get<double>());
 }
 
-/// Measures requests of `audio_s` seconds that arrive at random (Poisson), `rate` a second.
+/// Measures requests of `audio_s` seconds with Poisson arrivals, `rate` per second.
 json arrivals(const std::shared_ptr<const Pipeline>& pipeline, double rate, double seconds,
               double audio_s) {
   Engine engine(pipeline, options_for(256));
@@ -352,7 +352,7 @@ json arrivals(const std::shared_ptr<const Pipeline>& pipeline, double rate, doub
   return run;
 }
 
-/// Measures `clients` clients; each sends its next request when the last one has ended.
+/// Measures `clients` clients. Each sends its next request when its last request has ended.
 json closed_loop(const std::shared_ptr<const Pipeline>& pipeline, int clients, double seconds,
                  double audio_s) {
   Engine engine(pipeline, options_for(clients));
@@ -378,7 +378,7 @@ json closed_loop(const std::shared_ptr<const Pipeline>& pipeline, int clients, d
   return run;
 }
 
-/// Fills `out` part by part and calls `keep` after each.
+/// Fills `out` part by part and calls `keep` after each part.
 void measure(json& out, const std::string& name, const std::string& dir, double seconds,
              double rate, const std::function<void()>& keep) {
   std::printf("%s\n", name.c_str());

@@ -1,11 +1,11 @@
-// Configurations of published checkpoints, for measuring with random weights.
+// Configurations of published checkpoints, for measurements with random weights.
 #pragma once
 
 namespace syrinx {
 
 struct PublishedModel {
   const char* name;
-  const char* config;  ///< the parts of config.json that the families read
+  const char* config;  ///< the parts of config.json that families read
 };
 
 inline constexpr PublishedModel kPublished[] = {

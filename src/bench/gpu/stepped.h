@@ -21,23 +21,23 @@ class Stepped {
     int cached = 0, steps = 0;
   };
 
-  /// Makes room for `most` sequences of up to `positions` positions.
+  /// Reserves space for `most` sequences of up to `positions` positions.
   Stepped(const Pipeline& pipeline, int most, int positions);
   /// Begins `size` requests for the same text, each with its own seed. Throws LoadError if the
   /// model refuses them.
   void open(const std::string& text, int size);
-  /// Runs a step of all sequences: the first one is that of their prompts. Returns the seconds of
-  /// the executor. Throws LoadError if the step fails.
+  /// Runs a step of all sequences. The first step runs their prompts. Returns the seconds of the
+  /// executor. Throws LoadError if the step fails.
   double step();
-  /// Replaces the codes of all later steps by the first that each request may choose: for a device
-  /// that draws none.
+  /// Replaces the codes of all later steps by the first code that each request may choose, for a
+  /// device that does not sample codes.
   void replace_codes() { replaces_codes_ = true; }
-  /// Whether the next two steps may not fit.
+  /// Returns whether the cache may lack space for the next two steps.
   bool is_full() const;
 
   int size() const { return static_cast<int>(runs_.size()); }
   const Run& run(int i) const { return runs_[static_cast<size_t>(i)]; }
-  /// Bytes of a position in the cache.
+  /// Returns the bytes of a position in the cache.
   double kv_bytes() const { return kv_bytes_; }
   Batch& batch() { return batch_; }
   Executor& executor() { return *executor_; }
