@@ -1,4 +1,4 @@
-"""Speaks with speech language models; audio arrives piece by piece while it is made.
+"""Speaks texts with speech language models. Audio arrives piece by piece while it is made.
 
     import syrinx
 
@@ -32,7 +32,7 @@ _ENDS = {0: "text", 1: "length", 2: "repetition"}
 
 @dataclass(frozen=True)
 class Word:
-    """A word starts to sound `at_s` seconds after the beginning of the speech."""
+    """A word of the text, which starts to sound `at_s` seconds after the speech's beginning."""
 
     text: str
     at_s: float
@@ -44,8 +44,8 @@ class Chunk:
 
     samples: npt.NDArray[np.float32]  # mono, full scale 1
     sample_rate: int  # Hz
-    begin_s: float  # time when the first sample sounds, since the beginning of the speech
-    words: list[Word]  # words whose times became known; their audio is in this or a later chunk
+    begin_s: float  # seconds from the beginning of the speech to the first sample
+    words: list[Word]  # words whose times became known; their audio may be in a later chunk
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -56,7 +56,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a speech. `end`: "text"; if it was cut short, "length" or "repetition"."""
+    """The result of a speech. `end` is "text", or "length" or "repetition" if cut short."""
 
     end: str
     underruns: int
@@ -66,12 +66,12 @@ class Outcome:
 
 
 def _plain(text: str) -> str:
-    """Returns the text; raises an error if it contains a zero, which ends a text in C."""
+    """Returns the text with a space for each zero, because a zero ends a string in C."""
     return text.replace("\0", " ")
 
 
 class _Chunks:
-    """Reads a speech; leaving before the end cancels it."""
+    """Reads a speech. Leaving the loop before the end cancels the speech."""
 
     def __init__(self, speech: Speech) -> None:
         self._speech = speech
@@ -109,9 +109,9 @@ class _Chunks:
 
 
 class Speech:
-    """A running speech: `for chunk in speech`, or `async for` in a coroutine; once, by one reader.
+    """A running speech. Read it once, with `for chunk in speech`, or `async for` in a coroutine.
 
-    Leaving the loop cancels it. feed(), end() and cancel() may be called from any thread.
+    Leaving the loop cancels the speech. Any thread may call feed(), end() and cancel().
     """
 
     def __init__(self, speech: _syrinx.Speech, text: str) -> None:
@@ -125,28 +125,28 @@ class Speech:
         return _Chunks(self)
 
     def read(self) -> npt.NDArray[np.float32]:
-        """Returns all audio that is not yet read, in one array."""
+        """Returns the remaining audio in one array; waits until the speech ends."""
         parts = [chunk.samples for chunk in self]
         return np.concatenate(parts) if parts else np.zeros(0, np.float32)
 
     def feed(self, text: str) -> None:
-        """Adds text to a speech that was begun with `open_text=True`."""
+        """Adds text to a speech that was started with `open_text=True`."""
         text = _plain(text)
         self._text += text.encode()
         self._speech.feed(text, False)
 
     def end(self) -> None:
-        """Ends the text of the speech."""
+        """Reports that the text of the speech is complete."""
         self._speech.feed("", True)
 
     def cancel(self) -> None:
-        """Ends the speech before its next step; a reader gets CancelledError after the existing
+        """Ends the speech before its next step. A reader gets CancelledError after the existing
         audio."""
         self._speech.cancel()
 
     @property
     def outcome(self) -> Optional[Outcome]:
-        """Returns the result after all audio was read; None before, or if the speech was cancelled
+        """Returns the result after all audio was read. None before, or if the speech was cancelled
         or failed."""
         told = self._speech.outcome()
         return Outcome(_ENDS[told[0]], *told[1:]) if told and told[0] in _ENDS else None
@@ -188,7 +188,7 @@ class Voice:
 
 
 class Model:
-    """A loaded model. Any number of threads may speak with it at the same time, in common
+    """A loaded model. Any number of threads may use it at the same time; they share
     batches."""
 
     def __init__(self, model: _syrinx.Model) -> None:
@@ -239,9 +239,9 @@ class Model:
               top_p: Optional[float] = None, top_k: Optional[int] = None,
               repetition_penalty: Optional[float] = None, guidance: Optional[float] = None,
               seed: int = 0, max_s: float = 0.0) -> Speech:
-        """Begins to speak at once. `voice`: a name, a mix such as "finch(2)+raven(1)", a voice
-        stored by `syrinx voice add`, or a Voice. With `open_text`, more text follows by feed() and
-        end(). The same seed makes the same samples."""
+        """Starts a speech at once. `voice`: a name, a mix such as "finch(2)+raven(1)", a voice
+        stored by `syrinx voice add`, or a Voice. With `open_text`, add further text by feed() and
+        finish with end(). The same seed makes the same samples."""
         text = _plain(text)
         learned = voice._voice if isinstance(voice, Voice) else None
         name = voice if isinstance(voice, str) else None
@@ -251,15 +251,15 @@ class Model:
 
     def learn_voice(self, recording: Union[_Path, npt.ArrayLike],
                     sample_rate: Optional[int] = None, text: Optional[str] = None) -> Voice:
-        """Makes a voice from a recording: the name of an audio file, or mono samples and their
-        rate. `text`: its words, which some models need. Takes seconds."""
+        """Makes a voice from a recording: the path of an audio file, or mono samples and their
+        rate. `text`: the words of the recording, which some models need. Takes seconds."""
         if isinstance(recording, (str, os.PathLike)):
             return Voice(self._model.learn_file(os.fspath(recording), text))
         if sample_rate is None:
-            raise InvalidError("samples come with their sample_rate")
+            raise InvalidError("samples need their sample_rate")
         samples = np.ascontiguousarray(recording, dtype=np.float32)
         if samples.ndim != 1:
-            raise InvalidError(f"mono samples have one dimension, not {samples.ndim}")
+            raise InvalidError(f"mono samples must have one dimension, not {samples.ndim}")
         return Voice(self._model.learn(samples, sample_rate, text))
 
 
@@ -267,12 +267,12 @@ def load(model: str = "finch", *, weights: Optional[str] = None, device: Optiona
          policy: Optional[str] = None, threads: int = 0, max_batch: int = 0, max_open: int = 0,
          max_wait_s: float = 0.0, beside: Optional[Model] = None) -> Model:
     """Loads "finch" (the built-in voice), a checkpoint's directory, or Org/Name[@revision] from the
-    hub's local cache; nothing is downloaded. `beside`: a model to share threads with. syrinx.h
-    explains the other options, and the defaults that 0 and None mean."""
+    hub's local cache; downloads nothing. `beside`: a model that shares its threads. syrinx.h
+    explains the other options. 0 and None mean the defaults."""
     return Model(_syrinx.Model(os.fspath(model), weights, device, policy, threads, max_batch,
                                max_open, max_wait_s, beside._model if beside else None))
 
 
 def load_voice(path: _Path) -> Voice:
-    """Loads a voice from a file of Voice.save() or `syrinx voice export`."""
+    """Loads a voice from a file that Voice.save() or `syrinx voice export` wrote."""
     return Voice(_syrinx.open_voice(os.fspath(path)))

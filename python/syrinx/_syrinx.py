@@ -1,7 +1,7 @@
 """Calls syrinx.h with ctypes: handles become objects, error codes become the exceptions of
 errors.py.
 
-A call releases the interpreter's lock. The library is the one in this folder, else the system's.
+Calls release the interpreter's lock. Uses the library in this folder, otherwise the system's.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     _Samples = npt.NDArray[np.float32]
 
 _OK, _TIMEOUT = 0, 6
-_SIGNALS_S = 0.1  # the longest wait inside the library, after which Python handles signals
+_SIGNALS_S = 0.1  # longest wait inside the library; Python handles signals between waits
 
 
 class _Error(ctypes.Structure):
@@ -154,10 +154,10 @@ class Speech:
 
     def read(self, timeout_s: float) -> Optional[
             tuple[_Samples, int, float, list[tuple[int, int, float]]]]:
-        """Returns (samples, rate, begin_s, [(begin, end, at_s)]); None at the end, or after
-        timeout_s without audio. Below 0: no timeout."""
+        """Returns (samples, rate, begin_s, [(begin, end, at_s)]). Returns None at the end, or
+        after timeout_s without audio. A negative timeout_s waits without limit."""
         if not self._reading.acquire(blocking=False):
-            raise ValueError("a speech is read by one thread at a time")
+            raise ValueError("only one thread at a time may read a speech")
         try:
             return self._read(timeout_s)
         finally:
@@ -173,14 +173,14 @@ class Speech:
                 return _copy(chunk.contents)
             if error.code == _OK:
                 return None
-            if error.code != _TIMEOUT or self.outcome() is not None:  # a speech may end with a timeout
+            if error.code != _TIMEOUT or self.outcome() is not None:  # the speech itself may time out
                 raise _exception(error)
             if 0 <= timeout_s and left_s <= _SIGNALS_S:
                 return None
             left_s -= _SIGNALS_S
 
     def outcome(self) -> Optional[tuple[int, int, float, float, float]]:
-        """Returns (end, underruns, audio_s, first_audio_s, total_s) after the end was read."""
+        """Returns (end, underruns, audio_s, first_audio_s, total_s); None before the end."""
         known = _C["outcome_of"](self._handle)
         if not known:
             return None

@@ -8,7 +8,7 @@ class Error(Exception):
 
 
 class InvalidError(Error, ValueError):
-    """The request is malformed; a repetition fails again."""
+    """Reports a malformed request; a retry fails again."""
 
 
 class NotFoundError(Error, LookupError):
@@ -16,7 +16,7 @@ class NotFoundError(Error, LookupError):
 
 
 class UnsupportedError(Error):
-    """The request is well-formed, but not supported by the model."""
+    """Reports a well-formed request that the model does not support."""
 
 
 class OverloadedError(Error):
@@ -24,19 +24,19 @@ class OverloadedError(Error):
 
 
 class CancelledError(Error):
-    """The speech was cancelled."""
+    """Reports that the speech was cancelled."""
 
 
 class SpeechTimeoutError(Error, TimeoutError):
-    """The engine waited too long."""
+    """Reports that the engine waited too long for text or for the reader."""
 
 
 class InternalError(Error):
-    """A fault of the library."""
+    """Reports an internal error of the library."""
 
 
 class LoadError(Error, OSError):
-    """A model or a file cannot be used."""
+    """Reports a model or a file that cannot be used."""
 
 
 _CLASSES = {1: InvalidError, 2: NotFoundError, 3: UnsupportedError, 4: OverloadedError,
