@@ -4,8 +4,9 @@
     pip download --no-deps misaki==0.9.4 && unzip misaki-0.9.4-py3-none-any.whl
     python3 tools/kokoro_lexicon.py misaki/data/us_gold.json src/families/kokoro/lexicon/us_gold.gz
 
-A line a word, sorted by bytes: how many bytes it shares with the word before (a letter from "0" on), the rest of it, and its phonemes
-between tabs: as a rule, and where they differ, before a pause and before "to". misaki is Apache-2.0.
+One line per word, sorted by bytes: the number of bytes shared with the word before (a character from "0" on), the
+word's other bytes, and its phonemes between tabs: usually, and if different, before a pause and before "to". misaki
+is Apache-2.0.
 """
 import gzip
 import json

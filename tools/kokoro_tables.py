@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Packs the tables by which Kokoro reads Japanese and Chinese into src/families/kokoro/lexicon.
+"""Packs the tables with which Kokoro reads Japanese and Chinese into src/families/kokoro/lexicon.
 
     python3 -m venv VENV && VENV/bin/pip install --no-deps misaki==0.9.4 pypinyin==0.55.0 fugashi==1.5.2 jieba==0.42.1 \\
         pypinyin_dict==0.9.0 addict==2.4.0 cn2an==0.5.24 proces==0.1.7
     VENV/bin/python tools/kokoro_tables.py DICTIONARY src/families/kokoro/lexicon
 
-DICTIONARY is a folder of UniDic for mecab. ja_words.gz: of misaki's list the words that mecab splits and short ones in kana; each is a byte for the
-characters shared with the word before, one for the number of the others, and these in UTF-16. pinyin.gz: a line of syllables, the
-number (two bytes) of each character's usual one from U+4E00 to U+9FFF, then the phrases in which a character has another: the size
-of their characters in four bytes, the characters (half a byte each: shared, others), and the numbers. pinyin_large.gz is the same of
-the phrases that misaki's second reader of Chinese adds, as far as words of jieba have them. zh_tones.txt: four lines of words
-from that reader. misaki is Apache-2.0, as PaddleSpeech, where its second reader comes from; pypinyin and jieba are MIT.
+DICTIONARY is a folder of UniDic for mecab. ja_words.gz: the words of misaki's list that mecab splits, and short words
+in kana. Each is a byte for the number of characters shared with the word before, a byte for the number of other
+characters, and the other characters in UTF-16. pinyin.gz: a line of syllables; the number (two bytes) of the usual
+syllable of each character from U+4E00 to U+9FFF; then the phrases in which a character has another syllable: the size
+of their characters in four bytes, the characters (half a byte each: shared, others), and the numbers. pinyin_large.gz
+has the same form, for the phrases that misaki's second reader of Chinese adds, if words of jieba contain them.
+zh_tones.txt: four lines of words from that reader. misaki is Apache-2.0, like PaddleSpeech, the source of its second
+reader. pypinyin and jieba are MIT.
 """
 import functools
 import gzip
@@ -62,7 +64,7 @@ def is_han(text):
 
 
 def packed_pinyin(single, phrases):
-    """Packs the usual syllable of each character and the phrases that have others."""
+    """Packs the usual syllable of each character, and the phrases with unusual syllables."""
     used = {single[c] for c in single if is_han(c)} | {s for said in phrases.values() for s in said}
     syllables = sorted(used)
     number = {name: i + 1 for i, name in enumerate(syllables)}
@@ -110,7 +112,7 @@ def phrases_in(word, phrases, longest):
 
 
 def chinese_large(words):
-    """Keeps those of 412,000 phrases without which a word of jieba would be read otherwise."""
+    """Keeps only the phrases, of 412,000, without which a word of jieba would be read differently."""
     single = usual_syllables(pypinyin.constants.PINYIN_DICT)
     every = readings(pypinyin.constants.PHRASES_DICT)
     single.update({phrase: said[0] for phrase, said in every.items() if len(phrase) == 1})
@@ -134,7 +136,7 @@ def chinese_large(words):
 
 
 def tones(frontend):
-    """Words with a neutral tone, exceptions, words whose last character is an r, exceptions."""
+    """Returns words with a neutral tone and exceptions, then words that end with an r and exceptions."""
     lists = (frontend.tone_modifier.must_neural_tone_words, frontend.tone_modifier.must_not_neural_tone_words,
              frontend.must_erhua, frontend.not_erhua)
     return "".join(" ".join(sorted(words)) + "\n" for words in lists)

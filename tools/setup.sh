@@ -1,6 +1,6 @@
-# Sourced by ./run and ./check: packages and builds, each a no-op when nothing is missing.
-# 'A|B' is one package under the names of several releases: the installed one, or the first that apt knows.
-# Output goes to build/*.log; the terminal shows one line for a step that takes time.
+# Sourced by ./run and ./check: functions that install packages and build. Each does nothing if nothing is missing.
+# 'A|B' is one package with different names in several releases: the installed name counts, or the first that apt knows.
+# Output goes to build/*.log; the terminal shows one line for a step that takes long.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages_build="g++ cmake ninja-build ccache pkg-config libboost-dev nlohmann-json3-dev libsimdjson-dev
   libcli11-dev libexpat1-dev libpcre2-dev libutf8proc-dev flite1-dev libavcodec-dev libavformat-dev libavutil-dev
@@ -25,7 +25,7 @@ is_installed() {
   dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q '^install ok installed'
 }
 
-# name_here A|B...: prints which of the names apt knows here; the first one where it knows none.
+# name_here A|B...: prints the first of the names that apt knows on this machine; without any, prints the first name.
 name_here() {
   local name
   for name in ${1//|/ }; do
@@ -37,7 +37,7 @@ name_here() {
   echo "${1%%|*}"
 }
 
-# missing_packages NAME...: prints those that are not installed, a line each.
+# missing_packages NAME...: prints the packages that are not installed, one per line.
 missing_packages() {
   local package name there
   for package in "$@"; do
@@ -49,9 +49,9 @@ missing_packages() {
   done
 }
 
-# install_packages build|check|ears|real|package|tidy: Debian packages that are not there yet. Without root and
-# sudo it says which are missing and how to install them; a build is then tried with what is there (not all
-# are needed, and libraries may come from elsewhere), if there are a compiler and CMake.
+# install_packages build|check|ears|real|package|tidy: installs missing Debian packages. Without root and
+# sudo it reports the missing packages and how to install them. It then builds with the installed packages (not all
+# packages are needed, and libraries may have other sources), provided that a compiler and CMake are installed.
 install_packages() {
   local missing=() names=() package list="$packages_build" log="$root/build/packages.log" apt tool
   [ "$1" = check ] && list="$list $packages_check"
@@ -60,7 +60,7 @@ install_packages() {
   [ "$1" = package ] && list="$packages_package"
   [ "$1" = tidy ] && list="$packages_build $packages_tidy"
   command -v dpkg-query >/dev/null || {
-    say "no Debian packages here: install what this list of Debian's names stands for: $(echo $list)"
+    say "this system has no Debian packages: install your system's equivalents of these Debian packages: $(echo $list)"
     return 0
   }
   mapfile -t missing < <(missing_packages $list)
@@ -89,17 +89,17 @@ install_packages() {
     fail "apt-get install failed; the log is $log" "$log"
 }
 
-# debian_mirror: prints the address of Debian's main archive as apt has it, without the security archive
-# and others beside it.
+# debian_mirror: prints the address of Debian's main archive in apt's configuration, not of the security archive
+# or other archives.
 debian_mirror() {
   local mirror=${SYRINX_DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI) $(ORIGIN) $(LABEL)' \
     2>/dev/null | sed -n 's|/* Debian Debian$||p' | head -n 1)}
-  [ -n "$mirror" ] || fail "apt knows no archive of Debian: set SYRINX_DEBIAN_MIRROR to its address"
+  [ -n "$mirror" ] || fail "found no Debian archive in apt's configuration: set SYRINX_DEBIAN_MIRROR to its address"
   echo "$mirror"
 }
 
-# make_clients_python: an empty Python in build/clients, for the clients of other vendors that tests
-# drive; $clients_python is its interpreter, or the system's where none can be made.
+# make_clients_python: makes an empty Python in build/clients, for the clients of other vendors that tests
+# use. $clients_python is its interpreter, or the system's if this fails.
 make_clients_python() {
   local log="$root/build/clients.log"
   clients_python="$root/build/clients/bin/python3"
@@ -108,8 +108,8 @@ make_clients_python() {
   [ -x "$clients_python" ] || clients_python=$(command -v python3)
 }
 
-# install_clients: what is missing of these clients. Offline what is there is used, and the tests of what
-# is not are skipped.
+# install_clients: installs missing clients. Offline, uses the installed clients, and the tests of missing
+# clients are skipped.
 install_clients() {
   local place="$root/build/clients" list="$root/tests/http/clients.txt" log="$root/build/clients.log"
   ! cmp -s "$list" "$place/clients.txt" || return 0
@@ -122,8 +122,8 @@ install_clients() {
   fi
 }
 
-# show_progress FOLDER LOG: one line for a build of more than two steps; on terminals a counter and the time that
-# is left if the rest is as fast as what was done.
+# show_progress FOLDER LOG: prints one line for a build of more than two steps. On terminals adds a counter and the time
+# left, assuming that the remaining steps take as long as the earlier ones.
 show_progress() {
   local line steps='' said='' started=$SECONDS left
   while IFS= read -r line; do
@@ -138,8 +138,8 @@ show_progress() {
   [ -z "$said" ] || [ ! -t 2 ] || printf '\n' >&2
 }
 
-# build DIR TARGET [-DNAME=VALUE...]: configures when needed, then builds what changed. Several files
-# are compiled at once, so that they read the same headers once.
+# build DIR TARGET [-DNAME=VALUE...]: configures if needed, then builds changed files. Several files
+# are compiled together, so that common headers are read only once.
 build() {
   local dir="$root/build/$1" target=$2 log="$root/build/$1.log" option started=$SECONDS
   local stale=no
@@ -156,7 +156,7 @@ build() {
     cmake -S "$root" -B "$dir" -G Ninja "$@" >"$log" 2>&1 ||
       fail "cmake failed; the log is build/${log##*/}" "$log"
   fi
-  # Says nothing when nothing is to be done; the check of the file lists counts two steps.
+  # Prints nothing if nothing needs building; the check of the file lists counts as two steps.
   { NINJA_STATUS='@%f/%t@' ninja -C "$dir" "$target" 2>&1 || echo '@failed@'; } | tee "$log" |
     show_progress "build/${dir##*/}" "build/${log##*/}"
   [ "$(tail -n 1 "$log")" != '@failed@' ] || fail "the build failed; the log is build/${log##*/}" "$log"
@@ -166,7 +166,7 @@ build() {
   [ "$warnings" = 0 ] || say "$warnings warnings; the log is build/${log##*/}"
 }
 
-# build_program [TARGET]: the program alone, or another target; a tree that was configured with tests
+# build_program [TARGET]: builds the program alone, or another target. A build folder that was configured with tests
 # keeps them.
 build_program() {
   local target=${1:-syrinx}

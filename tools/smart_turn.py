@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Turns Smart Turn 3 as its authors publish it into the file that `syrinx serve --turns` reads.
+"""Converts Smart Turn 3, as its authors publish it, to the file that `syrinx serve --smart-turn` reads.
 
     pip download --no-deps pipecat-ai==1.14.0 && unzip -j pipecat_ai-*.whl '*/smart-turn-v3.2-cpu.onnx'
     pip install onnx numpy
     python3 tools/smart_turn.py smart-turn-v3.2-cpu.onnx smart_turn.safetensors
 
-The published graph keeps weights in 8 bits with a scale for each output; they are written as float32. Names are those of the
-torch modules, found by the biases that the graph adds behind each product.
+The published graph has weights in 8 bits with a scale for each output; this writes them as float32. Names are those of the
+torch modules, found by the biases that the graph adds after each product.
 """
 import json
 import struct
