@@ -22,7 +22,7 @@ TEST(ClientLimits, RequestsAMinute) {
   EXPECT_EQ(refused.refusal->code, "rate_limit_exceeded");
   EXPECT_EQ(refused.refusal->retry_after_s, 10);
   EXPECT_EQ(refused.headers[2].second, "60s");
-  EXPECT_FALSE(limits.admit(2, now_s).refusal);  // other clients are not affected
+  EXPECT_FALSE(limits.admit(2, now_s).refusal);  // client 1 does not affect other clients
   EXPECT_TRUE(limits.admit(1, now_s + 9.9).refusal);
   EXPECT_FALSE(limits.admit(1, now_s + 10.1).refusal);
   EXPECT_TRUE(limits.admit(1, now_s + 10.2).refusal);

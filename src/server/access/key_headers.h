@@ -11,10 +11,10 @@ namespace syrinx {
 /// Headers of a WebSocket upgrade that may contain a key; empty when absent. Borrows the request.
 struct KeyHeaders {
   std::string_view authorization = {};  ///< "Bearer KEY", "Token KEY"
-  std::string_view xi_api_key = {};     ///< ElevenLabs
-  std::string_view x_api_key = {};      ///< Cartesia
+  std::string_view xi_api_key = {};     ///< of ElevenLabs' clients
+  std::string_view x_api_key = {};      ///< of Cartesia's clients
   std::string_view subprotocols = {};   ///< "token, KEY" of Deepgram in browsers, or OpenAI's form
-  std::string_view query = {};          ///< api_key, xi-api-key, authorization, token
+  std::string_view query = {};          ///< may have api_key, xi-api-key, authorization or token
 };
 
 /// Returns "Bearer KEY" for ApiKeys::find(), or nothing when no key was sent.

@@ -133,7 +133,7 @@ void read_completion(const ChatFields& fields, ChatCall& call) {
     fields.unsupported("modalities", "'modalities' must be [\"text\"] for completions.");
   call.request.say.text = prompt->text();
   call.request.writing.text_only = true;
-  constexpr int kDefaultTokens = 16;  // as in OpenAI's API
+  constexpr int kDefaultTokens = 16;  // the default of OpenAI's API
   if (call.request.writing.max_tokens == 0) call.request.writing.max_tokens = kDefaultTokens;
   call.request.writing.top_logprobs =
       static_cast<int>(fields.integer("logprobs", 0, kMaxLogprobs).value_or(-1));
@@ -168,14 +168,14 @@ std::variant<ChatCall, ApiError> ChatBody::call(const ChatAbility& model) const 
   fields.text("model");
   ChatCall call;
   call.kind = kind_;
-  call.request.writing.text_only = true;  // read_modalities() may change it
+  call.request.writing.text_only = true;  // the default; read_modalities() may change it
   refuse_others(fields);
   read_stops(fields, call.request);
   call.request.sampling.seed = random_seed();
   read_options(fields, kind_ == ChatKind::kChat ? kChatBody : kCompletionBody, call.request);
   if (const auto most = fields.integer("max_completion_tokens", 1, std::numeric_limits<int>::max()))
     call.request.writing.max_tokens =
-        static_cast<int>(*most);  // instead of its older name "max_tokens"
+        static_cast<int>(*most);  // replaces its older name "max_tokens"
   call.request.terms.ignore_stop = fields.flag("ignore_eos").value_or(false);
   call.request.writing.expected = read_prediction(fields);
   call.stream = fields.flag("stream").value_or(false);

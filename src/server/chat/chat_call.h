@@ -39,14 +39,14 @@ enum class ChatKind { kChat, kCompletion };
 /// What a model can do beyond reading and writing text.
 struct ChatAbility {
   bool speaks = false;         ///< answers with speech
-  double hears_s = 0;          ///< HearingFacts::seconds
-  bool first_channel = false;  ///< HearingFacts::first_channel
+  double hears_s = 0;          ///< see HearingFacts::seconds
+  bool first_channel = false;  ///< see HearingFacts::first_channel
   /// Decodes recordings in other processes. Null means that this process decodes them.
   const DecodeHelper* decoder = nullptr;
-  bool recalls = false;         ///< WritingFacts::recalls
+  bool recalls = false;         ///< see WritingFacts::recalls
   FindAnswer find_answer = {};  ///< empty when the server keeps no answers
-  bool calls_tools = false;     ///< WritingFacts::calls_tools
-  bool writes_json = false;     ///< WritingFacts::writes_json
+  bool calls_tools = false;     ///< see WritingFacts::calls_tools
+  bool writes_json = false;     ///< see WritingFacts::writes_json
 
   static ChatAbility of(const PipelineInfo& info, const DecodeHelper* decoder = nullptr) {
     return {info.speaks && info.converses, info.hearing.seconds,

@@ -97,7 +97,7 @@ std::optional<WrittenCall> read_lined_call(std::string_view body) {
 /// Returns a call's arguments as a JSON object; nothing if the arguments have another form.
 std::optional<std::string> arguments_object(const std::optional<jinja::Value>& given) {
   if (!given || given->is_none()) return "{}";
-  if (given->is_text()) {  // JSON within a string
+  if (given->is_text()) {  // the object is JSON within a string
     if (trimmed_blanks(given->text()).empty()) return "{}";
     return read_object(given->text()) ? std::optional(given->text()) : std::nullopt;
   }

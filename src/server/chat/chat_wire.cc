@@ -104,7 +104,7 @@ ChatWire::ChatWire(const ChatCall& call, std::string model, const std::string& i
       created_s_(created_s) {}
 
 const char* ChatWire::finish_reason(const Outcome& outcome, bool called) const {
-  if (outcome.reason == FinishReason::kRepetition) return "repetition";  // as in vLLM
+  if (outcome.reason == FinishReason::kRepetition) return "repetition";  // the name that vLLM uses
   if (outcome.reason != FinishReason::kStop) return "length";
   return called ? "tool_calls" : "stop";
 }

@@ -17,7 +17,7 @@ namespace syrinx {
 
 class KeptAnswers {
  public:
-  static constexpr double kKept_s = 3600;  ///< as in OpenAI's API
+  static constexpr double kKept_s = 3600;  ///< seconds; the limit of OpenAI's API
   static constexpr size_t kMostBytes = size_t{16} << 20;
 
   explicit KeptAnswers(size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
@@ -46,7 +46,7 @@ class KeptAnswers {
 
   const size_t most_bytes_;
   mutable std::mutex mutex_;
-  std::list<Entry> entries_;  // the oldest is the first
+  std::list<Entry> entries_;  // oldest first
   std::unordered_map<std::string, std::list<Entry>::iterator> by_id_;
   size_t bytes_ = 0;
 };

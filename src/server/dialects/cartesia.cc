@@ -122,9 +122,9 @@ class CartesiaDialect : public Dialect {
 
  private:
   struct Open {
-    bool closed = false;  ///< its last transcript has arrived
+    bool closed = false;  ///< the context's last transcript has arrived
     int64_t flushed = 0;
-    double audio_s = 0;  ///< seconds of its finished utterances
+    double audio_s = 0;  ///< seconds of the context's finished utterances
     double stepped_s = 0;
   };
 

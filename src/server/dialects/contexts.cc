@@ -67,7 +67,7 @@ std::optional<double> SpeechContexts::release(const std::string& name, const std
   if (context == nullptr || !context->ahead_s) return {};
   look_ahead(*context);
   context = find(name);
-  if (context == nullptr) {  // an unknown context, or one that has just failed
+  if (context == nullptr) {  // the context is unknown or has just failed
     std::erase_if(events_, [&name](const SpeechEvent& event) { return event.context == name; });
     return {};
   }

@@ -23,7 +23,7 @@ struct ContextLimits {
   int max_contexts = 1;
   int max_utterances = 64;                    ///< most unfinished utterances of a context
   size_t max_text_bytes = size_t{256} << 10;  ///< most text of a context that is not finished
-  uint64_t client = 0;                        ///< as in SpeechRequest
+  uint64_t client = 0;                        ///< see SpeechRequest
   VoiceDesk* voices = nullptr;                ///< fetches voices; null if unsupported
 };
 

@@ -33,7 +33,7 @@ std::optional<SpeechEvent> SpeechContexts::next_of(SpeechContext& context) {
       const std::string name = context.name;
       advance(context);
       if (find(name) == nullptr) return {};  // the context failed; kFailed is queued
-      if (!first.queue) return {};           // its voice is still being fetched
+      if (!first.queue) return {};           // the voice is still being fetched
     }
     if (first.queue) return audio_of(context, first);
     if (!first.closed) return {};

@@ -29,7 +29,7 @@ struct ContextOptions {
   // For text in SSML (text/ssml_stream.h), in which each document is an utterance:
   std::optional<bool> ssml = {};  ///< like the field of POST /v1/audio/speech
   bool bare_ssml = false;         ///< with ssml true: a document may omit its <speak>
-  bool strict = false;            ///< as for SpeechBody::call()
+  bool strict = false;            ///< see SpeechBody::call()
   /// The model that speaks. Null means the model of the connection.
   std::shared_ptr<Backend> backend = {};
 };
@@ -146,7 +146,7 @@ struct DialectRequest {
   std::string path = {};   ///< without the query
   std::string query = {};  ///< after the question mark
   std::string id = {};     ///< id of the connection; some messages contain it
-  bool strict = false;     ///< as for SpeechBody::call()
+  bool strict = false;     ///< see SpeechBody::call()
 };
 
 /// Makes the dialect of a path. Returns null for an unknown path or invalid parameters of the

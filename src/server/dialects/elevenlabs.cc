@@ -48,7 +48,7 @@ class ElevenLabsDialect : public Dialect {
     const bool flush = true_at(*parsed, "flush");
     if (text.empty() && !flush) {
       if (!multi_) end_of_text(out);
-      return;  // keeps a context alive
+      return;  // a message without text keeps a context alive
     }
     if (!open(context, *parsed, out)) return;
     if (!text.empty()) out.push_back(AddText{context, text});
@@ -197,7 +197,7 @@ std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const
   auto& good = std::get<ContextOptions>(options);
   good.words = true;
   if (const auto wish = query.find("enable_ssml_parsing")) {
-    good.ssml = good.bare_ssml = *wish == "true";  // here tags need no <speak> element
+    good.ssml = good.bare_ssml = *wish == "true";  // this API's tags need no <speak> element
   }
   // With auto_mode, models that take tokens speak text at once; for other models each message is a
   // sentence.

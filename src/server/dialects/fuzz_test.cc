@@ -56,7 +56,7 @@ std::string mutated(const std::vector<std::string>& lines, Random& random) {
       case 4:
         out.insert(at, std::string(below(random, 300), static_cast<char>(random())));
         break;
-      default: {  // replaces a value by another one
+      default: {  // replaces a value by another value
         const size_t colon = out.find(':', at);
         if (colon == std::string::npos) break;
         const size_t end = std::min(out.find_first_of(",}", colon), out.size());
@@ -214,7 +214,7 @@ TEST(WyomingFuzz, ParserAndStateMachine) {
     }
     std::string bytes =
         below(random, 4) == 0 ? mutated({whole}, random) : mutated(lines, random) + "\n";
-    while (!bytes.empty() && !stage->closed()) {  // in pieces, as from a socket
+    while (!bytes.empty() && !stage->closed()) {  // reads in pieces, as from a socket
       const size_t count = 1 + below(random, bytes.size());
       stage->message(bytes.substr(0, count));
       bytes.erase(0, count);

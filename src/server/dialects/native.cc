@@ -226,7 +226,7 @@ class NativeDialect : public Dialect {
   bool open_ = false;
   bool dirty_ = false;    // text has arrived after the last input.done
   bool started_ = false;  // audio.start was sent, but not audio.done
-  int flushes_ = 0;       // flushes that were not answered yet
+  int flushes_ = 0;       // flushes that are not answered yet
   int64_t utterance_ = 0, sentence_ = 0, chunk_ = 0;
   size_t total_bytes_ = 0;
   // Times of the utterance, sent at its end, words in vLLM-Omni's form:

@@ -32,7 +32,7 @@ struct SpokenUtterance {
   bool closed = false;    ///< no further text will follow
   bool flushes = false;   ///< kFlushed follows the utterance
   bool speakable = false;
-  std::shared_ptr<AudioQueue> queue = {};  ///< set when submitted
+  std::shared_ptr<AudioQueue> queue = {};  ///< set when the utterance is submitted
   std::optional<RequestId> id = {};
   double asked_s = 0;                     ///< time of the request
   std::unique_ptr<Encoder> encoder = {};  ///< set from the first audio on
@@ -48,7 +48,7 @@ struct SpokenUtterance {
 struct SpeechContext {
   std::string name;
   ContextOptions options;                  ///< `backend` is always set
-  std::unique_ptr<VoiceFetch> fetch = {};  ///< set while its voice is fetched
+  std::unique_ptr<VoiceFetch> fetch = {};  ///< set while the context's voice is fetched
   std::optional<double> ahead_s = {};      ///< the limit of open_ahead(); unset after release()
   bool sentences = false;                  ///< each sentence is an utterance
   bool finishing = false;                  ///< no further text is taken

@@ -21,7 +21,7 @@ namespace syrinx {
 /// Limits of a connection, and its client.
 struct SessionLimits {
   size_t max_text_bytes = size_t{256} << 10;  ///< most text of a context that is not finished
-  uint64_t client = 0;                        ///< as in SpeechRequest
+  uint64_t client = 0;                        ///< see SpeechRequest
   VoiceDesk* voices = nullptr;                ///< fetches voices; null if unsupported
 };
 

@@ -88,7 +88,7 @@ TEST_F(WsSessionTest, TokensGoIntoOneOpenRequest) {
   for (const char* token : {" ", "Hel", "lo ", "you."}) say(token);
   EXPECT_EQ(backend_->stats().accepted, 1);  // speech begins before a flush
   send(R"({"type":"Flush"})");
-  EXPECT_EQ(audio_until("Flushed"), 14 * 1920 * 2u);  // 1.05 s, in whole chunks
+  EXPECT_EQ(audio_until("Flushed"), 14 * 1920 * 2u);  // 1.05 s, rounded up to whole chunks
   EXPECT_EQ(backend_->texts(), Texts({" Hello you."}));
   say("Again.");
   send(R"({"type":"Flush"})");
@@ -125,7 +125,7 @@ TEST_F(WsSessionTest, DocumentsOfSsmlAreUtterances) {
       ASSERT_FALSE(frame.empty());
       all += frame + "\n";
     }
-    EXPECT_NE(all.find("has no emphasis."), all.npos) << all;  // as a warning
+    EXPECT_NE(all.find("has no emphasis."), all.npos) << all;  // the warning of an ignored element
     EXPECT_NE(all.find(R"("marks":[{"name":"m","start_ms":)"), all.npos) << all;
     EXPECT_EQ(backend_->texts(), Texts({"Plain one. ", "Say two now. So.", " And on."}));
   }
@@ -212,7 +212,7 @@ TEST_F(WsSessionTest, FlushesAreAnsweredInTurnAndEmptyOnesToo) {
   say("abc");
   send(R"({"type":"Flush"})");
   send(R"({"type":"Flush"})");
-  say("...");  // text with only marks is skipped
+  say("...");  // a text with only marks is skipped
   send(R"({"type":"Flush"})");
   EXPECT_EQ(audio_until("Flushed"), 0u);
   EXPECT_GT(audio_until("Flushed"), 0u);
@@ -227,7 +227,7 @@ TEST_F(WsSessionTest, FlushesAreAnsweredInTurnAndEmptyOnesToo) {
 TEST_F(WsSessionTest, ClearDropsAudioThatWasMade) {
   start(LateText::kToken, "/v1/speak", "", 0.001);
   say("endless");
-  EXPECT_NE(next(), "");  // Metadata
+  EXPECT_NE(next(), "");  // the reply is Metadata
   EXPECT_EQ(next(), "binary");
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   send(R"({"type":"Clear"})");
@@ -236,7 +236,7 @@ TEST_F(WsSessionTest, ClearDropsAudioThatWasMade) {
   EXPECT_TRUE(backend_->wait_idle(5));
   say("new");
   send(R"({"type":"Flush"})");
-  EXPECT_EQ(audio_until("Flushed"), 4 * 1920 * 2u);  // without audio of the old text
+  EXPECT_EQ(audio_until("Flushed"), 4 * 1920 * 2u);  // no audio of the old text
 }
 
 TEST_F(WsSessionTest, EndOfTheSessionCancels) {
@@ -292,7 +292,7 @@ TEST_F(WsSessionTest, IdleAndStoppingSessionsClose) {
   start(LateText::kToken, "/v1/speak", "", 0.001);
   next();
   say("endless");
-  session_->tick(now_s() + 100, true);  // does not stop while text is spoken
+  session_->tick(now_s() + 100, true);  // the session does not stop while text is spoken
   EXPECT_FALSE(session_->closing());
   send(R"({"type":"Clear"})");
   next();

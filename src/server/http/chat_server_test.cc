@@ -41,7 +41,7 @@ class ChatServerTest : public testing::Test {
     return concat(R"({"model": "writer", "messages": [{"role": "user", "content": ")", content,
                   "\"}]", more, "}");
   }
-  /// Returns the events of a stream; "[DONE]" as a text.
+  /// Returns the events of a stream; the last event, "[DONE]", becomes a text.
   static std::vector<Json> events(const std::string& body) {
     std::vector<Json> out;
     for (size_t at = 0; at < body.size();) {

@@ -116,7 +116,7 @@ TEST_F(HttpServerTest, AClientThatReadsInCrumbsGetsAll) {
   crumbs.post(body);
   TestAnswer answer = crumbs.read_head();
   EXPECT_TRUE(crumbs.read_more());
-  EXPECT_TRUE(speak(body).body == want);  // while the slow client has read very little
+  EXPECT_TRUE(speak(body).body == want);  // the slow client has read very little by then
   crumbs.read_body(answer);
   EXPECT_TRUE(answer.whole);
   EXPECT_TRUE(answer.body == want);

@@ -31,7 +31,7 @@ struct ServerOptions {
   ApiKeys metrics_keys = {};                       ///< keys for /metrics; empty requires no key
   std::string tls_certificate = {}, tls_key = {};  ///< PEM files; empty disables TLS
   AccessRules access = {};                         ///< rules for browsers
-  LimitOptions limits = {};                        ///< for each key; without keys, for each address
+  LimitOptions limits = {};                        ///< limits per key; without keys, per address
   size_t max_body_bytes = size_t{1} << 20;
   /// Most bytes of a body with a recording, and most such bodies in memory (max_uploads).
   size_t max_upload_bytes = size_t{25} << 20;
@@ -49,8 +49,8 @@ struct ServerOptions {
   /// Judges whether a speaker has finished (semantic_vad). Null means that words and pitch decide.
   std::shared_ptr<const SmartTurn> smart_turn = {};
   double max_heard_s = 4 * 3600;              ///< longest recording that is transcribed
-  PredictWhen predict = PredictWhen::kAsked;  ///< when answers of the Realtime API are predicted
-  Prediction prediction = {};                 ///< how they are predicted
+  PredictWhen predict = PredictWhen::kAsked;  ///< when it predicts answers of the Realtime API
+  Prediction prediction = {};                 ///< how the server predicts answers
   /// Most predicted seconds between a spoken turn's end and its transcript; a turn that would wait
   /// longer is refused.
   double max_transcript_wait_s = 5;

@@ -30,7 +30,7 @@ TEST_F(HttpServerTest, StreamsWav) {
   EXPECT_TRUE(answer.header("x-request-id").starts_with("req_"));
   EXPECT_EQ(answer.body.substr(0, 44), wav_header(24000));
   EXPECT_EQ(answer.body.size(), 44 + 13 * 1920 * 2u);           // 1 s, rounded up to whole chunks
-  const std::string reason = answer.header("X-Finish-Reason");  // known before the head was sent
+  const std::string reason = answer.header("X-Finish-Reason");  // known before the head is sent
   EXPECT_TRUE(reason.empty() || reason == "stop") << reason;
 }
 
@@ -165,7 +165,7 @@ TEST_F(HttpServerTest, EveryFormat) {
 
 TEST_F(HttpServerTest, PcmIsAt24kHzUnlessAskedOtherwise) {
   start();
-  backend_->mutable_info().speech.sample_rate = 12000;  // the tones take twice as long
+  backend_->mutable_info().speech.sample_rate = 12000;  // so the tones take twice as long
   server_->open(backend_);
   TestAnswer answer = speak(R"({"input": "0123456789", "response_format": "pcm"})");
   EXPECT_EQ(answer.header("Content-Type"), "audio/pcm; rate=24000; channels=1");

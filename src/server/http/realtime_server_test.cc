@@ -191,7 +191,7 @@ TEST_F(RealtimeServerTest, TheModelTranscribesWhereItIsNamedOrTheOnlyOne) {
   };
   EXPECT_EQ(heard_by("writer"), "writer");
   EXPECT_EQ(heard_by("whisper-1"), "counting");
-  ears_asked_for_ = false;  // installed, but not asked for by the user
+  ears_asked_for_ = false;  // installed, but not requested by the user
   EXPECT_EQ(heard_by("whisper-1"), "writer");
   EXPECT_EQ(heard_by("counting"), "counting");
   ears_.clear();
@@ -208,7 +208,7 @@ TEST_F(RealtimeServerTest, CancelsWhatIsMade) {
   const auto events = until(client, "response.done");
   EXPECT_EQ(events.back()["response"]["status"], "cancelled");
   EXPECT_TRUE(speaker_->wait_idle(5));
-  // A client that disconnects also ends its answers.
+  // When a client disconnects, its answers end, too.
   ask(client, "endless");
   until(client, "response.output_audio_transcript.delta");
   client.socket().close();

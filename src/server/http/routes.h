@@ -42,7 +42,7 @@ struct VoiceRoute {
 
 /// An accepted request to transcribe a recording; its body must be read.
 struct TranscriptionRoute {
-  bool translate = false;  ///< into English
+  bool translate = false;  ///< translate into English
 };
 
 /// A whole answer, or the kind of request. HEAD is answered as GET; the code that writes the answer

@@ -118,7 +118,7 @@ struct Session::Incoming {
   http::request_parser<http::string_body> parser;
   std::string id;
   bool keep_alive = false;
-  bool may_be_large = false;  ///< its body may carry recordings
+  bool may_be_large = false;  ///< the request's body may contain recordings
   std::string credential;     ///< "Bearer KEY", from the header that the client's vendor uses
   Headers headers;            ///< headers of each answer to the request
   std::shared_ptr<void> body_permit;  ///< permit for a large body; may be null
@@ -393,7 +393,7 @@ net::awaitable<bool> Session::read_body(Incoming& incoming) {
     } else if (is_http_fault(error)) {
       refusal = parse_fault(error, server_.options);
     } else if (!error && incoming.message().body().size() > server_.options.max_body_bytes) {
-      refusal = take_body_permit(incoming);  // its length was not declared
+      refusal = take_body_permit(incoming);  // the body's length was not declared
     }
     if (refusal) co_await refuse(incoming, *refusal);
     if (error || refusal) co_return false;

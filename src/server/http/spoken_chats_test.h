@@ -33,7 +33,7 @@ inline std::string pcm_of(int64_t count, uint32_t seed) {
   return out;
 }
 
-/// Returns a WAV file of 16 kHz. A second channel has other noise of the same loudness.
+/// Returns a WAV file of 16 kHz. A second channel contains different noise of the same loudness.
 inline std::string wav_of(const std::string& first, int channels = 2) {
   const auto number = [](uint32_t value, size_t bytes) {
     return std::string(reinterpret_cast<const char*>(&value), bytes);
@@ -175,7 +175,7 @@ inline void expect_recall(Server& server, const std::string& voice, size_t more)
     return json["usage"]["prompt_tokens"].get<size_t>();
   };
   const size_t ended =
-      // the end of the answer is an id, too
+      // The end of the answer is an id, too.
       first["choices"][0]["finish_reason"] == "stop" ? 1 : 0;
   const size_t made = first["usage"]["completion_tokens"].get<size_t>() - ended;
   const ordered_json& details = first["usage"]["completion_tokens_details"];
@@ -297,7 +297,7 @@ inline void expect_hearing_ahead(Server& server, Server& fresh, const std::strin
   for (Talk* each : {&at_once, &talk}) each->be_greedy();
   const Talk::Answer whole = at_once.ask(pcm);
   const int64_t before = server.finished();
-  talk.append(pcm.substr(0, 120000));  // 2.5 s
+  talk.append(pcm.substr(0, 120000));  // 2.5 s of audio
   ASSERT_TRUE(server.wait_for_more(before)) << "nothing is heard ahead";
   const Talk::Answer answer = talk.ask(pcm.substr(120000));
   EXPECT_GE(answer.cached_heard_tokens, codes);

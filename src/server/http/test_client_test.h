@@ -8,7 +8,7 @@ namespace syrinx {
 struct TestAnswer {
   int status = 0;
   std::string head;    ///< head of the answer, with the status line
-  std::string body;    ///< chunks joined
+  std::string body;    ///< the body's chunks, joined
   bool whole = false;  ///< the body ended correctly
   /// Returns the value of a header, whose name may have any case; empty if absent.
   std::string header(const std::string& name) const;

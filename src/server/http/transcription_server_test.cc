@@ -30,12 +30,12 @@ struct EarsScript {
   std::atomic<bool> holds = false;    ///< while true, nothing is recognised
   bool first_channel = false;         ///< RecogniserInfo::first_channel; set before the start
   std::atomic<int> fails_after = -1;  ///< fails with an internal error after these seconds
-  std::atomic<int> holds_at = -1;     ///< recognises nothing from this second on, while it is set
-  std::atomic<bool> refuses = false;  ///< refuses with kOverloaded
+  std::atomic<int> holds_at = -1;     ///< second at which it stops; -1 means never
+  std::atomic<bool> refuses = false;  ///< it refuses with kOverloaded
   /// Partial texts that are reported before each segment; set before the start.
   std::vector<std::string> partials;
   std::atomic<int64_t> given = 0;  ///< samples received
-  std::atomic<float> loudest = 0;  ///< loudest of these samples
+  std::atomic<float> loudest = 0;  ///< loudest of the received samples
   std::atomic<int> cancelled = 0;
   std::mutex mutex;
   ListenOptions last;

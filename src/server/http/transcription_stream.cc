@@ -21,7 +21,7 @@ namespace {
 
 // Most seconds that decoding is ahead of the recogniser, and the seconds of one piece.
 constexpr double kAheadS = 60, kPieceS = 10;
-constexpr size_t kFirstPiece = 48'000;  // samples, read before the rate is known
+constexpr size_t kFirstPiece = 48'000;  // samples; read before the rate is known
 
 class TranscriptionStream {
  public:
@@ -84,7 +84,7 @@ class TranscriptionStream {
   TranscriptionCall call_;
   std::shared_ptr<Backend> backend_;  // the model that owns the recogniser; null if no model does
   std::shared_ptr<Recogniser> recogniser_;
-  bool unloaded_ = false;  // its model must be loaded first
+  bool unloaded_ = false;  // the recogniser's model must be loaded first
   std::optional<RecordingReader> reader_;
   std::optional<Resampler> resampler_;
   std::vector<float> piece_, resampled_;
@@ -98,7 +98,7 @@ class TranscriptionStream {
   bool accepted_ = false;  // the first event has been sent
   bool begun_ = false;     // the status line of a stream has been sent
   bool first_ = true;
-  std::string told_;  // the sent beginning of the next segment
+  std::string told_;  // sent partial text of the next segment
 };
 
 void TranscriptionStream::fail(Error error) {

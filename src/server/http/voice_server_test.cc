@@ -86,7 +86,7 @@ class VoiceServerTest : public testing::Test {
     return text.find(part) != std::string::npos;
   }
 
-  const DecodeHelper decoder_;  // first, because it forks
+  const DecodeHelper decoder_;  // the first member, because it forks
   TestDir dir_;
   std::shared_ptr<FakeBackend> backend_;
   std::unique_ptr<HttpServer> server_;
@@ -98,9 +98,9 @@ TEST_F(VoiceServerTest, SentAlongEncodedOnce) {
   EXPECT_EQ(speak(plain).status, 200);
   const auto voice = backend_->last_request().voice.data;
   ASSERT_TRUE(voice);
-  EXPECT_EQ(voice->mode, "x-vector");  // the best mode without a text
+  EXPECT_EQ(voice->mode, "x-vector");  // the best mode without a transcript
   EXPECT_EQ(speak({{"ref_audio", "data:audio/wav;base64," + audio}}).status, 200);
-  EXPECT_EQ(backend_->last_request().voice.data, voice);  // the same object as in the cache
+  EXPECT_EQ(backend_->last_request().voice.data, voice);  // the object in the cache
   EXPECT_EQ(backend_->encoded(), 1);
   EXPECT_EQ(speak({{"ref_audio", {audio}}, {"ref_text", "Hi."}, {"voice", "nobody"}}).status, 200);
   EXPECT_EQ(backend_->last_request().voice.data->mode, "in-context");
@@ -260,7 +260,7 @@ TEST_F(VoiceServerTest, ServersShareADirectory) {
   EXPECT_EQ(status, 200);
   std::swap(server_, first_server);
   EXPECT_TRUE(part_of(fault({{"voice", "anna"}}), "There is no voice"));
-  server_.reset();  // must end before the backends
+  server_.reset();  // destroyed before the backends
   first_server.reset();
 }
 
@@ -289,7 +289,7 @@ TEST_F(VoiceServerTest, UploadsAreTrimmedWhereThatIsAskedFor) {
 
 TEST_F(VoiceServerTest, WebSocketsKnowKeptVoices) {
   ASSERT_EQ(upload({{"name", "anna"}, {"audio_sample", recording()}})["id"], "anna");
-  start({});  // with an empty cache
+  start({});  // starts with an empty cache
   const auto spoken_with = [&](WsClient& client, const std::vector<std::string>& messages,
                                const std::string& end) {
     EXPECT_EQ(client.status(), 101);

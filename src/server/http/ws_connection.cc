@@ -73,8 +73,8 @@ struct Admission {
   uint64_t client = 0;
   std::shared_ptr<Backend> backend;  // model of a dialect
   std::unique_ptr<Dialect> dialect;
-  std::optional<RealtimeCast> cast;  // instead of backend and dialect
-  ClientLimits::Permit permit;       // permit to be served
+  std::optional<RealtimeCast> cast;  // set instead of backend and dialect
+  ClientLimits::Permit permit;       // permit of ClientLimits for this connection
 };
 
 /// Reader, writer and timer of one WebSocket, all on the io thread. The caller waits for the
@@ -298,7 +298,7 @@ net::awaitable<void> WsConnection::write_all() {
 net::awaitable<void> WsConnection::say_goodbye() {
   if (over_ || leaving_ || !session_->closing()) co_return;
   const CloseConnection& close = *session_->closing();
-  constexpr size_t kMaxReason = 120;  // 123 bytes with the code
+  constexpr size_t kMaxReason = 120;  // a close frame has 123 bytes, including the code
   websocket::close_reason reason(static_cast<websocket::close_code>(close.code));
   std::string text = close.reason.substr(0, kMaxReason);
   while (!text.empty() && !utf8_valid(text)) text.pop_back();

@@ -39,7 +39,7 @@ TEST_F(WsServerTest, SpeaksAndCloses) {
   start();
   WsClient client(port(), kDeepgram);
   EXPECT_EQ(client.status(), 101);
-  EXPECT_TRUE(mentions(client.head(), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));  // the example of RFC 6455
+  EXPECT_TRUE(mentions(client.head(), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));  // RFC 6455's example
   EXPECT_TRUE(mentions(client.read_text(), "Metadata"));
   client.send_text(R"({"type":"Speak","text":"0123456789"})");
   client.send_text(R"({"type":"Flush"})");
@@ -64,7 +64,7 @@ TEST_F(WsServerTest, WhatIsNoWebSocket) {
   EXPECT_EQ(evil.status(), 403);
   EXPECT_TRUE(mentions(evil.head(), "Connection: close\r\n"));
   EXPECT_EQ(WsClient(port(), kDeepgram, "Origin: http://127.0.0.1\r\n").status(), 101);
-  server_ = std::make_unique<HttpServer>(ServerOptions{.port = 0});  // without a model
+  server_ = std::make_unique<HttpServer>(ServerOptions{.port = 0});  // a server without a model
   EXPECT_EQ(WsClient(port(), kDeepgram).status(), 503);
 }
 
@@ -88,7 +88,7 @@ TEST_F(WsServerTest, ClientThatGoesAwayCancels) {
   for (const bool politely : {true, false}) {
     WsClient client(port(), kDeepgram);
     client.send_text(R"({"type":"Speak","text":"endless"})");
-    client.read_text();  // Metadata
+    client.read_text();  // the reply is Metadata
     ASSERT_TRUE(client.read());
     if (politely) {
       client.send_frame(8, "\x03\xe8");
@@ -103,7 +103,7 @@ TEST_F(WsServerTest, ClientThatDoesNotReadIsCutOff) {
   start(0, {.stall_timeout_s = 0.5});
   WsClient stalled(port(), kDeepgram, "", 4096);
   stalled.send_text(R"({"type":"Speak","text":"endless"})");
-  WsClient other(port(), kDeepgram);  // other requests continue
+  WsClient other(port(), kDeepgram);  // the server still serves other requests
   other.send_text(R"({"type":"Speak","text":"0123456789"})");
   other.send_text(R"({"type":"Flush"})");
   other.read_text();
@@ -117,13 +117,13 @@ TEST_F(WsServerTest, ClientThatDoesNotReadIsCutOff) {
 TEST_F(WsServerTest, BrokenFramesAreNoHarm) {
   start();
   const std::string broken[] = {
-      std::string("\x81\x05hello", 7),     // not masked
-      std::string("\xf1\x80\0\0\0\0", 6),  // reserved bits
+      std::string("\x81\x05hello", 7),     // a frame without a mask
+      std::string("\xf1\x80\0\0\0\0", 6),  // a frame with reserved bits
       std::string("\x8b\x80\0\0\0\0", 6),  // an unknown opcode
-      std::string("\x09\x80\0\0\0\0", 6),  // a ping in pieces
+      std::string("\x09\x80\0\0\0\0", 6),  // a fragmented ping
       std::string("\x80\x80\0\0\0\0", 6),  // a continuation frame without a first frame
-      std::string("\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", 14),  // 2^64 bytes
-      std::string("\x81\x82\0\0\0\0\xff\xfe", 8),                           // not UTF-8
+      std::string("\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", 14),  // of 2^64 bytes
+      std::string("\x81\x82\0\0\0\0\xff\xfe", 8),                           // text without UTF-8
   };
   for (const std::string& bytes : broken) {
     WsClient client(port(), kDeepgram);
@@ -146,7 +146,7 @@ TEST_F(WsServerTest, HalfOpenAndHalfClosedSockets) {
   half.read_text();
   half.socket().shut_send();
   EXPECT_TRUE(backend_->wait_idle(5));
-  RawSocket early(port());  // frames before the answer to the upgrade
+  RawSocket early(port());  // sends frames before the answer to the upgrade
   early.send(
       "GET /v1/speak HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
       "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"

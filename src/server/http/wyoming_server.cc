@@ -24,7 +24,7 @@ namespace {
 
 using net::ip::tcp;
 
-constexpr size_t kMaxBacklogBytes = size_t{256} << 10;  // most unsent replies while reading
+constexpr size_t kMaxBacklogBytes = size_t{256} << 10;  // most unsent replies while it reads
 constexpr auto kTick = std::chrono::milliseconds(250);
 /// Small, so that this process keeps unread data and counts it. The kernel doubles the value.
 constexpr int kWyomingSendBytes = 64 << 10;

@@ -41,12 +41,12 @@ class FakeBackend : public Backend {
   void cancel_voice(uint64_t id) override;
   Result<Voice> voice_of_embedding(std::span<const float> embedding) const override;
 
-  /// Makes the model clone and mix voices from now on.
+  /// Makes the model able to clone and mix voices.
   void clone();
   /// Returns the number of encoded recordings. cancelled() returns that of cancelled recordings.
   int64_t encoded() const;
   int64_t cancelled() const;
-  /// While true, encoding a recording fails with kOverloaded.
+  /// With `refuse`, encoding a recording fails with kOverloaded.
   void refuse_voices(bool refuse) { refuse_voices_ = refuse; }
 
   /// Returns the facts, which a test may change before the first request.
@@ -84,13 +84,13 @@ class FakeBackend : public Backend {
   std::map<RequestId, Running> running_;
   std::vector<std::thread> threads_;
   SpeechRequest last_;
-  std::vector<std::string> texts_;  // i: text of request i + 1
+  std::vector<std::string> texts_;  // element i is the text of request i + 1
   EngineStats stats_;
   double max_unread_s_ = 0;
   std::shared_ptr<const Pipeline> toy_;  // owns the encoder
   std::atomic<bool> refuse_voices_ = false;
   std::atomic<int64_t> cancelled_ = 0;
-  std::map<uint64_t, VoiceDone> slow_;  // encodings that wait to be cancelled
+  std::map<uint64_t, VoiceDone> slow_;  // encodings that wait for cancellation
   uint64_t next_slow_ = uint64_t{1} << 32;
   std::unique_ptr<VoiceQueue> voices_;  // destroyed first
 };

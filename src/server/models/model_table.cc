@@ -16,7 +16,7 @@ namespace {
 constexpr double kRetryLoadS = 10;
 
 std::string_view last_part(std::string_view name) {
-  return name.substr(name.rfind('/') + 1);  // npos + 1 is 0
+  return name.substr(name.rfind('/') + 1);  // npos + 1 is 0, the whole name
 }
 
 /// Returns the error of a failed load. Waiting helps when memory was short, but not when files are

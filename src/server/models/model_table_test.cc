@@ -92,7 +92,7 @@ TEST_F(ModelTableTest, LetsGoWhatIsNotUsed) {
   EXPECT_TRUE(loaded(table, "b"));  // a request uses it
   held.reset();
   table.sweep(now_s() + 1005);
-  EXPECT_TRUE(loaded(table, "b"));  // its last use is recent
+  EXPECT_TRUE(loaded(table, "b"));  // the last use is recent
   table.sweep(now_s() + 1020);
   EXPECT_FALSE(loaded(table, "b"));
   EXPECT_TRUE(loaded(table, "a"));  // the first model stays loaded

@@ -86,7 +86,7 @@ class ByteStream {
  public:
   using next_layer_type = boost::beast::tcp_stream;
   using executor_type = next_layer_type::executor_type;
-  using Moved = Completion<SystemError, size_t>;  ///< gets the number of bytes read or written
+  using Moved = Completion<SystemError, size_t>;  ///< receives the number of bytes read or written
   using Done = Completion<SystemError>;
 
   /// A null `context` means no TLS.

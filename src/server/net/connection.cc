@@ -12,7 +12,7 @@ namespace syrinx {
 namespace {
 
 constexpr size_t kReadBytes = 4096;
-constexpr size_t kMaxEarlyBytes = size_t{64} << 10;  // sent before an answer has ended
+constexpr size_t kMaxEarlyBytes = size_t{64} << 10;  // most bytes sent before an answer has ended
 constexpr size_t kMaxLingerBytes = size_t{8} << 20;  // most bytes dropped after a refusal
 constexpr double kLingerS = 2;
 constexpr auto kPollEvery = std::chrono::milliseconds(200);

@@ -20,7 +20,7 @@ std::optional<ContentCoding> content_coding(std::string_view header);
 /// The result of decoding a gzip file.
 struct Gunzipped {
   std::string bytes = {};              ///< the decoded bytes; empty after a fault
-  bool too_large = false;              ///< more bytes than the limit
+  bool too_large = false;              ///< the decoded bytes exceed the limit
   std::optional<ApiError> error = {};  ///< the reason why the file is invalid
 };
 

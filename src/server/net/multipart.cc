@@ -106,7 +106,7 @@ std::variant<std::vector<FormPart>, ApiError> parse_multipart(std::string_view b
           concat("a part has no end of its headers within ", kMaxHeaderBytes, " bytes"));
     }
     const size_t data = headers + 4;
-    const size_t end = part.find(delimiter, data - 2);  // an empty part may have no line of its own
+    const size_t end = part.find(delimiter, data - 2);  // an empty part may lack its own line end
     if (end == std::string_view::npos) return malformed("the last boundary is missing");
     FormPart out;
     if (!read_headers(part.substr(0, headers), out)) {

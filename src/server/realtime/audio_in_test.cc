@@ -90,7 +90,7 @@ TEST(AudioIn, ManualMode) {
             "input_audio_buffer.committed conversation.item.added conversation.item.done");
   const std::string item = peer.opened.at(0).item;
   EXPECT_NEAR(static_cast<double>(peer.samples[item]) / kHearingRate, 0.5, 0.01);
-  // A response that the client asks for waits for the transcript.
+  // A response that the client requests waits for the transcript.
   EXPECT_EQ(kinds_of(peer.send(respond())), "response.created");
   EXPECT_TRUE(peer.begun.empty());
   EXPECT_EQ(kinds_of(peer.hear_all(item, "hello")), "");
@@ -173,7 +173,7 @@ TEST(AudioIn, AModelThatHearsTheEndIsAskedOnceInEachPause) {
   EXPECT_NEAR(ends_after(TurnEnd::kUnknown, 0), longest_pause_ms(usual), 40) << "not for ever";
 }
 
-/// The recogniser gets its notice at the same sample, however large the pieces of audio are.
+/// The recogniser is notified at the same sample for any sizes of the pieces of audio.
 TEST(AudioIn, APauseIsNoticedWhereItIs) {
   for (const int piece_ms : {20, 90, 1000}) {
     RealtimePeer peer;

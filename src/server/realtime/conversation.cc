@@ -226,8 +226,8 @@ JsonOut item_object(const RealtimeItem& item, bool with_audio, RealtimeFormat in
 namespace {
 
 constexpr double kCharactersASecond = 15;
-constexpr double kWideLetter = 3;  // characters that a wide letter counts for: 好 is a syllable,
-                                   // and a speaker says five a second
+constexpr double kWideLetter = 3;  // weight of a wide letter relative to other letters: 好 is a
+                                   // syllable, and speakers say five syllables a second
 
 /// Returns how many bytes of `text` were spoken after `characters` characters. A letter counts as
 /// `weight` characters.

@@ -40,7 +40,7 @@ struct ItemPart {
   std::vector<std::pair<size_t, double>> words = {};
   /// The ids of the answer as the model produced them, if they are kept.
   std::vector<int32_t> ids = {};
-  std::optional<double> heard_s = {};  ///< truncation point of the answer
+  std::optional<double> heard_s = {};  ///< seconds of an answer that were played, if truncated
   double speed = 1;                    ///< playback speed of an answer; 1 is the model's speed
   bool read = false;                   ///< models get the transcript of this audio, not the audio
 };
@@ -51,10 +51,10 @@ struct RealtimeItem {
   std::string id = {};
   Kind kind = kMessage;
   std::string status = "completed";
-  std::string role = {};             ///< of a message: system, user or assistant
-  std::vector<ItemPart> parts = {};  ///< of a message
-  std::string call_id = {}, name = {}, arguments = {}, output = {};  ///< of calls and outputs
-  bool left_out = false;  ///< it did not fit into a prompt; later prompts omit it, too
+  std::string role = {};             ///< role of a message: system, user or assistant
+  std::vector<ItemPart> parts = {};  ///< parts of a message
+  std::string call_id = {}, name = {}, arguments = {}, output = {};  ///< for calls and outputs
+  bool left_out = false;  ///< the item did not fit into a prompt; later prompts omit it, too
 
   bool pending() const;
 };

@@ -202,7 +202,7 @@ TEST(Conversation, AudioIsBoundedHoweverItCame) {
   EXPECT_TRUE(kept("b"));
 }
 
-/// The bound on audio holds for all references of a response to an item together.
+/// The bound on audio applies to all references of a response to an item together.
 TEST(Conversation, ReferencesAreBoundedAsItemsAre) {
   Conversation conversation;
   RealtimeItem item{.id = "a", .role = "user"};
@@ -224,7 +224,7 @@ TEST(Conversation, ReferencesAreBoundedAsItemsAre) {
   }
 }
 
-/// A model that takes audio gets only as many recordings as it can take, and the transcripts of
+/// A model that takes audio gets only as many recordings as it can process, and the transcripts of
 /// older recordings.
 TEST(Conversation, TheOldestRecordingsAreReadOnceThereAreTooMany) {
   const auto heard = [](int count, double each_s, double most_s) {

@@ -21,7 +21,7 @@ TEST(EndOfTurn, ByWhatWasSaid) {
     EXPECT_EQ(pause("so I went and, UM"), open);
     EXPECT_EQ(pause(""), longest_pause_ms(eagerness));
     EXPECT_EQ(pause(" \n"), longest_pause_ms(eagerness));
-    // A falling pitch ends a turn only if the words decide nothing.
+    // A falling pitch ends a turn only if the words do not decide.
     const auto fallen = [&](const char* text) { return pause_that_ends_ms(eagerness, text, true); };
     EXPECT_EQ(fallen("I am going home"), done);
     EXPECT_EQ(fallen("I am going to the"), open);

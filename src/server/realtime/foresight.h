@@ -32,8 +32,8 @@ struct ForesightCast {
   Prediction how = {};
   std::shared_ptr<Backend> writer;
   SpeechContexts* voices = nullptr;  ///< null if answers are not spoken or the writer speaks them
-  uint64_t client = 0;               ///< as in SpeechRequest
-  std::string name;                  ///< name of its contexts, unique in the session
+  uint64_t client = 0;               ///< see SpeechRequest
+  std::string name;                  ///< prefix of its contexts' names, unique in the session
   /// Returns the request for an answer to the known part of the question.
   std::function<BeginAnswer()> question;
   /// Returns the voice options for answers of a configuration, or why they cannot be spoken.
@@ -96,11 +96,11 @@ class Foresight {
   void meet_sentence(std::string sentence);
 
   const ForesightCast cast_;
-  const uint64_t seed_;  // seed of all drafts and of the answer, so that they draw the same tokens
+  const uint64_t seed_;  // all drafts and the answer use it, so that they draw the same tokens
   bool changed_ = false;
   Drafting drafting_;
   AnswerConfig config_;               // settings of the current round
-  std::shared_ptr<ChatCheck> check_;  // the check of the next round's request
+  std::shared_ptr<ChatCheck> check_;  // checks the next round's request
   // Request of the next round, while the earlier draft is judged.
   std::optional<SpeechRequest> next_;
   std::shared_ptr<Reflection> reflection_;

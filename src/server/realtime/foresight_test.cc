@@ -64,7 +64,7 @@ TEST_F(ForesightTest, TheFirstSentenceIsHeldBackUntilItIsAccepted) {
             JsonIn::parse(R"([{"role": "user", "content": "hello"}])"));
   const uint64_t seed = writer_->last_request().sampling.seed;
   ASSERT_TRUE(caller.wait([&] { return speaker_->steps() > 3 && writer_->ended() == 1; }));
-  caller.pump();  // the whole draft; its first sentence alone starts the voice
+  caller.pump();  // pumps the whole draft; its first sentence alone starts the voice
   EXPECT_EQ(caller.count("response.created"), 0);
   EXPECT_EQ(caller.count("response.output_audio.delta"), 0);
   caller.end_turn("hello there");
@@ -193,7 +193,7 @@ TEST_F(ForesightTest, AThousandUpdatesAreDraftedForInTurn) {
   for (int i = 0; i < 1000; ++i) caller.seems("word " + std::to_string(i));
   caller.end_turn("that is all");
   EXPECT_EQ(caller.answer(), "Yes.");
-  caller.seems("more");  // too late: the turn has ended
+  caller.seems("more");  // the turn has ended, so this text is too late
   EXPECT_EQ(caller.count("response.created"), 1);
   caller.talk.reset();
   EXPECT_LE(caller.sums->drafts.value(), 1001);
@@ -210,7 +210,7 @@ TEST_F(ForesightTest, ASessionSaysHow) {
   writer_->say({"Good", " day.", " How", " are you?"});
   caller.type("append", "hello");
   ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1 && writer_->ended() == 1; }));
-  caller.pump();  // the whole draft; its first sentence alone starts the voice
+  caller.pump();  // pumps the whole draft; its first sentence alone starts the voice
   EXPECT_EQ(writer_->last_request().writing.max_tokens, 12);
   EXPECT_EQ(writer_->last_request().writing.expected_among, 5);
   EXPECT_EQ(JsonIn::parse(writer_->last_request().writing.chat->messages),
@@ -232,7 +232,7 @@ TEST_F(ForesightTest, ASessionSaysHow) {
   EXPECT_EQ(fault("often"), "session.predict");
 }
 
-/// The model judges its draft before it answers; the fake model answers neither yes nor no.
+/// The model judges its draft before it answers. The fake model answers neither yes nor no.
 TEST_F(ForesightTest, ADraftIsJudgedFirst) {
   writer_->say({"Good", " day.", " How", " are you?"});
   RealtimeCaller caller(writer_, speaker_);
@@ -322,7 +322,7 @@ TEST_F(ForesightTest, WhatIsTypedAmissIsReportedOrBounded) {
   EXPECT_EQ(messages.size(), 3u);
   EXPECT_EQ(messages[0]["content"], "word 999");
   EXPECT_EQ(messages[2]["content"], "and");
-  caller.talk.reset();  // cancels what is spoken ahead
+  caller.talk.reset();  // cancels speech that was made ahead
   EXPECT_TRUE(speaker_->wait_idle(10));
 }
 
@@ -346,7 +346,7 @@ class ForesightEngineTest : public testing::Test {
   static std::string answer(PredictWhen predict, const std::vector<std::string>& partials,
                             const std::string& question) {
     RealtimeCaller caller(writer_, speaker_, predict,
-                          16);  // this model's texts have no end of a sentence
+                          16);  // the model's texts have no end of a sentence
     be_brief(caller);
     caller.sound(600, true);
     for (const std::string& partial : partials) {

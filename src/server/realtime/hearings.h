@@ -57,7 +57,7 @@ class Hearings {
     std::string before;              // the previous hypothesis
     bool grows = false;              // no later hypothesis takes back words of this one
     std::string sent;                // text sent in deltas, joined
-    bool committed = false;          // its item is in the conversation
+    bool committed = false;          // the utterance's item is in the conversation
     bool answer = false;             // the user's words need an answer
     std::optional<HearingNews> end;  // the last news
   };

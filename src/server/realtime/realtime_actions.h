@@ -51,7 +51,7 @@ struct DropHearing {
 /// Reports the end of a turn that the voice detector found; for metrics.
 struct TurnOver {
   std::string item;
-  int64_t silence_ms = 0;  ///< after the last voice of the turn
+  int64_t silence_ms = 0;  ///< silence after the turn's last voice
   bool heard = false;      ///< the turn is recognised, so its HearingNews will have an end
   bool answers = false;    ///< an answer follows without another event of the client
 };
@@ -60,7 +60,7 @@ struct TurnOver {
 struct BeginAnswer {
   std::string response;
   AnswerConfig config;  ///< without tools and tool choice, which are in the body
-  JsonIn body;          ///< of a chat request: messages, tools, max_completion_tokens
+  JsonIn body;          ///< the chat request: messages, tools, max_completion_tokens
   std::map<std::string, NamedAnswer> answers = {};  ///< answers that the body names
   bool foreseen = false;                            ///< this answer may use the drafts made ahead
   /// Which messages are removed if the prompt is too long.
@@ -97,8 +97,8 @@ struct HearingNews {
   std::vector<std::string> segments = {};   ///< new parts of the text; they are final
   std::optional<std::string> partial = {};  ///< hypothesis of the text after the segments
   bool grows = false;                       ///< no later hypothesis takes back words of `partial`
-  std::optional<ApiError> error = {};       ///< the end: recognition has failed
-  std::optional<std::string> text = {};     ///< the end: the transcript
+  std::optional<ApiError> error = {};       ///< set at the end if recognition has failed
+  std::optional<std::string> text = {};     ///< set at the end: the transcript
   JsonOut usage = {}, logprobs = {};        ///< null if not requested or unknown
 
   bool ends() const { return text || error; }
@@ -113,7 +113,7 @@ struct AnswerNews {
   /// words of `text`, each with its time in the answer in seconds
   std::vector<std::pair<std::string, double>> words = {};
   std::optional<Outcome> outcome = {};  ///< set at the end
-  std::optional<ApiError> error = {};   ///< the end: the answer has failed
+  std::optional<ApiError> error = {};   ///< set at the end if the answer has failed
 
   bool ends() const { return outcome || error; }
 };

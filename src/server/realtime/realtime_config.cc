@@ -28,7 +28,7 @@ RealtimeFormat read_audio_format(const JsonFields& audio) {
 
 std::optional<TurnDetection> read_turns(const JsonFields& input) {
   const JsonIn* given = input.find("turn_detection");
-  if (given == nullptr || *given == false) return {};  // some clients send false for null
+  if (given == nullptr || *given == false) return {};  // some clients send false instead of null
   const JsonFields fields = input.need_object("turn_detection");
   TurnDetection out;
   out.semantic =
@@ -261,7 +261,7 @@ JsonOut input_object(const RealtimeConfig& config) {
   JsonOut transcription;
   if (config.transcription) {
     const TranscriptionWish& wish = *config.transcription;
-    transcription = JsonOut::object();  // an object even if empty, because clients check types
+    transcription = JsonOut::object();  // empty, but an object, because clients check types
     if (!wish.model.empty()) transcription["model"] = wish.model;
     if (!wish.language.empty()) transcription["language"] = wish.language;
     if (!wish.prompt.empty()) transcription["prompt"] = wish.prompt;

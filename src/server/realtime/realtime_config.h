@@ -70,8 +70,8 @@ Eagerness eagerness_of(const TurnDetection& turns);
 
 /// The abilities of a session, independent of its settings.
 struct RealtimeAbility {
-  std::string model = {};          ///< name in events
-  std::string default_voice = {};  ///< name in events
+  std::string model = {};          ///< the model's name in events
+  std::string default_voice = {};  ///< the default voice's name in events
   bool speaks = true;              ///< the session has a voice
   bool calls_tools = false;        ///< the model can be forced to call a tool
   bool may_predict = false;        ///< RealtimeConfig::predict may be set

@@ -169,7 +169,7 @@ TEST(RealtimeFuzz, Events) {
 /// that names the event, and none of its samples are kept.
 TEST(RealtimeFuzz, AudioOfAnySizeAndAlignment) {
   const std::vector<std::pair<std::string, int>> formats = {
-      // format, bytes of a sample
+      // The format, and the bytes of a sample.
       {R"({"type":"audio/pcm","rate":24000})", 2},
       {R"({"type":"audio/pcmu"})", 1},
       {R"({"type":"audio/pcma"})", 1}};

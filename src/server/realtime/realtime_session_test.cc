@@ -308,7 +308,7 @@ TEST(RealtimeSession, WithoutInterruptionsTheAnswerGoesOn) {
   peer.hear_all(second, "two");
   EXPECT_EQ(peer.begun.size(), 1u);
   EXPECT_EQ(kinds_of({peer.end().back()}),
-            "response.created");  // the answer to the second turn begins
+            "response.created");  // the session begins the answer to the second turn
   ASSERT_EQ(peer.begun.size(), 2u);
   EXPECT_EQ(peer.begun[1].body["messages"].size(), 3u);
   // A session that does not answer on its own begins no answer.
@@ -326,10 +326,10 @@ TEST(RealtimeSession, VoicesAreFixedOnceTheyAreHeard) {
   peer.send(respond());
   EXPECT_EQ(peer.begun.at(0).config.voice, "high");
   peer.answer({.text = "Hi", .audio = "aa"});
-  EXPECT_EQ(kinds_of(peer.send(other)), "session.updated");  // the voice stays the same
+  EXPECT_EQ(kinds_of(peer.send(other)), "session.updated");  // the voice is unchanged
   EXPECT_EQ(kinds_of(peer.send(session_update({{"audio", {{"output", {{"voice", "low"}}}}}}))),
             "error:\"cannot_update_voice\"");
-  RealtimePeer unset;  // a client that sends back the settings that it got
+  RealtimePeer unset;  // a client that sends back the settings it received
   unset.send(user_says("Hi"));
   unset.send(respond());
   unset.answer({.text = "Hi", .audio = "aa"});
@@ -343,7 +343,7 @@ TEST(RealtimeSession, WithoutATextModelThereAreNoAnswers) {
   peer.send(user_says("Hi"));
   EXPECT_EQ(kinds_of(peer.send(respond())), "error:\"no_text_model\"");
   EXPECT_EQ(kinds_of(peer.hear_all(peer.turn(), "hello")), "error:\"no_text_model\"");
-  EXPECT_EQ(kinds_of(peer.hear_all(peer.turn(), "hello")), "");  // sent only once
+  EXPECT_EQ(kinds_of(peer.hear_all(peer.turn(), "hello")), "");  // the transcript is sent only once
 }
 
 TEST(RealtimeSession, TranscriptionSessions) {
@@ -536,7 +536,7 @@ TEST(RealtimeSession, WrongEventsAreNoHarm) {
   EXPECT_TRUE(peer.session->quiet());
 }
 
-/// Settings and responses may be as long as an event without audio.
+/// An event with settings or a response may be as long as any event without audio.
 TEST(RealtimeSession, EventsWithoutAudioAreShort) {
   RealtimePeer peer;
   const std::string most = filled_with(kMaxEventBytes - 1000, 'a'), more = most + most;

@@ -17,7 +17,7 @@ constexpr int kMostVoices = 8;
 // Contexts for sentences that are spoken ahead, in addition to kMostVoices.
 constexpr int kAheadVoices = 2;
 constexpr int kMostSentences =
-    4096;  // sentences of an answer: text models write faster than voices speak
+    4096;  // most unspoken sentences; text models write faster than voices speak
 
 bool ended_badly(const Outcome& outcome) {
   return outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled;
@@ -372,7 +372,7 @@ bool RealtimeTalk::pump_voice() {
   auto event = contexts_->next();
   if (!event) return false;
   const auto at = answers_.find(event->context);
-  if (at == answers_.end()) {  // a sentence spoken ahead has failed
+  if (at == answers_.end()) {  // a sentence that was spoken ahead has failed
     if (foresight_) foresight_->voice_failed(event->context);
     for (auto& [id, answer] : answers_) {
       if (answer.foresight) answer.foresight->voice_failed(event->context);

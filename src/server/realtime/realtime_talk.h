@@ -37,8 +37,8 @@ struct RealtimeCast {
   std::shared_ptr<Backend> speaker;  ///< null for text answers only; may be the writer
   const Ears* ears = nullptr;
   VoiceDesk* voices = nullptr;
-  uint64_t client = 0;  ///< as in SpeechRequest
-  bool strict = false;  ///< as for SpeechBody::call()
+  uint64_t client = 0;  ///< see SpeechRequest
+  bool strict = false;  ///< see SpeechBody::call()
   std::string id;       ///< a part of every id
   bool transcribes = false;
   bool beta = false;  ///< see RealtimeFacts
@@ -87,7 +87,7 @@ class RealtimeTalk : public WireSession {
     std::shared_ptr<AnswerQueue> queue;  // set once submitted
     std::optional<RequestId> id;
     std::optional<ToolCallFinder> tools;
-    std::unique_ptr<Encoder> encoder;  // for a model that speaks its own answers
+    std::unique_ptr<Encoder> encoder;  // encodes the speech of a model that speaks its own answers
     std::optional<Outcome> outcome;    // outcome of the text
     double spoken_s = 0;               // seconds of the earlier utterances
     size_t unwritten = 0;              // samples that are not written yet

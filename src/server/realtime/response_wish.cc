@@ -32,7 +32,7 @@ RealtimeItem read_input_item(const JsonFields& fields, const RealtimeConfig& con
     const RealtimeItem* known = conversation.find(id);
     if (known == nullptr) throw no_item("referencing", "reference", id);
     out = *known;
-    out.left_out = false;  // the client refers to it, so the model reads it
+    out.left_out = false;  // the client refers to the item, so the model gets it
     for (ItemPart& part : out.parts) part.read = false;
   } else {
     out = read_item(fields, config.input);

@@ -18,8 +18,8 @@ namespace syrinx {
 struct TurnMetrics {
   struct Waits {
     Waits();
-    Histogram transcript_s;   ///< to the complete transcript, if it has words
-    Histogram first_text_s;   ///< to the first text that the model writes
+    Histogram transcript_s;   ///< until the complete transcript, if it has words
+    Histogram first_text_s;   ///< until the first text that the model writes
     Histogram first_audio_s;  ///< until the first audio is written to the connection
   };
   Waits since_voice;     ///< measured from the end of the voice, in time of the audio
@@ -68,7 +68,7 @@ class TurnClock {
   void observe(Histogram TurnMetrics::Waits::*part, const End& end, double now_s);
 
   const std::shared_ptr<TurnMetrics> all_;
-  std::map<std::string, End> unheard_;  // turns by item
+  std::map<std::string, End> unheard_;  // turns by item, until their transcripts are complete
   std::optional<Turn> unanswered_;      // the latest turn
   std::optional<Answer> answer_;        // the latest answer, until its first audio is written
 };

@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMostTyped = size_t{64} << 10;  // bytes
+constexpr size_t kMostTyped = size_t{64} << 10;  // most bytes of a typed message
 
 }  // namespace
 

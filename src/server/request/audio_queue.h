@@ -46,13 +46,13 @@ class AudioQueue : public Sink {
 
  private:
   struct Sound {
-    std::vector<float> samples = {};  ///< not yet taken: [begin, size)
+    std::vector<float> samples = {};  ///< samples [begin, size) are not taken yet
     size_t begin = 0;
     size_t in_flight = 0;  ///< samples that were taken but not yet written
     double most_s;         ///< most seconds of audio before the engine must wait
     double first_audio_s = 0;
-    std::vector<WordMark> words = {};        ///< not yet taken
-    std::vector<std::string> warnings = {};  ///< not yet taken
+    std::vector<WordMark> words = {};        ///< words not taken yet
+    std::vector<std::string> warnings = {};  ///< warnings not taken yet
     std::optional<Outcome> outcome = {};
 
     size_t waiting() const { return samples.size() - begin; }

@@ -17,7 +17,7 @@ TEST(AudioQueue, CountsWhatIsUnread) {
   EXPECT_DOUBLE_EQ(queue.unread_s(), 0.5);
   std::vector<float> out;
   EXPECT_EQ(queue.take(out, 300), 300u);
-  EXPECT_DOUBLE_EQ(queue.unread_s(), 0.5);  // taken, but not yet written
+  EXPECT_DOUBLE_EQ(queue.unread_s(), 0.5);  // taken samples count until they are written
   queue.written(300);
   EXPECT_DOUBLE_EQ(queue.unread_s(), 0.2);
   queue.finished({});

@@ -57,7 +57,7 @@ std::optional<JsonIn> parse_object(std::string_view bytes, LoneHalf lone) {
     JsonIn parsed = JsonIn::parse(bytes, bounded, false);
     if (too_deep || !parsed.is_object()) return {};
     return parsed;
-  } catch (const JsonIn::exception&) {  // a number outside all ranges
+  } catch (const JsonIn::exception&) {  // a number is outside the range of all types
     return {};
   }
 }

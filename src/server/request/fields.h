@@ -13,8 +13,8 @@
 
 namespace syrinx {
 
-using JsonIn = nlohmann::json;           ///< input: fast also with many keys
-using JsonOut = nlohmann::ordered_json;  ///< output: keeps the order of keys
+using JsonIn = nlohmann::json;           ///< for input: fast, even with many keys
+using JsonOut = nlohmann::ordered_json;  ///< for output: keeps the order of keys
 
 /// Parses a JSON object nested at most 32 deep; returns nothing for other bytes. `lone`: the
 /// replacement for half of a surrogate pair in a string. Marks are for texts whose other half may

@@ -52,7 +52,7 @@ std::variant<SpeechBody, ApiError> SpeechBody::parse(std::string_view body) {
     return ApiError{
         .message = concat("The body is not valid JSON in UTF-8 (near byte ", error.byte, ")."),
         .code = "invalid_json"};
-  } catch (const json::exception&) {  // a number outside the range of all types
+  } catch (const json::exception&) {  // a number is outside the range of all types
     return ApiError{.message = "The body has a number that is out of range.",
                     .code = "invalid_json"};
   }
@@ -78,7 +78,7 @@ std::variant<std::vector<SpeechBody>, ApiError> SpeechBody::items() const {
       if (!value.is_null()) fields[name] = value;
     }
     fields["model"] = common.value("model", json());  // all items use the model of the batch
-    fields["stream"] = false;                         // and each is answered only when complete
+    fields["stream"] = false;                         // each item is answered when complete
     out.push_back(SpeechBody(std::move(fields)));
   }
   return out;

@@ -52,7 +52,7 @@ void read_format(const JsonFields& fields, const PipelineInfo& info, SpeechCall&
   }
   call.sse = fields.choice("stream_format", {"audio", "sse"}) == "sse";
   const auto volume = [&](const char* name) { return fields.number(name, kMinVolume, kMaxVolume); };
-  const auto multiplier = volume("volume_multiplier");  // Kokoro-FastAPI's name
+  const auto multiplier = volume("volume_multiplier");  // Kokoro-FastAPI's name of "volume"
   call.audio.volume = static_cast<float>(volume("volume").value_or(multiplier.value_or(1)));
   share_speed(info, call);
   const bool samples =

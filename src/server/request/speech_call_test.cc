@@ -285,7 +285,7 @@ TEST(SpeechCall, EarlierTurns) {
   ASSERT_EQ(with.voices.size(), 1u);
   EXPECT_EQ(with.voices[0].turn, 1);
   EXPECT_EQ(with.voices[0].source->text, "c");
-  // The fetched voice goes into the turn; the request's voice stays.
+  // The fetched voice becomes the turn's voice. The request's own voice is unchanged.
   const std::shared_ptr<const Voice> made[] = {std::make_shared<const Voice>()};
   put_voices(with.voices, made, with.request);
   EXPECT_EQ(with.request.voice.name, "Ben");

@@ -31,7 +31,7 @@ struct VendorCall {
   std::string voice = {};  ///< voice in the path, decoded
   // Values from the body:
   std::string context_id = {};  ///< id in Cartesia's events
-  bool words = false;           ///< Cartesia, Kokoro-FastAPI: the answer includes word times
+  bool words = false;           ///< for Cartesia, Kokoro-FastAPI: the answer has word times
 };
 /// Finds the vendor of a path; nothing for other paths.
 std::optional<VendorCall> find_vendor_call(std::string_view path);

@@ -21,7 +21,7 @@ struct TranscriptionCall {
   std::string model;
   ListenOptions listen;  ///< options of the listener, without its client
   Format format = Format::kJson;
-  bool segments = true, words = false;  ///< parts of a verbose JSON answer
+  bool segments = true, words = false;  ///< which parts a verbose JSON answer has
   bool stream = false;
 };
 

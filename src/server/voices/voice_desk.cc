@@ -56,7 +56,7 @@ class Basket {
 
  private:
   mutable std::mutex mutex_;
-  std::vector<SharedVoice> voices_;  // voices of the wishes with a source, in order
+  std::vector<SharedVoice> voices_;  // voices of all wishes that have a source, in order
   std::optional<Error> fault_;
   std::function<void()> wake_;
 };
