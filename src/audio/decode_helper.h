@@ -77,7 +77,7 @@ class DecodeHelper {
   /// A child of a helper. pid 0: no process could be started. pid -1: the helper has ended.
   struct Child {
     pid_t pid = -1;
-    uint64_t helper = 0;  ///< number of the helper that started it
+    uint64_t helper = 0;  ///< number of the helper that started the child
   };
   /// Starts a child with its end of a socket. Replaces a helper that has ended.
   Child begin_child(int socket, uint64_t memory_bytes, uint32_t cpu_s, bool probe) const;

@@ -193,7 +193,7 @@ LibavEncoder::~LibavEncoder() {
 template <typename Byte>
 int LibavEncoder::write(void* self, Byte* bytes, int count) {
   auto* encoder = static_cast<LibavEncoder*>(self);
-  if (encoder->out_ == nullptr) return count;  // the destructor has no output
+  if (encoder->out_ == nullptr) return count;  // no output, because the destructor runs
   encoder->put({reinterpret_cast<const char*>(bytes), static_cast<size_t>(count)});
   return count;
 }

@@ -228,7 +228,7 @@ TEST(Encoder, FirstBytesComeEarly) {
                                    AudioFormat::kFlac, AudioFormat::kWav, AudioFormat::kPcm}) {
     const auto encoder = make_encoder({.format = format, .in_rate_hz = 24000}).take();
     std::string out;
-    encoder->encode(sound(24000 / 5, 24000), out);  // 0.2 s
+    encoder->encode(sound(24000 / 5, 24000), out);  // 0.2 s of sound
     EXPECT_GT(out.size(), 500u) << audio_format_name(format);
   }
 }
@@ -244,8 +244,8 @@ TEST(Encoder, OddInput) {
       std::fill(in.begin() + 2000, in.begin() + 3000, -big);
       const EncoderOptions options{.format = format, .in_rate_hz = 24000, .speed = speed};
       EXPECT_FALSE(encode(options, in).empty());
-      encode(options, {});            // no samples at all
-      encode(options, {0.5f, 0.5f});  // less than a frame
+      encode(options, {});            // without samples
+      encode(options, {0.5f, 0.5f});  // shorter than a frame
     }
   }
 }

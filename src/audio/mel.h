@@ -30,13 +30,13 @@ enum class MelFraming : uint8_t { kReflect, kZero, kHalfHop, kWhole };
 
 /// Options of one model's spectrogram.
 struct MelOptions {
-  int sample_rate = 16000;  ///< Hz
+  int sample_rate = 16000;  ///< sample rate in Hz
   int n_fft = 400;          ///< even; shorter windows are padded with zeros
   /// Samples; 0 means n_fft. The window is in the middle of n_fft, except with kWhole.
   int window = 0;
-  int hop = 160;  ///< samples
+  int hop = 160;  ///< samples from frame to frame
   int mels = 80;
-  double low_hz = 0, high_hz = 0;  ///< band limits; high_hz 0: half the sample rate
+  double low_hz = 0, high_hz = 0;  ///< band limits; high_hz 0 means half the sample rate
   MelWindow shape = MelWindow::kHann;
   MelFraming framing = MelFraming::kReflect;
   MelScale scale = MelScale::kSlaney;
@@ -74,7 +74,7 @@ class MelSpectrogram {
 
  private:
   struct Band {
-    int begin = 0;               // first bin
+    int begin = 0;               // first bin of the band
     std::vector<float> weights;  // weights of the bins from `begin` on
   };
   /// Returns how many samples before the signal belong to the first frame.

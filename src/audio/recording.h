@@ -35,12 +35,12 @@ struct RecordingLimits {
 /// Mono samples of a file, and their properties before anything was removed.
 struct RecordedAudio {
   std::vector<float> samples;
-  int sample_rate = 0;  ///< Hz
+  int sample_rate = 0;  ///< sample rate in Hz
   std::string format;   ///< container and codec in libav's names: "ogg/opus"
   double level_db = 0;  ///< level of the loud parts, in dB of a full-scale square wave
   double clipped = 0;   ///< fraction of the samples in runs at full scale
   double offset = 0;    ///< mean (DC), which is not removed from the samples
-  double cut_begin_s = 0, cut_end_s = 0;  ///< silence that was removed
+  double cut_begin_s = 0, cut_end_s = 0;  ///< seconds of silence that were removed
 
   double seconds() const { return static_cast<double>(samples.size()) / sample_rate; }
 };

@@ -38,7 +38,7 @@ TEST(Volume, LouderIsNeverClipped) {
       EXPECT_LE(std::fabs(out[i]), 1);
       EXPECT_LE(std::fabs(out[i]), std::fabs(exact) + 1e-6);
       EXPECT_EQ(std::signbit(out[i]), std::signbit(in[i]));
-      EXPECT_GE(out[i], out[i > 0 ? i - 1 : 0]);  // monotonic
+      EXPECT_GE(out[i], out[i > 0 ? i - 1 : 0]);  // the output is monotonic
     }
   }
 }

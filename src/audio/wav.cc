@@ -27,7 +27,7 @@ uint8_t mulaw(int16_t sample) {  // G.711
 
 uint8_t alaw(int16_t sample) {  // G.711
   const int sign = sample < 0 ? 0 : 0x80;
-  const int magnitude = (sample < 0 ? -(sample + 1) : sample) >> 3;  // 12 bits
+  const int magnitude = (sample < 0 ? -(sample + 1) : sample) >> 3;  // magnitude of 12 bits
   const int exponent =
       std::max(0, static_cast<int>(std::bit_width(static_cast<unsigned>(magnitude))) - 5);
   const int mantissa = magnitude >> std::max(1, exponent) & 15;
@@ -98,7 +98,7 @@ std::string wav_header(int sample_rate_hz, int64_t samples, SampleCoding coding)
   out += "WAVEfmt ";
   append_le(16, 4, out);  // size of the rest of this chunk
   append_le(static_cast<uint64_t>(wav_format(coding)), 2, out);
-  append_le(1, 2, out);  // channels
+  append_le(1, 2, out);  // number of channels
   append_le(static_cast<uint64_t>(sample_rate_hz), 4, out);
   append_le(static_cast<uint64_t>(sample_rate_hz * each), 4, out);  // bytes per second
   append_le(static_cast<uint64_t>(each), 2, out);                   // bytes per frame

@@ -36,7 +36,7 @@ TEST(Float16, KnownValues) {
   EXPECT_EQ(f32_to_f16(1.0f + 3 * 0x1p-11f), 0x3c02);  // a tie rounds to even
   EXPECT_EQ(f32_to_bf16(1.0f + 0x1p-8f), 0x3f80);      // a tie rounds to even
   EXPECT_EQ(f32_to_bf16(1.0f + 3 * 0x1p-8f), 0x3f82);  // a tie rounds to even
-  EXPECT_EQ(f32_to_bf16(3.4e38f), 0x7f80);             // rounds to infinity
+  EXPECT_EQ(f32_to_bf16(3.4e38f), 0x7f80);             // too large: rounds to infinity
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ struct LineLog::State {
   std::condition_variable changed;
   std::deque<Entry> queue;
   size_t bytes = 0;         // total size of the lines in the queue
-  uint64_t dropped = 0;     // lines, since the start
+  uint64_t dropped = 0;     // lines dropped since the start
   uint64_t unreported = 0;  // dropped lines that are not yet reported in the queue
   bool closed = false, ended = false;
 };

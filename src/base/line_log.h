@@ -12,7 +12,7 @@ namespace syrinx {
 
 struct LineLogOptions {
   int descriptor = 2;          ///< borrowed; must stay open while the process runs
-  size_t max_bytes = 1 << 20;  ///< bytes of the waiting lines
+  size_t max_bytes = 1 << 20;  ///< most bytes of the waiting lines
   double patience_s = 1;       ///< most seconds that the destructor waits for the queue
 };
 

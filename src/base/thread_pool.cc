@@ -68,7 +68,7 @@ struct ThreadPool::Impl {
   const FunctionRef<void(int64_t, int64_t)>* body = nullptr;
   int64_t count = 0, grain = 1;
   uint32_t smallest = 1;
-  std::vector<Share> shares;  // the caller's, then the worker threads'
+  std::vector<Share> shares;  // first the caller's share, then the worker threads'
   std::atomic<uint64_t> state{0};
   std::atomic<int> asleep{0};
   std::atomic<bool> stop{false};

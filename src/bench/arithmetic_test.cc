@@ -12,7 +12,7 @@ namespace syrinx {
 namespace {
 
 TEST(Percentile, InterpolatesBetweenRanks) {
-  const std::vector<double> four = {1, 2, 3, 4};  // numpy.percentile([1, 2, 3, 4], ...)
+  const std::vector<double> four = {1, 2, 3, 4};  // values of numpy.percentile([1, 2, 3, 4], ...)
   EXPECT_DOUBLE_EQ(percentile(four, 0), 1);
   EXPECT_DOUBLE_EQ(percentile(four, 0.5), 2.5);
   EXPECT_DOUBLE_EQ(percentile(four, 0.9), 3.7);

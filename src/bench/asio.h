@@ -3,7 +3,7 @@
 #pragma once
 
 // clang-format off
-#include <utility>  // first: Boost 1.74 uses std::exchange without including its header
+#include <utility>  // must be first: Boost 1.74 uses std::exchange without its header
 #include <boost/asio/awaitable.hpp>
 // clang-format on
 #include <boost/asio/io_context.hpp>

@@ -48,7 +48,7 @@ class Autoscaler {
  private:
   const Autoscaling options_;
   std::deque<std::pair<double, int>> wishes_;  // time, workers: results of the last keep_s
-  double fewer_since_s_ = 0;                   // when a worker was last stopped
+  double fewer_since_s_ = 0;                   // time when a worker was last stopped
 };
 
 /// Workers, balancer and failures of a simulated fleet; times in seconds.
@@ -56,7 +56,7 @@ struct Fleet {
   double agent_s = 0.25;  ///< longest age of the balancer's knowledge of a worker
   double check_s = 1;     ///< from ready until the balancer notices: two checks of 0.5 s
   double slow_start_s = 10;
-  double bound = 1.5;  ///< BalancerOptions::bound
+  double bound = 1.5;  ///< see BalancerOptions::bound
   int retries = 4;     ///< most retries of a request that has no audio yet
   VoiceMix voices;
   std::vector<WorkerFailure> failures;

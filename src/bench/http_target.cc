@@ -102,7 +102,7 @@ struct Exchange {
   std::string bytes;  ///< the request as sent
   std::shared_ptr<Meter> meter;
   std::chrono::steady_clock::time_point deadline;
-  // The result.
+  // The result of the exchange.
   Failure failure = Failure::kNone;
   std::string detail;
   int status = 0;

@@ -152,7 +152,7 @@ TEST(HttpTarget, AsksAsOpenAiDoes) {
 
 TEST(HttpTarget, KeepsConnectionsAndOutlivesTheirEnd) {
   const Script good{{{0, head(kChunked) + chunk(kLoud) + "0\r\n\r\n"}}, true};
-  const Script last{good.pieces, false};  // closed after the answer, without "Connection: close"
+  const Script last{good.pieces, false};  // closed after the answer without "Connection: close"
   const ScriptedServer server({good, good, last, good});
   for (const RequestRecord& record : ask(server, 5)) EXPECT_TRUE(record.ok()) << record.detail;
   EXPECT_EQ(server.connections(), 2);

@@ -57,7 +57,7 @@ struct LoadResult {
   double window_s = 0;
   double wall_s = 0;                    ///< from the start to the end of the last request
   bool stopped = false;                 ///< give_up ended the load early
-  std::vector<RequestRecord> requests;  ///< in order of their ends
+  std::vector<RequestRecord> requests;  ///< in the order of their ends
   /// Lateness of the generator in seconds, for sent requests and for its checks of the clock.
   Percentiles lag;
 };

@@ -30,7 +30,7 @@ constexpr int kLongDecode = 4000;  // most steps of one batch size
 constexpr size_t kMostTraceBytes = size_t{512} << 20;
 constexpr size_t kMostRaw = 2000;  // most raw points of a batch size
 constexpr size_t kAlone = 32;      // requests that arrive while the engine sleeps
-constexpr double kEngine_s = 0.8;  // duration of a run of the engine, for each load
+constexpr double kEngine_s = 0.8;  // seconds of the engine's run for each load
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -107,7 +107,7 @@ class Measurement {
   }
 
  private:
-  static constexpr int kPositions = 2048;  // most positions at which costs are measured
+  static constexpr int kPositions = 2048;  // most positions for which costs are measured
 
   void say(const std::string& what) const {
     if (options_.progress) options_.progress(what);
@@ -248,7 +248,7 @@ void Measurement::decode(int size) {
   for (Runner& runner : runners) {  // runs the prompts, one after another
     while (runner.steps == 0) step({&runner, 1}, options_.load.engine.max_prefill_rows);
   }
-  std::map<int, std::vector<std::pair<double, double>>> by_length;  // kv, seconds
+  std::map<int, std::vector<std::pair<double, double>>> by_length;  // size -> (kv, seconds)
   const double began_s = now_s();
   size_t kept = 0;
   for (int i = 0; i < kLongDecode; ++i) {
@@ -267,7 +267,7 @@ void Measurement::decode(int size) {
     const double seconds = step(runners, ar_.max_positions);
     if (prompts && std::any_of(runners.begin(), runners.end(),
                                [](const Runner& r) { return r.state->prompt_rows() > 1; })) {
-      continue;  // costs of prompt rows are in `prefill`
+      continue;  // `prefill` has the costs of prompt rows
     }
     int bin = 0;
     while ((32 << bin) < kv) ++bin;
@@ -296,7 +296,7 @@ void Measurement::prefill() {
     runners.push_back(open(i, true));
     longest = std::max(longest, runners.back().state->prompt_rows());
   }
-  if (longest <= 1) return;  // a prompt row costs as much as a decode row
+  if (longest <= 1) return;  // then a prompt row costs as much as a decode row
   give_pages(runners, pages_each_);
   for (int rows = 1; rows <= limit; rows *= 2) {
     say(concat("prompts of ", rows, " rows"));

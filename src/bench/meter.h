@@ -29,9 +29,9 @@ const char* failure_name(Failure failure);
 
 /// The times of one request, in seconds, and its result.
 struct RequestRecord {
-  double due_s = 0;                     ///< since the run began
-  double lag_s = 0;                     ///< from due to sent: lateness of the generator
-  double total_s = 0;                   ///< from due to the end of the answer
+  double due_s = 0;                     ///< when the request was due, since the run began
+  double lag_s = 0;                     ///< from the due time until sent: lateness of the generator
+  double total_s = 0;                   ///< from the due time to the end of the answer
   std::optional<double> first_byte_s;   ///< arrival of status line and headers
   std::optional<double> first_audio_s;  ///< arrival of the first sample that can be played
   std::optional<double> audible_s;      ///< first sound, if playback starts at first_audio_s

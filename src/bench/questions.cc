@@ -13,7 +13,7 @@
 namespace syrinx {
 namespace {
 
-constexpr double kWordsASecond = 2.5;  // 150 per minute
+constexpr double kWordsASecond = 2.5;  // words per second; 150 per minute
 constexpr double kPause_s = 0.5;       // pause after which a turn has ended
 
 std::vector<std::string> words_of(const std::string& text) {

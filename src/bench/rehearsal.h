@@ -41,7 +41,7 @@ std::vector<Rehearsal> rehearse(Engine& writer, Engine& speaker,
 
 /// A column of the report: the questions under one rule.
 struct RehearsalRun {
-  std::string rule;  ///< "without", "greedy", "top-3"
+  std::string rule;  ///< e.g. "without", "greedy", "top-3"
   std::vector<Rehearsal> turns;
 };
 

@@ -17,7 +17,7 @@ struct Report {
   std::vector<std::pair<std::string, std::string>> facts;  ///< e.g. "arrivals": "Poisson, seed 0"
   ServiceTargets targets;
   std::vector<LoadResult> runs;
-  std::vector<LoadSummary> summaries;  ///< one for each run
+  std::vector<LoadSummary> summaries;  ///< a summary for each run
   bool searched = false;
   SearchOutcome search;  ///< the result of a search, if one was made
 };

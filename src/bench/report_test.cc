@@ -24,8 +24,8 @@ TEST(Text, HasUnits) {
   EXPECT_EQ(time_text(83), "83.0 s");
   EXPECT_EQ(time_text(1e300), "-");
   EXPECT_EQ(share_text(1), "100 %");
-  EXPECT_EQ(share_text(0.99999), "99.9 %");  // not 100 %
-  EXPECT_EQ(share_text(0.00001), "0.1 %");   // not 0 %
+  EXPECT_EQ(share_text(0.99999), "99.9 %");  // never rounded up to 100 %
+  EXPECT_EQ(share_text(0.00001), "0.1 %");   // never rounded down to 0 %
   EXPECT_EQ(share_text(0), "0 %");
 }
 

@@ -8,7 +8,7 @@ namespace syrinx {
 
 /// Range and precision of a search.
 struct SearchOptions {
-  double start = 1;         ///< the first load that is tried; > 0
+  double start = 1;         ///< the first load to try; above 0
   double most = 100'000;    ///< highest load that is tried
   double precision = 0.05;  ///< precision of the result, as a share of the result
   bool whole = false;       ///< loads are whole numbers (of clients)

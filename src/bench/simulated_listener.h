@@ -18,7 +18,7 @@ struct Asked {
   int client = -1;
   size_t utterance = 0;
   std::optional<uint64_t> voice;
-  int tries = 0;   ///< failed tries
+  int tries = 0;   ///< number of failed tries
   int avoid = -1;  ///< the worker of the last try; -1 before the first
 };
 

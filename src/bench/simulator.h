@@ -43,10 +43,10 @@ struct FleetLook {
   double at_s = 0;
   int there = 0;  ///< all workers, also those that start, have died or drain
   int up = 0;
-  double used = 0, most_used = 0;  ///< streams / possible streams: sum; fullest worker
-  double free = 0;                 ///< free shares that the agents report: sum
-  double wait_s = 0;               ///< predicted waits: sum
-  double in_flight = 0;            ///< unfinished requests: sum
+  double used = 0, most_used = 0;  ///< streams / possible streams: sum, and of the fullest worker
+  double free = 0;                 ///< sum of the free shares that the agents report
+  double wait_s = 0;               ///< sum of the predicted waits
+  double in_flight = 0;            ///< sum of the unfinished requests
   double playing = 0;              ///< sum of unfinished requests that have received something
 };
 

@@ -24,8 +24,8 @@ struct LinkProfile {
   std::string name;
   ChunkPolicy policy;
   double samples_per_frame = 0;              ///< samples at the end of the pipeline per frame
-  std::vector<int> jobs, frames;             ///< ascending
-  std::vector<std::vector<double>> seconds;  ///< [jobs][frames]
+  std::vector<int> jobs, frames;             ///< sizes of batches and chunks, ascending
+  std::vector<std::vector<double>> seconds;  ///< seconds[jobs][frames]
   std::vector<double> spread;  ///< quantiles of single batches, relative to `seconds`; mean 1
 };
 
@@ -35,7 +35,7 @@ struct ArProfile {
   /// For a node that another node feeds with ids: the number of ids for which its prompt waits.
   /// Each step then waits for one more id.
   int lead = 0;
-  std::vector<DecodeCosts> decode;              ///< ascending in batch
+  std::vector<DecodeCosts> decode;              ///< ascending in the batch size
   std::vector<std::pair<int, double>> prefill;  ///< prompt rows, seconds; may be empty
   std::vector<double> spread;                   ///< see LinkProfile::spread
 
@@ -55,7 +55,7 @@ struct SegmentProfile {
 /// The lengths of a request that was run. The simulator chooses among such utterances.
 struct UtteranceProfile {
   size_t text_bytes = 0;
-  double open_s = 0;                               ///< time to make its prompt
+  double open_s = 0;                               ///< seconds to make the utterance's prompt
   std::vector<std::vector<SegmentProfile>> nodes;  ///< segments of each AR node
 };
 
@@ -69,7 +69,7 @@ struct StepProfile {
   /// the first node to the client. The last node feeds the links.
   std::vector<ArProfile> ars;
   std::vector<LinkProfile> links;
-  double batch_overhead_s = 0;     ///< time of the engine's thread for a batch
+  double batch_overhead_s = 0;     ///< seconds of the engine's thread for a batch
   double sequence_overhead_s = 0;  ///< time of the engine's thread per sequence or chunk in a batch
   double wake_s = 0;               ///< additional wait of a request that arrives at an idle engine
   std::vector<UtteranceProfile> utterances;

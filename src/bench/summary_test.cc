@@ -49,7 +49,7 @@ TEST(Summary, CountsWhatItSays) {
   EXPECT_EQ(out.failures.at("status 503"), 1);
   EXPECT_EQ(out.failures.at("cut"), 1);
   EXPECT_EQ(out.first_failure, "status 503: why");
-  EXPECT_DOUBLE_EQ(out.seconds, 4);  // from second 2 to 6
+  EXPECT_DOUBLE_EQ(out.seconds, 4);  // seconds from 2 to 6
   EXPECT_EQ(out.most_in_flight, 2);
   EXPECT_DOUBLE_EQ(out.first_audio.p50, 0.09);
   EXPECT_DOUBLE_EQ(out.rtf.max, 1);

@@ -11,7 +11,7 @@
 #include "runtime/runtime.h"
 
 namespace boost::asio {
-class io_context;  // its header takes long to compile and few files need it: bench/asio.h
+class io_context;  // bench/asio.h includes its header, which takes long to compile
 }
 
 namespace syrinx {
@@ -37,7 +37,7 @@ struct HttpTargetOptions {
   std::string api_key = {};    ///< sent as a bearer token unless empty
   std::string fields = {};     ///< a JSON object merged into every body, or empty
   int sample_rate_hz = 24000;  ///< rate of PCM without a header, if the answer does not state it
-  double timeout_s = 60;       ///< longest time of a request
+  double timeout_s = 60;       ///< longest time of a request in seconds
   bool keep_alive = true;      ///< use a connection for several requests
 };
 

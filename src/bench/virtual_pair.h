@@ -72,7 +72,7 @@ class VirtualPair {
   std::deque<std::function<void()>> mail_;
   int forwards_ = 0;
   RequestId next_id_ = 0;
-  Scheduler scheduler_;  // destroyed first
+  Scheduler scheduler_;  // the last member, so destroyed first
 };
 
 }  // namespace syrinx

@@ -7,7 +7,7 @@
 namespace syrinx {
 namespace {
 
-constexpr uint32_t kOldest = 4, kNewest = 6;  // versions of the format
+constexpr uint32_t kOldest = 4, kNewest = 6;  // supported versions of the format
 constexpr uint32_t kMaxVariables = 1 << 16;
 constexpr size_t kMaxRank = 8;
 constexpr uint16_t kMaxCt2Name = 1024;

@@ -30,7 +30,7 @@ struct Ct2Variable {
   std::vector<int64_t> sizes;  ///< outermost first; empty for a single number
   std::string_view data;       ///< bytes in the mapped file, at any address
 
-  /// Returns "f16 [4, 2]", for messages.
+  /// Returns text for messages, e.g. "f16 [4, 2]".
   std::string str() const;
 };
 

@@ -68,7 +68,7 @@ class Block {
 std::vector<float> normals(size_t count) {
   std::vector<float> out(count);
   uint64_t state = 0x9e3779b97f4a7c15u;
-  const auto uniform = [&state] {  // in (0, 1]
+  const auto uniform = [&state] {  // returns a number in (0, 1]
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
     return (static_cast<double>(state >> 11) + 1.0) * 0x1p-53;
   };
@@ -137,7 +137,7 @@ class DummyWeights : public WeightSource {
   std::vector<float> normals_;
   std::map<int64_t, std::unique_ptr<Block>> random_;  // blocks by number of inputs
   std::map<bool, std::unique_ptr<Block>> constant_;
-  std::deque<View> latest_;  // the latest tensors taken
+  std::deque<View> latest_;  // the tensors taken last
 };
 
 }  // namespace

@@ -68,7 +68,7 @@ std::string behind_links(std::string path) {
 /// Returns the beginning of a temporary file's name: `path`, cut between characters to leave room
 /// for a suffix.
 std::string beginning_of(const std::string& path) {
-  constexpr size_t kMost = 200;  // bytes; a name may have 255
+  constexpr size_t kMost = 200;  // most bytes; a file's name may have 255
   const size_t name = path.rfind('/') + 1;
   if (path.size() - name <= kMost) return path;
   size_t end = name + kMost;
@@ -286,7 +286,7 @@ void NewFile::commit(bool durable) {
   SYRINX_CHECK(fd_ >= 0, "file ", path_, " is committed already");
   // Without fdatasync(), a power cut could leave the name without the contents.
   if (durable && !in_place() && ::fdatasync(fd_) != 0) fail("write");
-  if (::close(std::exchange(fd_, -1)) != 0) fail("write");  // NFS reports a full disk here
+  if (::close(std::exchange(fd_, -1)) != 0) fail("write");  // NFS reports a full disk when closing
   if (!in_place() && ::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
   temporary_.clear();
 }

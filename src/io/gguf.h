@@ -30,7 +30,7 @@ struct GgufTensor {
   std::vector<int64_t> sizes;  ///< outermost first; the innermost is a multiple of a block
   std::string_view data;       ///< bytes in the mapped file; empty if `type` is null
 
-  /// Returns "Q4_K [896, 4864]", for messages.
+  /// Returns text for messages, e.g. "Q4_K [896, 4864]".
   std::string str() const;
 };
 

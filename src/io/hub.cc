@@ -17,7 +17,7 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-/// Returns whether a part of a path is a plain name, not "..", or another way out of the folder.
+/// Returns whether a part of a path is a plain name, which cannot lead out of the folder.
 bool is_plain(const std::string& part) {
   return !part.empty() && part.size() <= 128 && part[0] != '.' &&
          std::all_of(part.begin(), part.end(), [](char c) {

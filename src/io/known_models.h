@@ -11,7 +11,7 @@ namespace syrinx {
 
 struct KnownModel {
   std::string name;                       ///< short name that a user gives, e.g. "kokoro"
-  std::string repository;                 ///< "Org/Name"
+  std::string repository;                 ///< e.g. "Org/Name"
   std::vector<std::string> include = {};  ///< patterns of the files to download; empty means all
   /// Path of the model's file in the repository. Empty means the whole repository.
   std::string file = {};

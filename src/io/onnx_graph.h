@@ -27,7 +27,7 @@ enum OnnxType : uint64_t { kOnnxU8 = 2, kOnnxI8 = 3 };
 /// An initializer of the graph. Its views point into the mapped file.
 struct OnnxTensor {
   std::string name;
-  uint64_t type = 0;  ///< TensorProto.DataType
+  uint64_t type = 0;  ///< a TensorProto.DataType
   std::vector<int64_t> sizes;
   std::string_view data;  ///< bytes in the mapped file
   std::string_view ints;  ///< integers as varints, if the file stores them so
@@ -38,7 +38,7 @@ struct OnnxTensor {
   std::vector<int64_t> seen_sizes() const {
     return transposed && sizes.size() == 2 ? std::vector{sizes[1], sizes[0]} : sizes;
   }
-  /// Returns "f32 [4, 2]", for messages.
+  /// Returns text for messages, e.g. "f32 [4, 2]".
   std::string str() const;
 };
 

@@ -19,18 +19,18 @@ using PickleId = uint32_t;
 struct PickleValue {
   enum Kind : uint8_t {
     kNone,
-    kBool,    ///< number
-    kInt,     ///< number
-    kFloat,   ///< real
+    kBool,    ///< `number` is 0 or 1
+    kInt,     ///< `number` has the value
+    kFloat,   ///< `real` has the value
     kText,    ///< text in UTF-8, unchanged
     kBytes,   ///< `text` has the bytes
     kGlobal,  ///< `text` is "module name"
-    kTuple,   ///< items
-    kList,    ///< items
-    kDict,    ///< items: key, value, key, value, ...
+    kTuple,   ///< `items` has the elements
+    kList,    ///< `items` has the elements
+    kDict,    ///< `items`: key, value, key, value, ...
     /// `items`: the global, its argument tuple and, if set, the attributes
     kCall,
-    kRef,  ///< items: the persistent id, a tuple
+    kRef,  ///< `items`: the persistent id, a tuple
   };
   Kind kind = kNone;
   int64_t number = 0;

@@ -69,7 +69,7 @@ TEST(KeptProgram, Faults) {
     auto silent = KeptProgram::start({"sleep", "20"});
     ASSERT_TRUE(silent.ok());
     EXPECT_NE(ask(*silent.value(), "x\n", '\n', 0.1).find("took more than"), std::string::npos);
-  }  // killed
+  }  // the destructor kills the program
   EXPECT_LT(now_s() - began_s, 5);
   auto loud = KeptProgram::start({"yes"});
   ASSERT_TRUE(loud.ok());

@@ -30,8 +30,8 @@ int number(const View& words, int64_t word, int place) {
 /// The four parts of one linear, with consistent sizes.
 struct Parts {
   View numbers, zeros;
-  Tensor scales;               // [groups, out] f32
-  std::vector<int32_t> group;  // [in]
+  Tensor scales;               // [groups, out] in f32
+  std::vector<int32_t> group;  // group of each input, [in]
   int64_t out = 0, in = 0;
 };
 

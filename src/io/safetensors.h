@@ -28,14 +28,14 @@ struct SafetensorsEntry {
   std::vector<int64_t> sizes;
   uint64_t begin = 0, end = 0;  ///< offsets in the data part, begin <= end <= its size
 
-  /// Returns "bf16 [4, 2]", for messages.
+  /// Returns text for messages, e.g. "bf16 [4, 2]".
   std::string str() const;
 };
 
 /// One file. Its views are valid as long as this object.
 class SafetensorsFile {
  public:
-  static constexpr uint64_t kMaxHeader = 100'000'000;  ///< bytes; the limit of the format
+  static constexpr uint64_t kMaxHeader = 100'000'000;  ///< most header bytes, by the format
   explicit SafetensorsFile(const std::string& path);
 
   const std::string& path() const { return file_->path(); }

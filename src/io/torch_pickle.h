@@ -36,7 +36,7 @@ struct TorchTensor {
 
   bool contiguous() const;
   int64_t count() const;
-  /// Returns "f32 [4, 2]", for messages.
+  /// Returns text for messages, e.g. "f32 [4, 2]".
   std::string str() const;
 };
 

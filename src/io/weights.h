@@ -59,9 +59,9 @@ using NamePatterns = std::vector<std::string>;
 
 /// Faults of the tensors under a scope. Each list is sorted and free of repeats.
 struct WeightReport {
-  std::vector<std::string> missing;  ///< names
+  std::vector<std::string> missing;  ///< names of missing tensors
   std::vector<std::string> wrong;    ///< "file: tensor name: expected ..., got ..."
-  std::vector<std::string> unused;   ///< names
+  std::vector<std::string> unused;   ///< names of unused tensors
   /// Returns the length and at most ten items of each list; empty if all lists are empty.
   std::string faults() const;
 };

@@ -236,7 +236,7 @@ TEST(DummyWeights, HaveTheRightScaleAndCostLittle) {
   EXPECT_NEAR(sum / count, 0, 1e-3);
   EXPECT_EQ(root.f32("norm.weight", {7}).f32()[6], 1.f);
   EXPECT_EQ(root.f32("q_proj.bias", {7}).f32()[6], 0.f);
-  for (int i = 0; i < 50; ++i) root.take("big", {100'000, 2048});  // 20 GB of address space
+  for (int i = 0; i < 50; ++i) root.take("big", {100'000, 2048});  // takes 20 GB of address space
   EXPECT_NO_THROW(root.finish());
 }
 

@@ -196,7 +196,7 @@ TEST_F(Library, CancelledFromAnotherThread) {
   EXPECT_EQ(read_all(speech.get(), heard), SYRINX_CANCELLED);
   other.join();
   EXPECT_EQ(syrinx_outcome_of(speech.get())->end, SYRINX_END_EARLY);
-  EXPECT_EQ(syrinx_feed(speech.get(), "more", 1, nullptr), SYRINX_OK);  // accepted, but not spoken
+  EXPECT_EQ(syrinx_feed(speech.get(), "more", 1, nullptr), SYRINX_OK);  // accepted but not spoken
 }
 
 TEST_F(Library, ACallbackEndsItsSpeech) {

@@ -55,7 +55,7 @@ class Speech {
                                               SpeechRequest request, double speed);
   ~Speech();
 
-  /// Adds text. Any thread.
+  /// Adds text; `last` ends it. Any thread.
   Status feed(std::string_view text, bool last);
   void cancel();
   int fd() { return queue_->fd(); }
@@ -63,7 +63,7 @@ class Speech {
   /// Returns the next chunk; one thread at a time. Returns null at the end (then outcome() is set)
   /// or after `timeout_s`.
   const syrinx_chunk* read(double timeout_s);
-  /// Valid after read() has reported the end.
+  /// Returns the outcome after read() has reported the end.
   const std::optional<Outcome>& outcome() const { return outcome_; }
   const syrinx_outcome* reported_outcome() const { return outcome_ ? &reported_ : nullptr; }
 

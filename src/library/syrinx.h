@@ -94,13 +94,13 @@ enum syrinx_code {
 };
 
 typedef struct syrinx_error {
-  int32_t code;  ///< of enum syrinx_code
+  int32_t code;  ///< a value of enum syrinx_code
   int32_t reserved;
   double retry_after_s;  ///< with SYRINX_OVERLOADED; 0 if unknown
   char message[496];     ///< text for people; empty with SYRINX_OK
 } syrinx_error;
 
-/// Returns the version, "0.1.0"; static.
+/// Returns the version, e.g. "0.1.0"; static storage.
 SYRINX_API const char* syrinx_version(void);
 
 // ---------------------------------------------------------------- models
@@ -149,7 +149,7 @@ enum syrinx_trait {
 SYRINX_API const char* syrinx_model_name(const syrinx_model* model);
 /// Returns the family of the model, e.g. "finch". Valid until syrinx_unload().
 SYRINX_API const char* syrinx_model_family(const syrinx_model* model);
-SYRINX_API int syrinx_sample_rate(const syrinx_model* model);  ///< Hz; audio has one channel
+SYRINX_API int syrinx_sample_rate(const syrinx_model* model);  ///< in Hz; audio has one channel
 SYRINX_API uint32_t syrinx_traits(const syrinx_model* model);  ///< bits of enum syrinx_trait
 /// Returns the name of a voice, by its number 0, 1, ...; NULL past the last voice.
 SYRINX_API const char* syrinx_voice_name(const syrinx_model* model, size_t number);
@@ -188,7 +188,7 @@ typedef struct syrinx_speech_options {
   const syrinx_voice* learned;  ///< used instead of `voice`, unless NULL
   const char* language;         ///< the model's name of the language; NULL lets the model decide
   const char* instructions;     ///< may be NULL
-  float speed;                  ///< 0.25 to 4
+  float speed;                  ///< factor, 0.25 to 4
   /// Options of the sampler. Values below 0 mean the model's defaults.
   float temperature, top_p, repetition_penalty, guidance;
   int32_t top_k;
@@ -219,7 +219,7 @@ typedef struct syrinx_word {
 typedef struct syrinx_chunk {
   const float* samples;  ///< mono, full scale 1
   size_t count;          ///< may be 0 if only words are new
-  int32_t sample_rate;   ///< Hz
+  int32_t sample_rate;   ///< in Hz
   int32_t reserved;
   double begin_s;  ///< seconds from the beginning of the speech to the first sample
   /// Words whose times became known. Their audio is in this chunk or in a later chunk.
@@ -266,7 +266,7 @@ enum syrinx_end {
 };
 
 typedef struct syrinx_outcome {
-  int32_t end;           ///< of enum syrinx_end
+  int32_t end;           ///< a value of enum syrinx_end
   int32_t underruns;     ///< chunks that arrived too late for playback in real time
   double audio_s;        ///< seconds made by the model, before a change of speed by the library
   double first_audio_s;  ///< seconds from opening to the first samples

@@ -29,7 +29,7 @@ TEST_F(LinkTest, TheSameBitsAsHere) {
       EXPECT_EQ(there[i].made, alike[i].made);
     }
   }
-  EXPECT_EQ(link_of(*placed, "vocoder").state().batches, 10u);  // one link for both nodes
+  EXPECT_EQ(link_of(*placed, "vocoder").state().batches, 10u);  // both nodes share one link
 }
 
 TEST_F(LinkTest, StreamsEndThereWhenTheyEndHere) {
@@ -226,10 +226,10 @@ TEST_F(LinkTest, StrangersAreDropped) {
     append(bytes);
     caller.send(bytes);
   };
-  EXPECT_TRUE(after([&](Caller& c) {  // a push for an unknown stream
+  EXPECT_TRUE(after([&](Caller& c) {  // sends a push for an unknown stream
     send(c, [&](auto& b) { append_push(b, {1, 0, {{5, 0, 0, 4, 0, false, four}}}); });
   }));
-  EXPECT_TRUE(after([&](Caller& c) {  // an open for an unknown node
+  EXPECT_TRUE(after([&](Caller& c) {  // opens a stream of an unknown node
     send(c, [&](auto& b) { append_push(b, {1, 9, {}}); });
   }));
   EXPECT_TRUE(after([&](Caller& c) { c.open(1), c.open(1); }));
@@ -316,7 +316,7 @@ TEST_F(LinkTest, SocketsAreThisUsersAndReplaceDeadOnes) {
               std::filesystem::perms::none);
   }
   EXPECT_FALSE(std::filesystem::exists(path()));
-  {  // leaves a socket file, as a killed process does
+  {  // leaves a socket file behind, like a killed process
     ListeningSocket first(path());
     std::filesystem::rename(path(), dir_.path("left.sock"));
   }

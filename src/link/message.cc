@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kMagic = "SYRINX-LINK";
 constexpr size_t kMostNodes = 64, kMostJobs = 4096;
-constexpr size_t kHead = 5;  // length and kind
+constexpr size_t kHead = 5;  // bytes of length and kind
 constexpr int32_t kMostWidth = 1 << 20;
 
 void append_type(std::string& out, const FrameType& type) {

@@ -30,7 +30,7 @@ namespace syrinx {
 /// The version of the protocol; peers of different versions refuse each other.
 inline constexpr uint16_t kLinkVersion = 3;
 inline constexpr size_t kMostMessage = size_t{96} << 20;
-inline constexpr size_t kMostGreeting = size_t{64} << 10;  ///< for Hello, Welcome and Refuse
+inline constexpr size_t kMostGreeting = size_t{64} << 10;  ///< most bytes of a greeting message
 
 /// Kinds of messages.
 enum class MessageKind : uint8_t {

@@ -69,7 +69,7 @@ class RemoteSequence : public Sequence {
   const std::unique_ptr<Sequence> here_;
   const std::shared_ptr<const std::string> request_;
   const size_t most_bytes_;
-  std::deque<std::string> calls_;  // link/calls.h
+  std::deque<std::string> calls_;  // the calls in the form of link/calls.h
   size_t forgotten_ = 0;           // calls dropped before calls_
   size_t bytes_ = 0;               // bytes of calls_
 

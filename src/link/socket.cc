@@ -81,7 +81,7 @@ ListeningSocket::ListeningSocket(const std::string& path) : path_(path), fd_(new
   const auto* name = reinterpret_cast<const sockaddr*>(&address);
   struct stat there {};
   if (lstat(path.c_str(), &there) == 0) {
-    path_.clear();  // so that the destructor does not remove the file
+    path_.clear();  // the destructor then keeps the file
     if (!S_ISSOCK(there.st_mode)) throw LoadError(path + ": the file is not a socket");
     const Descriptor probe = new_socket(path);
     if (connect(probe.get(), name, sizeof address) == 0 || errno == EAGAIN) {

@@ -129,12 +129,11 @@ struct StageServer::Impl {
   Runner runner;
   std::map<std::string, int> held;  // held nodes: name and number in the graph
   WakeUp wake;                      // set once, to end all connections
-  WakeUp news;                      // set once, to leave or to end all connections
+  WakeUp news;                      // set once, by leave() or to end all connections
   std::atomic<bool> leaving{false}, stopping{false};
   std::atomic<int> servers{0}, streams{0};
   std::atomic<uint64_t> batches{0}, refused{0};
-  std::list<std::thread>
-      threads;  // used by the acceptor; joined at the end or after the connection's end
+  std::list<std::thread> threads;  // threads of connections; joined after their connection's end
   std::mutex ended_mutex;
   std::vector<std::thread::id> ended;
   std::thread acceptor;
@@ -232,7 +231,7 @@ void StageServer::Impl::Connection::take(const Message& message) {
     case MessageKind::kStep:
       return step(read_step(message.body));
     case MessageKind::kClose: {
-      // An unknown stream was never opened.
+      // Ignores an unknown stream, which was never opened.
       const uint64_t stream = read_close(message.body);
       of_.streams -= static_cast<int>(streams_.erase(stream)) + (steps_.close(stream) ? 1 : 0);
       return;

@@ -19,8 +19,8 @@ struct StageServerOptions {
   std::string address;
   StageKeys keys = {};
   Introduction me;  ///< identity of this process, and the nodes that it holds
-  int threads = 0;  ///< as in ThreadPool
-  std::function<void(const std::string&)> log = {};  ///< any thread
+  int threads = 0;  ///< see ThreadPool
+  std::function<void(const std::string&)> log = {};  ///< called on any thread
   double greeting_s = 5;                    ///< time for a peer's Hello before it is disconnected
   int max_servers = 16;                     ///< most connected servers
   size_t max_streams = 4096;                ///< most streams of one connection

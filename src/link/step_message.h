@@ -31,7 +31,7 @@ struct CacheMessage {
 /// A call of a sequence between steps.
 struct CallMessage {
   uint64_t stream = 0;
-  std::string_view call;  ///< link/calls.h
+  std::string_view call;  ///< a call in the form of link/calls.h
 };
 
 /// A StepSequence of a step, and its pages (i32 each).
@@ -64,7 +64,7 @@ struct SteppedMessage {
 
 /// Sets the size of a node's cache; once per connection.
 void append_cache(std::string& out, const CacheMessage& message);
-/// Sends a call of Sequence for one stream.
+/// Sends a call for the sequence of one stream.
 void append_call(std::string& out, const CallMessage& message);
 /// Sends a step.
 void append_step(std::string& out, const StepMessage& message);

@@ -71,7 +71,7 @@ TEST_F(GrpcTest, TheSameBitsAsHere) {
   const auto here = make_toy_pipeline();
   Streams far(*placed, Streams::kVocoder), near(*here, Streams::kVocoder);
   const auto a = far.open(), b = near.open();
-  for (int from = 0; from < 4000; from += 400) {  // more than one piece at a time
+  for (int from = 0; from < 4000; from += 400) {  // sends more than one piece at a time
     std::vector<Streams::Part> there{{a.get(), from, 400, 1}}, alike{{b.get(), from, 400, 1}};
     far.run(there), near.run(alike);
     ASSERT_FALSE(there[0].fault) << there[0].fault->message;

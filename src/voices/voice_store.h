@@ -43,15 +43,15 @@ struct StoredVoice {
   std::string recording = {};   ///< hash; empty if the voice has no recording
   std::string encoded = {};     ///< key, if the voice has no recording; otherwise empty
   std::string family = {};      ///< family of `encoded`; empty means any that can clone
-  double seconds = 0;           ///< length of the recording
-  int sample_rate = 0;          ///< sample rate of the recording, Hz
-  int64_t recording_bytes = 0;  ///< size of the recording's file
+  double seconds = 0;           ///< length of the recording in seconds
+  int sample_rate = 0;          ///< sample rate of the recording in Hz
+  int64_t recording_bytes = 0;  ///< bytes of the recording's file
   int64_t created_s = 0;        ///< time of creation, seconds since 1970
 };
 
 /// A person's consent to be cloned.
 struct StoredConsent {
-  std::string id = {};  ///< "cons_" and hexadecimal digits
+  std::string id = {};  ///< begins with "cons_", followed by hexadecimal digits
   std::string name = {}, language = {}, recording = {};
   int64_t created_s = 0;
 };

@@ -131,8 +131,8 @@ TEST_F(VoiceStoreTest, ARecordingOfTwoChannelsIsNone) {
   const auto added = store_.add({.name = "anna"}, some_audio());
   ASSERT_TRUE(added.ok());
   std::string wav = store_.recording_file(added.value());
-  wav[22] = 2;  // number of channels
-  wav[32] = 4;  // bytes per frame
+  wav[22] = 2;  // sets the number of channels
+  wav[32] = 4;  // sets the bytes per frame
   dir_.write("store/recordings/" + added.value().recording + ".wav", wav);
   try {
     (void)store_.recording(added.value());

@@ -39,7 +39,7 @@ constexpr const char* kText = "The ferry leaves at seven in the morning.";
 constexpr int kBatches[] = {1, 8, 32, 64};
 constexpr int kPositions = 1024;
 constexpr double kLeastReplayed = 0.9;
-constexpr double kKernelUs = 0.56;  // an empty kernel in a graph (H200, docs/gpu.md)
+constexpr double kKernelUs = 0.56;  // time of an empty kernel in a graph (H200, docs/gpu.md)
 
 /// Most kernels of a decode step, for any batch.
 const std::map<std::string, uint64_t> kMostKernels{
@@ -97,7 +97,7 @@ bool measure(const Pipeline& pipeline, uint64_t most, int size, int steps) {
   Stepped stepped(pipeline, size, kPositions);
   stepped.replace_codes();
   stepped.open(kText, size);
-  stepped.step();  // the prompts
+  stepped.step();  // runs the prompts
   if (size == kBatches[2]) print_kernels(stepped);
   for (int i = 0; i < 4; ++i) stepped.step();
   const gpu::emulated::Dropped before = gpu::emulated::dropped();

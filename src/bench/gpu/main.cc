@@ -49,7 +49,7 @@ constexpr const char* kText =
     "mayor, who is always late on Mondays.";
 constexpr int kPositions = 1024;  // positions of each sequence for timed steps
 constexpr int kSizes[] = {1, 8, 32, 64};
-constexpr double kStreamS = 10;       // audio of each concurrent stream
+constexpr double kStreamS = 10;       // seconds of audio of each concurrent stream
 constexpr double kLateShare = 0.002;  // share of streams that may have an underrun
 constexpr double kLeastSeconds = 10;  // shortest time of a model; with less it only tests its code
 
@@ -455,7 +455,7 @@ int run(int argc, char** argv) {
     json& model = out["models"].back();
     try {
       measure(model, name, dir, seconds, rate, keep);
-    } catch (const std::exception& fault) {  // continue with the other models
+    } catch (const std::exception& fault) {  // continues with the other models
       failed = true;
       std::printf("  failed: %s\n", fault.what());
       model["failed"] = fault.what();

@@ -48,7 +48,7 @@ enum class Health { kGood, kLimited, kMissing, kBroken };
 
 /// One line of the report: a topic, its state, and what to do.
 struct Finding {
-  std::string topic;  ///< "processor"
+  std::string topic;  ///< e.g. "processor"
   Health health = Health::kGood;
   std::string detail;  ///< one line
   std::string advice;  ///< what to do; empty if nothing

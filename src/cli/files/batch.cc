@@ -57,7 +57,7 @@ struct BatchOptions {
   std::string format;       ///< "wav", "flac", ...; empty means wav
   std::string voice_store;  ///< directory of voices, used without `servers`
   int jobs = 32;            ///< most unfinished requests of each server
-  double timeout_s = 600;   ///< longest time of a request
+  double timeout_s = 600;   ///< longest time of a request in seconds
   double patience_s = 60;   ///< seconds without an answer of any server before the command ends
   bool retry_failed = false;
   bool quiet = false;

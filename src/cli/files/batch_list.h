@@ -60,7 +60,7 @@ class BatchManifest {
 
  private:
   const std::string path_;
-  std::map<std::string, BatchEntry> entries_;  // by id
+  std::map<std::string, BatchEntry> entries_;  // results by id
   int fd_ = -1;
 };
 

@@ -41,7 +41,7 @@ struct BookOptions {
   std::string text_file;  ///< "-" means the standard input
   std::string output;     ///< a file or directory; empty means a directory named after the text
   std::string format;     ///< "wav", "mp3", ...; empty means the format of the output's ending
-  double volume = 1;      ///< as change_volume(); applies to files finished in this run
+  double volume = 1;      ///< factor of change_volume(); for files finished in this run
   bool restart = false;   ///< begin again, even if parts are already spoken
   int jobs = 4;           ///< parts that are spoken at the same time
 };
@@ -108,7 +108,7 @@ Target find_target(const BookOptions& options) {
   if (path.empty()) {
     const std::string name = options.text_file.substr(options.text_file.rfind('/') + 1);
     const size_t dot = name.rfind('.');
-    path = (dot == 0 ? name : name.substr(0, dot)) + "/";  // ".notes" has no ending
+    path = (dot == 0 ? name : name.substr(0, dot)) + "/";  // the name ".notes" has no ending
   }
   if (path == "-") throw UsageError("a book cannot be written to the standard output; use 'say'");
   const bool directory = path.ends_with('/') || is_directory(path);
@@ -202,7 +202,7 @@ class Book {
   const Target target_;
   const AudioFormat format_;
   BookWork work_;
-  int rate_ = 0;           // Hz
+  int rate_ = 0;           // sample rate in Hz
   SpeechRequest request_;  // options of every part, voice included
 };
 
@@ -238,7 +238,7 @@ std::string Book::identity() const {
       concat(manuscript_.ssml.text, '\0', options_.load.model, '\0', options_.load.weights, '\0',
              options_identity(options_.request), lexicon_identity(options_.load.lexicon), '\0',
              target_.directory,
-             target_.directory ? audio_format_name(format_) : "",  // one file is encoded at its end
+             target_.directory ? audio_format_name(format_) : "",  // a single file is encoded later
              markup_identity(manuscript_.ssml)));
 }
 

@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMaxHeading = 90;  // most bytes of a line
+constexpr size_t kMaxHeading = 90;  // most bytes of a heading's line
 constexpr size_t kTitleLines = 2;   // most title lines below a line with only a number
 constexpr int kPartLevel = 1, kChapterLevel = 2, kNumeralLevel = 3;
 
@@ -54,7 +54,7 @@ std::vector<Line> split_lines(std::string_view text) {
 }
 
 bool is_empty(const std::vector<Line>& lines, size_t i) {
-  return i >= lines.size() || lines[i].words.empty();  // true also before the first line
+  return i >= lines.size() || lines[i].words.empty();  // also true before the first line
 }
 
 std::optional<NamedLine> named_line(std::string_view text) {

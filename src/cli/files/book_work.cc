@@ -21,7 +21,7 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kBlock = 1 << 19;  // samples
+constexpr size_t kBlock = 1 << 19;  // samples per block
 
 [[noreturn]] void fail(const std::string& doing, const std::string& path) {
   throw LoadError("cannot " + doing + " " + path + ": " + std::strerror(errno));
@@ -109,7 +109,7 @@ void BookWork::finish_file(const std::string& file, const EncoderOptions& audio,
                            const std::vector<BookMark>& marks) {
   auto encoder = make_encoder(audio);
   if (!encoder) throw LoadError(encoder.error().message);
-  const InterruptGuard guard;  // as in add()
+  const InterruptGuard guard;  // delays signals, as in add()
   NewFile out(file);
   const uint64_t size = 2 * place_.samples;
   std::vector<int16_t> block(kBlock);
@@ -122,7 +122,7 @@ void BookWork::finish_file(const std::string& file, const EncoderOptions& audio,
     const size_t count = static_cast<size_t>(got) / 2;
     std::vector<float> samples(count);
     for (size_t i = 0; i < count; ++i)
-      samples[i] = static_cast<float>(block[i]) / 32767;  // inverse of append_s16
+      samples[i] = static_cast<float>(block[i]) / 32767;  // the inverse of append_s16()
     std::string bytes;
     encoder.value()->encode(samples, bytes);
     out.append(bytes.data(), bytes.size());

@@ -12,11 +12,11 @@ namespace syrinx {
 /// The answer to a request, or the reason why no answer arrived.
 struct HttpAnswer {
   int status = 0;       ///< 0 without an answer; see `failure`
-  std::string failure;  ///< reason; also set when an answer was incomplete or too large
+  std::string failure;  ///< why it failed, or is incomplete or too large
   std::string body;
   double retry_after_s = 0;   ///< value of Retry-After in seconds, or 0
-  std::string finish_reason;  ///< X-Finish-Reason
-  int sample_rate_hz = 0;     ///< X-Sample-Rate, or 0
+  std::string finish_reason;  ///< value of X-Finish-Reason
+  int sample_rate_hz = 0;     ///< value of X-Sample-Rate, or 0
 
   /// Returns whether the answer is complete and good.
   bool ok() const { return status == 200 && failure.empty(); }
@@ -25,7 +25,7 @@ struct HttpAnswer {
 /// Options of all requests of a client.
 struct HttpClientOptions {
   std::string api_key = {};  ///< sent as a bearer token unless empty
-  double timeout_s = 600;    ///< longest time of a request
+  double timeout_s = 600;    ///< longest time of a request in seconds
   double connect_timeout_s = 5;
   size_t max_bytes = size_t{256} << 20;  ///< most bytes of an answer
 };

@@ -1,4 +1,4 @@
-// The limit of open files. Main thread.
+// Raises the limit of open files. Main thread.
 #pragma once
 
 namespace syrinx {

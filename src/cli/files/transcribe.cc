@@ -44,7 +44,7 @@ struct TranscribeOptions {
   bool translate = false, word_times = false;
   std::string format;  ///< txt, srt, vtt or json; empty means by the output's ending, or txt
   std::string output;  ///< file, or directory for several; empty or "-" means the standard output
-  bool quiet = false;  ///< no progress
+  bool quiet = false;  ///< print no progress
 };
 
 // The files are the user's own, so these limits only prevent accidents.
@@ -71,7 +71,7 @@ class TranscriptNotes : public TranscriptSink {
     changed_.notify_all();
   }
 
-  /// Waits a little for new segments.
+  /// Waits briefly for new segments.
   void wait() {
     std::unique_lock lock(mutex_);
     if (!result_) changed_.wait_for(lock, std::chrono::milliseconds(100));

@@ -1,4 +1,4 @@
-// `syrinx transcribe`: writes down the speech in recordings.
+// `syrinx transcribe`: transcribes recordings.
 #pragma once
 
 #include "cli/line/command.h"

@@ -11,7 +11,7 @@ namespace syrinx {
 /// Texts and names of an option.
 struct OptionFacts {
   std::vector<std::string> names;  ///< "-v", "--voice"; empty for a positional argument
-  std::string positional;          ///< "text"; empty for an option
+  std::string positional;          ///< e.g. "text"; empty for an option
   std::string description;
   std::string standard;              ///< the default value; empty without a default
   std::vector<std::string> choices;  ///< the permitted values, if they are few
@@ -20,7 +20,7 @@ struct OptionFacts {
 
 /// Texts and options of a command.
 struct CommandFacts {
-  std::string name;  ///< "say"; for a subcommand both words: "hub pull"
+  std::string name;  ///< e.g. "say"; for a subcommand two words: "hub pull"
   std::string description, footer;
   std::vector<OptionFacts> options;
   std::vector<std::string> commands;  ///< names of its subcommands, without the first word

@@ -6,7 +6,7 @@ namespace syrinx {
 namespace {
 
 constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP};
-volatile std::sig_atomic_t interrupted_by = 0;  // global, because a signal handler needs it
+volatile std::sig_atomic_t interrupted_by = 0;  // global, because a signal handler writes to it
 
 void note_interrupt(int signal) { interrupted_by = signal; }
 

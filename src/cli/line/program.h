@@ -10,7 +10,7 @@ namespace syrinx {
 
 struct Program {
   std::span<const AddCommand> commands;
-  const char* footer;  ///< last lines of the help
+  const char* footer;  ///< the last lines of the help
 };
 
 /// Runs the program; called by main().

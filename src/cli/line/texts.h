@@ -1,4 +1,4 @@
-// `syrinx completion` and `syrinx manual`.
+// The commands `syrinx completion` and `syrinx manual`.
 #pragma once
 
 #include "cli/line/command.h"

@@ -147,7 +147,7 @@ std::vector<CLI::ConfigItem> LocatedConfig::from_config(std::istream& in) const 
   std::vector<CLI::ConfigItem> told = toml.from_config(again);
   const std::map<std::string, size_t> lines = lines_of(text);
   for (const CLI::ConfigItem& item : told) {
-    if (item.name == "++" || item.name == "--") continue;  // begin or end of a section
+    if (item.name == "++" || item.name == "--") continue;  // marks a section's begin or end
     const auto line = lines.find(place_name(item.parents, item.name));
     const std::string place =
         line == lines.end() ? file : file + ":" + std::to_string(line->second);

@@ -15,12 +15,12 @@ struct PredictBench {
   bool on = false;
   std::string speaker = "finch";
   std::string questions = "typed";  ///< "typed", "heard" or a file
-  double characters_a_second = 10;  ///< speed of "typed"
+  double characters_a_second = 10;  ///< speed of the kind "typed"
   std::string system;
   int max_tokens = 100;                           ///< most tokens of an answer
   int sentence_chars = 0;                         ///< most characters of a sentence; 0 is default
   std::string rules = "greedy,top-3,reflection";  ///< each rule is a separate run
-  std::string hint;                               ///< Prediction::hint
+  std::string hint;                               ///< see Prediction::hint
   int draft_tokens = 30;
   bool real_time = false;
   std::string costs_file;  ///< costs of batches for the virtual clock; empty: measures them first
@@ -81,7 +81,7 @@ struct SimulateOptions {
   std::vector<int> autoscale;         ///< least and most number of workers
   Autoscaling scaling;
   DayCommand day;
-  BenchOptions load;  ///< load, targets and report
+  BenchOptions load;  ///< its load, targets and report options are used
 };
 /// Runs the simulation and prints the report. Returns the exit code.
 int run_simulate(const SimulateOptions& options);

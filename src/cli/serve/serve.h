@@ -22,7 +22,7 @@ struct ServeOptions {
   std::string api_key_file;
   std::string metrics_key_file;  ///< file of keys that may read /metrics
   bool allow_public = false;
-  std::string tls_cert, tls_key;           ///< PEM files
+  std::string tls_cert, tls_key;           ///< paths of PEM files
   std::vector<std::string> cors_origins;   ///< origins of pages that may use the server
   std::vector<std::string> allowed_hosts;  ///< further host names of the server
   int client_requests_per_min = -1;        ///< -1 means no limit for this machine, 600 for others
@@ -64,7 +64,7 @@ int run_serve(const ServeOptions& options);
 /// Holds stages for other servers (ServeOptions::stages) until a signal. Returns the exit code.
 int run_stages(const ServeOptions& options);
 
-/// Adds the command `serve`, which sets what `chosen` runs.
+/// Adds the command `serve`. If the user chooses it, sets `chosen` to run it.
 void add_serve(CLI::App& app, Chosen& chosen);
 
 }  // namespace syrinx

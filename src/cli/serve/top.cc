@@ -28,7 +28,7 @@ struct TopOptions {
   std::string api_key_file;
   double every_s = 1;
   bool once = false;
-  bool json = false;  ///< print print a line of JSON for each reading
+  bool json = false;  ///< print a line of JSON for each reading
 };
 
 /// A worker with its previous metrics.

@@ -37,8 +37,8 @@ struct SayOptions {
   std::string output;  ///< "-" means the standard output; empty means a player, or else speech.wav
   std::string format;  ///< "wav", "mp3", ...; empty means by the output's ending
   bool play = false;   ///< play the audio even if it is also written
-  double volume = 1;   ///< as change_volume()
-  bool quiet = false;  ///< no progress and no summary
+  double volume = 1;   ///< factor of change_volume()
+  bool quiet = false;  ///< print no progress and no summary
   bool print_words = false, print_phones = false;
   std::string srt_file;
 };

@@ -48,7 +48,7 @@ class Digest {
     EVP_DigestInit_ex(context_.get(), file.sha256 ? EVP_sha256() : EVP_sha1(), nullptr);
     if (!file.sha256) {
       const std::string header = concat("blob ", file.size);
-      add({header.c_str(), header.size() + 1});  // with the terminating zero byte
+      add({header.c_str(), header.size() + 1});  // includes the terminating zero byte
     }
   }
   void add(std::string_view bytes) { EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()); }
