@@ -248,7 +248,7 @@ void Measurement::decode(int size) {
   for (Runner& runner : runners) {  // runs the prompts, one after another
     while (runner.steps == 0) step({&runner, 1}, options_.load.engine.max_prefill_rows);
   }
-  std::map<int, std::vector<std::pair<double, double>>> by_length;  // size -> (kv, seconds)
+  std::map<int, std::vector<std::pair<double, double>>> by_length;  // bin of kv -> (kv, seconds)
   const double began_s = now_s();
   size_t kept = 0;
   for (int i = 0; i < kLongDecode; ++i) {
