@@ -47,7 +47,7 @@ TEST(Hub, SomeModelsAreIdentifiedByOtherFiles) {
     resolve_model(dir.path(), "", markers);
     FAIL();
   } catch (const LoadError& error) {
-    expect_fault(error.what(), "with config.json or other.yaml in it");
+    expect_fault(error.what(), "that contains config.json or other.yaml");
   }
 }
 
@@ -62,7 +62,7 @@ TEST(Hub, SaysWhereItLookedAndWhatToDo) {
   expect_fault(hub_fault("Org/Name@../../x", dir.path()), "no such directory");
   expect_fault(hub_fault("Org/Name@", dir.path()), "no such directory");
   expect_fault(hub_fault("a/b/c", dir.path()), "no such directory");
-  expect_fault(hub_fault(dir.path(), dir.path()), "with config.json");
+  expect_fault(hub_fault(dir.path(), dir.path()), "contains config.json");
   expect_fault(hub_fault(dir.write("f", ""), dir.path()), "got a file");
   dir.write("models--Org--Bad/refs/main", "../../..");
   expect_fault(hub_fault("Org/Bad", dir.path()), "name of a snapshot");
