@@ -12,7 +12,7 @@ constexpr size_t kLarge = size_t{64} << 10;
 
 thread_local AbsentTensors* living = nullptr;
 
-/// Releases whole pages only; a page shared with other memory stays.
+/// Releases whole pages only. A page that other memory shares is kept.
 void give_back(void* memory, size_t bytes) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto at = reinterpret_cast<uintptr_t>(memory);

@@ -25,7 +25,7 @@ int middle_of(const Tensor& tensor) {
   return static_cast<const uint8_t*>(tensor.view().data)[tensor.bytes() / 2];
 }
 
-/// Returns the resident memory in bytes.
+/// Returns the resident memory of this process in bytes.
 int64_t memory() {
   int64_t whole = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> whole >> resident;
@@ -43,7 +43,7 @@ TEST(AbsentTensors, TakeNoMemory) {
       most = std::max(most, memory());
     }
   }
-  EXPECT_LT(most - before, 3 * kMany);  // one tensor at a time
+  EXPECT_LT(most - before, 3 * kMany);  // one tensor at a time uses memory
   EXPECT_LT(memory() - before, kMany / 2);
   EXPECT_EQ(middle_of(kept[0]), 0);
   const Tensor later = ones(kMany);
@@ -62,10 +62,10 @@ TEST(AbsentTensors, TheInnermostDecides) {
   EXPECT_EQ(middle_of(here), 1);
   EXPECT_EQ(first_of(small), 1);
   EXPECT_EQ(middle_of(gone), 0);
-  EXPECT_EQ(middle_of(last), 1);  // until the next tensor is made
+  EXPECT_EQ(middle_of(last), 1);  // kept until the next tensor is made
 }
 
-/// Memory of freed tensors may be in use elsewhere.
+/// The memory of a freed tensor may already be in use elsewhere, so it must not be released.
 TEST(AbsentTensors, ForgetsWhatWasFreed) {
   std::vector<std::vector<char>> others;
   {

@@ -35,7 +35,7 @@ View Arena::take(Shape shape, DType dtype) {
 }
 
 void Arena::reset() {
-  // The device's blocks never move, because recorded steps (Stream::repeat) contain their
+  // Device blocks are never merged, because recorded steps (Stream::repeat) contain their
   // addresses.
   if (blocks_.size() > 1 && device_ == Device::kCpu) {
     const size_t total = capacity();

@@ -1,6 +1,6 @@
-// The context of a step of computation besides its operands: the device and the scratch memory. It
-// is passed explicitly; there is no ambient context. There is one StepContext per executor and
-// device, used by one thread.
+// The context of a step of computation: the device and the scratch memory. It is passed
+// explicitly; no global context exists. Each executor and device has one StepContext, used by one
+// thread.
 #pragma once
 
 #include <memory>
@@ -14,19 +14,19 @@
 
 namespace syrinx {
 
-/// Scratch memory for one step: bump allocation, all released at once by reset(). It grows at first
-/// (on the CPU, reset() merges the blocks) and later allocates nothing. On a GPU, released memory
-/// may be reused at once, as work on one stream runs in order.
+/// Scratch memory for one step: bump allocation, all released at once by reset(). At first it grows
+/// (on the CPU, reset() merges the blocks); later it allocates nothing. On a GPU, released memory
+/// may be reused at once, because the work on one stream runs in order.
 class Arena {
  public:
   explicit Arena(Device device = Device::kCpu) : device_(device) {}
-  /// Returns uninitialised memory, 64-byte aligned, valid until reset() or until the enclosing Mark
-  /// ends.
+  /// Returns uninitialised memory, 64-byte aligned. It is valid until reset(), or until the
+  /// enclosing Mark ends.
   View take(Shape shape, DType dtype);
   void reset();
   size_t capacity() const;
 
-  /// Releases, at the end of a scope, the memory that was taken inside it.
+  /// At the end of its scope, releases the memory that was taken inside the scope.
   class Mark {
    public:
     explicit Mark(Arena& arena) : arena_(arena), block_(arena.block_), used_(arena.used_) {}
@@ -45,24 +45,24 @@ class Arena {
   size_t block_ = 0, used_ = 0;  // index of the current block, and bytes used in it
 };
 
-/// Borrowed by every kernel call of one executor. Kernels run on the device of their operands. On a
-/// GPU they are queued on `stream`, and the host must not access memory of `arena`.
+/// The context that every kernel call of an executor borrows. Kernels run on the device of their
+/// operands. On a GPU they are queued on `stream`, and the host must not access memory of `arena`.
 struct StepContext {
-  /// For the CPU, where one arena is used for everything.
+  /// Makes a context for the CPU, where one arena serves everything.
   StepContext(ThreadPool& threads, Arena& scratch) : pool(threads), arena(scratch), host(scratch) {}
-  /// For a GPU: `scratch` is on the GPU, `host_scratch` on the CPU.
+  /// Makes a context for a GPU: `scratch` is on the GPU, `host_scratch` is on the CPU.
   StepContext(ThreadPool& threads, Arena& scratch, Arena& host_scratch, Stream& work)
       : pool(threads), arena(scratch), host(host_scratch), device(Device::kCuda), stream(&work) {}
 
   ThreadPool& pool;
-  Arena& arena;  ///< memory for operands of kernels
-  /// Memory for results of host code: ids, lists of jobs. On the CPU: `arena`.
+  Arena& arena;  ///< memory for the operands of kernels
+  /// Memory for results of host code, such as ids and lists of jobs. On the CPU, this is `arena`.
   Arena& host;
   Device device = Device::kCpu;
   Stream* stream = nullptr;  ///< null on the CPU
 };
 
-/// Takes memory for `count` plain objects in ctx.host.
+/// Allocates memory for `count` plain objects in ctx.host.
 template <typename T>
 std::span<T> take_array(StepContext& ctx, int64_t count) {
   const View memory = ctx.host.take(Shape{count * static_cast<int64_t>(sizeof(T))}, DType::kU8);
@@ -71,13 +71,13 @@ std::span<T> take_array(StepContext& ctx, int64_t count) {
   return {first, static_cast<size_t>(count)};
 }
 
-/// Makes numbers of the host readable for kernels: returns `host` on the CPU, else a copy in
+/// Makes host numbers readable for kernels. On the CPU returns `host`, otherwise a copy in
 /// ctx.arena.
 View upload(StepContext& ctx, const View& host);
-/// Copies numbers of the host to memory of the context's device.
+/// Copies host numbers to memory of the context's device.
 void store(StepContext& ctx, std::span<const float> host, const View& to);
-/// Copies results of kernels to host memory. On a GPU they are ready after synchronize(), on the
-/// CPU at once.
+/// Copies results of kernels to host memory. On a GPU they are ready after synchronize(); on the
+/// CPU, at once.
 void fetch(StepContext& ctx, const View& from, std::span<float> host);
 void fetch(StepContext& ctx, const View& from, std::span<int32_t> host);
 /// Waits for all queued work; does nothing on the CPU.
@@ -89,7 +89,7 @@ class Workspace {
   /// Throws InternalError if the device is missing.
   Workspace(ThreadPool& pool, Device device);
   StepContext& context() { return ctx_; }
-  /// Releases all scratch memory. No queued work may still use ctx.host.
+  /// Releases all scratch memory. No queued work may use ctx.host any more.
   void reset();
 
  private:

@@ -1,6 +1,6 @@
-// Memory and streams of a GPU. In builds without the CUDA backend (-DSYRINX_CUDA=ON) there is no
-// GPU, and allocating its memory throws InternalError. This header uses no types of CUDA. Threads:
-// the free functions may be called from any thread; a Stream is used by one.
+// Memory and streams of a GPU. A build without the CUDA backend (-DSYRINX_CUDA=ON) has no GPU, and
+// allocating GPU memory throws InternalError. This header uses no types of CUDA. Any thread may
+// call the free functions; a Stream is used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace syrinx {
 
-/// Returns why this build cannot use a device on this machine; empty if it can.
+/// Returns why this build cannot use a device of this machine. Returns "" if it can.
 std::string device_missing(Device device);
 
 /// Allocates zeroed memory of a device other than the CPU, aligned to 256 bytes.
@@ -38,25 +38,25 @@ class Stream {
   static std::unique_ptr<Stream> create(Device device);
   virtual ~Stream() = default;
 
-  /// Queues a copy of host numbers; the host memory may change as soon as the call returns.
+  /// Queues a copy of host numbers. The host memory may change as soon as the call returns.
   void upload(const void* host, void* device, size_t bytes);
-  /// Queues a copy to the host; the numbers are complete after synchronize().
+  /// Queues a copy to the host. The numbers are complete after synchronize().
   void download(const void* device, void* host, size_t bytes);
   void synchronize();
   /// Returns the cudaStream_t.
   virtual void* native() const = 0;
 
-  /// Runs `work`, which queues kernels and copies on this stream, but records them as a piece until
-  /// `work` returns or waits. Then the piece is queued. When an identical piece is queued a second
-  /// time, it is recorded as a CUDA graph; from the third time on the graph runs, as one launch.
-  /// Identical means launches and arguments; uploaded numbers may differ. An exception of `work`
-  /// passes through; noted work that is not yet queued is dropped.
+  /// Runs `work`, which queues kernels and copies on this stream. They are recorded as a piece
+  /// until `work` returns or waits; then the piece is queued. The second time an identical piece is
+  /// queued, it is recorded as a CUDA graph. From the third time on, the graph runs as one launch.
+  /// Pieces are identical if their launches and arguments are; uploaded numbers may differ. Passes
+  /// on an exception of `work`, and drops the recorded work that is not yet queued.
   void repeat(const std::function<void()>& work);
-  /// Returns the number of pieces that ran as a graph so far.
+  /// Returns how many pieces have run as a graph so far.
   uint64_t played() const { return played_; }
 
-  /// Queues the work that `call` does on native(). Within repeat(), `call` may run later, or a
-  /// graph may replace it. Therefore `what` must be everything that it depends on: kernel, launch
+  /// Queues the work that `call` submits to native(). Within repeat(), `call` may run later, or a
+  /// graph may replace it. So `what` must contain everything that `call` depends on: kernel, launch
   /// shape, arguments.
   template <typename F, typename... T>
   void queue(F call, T... what) {
@@ -64,32 +64,32 @@ class Stream {
     (sign(what), ...);
     notes_.add(call);
   }
-  /// Within repeat(), returns device memory that has these numbers until repeat() ends; else null.
+  /// Within repeat(), returns device memory with these numbers, valid until its end; else null.
   void* staged(const void* host, size_t bytes);
 
-  /// State of the kernels for this stream: counters.
+  /// Counters of the kernels for this stream.
   std::shared_ptr<void> kernel_state;
 
  protected:
-  /// Copies to and from any host memory; a copy by `to_host` is complete after wait().
+  /// Copy to and from any host memory. A copy by `to_host` is complete after wait().
   virtual void to_device(const void* host, void* device, size_t bytes) = 0;
   virtual void to_host(const void* device, void* host, size_t bytes) = 0;
   virtual void on_device(const void* from, void* to, size_t bytes) = 0;
   virtual void wait() = 0;
-  /// Allocates host memory that the device accesses directly, valid as long as the stream.
+  /// Allocates host memory that the device can access; valid as long as the stream.
   virtual void* pinned(size_t bytes) = 0;
   /// Queues a copy from memory of pinned(), which must not change until wait().
   virtual void send(const void* pinned, void* device, size_t bytes) = 0;
-  /// Work queued between the two calls is recorded, not run. Returns null if it cannot be recorded.
+  /// Records, instead of running, the work queued between both calls. Null if recording fails.
   virtual void begin_recording() = 0;
   virtual std::shared_ptr<void> end_recording() = 0;
   virtual void play(void* recording) = 0;
-  /// Returns a number that changes when device memory is returned to the driver. A graph that was
-  /// recorded before is not run again: its copies fail, even if the same address is allocated anew.
+  /// Returns a number that changes when device memory is returned to the driver. An older graph is
+  /// then not run again: its copies fail, even if the same address is allocated again.
   virtual uint64_t memory_version() const = 0;
 
  private:
-  /// Calls to make later, in order.
+  /// Calls to be made later, in order.
   class Notes {
    public:
     template <typename F>
@@ -111,13 +111,13 @@ class Stream {
     std::vector<std::unique_ptr<std::byte[]>> blocks_;  // each has kBlock bytes
     size_t used_ = 0;                                   // bytes used in all blocks
   };
-  /// A piece that was queued before.
+  /// A piece of work that was queued at least once.
   struct Recording {
-    std::shared_ptr<void> graph;  // null: not recorded yet, or `impossible`
+    std::shared_ptr<void> graph;  // null if not yet recorded, or if `impossible`
     bool impossible = false;
     uint64_t used = 0;
   };
-  /// A copy to the host by way of pinned memory.
+  /// A copy to the host through pinned memory.
   struct Landing {
     const char* from;
     void* to;
@@ -141,9 +141,9 @@ class Stream {
 
   bool noting_ = false;
   Notes notes_;
-  std::unordered_map<uint64_t, Recording> recordings_;  // recordings by signature
+  std::unordered_map<uint64_t, Recording> recordings_;  // the key is the signature of the piece
   uint64_t clock_ = 0, played_ = 0, signature_ = 0;
-  // Pinned memory for uploads and downloads within repeat(); staged_ is the device's copy of
+  // Pinned memory for uploads and downloads within repeat(). staged_ is the device's copy of the
   // uploads.
   char *up_ = nullptr, *down_ = nullptr;
   Tensor staged_;

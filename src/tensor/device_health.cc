@@ -15,7 +15,7 @@ struct Health {
 };
 
 Health& health() {
-  static auto* one = new Health;  // threads may report while the process ends
+  static auto* one = new Health;  // never destroyed: threads may report at exit
   return *one;
 }
 
@@ -50,8 +50,8 @@ void when_device_is_lost(std::function<void(const std::string& why)> call) {
 std::string gpu_memory_text(size_t wanted, size_t free, size_t total) {
   const auto mib = [](size_t bytes) { return (bytes + (1u << 20) - 1) >> 20; };
   return concat("the GPU has too little memory: ", mib(wanted), " MiB are needed next, ", mib(free),
-                " of ", mib(total), " MiB are free; less is needed with --weights q8, with a ",
-                "smaller cache (--kv-mib) and with fewer sequences a batch (--max-batch)");
+                " of ", mib(total), " MiB are free; use --weights q8, a ",
+                "smaller cache (--kv-mib) or fewer sequences a batch (--max-batch)");
 }
 
 void forget_lost_device() {

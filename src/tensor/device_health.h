@@ -8,17 +8,17 @@
 
 namespace syrinx {
 
-/// Records that the GPU is lost and why; only the first call counts.
+/// Records that the GPU is lost, and the reason. Later calls have no effect.
 void report_lost_device(const std::string& why);
-/// Returns why the GPU is lost; empty: it is not.
+/// Returns why the GPU is lost. Returns "" if it is not lost.
 std::string lost_device();
-/// Has `call` called once when the GPU is lost, on the thread that finds it; at once if it is lost
-/// already. Replaces an earlier `call`.
+/// Sets the function to be called once when the GPU is lost, on the thread that detects the loss.
+/// Calls it at once if the GPU is already lost. Replaces an earlier function.
 void when_device_is_lost(std::function<void(const std::string& why)> call);
-/// Returns the message for an allocation of `wanted` bytes that a GPU with `free` of `total` bytes
-/// refused: the sizes, and the options that need less.
+/// Returns the message for a refused allocation of `wanted` bytes on a GPU with `free` of `total`
+/// bytes: the sizes, and the options that reduce memory.
 std::string gpu_memory_text(size_t wanted, size_t free, size_t total);
-/// Forgets all of this, between tests.
+/// Resets all of this state, for tests.
 void forget_lost_device();
 
 }  // namespace syrinx

@@ -3,8 +3,8 @@
 namespace syrinx {
 namespace {
 
-/// Returns whether all exponents are less than `exponent`: an exponent of all ones is NaN or
-/// infinity. Written so that the loop vectorises.
+/// Returns whether all exponents are less than `exponent`. An exponent of all ones means NaN or
+/// infinity. Written so that the compiler vectorises the loop.
 template <typename Bits>
 bool all_below(const void* data, int64_t begin, int64_t count, Bits exponent) {
   const Bits* bits = static_cast<const Bits*>(data) + begin;

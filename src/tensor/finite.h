@@ -1,6 +1,6 @@
-// Checks that weights are finite. A NaN or an infinity in a checkpoint would invalidate all results
-// that depend on it. The check runs when weights are converted or packed, for each row right after
-// it is read.
+// Checks that weights are finite, because a NaN or an infinity in a checkpoint would invalidate all
+// results that depend on it. The check runs when weights are converted or packed, right after each
+// row is read.
 #pragma once
 
 #include "base/error.h"
@@ -8,15 +8,15 @@
 
 namespace syrinx {
 
-/// A weight is NaN or infinite. Thrown by code that does not know the tensor's name;
-/// Weights::build() adds it.
+/// Reports that a weight is NaN or infinite. The code that throws it lacks the tensor's name;
+/// Weights::build() adds the name.
 class NotFinite : public LoadError {
  public:
   NotFinite() : LoadError("weights are NaN or infinite") {}
 };
 
-/// Returns false if one of the elements [begin, begin + count) is NaN or infinite; true for
-/// integers.
+/// Returns whether all elements [begin, begin + count) are finite: neither NaN nor infinite.
+/// Integers are always finite.
 bool all_finite(const View& view, int64_t begin, int64_t count);
 
 }  // namespace syrinx

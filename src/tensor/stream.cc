@@ -8,11 +8,11 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kRoom = 4u << 20;       // most bytes that a piece may upload, and download
-constexpr size_t kMostRecordings = 256;  // graphs per stream; each takes memory of the device
+constexpr size_t kRoom = 4u << 20;       // most bytes that a piece may upload, and may download
+constexpr size_t kMostRecordings = 256;  // graphs per stream; each one uses device memory
 
-/// Rounds up to a power of two, so that a growing list (a history) seldom moves the numbers after
-/// it.
+/// Rounds up to a power of two, so that a growing list (a history) seldom moves the numbers that
+/// follow it.
 size_t padded(size_t bytes) { return std::bit_ceil(std::max<size_t>(bytes, 256)); }
 
 }  // namespace
@@ -66,8 +66,8 @@ void* Stream::staged(const void* host, size_t bytes) {
 }
 
 /// Hashes 32 bytes at a time in four independent sums, so that the processor multiplies all four at
-/// once; the multipliers are those of FxHash and splitmix64. A step has a thousand launches, of
-/// which each has some 300 bytes of arguments.
+/// once. The multipliers are those of FxHash and splitmix64. A step has a thousand launches, each
+/// with some 300 bytes of arguments.
 void Stream::sign_bytes(const void* data, size_t bytes) {
   constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15u, kLast = 0xbf58476d1ce4e5b9u;
   const auto mixed = [](uint64_t sum, uint64_t word) {
@@ -93,7 +93,7 @@ void Stream::sign_bytes(const void* data, size_t bytes) {
 
 void Stream::repeat(const std::function<void()>& work) {
   SYRINX_CHECK(!noting_, "[stream] repeat() within repeat()");
-  synchronize();  // memory of copies in progress must not change
+  synchronize();  // copies in progress still use this memory
   if (!up_) {
     staged_ = Tensor({static_cast<int64_t>(kRoom)}, DType::kU8, Device::kCuda);
     up_ = static_cast<char*>(pinned(kRoom));
@@ -106,7 +106,7 @@ void Stream::repeat(const std::function<void()>& work) {
   try {
     work();
     if (noting_) end_piece();
-  } catch (...) {  // noted work that is not queued is dropped
+  } catch (...) {  // drops recorded work that is not queued
     noting_ = false;
     landings_.clear();
     throw;
@@ -119,7 +119,7 @@ void Stream::queue_notes() {
   notes_.play();
 }
 
-/// Queues the noted piece; as a graph if it was queued before.
+/// Queues the recorded piece. If it was queued before, queues it as a graph.
 void Stream::end_piece() {
   if (notes_.empty()) return queue_notes();
   if (!recordings_.contains(signature_)) {
@@ -141,12 +141,12 @@ void Stream::end_piece() {
   play(recording.graph.get());
 }
 
-/// Records the noted work as a graph; null if that is impossible.
+/// Records the piece as a graph. Returns null if it cannot be recorded.
 std::shared_ptr<void> Stream::record() {
   begin_recording();
   try {
     notes_.play();
-  } catch (const std::exception&) {  // queueing the notes will report it again
+  } catch (const std::exception&) {  // queueing the piece will report the error again
     end_recording();
     return nullptr;
   }

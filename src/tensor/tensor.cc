@@ -14,8 +14,8 @@
 namespace syrinx {
 namespace {
 
-/// Allocates the reference counts of tensors with malloc, like the tensors' memory. Tests count
-/// calls of operator new in steady steps and make some of them fail, so it must not be used here.
+/// Allocates the reference counts of tensors with malloc, like the tensors' memory. operator new
+/// must not be used here: tests count its calls in steady steps, and make some calls fail.
 template <typename T>
 struct Malloc {
   using value_type = T;
@@ -30,8 +30,8 @@ struct Malloc {
   friend bool operator==(const Malloc&, const Malloc&) { return true; }
 };
 
-/// From this size in bytes on, memory is mapped from the system, already zero. A cache of gigabytes
-/// is then available at once and uses memory only as it fills.
+/// From this size in bytes on, memory is mapped from the system, already zero. So a cache of
+/// gigabytes is available at once, and uses memory only when it is written.
 constexpr size_t kMapped = 32u << 20;
 
 void* map_zeros(size_t bytes, size_t align) {
@@ -145,7 +145,7 @@ Tensor::Tensor(Shape shape, DType dtype, Device device) {
     view_.data = memory;
     return;
   }
-  // Whole stretches of 2 MB use huge pages; the rest uses small pages.
+  // Whole stretches of 2 MB use huge pages; the remaining memory uses small pages.
   const size_t align = bytes >= kHuge ? kHuge : kTensorAlign;
   const size_t room = (std::max<size_t>(bytes, 1) + kTensorAlign - 1) / kTensorAlign * kTensorAlign;
   const bool mapped = room >= kMapped;

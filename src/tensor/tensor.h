@@ -1,5 +1,5 @@
 // Tensors: a Tensor owns memory, a View borrows memory for one call. Both are contiguous and
-// row-major; their type is known at run time. Deep copies are named clone(), to make their cost
+// row-major, with a type known at run time. Deep copies are named clone(), so that their cost is
 // visible. Thread-compatible: several threads may use a const object.
 #pragma once
 
@@ -18,18 +18,18 @@ namespace syrinx {
 /// Type of a tensor's elements.
 enum class DType : uint8_t { kF32, kF16, kBF16, kI64, kI32, kI8, kU8 };
 
-/// Returns the bytes of one element.
+/// Returns the size of one element in bytes.
 size_t dtype_size(DType dtype);
 /// Returns "f32", "bf16", ...; static storage.
 const char* dtype_name(DType dtype);
 
-/// The device of memory. kCuda: one GPU, whose memory and streams are in tensor/device.h.
+/// The device of memory. kCuda is a single GPU; tensor/device.h has its memory and streams.
 enum class Device : uint8_t { kCpu, kCuda };
 
 /// Returns "cpu" or "cuda"; static storage.
 const char* device_name(Device device);
 
-/// Up to five sizes, outermost first.
+/// The sizes of a tensor's dimensions, at most five, outermost first.
 class Shape {
  public:
   static constexpr int kMaxDims = 5;
@@ -42,7 +42,7 @@ class Shape {
   int64_t operator[](int i) const { return sizes_[i < 0 ? dims_ + i : i]; }
   /// Returns the product of all sizes; 1 for a scalar.
   int64_t count() const;
-  /// Returns "[4, 512]".
+  /// Returns the sizes as text: "[4, 512]".
   std::string str() const;
   bool operator==(const Shape&) const = default;
 
@@ -68,7 +68,7 @@ struct View {
   int32_t* i32() const { return as<int32_t>(DType::kI32); }
   int8_t* i8() const { return as<int8_t>(DType::kI8); }
 
-  /// Returns the same memory with other sizes; the count must be equal.
+  /// Returns the same memory with another shape, which must have the same count.
   View reshape(Shape to) const;
   /// Returns the part [begin, end) of the outermost dimension.
   View slice(int64_t begin, int64_t end) const;
@@ -82,18 +82,18 @@ struct View {
   }
 };
 
-/// Throws InternalError unless `view` has exactly this shape; `caller` is the caller's name.
+/// Throws InternalError unless `view` has the shape `want`; `caller` names the calling function.
 void expect_shape(const char* caller, const View& view, const Shape& want);
 
 /// Owns zeroed memory aligned to 64 bytes (large tensors request huge pages), or shares memory with
-/// other owners. Movable, not copyable. The host must not access memory of a device other than the
-/// CPU: see device_copy.
+/// other owners. Movable, not copyable. The host must not access the memory of a GPU; use
+/// device_copy().
 class Tensor {
  public:
   Tensor() = default;
   Tensor(Shape shape, DType dtype, Device device = Device::kCpu);
-  /// Shares the memory of `view`, e.g. part of a mapped file, which `owner` keeps alive. Must not
-  /// be written to.
+  /// Shares the memory of `view`, e.g. part of a mapped file. `owner` keeps the memory alive. The
+  /// tensor must not be written to.
   Tensor(const View& view, std::shared_ptr<const void> owner);
   Tensor(Tensor&&) = default;
   Tensor& operator=(Tensor&&) = default;

@@ -26,7 +26,7 @@ TEST(Tensor, ZeroedAlignedAndSliced) {
 }
 
 TEST(Tensor, LargeOnesAreZeroWithoutBeingWritten) {
-  const auto resident = [] {  // pages of this process in memory
+  const auto resident = [] {  // resident pages of this process
     std::ifstream in("/proc/self/statm");
     int64_t all = 0, there = 0;
     in >> all >> there;

@@ -1,4 +1,4 @@
-// Checks of CUDA's error codes. Only included by files of the CUDA backend.
+// Checks CUDA's error codes. Only files of the CUDA backend include it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,8 +8,8 @@
 
 namespace syrinx::cuda {
 
-/// Returns whether all later calls of the process fail, too: "the process must be terminated and
-/// relaunched" (CUDA Runtime API, data types of error handling).
+/// Returns whether all later calls of the process will fail, too: "the process must be terminated
+/// and relaunched" (CUDA Runtime API, data types of error handling).
 inline bool ends_context(cudaError_t error) {
   switch (error) {
     case cudaErrorECCUncorrectable:
@@ -30,9 +30,9 @@ inline bool ends_context(cudaError_t error) {
   }
 }
 
-/// Throws InternalError unless `error` is success; `what` names the call. Clears the error, because
-/// the runtime would otherwise return it to the next caller that asks for the last error, in
-/// another batch. Reports a GPU that is lost.
+/// Throws InternalError unless `error` is success. `what` names the call. Clears the error;
+/// otherwise the runtime would return it to the next call that asks for the last error, in another
+/// batch. Reports a lost GPU (device_health.h).
 inline void check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());

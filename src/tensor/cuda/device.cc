@@ -1,5 +1,5 @@
-// Implements tensor/device.h on CUDA: plain device memory, streams with a ring of pinned memory for
-// uploads.
+// Implements tensor/device.h with CUDA: plain device memory, and streams with a ring of pinned
+// memory for uploads.
 #include "tensor/device.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using cuda::check;
 
 constexpr size_t kRing = 8u << 20, kHalf = kRing / 2;
 
-/// Counts how often this process returned device memory to the driver.
+/// The number of times that this process returned device memory to the driver.
 std::atomic<uint64_t>& freed() {
   static std::atomic<uint64_t> count{0};
   return count;
@@ -73,7 +73,7 @@ class CudaStream final : public Stream {
     return memory;
   }
   void begin_recording() override {
-    // Captures this thread only, as other executors may allocate meanwhile.
+    // Captures only this thread, because other executors may allocate in the meantime.
     check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "begin of a graph");
   }
   std::shared_ptr<void> end_recording() override {
@@ -91,7 +91,7 @@ class CudaStream final : public Stream {
     check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(recording), stream_), "cudaGraphLaunch");
   }
 
-  /// Takes memory of the ring. Before a half is reused, the copies from it must be complete.
+  /// Returns memory of the ring. Before a half is reused, the copies from it must be complete.
   char* take(size_t bytes) {
     bytes = (bytes + 255) / 256 * 256;
     if (used_ + bytes > kHalf) {
@@ -113,15 +113,15 @@ class CudaStream final : public Stream {
   std::vector<void*> pinned_;
 };
 
-/// Freed small pieces, by size. The state of a stream has dozens of them, and cudaFree would wait
-/// for all work on the GPU. A freed piece is not in use any more: executors wait for the end of
-/// their batches.
+/// Freed small pieces, by size. The state of a stream has dozens of pieces, and cudaFree would wait
+/// for all work on the GPU. Freed pieces are not in use: executors wait for the end of their
+/// batches before they free memory.
 class SmallPieces {
  public:
   static constexpr size_t kMost = 16u << 20;
   static size_t room(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
-  /// Takes a piece; null if there is none.
+  /// Returns a free piece of this size, or null.
   void* take(size_t size) {
     const std::lock_guard lock(mutex_);
     std::vector<void*>& pieces = free_[size];
@@ -134,7 +134,7 @@ class SmallPieces {
     const std::lock_guard lock(mutex_);
     sizes_[memory] = size;
   }
-  /// Returns false if the piece is not one of these.
+  /// Returns false if `memory` is not a small piece.
   bool give_back(void* memory) {
     const std::lock_guard lock(mutex_);
     const auto found = sizes_.find(memory);
@@ -149,14 +149,14 @@ class SmallPieces {
   std::unordered_map<void*, size_t> sizes_;
 };
 
-/// Returns the only SmallPieces of the process, as there is one GPU; never destroyed, because
-/// tensors may outlive it.
+/// Returns the only SmallPieces of the process, because it uses one GPU. Never destroyed, because
+/// tensors may exist longer.
 SmallPieces& small_pieces() {
   static auto* pieces = new SmallPieces;
   return *pieces;
 }
 
-/// Throws LoadError: the GPU does not have this many bytes.
+/// Throws a LoadError: the GPU lacks the memory for these bytes.
 [[noreturn]] void refuse_memory(size_t bytes) {
   static_cast<void>(cudaGetLastError());
   size_t free = 0, total = 0;
@@ -172,18 +172,18 @@ std::string device_missing(Device device) {
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess) return std::string("no GPU: ") + cudaGetErrorString(error);
   if (count == 0) return "no GPU in this machine";
-  constexpr int kOldest = 8;  // cmake/syrinx_cuda.cmake compiles for this major version and newer
+  constexpr int kOldest = 8;  // oldest major version that cmake/syrinx_cuda.cmake compiles for
   int major = 0;
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "compute capability");
   if (major >= kOldest) {
-    // Makes the context, which a GPU that another process has for itself refuses.
+    // Creates the context. This fails if another process uses the GPU exclusively.
     const cudaError_t refused = cudaFree(nullptr);
     if (refused == cudaSuccess) return "";
     static_cast<void>(cudaGetLastError());
     return concat("the GPU cannot be used: ", cudaGetErrorString(refused));
   }
   return concat("the GPU is too old: its compute capability is ", major, ".x, and ", kOldest,
-                ".0 is the least");
+                ".0 is required");
 }
 
 void* device_allocate(Device, size_t bytes) {
@@ -197,7 +197,7 @@ void* device_allocate(Device, size_t bytes) {
     if (small) small_pieces().made(memory, room);
   }
   check(cudaMemset(memory, 0, bytes), "cudaMemset");
-  // Streams that do not synchronise with the default one must not run before the memory is zero.
+  // Streams that do not synchronise with the default stream must not run before the memory is zero.
   check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
   return memory;
 }
@@ -222,7 +222,7 @@ Tensor copy_to(const View& from, Device device) {
 }
 
 std::unique_ptr<Stream> Stream::create(Device device) {
-  SYRINX_CHECK(device == Device::kCuda, "[stream] the CPU has none");
+  SYRINX_CHECK(device == Device::kCuda, "[stream] the CPU has no streams");
   return std::make_unique<CudaStream>();
 }
 

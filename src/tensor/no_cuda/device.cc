@@ -1,4 +1,4 @@
-// Implements tensor/device.h in builds without the CUDA backend: there is no GPU.
+// Implements tensor/device.h in builds without the CUDA backend, in which no GPU exists.
 #include "tensor/device.h"
 
 namespace syrinx {
