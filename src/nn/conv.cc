@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-/// Copies that run together, in ctx.host; at most as many as the constructor got.
+/// Copies that run together, stored in ctx.host; the constructor gets their limit.
 class Copies {
  public:
   Copies(StepContext& ctx, size_t most)
@@ -23,8 +23,8 @@ class Copies {
   size_t used_ = 0;
 };
 
-/// Returns past, x and `zeros` zero rows of a job, contiguous: [held + T + zeros, C]; just x if
-/// there is nothing else. Adds up to three copies.
+/// Returns past, x and `zeros` zero rows of a job as one matrix: [held + T + zeros, C]; only x if
+/// the others are empty. Adds up to three copies.
 View join(StepContext& ctx, const ConvJob& job, int64_t channels, int64_t zeros, Copies& copies) {
   ConvState& state = *job.state;
   const int64_t t = job.x.shape[0];
@@ -37,7 +37,7 @@ View join(StepContext& ctx, const ConvJob& job, int64_t channels, int64_t zeros,
   return all;
 }
 
-/// Keeps the rows of `all` from `used` on, which the next call needs.
+/// Keeps the rows of `all` from `used` on, because the next call needs them.
 void keep(const View& all, int64_t used, ConvState& state, Copies& copies) {
   const int64_t channels = all.shape[1], held = all.shape[0] - used;
   SYRINX_CHECK(held >= 0 && held <= state.past.shape()[0], "conv state holds ", held, " rows of ",
@@ -66,7 +66,7 @@ CausalConv1d::CausalConv1d(const View& weight, const View& bias, const CausalCon
       "causal conv: stride ", options.stride, " and ", options.ahead, " ahead of a window of ",
       window_);
   SYRINX_CHECK(options.ahead == 0 || options.pad == ConvPad::kZero,
-               "causal conv: only zeros stand right of the last input");
+               "causal conv: padding after the last input must be zeros");
 }
 
 ConvState CausalConv1d::open() const {
@@ -96,7 +96,7 @@ void CausalConv1d::run(StepContext& ctx, std::span<const ConvJob> jobs) const {
   copies.run(ctx);
 }
 
-/// If the layer pads with the first row, fills a new stream's past with copies of that row.
+/// If the layer pads with the first row, fills the past of a new stream with copies of this row.
 void CausalConv1d::replicate(StepContext& ctx, const ConvJob& job) const {
   ConvState& state = *job.state;
   if (options_.pad != ConvPad::kReplicate || !state.fresh || job.x.shape[0] == 0) return;
@@ -116,7 +116,7 @@ void CausalConv1d::run(StepContext& ctx, const View& x, ConvState& state, const 
 CausalConvTranspose1d::CausalConvTranspose1d(const View& weight, const View& bias, int64_t stride,
                                              WeightType type, int64_t crop, int64_t groups)
     : packed_(PackedConvTranspose1d::pack(weight, stride, bias, type, groups)), crop_(crop) {
-  SYRINX_CHECK(crop >= 0 && crop <= stride, "causal conv: crops ", crop, " of a stride of ",
+  SYRINX_CHECK(crop >= 0 && crop <= stride, "causal conv: crop ", crop, " exceeds the stride ",
                stride);
 }
 
@@ -144,7 +144,7 @@ void CausalConvTranspose1d::run(StepContext& ctx, std::span<const ConvJob> jobs)
     }
     const int64_t zeros = job.last && crop_ > 0 ? 1 : 0;
     segments[i] = {join(ctx, job, packed_.in(), zeros, copies), job.out};
-    // Writes whole rows to scratch, then copies the needed part.
+    // Writes whole rows to scratch memory, then copies the part that is needed.
     if (crop_ > 0 && (job.state->fresh || job.last)) {
       segments[i].out = ctx.arena.take({(t + zeros) * stride, packed_.out()}, DType::kF32);
     }

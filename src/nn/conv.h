@@ -1,10 +1,10 @@
-// Streaming convolutions: each stream keeps the inputs that later outputs still need, so that a
-// stream cut into chunks anywhere has the bits of one whole call. By default they are causal. With
-// `ahead`, an output is computed once the inputs after it have arrived; the job marked as the last
-// one returns the remaining outputs. Layers are const after construction and shared; there is one
-// ConvState per layer and stream, used by one call at a time.
-// A call takes many streams (jobs) at once and allocates nothing once the arena is large enough.
-// T input rows of a job, C input channels, O output channels; all f32, channels last.
+// Streaming convolutions: each stream keeps the inputs that later outputs need. So a stream has the
+// same bits for any division into chunks. By default they are causal. With `ahead`, an output is
+// computed once the inputs after it have arrived; the job marked as the last one returns the
+// remaining outputs. Layers are const after construction and shared. Each layer and stream has one
+// ConvState, used by one call at a time. A call processes many streams (jobs) at once, and
+// allocates nothing once the arena is large enough. T input rows of a job, C input channels, O
+// output channels; all f32, channels last.
 #pragma once
 
 #include <span>
@@ -13,12 +13,12 @@
 
 namespace syrinx {
 
-/// The state of one stream in one layer: the past inputs.
+/// The state of one stream in one layer: its past inputs.
 class ConvState {
  public:
   ConvState() = default;
-  /// Makes room for `rows` past rows of `channels`; `padding` of them are present at once, as
-  /// zeros.
+  /// Makes space for `rows` past rows of `channels`. At the beginning, `padding` of them are in
+  /// use, as zeros.
   ConvState(int64_t rows, int64_t channels, int64_t padding, Device device = Device::kCpu)
       : past(Shape{rows, channels}, DType::kF32, device), held(padding) {}
   ConvState clone() const;
@@ -33,24 +33,24 @@ struct ConvJob {
   View x;
   ConvState* state = nullptr;
   View out;
-  bool last = false;  ///< no input follows: zeros are used for later inputs
+  bool last = false;  ///< whether no input follows: zeros then replace later inputs
 };
 
-/// Values that are used before the first input: zeros, or copies of the first input.
+/// The values in place of inputs before the first one: zeros, or copies of the first input.
 enum class ConvPad : uint8_t { kZero, kReplicate };
 
 /// The settings of a convolution, without its weights.
 struct CausalConv1dOptions {
   int64_t dilation = 1, stride = 1, groups = 1;
-  /// number of later inputs on which an output depends: the padding on the right
+  /// number of later inputs on which an output depends: the right padding
   int64_t ahead = 0;
   ConvPad pad = ConvPad::kZero;
   WeightType type = WeightType::kF32;
 };
 
-/// Conv1d padded on the left by window - stride - ahead and on the right by `ahead`: T inputs yield
-/// T / stride rows in all. Without `ahead` it is causal. If `ahead` is half of window - 1, it is a
-/// "same" convolution, whose outputs are late by that many inputs.
+/// Conv1d padded on the left by window - stride - ahead and on the right by `ahead`. T inputs yield
+/// T / stride rows. Without `ahead` it is causal. If `ahead` is half of window - 1, it is a "same"
+/// convolution whose outputs lag by that many inputs.
 class CausalConv1d {
  public:
   CausalConv1d() = default;
@@ -58,8 +58,8 @@ class CausalConv1d {
   CausalConv1d(const View& weight, const View& bias, const CausalConv1dOptions& options = {});
 
   ConvState open() const;
-  /// Returns the output rows of the next T inputs. With stride > 1, inputs that do not fill a
-  /// stride wait.
+  /// Returns how many output rows the next T inputs yield. With stride > 1, inputs that do not fill
+  /// a stride wait for the next call.
   int64_t rows(const ConvState& state, int64_t t, bool last = false) const;
   void run(StepContext& ctx, std::span<const ConvJob> jobs) const;
   void run(StepContext& ctx, const View& x, ConvState& state, const View& out) const;
@@ -68,7 +68,7 @@ class CausalConv1d {
   int64_t out() const { return packed_.out(); }
   int64_t ahead() const { return options_.ahead; }
   size_t bytes() const { return packed_.bytes(); }
-  /// Moves the weights to a GPU; states opened afterwards live there, too.
+  /// Moves the weights to a GPU. States opened afterwards are on the GPU, too.
   void move_to(Device device) { packed_ = packed_.on_device(device); }
   Device device() const { return packed_.device(); }
 
@@ -80,9 +80,9 @@ class CausalConv1d {
   int64_t window_ = 1;
 };
 
-/// ConvTranspose1d cut to T * stride rows. Without `crop` the last K - stride rows are cut, as in
-/// causal codecs. With `crop` (torch's padding), the first `crop` rows are cut and the rest at the
-/// end. The first call then returns `crop` rows less and the last call `crop` rows more.
+/// ConvTranspose1d shortened to T * stride rows. Without `crop`, the last K - stride rows are
+/// removed, as in causal codecs. With `crop` (torch's padding), `crop` rows are removed at the
+/// front: the first call returns `crop` rows less, and the last call `crop` rows more.
 class CausalConvTranspose1d {
  public:
   CausalConvTranspose1d() = default;

@@ -21,8 +21,8 @@ struct Case {
 constexpr Case kCases[] = {{5, 7, 7, 1, 1, 1},  {16, 20, 7, 9, 1, 1},  {8, 8, 3, 2, 1, 8},
                            {12, 6, 4, 1, 2, 1}, {30, 16, 10, 1, 5, 1}, {8, 8, 1, 1, 1, 1}};
 
-/// Runs the layer on x in random chunks, some of them empty; the end is marked in the last chunk
-/// with input or in a separate call.
+/// Runs the layer on x in random chunks, some of them empty. Marks the end in the last chunk that
+/// has input, or in a separate call.
 template <class Layer>
 Tensor stream(StepContext& ctx, const Layer& layer, const View& x, int64_t rows, uint32_t seed) {
   std::mt19937 engine(seed);

@@ -31,7 +31,7 @@ void ConvNeXt::run(StepContext& ctx, std::span<const ConvJob> jobs) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const View y = ctx.arena.take({rows, channels}, DType::kF32);
   const View wide = ctx.arena.take({rows, up_.out()}, DType::kF32);
-  // The rows of all jobs are contiguous, so that the linears run on one batch.
+  // The rows of all jobs are contiguous, so that each linear runs once over all of them.
   const std::span<ConvJob> inner = take_array<ConvJob>(ctx, std::ssize(jobs));
   const std::span<CopySpan> copies = take_array<CopySpan>(ctx, std::ssize(jobs));
   int64_t at = 0;
@@ -46,7 +46,7 @@ void ConvNeXt::run(StepContext& ctx, std::span<const ConvJob> jobs) const {
   linear(ctx, up_, y, wide);
   activate(ctx, Activation::kGelu, wide, wide);
   at = 0;
-  for (size_t i = 0; i < jobs.size(); ++i) {  // the branch is added to the residual in `out`
+  for (size_t i = 0; i < jobs.size(); ++i) {  // adds the branch to the residual in `out`
     copies[i] = {jobs[i].x.f32(), y.f32() + at * channels, jobs[i].x.count()};
     at += jobs[i].x.shape[0];
   }

@@ -11,9 +11,9 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kMostCachedAngles = 1 << 17;  // most cached positions; a config may state more
+constexpr int64_t kMostCachedAngles = 1 << 17;  // limit of cached positions; a config may have more
 
-/// Loads a linear of a block in the checkpoint's order.
+/// Loads a linear of a block, stored in the order of the config.
 PackedLinear load(const Weights& block, const std::string& name, int64_t out, int64_t in, bool bias,
                   const DecoderConfig& config, WeightType type) {
   if (!config.transposed) return load_linear(block, name, out, in, bias, type);
@@ -126,7 +126,7 @@ Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType
                "[decoder] ", config.layers, " layers, hidden ", config.hidden, ", ", config.heads,
                " heads over ", config.kv_heads, ", ffn ", config.ffn);
   SYRINX_CHECK(config.norm_order == NormOrder::kBefore || config.moe.experts == 0,
-               "[decoder] experts add by themselves");
+               "[decoder] experts require NormOrder::kBefore");
   SYRINX_CHECK(config.layer_kinds.empty() || std::ssize(config.layer_kinds) == config.layers,
                "[decoder] ", config.layer_kinds.size(), " kinds of ", config.layers, " layers");
   if (config_.rope.dim == 0) config_.rope.dim = config_.head_dim;
@@ -284,7 +284,7 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t q_width = int64_t{c.heads} * c.head_dim;
   const int64_t kv_width = int64_t{c.kv_heads} * c.head_dim;
-  // Rows that only products read. Norms after a branch use `normed` for f32 numbers.
+  // Rows that only products read. Norms after a branch need `normed` for f32 numbers.
   const Block& any = blocks_.front();
   const bool read_by_products = any.attention_after.empty() && any.mlp_after.empty() &&
                                 any.moe.empty() &&
@@ -300,7 +300,7 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
     for (const DecoderPart& part : parts) {
       ragged_positions(part.ragged, at.subspan(part.begin, part.ragged.rows()));
     }
-  } else {  // one upload serves all layers
+  } else {  // one upload of the batch serves all layers
     const std::span<DecoderPart> placed = take_array<DecoderPart>(ctx, std::ssize(parts));
     for (size_t i = 0; i < parts.size(); ++i) {
       placed[i] = parts[i];

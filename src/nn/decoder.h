@@ -1,7 +1,7 @@
 // Stacks of transformer blocks of the llama and qwen3 kind over a paged cache: for AR stages, depth
-// transformers and codec transformers. Const after construction, shared by threads.
-// A row's result has the same bits in any batch, in any chunk of its prompt, on any threads.
-// Legend: N rows of the ragged batch, H hidden, D head size.
+// transformers and codec transformers. Const after construction, shared by threads. A row's result
+// has the same bits in any batch, chunk of its prompt, and number of threads. Legend: N rows of the
+// ragged batch, H hidden, D head size.
 #pragma once
 
 #include <optional>
@@ -16,48 +16,48 @@
 
 namespace syrinx {
 
-/// RMS norm, or LayerNorm with bias.
+/// The kind of norm: RMS norm, or LayerNorm with bias.
 enum class NormKind : uint8_t { kRms, kLayer };
 /// Whether a branch norms its input, its output before the addition, or both.
 enum class NormOrder : uint8_t { kBefore, kAfter, kBoth };
 /// The formula of an MLP: down(silu(gate x) * up x), down(gelu_tanh(gate x) * up x), fc2(gelu(fc1
-/// x)), or the last with gelu's tanh approximation.
+/// x)), or fc2 with the tanh approximation of gelu.
 enum class MlpKind : uint8_t { kSwiGlu, kGeGlu, kGelu, kGeluTanh };
 /// Returns whether the inner activation is multiplied by a gate.
 constexpr bool is_gated(MlpKind kind) {
   return kind == MlpKind::kSwiGlu || kind == MlpKind::kGeGlu;
 }
 
-/// Names in a checkpoint of a block's parts and of the final norm; the defaults are transformers'.
+/// Names of a block's parts and of the final norm in a checkpoint. The defaults: transformers'.
 struct DecoderNames {
   const char* blocks = "layers";
   const char* attention_norm = "input_layernorm";
   const char* q = "self_attn.q_proj";
   const char* k = "self_attn.k_proj";
   const char* v = "self_attn.v_proj";
-  const char* qkv = nullptr;  ///< one linear of q, k and v, in this order, instead of three
+  const char* qkv = nullptr;  ///< linear of q, k and v, in this order; null: three linears
   const char* o = "self_attn.o_proj";
   const char* mlp_norm = "post_attention_layernorm";
   const char* gate = "mlp.gate_proj";
   const char* up = "mlp.up_proj";
-  const char* up_gate = nullptr;  ///< one linear of up and gate, in this order, instead of two
-  const char* gate_up = nullptr;  ///< one linear of gate and up, in this order, instead of two
+  const char* up_gate = nullptr;  ///< linear of up and gate, in this order; null: two linears
+  const char* gate_up = nullptr;  ///< linear of gate and up, in this order; null: two linears
   const char* down = "mlp.down_proj";
   const char* fc1 = "mlp.fc1";
   const char* fc2 = "mlp.fc2";
-  const char* attention_after = "post_attention_layernorm";  ///< with NormOrder::kBoth
-  const char* mlp_after = "post_feedforward_layernorm";      ///< with NormOrder::kBoth
+  const char* attention_after = "post_attention_layernorm";  ///< used with NormOrder::kBoth
+  const char* mlp_after = "post_feedforward_layernorm";      ///< used with NormOrder::kBoth
   const char* final_norm = "norm";
   const char* q_norm = "self_attn.q_norm";
   const char* k_norm = "self_attn.k_norm";
-  const char* attention_scale = "self_attn_layer_scale.scale";  ///< with layer_scale
+  const char* attention_scale = "self_attn_layer_scale.scale";  ///< used with layer_scale
   const char* mlp_scale = "mlp_layer_scale.scale";
 };
 
-/// Window and rotation of a layer, for decoders whose layers differ. Plain data.
+/// The window and rotation of one layer, for decoders whose layers differ. Plain data.
 struct LayerKind {
   enum class Rope : uint8_t { kNone, kMain, kLocal };
-  int window = 0;  ///< positions that attention sees; 0: all
+  int window = 0;  ///< positions to which a row attends; 0: all
   Rope rope = Rope::kMain;
 };
 
@@ -66,82 +66,82 @@ struct DecoderConfig {
   int layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, ffn = 0;
   float norm_eps = 1e-6f;
   bool rotary = true;
-  RopeSpec rope = {};             ///< dim 0 means head_dim
-  int64_t rope_positions = 4096;  ///< positions with cached angles; later ones are slower
-  bool qk_norm = false;           ///< per-head RMS norm of q and k
+  RopeSpec rope = {};             ///< a dim of 0 means head_dim
+  int64_t rope_positions = 4096;  ///< positions with cached angles; later positions are slower
+  bool qk_norm = false;           ///< RMS norm of q and k for each head
   bool qk_norm_wide = false;      ///< with qk_norm: one norm over all heads together (OLMo 2)
   bool attention_bias = false;    ///< q, k and v have a bias
-  bool key_bias = true;           ///< false: k has none, even with attention_bias
+  bool key_bias = true;           ///< whether k has a bias; used with attention_bias
   bool output_bias = false;       ///< o has a bias
   bool mlp_bias = false;
-  bool layer_scale = false;  ///< both branches have gains per channel
-  int window = 0;            ///< sliding window in positions; 0: none
-  /// One entry per layer, which replaces `window` and `rotary`; empty: all layers are alike.
+  bool layer_scale = false;  ///< whether both branches have a gain for each channel
+  int window = 0;            ///< positions to which a row attends; 0: all
+  /// One entry per layer, in place of `window` and `rotary`. If empty, all layers are equal.
   std::vector<LayerKind> layer_kinds = {};
-  /// rotation of layers with Rope::kLocal; dim as in `rope`
+  /// rotation of layers with Rope::kLocal; `dim` means the same as in `rope`
   std::optional<RopeSpec> local_rope = {};
-  float query_scale = 0;  ///< factor of the scores; 0: 1 / sqrt(head_dim)
+  float query_scale = 0;  ///< factor of the scores; 0 means 1 / sqrt(head_dim)
   float score_cap = 0;    ///< AttentionSpec::cap
   bool causal = true;
-  bool wide_qkv = false;  ///< q, k and v are kept in bf16 if other linears have fewer bits
+  bool wide_qkv = false;  ///< whether q, k and v are bf16 if other linears have fewer bits
   NormKind norm = NormKind::kRms;
-  float norm_offset = 0;  ///< number that is added to the weights of all RMS norms
+  float norm_offset = 0;  ///< number added to the weights of all RMS norms
   NormOrder norm_order = NormOrder::kBefore;
   MlpKind mlp = MlpKind::kSwiGlu;
   bool final_norm = true;
-  bool transposed = false;  ///< linears are stored as [in, out], as in GPT-2
-  MoeConfig moe = {};       ///< if it has experts, each block has them instead of gate, up and down
+  bool transposed = false;  ///< whether linears are stored as [in, out], as in GPT-2
+  MoeConfig moe = {};       ///< if it has experts, they replace gate, up and down in each block
   DecoderNames names = {};
 
   KvSpec kv_spec(DType dtype = DType::kF16) const { return {layers, kv_heads, head_dim, dtype}; }
-  /// Returns the name of a feature that runs only on the CPU; empty: all of them run on a GPU, too.
+  /// Returns the name of a feature that only the CPU supports; "" if a GPU supports all features.
   std::string only_on_cpu() const;
 };
 
-/// Blocks [begin, end) of a decoder, for callers that use the rows between two blocks.
+/// The blocks [begin, end) of a decoder, for callers that use the rows between two blocks.
 struct BlockRange {
   int begin = 0, end = 0;
 };
 
-/// Sequences of a batch whose pages are in one pool: rows [begin, begin + ragged.rows()) of x.
+/// Sequences of a batch with pages in one pool: rows [begin, begin + ragged.rows()) of x.
 struct DecoderPart {
   int64_t begin = 0;
   Ragged ragged;
   const KvPool* pool = nullptr;
 };
 
-/// A stack of blocks with its weights; the caller owns the cache.
+/// A stack of blocks with its weights. The caller owns the cache.
 class Decoder {
  public:
   Decoder() = default;
-  /// Takes layers.N.{input_layernorm, self_attn.{q,k,v,o}_proj, self_attn.{q,k}_norm,
-  /// post_attention_layernorm, mlp.{gate,up,down}_proj | mlp.{fc1,fc2}} and norm, transformers'
-  /// names, or those of config.names, below `weights`. With experts, takes the names of Moe in the
-  /// scope mlp. The checkpoint may be closed afterwards.
+  /// Loads from `weights`, by transformers' names or config.names: layers.N.{input_layernorm,
+  /// self_attn.{q,k,v,o}_proj, self_attn.{q,k}_norm, post_attention_layernorm,
+  /// mlp.{gate,up,down}_proj | mlp.{fc1,fc2}} and norm. With experts, loads the names of Moe from
+  /// the scope mlp. The checkpoint may be closed afterwards.
   Decoder(const DecoderConfig& config, const Weights& weights, WeightType type);
 
   const DecoderConfig& config() const { return config_; }
   const RopeTable& rope_table() const { return rope_; }
   size_t bytes() const;
-  /// Moves the weights to a GPU, for operands there. config().only_on_cpu() must be empty.
+  /// Moves the weights to a GPU, for rows on the GPU. config().only_on_cpu() must be empty.
   void move_to(Device device);
 
-  /// Runs the blocks over the residual stream x [N, H], in place. Stores keys and values of the
-  /// rows in layers [first_layer, first_layer + layers) of the pool. Does not apply the final norm:
-  /// select the needed rows first, then call norm().
+  /// Runs the blocks over the residual stream x [N, H], in place. Writes keys and values of the
+  /// rows to layers [first_layer, first_layer + layers) of the pool. Does not apply the final norm:
+  /// select the rows that need it first, then call norm().
   void forward(StepContext& ctx, const View& x, const Ragged& ragged, const KvPool& pool,
                int first_layer = 0) const;
-  /// Does the same for sequences in several pools; the parts are consecutive and cover x.
+  /// Runs the blocks for sequences in several pools. The parts are consecutive and cover x.
   void forward(StepContext& ctx, const View& x, std::span<const DecoderPart> parts,
                int first_layer = 0) const;
-  /// Runs only `blocks`, whose first one has its cache in layer `first_layer`. Running all blocks
-  /// in several calls has the bits of one call.
+  /// Runs only `blocks`. The cache of their first block is layer `first_layer`. Running all blocks
+  /// in several calls gives the bits of one call.
   void forward(StepContext& ctx, const View& x, std::span<const DecoderPart> parts, int first_layer,
                BlockRange blocks) const;
 
-  /// Computes out [N, H] = final norm of x.
+  /// Computes out [N, H] = the final norm of x.
   void norm(StepContext& ctx, const View& x, const View& out) const;
-  /// Computes out [B, H] = final norm of the rows `rows` of x.
+  /// Computes out [B, H] = the final norm of the rows `rows` of x.
   void norm_rows(StepContext& ctx, const View& x, std::span<const int32_t> rows,
                  const View& out) const;
 
@@ -159,16 +159,16 @@ class Decoder {
     Block(const Weights& weights, const DecoderConfig& config, WeightType type);
     Norm attention_norm, mlp_norm;    // norms of the branches' inputs; empty with kAfter
     Norm attention_after, mlp_after;  // norms of the branches' outputs; empty with kBefore
-    PackedLinear qkv, o, up, down;    // `up` is gate and up in one linear
-    Moe moe;                          // empty without experts
+    PackedLinear qkv, o, up, down;    // `up`: gate and up as one linear
+    Moe moe;                          // empty if the config has no experts
     RmsNorm q_norm, k_norm;
   };
 
-  /// Adds to x the linear w of `in`, normed by `after` unless that is empty.
+  /// Adds to x the output of the linear w for `in`, after the norm `after` unless it is empty.
   void add_branch(StepContext& ctx, const PackedLinear& w, const Norm& after, const View& in,
                   const View& scratch, const View& x) const;
   void check_pool(const KvPool& pool, int first_layer, int layers) const;
-  /// Runs the attention of block `block`, whose cache is layer `layer` of the pool.
+  /// Runs the attention of block `block`. Its cache is layer `layer` of the pool.
   void attend(StepContext& ctx, int block, const View& qkv, std::span<const DecoderPart> parts,
               std::span<const int32_t> positions, int layer, const View& out) const;
   void run_mlp(StepContext& ctx, const Block& block, const View& x, const View& normed,
@@ -181,13 +181,13 @@ class Decoder {
   RopeTable rope_, local_rope_;
 };
 
-/// Runs blocks of an encoder (not causal) in place over the rows x [N, H] of one sequence, or of
-/// sequences of `length` rows each. Their f32 cache exists only during the call.
+/// Runs blocks of an encoder (not causal) in place over x [N, H]: the rows of one sequence, or of
+/// sequences of `length` rows each. The f32 cache exists only during the call.
 void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRange blocks,
                int64_t length = 0);
 
-/// Writes the index of the last row of every sequence with rows, in the order of sequences; returns
-/// their number.
+/// Writes the index of the last row of each sequence that has rows, in the order of sequences.
+/// Returns the number of these sequences.
 int64_t last_rows(const Ragged& ragged, std::span<int32_t> out);
 
 }  // namespace syrinx

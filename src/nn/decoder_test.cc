@@ -19,7 +19,7 @@ namespace {
 std::atomic<int64_t> allocations{0};
 }
 
-// Replaces operator new to count every allocation of this test program.
+// Replaces operator new, to count every allocation of this test program.
 __attribute__((noinline)) void* operator new(size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size)) return memory;
@@ -88,8 +88,8 @@ DecoderConfig gemma3() {
 
 Weights dummy() { return Weights(dummy_weights()); }
 
-// Runs `inputs` (one [T, H] per sequence) in chunks over one pool of pages; returns all final
-// states.
+// Runs `inputs` (one [T, H] per sequence) in chunks over one pool of pages. Returns the final state
+// of every row.
 std::vector<Tensor> run(const Decoder& decoder, const std::vector<const Tensor*>& inputs, int chunk,
                         int threads, DType cache = DType::kF32) {
   const DecoderConfig& c = decoder.config();
@@ -129,7 +129,7 @@ std::vector<Tensor> run(const Decoder& decoder, const std::vector<const Tensor*>
   }
 }
 
-// Computes the block from the formulas in double; for qwen3(), with its norms and biases.
+// Computes the block from its formulas in double; for qwen3(), with its norms and biases.
 Tensor by_hand(const DecoderConfig& c, const Weights& root, const Tensor& input) {
   const int64_t n = input.shape()[0], h = c.hidden, d = c.head_dim;
   using Rows = std::vector<std::vector<double>>;
@@ -292,7 +292,7 @@ TEST(Decoder, CachesOf8BitsCostNothingBeside4BitWeights) {
     EXPECT_EQ(cache_type(type), DType::kF16);
 }
 
-// A checkpoint that lacks two tensors.
+// A source of weights that lacks two tensors.
 class Incomplete : public WeightSource {
  public:
   std::string where(const std::string&) const override { return "file"; }
@@ -369,7 +369,7 @@ TEST(Decoder, ASteadyStepAllocatesNothing) {
   EXPECT_EQ(bench.arena.capacity(), scratch);
 }
 
-// Each step uses other experts; from the third step on, some steps use the same experts for all
+// Each step uses other experts. From the third step on, some steps use the same experts for all
 // rows.
 TEST(Decoder, ASteadyStepOfExpertsAllocatesNothing) {
   for (const WeightType type : {WeightType::kBF16, WeightType::kQ8}) {
@@ -432,7 +432,7 @@ TEST(Decoder, WholeSequencesOfOneLengthRunTogether) {
   EXPECT_THROW(run_whole(one.ctx, encoder, whole, {0, c.layers}, 7), InternalError);
 }
 
-/// As in each step of a depth transformer: reuses the positions of the step before.
+/// Reuses the positions of the previous step, as each step of a depth transformer does.
 TEST(InnerDecoder, EachStepIsASequenceOfItsOwn) {
   const DecoderConfig c = qwen3();
   constexpr int kMost = 40;  // more than a page
@@ -453,7 +453,7 @@ TEST(InnerDecoder, EachStepIsASequenceOfItsOwn) {
         std::copy_n(row(*of, k).f32(), c.hidden, now.f32() + s * c.hidden);
         std::copy_n(row(*of, k - 1).f32(), c.hidden, before.f32() + s * c.hidden);
       }
-      if (k == 1 && step == 0) {  // a model may make code 0 of the first row alone
+      if (k == 1 && step == 0) {  // code 0 may be made from the first row alone
         const View first = inner.run(bench.ctx, 0, before.clone(), scratch);
         for (int s = 0; s < 2; ++s)
           EXPECT_TRUE(fixture::same_bits(first.slice(s, s + 1), row(want[s], 0)));

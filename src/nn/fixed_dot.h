@@ -1,5 +1,5 @@
 // Sums of products in an order that does not depend on the compiler or the processor, so that a row
-// has the same bits in any batch. Free function; any thread; allocates nothing.
+// has the same bits in any batch. Free function; any thread; no allocation.
 #pragma once
 
 #include <cstdint>

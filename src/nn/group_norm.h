@@ -1,6 +1,6 @@
-// Normalisation of groups of channels over a whole sequence (torch's GroupNorm); a sequence cannot
-// be processed in parts. Const after construction, shared by threads. T rows, C channels;
-// activations f32.
+// Normalisation of groups of channels over a whole sequence (torch's GroupNorm). A sequence must be
+// processed at once. Const after construction, shared by threads. T rows, C channels; activations
+// f32.
 #pragma once
 
 #include "nn/layers.h"
@@ -10,7 +10,7 @@ namespace syrinx {
 class GroupNorm {
  public:
   GroupNorm() = default;
-  /// Takes "weight" and "bias" [C] of the scope; `groups` must divide C.
+  /// Loads "weight" and "bias" [C] from the scope. C must be a multiple of `groups`.
   GroupNorm(const Weights& weights, int64_t channels, int64_t groups, float eps = 1e-5f);
 
   /// Normalises x [T, C], one sequence, in place.

@@ -1,7 +1,7 @@
-// A small decoder inside a step of a large one: it makes the codes of a step, or those after the
-// first, one after another. In every step, each sequence has a small sequence in the inner decoder,
-// whose positions start from 0. Const after construction.
-// E sequences that yield a step, H width, W width of the input.
+// A small decoder inside a step of a large decoder: it makes the codes of a step one after another,
+// either all codes or those after the first. In every step, each sequence has a small sequence in
+// the inner decoder, with positions from 0. Const after construction. E sequences that yield a
+// step, H width, W width of the input.
 #pragma once
 
 #include "nn/decoder.h"
@@ -10,20 +10,20 @@ namespace syrinx {
 
 class InnerDecoder {
  public:
-  /// `positions`: the most positions of a sequence in a step.
+  /// `positions`: the limit of a sequence's positions in one step.
   InnerDecoder(const DecoderConfig& config, const Weights& weights, WeightType type,
                int64_t positions);
 
   const DecoderConfig& config() const { return decoder_.config(); }
   void move_to(Device device) { decoder_.move_to(device); }
   size_t bytes() const { return decoder_.bytes(); }
-  /// Returns the bytes of the cache of `emits` sequences in one step.
+  /// Returns the size in bytes of the cache of `emits` sequences in one step.
   size_t scratch_bytes(int emits) const;
 
-  /// Runs call k = 0, 1, 2, ... of a step over x [E or 2E, H], which it overwrites. In call 1 each
-  /// sequence has two consecutive rows, of positions 0 and 1; in other calls one row, of position
-  /// k. Call 0 may be left out. Returns the normed last row of each sequence, [E, H], in the arena.
-  /// `scratch`, of scratch_bytes(E), keeps the cache between the calls of a step.
+  /// Runs call k = 0, 1, 2, ... of a step over x [E or 2E, H], and overwrites x. In call 1 each
+  /// sequence has two consecutive rows, of positions 0 and 1. In other calls it has one row, of
+  /// position k. Call 0 may be omitted. Returns the normed last row of each sequence, [E, H], in
+  /// the arena. `scratch`, of scratch_bytes(E), keeps the cache between the calls of a step.
   View run(StepContext& ctx, int k, const View& x, const View& scratch) const;
 
  private:
@@ -32,8 +32,8 @@ class InnerDecoder {
   int64_t pages_each_;  // pages of a sequence's cache
 };
 
-/// Interleaves two rows per sequence, [E, W] each, to the input [2E, W] of call 1. f32, in the
-/// arena.
+/// Interleaves two rows per sequence, `first` and `second` [E, W], to the input [2E, W] of call 1.
+/// f32, in the arena.
 View side_by_side(StepContext& ctx, const View& first, const View& second);
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// Small layers as values: weights are taken by name at load and kept in f32; const afterwards and
-// shared by threads. Legend: N rows, H width; activations f32.
+// Small layers as values. Their weights are loaded by name and kept in f32; layers are const
+// afterwards and shared by threads. Legend: N rows, H width; activations f32.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace syrinx {
 
-/// Moves weights to a GPU and frees the host's copy. Empty ones stay empty.
+/// Moves weights to a GPU, and frees the copy in host memory. Empty weights stay empty.
 inline void move_to(Device device, Tensor& weight) {
   if (!weight.empty()) weight = copy_to(weight, device);
 }
@@ -21,22 +21,22 @@ inline void move_to(Device device, PackedLinear& linear) {
   if (!linear.empty()) linear = linear.on_device(device);
 }
 
-/// Copies on a GPU of tables that the CPU reads directly from a checkpoint's file; one copy of each
-/// table.
+/// Copies of tables on a GPU. The CPU reads these tables directly from a checkpoint's file. Each
+/// table has one copy.
 class MovedTables {
  public:
-  /// Returns `table` on the device; valid as long as this object.
+  /// Returns a view of the table on the device, valid as long as this object.
   View move(Device device, const View& table);
 
  private:
   std::map<const void*, Tensor> copies_;
 };
 
-/// RMS norm with "weight" [H] of the scope.
+/// RMS norm with the tensor "weight" [H] of a scope.
 class RmsNorm {
  public:
   RmsNorm() = default;
-  /// `offset` is added to each weight: checkpoints of Gemma have the weight minus one.
+  /// `offset` is added to each weight. Checkpoints of Gemma store the weight minus one.
   RmsNorm(const Weights& weights, int64_t width, float eps, float offset = 0)
       : weight_(weights.f32("weight", {width})), eps_(eps) {
     for (int64_t i = 0; offset != 0 && i < width; ++i) weight_.f32()[i] += offset;
@@ -46,7 +46,7 @@ class RmsNorm {
   void operator()(StepContext& ctx, const View& x, const View& out) const {
     rms_norm(ctx, x, weight_, eps_, out);
   }
-  /// Normalises every head on its own, in place.
+  /// Normalises every head separately, in place.
   void heads(StepContext& ctx, const HeadsView& x) const { rms_norm_heads(ctx, x, weight_, eps_); }
   const View& weight() const { return weight_.view(); }
   float eps() const { return eps_; }
@@ -58,7 +58,7 @@ class RmsNorm {
   float eps_ = 0;
 };
 
-/// LayerNorm with "weight" and "bias" [H] of the scope.
+/// LayerNorm with the tensors "weight" and "bias" [H] of a scope.
 class LayerNorm {
  public:
   LayerNorm() = default;
@@ -79,13 +79,13 @@ class LayerNorm {
   float eps_ = 0;
 };
 
-/// A table "weight" [V, H], kept in f32 or bf16.
+/// A table, the tensor "weight" [V, H] of a scope, kept in f32 or bf16.
 class Embedding {
  public:
   Embedding() = default;
   Embedding(const Weights& weights, int64_t count, int64_t width, DType keep_as = DType::kBF16);
 
-  /// Computes out[i] = table[ids[i]], or adds it with `add`. out [N, H].
+  /// Computes out[i] = table[ids[i]], or with `add` adds the row to out[i]. out [N, H].
   void operator()(StepContext& ctx, std::span<const int32_t> ids, const View& out,
                   bool add = false) const {
     embed(ctx, table_, ids, out, add);
@@ -98,16 +98,16 @@ class Embedding {
   Tensor table_;
 };
 
-/// Takes the weight and, with `bias`, the bias of the torch linear `name` [out, in]; valid as long
-/// as `weights`.
+/// Returns the weight and, with `bias`, the bias of the torch linear `name` [out, in]. Valid as
+/// long as `weights`.
 LinearPart take_linear(const Weights& weights, const std::string& name, int64_t out, int64_t in,
                        bool bias);
 
-/// Takes and packs a linear.
+/// Loads and packs a linear.
 PackedLinear load_linear(const Weights& weights, const std::string& name, int64_t out, int64_t in,
                          bool bias, WeightType type);
 
-/// Does the same with output o multiplied by gain[o]: a layer scale without cost at run time.
+/// Loads and packs a linear, with output o multiplied by gain[o] (a layer scale).
 PackedLinear load_linear_scaled(const Weights& weights, const std::string& name, int64_t out,
                                 int64_t in, bool bias, const View& gain, WeightType type);
 

@@ -5,7 +5,7 @@ namespace {
 
 constexpr int64_t kMostHeadDim = 256;
 
-/// Returns rope_type, or type in older files; "default" if neither exists.
+/// Returns rope_type, or `type` of older files; "default" if both are missing.
 std::string rope_type(const Config& rope) {
   return rope.opt_s("rope_type", rope.opt_s("type", "default"));
 }
@@ -53,8 +53,8 @@ double load_rope_theta(const Config& config, double absent_theta) {
 int load_head_dim(const Config& config, int64_t width, int64_t heads) {
   const int64_t dim = config.opt_i("head_dim", width / heads, 2, kMostHeadDim);
   if (dim < 2 || dim > kMostHeadDim) {
-    config.fail("num_attention_heads", std::to_string(heads) + " heads of " + std::to_string(dim) +
-                                           " numbers each: expected 2 to " +
+    config.fail("num_attention_heads", std::to_string(heads) + " heads of size " +
+                                           std::to_string(dim) + ": expected a size of 2 to " +
                                            std::to_string(kMostHeadDim));
   }
   if (dim % 8 != 0) config.fail("head_dim", "must be a multiple of 8");

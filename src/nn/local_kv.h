@@ -1,4 +1,4 @@
-// For tests: a cache of sequences of equal length that grow together.
+// For tests: a cache of sequences that have equal lengths and grow together.
 #pragma once
 
 #include <vector>
@@ -22,19 +22,19 @@ class LocalKv {
   }
 
   const KvPool& pool() const { return pool_; }
-  /// Drops all sequences and begins `batch` empty ones.
+  /// Drops all sequences, and begins `batch` empty sequences.
   void begin(int batch) {
-    SYRINX_CHECK(batch >= 0 && batch <= max_batch_, "[local_kv] ", batch, " sequences, room for ",
-                 max_batch_);
+    SYRINX_CHECK(batch >= 0 && batch <= max_batch_, "[local_kv] ", batch,
+                 " sequences, but at most ", max_batch_);
     batch_ = batch;
     length_ = 0;
   }
-  /// Appends `rows` positions to every sequence. Returns a batch of batch * rows rows, in which
-  /// each sequence's rows are consecutive. Valid until the next call.
+  /// Appends `rows` positions to every sequence. Returns a batch of batch * rows rows; the rows of
+  /// a sequence are consecutive. The batch is valid until the next call.
   Ragged append(int rows) {
     length_ += rows;
     SYRINX_CHECK(rows >= 0 && length_ <= max_positions_, "[local_kv] ", length_,
-                 " positions, room for ", max_positions_);
+                 " positions, but at most ", max_positions_);
     for (int b = 0; b < batch_; ++b) {
       row_begin_[b + 1] = (b + 1) * rows;
       kv_len_[b] = length_;

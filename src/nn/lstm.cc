@@ -59,7 +59,7 @@ void Lstm::run(StepContext& ctx, const View& x, const View& first, const View& c
   for (int64_t t = 0; t < steps; ++t) {
     const View before = t == 0 ? first : out.slice(t - 1, t).reshape({rows, h});
     linear_add(ctx, recurrent_, before, gates.slice(t, t + 1).reshape({rows, 4 * h}));
-    for (int64_t r = 0; r < rows; ++r) {  // a row has input, forget, cell and output gate
+    for (int64_t r = 0; r < rows; ++r) {  // a row has the input, forget, cell and output gates
       const View row = gates.reshape({steps * rows, 4 * h}).slice(t * rows + r, t * rows + r + 1);
       const View each = row.reshape({4, h}), inner = each.slice(2, 3);
       activate(ctx, Activation::kSigmoid, each.slice(0, 2), each.slice(0, 2));

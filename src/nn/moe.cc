@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kRouteGrain = 16, kScatterGrain = 8;  // smallest number of rows per thread
 
-/// Chooses the `count` experts with the highest logits [E], in ascending order of expert index, and
+/// Selects the `count` experts with the highest logits [E], in ascending order of index, and
 /// computes their weights.
 void choose_experts(std::span<const float> logits, bool normalised, std::span<int32_t> chosen,
                     std::span<float> weights) {
@@ -40,7 +40,7 @@ void choose_experts(std::span<const float> logits, bool normalised, std::span<in
   for (float& weight : weights) weight /= sum;
 }
 
-/// Computes out[rows[i]] += weights[i] * x[i]; all rows are different.
+/// Computes out[rows[i]] += weights[i] * x[i]. All rows must be different.
 void scatter_add(StepContext& ctx, const View& x, std::span<const int32_t> rows,
                  std::span<const float> weights, const View& out) {
   const int64_t width = x.shape[1];
@@ -98,7 +98,7 @@ Moe::Routes Moe::route(StepContext& ctx, const View& x) const {
                      chosen.subspan(i * k, k), weights.subspan(i * k, k));
     }
   });
-  // Sorts rows by expert: counts them, sums the counts, and places the rows.
+  // Sorts rows by expert: counts the rows of each expert, sums the counts, and places the rows.
   for (const int32_t e : chosen) ++routes.begin[e + 1];
   for (int64_t e = 0; e < experts; ++e) routes.begin[e + 1] += routes.begin[e];
   const std::span<int32_t> next = take_array<int32_t>(ctx, experts);
@@ -114,7 +114,7 @@ Moe::Routes Moe::route(StepContext& ctx, const View& x) const {
 void Moe::reserve(StepContext& ctx, int64_t rows) const {
   const Arena::Mark mark(ctx.arena);
   const int64_t widest = std::max<int64_t>(router_.in(), config_.ffn);
-  // In q8, products need 16 bits per input, rounded up, and a scale.
+  // With q8, products need 16 bits per input, rounded up, and a scale.
   ctx.arena.take({rows, widest / 2 + PackedMatrix::kGroup}, DType::kF32);
 }
 

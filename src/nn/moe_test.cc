@@ -120,7 +120,7 @@ TEST(Moe, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) {
   }
 }
 
-// Equal logits for all experts: those with the lowest indices must be chosen.
+// All experts have equal logits, so the experts with the lowest indices must be selected.
 class Undecided : public WeightSource {
  public:
   std::string where(const std::string&) const override { return "file"; }
@@ -150,8 +150,8 @@ TEST(Moe, EqualProbabilitiesAskTheFirstExperts) {
   EXPECT_LT(fixture::relative_rms(got, mixed_by_hand(c, weights, x)), 1e-6);
 }
 
-// Zeros use the same experts in all rows, which needs more scratch than an even assignment. Arenas
-// grow in large steps, hence the many sizes: some of them would have to grow.
+// With an input of zeros, all rows use the same experts, which needs more scratch memory than an
+// even assignment. Arenas grow in large steps, so the test uses many sizes.
 TEST(Moe, LopsidedRoutesNeedNoMoreScratch) {
   const Moe moe(thinker(), kHidden, dummy_experts(), WeightType::kQ8);
   const Tensor spread = fixture::random({2000, kHidden}, 1), zeros({2000, kHidden}, DType::kF32);
@@ -178,7 +178,7 @@ TEST(Moe, NoRowsAreNoWork) {
       InternalError);
 }
 
-/// If experts have equal logits, the first ones are chosen, whatever the order of the sums.
+/// If experts have equal logits, the first experts are selected, for any order of the sums.
 TEST(Moe, OfEqualExpertsTheFirst) {
   const TestDir dir;
   constexpr int64_t kFfn = 8;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kRows = 64;  // rows whose scores are in memory at once
 
-/// Writes sines and cosines of the distance, interleaved (ESPnet's RelPositionalEncoding).
+/// Writes sines and cosines of the distance, interleaved as ESPnet's RelPositionalEncoding does.
 void encode_distance(int64_t distance, int64_t width, float* out) {
   const float step = -std::log(10000.f) / static_cast<float>(width);
   for (int64_t i = 0; i < width; i += 2) {
@@ -52,8 +52,8 @@ void RelAttention::prepare(int64_t farthest) {
   linear(ctx, distance_, code, View{table_.data(), DType::kF32, {count, width_}});
 }
 
-/// Extends the projected distances to [-(chunk - 1), rows - 1]. A negative distance is that from a
-/// chunk's beginning to a later row of the chunk.
+/// Extends the projected distances to [-(chunk - 1), rows - 1]. A negative distance leads from a
+/// row to a later row of its chunk.
 void RelAttention::extend(StepContext& ctx, int64_t rows, Cache& cache) const {
   const int64_t chunk = most(cache);
   const int64_t have = static_cast<int64_t>(cache.distances.size()) / width_;
@@ -77,7 +77,7 @@ void RelAttention::attend(StepContext& ctx, const View& qkv, const Cache& cache,
   const bool windowed = cache.left >= 0;
   const int64_t held = total - cache.dropped;
   const int64_t block = std::min(rows, kRows), room = held + 2 * dim;
-  // Distance d is row d + origin.
+  // Distance d is in row d + origin.
   const float* distances = windowed ? table_.data() : cache.distances.data();
   const int64_t origin = (windowed ? chunk_ : chunk) - 1;
   const View memory = ctx.arena.take({block * heads_, room}, DType::kF32);
@@ -89,7 +89,7 @@ void RelAttention::attend(StepContext& ctx, const View& qkv, const Cache& cache,
       with_u[d] = q[d] + bias_u_.f32()[at + d];
       with_v[d] = q[d] + bias_v_.f32()[at + d];
     }
-    // What the row sees: rows [begin, end) of the kept ones.
+    // The row attends to rows [begin, end) of the kept rows.
     const int64_t place = first + row, mine = place / chunk;
     const int64_t begin =
         windowed ? std::max<int64_t>(0, mine - cache.left) * chunk - cache.dropped : 0;
@@ -121,7 +121,7 @@ void RelAttention::attend(StepContext& ctx, const View& qkv, const Cache& cache,
   }
 }
 
-/// Drops the rows that the next chunk does not see.
+/// Drops the rows to which the next chunk does not attend.
 void RelAttention::forget(Cache& cache) const {
   if (cache.left < 0) return;
   const int64_t next = cache.rows / cache.most;

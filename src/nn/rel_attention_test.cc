@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kWidth = 12, kHeads = 2, kDim = kWidth / kHeads, kChunk = 4, kRows = 10;
 
-/// Weights that are computed from their names.
+/// A source of weights that computes them from their names.
 class Source : public WeightSource {
  public:
   std::string where(const std::string&) const override { return "test"; }
@@ -51,8 +51,8 @@ Rows apply(const Source& s, const std::string& name, const Rows& x, bool bias) {
   return out;
 }
 
-/// Computes the layer; row i sees rows [begin, end of its chunk), where `left` chunks lie between
-/// begin and its own chunk, or all.
+/// Computes the layer from its formula. Row i attends from row `begin` to the end of its own chunk.
+/// `left` chunks lie between begin and its chunk, or all.
 Rows expected(const Source& s, const Rows& x, int64_t chunk, int64_t left) {
   const Rows q = apply(s, "linear_q", x, true), k = apply(s, "linear_k", x, true);
   const Rows v = apply(s, "linear_v", x, true);
@@ -117,7 +117,7 @@ TEST(RelAttention, FollowsTheFormulaChunkByChunk) {
   EXPECT_THROW(attention.run(ctx, x, cache, sum), InternalError);
 }
 
-/// Streams whose chunks and windows differ share a call; one brings several chunks at once.
+/// Streams with different chunks and windows share a call. One stream has several chunks at once.
 TEST(RelAttention, SeesAWindowOfChunksWhateverItsCompanyAndItsCalls) {
   auto owned = std::make_unique<Source>();
   const Source& source = *owned;

@@ -1,4 +1,4 @@
-// Helpers to run one stream through layers that look ahead (nn/conv.h): outputs as views, and
+// Helpers for running one stream through layers with lookahead (nn/conv.h): outputs as views, and
 // queues of rows that wait for a slower branch.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace syrinx {
 
-/// Runs a convolution on x [T, C]; `last`: no rows follow. Returns the rows that became certain, in
-/// the arena.
+/// Runs a convolution on x [T, C]. `last`: no rows follow. Returns the rows that are now certain,
+/// in the arena.
 template <typename Conv>
 View convolve_rows(StepContext& ctx, const Conv& conv, const View& x, bool last, ConvState& state) {
   const View out = ctx.arena.take({conv.rows(state, x.shape[0], last), conv.out()}, DType::kF32);
@@ -18,7 +18,7 @@ View convolve_rows(StepContext& ctx, const Conv& conv, const View& x, bool last,
   return out;
 }
 
-/// Returns the rows that are certain after `rows` input rows when more may follow.
+/// Returns how many rows are certain after `rows` input rows if more rows may follow.
 template <typename Conv>
 int64_t certain_rows(const Conv& conv, int64_t rows) {
   return rows == 0 ? 0 : conv.rows(conv.open(), rows, false);
@@ -31,7 +31,7 @@ class RowQueue {
   int64_t rows() const { return static_cast<int64_t>(values_.size()) / width_; }
   int64_t width() const { return width_; }
   void push(const View& x);
-  /// Removes the oldest `count` rows and returns them in the arena.
+  /// Removes the oldest `count` rows, and returns them in the arena.
   View pop(StepContext& ctx, int64_t count);
   /// Removes the oldest T rows and adds them to x [T, width]; T <= rows().
   void pop_into_sum(const View& x);

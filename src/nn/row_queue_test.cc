@@ -33,7 +33,7 @@ TEST(ConvolveRows, ALayerThatLooksAheadComesLate) {
   ThreadPool pool(1);
   Arena arena;
   StepContext ctx{pool, arena};
-  // Taps 1 2 3, input 0 1 2 3 4 0 with padding.
+  // The taps are 1 2 3, the padded input is 0 1 2 3 4 0.
   const Tensor w = rising({1, 1, 3}, 1), x = rising({4, 1}, 1);
   const CausalConv1d conv(w, {}, {.ahead = 1});
   EXPECT_EQ(certain_rows(conv, 0), 0);

@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kTurns = 32;  // ring lengths after which positions are shifted back
+constexpr int64_t kTurns = 32;  // positions are shifted back after this many ring lengths
 
 int64_t ring_pages(const DecoderConfig& config, int64_t max_rows) {
   return KvPool::pages_for(config.window + max_rows + KvPool::kPageRows);
@@ -36,7 +36,7 @@ StreamDecoder::StreamDecoder(const DecoderConfig& config, const Weights& weights
   decoder_.rope_table().angles(turn_, turn_cos_.data(), turn_sin_.data());
 }
 
-/// Pools on a GPU of some streams each, so that one launch serves many streams. Any thread.
+/// Pools on a GPU, each for several streams, so that one launch serves many streams. Any thread.
 class StreamPages : public std::enable_shared_from_this<StreamPages> {
  public:
   StreamPages(const KvSpec& spec, Device device, int pages_each)
@@ -61,7 +61,7 @@ class StreamPages : public std::enable_shared_from_this<StreamPages> {
   std::vector<std::pair<const KvPool*, int32_t>> free_;
 };
 
-/// The pages of a stream; its destructor gives them back.
+/// The pages of a stream. The destructor returns them to the pool.
 class StreamPageRange {
  public:
   StreamPageRange(std::shared_ptr<StreamPages> pages, const KvPool* shared, int32_t page)
@@ -128,14 +128,14 @@ int64_t StreamDecoder::room(StepContext& ctx, StreamKv& kv) const {
   return std::min(max_rows_, limit_ - kv.position_);
 }
 
-/// Shifts the positions of cached keys back by whole ring lengths, which is possible because
-/// attention depends only on differences of positions. This always happens at the same position, so
-/// that calls of any size have the same bits.
+/// Shifts the positions of cached keys back by whole ring lengths. This does not change results,
+/// because attention depends only on differences of positions. The shift always happens at the same
+/// position, so that calls of any size have the same bits.
 void StreamDecoder::turn_back(StepContext& ctx, StreamKv& kv) const {
   kv.position_ -= turn_;
   if (!config().rotary) return;
   if (!pages_) return turn_keys(kv.own_);
-  synchronize(ctx);  // rare enough to go through the host
+  synchronize(ctx);  // seldom, so keys are processed on the host
   const KvPool host(kv_spec(), static_cast<int64_t>(ring_.size()));
   for (const int32_t page : ring_) host.copy_page(kv.pool(), kv.first_page() + page, page);
   turn_keys(host);
@@ -164,7 +164,7 @@ void StreamDecoder::turn_keys(const KvPool& pool) const {
   }
 }
 
-/// Returns one part per run of adjacent streams whose pages are in one pool; in ctx.host.
+/// Returns one part for each run of adjacent streams that have pages in one pool; in ctx.host.
 std::span<DecoderPart> StreamDecoder::parts_of(StepContext& ctx,
                                                std::span<const StreamRows> streams) const {
   const auto count = std::ssize(streams);

@@ -1,7 +1,7 @@
-// A transformer over endless streams. It is causal: each row sees the last `window` positions of
-// its own stream, whose keys and values are in a ring of pages (f32). Positions are shifted back
-// from time to time, so that a stream of any length has full precision. The bits do not depend on
-// how a stream is cut into calls, nor on the other streams of a call. Const after construction,
+// A transformer over endless streams. It is causal: each row attends to the last `window` positions
+// of its own stream, whose keys and values are in a ring of pages (f32). Positions are regularly
+// shifted back, so that a stream of any length has full precision. The bits do not depend on the
+// division of a stream into calls, or on the other streams of a call. Const after construction,
 // shared by threads; a stream's state is used by one call at a time. Legend: N rows of all streams
 // together, H hidden.
 #pragma once
@@ -20,8 +20,8 @@ class StreamPages;
 /// The state of one stream in a StreamDecoder.
 class StreamKv {
  public:
-  /// Returns the position of the next row; room() shifts it back by whole ring lengths when it is
-  /// large.
+  /// Returns the position of the next row. When the position is large, room() shifts it back by
+  /// whole ring lengths.
   int64_t position() const { return position_; }
   StreamKv clone() const;
 
@@ -30,8 +30,8 @@ class StreamKv {
   const KvPool& pool() const;
   int32_t first_page() const;
 
-  KvPool own_;                                   // pages on the CPU
-  std::shared_ptr<StreamPageRange> page_range_;  // on a GPU: pages of a pool that streams share
+  KvPool own_;                                   // pages of a stream on the CPU
+  std::shared_ptr<StreamPageRange> page_range_;  // pages of a stream on a GPU, in a shared pool
   int64_t position_ = 0;
 };
 
@@ -41,31 +41,31 @@ struct StreamRows {
   int64_t rows = 0;
 };
 
-/// A stack of blocks with its weights; each stream has a ring of pages.
+/// A stack of blocks with its weights. Each stream has a ring of pages.
 class StreamDecoder {
  public:
   StreamDecoder() = default;
-  /// config.window >= 1 and config.causal; names as for Decoder. Streams bring at most `max_rows`
-  /// rows to a call.
+  /// Requires config.window >= 1 and config.causal. Names as for Decoder. A call may have at most
+  /// `max_rows` rows of a stream.
   StreamDecoder(const DecoderConfig& config, const Weights& weights, WeightType type, int max_rows);
 
   const DecoderConfig& config() const { return decoder_.config(); }
   size_t bytes() const { return decoder_.bytes(); }
-  /// Returns the memory of one stream in bytes.
+  /// Returns the size in bytes of one stream's state.
   size_t state_bytes() const { return KvPool::page_bytes(kv_spec()) * ring_.size(); }
 
-  /// Moves the weights to a GPU; streams opened afterwards live there, too.
+  /// Moves the weights to a GPU. Streams opened afterwards are on the GPU, too.
   void move_to(Device device);
 
   StreamKv open() const;
   /// Returns how many rows the stream may have in its next call: 1 to max_rows. Must be called
-  /// before each call, as it shifts positions back if necessary.
+  /// before each call, because it shifts positions back if necessary.
   int64_t room(StepContext& ctx, StreamKv& kv) const;
 
-  /// Runs the blocks in place over the residual stream x [N, H], the concatenated rows of the
-  /// streams. Does not apply the final norm.
+  /// Runs the blocks in place over the residual stream x [N, H]: the rows of all streams, one
+  /// stream after another. Does not apply the final norm.
   void forward(StepContext& ctx, const View& x, std::span<const StreamRows> streams) const;
-  /// Computes out [N, H] = final norm of x.
+  /// Computes out [N, H] = the final norm of x.
   void norm(StepContext& ctx, const View& x, const View& out) const { decoder_.norm(ctx, x, out); }
 
  private:
@@ -75,11 +75,11 @@ class StreamDecoder {
   std::span<DecoderPart> parts_of(StepContext& ctx, std::span<const StreamRows> streams) const;
 
   Decoder decoder_;
-  std::shared_ptr<StreamPages> pages_;  // pages on a GPU
-  // cosines and sines of the shift turn_, in the host's memory
+  std::shared_ptr<StreamPages> pages_;  // pages of streams on a GPU
+  // cosines and sines of the shift turn_, in host memory
   std::vector<float> turn_cos_, turn_sin_;
-  std::vector<int32_t> ring_;     // pages of a stream
-  int64_t turn_ = 0, limit_ = 0;  // shift of positions, and the first position that needs it
+  std::vector<int32_t> ring_;     // page numbers of a stream's ring
+  int64_t turn_ = 0, limit_ = 0;  // shift of positions; the first position that is shifted
   int64_t max_rows_ = 0;
 };
 

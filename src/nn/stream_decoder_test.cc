@@ -1,4 +1,4 @@
-// Compares streams with a plain decoder over one long cache: cut anywhere, alone and together.
+// Compares streams, in any chunks, alone and together, with a plain decoder over a long cache.
 #include "nn/stream_decoder.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ class StreamDecoderTest : public testing::TestWithParam<std::tuple<RopeLayout, D
   }
   StepContext& ctx() { return bench_->ctx; }
   static RopeLayout layout() { return std::get<0>(GetParam()); }
-  /// Copies x to the device of the streams, and results back.
+  /// Copy x to the device of the streams, and copy results back.
   Tensor there(const View& x) { return copy_of(x, ctx().device); }
   Tensor back(const Tensor& x) {
     synchronize(ctx());
@@ -90,8 +90,8 @@ TEST_P(StreamDecoderTest, AgreesWithADecoderOverAllPositions) {
 }
 
 TEST_P(StreamDecoderTest, CutsChangeNothingAlsoWherePositionsTurnBack) {
-  // A ring is 2 pages, so positions are shifted back at 2112; an emulated device is slow, so it
-  // does this once.
+  // A ring has 2 pages, so positions are shifted back at 2112. An emulated device is slow, so this
+  // happens only once.
   const bool emulated = fixture::emulated(ctx().device);
   if (emulated && layout() == RopeLayout::kInterleaved) GTEST_SKIP() << "takes a minute";
   const int64_t total = emulated ? 2128 : 5000;
@@ -110,8 +110,8 @@ TEST_P(StreamDecoderTest, CutsChangeNothingAlsoWherePositionsTurnBack) {
     return;
   }
   EXPECT_TRUE(same_bits(stream(x, [](int i) { return 1 + i % 7; }), whole));
-  // A stream that begins late must agree as soon as the rows that it lacks have left every layer's
-  // window.
+  // A stream that begins late must equal the whole stream as soon as the rows that it lacks have
+  // left the window of every layer.
   const Tensor late = stream(x.view().slice(2000, total), [](int) { return 5; });
   const int64_t seen = 2 * 20;
   EXPECT_LT(fixture::difference(late.view().slice(seen, total - 2000),
@@ -176,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, StreamDecoderTest,
                                   device_name(std::get<1>(tested.param));
                          });
 
-/// Without rotary angles, only positions are shifted back; keys in the cache need no rotation.
+/// Without rotary angles, only positions are shifted back. The keys in the cache need no rotation.
 TEST(StreamDecoder, PositionsTurnBackWithoutAngles) {
   Bench bench;
   DecoderConfig config = small(RopeLayout::kHalfSplit);
@@ -199,8 +199,8 @@ TEST(StreamDecoder, PositionsTurnBackWithoutAngles) {
   };
   const Tensor whole = run(0, 8);
   EXPECT_TRUE(same_bits(run(0, 3), whole));
-  // A stream that begins shortly before the shift must agree once the rows that it lacks have left
-  // the windows.
+  // A stream that begins shortly before the shift must equal the whole stream once the rows that it
+  // lacks have left the windows.
   const Tensor late = run(2060, 5);
   EXPECT_LT(fixture::difference(late.view().slice(45, 140), whole.view().slice(2105, total)), 2e-4);
 }
@@ -231,7 +231,7 @@ class RowsOfProducts : public fixture::OnDevice {};
 INSTANTIATE_TEST_SUITE_P(Devices, RowsOfProducts, testing::ValuesIn(fixture::devices()),
                          fixture::device_label);
 
-// Twelve rows are made in bf16 on a GPU where products read them, a single row in f32.
+// On a GPU, twelve rows that only products read are made in bf16, but a single row in f32.
 TEST_P(RowsOfProducts, AreTheSameBitsTogetherAndAlone) {
   constexpr int kInput = 12;
   DecoderConfig config;

@@ -1,6 +1,6 @@
 // Runs causal networks over many streams at once. A pass is a few frames of several streams,
 // concatenated in one matrix [rows, channels]; every layer runs over the whole matrix. The streams
-// do not mix: each layer has a ConvState per stream.
+// do not affect each other: each layer has a ConvState per stream.
 #pragma once
 
 #include <algorithm>
@@ -15,24 +15,24 @@ inline View take_rows(StepContext& ctx, int64_t rows, int64_t columns) {
   return ctx.arena.take(Shape{rows, columns}, DType::kF32);
 }
 
-/// Frames [from, from + frames) of job number `job`; `begin` is their first frame in the pass.
+/// Frames [from, from + frames) of job number `job`. In the pass, they begin at frame `begin`.
 struct PassPart {
   size_t job = 0;
   int64_t from = 0;
   int64_t begin = 0, frames = 0;
 };
 
-/// Cuts jobs of `frames[i]` frames into passes of at most `most` frames and runs the passes in
-/// turn. A pass has at most room(i) frames of job i; room(i) is called right before the pass.
-/// Frames of a job stay in order, and each pass has as many jobs as fit.
+/// Divides jobs of `frames[i]` frames into passes of at most `most` frames, and runs the passes one
+/// after another. A pass has at most room(i) frames of job i; room(i) is called right before the
+/// pass. Frames of a job stay in order. Each pass has as many jobs as fit.
 void run_passes(StepContext& ctx, std::span<const int64_t> frames, int64_t most,
                 FunctionRef<int64_t(size_t job)> room,
                 FunctionRef<void(std::span<const PassPart>)> run);
 
-/// A pass that is going through the layers of a network.
+/// A pass on its way through the layers of a network.
 class StreamPass {
  public:
-  /// convs(i) returns the ConvStates of part i's stream, in the order of the layers.
+  /// convs(i) returns the ConvStates of the stream of part i, in the order of the layers.
   StreamPass(StepContext& ctx, std::span<const PassPart> parts,
              FunctionRef<std::span<ConvState>(size_t part)> convs);
 
@@ -41,8 +41,8 @@ class StreamPass {
   /// Returns the current number of rows per frame.
   int64_t rate() const { return rate_; }
 
-  /// Runs the next layer on x [frames * rate, C]. Layers with an out() write a new matrix, which
-  /// for transposed convolutions has `stride` times as many rows; other layers work in place.
+  /// Runs the next layer on x [frames * rate, C]. A layer with out() writes a new matrix; that of a
+  /// transposed convolution has `stride` times as many rows. Other layers work in place.
   template <typename Layer>
   View run(StepContext& ctx, const Layer& layer, const View& x) {
     int64_t rate = rate_;

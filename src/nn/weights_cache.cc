@@ -35,17 +35,17 @@ WeightsCache::Header header_of(const std::string& key) {
   return header;
 }
 
-/// Returns whether only this user can have written the file; other files are not read.
+/// Returns whether only this user can have written the file. Other files are not used.
 bool is_ours(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return false;
   return (info.st_uid == ::geteuid() || info.st_uid == 0) && (info.st_mode & S_IWOTH) == 0;
 }
 
-/// Returns whether the writer of a NewFile still runs: it then holds a lock.
+/// Returns whether the process that writes a NewFile still runs: it holds a lock.
 bool is_being_written(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return true;  // not readable, so not ours to remove
+  if (fd < 0) return true;  // not readable, so it belongs to another user
   const bool locked = ::flock(fd, LOCK_EX | LOCK_NB) != 0;
   ::close(fd);
   return locked;
@@ -140,18 +140,18 @@ void WeightsCache::open() {
   for (const Entry& entry : table_) {
     if (entry.at % kAlign != 0 || entry.at > header.table_at ||
         entry.bytes > header.table_at - entry.at) {
-      load_fault(path, "", "its table is wrong");
+      load_fault(path, "", "its table has a wrong entry");
     }
   }
 }
 
-/// Returns why an entry does not match `matrix`; "" if it does.
+/// Returns why an entry does not match `matrix`. Returns "" if it matches.
 std::string WeightsCache::fault_of(const Entry& entry, const PackedMatrix& matrix,
                                    MakePanels make) const {
   const int64_t panel_bytes = matrix.panel_bytes(), bytes = matrix.panels() * panel_bytes;
   if (entry.type != static_cast<int64_t>(matrix.type) || entry.out != matrix.out ||
       entry.k != matrix.k || entry.bytes != static_cast<uint64_t>(bytes)) {
-    return "is another one";
+    return "has another type or size";
   }
   const std::byte* data = file_->bytes().data() + entry.at;
   if (checksum(data, entry.bytes) != entry.sum) return "is damaged";
@@ -168,7 +168,7 @@ std::string WeightsCache::fault_of(const Entry& entry, const PackedMatrix& matri
 Tensor WeightsCache::find(const PackedMatrix& matrix, MakePanels make) {
   if (!file_) return {};
   const bool more = next_ < table_.size();
-  const std::string fault = more ? fault_of(table_[next_], matrix, make) : "is not there";
+  const std::string fault = more ? fault_of(table_[next_], matrix, make) : "is missing";
   if (fault.empty()) {
     const Entry& entry = table_[next_++];
     View view{const_cast<std::byte*>(file_->bytes().data()) + entry.at, DType::kU8,
@@ -179,7 +179,7 @@ Tensor WeightsCache::find(const PackedMatrix& matrix, MakePanels make) {
     return own;
   }
   say(concat(options_.path, ": matrix ", next_, " ", fault, "; weights are packed again"));
-  // The matrices that were valid are copied to the new file.
+  // Copies the matrices that were valid to the new file.
   const std::shared_ptr<const MappedFile> old = std::exchange(file_, nullptr);
   for (size_t i = 0; i < next_; ++i) append(table_[i], old->bytes().data() + table_[i].at);
   return {};
@@ -197,8 +197,8 @@ void WeightsCache::begin_file() {
   if (fs::create_directories(directory, error)) {
     fs::permissions(directory, fs::perms::owner_all, error);
   }
-  if (error) load_fault(directory.string(), "", "cannot make: " + error.message());
-  make_room(0);  // first removes large temporary files of interrupted starts
+  if (error) load_fault(directory.string(), "", "cannot create it: " + error.message());
+  make_room(0);  // removes large temporary files of interrupted starts
   // NewFile would otherwise copy the permissions of the old file.
   if (!is_ours(options_.path)) fs::remove(options_.path, error);
   new_file_ = std::make_unique<NewFile>(options_.path);
@@ -281,8 +281,8 @@ void WeightsCache::finish() {
     new_file_->append(new_table_.data(), table_bytes);
     new_file_->overwrite(0, &header, sizeof header);
     make_room(static_cast<int64_t>(new_file_->size()));
-    // Without durability, as waiting for gigabytes on disk takes long; checksums detect missing
-    // data.
+    // Does not wait until gigabytes are on the disk, because this takes long. Checksums detect
+    // missing data.
     new_file_->commit(false);
   } catch (const LoadError& error) {
     say(concat(error.what(), "; packed weights are not kept"));

@@ -1,14 +1,14 @@
-// Packed weights of one model in a file, so that the next start maps them instead of packing. The
-// file has the matrices in the order in which the model is built, and a table that describes each
-// of them. Nothing in it is trusted. Header and table have a checksum and must fit the file's size.
-// A matrix must have the expected type and sizes and the right checksum. In addition, one of its
-// panels, a different one at each start, is packed again and compared; this detects a file made
-// from other weights or by another program. From the first invalid matrix on, all matrices are
-// packed, and a new file is written. A cache that cannot be used is reported through say() and is
-// not an error.
-//
-// File, little-endian: header (below), matrices at multiples of 64 bytes, table. The file gets its
-// name when it is complete; if two processes write it, the later one wins.
+// Packed weights of one model in a file, so that the next start maps them instead of
+// packing. The file has the matrices in the order in which the model is built, and a
+// table that describes each matrix. Nothing in the file is trusted. Header and table have
+// a checksum and must match the file's size. A matrix must have the expected type and
+// sizes and the right checksum. In addition, one of its panels, another one at each
+// start, is packed again and compared. This detects files made from other weights or by
+// another program. From the first invalid matrix on, all matrices are packed, and a new
+// file is written. A cache that cannot be used is reported through say(), and is not an
+// error. File, little-endian: header (below), matrices at multiples of 64 bytes, table.
+// The file gets its name when it is complete. If two processes write it, the later file
+// remains.
 #pragma once
 
 #include <chrono>
@@ -22,25 +22,25 @@
 
 namespace syrinx {
 
-/// Path, key and limits of the file of packed weights.
+/// Path, key and limits of the file with packed weights.
 struct WeightsCacheOptions {
   std::string path;  ///< ends with WeightsCache::kSuffix; its directory is created if necessary
   /// Identifies the inputs of the matrices, at most 64 bytes. A file with another key is not used.
   std::string key;
-  /// Most bytes of all files with the suffix in that directory; those unused for longest are
-  /// removed.
+  /// Limit of the bytes of all files with the suffix in this directory. The files unused for the
+  /// longest time are removed.
   int64_t most_bytes = int64_t{64} << 30;
   std::chrono::hours unused_for{30 * 24};  ///< files unused for longer are removed
   int64_t leave_free = int64_t{2} << 30;   ///< free bytes on the disk that a new file must leave
   /// Whether find() copies matrices instead of returning the mapped file, whose pages all processes
   /// share. For a process that needs its weights in memory near its own cores.
   bool copied = false;
-  /// Receives each fault as a line without its line end.
+  /// Receives a line for each fault, without its line end.
   std::function<void(const std::string&)> say = {};
 };
 
-/// One load of a model, by one thread. Tensors of find() keep the file mapped, unless they are
-/// copied.
+/// One load of a model, by one thread. The tensors that find() returns keep the file mapped, unless
+/// they are copies.
 class WeightsCache : public PackedStore {
  public:
   static constexpr const char* kSuffix = ".syrinx-weights";
@@ -56,7 +56,7 @@ class WeightsCache : public PackedStore {
   struct Header {
     char magic[16];
     char key[64];
-    uint64_t matrices, table_at, table_sum, sum;  // `sum`: checksum of the earlier fields
+    uint64_t matrices, table_at, table_sum, sum;  // `sum`: checksum of the fields before it
   };
   struct Entry {
     int64_t type, out, k;
@@ -72,20 +72,20 @@ class WeightsCache : public PackedStore {
   void make_room(int64_t bytes) const;
 
   WeightsCacheOptions options_;
-  std::shared_ptr<const MappedFile> file_;  // the file that is read, until a matrix is invalid
+  std::shared_ptr<const MappedFile> file_;  // the file that is read; null after an invalid matrix
   std::vector<Entry> table_;                // table of file_
   size_t next_ = 0;                         // number of matrices requested
   std::unique_ptr<NewFile> new_file_;
   std::vector<Entry> new_table_;
-  bool given_up_ = false;  // no file is written
+  bool given_up_ = false;  // true if no file will be written
   uint64_t chance_ = 0;    // selects the panels to compare
 };
 
-/// Returns 64 bits that change with any byte; protects against damage, not against attacks.
+/// Returns 64 bits that change with any byte. Protects against damage, not against attacks.
 uint64_t checksum(const void* data, size_t bytes);
 
-/// Returns the default directory of caches of packed weights: `weights` in $CACHE_DIRECTORY
-/// (systemd), or `syrinx/weights` in $XDG_CACHE_HOME or ~/.cache; "" if none of these is known.
+/// Returns the default directory for packed weights: `weights` in $CACHE_DIRECTORY (systemd), or
+/// `syrinx/weights` in $XDG_CACHE_HOME or ~/.cache. Returns "" if none of the three is known.
 std::string default_weights_cache();
 
 }  // namespace syrinx

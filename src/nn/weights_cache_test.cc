@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The linears of a model, and how often their weights were requested.
+/// The linears of a model, and how often their weights were read.
 struct Made {
   std::vector<PackedLinear> linears;
   std::string said;
@@ -38,10 +38,10 @@ struct Made {
 struct Model {
   int matrices = 5;
   unsigned seed = 1;
-  int64_t wider = -1;   // the matrix that has `by` more outputs
-  int64_t by = 16;      // negative: fewer outputs
-  float in_last = 0;    // number that is added to one row in each matrix's last panel
-  bool broken = false;  // the third matrix has a NaN
+  int64_t wider = -1;   // index of the matrix that has `by` more outputs
+  int64_t by = 16;      // may be negative, for fewer outputs
+  float in_last = 0;    // added to one row in the last panel of each matrix
+  bool broken = false;  // whether the third matrix has a NaN
 };
 
 constexpr int64_t kOut = 80, kIn = 100;
@@ -64,7 +64,7 @@ Made make(const Model& model, PackedStore* store, ThreadPool* pool = nullptr) {
   return made;
 }
 
-/// Networks that run in another process are neither packed nor kept.
+/// Networks that run in another process are neither packed nor kept in the cache.
 TEST(WeightsCache, IsNotAskedForAbsentNetworks) {
   struct Counting : PackedStore {
     int asked = 0;
@@ -72,7 +72,7 @@ TEST(WeightsCache, IsNotAskedForAbsentNetworks) {
     void keep(const PackedMatrix&, const View&) override {}
   } store;
   const AbsentTensors absent(true);
-  const Made none = make({.broken = true}, &store);  // a NaN that is not detected
+  const Made none = make({.broken = true}, &store);  // a NaN that the load ignores
   EXPECT_EQ(store.asked, 0);
   EXPECT_EQ(none.linears.size(), 5u);
   const AbsentTensors kept(false);
@@ -169,7 +169,7 @@ TEST(WeightsCache, ManyThreadsPackTheSameBits) {
   EXPECT_THROW(make(broken, nullptr, &pool), NotFinite);
 }
 
-/// A scope applies until it ends; afterwards the outer one applies again, if there is one.
+/// A scope applies until it ends. Afterwards the outer scope applies again, if one exists.
 TEST(WeightsCache, ScopesEndOneInsideTheOther) {
   struct : PackedStore {
     Tensor find(const PackedMatrix&, MakePanels) override { return ++asked, Tensor(); }
@@ -236,15 +236,15 @@ TEST(WeightsCache, OtherWeightsUnderTheSameKeyAreFoundOut) {
 TEST(WeightsCache, AnyPanelMayBeTheOneThatIsCompared) {
   const TestDir dir;
   fill_cache(dir);
-  const Model other{.in_last = 5};  // the weights differ in one panel of five
+  const Model other{.in_last = 5};  // the weights differ in one of five panels
   int found = 0;
   const std::string kept = slurp(cache_file(dir));
   for (int i = 0; i < 40; ++i) {
     dir.write("cache/model" + std::string(WeightsCache::kSuffix), kept);
     found += !Start(dir)(other).said.empty();
   }
-  // Each start compares one panel of five in each of five matrices, so 67 % of the starts detect
-  // it.
+  // Each start compares one of five panels in each of five matrices, so 67 % of the starts detect
+  // the difference.
   EXPECT_GT(found, 10);
   EXPECT_LT(found, 40);
 }
@@ -254,11 +254,12 @@ TEST(WeightsCache, MatricesOfOtherSizesAreFoundOut) {
   for (int64_t i = 0; i < 10; ++i) {
     fill_cache(dir);
     const int64_t wider = i / 2;
-    // With fewer outputs, the number of panels is the same.
+    // With one output less, the number of panels is the same.
     const Model other{.wider = wider, .by = i % 2 == 0 ? 16 : -1};
     const Made made = Start(dir)(other);
     EXPECT_TRUE(made.same_as(make(other, nullptr)));
-    EXPECT_NE(made.said.find(concat("matrix ", wider, " is another one")), std::string::npos)
+    EXPECT_NE(made.said.find(concat("matrix ", wider, " has another type or size")),
+              std::string::npos)
         << made.said;
     const Made again = Start(dir)(other);
     EXPECT_EQ(again.said, "");
@@ -303,7 +304,7 @@ TEST(WeightsCache, DamageNeverChangesAWeight) {
   EXPECT_NE(try_file(other_sum), "");
   for (int i = 0; i < 60; ++i) {
     std::string bytes = valid;
-    // Half of the changes are in header and table, which are small.
+    // Half of the changes are in the header and the table, which are small.
     const size_t end = sizeof(WeightsCache::Header), table = 5 * sizeof(WeightsCache::Entry);
     const size_t at = i % 4 == 0   ? random() % end
                       : i % 4 == 2 ? bytes.size() - 1 - random() % table
@@ -318,7 +319,7 @@ TEST(WeightsCache, DamageNeverChangesAWeight) {
   }
 }
 
-/// A forged file has right checksums and wrong offsets.
+/// A forged file has the right checksums and wrong offsets.
 TEST(WeightsCache, OffsetsStayInsideTheFile) {
   const TestDir dir;
   const Made plain = make({}, nullptr);
@@ -344,7 +345,8 @@ TEST(WeightsCache, OffsetsStayInsideTheFile) {
       const Made made = Start(dir)({});
       EXPECT_NE(made.said, "") << at << " " << bytes;
       const bool inside = at <= header.table_at && bytes <= header.table_at - at;
-      EXPECT_EQ(made.said.find("its table is wrong") == std::string::npos, inside && at % 64 == 0)
+      EXPECT_EQ(made.said.find("its table has a wrong entry") == std::string::npos,
+                inside && at % 64 == 0)
           << at << " " << bytes << ": " << made.said;
       EXPECT_TRUE(made.same_as(plain));
     }
@@ -352,7 +354,7 @@ TEST(WeightsCache, OffsetsStayInsideTheFile) {
   for (const uint64_t matrices : {uint64_t{1} << 60, ~uint64_t{0}}) {
     WeightsCache::Header to = header;
     to.matrices = matrices;
-    to.table_at = valid.size();  // so that the table fits, as 2^60 * sizeof(Entry) overflows to 0
+    to.table_at = valid.size();  // makes the table fit: 2^60 * sizeof(Entry) overflows to 0
     to.sum = checksum(&to, offsetof(WeightsCache::Header, sum));
     std::string file = valid;
     std::memcpy(file.data(), &to, sizeof to);
