@@ -1,6 +1,6 @@
-// Tests guesses of next steps with the scheduler: they change only the number of batches of an
-// answer. Uses the small text checkpoints of tests/parity, which repeat themselves often, and a
-// scripted clock, on which a batch costs what it costs with a large model: mostly the weights.
+// Tests guesses of next steps in the scheduler: they must change only the number of batches of an
+// answer. Uses the small text checkpoints of tests/parity, which often repeat themselves. A
+// scripted clock gives batches the costs of a large model: mostly reading the weights.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -23,7 +23,7 @@ EngineOptions drafting(bool drafts) {
   return options;
 }
 
-/// A machine on which a batch takes 10 ms and a tenth of that for every row.
+/// A machine on which a batch needs 10 ms, and 1 ms more for every row.
 struct Reader : ScriptedMachine {
   Reader(const std::shared_ptr<const Pipeline>& model, const EngineOptions& options)
       : ScriptedMachine({.options = options, .batch_s = [this](const Batch& b) {
@@ -83,7 +83,7 @@ std::vector<SpeechRequest> questions() {
   return all;
 }
 
-/// For "qwen3": its answer has 60 characters, one token each, some of them unexpected.
+/// Returns a request for "qwen3". Its answer has 60 tokens of one character, some unexpected.
 SpeechRequest plain_letters() {
   SpeechRequest request;
   request.say.text = "fwPK";
@@ -110,7 +110,7 @@ TEST_P(Drafts, ChangeTimeAndNothingElse) {
   }
   EXPECT_EQ(plain.model().metrics.drafted.value(), 0);
   EXPECT_GT(alone.hits(), 0);
-  // A step that was guessed right needs no batch; each other step has one.
+  // A correctly guessed step needs no batch; each other step needs one.
   EXPECT_EQ(alone.batches + static_cast<int64_t>(alone.hits()), plain.batches);
 
   constexpr int kPages = 8;
@@ -140,13 +140,13 @@ TEST_P(Drafts, ChangeTimeAndNothingElse) {
 INSTANTIATE_TEST_SUITE_P(Types, Drafts, testing::Values("llama", "qwen2", "qwen3"),
                          [](const auto& type) { return std::string(type.param); });
 
-/// The client's expected answer runs as a whole with the prompt's last row, right or wrong.
+/// The client's expected answer runs as a whole with the prompt's last row, whether right or wrong.
 TEST(ExpectedAnswer, TakesAFewBatches) {
   const auto model = model_of("qwen3");
   EngineOptions options = drafting(true);
   options.share_prefixes = false;
   Reader reader(model, options);
-  for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // learns the costs
+  for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // the scheduler learns the costs
   const auto ask = [&](const std::string& expected) {
     SpeechRequest request = plain_letters();
     request.writing.expected = expected;
@@ -174,7 +174,7 @@ TEST(ExpectedAnswer, EachHasItsOwn) {
   EngineOptions options = drafting(true);
   options.share_prefixes = false;
   Reader reader(model, options);
-  for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // learns the costs
+  for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // the scheduler learns the costs
   const std::string plain = reader.ask(plain_letters())->written;
   SpeechRequest wrong = plain_letters(), right = plain_letters();
   wrong.writing.expected =
@@ -187,12 +187,12 @@ TEST(ExpectedAnswer, EachHasItsOwn) {
   EXPECT_GE(second->outcome.right_guesses, 50);
 }
 
-/// If the answer is as the client expects, it takes one batch, that of the prompt's last row.
+/// If the answer is what the client expects, one batch suffices: that of the prompt's last row.
 TEST(ExpectedAnswer, IsVerifiedAtOnce) {
   EngineOptions options = drafting(true);
   options.share_prefixes = false;
   Reader reader(model_of("qwen3"), options);
-  for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // learns the costs
+  for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // the scheduler learns the costs
   SpeechRequest request = plain_letters();
   request.writing.max_tokens = 16;
   const std::string sentence = reader.ask(request)->written;
@@ -204,7 +204,7 @@ TEST(ExpectedAnswer, IsVerifiedAtOnce) {
 }
 
 /// The top-k rule: the more ids count as likely, the more of the expected answer is kept. This does
-/// not depend on whether guesses are run.
+/// not depend on whether the engine runs guesses.
 TEST(ExpectedAnswer, MoreOfItIsKeptAmongMore) {
   const auto model = model_of("qwen3");
   Reader guessing(model, drafting(true)), plain(model, drafting(false));
@@ -237,7 +237,7 @@ TEST(ExpectedAnswer, MoreOfItIsKeptAmongMore) {
   EXPECT_EQ(kept("fwPK", 3), std::ssize(draft)) << "an unchanged prompt keeps all";
 }
 
-/// Reflection's rule: a beginning that was judged good is always kept, and continued.
+/// Reflection's rule: a beginning that was judged good is always kept, and is continued.
 TEST(ExpectedAnswer, WhatIsSettledIsKept) {
   const auto model = model_of("qwen3");
   Reader guessing(model, drafting(true)), plain(model, drafting(false));
@@ -260,7 +260,7 @@ TEST(ExpectedAnswer, WhatIsSettledIsKept) {
   }
 }
 
-/// Ids after the settled beginning must be likely, including the first one.
+/// The ids after the settled beginning must be likely, including the first of them.
 TEST(ExpectedAnswer, WhatIsSettledEndsWhereItSays) {
   const auto model = model_of("qwen3");
   const std::string settled = "No, it is not so.";
@@ -280,8 +280,8 @@ TEST(ExpectedAnswer, WhatIsSettledEndsWhereItSays) {
   EXPECT_EQ(whole->drafted_rule(count).wanted, draft[count]);
 }
 
-/// Jacobi iteration: its fixed point is the text that single steps would write, at any temperature,
-/// in no more batches.
+/// Jacobi iteration: its fixed point must be the text that single steps would write, at any
+/// temperature, in as many batches or fewer.
 TEST(Jacobi, ItsFixedPointIsTheAnswer) {
   for (const char* type : {"llama", "qwen2", "qwen3"}) {
     const auto model = model_of(type);
@@ -305,7 +305,7 @@ TEST(Jacobi, ItsFixedPointIsTheAnswer) {
 }
 
 /// A question grows, shrinks and changes, and each draft is checked after the next question. The
-/// cache then is that of a new prefill, because all later scores are the same.
+/// cache must then equal that of a new prefill, because all later scores are the same.
 TEST(Rounds, TheCacheIsThatOfAFreshPrefill) {
   const auto model = model_of("qwen3");
   EngineOptions alone = drafting(false);
@@ -333,14 +333,14 @@ TEST(Rounds, TheCacheIsThatOfAFreshPrefill) {
   EXPECT_GT(cached, 0) << "nothing of a round was ever there for the next";
 }
 
-/// A conversation's next turn begins with the answer of the turn before.
+/// A conversation's next turn begins with the answer of the previous turn.
 TEST(Conversation, TheNextTurnFindsTheAnswerInTheCache) {
   Reader reader(model_of("qwen3"), drafting(true));
   SpeechRequest request = plain_letters();
   const auto first = reader.ask(request);
   EXPECT_EQ(first->outcome.completion_tokens, 60);
   request.say.text += first->written;
-  // All tokens but the last of the answer, whose row never ran, and the last of the new prompt.
+  // Cached: all tokens except the last of the answer, whose row never ran, and of the new prompt.
   EXPECT_EQ(reader.ask(request)->outcome.cached_tokens, first->outcome.prompt_tokens + 59);
 }
 

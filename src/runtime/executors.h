@@ -1,4 +1,4 @@
-// The executors of a model that is alone on its machine.
+// The executors of a model that does not share its machine with other models.
 #pragma once
 
 #include "engine/engine.h"
@@ -6,9 +6,9 @@
 
 namespace syrinx {
 
-/// Does what executors_alone() of runtime.h describes. With a few threads, all of them also run one
-/// batch if a client waits for one large batch: a chunk that is a whole utterance, or a
-/// recogniser's encoder.
+/// Returns what executors_alone() of runtime.h returns, with one exception. If the threads are few,
+/// all of them run one batch also if a client waits for a large batch: a chunk that is a whole
+/// utterance, or a recogniser's encoder.
 Executors executors_for(const Pipeline& pipeline, int threads);
 
 }  // namespace syrinx

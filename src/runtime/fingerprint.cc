@@ -21,12 +21,12 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kWhole = int64_t{64} << 20, kEnd = int64_t{8} << 20;
 constexpr int64_t kPieces = 256, kPiece = int64_t{16} << 10;
-// contains the names and types of a safetensors file
+// covers the names and types of a safetensors file
 constexpr int64_t kBeginning = int64_t{64} << 10;
 constexpr size_t kMostFiles = 10'000;
 constexpr int kMostDepth = 8;
 
-/// A file, and the concatenated digests of its parts.
+/// A file, and the digests of its parts one after another.
 class Digested {
  public:
   explicit Digested(const std::string& path)
@@ -73,12 +73,12 @@ std::string digest_file(const std::string& path, int64_t size) {
 }
 
 struct ModelFile {
-  std::string name, path;  // name below the directory; full path
+  std::string name, path;  // name relative to the directory; full path
   int64_t size = 0;
 };
 
-/// Returns the files below `dir` that make the model, in the order of their names. `dir` may be a
-/// model of one file, which may have more files beside it with the same name and the ending .json.
+/// Returns the files of the model `dir`, in the order of their names. If `dir` is a file, files
+/// beside it with its name and the ending .json also belong to the model.
 std::vector<ModelFile> model_files(const std::string& dir) {
   std::vector<ModelFile> files;
   if (is_file(dir)) {
@@ -130,7 +130,7 @@ ModelStamp stamp(const std::string& dir) {
     if (error) throw LoadError(file.path + ": " + error.message());
     Digested beginning(file.path);
     beginning.add(0, std::min(file.size, kBeginning));
-    // libc++ counts in 128 bits, which streams do not write.
+    // In libc++ the count has 128 bits, which streams cannot write.
     const std::chrono::nanoseconds age = changed.time_since_epoch();
     all += concat(file.name, "\n", file.size, "\n", age.count(), "\n", beginning.digest(), "\n");
     stamp.bytes += file.size;

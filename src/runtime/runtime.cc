@@ -30,8 +30,8 @@
 namespace syrinx {
 namespace {
 
-/// Directories in which the built-in voices may lie: given, beside the program, in the source tree
-/// that a build folder belongs to, or installed.
+/// Returns the directories that may contain the built-in voices: the given one, one beside the
+/// program, one in the source tree of a build folder, or the installed one.
 std::vector<std::string> voice_places(const LoadOptions& options) {
   if (!options.voices_dir.empty()) return {options.voices_dir};
   const std::string here = program_path().parent_path();
@@ -47,7 +47,7 @@ std::optional<std::string> find_voice(const LoadOptions& options) {
   return std::nullopt;
 }
 
-/// Throws an error that names the searched directories: a copied program may lack its voices.
+/// Throws an error that names the searched directories, because a copied program may lack voices.
 [[noreturn]] void no_voice(const LoadOptions& options) {
   std::string places;
   for (const std::string& place : voice_places(options)) {
@@ -55,31 +55,31 @@ std::optional<std::string> find_voice(const LoadOptions& options) {
     places += (places.empty() ? "" : ", ") + path.string();
   }
   throw LoadError(concat("model ", shown(options.model),
-                         ": looked for a built-in voice of that name in ", places,
-                         "; there is none. Copy the folder 'voices' beside the program, or give a "
+                         ": found no built-in voice of that name in ", places,
+                         ". Copy the folder 'voices' beside the program, or give a "
                          "model's directory, Org/Name or a name of 'syrinx hub list'"));
 }
 
-/// For auto, returns 8 bits on a CPU: almost as exact as the checkpoint's own type, with half the
-/// reading (docs/decisions/0012). On a GPU, returns bf16.
+/// For "auto", returns 8 bits on a CPU: almost as exact as the checkpoint's own type, and half as
+/// much to read (docs/decisions/0012). On a GPU, returns bf16.
 WeightType weight_type(const std::string& name, Device device) {
   if (name == "auto") return device == Device::kCpu ? WeightType::kQ8 : WeightType::kBF16;
   for (WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8,
                           WeightType::kQ4, WeightType::kMixed}) {
     if (name == weight_type_name(type)) return type;
   }
-  throw LoadError("--weights " + name + ": known are auto, f32, bf16, q8, q8a8, q4 and mixed");
+  throw LoadError("--weights " + name + ": expected auto, f32, bf16, q8, q8a8, q4 or mixed");
 }
 
-/// Returns the device for the family's stages. A family without stages for a GPU runs on the CPU,
-/// unless a GPU was explicitly requested.
+/// Returns the device for the family's stages. "auto" means a GPU if the family supports it. Throws
+/// LoadError if a requested GPU is missing or unsupported.
 Device device_for(const std::string& name, const Family& family) {
   if (name == "cpu") return Device::kCpu;
   const std::string missing = device_missing(Device::kCuda);
   if (name == "auto") {
     return family.on_gpu && missing.empty() ? Device::kCuda : Device::kCpu;
   }
-  if (name != "cuda") throw LoadError("--device " + name + ": known are auto, cpu and cuda");
+  if (name != "cuda") throw LoadError("--device " + name + ": expected auto, cpu or cuda");
   if (!missing.empty()) throw LoadError("--device cuda: " + missing);
   if (!family.on_gpu) {
     throw LoadError("--device cuda: " + std::string(family.name) + " runs on the CPU only");
@@ -87,7 +87,7 @@ Device device_for(const std::string& name, const Family& family) {
   return Device::kCuda;
 }
 
-/// Returns the names of files by which directories of models are recognised.
+/// Returns the names of files that identify a directory as a model.
 std::vector<std::string> markers() {
   std::vector<std::string> out{"config.json"};
   for (const Family& family : families()) {
@@ -118,20 +118,20 @@ std::string model_name(std::string name) {
 
 namespace {
 
-/// The place and the family of a model.
+/// Where a model is, and its family.
 struct FoundModel {
   const Family* family = nullptr;
   std::string dir;
 };
 
-/// The model that `path` is, a file, or the only one of that kind in a directory in which nothing
-/// else shows a model. Throws LoadError where there are several, or `path` is another file.
+/// Finds a model of one file: `path`, or the only such file in a directory without another model.
+/// Throws LoadError if a directory has several, or if `path` is another file.
 std::optional<FoundModel> find_model_file(const std::string& path) {
   if (is_file(path)) {
     if (const Family* family = family_of_file(path)) return FoundModel{family, path};
     if (path.ends_with(".ckpt")) {
       throw LoadError(concat(path,
-                             ": a training checkpoint is not loaded; export a voice of Piper with "
+                             ": is a training checkpoint; export the voice of Piper with "
                              "python3 -m piper.train.export_onnx and give the .onnx"));
     }
     std::string known;
@@ -200,7 +200,7 @@ Introduction introduce(const LoadOptions& options, const FoundModel& found) {
           {}};
 }
 
-/// Describes which part of a model is loaded; empty: all of it.
+/// Names the loaded part of a model; "" if all parts are loaded.
 std::string parts_of(const LoadOptions& options) {
   std::set<std::string> nodes(options.held_nodes.begin(), options.held_nodes.end());
   for (const Placement& placement : options.placements) nodes.insert(placement.node);
@@ -210,8 +210,8 @@ std::string parts_of(const LoadOptions& options) {
   return out;
 }
 
-/// Returns the cache for the weights of a model; null if there is none. Increase kPacking if
-/// matrices are packed in another way, because the cache detects that only late.
+/// Returns the cache for the weights of a model; null without a cache. Increase kPacking whenever
+/// matrices are packed in another way, because the cache itself detects this only late.
 std::unique_ptr<WeightsCache> weights_cache(const LoadOptions& options, const FoundModel& found,
                                             const LoadSpec& spec) {
   constexpr int kPacking = 3;
@@ -240,7 +240,7 @@ std::unique_ptr<WeightsCache> weights_cache(const LoadOptions& options, const Fo
 
 namespace {
 
-/// Returns a test for nodes whose stages run in other processes.
+/// Returns a function that returns whether a node's stage runs in another process.
 std::function<bool(std::string_view)> elsewhere(const LoadOptions& options) {
   const bool holds = !options.held_nodes.empty();
   std::vector<std::string> nodes = options.held_nodes;
@@ -253,7 +253,7 @@ std::function<bool(std::string_view)> elsewhere(const LoadOptions& options) {
   };
 }
 
-/// Reports the tensors that are loaded, and the end of the load.
+/// Reports loaded tensors, and the end of the load.
 class ProgressReports {
  public:
   ProgressReports(const LoadOptions& options, const std::string& dir) : report_(options.progress) {
@@ -302,7 +302,7 @@ std::shared_ptr<const PipelineInfo> facts_of(const LoadOptions& options) try {
   if (found.family->facts == nullptr) return nullptr;
   return found.family->facts({.dir = found.dir, .model = model_name(options.model)});
 } catch (const LoadError&) {
-  return nullptr;  // a load reports the reason
+  return nullptr;  // loading the model reports the reason
 }
 
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
@@ -332,7 +332,7 @@ namespace {
 
 constexpr int kFewThreads = 4;  // measured with two: docs/measurements.md, "all cores on one step"
 
-/// Returns whether a client waits for chunks that are longer than any sentence.
+/// Returns whether clients wait for chunks longer than any sentence.
 bool chunks_are_utterances(const Pipeline& pipeline) {
   constexpr double kLong_s = 30;
   const Graph& graph = pipeline.graph();
@@ -341,7 +341,7 @@ bool chunks_are_utterances(const Pipeline& pipeline) {
   return graph.feeding(speaker).policy.steady > kLong_s * pipeline.info().speech.frame_rate;
 }
 
-/// Returns whether the model takes recordings and does not speak: a recogniser.
+/// Returns whether the model receives recordings and does not speak: a recogniser.
 bool only_hears(const Pipeline& pipeline) {
   const Graph& graph = pipeline.graph();
   return !pipeline.info().speaks && std::ranges::any_of(graph.edges(), [&](const Edge& edge) {
@@ -386,7 +386,7 @@ void warm_up(Engine& engine, int max_batch, double most_s) {
   const int most = on_cpu ? 1 : max_batch;
   SpeechRequest request;
   request.say.text = "Hello.";
-  // Makes a first and a later chunk; on a GPU, enough steps to record the repeated launches.
+  // Enough for a first and a later chunk; on a GPU, enough steps to record the repeated launches.
   request.terms.max_frames = on_cpu ? 6 : 16;
   for (int crowd = 1; crowd <= most && (crowd == 1 || now_s() < until_s); crowd *= 2) {
     std::vector<std::shared_ptr<Collector>> listeners;

@@ -15,7 +15,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns the smallest model that loads: random weights for the config of a text model.
+/// Returns options for the smallest model: random weights for the config of a text model.
 LoadOptions text_model() {
   LoadOptions options;
   options.model = SYRINX_BINARY_DIR "/parity/llm/llama";
@@ -114,7 +114,7 @@ TEST(Load, NamesOfWeights) {
   }
   for (const char* unknown : {"", "q3", "F32"}) {
     options.weights = unknown;
-    EXPECT_TRUE(says(load_fault(options), "known are auto")) << unknown;
+    EXPECT_TRUE(says(load_fault(options), "expected auto")) << unknown;
   }
 }
 
@@ -127,8 +127,8 @@ TEST(Load, NamesOfDevices) {
   options.device = "cuda";
   EXPECT_EQ(load_fault(options).empty(), gpu);
   options.device = "tpu";
-  EXPECT_TRUE(says(load_fault(options), "known are auto"));
-  // A family without stages for a GPU.
+  EXPECT_TRUE(says(load_fault(options), "expected auto"));
+  // A family that has no stages for a GPU.
   LoadOptions voice;
   voice.voices_dir = SYRINX_SOURCE_DIR "/voices";
   EXPECT_EQ(load_pipeline(voice)->graph().ar().device(), Device::kCpu);
@@ -136,7 +136,7 @@ TEST(Load, NamesOfDevices) {
   EXPECT_TRUE(says(load_fault(voice), gpu ? "CPU only" : "--device cuda"));
 }
 
-/// Loads finch with its weights cached in `cache`, and returns it with its speech.
+/// Loads finch with packed weights in `cache`. Returns the pipeline and a trace of its speech.
 std::pair<std::shared_ptr<const Pipeline>, Trace> speak(const std::string& weights,
                                                         const std::string& cache) {
   LoadOptions options;

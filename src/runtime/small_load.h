@@ -9,7 +9,7 @@
 
 namespace syrinx {
 
-/// Returns options for a built-in model or a checkpoint's directory.
+/// Returns the options for loading a built-in model or a checkpoint's directory.
 inline LoadOptions small_load(const std::string& model) {
   LoadOptions load;
   load.model = model;
@@ -20,7 +20,7 @@ inline LoadOptions small_load(const std::string& model) {
   return load;
 }
 
-/// Returns `options` for a process without deadlines.
+/// Returns `options` without deadlines.
 inline EngineOptions unhurried(EngineOptions options) {
   options.threads = 2;
   options.max_unread_s = 1e9;
@@ -28,7 +28,7 @@ inline EngineOptions unhurried(EngineOptions options) {
   return options;
 }
 
-/// Loads a checkpoint with its original f32 weights, or with others.
+/// Loads a checkpoint with f32 weights, its original type, or with weights of another type.
 inline std::unique_ptr<Engine> golden_engine(const std::string& checkpoint,
                                              const EngineOptions& options = {},
                                              const std::string& weights = "f32") {

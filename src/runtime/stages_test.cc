@@ -1,5 +1,5 @@
-// Tests models with some of their stages behind a link: the engine makes the same bits as without a
-// link, and continues after the loss of the other process. That process is a thread here;
+// Tests models with some of their stages behind a link. The engine must produce the same bits as
+// without a link, and continue after the other process is lost. That process is a thread here;
 // tests/http/test_stages.py uses the program.
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ LoadOptions model_options(const std::string& model) {
   return options;
 }
 
-/// Holds stages of a model at a path, with a pipeline of its own.
+/// Serves stages of a model at a path, with its own pipeline.
 struct Holder {
   Holder(const LoadOptions& options, const std::vector<std::string>& nodes, const std::string& path)
       : pipeline(load_pipeline(holding(options, nodes))) {
@@ -94,7 +94,7 @@ void expect_the_same_bits(const LoadOptions& options, const std::vector<std::str
                           const std::vector<SpeechRequest>& requests) {
   Engine here(load_pipeline(options), options.engine);
   const std::vector<std::vector<float>> want = spoken(here, requests);
-  TestDir kept;  // weights that the first round caches for the second
+  TestDir kept;  // packed weights that the first round stores for the second round
   for (const auto executors : {std::optional<Executors>(), std::optional(Executors::kShared)}) {
     TestDir dir;
     LoadOptions half = options;
@@ -146,7 +146,7 @@ TEST(Stages, CosyVoice2SpeaksTheSameApart) {
   expect_the_same_bits(options, {"flow", "vocoder"}, requests);
 }
 
-/// AR nodes give the same bits in another process. The families differ in their steps: a delay
+/// AR nodes must give the same bits in another process. The steps of the families differ: a delay
 /// pattern with guidance, latents, a voice given as vectors, an inner decoder.
 TEST(Stages, LanguageModelsStepTheSameApart) {
   const auto golden = [](const std::string& family) {
@@ -166,8 +166,8 @@ TEST(Stages, LanguageModelsStepTheSameApart) {
   expect_the_same_bits(golden("cosyvoice2/golden"), {"ar"}, fox);
 }
 
-/// Text with guesses and log-probabilities is the same. Uses a scripted clock, on which a batch
-/// costs what it costs with a large model, so that guesses save time.
+/// Text with guesses and log-probabilities must be the same. A scripted clock gives batches the
+/// costs of a large model, so that guesses save time.
 TEST(Stages, TextModelsGuessTheSameApart) {
   LoadOptions options = model_options(SYRINX_BINARY_DIR "/parity/llm/qwen3");
   options.weights = "f32";
@@ -217,7 +217,7 @@ TEST(Stages, TextModelsGuessTheSameApart) {
   EXPECT_EQ(ask(far, false, {}), want);
 }
 
-/// Each half of a model has its own cache of packed weights, which the next load finds.
+/// Each half of a model has its own cache of packed weights, which the next load must find.
 TEST(Stages, EachHalfKeepsItsWeights) {
   LoadOptions options =
       model_options(SYRINX_BINARY_DIR "/parity/qwen3_tts/golden/projected/checkpoint");
@@ -330,7 +330,7 @@ TEST(Fingerprint, OfLargeFilesReadsBothEnds) {
   };
   const std::string first = with(1000);
   EXPECT_NE(with((int64_t{65} << 20) - 1000), first);
-  EXPECT_NE(with(int64_t{8} << 20), first);  // the first piece
+  EXPECT_NE(with(int64_t{8} << 20), first);  // in the first piece of 16 KiB
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Tests that steady steps of real families allocate no memory: a request allocates all that it
-// needs when it begins.
+// Tests that steady steps of real families allocate no memory: a request must allocate all its
+// memory when it begins.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -30,13 +30,13 @@ void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 namespace syrinx {
 namespace {
 
-/// Records the number of allocations at its `from`-th and its `to`-th piece of output.
+/// Records the number of allocations at its output pieces number `from` and `to`.
 class Watch : public Sink {
  public:
   Watch(std::atomic<bool>& all_submitted, int from, int to)
       : all_submitted_(all_submitted), from_(from), to_(to) {}
   void audio(std::span<const float>) override {
-    all_submitted_.wait(false);  // allocations of submit() must not count
+    all_submitted_.wait(false);  // allocations of submit() are not counted
     ++pieces;
     if (pieces == from_) first = asked_for.load();
     if (pieces == to_) last = asked_for.load();
@@ -56,8 +56,8 @@ class Watch : public Sink {
   const int from_, to_;
 };
 
-/// A small checkpoint of tests/parity, and the pieces between which nothing may be allocated: by
-/// then, batches of all sizes have been run.
+/// A small checkpoint of tests/parity, and the two output pieces between which nothing may be
+/// allocated. By then, batches of all sizes have been run.
 struct Steady {
   const char* checkpoint;
   int from, to;

@@ -1,6 +1,6 @@
-// Tests models with some of their AR nodes behind a link. The bits are the same as without one,
-// whatever the engine does with pages, guesses, companions and late text. After the loss of the
-// other process, its state is computed again. That process is a thread here.
+// Tests models with some of their AR nodes behind a link. The bits must be the same as without a
+// link, for any use of pages, guesses, companions and late text. After the other process is lost,
+// its state is computed again. That process is a thread here.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -34,7 +34,7 @@ std::shared_ptr<const Pipeline> finch() {
 
 Introduction introduced() { return {"1", "any", "toy", {}}; }
 
-/// Holds nodes of a model at a path, with a pipeline of its own.
+/// Serves nodes of a model at a path, with its own pipeline.
 struct StepsHolder {
   StepsHolder(Make make, const std::vector<std::string>& nodes, const std::string& path)
       : pipeline(make()) {
@@ -90,7 +90,7 @@ struct Said {
   }
 };
 
-/// Also collects the text.
+/// A collector that also collects the text.
 class Listener : public Collector {
  public:
   void text(std::string_view piece, std::span<const ScoredToken>) override { read += piece; }
@@ -155,7 +155,7 @@ void expect_alike(const std::vector<Said>& got, const std::vector<Said>& want) {
 TEST(StepsApart, TheSameBitsWithTheModelElsewhere) {
   Engine here(toy(), with_slots(0));
   const std::vector<Said> want = say(here, toy_requests());
-  // With few pages, sequences lose pages, and shared pages are copied.
+  // With few pages, sequences lose their pages, and shared pages are copied.
   for (const size_t kv_bytes : {size_t{0}, size_t{60'000}}) {
     TestDir dir;
     const StepsHolder holder(toy, {"ar"}, dir.path("s"));
@@ -202,7 +202,7 @@ TEST(StepsApart, ThinkerAndTalkerInAnyProcess) {
   }
 }
 
-/// A request for text opens no talker, so no process needs to hold one.
+/// A request for text opens no talker, so no process needs to serve a talker.
 TEST(StepsApart, AReaderNeedsNoTalker) {
   TestDir dir;
   Engine far(apart(duet, {{"talker", dir.path("s")}}), with_slots(1));
@@ -212,7 +212,7 @@ TEST(StepsApart, AReaderNeedsNoTalker) {
   EXPECT_FALSE(say(far, {request})[0].text.empty());
 }
 
-/// Returns requests that are long enough to still run when a process is lost.
+/// Returns requests that are long enough to still be running when a process is lost.
 std::vector<SpeechRequest> long_requests(size_t count) {
   std::vector<SpeechRequest> out;
   for (uint64_t seed = 0; seed < count; ++seed) {
@@ -221,15 +221,15 @@ std::vector<SpeechRequest> long_requests(size_t count) {
   return out;
 }
 
-/// Returns how often links came up.
+/// Returns how often links were connected.
 uint64_t connections(const Engine& engine) {
   uint64_t out = 0;
   for (const RemoteNode& node : engine.pipeline().remote_nodes()) out += node.connections;
   return out;
 }
 
-/// Two processes end in turn, again and again, while both nodes of several requests step. None ends
-/// while the other's lost state is computed again.
+/// Two processes end in turn, repeatedly, while both nodes of several requests step. Neither
+/// process ends while the lost state of the other is computed again.
 TEST(StepsApart, WhatOneLosesTheOtherComputesAgain) {
   Engine here(duet(), with_slots(0));
   const std::vector<SpeechRequest> requests = long_requests(6);
@@ -266,7 +266,7 @@ TEST(StepsApart, WhatOneLosesTheOtherComputesAgain) {
   expect_alike(got, want);
 }
 
-/// Sequences leave a process that is about to end if another can compute the cache again.
+/// Sequences leave a process that is about to end if another process can compute their cache again.
 TEST(StepsApart, SequencesMoveFromALeavingProcess) {
   Engine here(duet(), with_slots(0));
   const std::vector<SpeechRequest> requests = long_requests(3);
@@ -291,7 +291,7 @@ TEST(StepsApart, SequencesMoveFromALeavingProcess) {
   for (const RemoteNode& node : far.pipeline().remote_nodes()) EXPECT_EQ(node.lost_batches, 0u);
 }
 
-/// They stay while one of them has more calls than are kept; that sequence ends in its process.
+/// Sequences stay while one has more calls than are kept. That sequence ends in its process.
 TEST(StepsApart, ALeavingProcessFinishesWhatCannotMove) {
   Engine here(toy(), with_slots(0));
   std::vector<SpeechRequest> requests = long_requests(3);
@@ -300,7 +300,7 @@ TEST(StepsApart, ALeavingProcessFinishesWhatCannotMove) {
   TestDir dir;
   StepsHolder one(toy, {"ar"}, dir.path("a")), other(toy, {"ar"}, dir.path("b"));
   EngineOptions options = with_slots(2);
-  options.max_batch = 1;  // there are also steps of a sequence that could move
+  options.max_batch = 1;  // some steps belong to a sequence that could move
   Engine far(apart(toy, {{"ar", dir.path("a")}, {"ar", dir.path("b")}}, 300), options);
   ASSERT_TRUE(soon([&] { return everything_up(far); }));
   std::vector<std::shared_ptr<Listener>> listeners;
@@ -321,7 +321,7 @@ TEST(StepsApart, ALeavingProcessFinishesWhatCannotMove) {
   EXPECT_GT(other.held->state().batches, 0u);
 }
 
-/// A sequence that cannot move does not keep a process after the sequence has ended.
+/// A sequence that cannot move must not keep a process running after the sequence has ended.
 TEST(StepsApart, EndedRequestsHoldUpNoProcess) {
   TestDir dir;
   StepsHolder one(toy, {"ar"}, dir.path("a")), other(toy, {"ar"}, dir.path("b"));
@@ -343,8 +343,8 @@ TEST(StepsApart, EndedRequestsHoldUpNoProcess) {
   }
 }
 
-/// The duration of a sound so far decides when the next one begins. It comes back with each step,
-/// so the process that continues in the middle of a sound knows it.
+/// The duration of a sound so far decides when the next sound begins. Each step returns it, so that
+/// the process that continues in the middle of a sound has it.
 TEST(StepsApart, FinchGoesOnElsewhereInTheMiddleOfASound) {
   std::vector<SpeechRequest> requests;
   for (uint64_t seed = 0; seed < 4; ++seed) {
@@ -403,7 +403,7 @@ TEST(StepsApart, ARequestThatCannotBeComputedAgainEndsWithAnError) {
   EXPECT_TRUE(soon([&] { return far.stats().requests == 0; }));
 }
 
-/// Calls of a sequence are kept up to a bound. A sequence with more calls cannot move.
+/// Calls of a sequence are kept up to a limit. A sequence with more calls cannot move.
 TEST(StepsApart, WhatIsNotKeptIsNotComputedAgain) {
   TestDir dir;
   std::optional<StepsHolder> holder;
@@ -423,7 +423,7 @@ TEST(StepsApart, WhatIsNotKeptIsNotComputedAgain) {
   EXPECT_EQ(heard(*listener).error.code, ErrorCode::kOverloaded);
 }
 
-/// A sequence or a stage that throws in the other process ends its requests as it does in this one.
+/// A sequence or stage that throws in the other process must end its requests as it would here.
 TEST(StepsApart, WhatBreaksThereBreaksAlone) {
   TestDir dir;
   const StepsHolder holder(toy, {"ar"}, dir.path("s"));
@@ -457,11 +457,11 @@ TEST(StepsApart, ACancelledRequestIsForgottenThere) {
   EXPECT_EQ(listener->wait().reason, FinishReason::kCancelled);
   const uint64_t steps = holder.held->state().batches;
   EXPECT_TRUE(soon([&] { return holder.held->state().streams == 0; }));
-  EXPECT_LE(holder.held->state().batches, steps + 1);  // the one that was running
+  EXPECT_LE(holder.held->state().batches, steps + 1);  // the batch that was running
 }
 
-/// The attention weights of Whisper's decoder are written into the sequence of a request, so its
-/// stage cannot move.
+/// The stage writes the attention weights of Whisper's decoder to the sequence of a request, so it
+/// cannot move to another process.
 TEST(StepsApart, AStageThatWritesToItsSequencesStays) {
   LoadOptions options;
   options.model = SYRINX_BINARY_DIR "/parity/whisper/small";

@@ -13,8 +13,8 @@
 namespace syrinx {
 namespace {
 
-/// Returns the first chunk stage that an AR stage feeds; its input are the frames. Other chunk
-/// stages take recordings.
+/// Returns the first chunk stage whose input comes from an AR stage; its input are the frames.
+/// Other chunk stages process recordings.
 const ChunkStage* speaking_link(const Graph& graph) {
   const auto& nodes = graph.nodes();
   for (size_t n = 0; n < nodes.size(); ++n) {
@@ -22,10 +22,10 @@ const ChunkStage* speaking_link(const Graph& graph) {
     const int from = graph.feeding(static_cast<int>(n)).from.node;
     if (from != kClient && nodes[static_cast<size_t>(from)].ar) return nodes[n].chunk;
   }
-  throw InternalError("no chunk stage of the graph is fed by an AR stage");
+  throw InternalError("the graph has no chunk stage that follows an AR stage");
 }
 
-/// This machine with one executor, which runs batches at once and records their results.
+/// A platform with one executor, which runs batches at once and records their results.
 class TracingPlatform : public Platform {
  public:
   TracingPlatform(const Graph& graph, const TraceOptions& options, Trace& trace)
@@ -61,13 +61,13 @@ class TracingPlatform : public Platform {
     }
     return true;
   }
-  /// Late text is not supported here.
+  /// Late text is not supported.
   void prepare(std::unique_ptr<HostJob>) override {
-    throw InternalError("late text is not traced");
+    throw InternalError("a trace does not support late text");
   }
 
  private:
-  /// Adds a chunk's codes or values.
+  /// Appends the codes or numbers of a chunk's fresh frames to `all`.
   template <typename T>
   void keep_fresh(const ChunkJob& job, std::span<const T> window, std::vector<T>& all) const {
     if (window.empty()) return;
@@ -87,7 +87,7 @@ class TracingPlatform : public Platform {
   const ChunkStage* const first_link_;
   const TraceOptions options_;
   Trace& trace_;
-  bool traced_ = false;  // the running batch is a step of ar_
+  bool traced_ = false;  // whether the running batch is a step of ar_
   Executor executor_;
 };
 
@@ -111,14 +111,14 @@ class TraceSink : public Sink {
   std::vector<float>& samples_;
 };
 
-/// Returns options with caches for one request of any length.
+/// Returns options with caches that suffice for one request of any length.
 EngineOptions options_for(const Graph& graph, bool guided) {
   EngineOptions options;
   options.policy = "throughput";
   options.max_batch = 2;
   options.share_prefixes = false;
   options.repetition_s = 0;
-  options.drafts = false;  // then each row of logits is that of a step
+  options.drafts = false;  // so that each row of logits belongs to a step
   for (const Node& node : graph.nodes()) {
     if (!node.ar) continue;
     size_t page_bytes = 0;
@@ -134,7 +134,7 @@ EngineOptions options_for(const Graph& graph, bool guided) {
 Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& asked,
                             const TraceOptions& options) {
   if (asked.say.open) {
-    return Error{ErrorCode::kUnsupported, "a trace needs all of its text at once", "text"};
+    return Error{ErrorCode::kUnsupported, "a trace does not support late text", "text"};
   }
   const Graph& graph = pipeline.graph();
   if (graph.speaker() == kClient) {
@@ -158,7 +158,7 @@ Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& asked
   std::vector<std::string> names;
   for (const Node& node : graph.nodes()) names.push_back(node.name);
   EngineMetrics metrics(names);
-  // Shares the caller's pipeline, which outlives the call.
+  // Shares the caller's pipeline, which exists longer than this call.
   ResidentModel model(std::shared_ptr<const Pipeline>(std::shared_ptr<void>(), &pipeline), engine,
                       metrics);
   const auto sink = std::make_shared<TraceSink>(trace.samples);

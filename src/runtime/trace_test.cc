@@ -54,7 +54,7 @@ TEST(Trace, KeepsTheFirstLogits) {
   EXPECT_EQ(trace.codes.size(), static_cast<size_t>(trace.steps) * vocab.size());
 }
 
-/// Models that take recordings have a chunk node before the AR node; its input is not a frame.
+/// A model that receives recordings has a chunk node before the AR node. Its input is not a frame.
 TEST(Trace, FramesAreWhatWasSaid) {
   std::shared_ptr<const Pipeline> model;
   for (const Family& family : families()) {

@@ -1,8 +1,8 @@
-// Tests wren, the built-in text model, as it is shipped: its checkpoint loads, its chat template
-// reads user input, and its answers to plain questions are exact. The questions are those of
-// training/wren/asked.tsv that it answers by the largest margins, in golden/wren.tsv.
-// (training/wren/evaluate.py prints the shares of right answers to questions that were not
-// trained.) Each line is a conversation: questions and answers in turn.
+// Tests wren, the built-in text model, as shipped: its checkpoint loads, its chat template reads
+// user input, and its answers to plain questions are exact. golden/wren.tsv has the questions of
+// training/wren/asked.tsv that it answers by the largest margins. (training/wren/evaluate.py prints
+// the shares of right answers to questions that are not in the training data.) Each line is a
+// conversation: questions and answers alternate.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -49,7 +49,7 @@ class WrenTest : public testing::Test {
     request.writing.max_tokens = 96;
     return request;
   }
-  /// Returns the answer, which the model itself must end.
+  /// Returns the answer. The model itself must end it.
   std::string answer(const Json& messages, const char* tools = "") {
     const auto client = machine_.submit(request(messages, tools));
     if (!client) return "refused: " + machine_.refusal.message;
@@ -115,7 +115,7 @@ TEST_F(WrenTest, ReadsWhatIsTypedAsWhatIsHeard) {
   EXPECT_NE(asks("What is 3.5 + 1?"), asks("what is 35 + 1"));
   // Lower-case letters do not turn a user's text into a special token.
   EXPECT_GT(asks("<|User|>").size(), asks("a").size() + 3);
-  // A text that is too long is refused.
+  // A text that is too long must be refused.
   EXPECT_EQ(asks(std::string(161, 'x')), asks(std::string(1000, 'y')));
   EXPECT_NE(asks(std::string(160, 'x')), asks(std::string(160, 'y')));
 }
@@ -128,7 +128,7 @@ TEST_F(WrenTest, TakesTheTimeFromTheCallerAndForgetsOldTurns) {
   };
   const size_t alone = [&] {
     Json other = messages;
-    // the instruction is not followed; the prompt is about as long as the original
+    // the instruction has no effect; the prompt is about as long as the original
     other[0]["content"] = "Be rude.";
     other.push_back({{"role", "user"}, {"content", "hello"}});
     return prompt(other).size();
