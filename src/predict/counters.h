@@ -1,5 +1,5 @@
-// Counts of prediction in a process so far, for monitoring. Counters have one writer and may be
-// read by any thread.
+// Counters of predictions since the process began, for monitoring. Counters have one writer; any
+// thread may read them.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 namespace syrinx {
 
 struct PredictionCounters {
-  Counter turns, ready;               ///< turns with drafts; turns with a ready first sentence
+  Counter turns, ready;               ///< turns with drafts; turns whose first sentence was ready
   Counter drafts;                     ///< rounds of drafting
   Counter drafted, accepted, wasted;  ///< tokens, as in DraftCounts
-  Counter reflections;                ///< times that a model judged its draft
-  /// sentences that were spoken ahead; those of them that were not used
+  Counter reflections;                ///< number of times that a model judged its draft
+  /// sentences spoken ahead; and those of them that were not used
   Counter spoken_ahead, spoken_in_vain;
-  /// Estimated seconds of waiting that were saved in turns that were ready: the time to write and
-  /// speak the sentence in the background, minus the time until the answer was heard.
+  /// Estimated seconds of waiting that ready turns saved: the time to write and speak the sentence
+  /// in the background, minus the time until the client heard the answer.
   Counter saved_s;
 };
 

@@ -33,7 +33,7 @@ void Drafting::wrote(std::string_view piece) {
   now_.ends.push_back(now_.text.size());
 }
 
-/// Returns how many tokens of the round are not in an earlier round.
+/// Returns how many tokens the round has added to the tokens of earlier rounds.
 int Drafting::added() const { return std::max(0, now_.count() - held_); }
 
 bool Drafting::enough() const {
@@ -41,7 +41,7 @@ bool Drafting::enough() const {
   return now_.count() >= aim(held_);
 }
 
-/// Returns the length in tokens of a round in which `held` tokens of the draft were right.
+/// Returns the length in tokens of a round after `held` tokens of the draft were right.
 int Drafting::aim(int held) const {
   return draft_.count() == 0 ? rules_.first : std::max(rules_.first, held + 1 + rules_.more);
 }
@@ -57,9 +57,9 @@ void Drafting::end(bool whole) {
     counts_.wasted += draft_.count() - held_;
     return;
   }
-  // A round that was stopped before it differed from the draft does not disprove the rest of it.
+  // If the round was stopped before it differed from the draft, the rest of the draft may be right.
   if (whole || alike_ < now_.text.size() || alike_ == draft_.text.size()) {
-    counts_.drafted += now_.count() - held_;  // keeps `drafted` the sum of right and wasted tokens
+    counts_.drafted += now_.count() - held_;  // so that drafted stays accepted + wasted
     counts_.wasted += draft_.count() - held_;
     draft_ = std::move(now_);
     draft_.whole = whole;

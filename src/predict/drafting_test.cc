@@ -19,18 +19,18 @@ TEST(Drafting, WhatHoldsIsCountedOnce) {
   EXPECT_TRUE(drafting.enough());
   drafting.end();
   EXPECT_EQ(drafting.guess(), "I am a cat");
-  EXPECT_EQ(drafting.most_tokens(), 7);  // 4 tokens of a draft, 2 added, 1 between
+  EXPECT_EQ(drafting.most_tokens(), 7);  // 4 tokens of a draft, 2 added tokens, 1 token between
   drafting.begin();
-  // is as long as the first draft; two tokens match it
+  // As long as the first draft; two tokens match that draft.
   write(drafting, {"I", " am", " the", " dog"});
   EXPECT_FALSE(drafting.enough());
   drafting.wrote(".");
   EXPECT_TRUE(drafting.enough());
-  drafting.begin_answer();  // this also ends the round
+  drafting.begin_answer();  // also ends the round
   EXPECT_EQ(drafting.guess(), "I am the dog.");
   EXPECT_EQ(drafting.counts().drafted, 4 + 3);
   EXPECT_EQ(drafting.counts().wasted, 2);
-  write(drafting, {"I am", " the dog"});  // the text may be cut differently
+  write(drafting, {"I am", " the dog"});  // tokens may be cut differently
   EXPECT_FALSE(drafting.enough());
   write(drafting, {"s", " say"});
   EXPECT_EQ(drafting.written(), "I am the dogs say");
@@ -52,12 +52,12 @@ TEST(Drafting, ARoundThatIsStoppedWhereAllHoldsKeepsTheRest) {
   EXPECT_EQ(drafting.counts().wasted, 0);
   drafting.begin();
   drafting.wrote("a");
-  drafting.end(true);  // here the model itself ended the text
+  drafting.end(true);  // the model itself ended the text
   EXPECT_EQ(drafting.guess(), "a");
   EXPECT_EQ(drafting.counts().wasted, 2);
   EXPECT_EQ(drafting.counts().drafted, 3);
   drafting.begin();
-  drafting.wrote("ax");  // writes the draft's text and more, in another token
+  drafting.wrote("ax");  // the draft's text and more, in another token
   drafting.give_up();
   EXPECT_EQ(drafting.counts().drafted, 3);
   EXPECT_EQ(drafting.counts().wasted, 3);
@@ -76,7 +76,7 @@ TEST(Drafting, ALaterRoundIsAtLeastAsLongAsTheFirst) {
   EXPECT_TRUE(drafting.enough());
 }
 
-/// Tokens after the first difference are not kept, even where they match the draft again.
+/// Tokens after the first difference are not kept, even if they match the draft again.
 TEST(Drafting, NothingHoldsBehindADifference) {
   Drafting drafting({.first = 3, .more = 2, .most = 5});
   drafting.begin();
@@ -99,7 +99,7 @@ TEST(Drafting, WaitsForALittleAndGivesUpInTheEnd) {
   EXPECT_TRUE(drafting.may_begin());
   drafting.begin();
   write(drafting, {"x", "y", "z"});
-  EXPECT_TRUE(drafting.may_begin());  // two tokens were added and not kept
+  EXPECT_TRUE(drafting.may_begin());  // two tokens were added, but not kept
   drafting.begin();
   drafting.wrote("q");
   drafting.end();

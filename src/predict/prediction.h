@@ -1,5 +1,5 @@
-// Options of predicting answers: which tokens of a draft an answer keeps, the length of drafts, and
-// their prompt (PredGen, Li and Grover, 2025). Values; any thread.
+// Options for the prediction of answers: which tokens of a draft an answer keeps, the length of
+// drafts, and their prompt (PredGen, Li and Grover, 2025). Values; any thread.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@
 
 namespace syrinx {
 
-/// Decides which tokens at the beginning of a draft are kept when more of the question is known.
+/// The rule that decides which first tokens of a draft are kept when the question continues.
 enum class DraftRule {
-  kGreedy,      ///< those that the model would write: answers are the same as without drafts
-  kTopK,        ///< those that are among the k most probable at their position
-  kReflection,  ///< also the first sentences that the model judges to be an answer
+  kGreedy,      ///< keeps the tokens that the model would write: answers equal those without drafts
+  kTopK,        ///< keeps tokens that are among the k most probable at their position
+  kReflection,  ///< also keeps the first sentences that the model judges to be an answer
 };
-/// Parses "greedy", "top_k" or "reflection", also with a hyphen; unset for another name.
+/// Parses "greedy", "top_k" or "reflection", also with a hyphen; returns nothing for other names.
 std::optional<DraftRule> find_draft_rule(std::string_view name);
-/// Returns the name; static storage.
+/// Returns the name of a rule. Its storage is static.
 const char* draft_rule_name(DraftRule rule);
 
 /// Settings of prediction.
@@ -30,19 +30,19 @@ struct Prediction {
   DraftRule rule = DraftRule::kGreedy;
   int among = 3;           ///< k of kTopK, 1 to kMostAmong; 1 is greedy
   DraftRules drafts = {};  ///< lengths of drafts
-  std::string hint = {};   ///< added to the question in drafts: says that it may be incomplete
+  std::string hint = {};   ///< text added to the question in drafts: the question may be incomplete
   int jacobi = 0;          ///< RequestWriting::jacobi, an experiment
 
   bool operator==(const Prediction&) const = default;
 };
-/// Sets the length of the first draft, 1 to kMostDraft; the other lengths follow from it.
+/// Sets the length of the first draft, 1 to kMostDraft. Derives the other lengths from it.
 void set_draft_length(DraftRules& rules, int first);
 
-/// Sets what the request of a draft or of the answer expects: the last draft (`guess`), whose first
-/// `settled` bytes are kept in any case.
+/// Sets the expected answer of a draft's or the answer's request to the last draft (`guess`). Its
+/// first `settled` bytes are kept in any case.
 void expect(SpeechRequest& request, const Prediction& how, std::string guess, size_t settled);
 
-/// Returns the conversation with the hint after its last message, if that is the user's.
+/// Returns the conversation with the hint after its last message, if the user sent that message.
 Chat hinted(const Chat& chat, const std::string& hint);
 
 }  // namespace syrinx

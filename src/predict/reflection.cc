@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int kScores = 20;  // most probable tokens among which yes and no are looked for
+constexpr int kScores = 20;  // number of scores among which "yes" and "no" are searched
 constexpr const char* kQuestion =
     "Is what you said just now a right and fitting beginning of an answer to my message before "
     "it? Say one word, yes or no.";
@@ -38,7 +38,7 @@ class Reflection::Verdict : public Sink {
 Chat judging(const Chat& chat, std::string_view beginning) {
   using Json = nlohmann::ordered_json;
   Json messages = Json::parse(chat.messages, nullptr, false);
-  if (!messages.is_array()) return chat;  // the model refuses such a chat
+  if (!messages.is_array()) return chat;  // the model will refuse such a chat
   messages.push_back({{"role", "assistant"}, {"content", std::string(beginning)}});
   messages.push_back({{"role", "user"}, {"content", kQuestion}});
   Chat out = chat;
@@ -81,7 +81,7 @@ std::shared_ptr<Reflection> Reflection::begin(const SpeechRequest& request,
     question.writing.stop.clear();
     question.sampling.temperature = 0.f;
     question.writing.max_tokens = 1;
-    question.terms.ignore_stop = true;  // the token is used, whatever it is
+    question.terms.ignore_stop = true;  // one token is needed, even if it ends the text
     question.writing.top_logprobs = kScores;
     question.writing.text_only = true;
     const auto id = submit(question, std::make_shared<Verdict>(out, i));

@@ -1,5 +1,5 @@
-// Tests, with a scripted text model and voice: how much of a draft an answer keeps, the prompts
-// that drafts are made from, and speech that is prepared before the turn ends.
+// Tests with a scripted text model and voice: how much of a draft an answer keeps, the prompts of
+// drafts, and speech that is prepared before the turn ends.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -33,12 +33,12 @@ class Cue : public Service {
   void append_text(RequestId, std::string text, bool) override { late += text; }
   void raise_priority(RequestId id) override { hurried.push_back(id); }
 
-  /// Sends this text as the output of request `i`.
+  /// Sends `text` as the output of request `i`.
   void write(size_t i, const std::string& text, bool whole = false) {
     sinks[i]->text(text, {});
     if (whole) sinks[i]->finished({});
   }
-  /// Sends this judgement as the result of request `i`.
+  /// Sends a judgement as the result of request `i`.
   void judge(size_t i, float yes, float no) {
     ScoredToken token{{"x", -1}, {}};
     token.top = {{" Yes", yes}, {"no", no}};
@@ -77,7 +77,7 @@ struct Scene {
     options.prediction = std::move(how);
     turn = Turn::begin(writer, speaker, options, ear);
   }
-  ~Scene() {  // the sinks and the turn have pointers to each other
+  ~Scene() {  // the sinks and the turn point to each other
     writer->sinks.clear(), speaker->sinks.clear();
   }
   static Chat said(const std::string& text) {
@@ -164,7 +164,7 @@ TEST(VoiceAhead, IsHeardFromItsBeginningAndOnce) {
   voice.finished({});
   EXPECT_TRUE(scene.ear->over);
   EXPECT_TRUE(scene.ear->counts.ready);
-  scene.turn->cancel();  // too late: no effect
+  scene.turn->cancel();  // too late, so without effect
 }
 
 TEST(VoiceAhead, WaitsWhenItIsFarEnoughAhead) {
@@ -231,13 +231,13 @@ TEST(Reflection, SentencesAreKeptUpToTheFirstThatIsWrong) {
             0u)
       << second.writing.chat->messages;
   scene.writer->judge(1, -1, -2);
-  scene.writer->judge(3, -2, -1);  // judges the third sentence out of order
+  scene.writer->judge(3, -2, -1);  // judges the third sentence first
   EXPECT_EQ(scene.writer->asked.size(), 5u);
   scene.writer->judge(2, -1, -1);
   ASSERT_EQ(scene.writer->asked.size(), 6u) << "the fourth does not matter any more";
   EXPECT_EQ(scene.writer->asked[5].writing.expected, "I am. You are. He is. We");
   EXPECT_EQ(scene.writer->asked[5].writing.expected_settled, std::string("I am. You are. ").size());
-  scene.writer->judge(4, -1, -2);  // too late: no effect
+  scene.writer->judge(4, -1, -2);  // too late, so without effect
   EXPECT_EQ(scene.writer->asked.size(), 6u);
   scene.writer->write(5, "I am. You are. ");
   EXPECT_EQ(scene.ear->answer, "I am. You are. ");
@@ -275,7 +275,7 @@ TEST(Reflection, AModelThatCannotJudgeKeepsNothing) {
   EXPECT_EQ(scene.writer->asked[3].writing.expected_settled, 0u);
   EXPECT_TRUE(scene.writer->asked[3].terms.background);
   scene.writer->write(3, "I am. ", true);
-  // Cancelling a turn during its judgement cancels the judgement.
+  // Cancelling a turn while its draft is judged must cancel the judgement.
   scene.ask("Who is it?");
   ASSERT_EQ(scene.writer->asked.size(), 5u);
   scene.turn->cancel();

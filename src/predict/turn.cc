@@ -26,7 +26,7 @@ class Turn::Draft : public Sink {
   const int round_;
 };
 
-/// Receives the audio of one voice, which may never be heard.
+/// Receives the audio of one voice. The client may never receive this audio.
 class Turn::Voice : public Sink {
  public:
   Voice(std::shared_ptr<Turn> turn, int number) : turn_(std::move(turn)), number_(number) {}
@@ -91,7 +91,7 @@ void Turn::cancel() {
   fail({ErrorCode::kCancelled, "the turn was cancelled"});
 }
 
-/// Begins a draft for the latest question, if a new round may begin.
+/// Begins a draft for the newest question if a new round may begin.
 void Turn::draft_on() {
   if (asked_ || over_ || !next_ || !drafting_.may_begin()) return;
   stop_reading();
@@ -99,7 +99,7 @@ void Turn::draft_on() {
   read_on(*std::exchange(next_, std::nullopt), true);
 }
 
-/// Makes the text so far a guess.
+/// Stops the round, and makes its text the guess of the next round.
 void Turn::stop_reading() {
   if (reading_) writer_->cancel(*std::exchange(reading_, std::nullopt));
   drop_reflection();
@@ -115,7 +115,7 @@ void Turn::drop_reflection() {
   std::exchange(reflection_, nullptr)->forget();
 }
 
-/// Submits the request that continues the draft, once its confirmed beginning is known.
+/// Submits the request that continues the draft. Its confirmed beginning must be known.
 void Turn::read_on(const Chat& chat, bool background) {
   const Prediction& how = options_.prediction;
   asking_ = options_.answer;
@@ -151,7 +151,7 @@ void Turn::submit(size_t settled) {
   if (id.ok()) {
     reading_ = id.value();
   } else if (asking_.terms.background) {
-    drafting_.end();  // the engine is busy with other requests
+    drafting_.end();  // the engine refused it: other requests have precedence
   } else {
     fail(id.error());
   }
@@ -197,13 +197,13 @@ void Turn::end_reading(int round, const Outcome& outcome) {
     return draft_on();
   }
   written_ = true;
-  if (spoken_ && !spoken_->heard) drop_voice();  // no sentence to speak
+  if (spoken_ && !spoken_->heard) drop_voice();  // the answer does not use it
   give_text();
   end_if_over();
 }
 
-/// Called when the first sentence of the answer or a draft is complete: speaks it, or uses the
-/// voice that has already spoken it.
+/// Runs when the first sentence of the answer or a draft is complete. Speaks it, or uses the voice
+/// that has already spoken it.
 void Turn::meet_sentence() {
   const bool known = spoken_ && spoken_->text == *first_;
   if (!known) {
@@ -235,7 +235,7 @@ void Turn::meet_sentence() {
   spoken_->samples.clear();
 }
 
-/// Sends the newly written text to the voice that the client hears.
+/// Sends the newly written text to the voice whose audio the client receives.
 void Turn::give_text() {
   if (!asked_ || over_ || !spoken_ || !spoken_->heard || spoken_->ended) return;
   const std::string& answer = drafting_.written();
@@ -253,7 +253,7 @@ void Turn::hear_audio(int number, std::span<const float> samples) {
   spoken_->samples.insert(spoken_->samples.end(), samples.begin(), samples.end());
 }
 
-/// Returns the unread seconds; an unheard voice stops when it has made enough audio ahead.
+/// Returns the client's unread seconds. A voice without a client stops when enough audio is ready.
 double Turn::unheard_s(int number) const {
   if (!spoken_ || spoken_->number != number) return 0;
   if (spoken_->heard) return audience_->unread_s();

@@ -1,14 +1,14 @@
 // One turn of a conversation: a question that is still being typed or spoken, and its answer, which
 // is ready or almost ready when the question ends (PredGen, Li and Grover, 2025). While the
 // question arrives, a text model drafts the answer in the background. For each new piece, the model
-// checks the last draft after the new prompt (RequestWriting::expected), so that the part that is
-// still right costs one step. The draft's first sentence is spoken ahead, unheard. When the
-// question has ended, the answer is written as without drafts, token for token, unless another rule
-// than greedy keeps more of the draft. If the answer begins with the spoken sentence, that is heard
-// at once.
+// checks the last draft after the new prompt (RequestWriting::expected), so the part that is still
+// right costs one step. The draft's first sentence is spoken ahead, but not yet sent to the client.
+// When the question has ended, the answer is written as without drafts, token for token, unless a
+// rule other than greedy keeps more of the draft. If it begins with the spoken sentence, the client
+// receives this speech at once.
 //
-// Any thread may call; no call blocks. Drafts are background requests, so that no other request
-// misses its deadline.
+// Any thread may call; no call blocks. Drafts are background requests, so that other requests do
+// not miss their deadlines.
 #pragma once
 
 #include <cstdint>
@@ -30,45 +30,45 @@ namespace syrinx {
 /// Options of a turn.
 struct TurnOptions {
   SpeechRequest answer;  ///< options for writing; the turn sets chat, expected and background
-  SpeechRequest voice;   ///< options for speaking; its text is the answer
+  SpeechRequest voice;   ///< options for speaking; the turn sets the text
   bool predict = true;
   Prediction prediction = {};
-  double ahead_s = 3;  ///< seconds of the first sentence that are spoken ahead
+  double ahead_s = 3;  ///< audio of the first sentence to be spoken ahead, in seconds
   SentenceOptions sentence = {};
 };
 
 /// Figures of prediction in a turn.
 struct TurnCounts : DraftCounts {
-  int reflections = 0;  ///< times that the model judged its draft
-  /// first sentences that were spoken; those of them that were not used
+  int reflections = 0;  ///< number of times that the model judged its draft
+  /// first sentences spoken ahead; and those of them that were not used
   int spoken_ahead = 0, spoken_in_vain = 0;
-  bool ready = false;  ///< the answer began with the sentence that was spoken ahead
+  bool ready = false;  ///< whether the answer began with the sentence spoken ahead
 };
 
-/// The receiver of the answer. Calls come in order; they must neither block nor call the turn.
+/// The receiver of the answer. Calls arrive in order; they must neither block nor call the turn.
 class Audience {
  public:
   virtual ~Audience() = default;
   virtual void text(std::string_view piece) = 0;
   virtual void audio(std::span<const float> samples) = 0;
-  /// The last call. `error`: why the turn failed; without a message, it ended well.
+  /// The last call. `error` says why the turn failed. It has no message if the turn ended well.
   virtual void done(const Error& error, const TurnCounts& counts) = 0;
-  /// Returns seconds of audio that were delivered but not yet taken; any thread.
+  /// Returns the seconds of audio that were delivered but not yet consumed; any thread.
   virtual double unread_s() const { return 0; }
-  /// For monitoring: the present draft, while the question still arrives.
+  /// Receives the present draft while the question still arrives; for monitoring.
   virtual void draft(std::string_view /*text*/) {}
 };
 
-/// One turn; the engine's callbacks share it until it has ended.
+/// One turn. The engine's callbacks share it until the turn has ended.
 class Turn : public std::enable_shared_from_this<Turn> {
  public:
-  /// Begins a turn. Throws LoadError unless `writer` answers messages and `speaker` takes late text
-  /// (LateText). The turn lives until it has ended.
+  /// Begins a turn. Throws LoadError unless `writer` answers messages and `speaker` supports late
+  /// text (LateText). The turn exists until it has ended.
   static std::shared_ptr<Turn> begin(std::shared_ptr<Service> writer,
                                      std::shared_ptr<Service> speaker, TurnOptions options,
                                      std::shared_ptr<Audience> audience);
 
-  /// Begins a turn with services that outlive it.
+  /// Begins a turn with services that exist longer than the turn.
   static std::shared_ptr<Turn> begin(Service& writer, Service& speaker, TurnOptions options,
                                      std::shared_ptr<Audience> audience) {
     const std::shared_ptr<void> none;  // owns nothing
@@ -76,12 +76,12 @@ class Turn : public std::enable_shared_from_this<Turn> {
                  std::move(options), std::move(audience));
   }
 
-  /// Drafts for the conversation with the question as far as it is known, which may differ from the
-  /// last one in any way.
+  /// Drafts an answer to the known part of the question. It may differ from the last known part in
+  /// any way.
   void hear(Chat known);
-  /// Answers the question, which has ended. Call once.
+  /// Answers the question, which has ended. Only the first call has an effect.
   void ask(Chat question);
-  /// Ends the turn; done() is called with kCancelled if it had not ended.
+  /// Ends the turn. Calls done() with kCancelled if the turn had not ended.
   void cancel();
 
  private:
@@ -91,15 +91,15 @@ class Turn : public std::enable_shared_from_this<Turn> {
     std::string text;
     RequestId id = 0;
     int number = 0;
-    std::vector<float> samples;  ///< samples that are not heard yet
+    std::vector<float> samples;  ///< samples that were not yet sent to the client
     size_t given = 0;            ///< bytes of the answer that this voice has received
-    bool heard = false;          ///< the answer begins with this sentence
+    bool heard = false;          ///< whether the client receives this sentence
     bool ended = false;
   };
 
   Turn(std::shared_ptr<Service> writer, std::shared_ptr<Service> speaker, TurnOptions options,
        std::shared_ptr<Audience> audience);
-  // These need the locked mutex:
+  // The caller must hold mutex_:
   void draft_on();
   void stop_reading();
   void read_on(const Chat& chat, bool background);
@@ -123,11 +123,11 @@ class Turn : public std::enable_shared_from_this<Turn> {
   const std::shared_ptr<Audience> audience_;
 
   mutable std::mutex mutex_;
-  int round_ = 0;                           // present round; results of others are ignored
+  int round_ = 0;                           // results of other rounds are ignored
   SpeechRequest asking_;                    // request of the present round
-  std::shared_ptr<Reflection> reflection_;  // set while the round waits for it
+  std::shared_ptr<Reflection> reflection_;  // set while the round waits for the reflection
   std::optional<RequestId> reading_;
-  std::optional<Chat> next_;  // the question as far as it is known, until it is drafted for
+  std::optional<Chat> next_;  // known part of the question, until a round drafts for it
   Drafting drafting_;
   SentenceStream sentences_;
   std::optional<std::string> first_;  // first sentence of this round's answer

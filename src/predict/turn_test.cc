@@ -67,7 +67,7 @@ class TurnTest : public testing::Test {
     out.answer.writing.max_tokens = 60;
     out.voice.sampling.seed = 5;
     out.predict = predict;
-    out.sentence.max_chars = 24;  // this model never writes the end of a sentence
+    out.sentence.max_chars = 24;  // this model never ends a sentence
     return out;
   }
   static Chat said(const std::string& text) {
@@ -84,7 +84,7 @@ class TurnTest : public testing::Test {
     ear->wait();
     return ear;
   }
-  /// Waits until these engines have no requests; returns false after 30 s.
+  /// Waits until these engines have no requests. Returns false after 30 s.
   static bool wait_idle(std::initializer_list<const Engine*> engines) {
     const auto idle = [](const Engine* engine) { return engine->stats().requests == 0; };
     for (int i = 0; i < 6000 && !std::ranges::all_of(engines, idle); ++i) {
@@ -115,7 +115,7 @@ TEST_F(TurnTest, AnswersAsIfNothingHadBeenPredicted) {
     const auto turn = Turn::begin(*writer_, *speaker_, options(true), ear);
     for (int piece = 0; piece < 1 + i % 4; ++piece) {
       std::string known = question.substr(0, dice() % (question.size() + 1));
-      // a wrongly recognised character
+      // simulates a character recognised wrongly
       if (i % 3 == 1 && !known.empty()) known[dice() % known.size()] = 'x';
       turn->hear(said(known));
       if (i % 5 == 0) ear->wait_for_draft(1 + dice() % 8);
@@ -150,7 +150,7 @@ TEST_F(TurnTest, LeavesNothingBehind) {
     turn->cancel();
     ear->wait();
     turn->hear(said("Is anybody"));
-    turn->ask(said("Is anybody there?"));  // too late: no effect
+    turn->ask(said("Is anybody there?"));  // too late, so without effect
     if (i % 3 != 0) {
       EXPECT_EQ(ear->error_.code, ErrorCode::kCancelled);
     }
@@ -161,7 +161,7 @@ TEST_F(TurnTest, LeavesNothingBehind) {
   }
 }
 
-/// The first draft is short, each later one may add a few tokens, and no draft exceeds the limit.
+/// The first draft is short, later drafts may add a few tokens, and no draft exceeds the limit.
 TEST_F(TurnTest, DraftsGrowFromRoundToRound) {
   const std::string question = "What is the time, and how long is a minute?";
   TurnOptions asked = options(true);
@@ -199,7 +199,7 @@ TEST_F(TurnTest, AQuestionThatNeverEndsIsGivenUp) {
     ASSERT_TRUE(wait_idle({writer_.get()}));
   }
   turn->ask(said("What is the time?"));
-  turn->hear(said("What is the time, now?"));  // too late: no effect
+  turn->hear(said("What is the time, now?"));  // too late, so without effect
   ear->wait();
   EXPECT_GE(ear->counts_.wasted, 40);
   EXPECT_LE(ear->counts_.wasted, 40 + 2 * 12);
@@ -228,7 +228,7 @@ TEST_F(TurnTest, WithoutPredictionOnlyAnswers) {
   turn->hear(said("Hello, who is"));
   EXPECT_EQ(writer_->stats().requests, 0);
   turn->ask(said("Hello, who is there?"));
-  turn->ask(said("What is the time?"));  // only the first call counts
+  turn->ask(said("What is the time?"));  // only the first call has an effect
   ear->wait();
   EXPECT_EQ(ear->counts_.drafts, 0);
   EXPECT_EQ(ear->text_, answer("Hello, who is there?")->text_);
@@ -248,7 +248,7 @@ TEST_F(TurnTest, AnAnswerWithoutWordsIsNotSpoken) {
   EXPECT_TRUE(ear->samples_.empty());
 }
 
-/// Where the speech service refuses a request, at once or on opening it, an answer fails, but a
+/// If the speech service refuses a request, at once or when it opens it, an answer fails, but a
 /// draft does not.
 TEST_F(TurnTest, ASpeakerThatRefusesIsHeardOf) {
   const std::string question = "What is the time?";
