@@ -1,8 +1,8 @@
-// The passes of a recogniser that speakers wait for: their order, and how late their transcripts
-// are, predicted from what passes took. Live passes run in the order in which they became due, a
-// few at a time, so that the first ones end early; more at once would all end late. A pass in the
-// background is not held back, as the engine runs it only when no live pass has work. Calls take
-// the time in seconds of one clock, which never goes back. One thread at a time.
+// The passes of a recogniser for which speakers wait: their order, and predictions of how late
+// their transcripts will be, from the durations of earlier passes. Live passes run in the order in
+// which they became due, only a few at a time, so that the first ones end early. A background pass
+// may always run, because the engine runs it only if no live pass has work. Calls get the time in
+// seconds of one clock, which never decreases. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,27 @@ namespace syrinx {
 
 class Backlog {
  public:
-  using Pass = int64_t;  ///< number of a due pass; 0: none
+  using Pass = int64_t;  ///< number of a due pass; 0 means no pass
 
-  /// `at_once`: live passes that may run at the same time, at least 1.
+  /// `at_once`: limit of live passes that may run at the same time, at least 1.
   explicit Backlog(int at_once) : at_once_(at_once) {}
 
-  /// Adds a due pass, which waits or runs from now on.
+  /// Adds a due pass and returns its number. From now on the pass waits or runs.
   Pass begin(double now_s, bool background = false);
-  /// Makes a background pass live; it keeps its turn.
+  /// Makes a background pass live. The pass keeps its place in the order.
   void raise(Pass pass);
-  /// Removes a pass; `done`: it ran to its end.
+  /// Removes a pass. `done`: the pass ran to its end.
   void end(Pass pass, double now_s, bool done);
   /// Returns whether a due pass may run now.
   bool may_run(Pass pass) const;
 
-  /// Returns the seconds until a new pass would begin if it waited for all due passes but `own`.
-  /// Each pass is predicted to take the mean time of earlier passes (kUnknown_s before the first),
-  /// and at least the time that the running pass has taken so far.
+  /// Returns the seconds until a new pass would begin if it waited for all due passes except `own`.
+  /// The prediction for each pass is the mean duration of earlier passes (kUnknown_s before the
+  /// first), but at least the time that the running pass has needed so far.
   double wait_s(double now_s, Pass own = 0) const;
-  /// Predicts the seconds from when a pass became due until its end; 0: it may run now. Time that
-  /// has passed counts, so the prediction grows while passes take longer than those before. For
-  /// `pass` 0: predicts this for a live pass that becomes due now.
+  /// Predicts the seconds between the time at which a pass became due and its end; 0 if it may run
+  /// now. The prediction includes the time that has passed, so it grows while passes need longer
+  /// than earlier ones. `pass` 0 means a live pass that becomes due now.
   double delay_s(double now_s, Pass pass) const;
 
   static constexpr double kUnknown_s = 1;
@@ -46,15 +46,15 @@ class Backlog {
   /// Factor by which each pass reduces the weight of earlier measurements.
   static constexpr double kKept = 0.9;
 
-  int live_before(Pass pass) const;  // returns the live passes before a pass; 0: all live passes
+  int live_before(Pass pass) const;  // the live passes before a pass; for 0, all live passes
   double since_s(Pass pass, double now_s) const;
   double pass_s(double now_s) const;
 
   const int at_once_;
   Pass last_ = 0;
   std::vector<Due> due_;  // in the order of begin()
-  double since_s_ = 0;    // time at which the last pass ended, or the first due pass arrived
-  double spent_s_ = 0, made_ = 0;  // fading sums: seconds with due passes, and passes that ended
+  double since_s_ = 0;    // time when the last pass ended, or when the first one became due
+  double spent_s_ = 0, made_ = 0;  // fading sums: seconds with due passes; number of ended passes
 };
 
 }  // namespace syrinx

@@ -23,7 +23,7 @@ TEST(Backlog, IsWhatPassesTookTimesThoseThatAreDue) {
   EXPECT_NEAR(backlog.wait_s(200), 0.5, 1e-9);
 }
 
-/// The prediction covers the first pass, and a pass on a machine that has become slow.
+/// The prediction must include the first pass, and a pass on a machine that has become slow.
 TEST(Backlog, IsAtLeastWhatTheRunningPassHasTaken) {
   Backlog backlog(1);
   const Backlog::Pass first = backlog.begin(10), second = backlog.begin(10);
@@ -54,7 +54,7 @@ TEST(Backlog, FollowsAMachineThatChanges) {
   EXPECT_NEAR(passes(60, 0.3), 0.3, 0.01);
 }
 
-/// Passes that share a batch end together: each counts with its share of the time.
+/// Passes that share a batch end together. Each of them must count with its share of the time.
 TEST(Backlog, SharesTimeAmongPassesThatRunTogether) {
   Backlog backlog(4);
   for (int round = 0; round < 10; ++round) {
@@ -90,13 +90,13 @@ TEST(Backlog, ADelayCountsFromWhenAPassBecameDue) {
   const Backlog::Pass first = backlog.begin(10), second = backlog.begin(10.5);
   EXPECT_EQ(backlog.delay_s(11, first), 0) << "it is its turn";
   EXPECT_NEAR(backlog.delay_s(11, second), 0.5 + 1 + 2,
-              1e-9);  // time waited, rest of the first pass, its own pass
+              1e-9);  // time waited, rest of the first pass, duration of the own pass
   EXPECT_NEAR(backlog.delay_s(11, 0), 1 + 2 + 2, 1e-9) << "of one more pass";
   EXPECT_NEAR(backlog.delay_s(15, second), 4.5 + 5, 1e-9) << "passes take at least 5 s now";
 }
 
-/// Twenty speakers end within 6 s, and no pass was measured: each pass takes `pass_s`. Those whose
-/// delay passes the bound leave, when they end or at a later tick.
+/// Twenty speakers end within 6 s, before any pass was measured; each pass needs `pass_s`. Speakers
+/// whose delay exceeds the limit leave when they end, or at a later tick.
 TEST(Backlog, AdmittedTranscriptsComeWithinTheBoundFromTheFirstTurnOn) {
   constexpr double kBound_s = 5, kTick_s = 0.25;
   struct Speaker {

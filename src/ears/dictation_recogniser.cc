@@ -11,12 +11,12 @@
 namespace syrinx {
 namespace {
 
-/// Seconds of a live stretch, and of one whose times are read, also for models that accept more.
+/// Longest stretch, in seconds, of a recording that is live or needs times of segments.
 constexpr double kLongestStretchS = 30;
-constexpr double kSoonS = 60;  // a caller gives this much before it waits (TranscriptSink::heard())
+constexpr double kSoonS = 60;  // a caller provides this much audio before it waits for heard()
 constexpr double kQuietS = 0.2;
-constexpr int kAtOnce = 8;         // a step of a language model costs little more for eight
-constexpr float kSilence = 1e-3f;  // loudest sample of a stretch without a voice: -60 dB
+constexpr int kAtOnce = 8;         // a step costs little more for eight sequences than for one
+constexpr float kSilence = 1e-3f;  // largest sample of a stretch without a voice: -60 dB
 
 /// Returns whether words of a language are written without blanks between them.
 bool joins_words(std::string_view language) {
@@ -48,7 +48,7 @@ class DictationLoop final : public HearingLoop {
   }
   std::string language() const override { return found_.empty() ? options_.language : found_; }
   double duration_s() const override { return seconds(done_ + waiting_.size()); }
-  /// While a long stretch is incomplete, all samples given count as done, so that callers do not
+  /// While a long stretch is incomplete, reports all samples as processed, so that callers do not
   /// wait.
   double done_s() const override {
     return closed_ || most_ <= samples_in(kSoonS) ? seconds(done_) : duration_s();
@@ -59,7 +59,7 @@ class DictationLoop final : public HearingLoop {
  private:
   static double seconds(size_t samples) { return static_cast<double>(samples) / kHearingRate; }
   const HearingFacts& facts() const { return model_.info().hearing; }
-  /// Returns the number of samples of the next stretch; 0 if too few have arrived.
+  /// Returns the number of samples in the next stretch; 0 while too few have arrived.
   size_t due() const {
     const size_t search = samples_in(facts().cut_search_s);
     if (waiting_.size() > most_ && (closed_ || waiting_.size() >= most_ + search)) {
@@ -68,7 +68,7 @@ class DictationLoop final : public HearingLoop {
     return closed_ ? waiting_.size() : 0;
   }
   void skip_silence();
-  /// Returns the text of a stretch, in the form in which it follows earlier texts.
+  /// Returns the text of a stretch in the form in which it is appended to the earlier text.
   std::string joined(const Dictated& heard) const;
   void drop(size_t samples) {
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<int64_t>(samples));
@@ -80,10 +80,10 @@ class DictationLoop final : public HearingLoop {
   const size_t most_;
   std::vector<float> waiting_;
   bool closed_ = false;
-  size_t done_ = 0, stretch_ = 0;  // samples: dropped; of the requested stretch
-  Dictation asked_;                // the requested stretch
-  bool told_ = false;              // a segment with text was returned
-  std::string found_;              // the first language that was found
+  size_t done_ = 0, stretch_ = 0;  // number of dropped samples; samples of the requested stretch
+  Dictation asked_;                // the request for the present stretch
+  bool told_ = false;              // whether a segment with text was returned
+  std::string found_;              // the first detected language
   int64_t prompt_tokens_ = 0, completion_tokens_ = 0;
 };
 
@@ -163,7 +163,7 @@ size_t quietest_near(std::span<const float> samples, size_t at, size_t reach) {
   constexpr size_t kWindow = kHearingRate / 10;
   const size_t begin = at - std::min(at, reach), end = std::min(samples.size(), at + reach);
   if (end - begin <= kWindow) return at;
-  // Whole numbers, so that sums do not depend on their order.
+  // Integers, so that sums do not depend on the order of addition.
   const auto level = [&](size_t i) { return std::llround(std::fabs(samples[i]) * 0x1p40); };
   int64_t sum = 0;
   for (size_t i = begin; i < begin + kWindow; ++i) sum += level(i);

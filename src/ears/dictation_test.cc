@@ -22,7 +22,7 @@ TEST(DictationRecogniser, StretchesEndWhereItIsQuietest) {
   for (size_t i = 0; i < samples.size(); ++i) samples[i] = 0.3f * std::sin(0.1f * i);
   std::fill_n(samples.begin() + kPause, kHearingRate / 5, 0.f);
   EXPECT_NEAR(static_cast<double>(quietest_cut(samples, kMost)), kPause + kHearingRate / 10., 16);
-  // A pause before the last third is too early, however quiet. Samples that fit need no cut.
+  // A pause before the last third is too early, even if it is quiet. Samples that fit need no cut.
   std::fill_n(samples.begin() + kPause, kHearingRate / 5, 0.01f);
   std::fill_n(samples.begin() + kHearingRate, kHearingRate, 0.f);
   EXPECT_GT(quietest_cut(samples, kMost), kPause);
@@ -57,7 +57,7 @@ TEST(DictationRecogniser, CutsWhereTheAuthorsOfQwen3AsrCut) {
       parts.push_back(quietest_near(rest, most, 5 * kHearingRate));
       rest = rest.subspan(parts.back());
     }
-    // The authors' last part is filled up to half a second.
+    // The authors pad the last part to half a second.
     parts.push_back(std::max<size_t>(rest.size(), kHearingRate / 2));
     EXPECT_EQ(parts, c["parts"].get<std::vector<size_t>>()) << c;
   }
@@ -65,7 +65,7 @@ TEST(DictationRecogniser, CutsWhereTheAuthorsOfQwen3AsrCut) {
   EXPECT_EQ(quietest_near(silence, 2 * kHearingRate, kHearingRate), size_t{kHearingRate});
 }
 
-/// Qwen3-ASR with random weights, as a recogniser.
+/// A recogniser that uses Qwen3-ASR with random weights.
 class DictatedByAModel : public testing::Test {
  protected:
   DictatedByAModel() {
@@ -113,10 +113,10 @@ TEST_F(DictatedByAModel, DescribesItself) {
   EXPECT_TRUE(check_listen(info, {.language = "tl", .prompt = "Zoe"}));
 }
 
-/// Whole recordings are one stretch, timed ones have segments of about 30 s. The text is the same
-/// beside other recordings, and is reported while it is written.
+/// Whole recordings are one stretch; recordings with times have segments of about 30 s. The text is
+/// the same beside other recordings, and is reported while it is written.
 TEST_F(DictatedByAModel, ReportsTheTextWhileItIsWritten) {
-  // Samples ids nearly evenly, because likely ids repeat themselves, and repetitions are removed.
+  // Samples ids nearly evenly: likely ids would repeat, and repetitions are removed.
   const ListenOptions whole{.language = "de", .prompt = "Zoe", .temperatures = {2}, .follow = true};
   ListenOptions timed = whole;
   timed.segment_times = true;
@@ -125,7 +125,7 @@ TEST_F(DictatedByAModel, ReportsTheTextWhileItIsWritten) {
     together.push_back(open(whole, 50, seed));
     together.push_back(open(timed, 50, seed));
   }
-  std::array<int, 2> begun{};  // beginnings of first and second segments that were reported
+  std::array<int, 2> begun{};  // reported beginnings of the first and the second segments
   for (size_t i = 0; i < together.size(); ++i) {
     SCOPED_TRACE(i);
     const std::vector<std::string> got = texts(together[i]);
@@ -146,7 +146,7 @@ TEST_F(DictatedByAModel, ReportsTheTextWhileItIsWritten) {
     EXPECT_NEAR(transcript.segments[0].end_s, 30, 5);
     EXPECT_EQ(transcript.segments[1].start_s, transcript.segments[0].end_s);
   }
-  // A busy machine may report few beginnings of one segment, so they are counted over all
+  // A busy machine may report few beginnings of a single segment, so they are counted over all
   // recordings.
   for (const int count : begun) EXPECT_GT(count, 2);
 }
@@ -158,7 +158,7 @@ TEST_F(DictatedByAModel, JoinsLanguagesWithoutBlanks) {
   EXPECT_FALSE(got[1].starts_with(" "));
 }
 
-/// A live recording is transcribed in passes while it continues; the last transcript is of the
+/// A live recording is transcribed in passes while it continues. The last transcript covers the
 /// whole recording.
 TEST_F(DictatedByAModel, HearsASpeakerInPasses) {
   const std::vector<float> samples = fixture::golden_signal(6 * kHearingRate, 5);

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 5> kVendorEars = {
 }  // namespace
 
 bool is_vendor_ear(std::string_view name) {
-  // prefixes: also "gpt-4o-mini-transcribe-2025-03-20"
+  // names are prefixes: "gpt-4o-mini-transcribe-2025-03-20" matches, too
   return std::any_of(kVendorEars.begin(), kVendorEars.end(),
                      [&](std::string_view each) { return name.starts_with(each); });
 }

@@ -18,8 +18,8 @@
 namespace syrinx {
 namespace {
 
-constexpr int kMostRecordings = 512;  // recordings that run or wait
-// refusals of a request while no other request of this recogniser runs
+constexpr int kMostRecordings = 512;  // limit of recordings that run or wait
+// limit of refusals of a request while no other request of this recogniser runs
 constexpr int kMostRefusals = 3;
 constexpr double kComeBack_s = 5;
 
@@ -37,32 +37,32 @@ struct EngineHearing {
 
   const std::shared_ptr<TranscriptSink> sink;
   const bool live;
-  const bool offline;  // no client waits for its segments
+  const bool offline;  // whether no client waits for its segments
   const uint64_t client;
-  // Under the recogniser's mutex.
+  // The recogniser's mutex protects these members:
   bool background;
   std::vector<float> waiting;
   FullScale fit;
   bool ended = false, cancelled = false;
-  bool posted = false;           // a piece of its work waits or runs
-  bool again = false;            // new input arrived while a piece of its work ran
-  bool over = false;             // finished() was called, or is about to be
-  Backlog::Pass pass = 0;        // its pass in the backlog; 0: no speaker waits for it
-  bool in_line = false;          // its request waits until the backlog lets it run
-  std::string grown;             // the running request's answer so far, if it is followed
-  std::optional<Answer> answer;  // answer to the running request
-  RequestId request = 0;         // the running request; 0: none
-  const bool follows;            // so_far() is reported
-  // Used only by the thread that runs its piece of work.
+  bool posted = false;           // whether a piece of its work waits or runs
+  bool again = false;            // whether input arrived while a piece of its work ran
+  bool over = false;             // whether finished() was called, or is about to be called
+  Backlog::Pass pass = 0;        // its pass in the backlog; 0 if no speaker waits for it
+  bool in_line = false;          // whether its request waits for the backlog
+  std::string grown;             // the growing answer to the running request, if followed
+  std::optional<Answer> answer;  // the answer to the running request
+  RequestId request = 0;         // the running request; 0 if no request runs
+  const bool follows;            // whether so_far() is reported
+  // Only the thread that runs its piece of work uses these members:
   const std::unique_ptr<HearingLoop> loop;
-  std::optional<SpeechRequest> question;  // the next request, or the submitted one
+  std::optional<SpeechRequest> question;  // the next request, or the request that was submitted
   bool asked = false, closed = false;
   int refusals = 0;
   double told_s = 0;
   Transcript transcript;
 };
 
-/// Must outlive its listeners.
+/// A recogniser on an engine. It must outlive its listeners.
 class EngineRecogniser final : public Recogniser {
  public:
   EngineRecogniser(std::shared_ptr<Engine> engine, RecogniserInfo info, LoopMaker loops,
@@ -91,20 +91,20 @@ class EngineRecogniser final : public Recogniser {
   void end(const Hearing& hearing);
   void raise(const Hearing& hearing);
   void cancel(const Hearing& hearing);
-  /// Called when an answer has grown to `text`, on the engine's thread.
+  /// Processes an answer that has grown to `text`. Called on the engine's thread.
   void grew(const Hearing& hearing, const std::string& text);
-  /// Called when a request has ended, on the engine's thread.
+  /// Processes the answer of a request that has ended. Called on the engine's thread.
   void heard(const Hearing& hearing, Answer answer);
 
  private:
-  void post(const Hearing& hearing);  // under mutex_
-  void wake_one();                    // under mutex_
-  void wake_line();                   // under mutex_
-  /// Updates the backlog. It counts live listeners that have ended, whose speakers wait or soon
-  /// will (early passes begin in a pause). `done`: the listener got its transcript. Under mutex_.
+  void post(const Hearing& hearing);  // requires mutex_
+  void wake_one();                    // requires mutex_
+  void wake_line();                   // requires mutex_
+  /// Updates the backlog, which counts live listeners whose recording has ended or pauses with an
+  /// early pass. `done`: the listener got its transcript. Requires mutex_.
   void count(EngineHearing& hearing, bool done = false);
 
-  // Both run on the hearing thread, one call at a time for each hearing.
+  // Both run on the hearing thread, one call at a time for each recording.
   void run_piece(const Hearing& hearing);
   void take_answer(const Hearing& hearing, const Answer& answer);
   void ask(const Hearing& hearing);
@@ -116,11 +116,11 @@ class EngineRecogniser final : public Recogniser {
   const RecogniserInfo info_;
   const LoopMaker loops_;
   mutable std::mutex mutex_;
-  std::list<Hearing> hearings_;  // unfinished recordings
-  std::deque<Hearing> refused_;  // recordings for which the engine had no room, oldest first
-  int at_work_ = 0;              // requests in the engine
+  std::list<Hearing> hearings_;  // recordings that are not finished
+  std::deque<Hearing> refused_;  // recordings whose request the engine refused, oldest first
+  int at_work_ = 0;              // number of requests in the engine
   Backlog backlog_;
-  std::condition_variable idle_;           // notified when at_work_ falls
+  std::condition_variable idle_;           // notified when at_work_ decreases
   std::optional<HearingThreads> threads_;  // destroyed first
 };
 
@@ -229,7 +229,7 @@ void EngineRecogniser::count(EngineHearing& hearing, bool done) {
   }
 }
 
-/// Continues the recordings whose turn has come.
+/// Continues recordings that the backlog now allows to run.
 void EngineRecogniser::wake_line() {
   for (const Hearing& hearing : hearings_) {
     if (hearing->in_line && backlog_.may_run(hearing->pass)) post(hearing);
@@ -261,7 +261,7 @@ void EngineRecogniser::post(const Hearing& hearing) {
   threads_->post([this, hearing] { run_piece(hearing); });
 }
 
-/// Lets the oldest recording with a refused request try again.
+/// Lets the oldest recording whose request was refused submit it again.
 void EngineRecogniser::wake_one() {
   if (refused_.empty()) return;
   const Hearing next = std::move(refused_.front());
@@ -320,7 +320,7 @@ void EngineRecogniser::take_answer(const Hearing& hearing, const Answer& answer)
   }
 }
 
-/// Submits the next request of the loop.
+/// Submits the loop's next request to the engine.
 void EngineRecogniser::ask(const Hearing& hearing) {
   EngineHearing& h = *hearing;
   if (!h.question) {
@@ -336,14 +336,14 @@ void EngineRecogniser::ask(const Hearing& hearing) {
   SpeechRequest& request = *h.question;
   request.terms.client = h.client;
   request.terms.offline = h.offline;
-  // Under the mutex, so that the request's end, or a cancel, finds its id.
+  // Holds the mutex, so that the end of the request, or a cancel, finds the request's id.
   std::unique_lock lock(mutex_);
   h.in_line = !backlog_.may_run(h.pass);
   if (h.cancelled || h.in_line) return;
   request.terms.background = h.background;
   ++at_work_;
   const auto sink = std::make_shared<AnswerSink>(*this, hearing);
-  // Encoding audio for a prompt takes time, so another thread does it.
+  // Encoding the audio of a prompt needs time, so another thread does it.
   auto submitted = request.writing.recordings.empty() ? engine_->submit(request, sink)
                                                       : engine_->submit_soon(request, sink);
   if (submitted.ok()) {
@@ -356,7 +356,7 @@ void EngineRecogniser::ask(const Hearing& hearing) {
   refused(hearing, submitted.error());
 }
 
-/// If the engine has no room, the request waits until another request of this recogniser ends.
+/// If the engine is full, the request waits until another request of this recogniser ends.
 void EngineRecogniser::refused(const Hearing& hearing, const Error& error) {
   if (error.code == ErrorCode::kOverloaded) {
     const std::lock_guard lock(mutex_);
@@ -385,7 +385,7 @@ void EngineRecogniser::finish(const Hearing& hearing, std::optional<Error> error
     count(*hearing, !error);
     hearings_.remove(hearing);
     std::erase(refused_, hearing);
-    wake_one();  // this recording may have been woken for room that it did not use
+    wake_one();  // this recording may have been woken, but did not use the space
   }
   if (error) return hearing->sink->finished(*error);
   Transcript& transcript = hearing->transcript;

@@ -1,4 +1,4 @@
-// Scales samples beyond full scale, which files of floats may hold, into [-1, 1]. One thread.
+// Scales samples beyond [-1, 1], which floating-point files may contain, to [-1, 1]. One thread.
 #pragma once
 
 #include <algorithm>
@@ -6,9 +6,9 @@
 
 namespace syrinx {
 
-/// Fits samples into [-1, 1] one after another: each is divided by the largest magnitude so far, or
-/// by 1. So a loud recording keeps its shape except for its first peaks, and the result does not
-/// depend on how samples arrive. A value that is not finite becomes 0.
+/// Scales samples one after another: each sample is divided by the largest magnitude so far, or by
+/// 1. So a loud recording keeps its shape except at its first peaks, and the result does not depend
+/// on the division into calls. A value that is not finite becomes 0.
 class FullScale {
  public:
   float operator()(float sample) {

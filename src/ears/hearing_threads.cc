@@ -7,8 +7,8 @@
 namespace syrinx {
 namespace {
 
-/// Niceness added to the threads, as in nice(1): when other threads want the core too, each of them
-/// gets a tenth of it.
+/// Niceness that is added to the threads (nice(1)). When other threads need the core, too, each of
+/// these threads gets a tenth of it.
 constexpr int kHearingNice = 10;
 
 }  // namespace
@@ -35,10 +35,10 @@ void HearingThreads::post(std::function<void()> piece) {
 }
 
 void HearingThreads::loop() {
-  (void)!nice(kHearingNice);  // on Linux it applies to this thread only
+  (void)!nice(kHearingNice);  // on Linux, this affects only this thread
   std::unique_lock lock(mutex_);
   while (true) {
-    // A piece that runs may post another one.
+    // A running piece may post another piece, so waits until no piece runs.
     changed_.wait(lock, [&] { return !pieces_.empty() || (stopping_ && running_ == 0); });
     if (pieces_.empty()) break;
     const std::function<void()> piece = std::move(pieces_.front());

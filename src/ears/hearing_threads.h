@@ -1,6 +1,6 @@
-// A few host threads that recognise speech for many listeners in turn, one bounded piece of work at
-// a time. They run at a lower priority than the threads that synthesise speech: a late transcript
-// causes no audible gap.
+// A few host threads that recognise speech for many listeners in turn, one short piece of work at a
+// time. They have a lower priority than the threads that synthesise speech, because a late
+// transcript causes no audible gap.
 #pragma once
 
 #include <condition_variable>
@@ -15,12 +15,12 @@ namespace syrinx {
 class HearingThreads {
  public:
   explicit HearingThreads(int threads);
-  /// Runs all posted pieces to the end, also pieces that a running piece posts.
+  /// Waits until all posted pieces have run, including pieces that running pieces post.
   ~HearingThreads();
   HearingThreads(const HearingThreads&) = delete;
   HearingThreads& operator=(const HearingThreads&) = delete;
 
-  /// Runs `piece` after those posted before it have begun; it must not throw. Any thread.
+  /// Runs `piece` after the pieces posted earlier have begun. `piece` must not throw. Any thread.
   void post(std::function<void()> piece);
 
  private:

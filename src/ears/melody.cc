@@ -9,18 +9,18 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kQuarter = 4;  // input samples averaged to one
+constexpr size_t kQuarter = 4;  // number of input samples averaged to one sample
 constexpr double kMelodyRate = static_cast<double>(kHearingRate) / kQuarter;
 constexpr size_t kWindow = 160, kCompared = 98;  // samples: 40 ms, and the part that is compared
 constexpr size_t kLeastLag = 9, kMostLag = 62;   // samples: 440 to 65 Hz
 constexpr double kVoiced = 0.7;                  // smallest autocorrelation of a frame with a pitch
-constexpr double kOctave = 0.9;     // the shortest lag with this share of the maximum is the pitch
+constexpr double kOctave = 0.9;     // the pitch is the shortest lag with this share of the maximum
 constexpr double kLoudEnough = 50;  // smallest root mean square of a voiced frame
-constexpr size_t kEnd = 12;         // frames of the pitch at the end
+constexpr size_t kEnd = 12;         // number of frames at the end whose pitch is compared
 constexpr size_t kLeastBody = 20;
-constexpr size_t kMostSaid = 3000;  // most frames that are kept: 30 s
-constexpr double kFall = -1.5;      // semitones; a pitch below this has fallen
-constexpr double kSlip = -9;        // semitones; a larger fall is an octave error of the pitch
+constexpr size_t kMostSaid = 3000;  // limit of stored frames: 30 s
+constexpr double kFall = -1.5;      // semitones; an end below this is a fall
+constexpr double kSlip = -9;        // semitones; a larger fall is an octave error
 
 double median(std::vector<float> values) {
   const auto middle = values.begin() + std::ssize(values) / 2;
@@ -73,7 +73,7 @@ std::optional<float> Melody::pitch() const {
   while (alike[lag] < kOctave * best) ++lag;
   while (lag < kMostLag && alike[lag + 1] > alike[lag]) ++lag;
   double exact = static_cast<double>(lag);
-  if (lag > kLeastLag && lag < kMostLag) {  // vertex of the parabola through three lags
+  if (lag > kLeastLag && lag < kMostLag) {  // the vertex of the parabola through three lags
     const double before = alike[lag - 1], after = alike[lag + 1];
     const double bend = before - 2 * alike[lag] + after;
     if (bend < 0) exact += 0.5 * (before - after) / bend;

@@ -23,7 +23,7 @@ void hear_all(Melody& melody, const std::vector<float>& samples) {
   }
 }
 
-/// Returns half a second of each pitch (in Hz) with three harmonics.
+/// Returns a sound with half a second of each pitch (in Hz), with three harmonics.
 std::vector<float> hum(std::initializer_list<double> pitches) {
   std::vector<float> out;
   double phase = 0;
@@ -70,7 +70,7 @@ TEST(Melody, NoiseAndSilenceHaveNone) {
 
 TEST(Melody, StatementsFallAndQuestionsDoNot) {
   constexpr const char *kLow = "heron",
-                       *kHigh = "raven";  // voices whose statements end low, questions high
+                       *kHigh = "raven";  // statements must end low, questions high
   for (const char* text : {"I would like a cup of tea.", "She lives in London.",
                            "We went to the market yesterday.", "The weather is nice today."}) {
     Melody melody;

@@ -1,5 +1,5 @@
-// For tests of recognisers: keeps everything that a recogniser reports about a recording, for
-// another thread to read after the end.
+// For tests of recognisers: keeps everything that a recogniser reports about a recording, so that
+// another thread can read it after the end.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kDecoderBytes = size_t{100} << 20;  // measured memory of a decoder
 constexpr double kRetryS = 2;
-/// Samples of a stretch that the gate passes or rejects as a whole; as long as Whisper's window.
+/// Length of the stretches that the gate passes or rejects: that of Whisper's window, in samples.
 constexpr int64_t kStretch = 30 * kHearingRate;
 
 int16_t to_int16(float sample) {
@@ -37,34 +37,34 @@ struct Hearing {
     transcript.language = "en";
   }
 
-  /// Returns whether more samples will come. Under the recogniser's mutex, as are the next members.
+  /// Returns whether more samples will arrive. This and the next members require the mutex.
   bool goes_on() const { return !ended && !cancelled; }
-  /// Returns how many samples at the beginning of `waiting` the gate has processed, so that they
-  /// may be decoded.
+  /// Returns how many samples at the beginning of `waiting` the gate has processed. Only these may
+  /// be decoded.
   size_t ready() const {
     const auto given = static_cast<int64_t>(waiting.size());
     if (!gate || (ended && looked == taken + given)) return waiting.size();
     const int64_t known = looked / kStretch * kStretch - taken;
     return static_cast<size_t>(std::clamp<int64_t>(known, 0, given));
   }
-  /// Returns how many samples the gate has not processed.
+  /// Returns how many samples of `waiting` the gate has not yet processed.
   size_t unknown() const { return gate ? waiting.size() - static_cast<size_t>(looked - taken) : 0; }
 
-  FullScale fit;  // used by the thread that gives samples
+  FullScale fit;  // used by the thread that calls hear()
   const ListenOptions options;
   const std::shared_ptr<TranscriptSink> sink;
   std::deque<int16_t> waiting;
-  int64_t taken = 0;   // samples removed from `waiting`
-  int64_t looked = 0;  // samples that the gate has processed or is processing
+  int64_t taken = 0;   // number of samples removed from `waiting`
+  int64_t looked = 0;  // number of samples that the gate has processed or is processing
   bool ended = false, cancelled = false;
-  bool placed = false;  // has a place, so it may use a decoder
-  bool queued = false;  // a piece of work for it is posted or runs
-  bool over = false;    // finished() was called, or is about to be
+  bool placed = false;  // whether it has a place, so that it may use a decoder
+  bool queued = false;  // whether a piece of its work is posted or runs
+  bool over = false;    // whether finished() was called, or is about to be called
 
-  // Used only by the thread that runs its piece of work.
+  // Only the thread that runs its piece of work uses these members:
   std::unique_ptr<PocketSphinxDecoder> decoder;
-  std::optional<VoiceGate> gate;  // set or left empty at construction
-  int64_t heard = 0;              // samples decoded so far
+  std::optional<VoiceGate> gate;  // empty if recordings are not gated; constant
+  int64_t heard = 0;              // number of samples decoded so far
   Transcript transcript;
   std::string partial;
 };
@@ -82,12 +82,12 @@ class PocketSphinx final : public Recogniser {
   void cancel(const std::shared_ptr<Hearing>& hearing);
 
  private:
-  // All under mutex_.
+  // These require mutex_:
   void admit_waiting();
   void post(const std::shared_ptr<Hearing>& hearing);
   bool has_work(const Hearing& hearing) const;
 
-  /// Runs on a thread of the pool, one call at a time for each hearing.
+  /// Runs on a thread of the pool, one call at a time for each recording.
   void run_piece(const std::shared_ptr<Hearing>& hearing);
   void look_at(Hearing& hearing, std::span<const int16_t> block);
   void hear_block(Hearing& hearing, std::span<int16_t> block, bool last);
@@ -178,7 +178,7 @@ void PocketSphinx::hear(const std::shared_ptr<Hearing>& hearing, std::span<const
   std::transform(samples.begin(), samples.end(), values.begin(),
                  [&](float sample) { return to_int16(hearing->fit(sample)); });
   const std::lock_guard lock(mutex_);
-  SYRINX_CHECK(!hearing->ended, "samples after the end");
+  SYRINX_CHECK(!hearing->ended, "hear() was called after end()");
   if (hearing->over || hearing->cancelled) return;
   hearing->waiting.insert(hearing->waiting.end(), values.begin(), values.end());
   post(hearing);
@@ -188,7 +188,7 @@ void PocketSphinx::end(const std::shared_ptr<Hearing>& hearing) {
   const std::lock_guard lock(mutex_);
   hearing->ended = true;
   post(hearing);
-  admit_waiting();  // this recording may be the next one
+  admit_waiting();  // the place may go to this recording
 }
 
 void PocketSphinx::cancel(const std::shared_ptr<Hearing>& hearing) {
@@ -197,10 +197,10 @@ void PocketSphinx::cancel(const std::shared_ptr<Hearing>& hearing) {
   post(hearing);
 }
 
-/// Recordings of which more samples will come get at most half of the places: their decoders are
-/// idle most of the time, and long files occupy them for long. So a turn that has ended, for which
-/// a client waits, is recognised at once. Order: ended recordings first, then the client with the
-/// fewest places, then arrival.
+/// Unfinished recordings get at most half of the places: their decoders are idle most of the time,
+/// and long files keep them for a long time. So a turn that has ended, for which a client waits, is
+/// recognised at once. Order: ended recordings first, then the client with the fewest places, then
+/// the order of arrival.
 void PocketSphinx::admit_waiting() {
   while (true) {
     int taken = 0, going_on = 0;
@@ -216,7 +216,7 @@ void PocketSphinx::admit_waiting() {
       });
     };
     std::shared_ptr<Hearing> next;
-    std::pair<bool, int64_t> before;  // key of the next: goes_on(), places of its client
+    std::pair<bool, int64_t> before;  // key of the next recording: goes_on(), places of its client
     for (const auto& each : hearings_) {
       if (each->placed || (each->goes_on() && half)) continue;
       const std::pair rank(each->goes_on(), int64_t{places_of(each->options.client)});
@@ -276,7 +276,7 @@ void PocketSphinx::run_piece(const std::shared_ptr<Hearing>& hearing) {
         hear_block(*hearing, block, last);
       }
     } catch (const std::exception& fault) {
-      hearing->decoder.reset();  // its state is unknown
+      hearing->decoder.reset();  // after an error, its state is unknown
       error = Error{ErrorCode::kInternal, fault.what()};
     }
   }
@@ -293,7 +293,7 @@ void PocketSphinx::look_at(Hearing& hearing, std::span<const int16_t> block) {
   hearing.gate->hear(samples);
 }
 
-/// Decodes a block; samples of stretches without a voice are replaced by silence.
+/// Decodes a block. Silence replaces the samples of stretches without a voice.
 void PocketSphinx::hear_block(Hearing& hearing, std::span<int16_t> block, bool last) {
   for (size_t i = 0; hearing.gate && i < block.size();) {
     const int64_t at = hearing.heard + static_cast<int64_t>(i), begin = at / kStretch * kStretch;

@@ -11,17 +11,17 @@
 namespace syrinx {
 namespace {
 
-constexpr int kFrameRate = 100;  // option -frate: frames per second
+constexpr int kFrameRate = 100;  // value of the option -frate: frames per second
 constexpr int kCepstra = 13;
-// Without a limit, the lattice of an utterance without pauses (music, a crowd) would grow forever.
+// Without this limit, an utterance without pauses (music, a crowd) would use unlimited memory.
 constexpr int64_t kLongestUtterance = 60 * kHearingRate;
 
-/// Removes the number of a pronunciation: "read(2)" becomes "read".
+/// Removes the number of a pronunciation variant: "read(2)" becomes "read".
 std::string spelling(std::string_view word) {
   return std::string(word.substr(0, word.ends_with(')') ? word.rfind('(') : word.npos));
 }
 
-/// Returns whether `word` is a mark, not a word: "<s>", "<sil>", "[NOISE]", "++UH++".
+/// Returns whether `word` is a mark and not a spoken word: "<s>", "<sil>", "[NOISE]", "++UH++".
 bool is_filler(std::string_view word) {
   return word.empty() || word.front() == '<' || word.front() == '[' || word.starts_with("++");
 }
@@ -33,7 +33,7 @@ PocketSphinxDecoder::PocketSphinxDecoder(std::shared_ptr<const PocketSphinxLibra
     : library_(std::move(library)) {
   const std::string acoustic = model_dir + "/en-us", language = model_dir + "/en-us.lm.bin",
                     words = model_dir + "/cmudict-en-us.dict";
-  // PocketSphinx ends the process if some of these files are missing.
+  // If some of these files are missing, PocketSphinx would end the process.
   for (const std::string& path : {acoustic + "/mdef", acoustic + "/feat.params", language, words}) {
     if (!std::filesystem::exists(path)) {
       throw LoadError(concat(path, " is missing; on Debian: apt install pocketsphinx-en-us"));
@@ -51,7 +51,7 @@ PocketSphinxDecoder::PocketSphinxDecoder(std::shared_ptr<const PocketSphinxLibra
   const PocketSphinxLibrary::CepstralMean* mean =
       features->cepstra == kCepstra ? features->mean : nullptr;
   SYRINX_CHECK(mean != nullptr && mean->width == kCepstra && mean->frames == 0,
-               "[pocketsphinx] a feat_t of another shape");
+               "[pocketsphinx] feat_t has an unexpected layout");
   first_mean_.assign(mean->mean, mean->mean + mean->width);
 }
 
@@ -64,15 +64,15 @@ PocketSphinxDecoder::~PocketSphinxDecoder() {
 void PocketSphinxDecoder::begin() {
   const PocketSphinxLibrary& ps = *library_;
   if (in_utterance_) ps.ps_end_utt(decoder_);
-  // ps_start_stream() resets the noise estimate, but keeps the mean of the cepstra. This code
-  // resets that mean to its value in a new decoder.
+  // ps_start_stream() resets the noise estimate, but not the mean of the cepstra. So this code sets
+  // that mean to its value in a new decoder.
   PocketSphinxLibrary::CepstralMean& mean = *ps.ps_get_feat(decoder_)->mean;
   std::copy(first_mean_.begin(), first_mean_.end(), mean.mean);
   std::fill_n(mean.sum, mean.width, 0.f);
   mean.frames = 0;
   ps.ps_start_stream(decoder_);
   const bool started = ps.ps_start_utt(decoder_) == 0;
-  SYRINX_CHECK(started, "[pocketsphinx] no utterance");
+  SYRINX_CHECK(started, "[pocketsphinx] cannot begin an utterance");
   in_utterance_ = true;
   speaks_ = false;
   utterance_samples_ = samples_ = 0;
@@ -90,7 +90,7 @@ std::optional<TranscriptSegment> PocketSphinxDecoder::hear(std::span<const int16
   if (!speaks_ || (speech && utterance_samples_ < kLongestUtterance)) return {};
   auto out = end_utterance();
   const bool started = ps.ps_start_utt(decoder_) == 0;
-  SYRINX_CHECK(started, "[pocketsphinx] no utterance");
+  SYRINX_CHECK(started, "[pocketsphinx] cannot begin an utterance");
   in_utterance_ = true;
   return out;
 }

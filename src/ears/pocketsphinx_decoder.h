@@ -1,7 +1,7 @@
-// One decoder of PocketSphinx. It recognises one recording after another; the result for each does
-// not depend on earlier recordings. Like PocketSphinx's own program, pocketsphinx_continuous, this
-// class reads blocks and ends an utterance after a block without speech; both give the same words
-// at the same times. One thread at a time.
+// One decoder of PocketSphinx. It recognises one recording after another; a result does not depend
+// on earlier recordings. Like PocketSphinx's own program, pocketsphinx_continuous, it reads blocks
+// and ends an utterance after a block without speech. Both give the same words at the same times.
+// One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@ class PocketSphinxDecoder {
  public:
   static constexpr size_t kBlock = 2048;  ///< samples, 0.128 s
 
-  /// `model_dir` holds en-us/ (acoustic model), en-us.lm.bin and cmudict-en-us.dict. Takes some
-  /// tenths of a second and 100 MB. Throws LoadError.
+  /// `model_dir` contains en-us/ (acoustic model), en-us.lm.bin and cmudict-en-us.dict. Loading
+  /// needs some tenths of a second and 100 MB. Throws LoadError.
   PocketSphinxDecoder(std::shared_ptr<const PocketSphinxLibrary> library,
                       const std::string& model_dir);
   ~PocketSphinxDecoder();
   PocketSphinxDecoder(const PocketSphinxDecoder&) = delete;
   PocketSphinxDecoder& operator=(const PocketSphinxDecoder&) = delete;
 
-  /// Begins a new recording, whether or not the previous recording was ended.
+  /// Begins a new recording, even if the previous recording was not ended.
   void begin();
-  /// Takes the next block of the recording: kBlock samples, fewer only before end(). Returns a
-  /// segment if an utterance ended and has words.
+  /// Processes the next block of the recording: kBlock samples, or fewer directly before end().
+  /// Returns a segment if an utterance with words has ended.
   std::optional<TranscriptSegment> hear(std::span<const int16_t> block);
-  /// Ends the recording; returns the segment of the last utterance, if it has words.
+  /// Ends the recording. Returns the segment of the last utterance if it has words.
   std::optional<TranscriptSegment> end();
-  /// Returns the hypothesis for the current utterance.
+  /// Returns the present hypothesis for the current utterance.
   std::string partial() const;
 
  private:
@@ -46,7 +46,7 @@ class PocketSphinxDecoder {
   PocketSphinxLibrary::Decoder* decoder_ = nullptr;
   std::vector<float> first_mean_;  // initial mean of the cepstra
   bool in_utterance_ = false;      // between ps_start_utt() and ps_end_utt()
-  bool speaks_ = false;            // this utterance has a voice
+  bool speaks_ = false;            // whether this utterance has had a voice
   int64_t utterance_samples_ = 0, samples_ = 0;
 };
 

@@ -50,7 +50,7 @@ std::shared_ptr<const PocketSphinxLibrary> PocketSphinxLibrary::open() {
   bind(out->base_, "cmd_ln_init", out->cmd_ln_init);
   bind(out->base_, "cmd_ln_free_r", out->cmd_ln_free_r);
   bind(out->base_, "logmath_exp", out->logmath_exp);
-  // Without this call the library logs to the standard error.
+  // Without this call, the library writes its log to the standard error.
   void (*set_log)(std::FILE*) = nullptr;
   bind(out->base_, "err_set_logfp", set_log);
   set_log(nullptr);

@@ -1,6 +1,6 @@
-// The libraries of PocketSphinx in Debian 12 (libpocketsphinx3 and libsphinxbase3, 5prealpha),
-// opened at first use: the program can be built and started without them. This class declares only
-// the C functions that it uses; the libraries' major versions fix the types of these functions.
+// The libraries of PocketSphinx in Debian 12 (libpocketsphinx3 and libsphinxbase3, 5prealpha). They
+// are opened at first use, so that the program can be built and started without them. This class
+// declares only the C functions that it uses. The libraries' major versions fix their types.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace syrinx {
 
 class PocketSphinxLibrary {
  public:
-  /// Throws LoadError if the packages are not installed; its text names them.
+  /// Opens the libraries. Throws LoadError if packages are not installed; the text names them.
   static std::shared_ptr<const PocketSphinxLibrary> open();
   ~PocketSphinxLibrary();
   PocketSphinxLibrary(const PocketSphinxLibrary&) = delete;
@@ -22,9 +22,9 @@ class PocketSphinxLibrary {
   struct Config;
   struct Arguments;
   struct LogMath;
-  struct Words;  // an iterator over the words of a hypothesis
+  struct Words;  // iterates over the words of a hypothesis
 
-  /// cmn_t: the running mean of the cepstra.
+  /// The library's type cmn_t: the running mean of the cepstra.
   struct CepstralMean {
     float* mean;
     float* variance;
@@ -32,7 +32,7 @@ class PocketSphinxLibrary {
     int32_t frames;
     int32_t width;
   };
-  /// The fields of feat_t up to its cmn_struct.
+  /// The first fields of the library's type feat_t, up to cmn_struct.
   struct Features {
     int refcount;
     char* name;

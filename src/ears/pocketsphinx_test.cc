@@ -1,4 +1,4 @@
-// Compares the recogniser with PocketSphinx's own program, and tests the Recogniser interface.
+// Compares the recogniser with PocketSphinx's own program; tests the Recogniser interface.
 #include "ears/pocketsphinx.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ std::shared_ptr<Recogniser> open_or_null(const PocketSphinxOptions& options = {}
 #define SKIP_WITHOUT(recogniser) \
   if (!(recogniser)) GTEST_SKIP() << "PocketSphinx is not installed"
 
-/// Returns spoken text rounded to 16 bits, the only format that PocketSphinx's own program reads.
+/// Returns speech rounded to 16 bits, the only format that PocketSphinx's own program reads.
 std::vector<float> said(const std::string& text) {
   std::vector<float> out = spoken(text);
   for (float& sample : out) {
@@ -52,7 +52,7 @@ const std::vector<float>& fox() {
   return out;
 }
 
-/// Two sentences with a pause of a second and a half between them.
+/// Returns two sentences with a pause of a second and a half between them.
 const std::vector<float>& two_sentences() {
   static const auto out = [] {
     auto audio = said("Good evening. Please come in and sit down.");
@@ -96,7 +96,7 @@ std::string shown(const Transcript& transcript) {
 TEST(PocketSphinx, HearsWhatItsOwnProgramHears) {
   const auto recogniser = open_or_null({.threads = 1, .places = 1});
   SKIP_WITHOUT(recogniser);
-  transcribe(*recogniser, fox(), 4096);  // an earlier recording must not change the result
+  transcribe(*recogniser, fox(), 4096);  // an earlier recording must not affect the result
   for (const std::vector<float>* audio : {&fox(), &two_sentences()}) {
     const std::string path = testing::TempDir() + "ears_own_program.wav";
     std::ofstream(path, std::ios::binary) << recording_wav(*audio, kHearingRate);
@@ -107,7 +107,7 @@ TEST(PocketSphinx, HearsWhatItsOwnProgramHears) {
       GTEST_SKIP() << printed.error().message;
     }
     ASSERT_TRUE(printed.ok()) << printed.error().message;
-    // A line of an utterance, then a line for each of its words: word, start, end, probability.
+    // A line for each utterance, then a line for each of its words: word, start, end, probability.
     std::string text, words, line;
     std::istringstream lines(printed.value());
     while (std::getline(lines, line)) {
@@ -216,7 +216,7 @@ TEST(PocketSphinx, StretchesWithoutAVoiceAreHeardAsSilence) {
     dir.write("vad.safetensors", fixture::made_weights(voice));
     return open_or_null({.vad = SileroVad::load(dir.path("vad.safetensors"))});
   };
-  std::vector<float> samples(16000 * 29);  // so the sentence spans two stretches
+  std::vector<float> samples(16000 * 29);  // the sentence spans two stretches
   samples.insert(samples.end(), fox().begin(), fox().end());
   const std::string want = shown(transcribe(*plain, samples, 4000));
   EXPECT_NE(want.find("fox"), std::string::npos) << want;
@@ -226,7 +226,7 @@ TEST(PocketSphinx, StretchesWithoutAVoiceAreHeardAsSilence) {
   const Transcript nothing = transcribe(*nowhere, samples, 4000);
   EXPECT_EQ(nothing.text(), "");
   EXPECT_DOUBLE_EQ(nothing.duration_s, static_cast<double>(samples.size()) / 16000);
-  // Live recordings are not gated: the turn detector has already found a voice.
+  // Live recordings are not gated, because the turn detector has already found a voice.
   EXPECT_NE(transcribe(*nowhere, fox(), 4000, {.live = true}).text(), "");
 }
 
@@ -240,7 +240,7 @@ TEST(PocketSphinx, CancelledOnceAndTheTurnIsFree) {
   auto three = recogniser->open({}, third).take();
   one->hear(fox());
   two->hear(fox());
-  two.reset();  // cancelled while it waits for a place
+  two.reset();  // cancels it while it waits for a place
   EXPECT_EQ(second->wait().error().code, ErrorCode::kCancelled);
   one->cancel();
   one->hear(fox());  // has no effect after cancel()
@@ -275,13 +275,13 @@ TEST(PocketSphinx, TheClientWithTheFewestRunningIsNext) {
     listeners.push_back(recogniser->open({.client = client}, notes.back()).take());
   }
   for (const auto& listener : listeners) listener->hear(fox());
-  listeners[0]->end();  // the next place goes to client 2, which came last
+  listeners[0]->end();  // the next place goes to client 2, although it came last
   listeners[3]->end();
   EXPECT_TRUE(notes[3]->wait().ok());
   EXPECT_FALSE(notes[1]->done() || notes[2]->done());
 }
 
-/// Unfinished recordings do not occupy all places, so a turn that has ended is recognised at once.
+/// Unfinished recordings must not use all places, so that an ended turn is recognised at once.
 TEST(PocketSphinx, ATurnThatHasEndedWaitsForNoOtherSpeaker) {
   const auto recogniser = open_or_null({.threads = 1, .places = 2});
   SKIP_WITHOUT(recogniser);
@@ -299,7 +299,7 @@ TEST(PocketSphinx, ATurnThatHasEndedWaitsForNoOtherSpeaker) {
   }
 }
 
-/// When every core is busy, recognition gets only a small share of the processor.
+/// When every core is busy, recognition must get only a small share of the processor.
 TEST(PocketSphinx, HearingGivesWay) {
   if (const int own = ::getpriority(PRIO_PROCESS, 0); own > 5) {
     GTEST_SKIP() << "at niceness " << own << " hearing cannot be much nicer than speech";
@@ -332,7 +332,7 @@ TEST(PocketSphinx, HearingGivesWay) {
     over = true;
   }
   const auto share = static_cast<double>(heard_ns) / static_cast<double>(heard_ns + spoken_ns);
-  EXPECT_LT(share, 0.17);  // expected: 0.1; half of the niceness would give 0.25
+  EXPECT_LT(share, 0.17);  // 0.1 is expected; half of the niceness would give 0.25
 }
 
 TEST(PocketSphinx, WhatIsMissingIsNamed) {

@@ -33,13 +33,14 @@ Status check_listen(const RecogniserInfo& info, const ListenOptions& options) {
       std::find(info.languages.begin(), info.languages.end(), options.language) ==
           info.languages.end()) {
     return refuse(ErrorCode::kUnsupported,
-                  concat("'", info.name, "' does not know the language '",
-                         options.language.substr(0, 40), "'; it knows ", known, "."),
+                  concat("'", info.name, "' does not support the language '",
+                         options.language.substr(0, 40), "'; it supports ", known, "."),
                   "language");
   }
   if (options.scores && !info.scores) {
     return refuse(ErrorCode::kUnsupported,
-                  concat("'", info.name, "' has no log-probabilities of tokens."), "include");
+                  concat("'", info.name, "' does not report log-probabilities of tokens."),
+                  "include");
   }
   if (options.translate && !info.translates) {
     return refuse(ErrorCode::kUnsupported, concat("'", info.name, "' cannot translate."), "model");
@@ -47,13 +48,14 @@ Status check_listen(const RecogniserInfo& info, const ListenOptions& options) {
   if (options.prompt.size() > kMaxPromptBytes) {
     return refuse(ErrorCode::kInvalid,
                   concat("'prompt' has ", options.prompt.size(), " bytes; at most ",
-                         kMaxPromptBytes, " are taken."),
+                         kMaxPromptBytes, " are accepted."),
                   "prompt");
   }
   if (options.temperatures.size() > kMaxTemperatures ||
       std::any_of(options.temperatures.begin(), options.temperatures.end(),
                   [](float t) { return !(t >= 0 && t <= 1); })) {
-    return refuse(ErrorCode::kInvalid, "'temperature' is a number from 0 to 1.", "temperature");
+    return refuse(ErrorCode::kInvalid, "'temperature' must be a number from 0 to 1.",
+                  "temperature");
   }
   return ok_status();
 }

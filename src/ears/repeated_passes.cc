@@ -10,15 +10,15 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kBetweenPasses = kHearingRate / 2;  // samples between two passes
+constexpr size_t kBetweenPasses = kHearingRate / 2;  // samples between the beginnings of two passes
 constexpr auto kMostEarly = static_cast<size_t>(kLongestEarlyPass_s * kHearingRate);
 
-/// State shared by the listener and its passes; the recogniser's threads change it.
+/// The state that the listener and its passes share. The recogniser's threads change it.
 class PassedSink final : public TranscriptSink {
  public:
   explicit PassedSink(std::shared_ptr<TranscriptSink> sink) : sink_(std::move(sink)) {}
 
-  // Called by the utterance's own listener.
+  // The sink of the utterance's own listener:
   void partial(std::string_view text) override {
     const std::lock_guard lock(mutex_);
     sink_->partial(text);
@@ -38,25 +38,25 @@ class PassedSink final : public TranscriptSink {
     if (!early_is_all_) sink_->finished(std::move(transcript));
   }
 
-  /// Begins a pass over the audio after the returned time, in seconds; negative: the previous pass
-  /// still runs, so no pass begins.
+  /// Begins a pass. Returns the time, in seconds, at which its audio begins. Returns a negative
+  /// number if the previous pass still runs, so that no pass begins.
   double begin_pass() {
     const std::lock_guard lock(mutex_);
     return std::exchange(passing_, true) ? -1 : settled_s_;
   }
-  /// Ends a pass. A pass that failed gives no hypothesis; the next pass may succeed.
+  /// Ends a pass. A failed pass yields no hypothesis; the next pass may succeed.
   void end_pass(double from_s, const Result<Transcript>& heard) {
     const std::lock_guard lock(mutex_);
     passing_ = false;
     if (heard.ok() && !closed_ && from_s == settled_s_) sink_->partial(heard.value().text());
   }
-  /// Drops later hypotheses.
+  /// Ignores hypotheses from now on.
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
   }
 
-  /// Begins an early pass and returns its number; the result of the previous early pass is dropped.
+  /// Begins an early pass and returns its number. Drops the result of the previous early pass.
   int begin_early() {
     const std::lock_guard lock(mutex_);
     early_.reset();
@@ -74,7 +74,7 @@ class PassedSink final : public TranscriptSink {
     const std::lock_guard lock(mutex_);
     return early_ && early_->ok();
   }
-  /// Makes the early pass the result, now or when it ends. Returns false if it has failed.
+  /// Makes the early pass the result, now or when it ends. Returns false if the pass has failed.
   bool take_early() {
     const std::lock_guard lock(mutex_);
     if (early_ && !early_->ok()) return false;
@@ -85,7 +85,7 @@ class PassedSink final : public TranscriptSink {
 
  private:
   void finish_early(const Result<Transcript>& heard) {
-    ++earlies_;  // it has ended
+    ++earlies_;  // the early pass has ended
     if (heard.ok()) {
       for (const TranscriptSegment& segment : heard.value().segments) sink_->segment(segment);
       sink_->heard(heard.value().duration_s);
@@ -97,10 +97,9 @@ class PassedSink final : public TranscriptSink {
   mutable std::mutex mutex_;
   double settled_s_ = 0;
   bool passing_ = false, closed_ = false;
-  int earlies_ = 0;  // early passes that began
-  std::optional<Result<Transcript>>
-      early_;                  // result of the latest early pass, until end() is called
-  bool early_is_all_ = false;  // the early pass is the result
+  int earlies_ = 0;                          // number of early passes that began
+  std::optional<Result<Transcript>> early_;  // result of the latest early pass; unset after end()
+  bool early_is_all_ = false;                // whether the early pass is the result
 };
 
 class PassSink final : public TranscriptSink {
@@ -144,7 +143,7 @@ class PassingListener final : public Listener {
     hear(std::exchange(silence_, {}));
   }
   double wait_s() const override { return main_->wait_s(); }
-  /// A listener whose early pass has ended waits for no pass.
+  /// Returns 0 if the early pass has ended, because it then waits for no pass.
   double delay_s() const override {
     if (!early_) return main_->delay_s();
     return sink_->heard_early() ? 0 : early_->delay_s();
@@ -178,8 +177,8 @@ class PassingListener final : public Listener {
         how, [sink = sink_, from_s](Result<Transcript> heard) { sink->end_pass(from_s, heard); });
   }
 
-  /// Begins an early pass. It gives the transcript that the utterance's own listener would give if
-  /// no more samples came.
+  /// Begins an early pass. Its transcript is the one that the utterance's own listener would give
+  /// if no more samples arrived.
   void begin_early() {
     pass_.reset();
     if (kept_.size() != heard_ || heard_ > kMostEarly || behind()) return;
@@ -210,11 +209,11 @@ class PassingListener final : public Listener {
   const std::unique_ptr<Listener> main_;
   std::unique_ptr<Listener> pass_;   // latest pass for a hypothesis
   std::unique_ptr<Listener> early_;  // early pass of this pause
-  std::vector<float> kept_;          // samples that may not be final yet
-  std::vector<float> silence_;       // samples of this pause, held back
+  std::vector<float> kept_;          // samples that are not yet certain to be final
+  std::vector<float> silence_;       // samples of this pause, which are held back
   bool pauses_ = false;
-  size_t heard_ = 0;  // samples, without silence_
-  size_t fresh_ = 0;  // samples since a pass began
+  size_t heard_ = 0;  // number of samples, without those in silence_
+  size_t fresh_ = 0;  // number of samples since the last pass began
 };
 
 }  // namespace

@@ -11,8 +11,8 @@
 namespace syrinx {
 namespace {
 
-/// Gives transcripts of whole utterances when the test asks for them. The text of a transcript is
-/// its number of samples.
+/// Returns transcripts of whole utterances when the test requests them. The text of a transcript is
+/// the number of samples.
 class WholeRecogniser final : public Recogniser {
  public:
   struct Utterance {
@@ -91,7 +91,7 @@ TEST(RepeatedPasses, ReportWhatIsSaidSoFarEachHalfSecond) {
   EXPECT_EQ(sink->partials, std::vector<std::string>{"8000"});
   listener->hear(tenth);
   ASSERT_EQ(recogniser->utterances.size(), 3u);
-  // Text that has become final is not part of a hypothesis.
+  // A hypothesis must not contain text that has become final.
   recogniser->utterances[0]->sink->segment({.end_s = 1, .text = " one", .tokens = {}});
   recogniser->tell(2);
   EXPECT_EQ(sink->partials.size(), 1u);
@@ -118,7 +118,7 @@ TEST(RepeatedPasses, AreForThoseAloneThatDoNotStream) {
   }
 }
 
-/// A second of speech, and a pause.
+/// A recording of a second of speech and a pause.
 struct Paused {
   const std::shared_ptr<WholeRecogniser> recogniser = std::make_shared<WholeRecogniser>(false);
   const std::shared_ptr<PartialSink> sink = std::make_shared<PartialSink>();
@@ -151,7 +151,7 @@ TEST(EarlyPasses, TheLastPassBeginsInThePauseThatEndsTheTurn) {
     turn.recogniser->tell(1);
     EXPECT_EQ(turn.sink->result, std::to_string(kHearingRate));
     EXPECT_EQ(turn.sink->segments.size(), 1u);
-    turn.recogniser->tell(0);  // the cancelled pass; the sink fails the test on a second result
+    turn.recogniser->tell(0);  // the cancelled pass; a second result would fail the test
     EXPECT_EQ(turn.sink->segments.size(), 1u);
   }
 }
@@ -169,7 +169,7 @@ TEST(EarlyPasses, ASpeakerThatGoesOnIsHeardWhole) {
   EXPECT_EQ(turn.sink->result, std::to_string(kHearingRate / 10 * 15));
 }
 
-/// Without an early pass, the transcript at the end covers the same samples.
+/// Without an early pass, the transcript at the end must cover the same samples.
 TEST(EarlyPasses, WhatFailsOrIsTooLongIsHeardAtTheEnd) {
   Paused failed;
   failed.recogniser->fail(1);
@@ -185,8 +185,8 @@ TEST(EarlyPasses, WhatFailsOrIsTooLongIsHeardAtTheEnd) {
   EXPECT_EQ(too_long.sink->result, std::to_string(kHearingRate / 10 * 201));
 }
 
-/// Admission asks a listener how long it must wait. A listener whose pass has ended does not wait
-/// for the passes of other speakers.
+/// The admission of recordings uses a listener's waiting time. A listener whose pass has ended must
+/// not wait for the passes of other speakers.
 TEST(EarlyPasses, APassThatHasEndedWaitsForNothing) {
   Paused turn;
   turn.recogniser->behind_s = 7;

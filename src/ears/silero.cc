@@ -13,11 +13,11 @@ namespace {
 
 constexpr int kWindow = 256, kHop = 128, kBins = 129;
 constexpr size_t kBehind = 64;  // mirrored samples appended after a chunk
-constexpr int kFrames = 4;      // frames of the transform
+constexpr int kFrames = 4;      // frames of the Fourier transform
 constexpr int kKernel = 3;
-constexpr double kLower = 0.15;  // a voice ends at the threshold minus this value
+constexpr double kLower = 0.15;  // a voice ends at the threshold minus this
 
-/// Transposes [rows, columns] to [columns, rows], so that products run along the outputs.
+/// Transposes [rows, columns] to [columns, rows], so that the inner loops run over outputs.
 std::vector<float> turned(const float* from, int64_t rows, int64_t columns) {
   std::vector<float> out(static_cast<size_t>(rows * columns));
   for (int64_t r = 0; r < rows; ++r)
@@ -37,7 +37,7 @@ void add_row(float value, const float* row, float* out, int count) {
 
 float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
 
-/// Answers for frames of 10 ms from probabilities of chunks of 32 ms.
+/// Returns results for frames of 10 ms, from the probabilities of chunks of 32 ms.
 class SileroActivity final : public VoiceActivity {
  public:
   SileroActivity(std::shared_ptr<const SileroVad> model, double threshold)
@@ -99,8 +99,8 @@ std::shared_ptr<const SileroVad> SileroVad::load(const std::string& path) {
   return out;
 }
 
-/// Computes `from` [frames, in] -> `to` [frames / stride, out], with a zero frame at either end;
-/// negative results are zero.
+/// Computes `from` [frames, in] -> `to` [frames / stride, out], padded with a frame of zeros on
+/// both sides. Negative results become zero.
 void SileroVad::run(const Convolution& conv, const std::vector<float>& from,
                     std::vector<float>& to) {
   const int frames = static_cast<int>(from.size()) / conv.in;
@@ -145,7 +145,7 @@ float SileroVad::probability(std::span<const float> samples, State& state) const
     add_row(state.hidden[i], gates_.data() + int64_t{kH + i} * 4 * kH, gates.data(), 4 * kH);
   }
   float sum = last_bias_;
-  for (int i = 0; i < kH; ++i) {  // input, forget, cell, output
+  for (int i = 0; i < kH; ++i) {  // gates: input, forget, cell, output
     state.cell[i] =
         sigmoid(gates[kH + i]) * state.cell[i] + sigmoid(gates[i]) * std::tanh(gates[2 * kH + i]);
     state.hidden[i] = sigmoid(gates[3 * kH + i]) * std::tanh(state.cell[i]);

@@ -1,7 +1,7 @@
-// Silero's detector of speech: the probability of speech in each 32 ms. A small network
-// (309,633 weights): magnitudes of a short Fourier transform, four convolutions, an LSTM. The
-// weights are published by its authors (silero-vad 5 and 6, silero_vad_16k.safetensors, MIT) and
-// are not part of the program. Source: silero_vad/tinygrad_model.py.
+// Silero's detector of speech: the probability of speech in each 32 ms. It is a small network
+// (309,633 weights): magnitudes of a short Fourier transform, four convolutions, an LSTM. Its
+// authors publish the weights (silero-vad 5 and 6, silero_vad_16k.safetensors, MIT); they are not
+// part of the program. Source: silero_vad/tinygrad_model.py.
 #pragma once
 
 #include <array>
@@ -15,21 +15,21 @@
 
 namespace syrinx {
 
-/// Const after loading; shared by threads.
+/// The network with its weights. Const after loading; threads share it.
 class SileroVad {
  public:
-  static constexpr size_t kChunk = 512;   ///< samples at kHearingRate of one probability: 32 ms
+  static constexpr size_t kChunk = 512;   ///< samples at kHearingRate per probability: 32 ms
   static constexpr size_t kBefore = 64;   ///< samples of the previous chunk that are read again
   static constexpr size_t kHidden = 128;  ///< numbers of the LSTM's state and of its cell
 
-  /// `path` is a file or a directory that holds silero_vad_16k.safetensors. Throws LoadError.
+  /// `path` is a file, or a directory with silero_vad_16k.safetensors. Throws LoadError.
   static std::shared_ptr<const SileroVad> load(const std::string& path);
 
   /// The state of a stream between calls.
   struct State {
     std::array<float, kHidden> hidden{}, cell{};
   };
-  /// Takes kBefore + kChunk samples; changes the state.
+  /// Returns the probability of speech in kBefore + kChunk samples. Changes the state.
   float probability(std::span<const float> samples, State& state) const;
 
  private:
@@ -42,8 +42,8 @@ class SileroVad {
 
   std::vector<float> transform_;  // [256, 258]
   std::array<Convolution, 4> convolutions_;
-  std::vector<float> gates_;       // [2 * kHidden, 4 * kHidden]: of the input, then of the state
-  std::vector<float> gates_bias_;  // both biases added
+  std::vector<float> gates_;       // [2 * kHidden, 4 * kHidden]: for the input, then for the state
+  std::vector<float> gates_bias_;  // sum of both biases
   std::vector<float> last_;
   float last_bias_ = 0;
 };
@@ -52,16 +52,16 @@ class SileroVad {
 class SileroStream {
  public:
   explicit SileroStream(std::shared_ptr<const SileroVad> model);
-  /// Adds samples; returns the probabilities of the chunks that became complete.
+  /// Adds samples. Returns the probabilities of the chunks that are now complete.
   std::vector<float> hear(std::span<const float> samples);
 
  private:
   const std::shared_ptr<const SileroVad> model_;
-  std::vector<float> waiting_;  // kBefore samples that were heard, then less than a chunk
+  std::vector<float> waiting_;  // kBefore processed samples, then less than a chunk of new ones
   SileroVad::State state_;
 };
 
-/// Makes a detector. A voice begins at a probability of `threshold` and ends when the probability
+/// Makes a detector. A voice begins when the probability reaches `threshold`, and ends when it
 /// falls below threshold - 0.15, as in Silero's VADIterator.
 std::unique_ptr<VoiceActivity> open_silero_activity(std::shared_ptr<const SileroVad> model,
                                                     double threshold);

@@ -1,4 +1,4 @@
-// For tests: generates weights of Silero's detector by the same formula as tests/parity/silero.
+// For tests: generates weights of Silero's detector by the formula of tests/parity/silero.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace syrinx::fixture {
 
-/// Returns the same numbers as made() of make_golden.py.
+/// Returns number `i` as made() of make_golden.py does.
 inline float made_number(uint64_t seed, uint64_t i) {
   uint64_t z = ((seed << 32) + i + 1) * 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -21,7 +21,7 @@ inline float made_number(uint64_t seed, uint64_t i) {
 struct MadeTensor {
   const char* name;
   std::vector<size_t> shape;
-  double fan_in;  ///< 0: a bias
+  double fan_in;  ///< 0 means that the tensor is a bias
 };
 
 inline const std::vector<MadeTensor>& made_tensors() {
@@ -43,8 +43,8 @@ inline const std::vector<MadeTensor>& made_tensors() {
   return all;
 }
 
-/// Returns a safetensors file without the tensor `left_out`. `more` is added to the bias of the
-/// last layer: a large value gives voice everywhere, a very negative value nowhere.
+/// Returns a safetensors file without the tensor `left_out`. Adds `more` to the bias of the last
+/// layer. A large value makes everything a voice; a large negative value makes nothing a voice.
 inline std::string made_weights(float more = 0, const std::string& left_out = "") {
   nlohmann::json header;
   std::string data;

@@ -1,4 +1,4 @@
-// Compares with the authors' graph; the test and tests/parity/silero generate the same weights.
+// Compares Silero's detector with the authors' graph, with the weights of tests/parity/silero.
 #include "ears/silero.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(Silero, AsItsAuthorsGraph) {
   ASSERT_EQ(got.size(), wanted.size());
   for (size_t i = 0; i < got.size(); ++i)
     EXPECT_NEAR(got[i], wanted[i].get<double>(), 2e-5) << "chunk " << i;
-  // The result does not depend on how the stream is cut.
+  // The result must not depend on the division of the stream into calls.
   SileroStream stream(model);
   std::vector<float> pieces;
   for (size_t at = 0; at < sound.size(); at += 331) {

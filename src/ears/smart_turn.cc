@@ -26,7 +26,7 @@ PackedLinear load(const Weights& weights, const char* name, int64_t out, int64_t
   return load_linear(weights, name, out, in, true, WeightType::kF32);
 }
 
-/// Returns the last samples, scaled to mean 0 and deviation 1; zeros precede them if too few came.
+/// Returns the last samples, scaled to mean 0 and deviation 1. Zeros precede them if necessary.
 std::vector<float> normalised(std::span<const float> samples) {
   std::vector<float> out(kTurnSamples, 0.f);
   const auto heard = samples.last(std::min(samples.size(), out.size()));
@@ -68,7 +68,7 @@ float SmartTurn::probability(std::span<const float> samples) const {
   ThreadPool pool(1);
   Arena arena;
   StepContext ctx{pool, arena};
-  // The input of the convolution has a row of zeros before it and one after it.
+  // The input of the convolution has a row of zeros before and after it.
   const View mel = arena.take({kMelFrames + 2, kTurnMels}, DType::kF32);
   const View half = arena.take({kMelFrames + 2, kTurnWidth}, DType::kF32);
   std::fill_n(mel.f32(), mel.count(), 0.f);

@@ -1,4 +1,4 @@
-// Compares Smart Turn with its published graph; the weights are generated as in
+// Compares Smart Turn with its published graph, with generated weights as in
 // tests/parity/smart_turn.
 #include "ears/smart_turn.h"
 
@@ -28,7 +28,7 @@ std::string made_smart_turn(const std::string& left_out = "") {
   std::string data;
   uint64_t seed = 0;
   const nlohmann::json golden = smart_turn_golden();
-  for (const auto& [name, sizes] : golden["shapes"].items()) {  // in the order of names
+  for (const auto& [name, sizes] : golden["shapes"].items()) {  // ordered by name
     const uint64_t place = seed++;
     if (name == left_out) continue;
     const auto shape = sizes.get<std::vector<size_t>>();
@@ -82,7 +82,7 @@ TEST(SmartTurn, HearsAsItsPublishedGraph) {
   RecordProperty("apart", std::to_string(apart * 1e6) + "e-6");
 }
 
-// SYRINX_SMART_TURN names the published weights, which are not part of the tree.
+// SYRINX_SMART_TURN is the path of the published weights, which are not part of the repository.
 TEST(SmartTurn, HearsWithThePublishedWeights) {
   const char* path = std::getenv("SYRINX_SMART_TURN");
   if (!path) GTEST_SKIP() << "without SYRINX_SMART_TURN";

@@ -12,17 +12,17 @@
 namespace syrinx {
 namespace {
 
-// A segment ends with a word: before a silence, with its sentence, or when it is long.
+// A segment ends with a word: before a silence, at the end of a sentence, or when it is long.
 constexpr double kSilence_s = 1;
 constexpr double kLeastSentence_s = 2;
 constexpr double kLongSegment_s = 30;
-constexpr double kLongestSegment_s = 60;  // a segment ends here even within a word
+constexpr double kLongestSegment_s = 60;  // a segment ends here, even within a word
 
 bool ends_sentence(std::string_view text) {
   return text.ends_with('.') || text.ends_with('?') || text.ends_with('!');
 }
 
-/// Makes segments of the tokens of one request.
+/// Makes segments from the tokens of one request.
 class StreamedTranscript final : public Sink {
  public:
   StreamedTranscript(const ListenOptions& options, std::shared_ptr<TranscriptSink> sink)
@@ -40,7 +40,7 @@ class StreamedTranscript final : public Sink {
   }
   void finished(const Outcome& outcome) override;
 
-  std::atomic<int64_t> samples = 0;  ///< samples given so far, without padding
+  std::atomic<int64_t> samples = 0;  ///< number of samples received so far, without padding
 
  private:
   static std::string_view without_blank(std::string_view text) {
@@ -56,16 +56,16 @@ class StreamedTranscript final : public Sink {
 
   const ListenOptions options_;
   const std::shared_ptr<TranscriptSink> sink_;
-  TranscriptSegment segment_;  // the current segment; without text, none has begun
-  int tokens_ = 0;             // tokens of the present segment
-  double logprobs_ = 0;        // sum of their log-probabilities
-  double told_s_ = 0;          // reported by heard()
+  TranscriptSegment segment_;  // the present segment; it has not begun while its text is empty
+  int tokens_ = 0;             // number of tokens in the present segment
+  double logprobs_ = 0;        // sum of the tokens' log-probabilities
+  double told_s_ = 0;          // seconds last reported by heard()
   Transcript transcript_;
 };
 
-/// Notes that the recording is heard up to `heard_s`. Reports it each second.
+/// Records that the recording is processed up to `heard_s`. Reports this every second.
 void StreamedTranscript::advance(double heard_s) {
-  // The last row reaches beyond the samples.
+  // The last row extends beyond the samples.
   heard_s = std::min(heard_s, static_cast<double>(samples) / kHearingRate);
   if (heard_s - told_s_ < 1) return;
   told_s_ = heard_s;
@@ -100,7 +100,7 @@ void StreamedTranscript::add(const ScoredToken& token) {
   last.probability = std::min(last.probability, probability);
 }
 
-/// Reports the present segment.
+/// Ends the present segment, and reports it.
 void StreamedTranscript::close() {
   if (segment_.text.empty()) return;
   segment_.text = utf8_repair(segment_.text);
@@ -145,7 +145,7 @@ class StreamListener final : public Listener {
     engine_->append_samples(id_, std::move(frames), false);
   }
   void raise() override { engine_->raise_priority(id_); }
-  /// The last samples are filled up to a frame with zeros.
+  /// Zeros fill up the last samples to a frame.
   void end() override {
     waiting_.resize((waiting_.size() + frame_ - 1) / frame_ * frame_);
     engine_->append_samples(id_, std::move(waiting_), true);
@@ -158,7 +158,7 @@ class StreamListener final : public Listener {
   const size_t frame_;
   const RequestId id_;
   FullScale fit_;
-  std::vector<float> waiting_;  // less than a frame
+  std::vector<float> waiting_;  // samples of an incomplete frame
 };
 
 class StreamRecogniser final : public Recogniser {

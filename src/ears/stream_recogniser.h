@@ -1,7 +1,7 @@
 // The recogniser of a model that writes words while a recording's samples arrive
-// (HearingFacts::frame). A recording is one request, which holds the model's state; its samples go
-// to the engine as they come, and the engine takes the streams that have a chunk ready in one
-// batch. Hypotheses only grow (RecogniserInfo::grows). Sinks are called on the engine's thread.
+// (HearingFacts::frame). A recording is one request, which holds the model's state. Its samples go
+// to the engine as they arrive. The engine runs all streams with a complete chunk in one batch.
+// Hypotheses only grow (RecogniserInfo::grows). Sinks are called on the engine's thread.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace syrinx {
 
-/// Makes the recogniser of an engine's model; null if the model needs whole recordings.
+/// Makes the recogniser of an engine's model. Returns null if the model needs whole recordings.
 std::shared_ptr<Recogniser> stream_recogniser(std::shared_ptr<Engine> engine);
 
 }  // namespace syrinx

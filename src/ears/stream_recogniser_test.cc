@@ -1,6 +1,6 @@
 // Tests the recogniser of a model that writes words while samples arrive, with an engine. Its text
-// equals that of transformers' code for any pieces, alone and beside other recordings; hypotheses
-// only grow.
+// must equal that of transformers' code for any pieces, alone and beside other recordings.
+// Hypotheses must only grow.
 #include "ears/stream_recogniser.h"
 
 #include <future>
@@ -21,7 +21,7 @@ std::shared_ptr<Engine> listening_engine(const std::string& name, EngineOptions 
       transducer::load({transducer::golden_path(name + "/checkpoint"), name}), options);
 }
 
-/// Collects the reports of a recogniser about one recording.
+/// Collects what a recogniser reports about one recording.
 class HeardWords final : public TranscriptSink {
  public:
   void partial(std::string_view text) override {
@@ -86,7 +86,7 @@ TEST(StreamRecogniser, WritesTheTextOfTheAuthorsCode) {
     EXPECT_TRUE(recogniser->info().streams && recogniser->info().grows);
     for (const auto& c : cases_of(name)) {
       const std::vector<float> samples = samples_of(c);
-      // A complete recording gets the checkpoint's lookahead; live audio the largest up to 0.6 s.
+      // A complete recording uses the checkpoint's lookahead, live audio the largest up to 0.6 s.
       for (const bool live : {false, true}) {
         const int lookahead = name == std::string("small") ? 3 : live ? 5 : 2;
         for (const size_t each : {size_t{333}, samples.size()}) {
@@ -134,7 +134,7 @@ TEST(StreamRecogniser, WritesWordsBeforeTheRecordingEnds) {
   const auto c = cases_of("small")[0];
   const std::vector<float> samples = samples_of(c);
   auto sink = std::make_shared<HeardWords>();
-  // The listener of live audio is the recogniser's own: no pass is repeated.
+  // A live listener of this recogniser streams, so no passes are repeated.
   auto listener = listen_in_passes(recogniser, {.live = true}, sink, true);
   ASSERT_TRUE(listener.ok());
   const auto half = samples.size() / 2;
@@ -186,7 +186,7 @@ TEST(StreamRecogniser, EndsWithoutSamplesAndWhenCancelled) {
   listener.value()->cancel();
   EXPECT_EQ(sink->wait().error().code, ErrorCode::kCancelled);
   EXPECT_TRUE(engine->drain(10));
-  // After drain() no listener is opened.
+  // After drain(), open() must refuse listeners.
   EXPECT_EQ(recogniser->open({}, sink).error().code, ErrorCode::kOverloaded);
 }
 
@@ -203,11 +203,11 @@ TEST(StreamRecogniser, SamplesThatARequestDoesNotTakeEndIt) {
   engine->append_samples(id.value(), std::vector<float>(161), false);
   EXPECT_EQ(sink->done.get_future().get().error.code, ErrorCode::kInvalid);
   sink = std::make_shared<Ending>();
-  id = engine->submit_soon(request, sink);  // samples may come before it is opened
+  id = engine->submit_soon(request, sink);  // samples may arrive before the request is opened
   engine->append_samples(id.value(), std::vector<float>(1600), true);
   EXPECT_EQ(sink->done.get_future().get().reason, FinishReason::kStop);
   sink = std::make_shared<Ending>();
-  const auto heard = listening_engine("tdt");  // takes all samples at once
+  const auto heard = listening_engine("tdt");  // processes all samples at once
   const auto recording =
       std::make_shared<Recording>(Recording{std::vector<float>(16000 * 60), 16000});
   id = heard->submit(heard->pipeline().dictation({recording}).value(), sink);
@@ -215,7 +215,7 @@ TEST(StreamRecogniser, SamplesThatARequestDoesNotTakeEndIt) {
   EXPECT_EQ(sink->done.get_future().get().error.code, ErrorCode::kUnsupported);
 }
 
-/// A Parakeet model takes recordings as a whole; its text also equals that of the authors' code.
+/// A Parakeet model needs whole recordings. Its text must also equal that of the authors' code.
 TEST(StreamRecogniser, ModelsOfWholeRecordingsAreHeardAsStretches) {
   for (const char* name : {"tdt", "rnnt"}) {
     const auto engine = listening_engine(name);

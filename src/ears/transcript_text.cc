@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Limits of a cue: two lines of a screen, and the time that it takes to read them.
+// Limits of a cue: two lines of a screen, and the time needed to read them.
 constexpr size_t kCueColumns = 84;
 constexpr double kCueS = 7;
 
@@ -35,8 +35,8 @@ bool is_long(const TranscriptSegment& segment) {
   return display_columns(segment.text) > kCueColumns || segment.end_s - segment.start_s > kCueS;
 }
 
-/// Returns each word with the text up to the next word (punctuation, blanks). Empty if the words do
-/// not occur in the text.
+/// Returns each word together with the text up to the next word (punctuation, blanks). Returns no
+/// words if they do not occur in the text.
 std::vector<TranscriptCue> words_of_text(const TranscriptSegment& segment) {
   std::vector<TranscriptCue> out;
   size_t at = 0;
@@ -138,7 +138,7 @@ std::string transcript_vtt(const Transcript& transcript) {
   std::string out = "WEBVTT\n\n";
   for (const TranscriptCue& cue : cues_of(transcript)) {
     std::string text;
-    for (const char c : cue.text) {  // escape the characters that WebVTT reserves
+    for (const char c : cue.text) {  // escapes the characters that WebVTT reserves
       text += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
     }
     out += cue_time(cue.start_s, '.') + " --> " + cue_time(cue.end_s, '.') + "\n" + text + "\n\n";

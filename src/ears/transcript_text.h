@@ -10,8 +10,8 @@
 
 namespace syrinx {
 
-/// Returns the transcript as SubRip, with a cue for each segment. If words have times, long
-/// segments are cut between words into cues of two lines.
+/// Returns the transcript as SubRip, with one cue per segment. If words have times, long segments
+/// are divided between words into cues of two lines.
 std::string transcript_srt(const Transcript& transcript);
 /// Returns the transcript as WebVTT, with the cues of transcript_srt().
 std::string transcript_vtt(const Transcript& transcript);
@@ -21,8 +21,8 @@ struct VerboseParts {
   bool segments = true, words = false;
   bool translated = false;
 };
-/// Returns {"task", "language", "duration", "text", "segments", "words", "usage"}; its usage is a
-/// duration, because OpenAI's TranscriptionVerbose allows only this usage.
+/// Returns {"task", "language", "duration", "text", "segments", "words", "usage"}. The usage is a
+/// duration, because OpenAI's TranscriptionVerbose allows no other usage.
 std::string transcript_verbose_json(const Transcript& transcript, const VerboseParts& parts);
 /// Returns {"text", "usage"}, with "logprobs" if `scores` is set.
 std::string transcript_json(const Transcript& transcript, bool scores = false);

@@ -56,12 +56,12 @@ TEST(TranscriptText, LongSegmentsAreCutBetweenWords) {
     if (line.starts_with("word")) joined += " " + line;
   }
   EXPECT_EQ(joined, segment.text);
-  // The words do not match the text: the segment is not cut.
+  // The words do not match the text, so the segment is not divided.
   transcript.segments[0].words[3].word = "other";
   EXPECT_EQ(transcript_srt(transcript).find("\n2\n"), std::string::npos);
 }
 
-/// Cues are measured in characters, not bytes: two-byte letters count once.
+/// The limit of a cue counts characters, not bytes: two-byte letters count once.
 TEST(TranscriptText, CuesAreCountedInCharacters) {
   const auto cut = [](const std::string& word) {
     TranscriptSegment segment{.start_s = 0, .end_s = 6};

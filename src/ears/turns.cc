@@ -9,11 +9,11 @@
 namespace syrinx {
 namespace {
 
-// A voice begins when 12 of the latest 16 frames are voiced. A click is shorter, a word is not.
+// A voice begins when 12 of the latest 16 frames are voiced: a click is shorter, a word longer.
 constexpr size_t kOnsetWindow = 16;
 constexpr int kOnsetVoices = 12;
-// Frames below this root mean square (full scale: 1) are never a voice, even if the detector errs.
-constexpr double kFloor = 0.0015;  // -56 dB
+// Frames with a root mean square below this are never a voice, even if the detector errs.
+constexpr double kFloor = 0.0015;  // -56 dB relative to full scale
 
 int16_t turn_sample(float sample) {
   if (!std::isfinite(sample)) return 0;
@@ -67,7 +67,7 @@ void TurnDetector::hear_frame(std::vector<TurnEvent>& events) {
     return;
   }
   if (options_.melody && voice) melody_.hear(frame_);
-  // A single voiced frame in a pause is a breath or a click; a voice needs two of three frames.
+  // A single voiced frame in a pause is a breath or a click. A voice needs two of three frames.
   const auto last = recent_.end() - std::min<std::ptrdiff_t>(3, std::ssize(recent_));
   if (std::count(last, recent_.end(), true) >= 2) last_voice_ = frames_;
   if (pause_ms() < options_.silence_ms) {

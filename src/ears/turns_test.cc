@@ -13,7 +13,7 @@
 namespace syrinx {
 namespace {
 
-/// Answers by a script with a letter for each frame; 'v' is a voice.
+/// A detector with a scripted result for each frame; the letter 'v' means a voice.
 class ScriptedActivity final : public VoiceActivity {
  public:
   explicit ScriptedActivity(std::string script) : script_(std::move(script)) {}
@@ -43,7 +43,7 @@ TEST(Turns, OneTurnWithItsPrefixAndItsPause) {
   const auto events = run_script(frames(100, '.') + frames(50, 'v') + frames(100, '.'));
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0], (TurnEvent{TurnEvent::kStarted, 1000 - 300}));
-  // At the first frame after the voice, two of the last three frames are still voiced.
+  // At the first frame after the voice, two of the last three frames still have a voice.
   EXPECT_EQ(events[1], (TurnEvent{TurnEvent::kStopped, 1500 + 10 + 500}));
 }
 
@@ -87,7 +87,7 @@ TEST(Turns, PausesAreReportedWhereThatIsAskedFor) {
             (std::vector<E::Kind>{E::kStarted, E::kPaused, E::kResumed, E::kPaused, E::kStopped}));
   EXPECT_EQ(events[1].at_ms, 300 + 10 + 200);
   EXPECT_EQ(events[2].at_ms, 600 + 20);
-  // A pause that ends the turn at the same moment is not reported separately.
+  // A pause that ends the turn at the same time must not be reported separately.
   EXPECT_EQ(
       run_script(frames(30, 'v') + frames(60, '.'), {.silence_ms = 200, .noticed_ms = 200}).size(),
       2u);
@@ -110,7 +110,7 @@ TEST(Turns, AnotherSpeakerEndsATurn) {
   ASSERT_EQ(events.size(), 1u);
   detector.reset();
   EXPECT_FALSE(detector.speaking());
-  detector.hear(loud, events);  // the voice continues: a new turn begins here
+  detector.hear(loud, events);  // the voice continues, so a new turn begins
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[1], (TurnEvent{TurnEvent::kStarted, 200}));
 }

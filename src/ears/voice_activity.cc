@@ -9,11 +9,11 @@
 namespace syrinx {
 namespace {
 
-/// Releases 0.3 (Debian 12) and 1.3 (Debian 13) export the same detector.
+/// The versions 0.3 (Debian 12) and 1.3 (Debian 13) export the same detector.
 constexpr const char* kWebRtcNames[] = {"libwebrtc_audio_processing.so.1",
                                         "libwebrtc-audio-processing-1.so.3"};
 
-/// C functions that the library exports without an installed header.
+/// The C functions that the library exports, but for which no header is installed.
 struct WebRtcLibrary {
   struct Detector;
   Detector* (*create)() = nullptr;
@@ -31,7 +31,7 @@ void bind_webrtc(void* library, const char* name, Function*& function) {
   }
 }
 
-/// Returns the library, which is opened once and never closed.
+/// Returns the library. It is opened once and never closed.
 const WebRtcLibrary& webrtc() {
   static const WebRtcLibrary library = [] {
     void* handle = nullptr;

@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-constexpr float kVoice = 0.5f;    // smallest probability of a chunk with a voice
+constexpr float kVoice = 0.5f;    // smallest probability at which a chunk has a voice
 constexpr int kFewestVoices = 4;  // chunks of 32 ms
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Selects the stretches of a recording that a recogniser processes: those in which Silero's
-// detector finds a voice. Noise and music never reach the recogniser, so they cost it no time and
-// it makes up no words for them. One thread at a time.
+// detector finds a voice. A recogniser would spend time on noise and music, and invent words for
+// them, so it does not receive them. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ class VoiceGate {
 
   /// Adds samples, at kHearingRate.
   void hear(std::span<const float> samples);
-  /// Returns whether samples [from, to), all added before, hold at least 128 ms of speech (less
-  /// than a syllable).
+  /// Returns whether samples [from, to) contain at least 128 ms of speech (less than a syllable).
+  /// The samples must already have been added.
   bool speaks(int64_t from, int64_t to) const;
 
  private:
   SileroStream stream_;
-  std::vector<bool> voices_;  // for each chunk, whether it has a voice
+  std::vector<bool> voices_;  // whether each chunk has a voice
 };
 
 }  // namespace syrinx

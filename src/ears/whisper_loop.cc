@@ -17,8 +17,7 @@ using whisper::Window;
 constexpr double kFrame_s = 0.01, kTimestamp_s = 0.02;
 constexpr int kFramesATimestamp = 2;
 constexpr auto kTailRows = static_cast<int>(WhisperOptions::kTail_s / kTimestamp_s);
-constexpr double kWarm =
-    0.5;  // text sampled at higher temperatures is not context for later windows
+constexpr double kWarm = 0.5;  // text sampled at higher temperatures does not serve as context
 
 /// Returns the result of Python's str.strip(), for ASCII.
 std::string stripped(const std::string& text) {
@@ -35,7 +34,7 @@ double compression_ratio(const std::string& text) {
   std::vector<Bytef> out(size);
   const int status =
       compress(out.data(), &size, reinterpret_cast<const Bytef*>(text.data()), text.size());
-  SYRINX_CHECK(status == Z_OK, "zlib says ", status);
+  SYRINX_CHECK(status == Z_OK, "zlib returned the error ", status);
   return static_cast<double>(text.size()) / static_cast<double>(size);
 }
 
@@ -44,7 +43,7 @@ WhisperLoop::WhisperLoop(const whisper::Whisper& model, const WhisperOptions& op
       options_(options),
       recording_(static_cast<int>(model.config().encoder.mels)),
       language_(options.language) {
-  SYRINX_CHECK(!options_.temperatures.empty(), "[whisper_loop] needs a temperature");
+  SYRINX_CHECK(!options_.temperatures.empty(), "[whisper_loop] the options have no temperature");
   const std::string prompt = stripped(options.prompt);
   if (!prompt.empty()) ids_ = model.tokenizer().encode(" " + prompt, false);
   prompt_size_ = ids_.size();
@@ -57,7 +56,7 @@ void WhisperLoop::hear(std::span<const float> samples, bool last) {
   if (gate_) gate_->hear(samples);
 }
 
-/// Skips windows without a voice, like windows that the model found silent.
+/// Skips windows without a voice, as if the model had found them silent.
 void WhisperLoop::skip_silence() {
   constexpr int64_t kHop = WhisperWindow::kHop;
   while (gate_ && !asked_ && attempt_ == 0 && seek_ < recording_.frames()) {
@@ -89,9 +88,9 @@ bool WhisperLoop::short_of_a_window() const {
   return recording_.closed() && recording_.frames() < WhisperWindow::kFrames;
 }
 
-/// Returns whether a separate request must detect the language. A prompt must not influence the
-/// detection. A short recording needs silence after it for the detection, but its transcription
-/// window must end with the recording.
+/// Returns whether a separate request must detect the language. The prompt must not influence the
+/// detection. For a short recording, the detection needs silence after the recording, but the
+/// window of the transcription must end with the recording.
 bool WhisperLoop::finds_language() const {
   return language_.empty() && (!ids_.empty() || (short_of_a_window() && !trimmed()));
 }
@@ -150,7 +149,7 @@ std::vector<TranscriptSegment> WhisperLoop::take() {
     return settle();
   }
   const auto window = std::exchange(asked_, nullptr);
-  SYRINX_CHECK(window, "[whisper_loop] nothing was asked for");
+  SYRINX_CHECK(window, "[whisper_loop] take() was called without a request of next()");
   return take(window);
 }
 
@@ -211,7 +210,7 @@ std::vector<TranscriptSegment> WhisperLoop::take(std::shared_ptr<const Window> a
   return settle();
 }
 
-/// Returns null if there is no text to align.
+/// Returns the alignment of a window. Returns null if the window has no text to align.
 std::shared_ptr<whisper::Alignment> WhisperLoop::alignment_of(const Window& window) const {
   auto out = std::make_shared<whisper::Alignment>();
   for (const TranscriptSegment& segment : cut_.segments) {
@@ -254,8 +253,8 @@ std::vector<TranscriptSegment> WhisperLoop::settle() {
   return out;
 }
 
-/// Cuts a window into segments, which lie between pairs of timestamps. Text after the last pair has
-/// not ended in this window, so the next window begins at that pair.
+/// Divides a window into segments, which lie between pairs of timestamps. Text after the last pair
+/// is incomplete in this window, so the next window begins at that pair.
 WhisperLoop::Cut WhisperLoop::cut(const Window& window, double compression) {
   const whisper::Generation& g = model_.generation();
   const std::vector<int32_t>& ids = window.heard.ids;
@@ -303,7 +302,7 @@ WhisperLoop::Cut WhisperLoop::cut(const Window& window, double compression) {
   if (one_at_end) ends.push_back(count);
   size_t begin = 0;
   for (const size_t end : ends) {
-    // The first and last ids serve as timestamps, whatever they are, as in the authors' code.
+    // As in the authors' code, the first and last ids serve as timestamps, even if they are not.
     out.segments.push_back(
         stretch(begin, end, begin_s + time(ids[begin]), begin_s + time(ids[end - 1])));
     begin = end;
@@ -311,7 +310,7 @@ WhisperLoop::Cut WhisperLoop::cut(const Window& window, double compression) {
   // A single timestamp at the end means that no speech follows.
   const int64_t step = one_at_end ? window.audio.frames
                                   : int64_t{ids[begin - 1] - g.timestamps()} * kFramesATimestamp;
-  seek_ += step > 0 ? step : window.audio.frames;  // never the same window again
+  seek_ += step > 0 ? step : window.audio.frames;  // the next window must not be the same
   return out;
 }
 

@@ -1,15 +1,15 @@
 // Transcribes a recording of any length as Whisper's authors do: window by window. Each window
 // begins where the timestamps of the previous window end, and its prompt is the text so far. If the
 // text looks wrong, the window is sampled again at higher temperatures. If times of words are
-// requested, each kept window is aligned (families/whisper/alignment.h): its segments then begin
-// and end with their words, and the next window begins where the last word ends. Independent of the
-// engine: next() returns the next piece of work, take() takes its result. One thread. Source:
+// requested, each kept window is aligned (families/whisper/alignment.h): its segments begin and end
+// with their words, and the next window begins where the last word ends. Independent of the engine:
+// next() returns the next piece of work, take() receives its result. One thread. Source:
 // whisper:whisper/transcribe.py, transcribe().
 //
-// Two things differ. If every attempt at a window looks wrong, the best attempt is kept, not the
-// last, which has the highest temperature, and none if the model finds no speech: it repeats itself
-// in noise (WhisperOptions::keep_best). With WhisperOptions::vad, windows without a voice are
-// skipped. With WhisperOptions::trims, short recordings cost less.
+// Three things differ. If every attempt at a window looks wrong, the best attempt is kept, not the
+// last one with the highest temperature. If the model also finds no speech, no attempt is kept,
+// because the model repeats itself in noise (WhisperOptions::keep_best). With WhisperOptions::vad,
+// windows without a voice are skipped. With WhisperOptions::trims, short recordings cost less.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@
 
 namespace syrinx {
 
-/// The options of the authors' transcribe().
+/// The options of the authors' function transcribe().
 struct WhisperOptions {
   std::string language = {};  ///< see whisper::Window
   bool translate = false;
@@ -35,52 +35,52 @@ struct WhisperOptions {
   /// most_compression or the mean log-probability of its ids is below least_logprob. It counts as
   /// silence if the probability of no speech exceeds most_no_speech and its ids are unlikely.
   double most_compression = 2.4, least_logprob = -1, most_no_speech = 0.6;
-  bool condition_on_text = true;  ///< the prompt of a window includes the earlier text
-  /// If every attempt looks wrong: keep the likeliest attempt whose compression is at most
-  /// most_compression, else the likeliest of all; the window is silence if the probability of no
-  /// speech exceeds most_no_speech. False: keep the last, as the authors do.
+  bool condition_on_text = true;  ///< whether a window's prompt includes the earlier text
+  /// If every attempt looks wrong: true keeps the likeliest attempt whose compression is at most
+  /// most_compression, or else the likeliest of all; if the probability of no speech exceeds
+  /// most_no_speech, the window is silence. False keeps the last attempt, as the authors do.
   bool keep_best = true;
   bool word_times = false;
   bool scores = false;
-  /// A recording that ends within its first window is transcribed with kTail_s of silence after it
-  /// instead of the rest of 30 s, and its language is detected there. If the text then looks wrong,
-  /// or the model finds no speech, the whole window is transcribed. Not with word_times.
+  /// Whether a recording that ends within its first window is transcribed with kTail_s of silence
+  /// after it, not with the rest of 30 s. If the text then looks wrong, or the model finds no
+  /// speech, the whole window is transcribed. Not used with word_times.
   bool trims = false;
   static constexpr double kTail_s = 4;
-  /// Windows in which this detector finds no voice are skipped as silence; null: none are skipped.
+  /// Detector of voices. Windows without a voice are skipped as silence. Null skips no windows.
   std::shared_ptr<const SileroVad> vad = {};
 };
 
-/// Decides the windows of one recording and joins their results.
+/// Decides the windows of one recording, and joins their results.
 class WhisperLoop {
  public:
-  /// `model` must outlive the loop. `options` need at least one temperature.
+  /// `model` must outlive the loop. `options` must have at least one temperature.
   WhisperLoop(const whisper::Whisper& model, const WhisperOptions& options);
 
-  /// Adds samples of the recording; `last`: no more will come.
+  /// Adds samples of the recording. `last`: no more samples will follow.
   void hear(std::span<const float> samples, bool last);
-  /// Returns whether the recording has ended and all of it has been transcribed.
+  /// Returns whether the recording has ended and is transcribed completely.
   bool through() const {
     return !alignment_ && recording_.closed() && seek_ >= recording_.frames();
   }
-  /// Returns the next piece of work, a Window or an Alignment; seed() seeds its sampling. Null when
-  /// through(), or while the next window is incomplete; with `patient`, null until the recording
-  /// has ended. Returns the same piece of work until take().
+  /// Returns the next piece of work, a Window or an Alignment; seed() seeds its sampling. Returns
+  /// null if through(), or while the next window is incomplete. With `patient`, also returns null
+  /// until the recording has ended. Returns the same piece of work until take().
   std::shared_ptr<FamilyTask> next(bool patient);
   uint64_t seed() const {
     return static_cast<uint64_t>(seek_) << 8 | static_cast<uint64_t>(attempt_);
   }
-  /// Takes the result of the work that next() named. Returns the final segments in order of time;
-  /// empty segments are left out.
+  /// Receives the result of the work that next() returned. Returns the final segments in order of
+  /// time, without empty segments.
   std::vector<TranscriptSegment> take();
 
   const std::string& language() const { return language_; }
-  /// Returns the text of all kept ids, decoded at once, because segments may split a character.
+  /// Returns the text of all kept ids, decoded together because segments may split a character.
   std::string whole() const;
   double duration_s() const;
-  /// Returns the seconds from the beginning that are transcribed.
+  /// Returns how many seconds from the beginning are transcribed.
   double done_s() const;
-  int windows() const { return windows_; }  ///< requested so far; every attempt counts
+  int windows() const { return windows_; }  ///< windows requested so far; every attempt counts
 
  private:
   /// The result of a window at one temperature.
@@ -91,7 +91,7 @@ class WhisperLoop {
   /// The segments of a kept window.
   struct Cut {
     std::vector<TranscriptSegment> segments;
-    bool to_the_end = false;  ///< its timestamps mark the rest as silent
+    bool to_the_end = false;  ///< whether its timestamps mark the rest as silent
     float temperature = 0;
   };
   void skip_silence();
@@ -113,22 +113,22 @@ class WhisperLoop {
   WhisperRecording recording_;
   std::optional<VoiceGate> gate_;
   std::string language_;
-  int64_t seek_ = 0;    // frame where the next window begins
-  int64_t window_ = 0;  // frame where the window of cut_ began
+  int64_t seek_ = 0;    // frame at which the next window begins
+  int64_t window_ = 0;  // frame at which the window of cut_ began
   int attempt_ = 0, windows_ = 0;
-  bool whole_ = false;        // the window at seek_ looked wrong when it was trimmed
+  bool whole_ = false;        // whether the trimmed window at seek_ looked wrong
   std::vector<int32_t> ids_;  // the prompt, then the ids of all segments
   size_t prompt_size_ = 0;    // number of ids of the prompt in ids_
-  size_t context_from_ = 0;   // in ids_: begin of the context for later windows
+  size_t context_from_ = 0;   // index in ids_ where the context for later windows begins
   std::shared_ptr<whisper::Window> asked_;
   std::vector<Attempt> failed_;  // attempts of the window that begins at seek_
-  whisper::WindowRows rows_;     // rows of the window at seek_, once the encoder has made them
+  whisper::WindowRows rows_;     // encoder's rows of the window at seek_, once computed
   std::shared_ptr<whisper::Alignment> alignment_;  // alignment of cut_; runs before the next window
   Cut cut_;
   double last_speech_s_ = 0;
 };
 
-/// Returns the bytes of a text divided by its bytes after compression with zlib: high for
+/// Returns the size of a text divided by its size after compression with zlib. It is high for
 /// repetitive text.
 double compression_ratio(const std::string& text);
 

@@ -1,4 +1,4 @@
-// The order of a recording's windows, and what is kept of their answers, without an engine.
+// Tests the order of a recording's windows and which answers are kept, without an engine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace syrinx {
 namespace {
 
-/// The next window begins after the last word, or after the window if a single timestamp at the end
-/// marks that no speech follows.
+/// The next window begins after the last word. If a single timestamp at the end marks that no
+/// speech follows, it begins after the whole window.
 TEST(WhisperLoop, TheNextWindowBeginsBehindTheLastWord) {
   const whisper::Whisper model({whisper_checkpoint("small"), "whisper", WeightType::kF32});
   WhisperOptions options;
@@ -36,7 +36,7 @@ TEST(WhisperLoop, TheNextWindowBeginsBehindTheLastWord) {
     const auto columns = static_cast<size_t>(alignment->columns());
     alignment->probabilities.assign(text.size(), 0.5f);
     alignment->weights.assign((text.size() + 1) * columns, -1.f);
-    for (size_t row = 0; row <= text.size(); ++row) {  // a fifth of a second for each id
+    for (size_t row = 0; row <= text.size(); ++row) {  // a fifth of a second per id
       for (size_t c = 0; c < 10; ++c) alignment->weights[row * columns + 10 * row + c] = 9.f;
     }
     const auto segments = loop.take();
@@ -75,7 +75,7 @@ TEST(WhisperLoop, ReportsHowLikelyItsTokensAre) {
   }
 }
 
-/// A loop over `seconds` of silence; its windows are answered by the test.
+/// A loop over `seconds` of silence. The test answers its windows.
 struct SilentLoop {
   SilentLoop(WhisperOptions options, double seconds) : loop(model, options) {
     loop.hear(std::vector<float>(static_cast<size_t>(seconds * 16000), 0.f), true);
@@ -87,7 +87,7 @@ struct SilentLoop {
   WhisperLoop loop;
 };
 
-/// Answers a window with `text`, whose ids each have the log-probability `logprob`, and with rows.
+/// Answers a window with `text`, whose ids all have the log-probability `logprob`, and with rows.
 void answer(const SilentLoop& silent, whisper::Window& window, const std::string& text,
             double logprob) {
   const int32_t time_0 = silent.model.generation().timestamps();
@@ -129,7 +129,7 @@ TEST(WhisperLoop, WhereAllAttemptsFailTheBestIsKept) {
   }
 }
 
-/// In noise the model may repeat itself with confidence and still find no speech.
+/// In noise, the model may repeat itself with high probability although it finds no speech.
 TEST(WhisperLoop, RepetitionWithoutSpeechIsSilence) {
   const std::string over = " over and over and over and over and over and over and over and over";
   for (const bool keep_best : {true, false}) {
@@ -209,7 +209,7 @@ TEST(WhisperLoop, TheEncoderHearsAWindowOnce) {
 }
 
 /// The language of a short recording is detected with silence after it, as in the authors' code.
-/// The language of a long recording, whose first window is full, is detected with that window.
+/// That of a long recording is detected with its first window, which is full.
 TEST(WhisperLoop, TheLanguageOfAShortRecordingIsFoundWithSilenceBehindIt) {
   for (const double seconds : {2., 40.}) {
     SilentLoop silent({}, seconds);
@@ -237,7 +237,7 @@ TEST(WhisperLoop, TheLanguageOfAShortRecordingIsFoundWithSilenceBehindIt) {
   EXPECT_EQ(prompted.window()->rows, first->heard.rows) << "the same window";
 }
 
-/// Tests the texts of segments and of the whole if two segments share the bytes of a character.
+/// Tests the texts of segments and the whole text if two segments share the bytes of a character.
 TEST(WhisperLoop, ACharacterMayBeSplitOverSegments) {
   WhisperOptions options;
   options.language = "en";

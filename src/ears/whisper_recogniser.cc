@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-/// Nearly all of a short turn's time goes to the encoder, which takes windows one by one.
+/// The encoder needs nearly all the time of a short turn, and processes windows one by one.
 constexpr int kAtOnce = 1;
 
 class WhisperHearing final : public HearingLoop {
@@ -34,15 +34,15 @@ class WhisperHearing final : public HearingLoop {
   std::string language() const override { return loop_.language(); }
   std::string whole() const override { return loop_.whole(); }
   double duration_s() const override { return loop_.duration_s(); }
-  /// Otherwise a recording is processed only after its end. Until then all samples given count as
-  /// done, so that callers do not wait.
+  /// A recording that is not live is processed after its end. Until then, reports all samples as
+  /// processed, so that callers do not wait.
   double done_s() const override {
     return closed_ || at_once_ ? loop_.done_s() : loop_.duration_s();
   }
 
  private:
   WhisperLoop loop_;
-  const bool at_once_;  // samples are processed as they come
+  const bool at_once_;  // whether samples are processed as they arrive
   bool closed_ = false;
 };
 

@@ -1,8 +1,8 @@
-// Whisper as a recogniser: each recording is handled by a loop (ears/whisper_loop.h) whose windows
-// are requests to one engine (ears/engine_recogniser.h). A recording that is not live is
-// transcribed after its end, because the floor of its mel spectrogram depends on the loudest moment
-// of the whole recording, as with Whisper's authors. Its samples stay in memory until the end, 230
-// MB an hour. A live recording is transcribed window by window, as if no louder moment followed.
+// Whisper as a recogniser. A loop (ears/whisper_loop.h) handles each recording; its windows are
+// requests to one engine (ears/engine_recogniser.h). A recording that is not live is transcribed
+// after its end, because the floor of its mel spectrogram depends on the loudest moment of the
+// whole recording, as in the authors' code. Its samples stay in memory until the end: 230 MB an
+// hour. A live recording is transcribed window by window, as if no louder moment followed.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 
 namespace syrinx {
 
-/// Makes a recogniser of an engine whose model is Whisper; null for other models. The options of
-/// each recording override the language, task, prompt and temperatures of `defaults`.
+/// Makes a recogniser of an engine whose model is Whisper. Returns null for other models. The
+/// options of a recording override the language, task, prompt and temperatures of `defaults`.
 std::shared_ptr<Recogniser> whisper_recogniser(std::shared_ptr<Engine> engine,
                                                WhisperOptions defaults = {});
 

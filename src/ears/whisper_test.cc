@@ -42,7 +42,7 @@ std::vector<float> whisper_recording(const json& r) {
   return fixture::golden_signal(count, r["seed"], r["swell"]);
 }
 
-/// Returns the options of a case: for making the recogniser, then for opening a recording.
+/// Returns the options of a case: those of the recogniser, and those of opening a recording.
 WhisperOptions loop_options(const json& o) {
   WhisperOptions out;
   out.most_compression = o.value("compression_ratio_threshold", 2.4);
@@ -66,7 +66,7 @@ ListenOptions listen_options(const json& o) {
 
 void expect_transcript(const Transcript& got, const json& want) {
   EXPECT_EQ(got.language, want["language"].get<std::string>());
-  std::vector<json> kept;  // the authors keep segments whose text they cleared
+  std::vector<json> kept;  // the authors keep segments with an empty text
   for (const json& segment : want["segments"])
     if (!segment["tokens"].empty()) kept.push_back(segment);
   ASSERT_EQ(got.segments.size(), kept.size());
@@ -93,7 +93,7 @@ class WhisperWhole : public testing::TestWithParam<const char*> {
 TEST_P(WhisperWhole, AsTheAuthorsTranscribe) {
   std::vector<std::vector<float>> recordings;
   for (const json& each : cases_["recordings"]) recordings.push_back(whisper_recording(each));
-  // All at once on one engine, so that windows of many recordings share its batches.
+  // All recordings run together on one engine, so that their windows share batches.
   const auto engine = whisper_engine(GetParam());
   std::vector<std::shared_ptr<Recogniser>> recognisers;
   std::vector<std::shared_ptr<Notes>> notes;
@@ -168,7 +168,7 @@ TEST_P(WhisperWhole, WordsAsTheAuthorsTimeThem) {
   listeners.clear();
 }
 
-/// Without an engine: the loop requests as many windows as the authors' code, attempts included.
+/// Without an engine, the loop must request as many windows as the authors' code.
 TEST_P(WhisperWhole, NoWindowMoreThanTheAuthors) {
   const auto model = std::dynamic_pointer_cast<const whisper::Whisper>(
       whisper::load({whisper_checkpoint(GetParam()), "whisper", WeightType::kF32}));
@@ -217,7 +217,7 @@ TEST(WhisperRecogniser, LiveOnesAreWrittenDownWhileTheyAreHeard) {
   EXPECT_TRUE(notes->wait(300).ok());
 }
 
-/// A pass that begins in the pause gives the transcript that the listener itself would give.
+/// A pass that begins in the pause must give the transcript that the listener would give.
 TEST(WhisperRecogniser, APassThatBeginsInAPauseChangesNothing) {
   const std::shared_ptr<Recogniser> recogniser = whisper_recogniser(whisper_engine("small"));
   const std::vector<float> said = fixture::golden_signal(40'000, 5);
@@ -277,7 +277,7 @@ TEST(WhisperRecogniser, SaysHowFarItIsBehind) {
   for (size_t i = 1; i < listeners.size(); ++i) listeners[i]->end();
   for (const auto& each : notes) each->wait();
   EXPECT_EQ(listeners[2]->wait_s(), 0);
-  // A pass that begins in a pause makes other speakers wait, not its own speaker.
+  // A pass that begins in a pause delays other speakers, not its own speaker.
   ListenOptions early = options;
   early.background = true;
   const auto pause = std::make_shared<Notes>();
@@ -289,7 +289,7 @@ TEST(WhisperRecogniser, SaysHowFarItIsBehind) {
   pause->wait();
 }
 
-/// Turns that end at once are heard one after another, so that the first transcript comes early.
+/// Turns that end together are transcribed one after another, so that the first one is early.
 TEST(WhisperRecogniser, HearsTurnsInTheOrderInWhichTheyEnd) {
   const auto engine = whisper_engine("small", 1);
   const std::shared_ptr<Recogniser> recogniser = whisper_recogniser(engine);
@@ -377,7 +377,7 @@ TEST(WhisperRecogniser, CancelsAndGoesAway) {
   }
   listeners[0]->cancel();
   listeners[0]->cancel();
-  listeners[1].reset();  // destroyed before end()
+  listeners[1].reset();  // destroyed without end()
   EXPECT_EQ(notes[0]->wait(300).error().code, ErrorCode::kCancelled);
   EXPECT_EQ(notes[1]->wait(300).error().code, ErrorCode::kCancelled);
   listeners.clear();
@@ -386,7 +386,7 @@ TEST(WhisperRecogniser, CancelsAndGoesAway) {
   EXPECT_TRUE(engine->drain(10));
 }
 
-/// More recordings than the engine takes at a time: windows wait for each other, none is lost.
+/// With more recordings than the engine accepts at a time, windows wait, but none is lost.
 TEST(WhisperRecogniser, WaitsForRoomInTheEngine) {
   const auto engine = whisper_engine("small", 1, 2);
   const auto recogniser = whisper_recogniser(engine);

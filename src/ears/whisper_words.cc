@@ -15,7 +15,7 @@ namespace {
 constexpr double kColumnsASecond = 50;
 constexpr double kLongestMedian_s = 0.7;
 constexpr std::string_view kEnd =
-    "<|endoftext|>";  // text of the id that ends a text, as in the authors' code
+    "<|endoftext|>";  // text of the id that ends a text, in the authors' code
 constexpr std::string_view kSentenceEnds = ".。!！?？";
 constexpr std::string_view kOpening = "\"'“¿([{-";
 constexpr std::string_view kClosing = "\"'.。,，!！?？:：”)]}、";
@@ -49,7 +49,7 @@ std::vector<char32_t> characters(std::string_view text) {
   return out;
 }
 
-/// Joins consecutive ids that only together make whole characters; includes the id after the end.
+/// Joins consecutive ids that are whole characters only together. Includes the id after the end.
 std::vector<HeardWord> whole_characters(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
   const auto bytes = [&](size_t i) {
     return i < ids.size() ? tokenizer.bytes(ids[i]) : std::string(kEnd);
@@ -59,7 +59,7 @@ std::vector<HeardWord> whole_characters(const Tokenizer& tokenizer, std::span<co
   const std::vector<char32_t> all = characters(utf8_repair(joined));
   std::vector<HeardWord> out;
   std::string current;
-  size_t taken = 0, done = 0;  // ids in `current`; characters before `current`
+  size_t taken = 0, done = 0;  // number of ids in `current`; number of characters before it
   for (size_t i = 0; i <= ids.size(); ++i) {
     current += bytes(i);
     ++taken;
@@ -67,7 +67,7 @@ std::vector<HeardWord> whole_characters(const Tokenizer& tokenizer, std::span<co
     const std::vector<char32_t> codes = characters(text);
     const auto broken = std::find(codes.begin(), codes.end(), kReplacement);
     const size_t at = done + static_cast<size_t>(broken - codes.begin());
-    // Keep a broken character if it is broken in the whole text, too.
+    // Keeps a broken character that is broken in the whole text, too.
     if (broken != codes.end() && (at >= all.size() || all[at] != kReplacement)) continue;
     out.push_back({.text = text, .ids = taken});
     done += codes.size();
@@ -84,8 +84,8 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// Shortens words beside the end of a sentence that last longer than `most_s`: they include a
-/// pause.
+/// Shortens words next to the end of a sentence that last longer than `most_s`, because they
+/// include a pause.
 void cut_at_sentences(std::vector<HeardWord>& words, double most_s) {
   for (size_t i = 1; i < words.size(); ++i) {
     HeardWord& word = words[i];
@@ -100,8 +100,8 @@ void cut_at_sentences(std::vector<HeardWord>& words, double most_s) {
 
 double to_hundredths(double seconds) { return std::nearbyint(seconds * 100) / 100; }
 
-/// Shortens words beside the pauses before and after a segment. The segment takes the times of its
-/// words unless they differ too much from its own.
+/// Shortens words next to the pauses before and after a segment. The segment gets the times of its
+/// words, unless they differ too much from its own times.
 void cut_at_ends(TranscriptSegment& segment, double last_speech_s, double median_s) {
   std::vector<TranscriptWord>& words = segment.words;
   TranscriptWord& first = words.front();
@@ -134,7 +134,7 @@ std::vector<int> path_begins(std::span<const float> gain, int rows, int columns)
   constexpr float kNever = std::numeric_limits<float>::infinity();
   enum Way : uint8_t { kBoth, kRow, kColumn };
   const size_t height = size_t(rows) + 1;
-  std::vector<float> before(height, kNever), now(height, kNever);  // costs of a column's cells
+  std::vector<float> before(height, kNever), now(height, kNever);  // costs of the cells in a column
   before[0] = 0;
   std::vector<uint8_t> steps(size_t(rows) * size_t(columns));
   for (int c = 0; c < columns; ++c) {
@@ -163,7 +163,7 @@ std::vector<int> path_begins(std::span<const float> gain, int rows, int columns)
 std::vector<HeardWord> words_of_ids(const Tokenizer& tokenizer, std::span<const int32_t> ids,
                                     bool blanks) {
   std::vector<HeardWord> parts = whole_characters(tokenizer, ids);
-  if (!parts.empty()) parts.pop_back();  // the end
+  if (!parts.empty()) parts.pop_back();  // removes the id that ends the text
   if (!blanks) return parts;
   std::vector<HeardWord> words;
   for (HeardWord& part : parts) {

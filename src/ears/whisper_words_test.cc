@@ -17,7 +17,7 @@ std::string words_checkpoint(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/whisper/" + name;
 }
 
-/// Words and joined punctuation are as in the authors' code.
+/// Words and joined punctuation must be those of the authors' code.
 TEST(WhisperWords, AsTheAuthorsCutThem) {
   for (const char* name : {"small", "large"}) {
     const Tokenizer tokenizer = Tokenizer::load(words_checkpoint(name));
@@ -40,7 +40,7 @@ TEST(WhisperWords, AsTheAuthorsCutThem) {
 
 TEST(WhisperWords, BrokenCharactersStandByThemselves) {
   const Tokenizer tokenizer = Tokenizer::load(words_checkpoint("small"));
-  // "a", the first byte of a character, "b", the first byte of a character.
+  // The ids of "a", the first byte of a character, "b", the first byte of a character.
   const std::vector<int32_t> ids{tokenizer.encode("a")[0], tokenizer.encode("ü")[0],
                                  tokenizer.encode("b")[0], tokenizer.encode("ü")[0]};
   ASSERT_EQ(tokenizer.bytes(ids[1]).size(), 1u);
@@ -56,7 +56,7 @@ TEST(WhisperWords, BrokenCharactersStandByThemselves) {
 }
 
 TEST(WhisperWords, ThePathOfTheLargestSum) {
-  // Row 0 is heard in columns 0 and 1, row 1 in 2, row 2 from 3 on.
+  // Row 0 belongs to columns 0 and 1, row 1 to column 2, row 2 to the columns from 3 on.
   const std::vector<float> gain{9,  9,  -1, -1, -1,  //
                                 -1, -1, 9,  -1, -1,  //
                                 -1, -1, -1, 9,  9};
@@ -64,7 +64,7 @@ TEST(WhisperWords, ThePathOfTheLargestSum) {
   // With more rows than columns, several rows begin in the same column.
   EXPECT_EQ(path_begins(std::vector<float>{1, 1, 1, 1}, 4, 1), (std::vector<int>{0, 0, 0, 0}));
   EXPECT_EQ(path_begins(std::vector<float>{1, 1, 1, 1}, 1, 4), (std::vector<int>{0}));
-  // Compares with all paths through a matrix of 3 x 4.
+  // Compares the path with all paths through a matrix of 3 x 4.
   std::vector<float> odd{0.3f, -1, 2, 0.1f, 1.5f, 0.7f, -0.2f, 0.9f, -2, 0.4f, 1.1f, 0.6f};
   float best = -INFINITY;
   std::vector<int> want;
@@ -86,7 +86,7 @@ HeardWord spoken(const char* text, double start_s, double end_s) {
   return {.text = text, .ids = 1, .start_s = start_s, .end_s = end_s, .probability = 0.5f};
 }
 
-/// A word that includes the pause before it is cut to twice the median length, and so is a word
+/// A word that includes the pause before it is shortened to twice the median length. So is a word
 /// after the end of a sentence.
 TEST(WhisperWords, PausesAreNobodysWord) {
   std::vector<TranscriptSegment> segments(2);
@@ -98,17 +98,17 @@ TEST(WhisperWords, PausesAreNobodysWord) {
                                spoken(" three", 4.4, 8), spoken(" four", 8, 8.2)});
   ASSERT_EQ(segments[0].words.size(), 2u);
   EXPECT_EQ(segments[0].words[0].word, "One");
-  EXPECT_DOUBLE_EQ(segments[0].words[0].start_s, 13.6);  // twice the median of 0.2 before its end
+  EXPECT_DOUBLE_EQ(segments[0].words[0].start_s, 13.6);  // ends minus twice the median of 0.2
   EXPECT_DOUBLE_EQ(segments[0].start_s, 13.6);
   EXPECT_EQ(segments[0].words[1].word, "two.");
   EXPECT_DOUBLE_EQ(segments[0].words[1].end_s, 14.2);
   ASSERT_EQ(segments[1].words.size(), 2u);
-  EXPECT_DOUBLE_EQ(segments[1].words[0].start_s, 17.6);  // after a full stop
+  EXPECT_DOUBLE_EQ(segments[1].words[0].start_s, 17.6);  // the word follows a full stop
   EXPECT_DOUBLE_EQ(segments[1].end_s, 18.2);
   EXPECT_DOUBLE_EQ(end_s, 18.2);
 }
 
-/// A word that is only a little too long is shortened, too.
+/// A word that is only slightly too long is shortened, too.
 TEST(WhisperWords, BesideTheEndOfASentenceWordsAreShort) {
   std::vector<TranscriptSegment> segments(1);
   segments[0] = {.start_s = 0, .end_s = 1.9};
