@@ -1,32 +1,34 @@
-"""How clearly speech says its phones, as a simple recogniser hears it: a Gaussian for each phone of each speaker in
-the space where phones lie furthest apart (R. Haeb-Umbach and H. Ney, Linear discriminant analysis for improved large
-vocabulary continuous speech recognition, 1992). It is found from the corpus in some seconds, without any training.
+"""Measures how clearly speech contains its phones, by a simple recogniser: a Gaussian for each phone of each
+speaker, in the space in which phones are farthest apart (R. Haeb-Umbach and H. Ney, Linear discriminant
+analysis for improved large vocabulary continuous speech recognition, 1992). It is computed from the corpus in
+some seconds, without training.
 """
 import torch
 import torch.nn.functional as F
 
 from corpus import HOP, N_FFT, RATE, SPEAKERS, mel_edges, mel_filters
 
-MELS = 40                                # bands of ear_loss (train_codec.py), as many of them as ...
-HEARD = int((mel_edges(MELS, RATE)[2:] <= 6800).sum())  # ... end below 6.8 kHz: every teacher sounds there
-AROUND = (-6, -4, -2, 0, 2, 4, 6)        # steps of 10 ms that are heard together: 120 ms, a phone and its neighbours
-SIZE = 39                                # of the space: as many numbers as recognisers make of 13 cepstra
-WINDOWS, BATCH, FRAMES = 3500, 20, 33    # of the corpus that it is found from: 77 minutes
-MOST_DOUBT = 8.0                         # of what is no speech yet it would be hundreds and drown all other losses
+MELS = 40                                # number of mel bands, as in ear_loss (train_codec.py)
+HEARD = int((mel_edges(MELS, RATE)[2:] <= 6800).sum())  # bands below 6.8 kHz, which all teachers have
+AROUND = (-6, -4, -2, 0, 2, 4, 6)        # steps of 10 ms that are used together: 120 ms, a phone and its neighbours
+SIZE = 39                                # dimensions of the space: as many as recognisers compute from 13 cepstra
+WINDOWS, BATCH, FRAMES = 3500, 20, 33    # windows of the corpus from which the space is computed: 77 minutes
+MOST_DOUBT = 8.0                         # limit of a doubt: at the beginning of a training it would be hundreds
 FILTERS, WINDOW = mel_filters(N_FFT, RATE, MELS)[:, :HEARD], torch.hann_window(N_FFT)
-CONSONANTS, VOWELS = 5, 29               # their first numbers in phone_stream.cc; pauses come before them
+CONSONANTS, VOWELS = 5, 29               # first numbers of consonants and vowels in phone_stream.cc
 KINDS = 1 + VOWELS - CONSONANTS + 16
 
 
 def kind_of(phone):
-    """Numbers of phone_stream.cc -> of phones: all pauses are one, and so is a vowel with and without stress."""
+    """Converts numbers of phone_stream.cc to numbers of phones: all pauses are one phone, and so is a vowel
+    with and without stress."""
     vowel = VOWELS - CONSONANTS + 1 + (phone - VOWELS) // 2
     return torch.where(phone < CONSONANTS, 0, torch.where(phone < VOWELS, phone - CONSONANTS + 1, vowel))
 
 
 def heard(wave):
-    """wave [B, N] -> [B, steps, 7 HEARD]: the ln amplitudes around each step of 10 ms, those left out that lack
-    neighbours. The first is step -AROUND[0]."""
+    """Returns for wave [B, N] the ln amplitudes around each step of 10 ms: [B, steps, 7 HEARD]. Omits the steps
+    that lack neighbours, so the first step is -AROUND[0]."""
     power = torch.stft(wave, N_FFT, HOP, window=WINDOW, return_complex=True).abs().pow(2) / N_FFT
     bands = 0.5 * torch.log(power.transpose(1, 2) @ FILTERS + 1e-7)
     count = bands.shape[1] - AROUND[-1] + AROUND[0]
@@ -34,12 +36,13 @@ def heard(wave):
 
 
 class Clear:
-    """`axes` [7 HEARD, SIZE] along which a phone varies by 1, `means` [SPEAKERS, KINDS, SIZE] of the phones there and
-    `odds` [SPEAKERS, KINDS], ln of how often they come."""
+    """The space and its phones: the `axes` [7 HEARD, SIZE], along which a phone has the variance 1; the `means`
+    [SPEAKERS, KINDS, SIZE] of the phones; the `odds` [SPEAKERS, KINDS], the ln of how frequent each phone
+    is."""
 
     @torch.no_grad()
     def __init__(self, corpus, rng):
-        """corpus: a Corpus."""
+        """Computes the space from windows of `corpus` (a Corpus)."""
         rows, kinds = [], []
         for _ in range(WINDOWS // BATCH):
             wave, _, _, phone, speaker = corpus.windows(corpus.starts(rng, BATCH, FRAMES), FRAMES)
@@ -61,15 +64,16 @@ class Clear:
 
     @staticmethod
     def steps(values, count):
-        """Of frames -> of the steps that heard() gives."""
+        """Converts values of frames to values of the steps that heard() returns."""
         return values.repeat_interleave(4, 1)[:, -AROUND[0] :][:, :count]
 
     def kinds(self, phone, count):
         return self.steps(kind_of(phone[..., 0]), count)
 
     def losses(self, made, true, phone, speaker):
-        """made and true [B, N], phone [B, T, 3] and speaker [B, T] -> {"clear": how far they are apart in that space,
-        "doubt": -ln of how sure a listener is of the phone in made where in true it is the likeliest}."""
+        """Compares made and true samples [B, N], with phone [B, T, 3] and speaker [B, T]. Returns {"clear":
+        their mean distance in the space, "doubt": -ln of the phone's probability in made, where this phone is
+        the likeliest one in true}."""
         a, b = ((heard(x) - self.centre) @ self.axes for x in (made, true))
         kind, who = self.kinds(phone, a.shape[1]), self.steps(speaker, a.shape[1])
         score = lambda y: self.odds[who] - 0.5 * (y[:, :, None] - self.means[who]).pow(2).sum(-1)

@@ -1,15 +1,14 @@
 """The codec: 25 frames a second, 3 residual codebooks of 256, and a causal decoder.
 
-Encoder and quantiser exist in training only. Beside its codes the decoder hears each frame's
-symbol with its two neighbours, which the LM's pointer knows anyway. The encoder hears them too,
-so that the codes need not say which sound it is, only how it is made. The decoder looks one frame
-ahead in its first layer and nowhere else; it is a source-filter head on a small ConvNeXt trunk.
-Step i of the 100 Hz part makes one window of three hops of 10 ms that starts at hop i, so T frames
-give exactly 4 T hops. Pulses come from the decoder's own pitch track; step i adds the pulses of the
-newest hop of its window, i + 2.
+Only training uses the encoder and the quantiser. Beside its codes, the decoder reads each frame's symbol and
+its two neighbours, which the LM's pointer provides anyway. The encoder reads them, too, so that the codes
+describe only how a sound is made, not which sound it is. The decoder's first layer looks one frame ahead; no
+other layer does. It is a source-filter head on a small ConvNeXt trunk. Step i of the 100 Hz part makes one
+window of three hops of 10 ms that begins at hop i, so T frames give exactly 4 T hops. Pulses are made from the
+decoder's own pitch track. Step i adds the pulses of the newest hop of its window, i + 2.
 
-The speaker is a row that is added to the first layer's output, one that is added at 100 Hz, and a
-mean of the pitch; all linear, so that speakers can be mixed by weight.
+The speaker is a row added to the first layer's output, another row added at 100 Hz, and a mean of the pitch.
+All three are linear, so speakers can be mixed by weights.
 
 Shapes: B batch, T codec frames, S = 4 T steps, K bins.
 """
@@ -25,7 +24,7 @@ from corpus import HOP, MELS, N_FFT, PITCH_MEANS, PITCH_STD, RATE, SPEAKERS
 BOOKS, CODES, LATENT = 3, 256, 32
 PHONES = 61
 WINDOW, BINS = 3 * HOP, N_FFT // 2 + 1
-MAX_PULSES = 5  # per 10 ms, enough for 400 Hz
+MAX_PULSES = 5  # per 10 ms; enough for 400 Hz
 LOOKAHEAD = 1   # frames
 
 
@@ -39,7 +38,8 @@ class RmsNorm(nn.Module):
 
 
 class Depthwise(nn.Module):
-    """Depthwise convolution over time on [B, T, D]; tap 0 is the oldest; `ahead` future frames."""
+    """Depthwise convolution over time on [B, T, D]. Tap 0 is the oldest; outputs depend on `ahead` later
+    frames."""
 
     def __init__(self, size, taps, ahead=0):
         super().__init__()
@@ -70,8 +70,8 @@ class ConvNext(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Mel, pitch and voicing of 4 steps and the symbols of the frame -> one latent per frame. Not
-    shipped."""
+    """Converts mel, pitch and voicing of 4 steps, and the symbols of the frame, to one latent per frame. Not
+    part of a voice."""
 
     def __init__(self, size=256):
         super().__init__()
@@ -91,7 +91,7 @@ class Encoder(nn.Module):
 
 
 def normal_pitch(pitch, speaker):
-    """pitch [B, S] in Hz, speaker [B, S / 4] -> ln Hz relative to the speaker's mean."""
+    """Converts pitch [B, S] in Hz, with speaker [B, S / 4], to ln Hz relative to the speaker's mean."""
     mean = PITCH_MEANS[speaker].repeat_interleave(4, -1)
     return (torch.log(pitch.clamp(min=40)) - mean) / PITCH_STD
 
@@ -111,7 +111,8 @@ class Quantiser(nn.Module):
         return (x @ table.t() * 2 - table.pow(2).sum(-1)).argmax(-1)
 
     def encode(self, z, beam=8):
-        """z [..., 32] -> codes [..., 3], of the `beam` best beginnings the one that comes nearest."""
+        """Converts z [..., 32] to codes [..., 3]: the nearest codes found by a beam search with `beam`
+        beginnings."""
         shape, rest = z.shape[:-1], z.reshape(-1, 1, LATENT)   # [N, beginnings, 32]
         codes = torch.zeros(len(rest), 1, 0, dtype=torch.long)
         for book in range(BOOKS):
@@ -128,7 +129,7 @@ class Quantiser(nn.Module):
 
     @torch.no_grad()
     def start(self, z):
-        """Codebooks from the data: random latents, then random residuals."""
+        """Initialises the codebooks from the data: random latents, then random residuals."""
         residual = z.reshape(-1, LATENT)
         for book in range(BOOKS):
             pick = residual[torch.randint(len(residual), (CODES,))]
@@ -156,7 +157,8 @@ class Quantiser(nn.Module):
         self.books[book] = self.total[book] / self.count[book][:, None]
 
     def forward(self, z, train_books):
-        """Straight-through latents with `train_books` [B] books each, loss."""
+        """Returns the latents, whose gradients pass straight through, and the loss. Uses train_books [B] books
+        for each row."""
         residual, parts, loss = z, [], 0.0
         for book in range(BOOKS):
             flat = residual.detach().reshape(-1, LATENT)
@@ -172,7 +174,7 @@ class Quantiser(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Latents -> samples. `trunk` is all that is learned; the rest is signal processing."""
+    """Converts latents to samples. Only `trunk` and the heads are learned; the rest is signal processing."""
 
     def __init__(self, low=256, high=192):
         super().__init__()
@@ -181,7 +183,7 @@ class Decoder(nn.Module):
                                       "high": nn.Embedding(SPEAKERS, high)})
         for table in self.speaker.values():
             nn.init.zeros_(table.weight)
-        self.gain = torch.zeros(SPEAKERS)  # ln; not learned, found by export.py
+        self.gain = torch.zeros(SPEAKERS)  # ln of the gain; not learned, but computed by export.py
         self.inp = nn.Linear((1 + LOOKAHEAD + 1) * 2 * LATENT, low)  # frames t-1, t, t+1
         self.low = nn.ModuleList([ConvNext(low, 768, 5) for _ in range(3)])
         self.up = nn.Linear(low, 4 * high)
@@ -192,9 +194,8 @@ class Decoder(nn.Module):
         self.mel = nn.Linear(high, MELS)       # training only
 
     def trunk(self, z, phone, mix):
-        """z [B, T + 1, 32], phone [B, T + 1, 3], of the last frame only what is seen ahead;
-        mix [..., S], the weights of the speakers, of each frame [B, T] or of all -> [B, 4 T, high].
-        """
+        """Takes z [B, T + 1, 32] and phone [B, T + 1, 3]; of their last frame, only the lookahead is used.
+        `mix` [..., S]: the weights of the speakers, for each frame [B, T] or for all. Returns [B, 4 T, high]."""
         x = torch.cat([z, sum(self.phone[i](phone[..., i]) for i in range(3))], -1)
         before = F.pad(x, (0, 0, 1, 0))
         x = self.inp(torch.cat([before[:, :-2], x[:, :-1], x[:, 1:]], -1))
@@ -209,7 +210,7 @@ class Decoder(nn.Module):
 
     @staticmethod
     def spectra(head, pulses, noise):
-        """head [B, S, 3 K], pulses and noise [B, S, K] complex -> [B, S, K] complex."""
+        """Converts head [B, S, 3 K], pulses and noise [B, S, K] complex to spectra [B, S, K] complex."""
         gain, phase, hiss = head.split(BINS, -1)
         gain = torch.exp(gain.clamp(max=6.0))
         hiss = torch.exp(hiss.clamp(max=6.0))
@@ -221,7 +222,7 @@ OMEGA = 2 * math.pi * torch.arange(BINS) / N_FFT
 
 
 def breath():
-    """[BINS]: noise's share of the amplitude of voiced speech, as hts_teacher.cc mixes it in."""
+    """Returns [BINS]: the share of noise in the amplitude of voiced speech, the same as in hts_teacher.cc."""
     khz = torch.arange(BINS) * RATE / N_FFT / 1000
     return torch.tensor(np.interp(khz, (0, 1.0, 2.5, 5, 12), (0, 0.05, 0.6, 0.75, 0.9)),
                         dtype=torch.float32)
@@ -231,11 +232,11 @@ BREATH_ODDS = 2 * torch.log(breath().clamp(min=1e-3)) - torch.log1p(-breath() **
 
 
 def pitch_to_pulses(pitch):
-    """pitch [B, S + 2] in Hz, 0 unvoiced, of the hops from the window start of
-    step 0 on -> pulse spectra [B, S, K] complex of each step's Hann window.
+    """Converts pitch [B, S + 2] in Hz (0: unvoiced), from the hop where step 0's window starts, to pulse
+    spectra [B, S, K] complex, one for each step's Hann window.
 
-    The phase runs through unvoiced slots too, at 0 Hz. A pulse falls where the phase passes a
-    whole number; its weight is sqrt(period) so that loudness does not follow pitch.
+    The phase also continues through unvoiced slots, at 0 Hz. A pulse is placed where the phase passes an
+    integer. Its weight is sqrt(period), so that loudness does not depend on pitch.
     """
     step = pitch.double() * HOP / RATE                   # cycles per slot
     end = torch.cumsum(step, 1)
@@ -245,7 +246,7 @@ def pitch_to_pulses(pitch):
     index = first[..., None] + torch.arange(max(1, most))
     valid = (index <= end[..., None]) & (pitch[..., None] > 0)
     at = ((index - begin[..., None]) / step[..., None].clamp(min=1e-9) * HOP).float()
-    at = torch.where(valid, at, torch.zeros_like(at))    # samples from the slot's start
+    at = torch.where(valid, at, torch.zeros_like(at))    # samples after the beginning of the slot
     weight = torch.where(valid, torch.sqrt(RATE / pitch.clamp(min=40))[..., None].expand_as(at),
                          torch.zeros_like(at)) * 0.1
     angle = at[..., None] * OMEGA                        # [B, S + 2, P, K]
@@ -261,7 +262,7 @@ def pitch_to_pulses(pitch):
 
 
 def hash_noise(first, steps):
-    """Noise spectra [steps, K] complex: a fixed function of the step's number (32-bit hash)."""
+    """Returns noise spectra [steps, K] complex: a constant function of the step's number (32-bit hash)."""
     mask = 0xFFFFFFFF
     n = (torch.arange(first, first + steps)[:, None] * 1024
          + torch.arange(2 * BINS)[None, :]).long() & mask
@@ -276,7 +277,7 @@ SYNTHESIS = torch.hann_window(WINDOW) / 1.5
 
 
 def overlap_add(spectra):
-    """[B, S, K] complex -> [B, HOP S] samples; what lies past the last step's hop is dropped."""
+    """Converts [B, S, K] complex to samples [B, HOP S]. Drops samples beyond the hop of the last step."""
     batch, steps, _ = spectra.shape
     windows = torch.fft.irfft(spectra, N_FFT)[..., :WINDOW] * SYNTHESIS
     out = torch.zeros(batch, (steps + 2) * HOP)
@@ -287,15 +288,15 @@ def overlap_add(spectra):
 
 
 def predicted_pitch(tone, mean):
-    """tone [..., 2], mean of ln Hz -> Hz, 0 where unvoiced."""
+    """Converts tone [..., 2] and the mean of ln Hz to Hz; 0 where unvoiced."""
     hz = torch.exp((tone[..., 0] * PITCH_STD + mean).clamp(4.2, 5.95))
     return torch.where(tone[..., 1] > 0, hz, torch.zeros_like(hz))
 
 
 @torch.no_grad()
 def decode(decoder, z, phone, mix):
-    """Whole utterance: z [T, 32], phone [T, 3], mix [S] -> samples [FRAME T]. What the server must
-    match. Past the end lie zero latents and symbol 0."""
+    """Decodes a whole utterance: z [T, 32], phone [T, 3], mix [S] -> samples [FRAME T]. The server must produce
+    the same samples. Zero latents and symbol 0 follow the end."""
     hidden = decoder.trunk(F.pad(z, (0, 0, 0, 1))[None], F.pad(phone, (0, 0, 0, 1))[None], mix)
     pitch = F.pad(predicted_pitch(decoder.tone(hidden), mix @ PITCH_MEANS), (2, 0))
     noise = hash_noise(0, hidden.shape[1])[None]

@@ -1,4 +1,4 @@
-"""Writes codes.npy, the codes [T, 3] of a whole corpus, for the speech LM and the decoder to learn from.
+"""Writes codes.npy, the codes [T, 3] of a whole corpus. The speech LM and the decoder learn from them.
 
     python3 codes.py CORPUS CODEC.pt
 """
@@ -11,7 +11,7 @@ import torch
 from corpus import Corpus
 from infer import load_codec
 
-STEP, MARGIN = 2000, 16  # frames coded at once, and heard beyond both ends
+STEP, MARGIN = 2000, 16  # frames coded at once, and further frames read at both ends
 
 
 @torch.no_grad()

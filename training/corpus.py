@@ -1,15 +1,14 @@
-"""The spoken corpus as flat arrays, 25 codec frames of 40 ms a second, utterances joined.
+"""The spoken corpus as flat arrays of 25 codec frames (40 ms each) a second, with all utterances joined.
 
-Samples a second, 24000 or 16000, are FINCH_RATE or what the file of the voices says: a voice that is
-made from another has its rate.
+The sample rate, 24000 or 16000 Hz, is FINCH_RATE or the rate in the file of the voices: a voice made from
+another voice keeps its rate.
 
-Whose voices they are says speakers.json beside this file, or the file that FINCH_SPEAKERS names: each
-teacher and the name of its voice in the order of the tables, the means of ln Hz in voiced frames
-(codes hold pitch relative to them), up to which frequency the teacher sounds where that is not all,
-by how many dB a dull teacher is made brighter above 2.5 kHz, which voices an adversary hears (`natural`), which one is
-the default, and what each is like.
+speakers.json beside this file, or the file in FINCH_SPEAKERS, describes the voices: each teacher with the name
+of its voice, in the order of the tables; the means of ln Hz in voiced frames (codes store pitch relative to
+them); the highest frequency of a teacher that lacks the upper band; by how many dB a dull teacher is raised
+above 2.5 kHz; which voices an adversary judges (`natural`); the default voice; and a description of each voice.
 
-`prepare` turns synth's files into numpy arrays once; `Corpus` maps them. T is codec frames,
+`prepare` converts synth's files to numpy arrays once, and `Corpus` maps these arrays. T is codec frames,
 4 T feature frames of 10 ms.
 """
 import json
@@ -25,7 +24,7 @@ VOICES = json.loads(Path(os.environ.get("FINCH_SPEAKERS")
                          or Path(__file__).parent / "speakers.json").read_text())
 RATE = int(os.environ.get("FINCH_RATE") or VOICES["rate"])
 HOP = RATE // 100                # samples of a step
-FRAME = 4 * HOP                  # of a codec frame
+FRAME = 4 * HOP                  # samples of a codec frame
 N_FFT = HOP // 5 * 16            # 32 ms
 MELS = 80 if RATE == 16000 else 96
 TEACHERS = VOICES["teachers"]
@@ -36,13 +35,13 @@ BANDS = torch.tensor([float(VOICES.get("bands_hz", {}).get(t, RATE / 2)) for t i
 
 
 def mel_edges(mels, rate, low=40.0):
-    """[mels + 2] in Hz: a band's lower end, centre and upper end are neighbours."""
+    """Returns [mels + 2] in Hz: three consecutive values are a band's lower end, centre and upper end."""
     to_mel = lambda f: 2595 * np.log10(1 + f / 700)
     return 700 * (10 ** (np.linspace(to_mel(low), to_mel(rate / 2), mels + 2) / 2595) - 1)
 
 
 def mel_filters(n_fft=N_FFT, rate=RATE, mels=MELS):
-    """Triangular filters [n_fft/2+1, mels] on the mel scale, area of one bin at least."""
+    """Returns triangular filters [n_fft/2+1, mels] on the mel scale, each with an area of at least one bin."""
     edges = mel_edges(mels, rate)
     bins = np.arange(n_fft // 2 + 1) * rate / n_fft
     left, mid, right = edges[:-2], edges[1:-1], edges[2:]
@@ -53,11 +52,12 @@ def mel_filters(n_fft=N_FFT, rate=RATE, mels=MELS):
 
 
 FILTERS = mel_filters()
-MEL_HZ = mel_edges(MELS, RATE)[2:]  # the upper ends
+MEL_HZ = mel_edges(MELS, RATE)[2:]  # upper ends of the bands
 
 
 def log_mel(wave):
-    """wave [..., FRAME T] in [-1, 1] -> [..., 4 T, MELS]; frame i is centred at the middle of its hop."""
+    """Converts wave [..., FRAME T] in [-1, 1] to [..., 4 T, MELS]. Frame i is centred at the middle of its
+    hop."""
     padded = torch.nn.functional.pad(wave, ((N_FFT - HOP) // 2, N_FFT))
     spec = torch.stft(padded, N_FFT, HOP, window=torch.hann_window(N_FFT), center=False,
                       return_complex=True).abs().transpose(-1, -2)
@@ -65,8 +65,8 @@ def log_mel(wave):
 
 
 def shelf(db, hz=2500):
-    """(b, a) of the second-order shelf that lifts what lies above `hz`: R. Bristow-Johnson, Audio EQ
-    Cookbook."""
+    """Returns (b, a) of the second-order shelf that raises frequencies above `hz` (R. Bristow-Johnson, Audio EQ
+    Cookbook)."""
     a, w = 10 ** (db / 40), 2 * np.pi * hz / RATE
     c, slope = np.cos(w), np.sqrt(2 * a) * np.sin(w)
     low, high = a + 1 - (a - 1) * c, a + 1 + (a - 1) * c
@@ -75,7 +75,7 @@ def shelf(db, hz=2500):
 
 
 def load_sentences(stem, teacher=None):
-    """(records, samples int16) of one pair of files written by synth."""
+    """Returns (records, samples int16) of a pair of files that synth wrote."""
     records = [json.loads(line) for line in open(f"{stem}.jsonl")]
     samples = np.fromfile(f"{stem}.pcm", dtype=np.int16)
     if teacher in PRESENCE:
@@ -85,16 +85,16 @@ def load_sentences(stem, teacher=None):
 
 
 def pointer_path(record, frames):
-    """For each frame the index of the symbol that covers its centre (never moves back)."""
+    """Returns for each frame the index of the symbol at its centre. The index never decreases."""
     centres = (np.arange(frames) + 0.5) * FRAME
     path = np.searchsorted(np.array(record["end"]), centres, side="right")
-    path[0] = 0  # as speech begins: the pointer stands on the first pause
+    path[0] = 0  # at the beginning of speech, the pointer is at the first pause
     return np.minimum(path, len(record["end"]) - 1).astype(np.int16)
 
 
 def spoken_by_all(folder):
-    """(speaker, record, samples of the record, log-mel and pitch that the encoder hears instead of
-    theirs or None) of every teacher's sentences, well mixed."""
+    """Yields every teacher's sentences, well mixed: (speaker, record, samples of the record, and the log-mel
+    and pitch that replace the encoder's input, or None)."""
     spoken = []
     for speaker, teacher in enumerate(TEACHERS):
         for done in sorted(Path(folder).glob(f"{teacher}.*.done")):
@@ -111,8 +111,8 @@ def spoken_by_all(folder):
 
 
 def prepare(folder, out):
-    """All teachers' sentences in `folder` -> pcm.npy, mel.npy, pitch.npy, phone.npy, speaker.npy,
-    heard.npy where the encoder hears something else, and utterances.json."""
+    """Converts all teachers' sentences in `folder` to pcm.npy, mel.npy, pitch.npy, phone.npy, speaker.npy and
+    utterances.json, and to heard.npy if the encoder's input is replaced."""
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     arrays = {name: [] for name in ("pcm", "mel", "heard", "pitch", "phone", "speaker")}
@@ -156,7 +156,7 @@ class Corpus:
         self.mel = np.load(folder / "mel.npy", mmap_mode="r")
         self.pitch = np.load(folder / "pitch.npy", mmap_mode="r")
         self.heard_mel, self.heard_pitch = self.mel, self.pitch
-        if (folder / "heard.npy").exists():  # the encoder hears something else
+        if (folder / "heard.npy").exists():  # the encoder's input is replaced
             heard = np.load(folder / "heard.npy", mmap_mode="r")
             self.heard_mel, self.heard_pitch = heard[:, :MELS], heard[:, MELS]
         self.phone = np.load(folder / "phone.npy", mmap_mode="r")
@@ -166,15 +166,15 @@ class Corpus:
         self.spoken_by = {index: where for index, where in of if len(where)}
 
     def starts(self, rng, count, frames, among=None):
-        """Where `count` windows begin, as many of each speaker as of any other, however much they spoke; `among`: the
-        numbers of the speakers, without it all that speak."""
+        """Returns where `count` windows begin. Each speaker gets the same number of windows, even with less
+        speech. `among`: the numbers of the speakers; by default, all that speak."""
         among = among or list(self.spoken_by)
         middles = [rng.choice(self.spoken_by[among[who]]) for who in rng.integers(0, len(among), size=count)]
         return np.clip(np.array(middles) - frames // 2, 0, self.frames - frames)
 
     def windows(self, starts, frames):
-        """Of `frames` frames each: wave [B, FRAME T], mel [B, 4T, MELS], pitch [B, 4T], phone [B, T, 3] (the symbol
-        spoken at the middle of each frame, the one before and the one after) and speaker [B, T]."""
+        """Returns windows of `frames` frames: wave [B, FRAME T], mel [B, 4T, MELS], pitch [B, 4T], phone [B, T,
+        3] (the symbol at the middle of each frame, its predecessor and its successor) and speaker [B, T]."""
         take = lambda array, k: torch.tensor(
             np.stack([array[s * k : (s + frames) * k] for s in starts]).astype(np.float32))
         return (take(self.pcm, FRAME) / 32768.0, take(self.mel, 4), take(self.pitch, 4),

@@ -1,14 +1,15 @@
-"""Measures a voice in PyTorch against its teachers on sentences that it never heard.
+"""Compares a voice, run in PyTorch, with its teachers on sentences that are not in its training data.
 
     python3 evaluate.py VOICE_DIR SPOKEN_DIR [--temperature T] [--report REPORT.html] [--limit N]
                         [--speakers finch,raven,...] [--by-word] [--seed N] [--encoder FILE]
                         [--before VOICE_DIR]
 
-SPOKEN_DIR holds what synth wrote of heldout.txt and stop.txt: 310 sentences of each teacher.
---by-word: the phrases are heard as if the text arrived word by word. --encoder (encoder.safetensors): word errors of the teacher's own
-codes through the decoder as well, which tell what codec and speech LM lose apart. The report is one file with tables, recordings to play and
-spectrograms; with --before also those of another voice folder, the voice before this one. Where judge.py finds its
-packages, Whisper and DNSMOS judge the first 60 sentences of voice and teacher. What the recogniser hears of the teachers is kept in SPOKEN_DIR/heard.json.
+SPOKEN_DIR has the files that synth wrote for heldout.txt and stop.txt: 310 sentences of each teacher.
+--by-word: the phrase classes are those of text that arrives word by word. --encoder (encoder.safetensors): also
+counts the word errors of the teacher's own codes through the decoder, to separate the losses of codec and
+speech LM. The report is one file with tables, recordings to play and spectrograms. --before adds those of
+another voice folder, the previous voice. If judge.py finds its packages, Whisper and DNSMOS judge the first 60
+sentences of voice and teacher. SPOKEN_DIR/heard.json keeps the recogniser's text of the teachers.
 training/evaluate_server.py measures the real program.
 """
 import argparse
@@ -33,12 +34,12 @@ from corpus import FRAME, MELS, RATE, SPEAKERS, TEACHERS, load_sentences, log_me
 from infer import speak_codes, symbols_of
 from voice_file import encoder_of, from_folder
 
-SHOWN = (0, 3, -1)  # held-out sentences in the report
-JUDGED = 60         # sentences that Whisper and DNSMOS judge
+SHOWN = (0, 3, -1)  # indices of the held-out sentences in the report
+JUDGED = 60         # number of sentences that Whisper and DNSMOS judge
 
 
 def speak(voice, records, mix, temperature=0.4, speed=1.0, seed=1, by_word=False):
-    """-> (samples per sentence, pointer paths, which ended)."""
+    """Returns (samples per sentence, pointer paths, whether each sentence ended)."""
     speech_lm, decoder, books = voice
     phrases = [lm.near_phrases(r["phrase"], r["word"]) if by_word else r["phrase"] for r in records]
     texts = [lm.Text(r["phone"], phrase, r["place"]) for r, phrase in zip(records, phrases)]
@@ -54,7 +55,7 @@ def speak(voice, records, mix, temperature=0.4, speed=1.0, seed=1, by_word=False
 
 @torch.no_grad()
 def through_codes(voice, encoder, record, wave, index):
-    """What encoder, codes and decoder leave of a teacher's sentence."""
+    """Returns a teacher's sentence after encoder, codes and decoder."""
     _, decoder, books = voice
     frames = -(-record["samples"] // FRAME)
     padded, pitch = torch.zeros(frames * FRAME), torch.zeros(frames * 4)
@@ -73,13 +74,13 @@ def one_speaker(index):
 
 
 def spoken(stem, teacher):
-    """(records, samples of each)."""
+    """Returns (records, the samples of each record)."""
     records, pcm = load_sentences(stem, teacher)
     return records, [pcm[r["offset"] : r["offset"] + r["samples"]] / 32768.0 for r in records]
 
 
 def sentences_of(folder, teacher, limit=None):
-    """All that a voice is measured on."""
+    """Returns all sentences on which a voice is measured."""
     both = [spoken(Path(folder) / f"{part}.{teacher}", teacher) for part in ("heldout", "stop")]
     records, waves = both[0][0] + both[1][0], both[0][1] + both[1][1]
     step = -(-len(records) // limit) if limit else 1
@@ -87,7 +88,7 @@ def sentences_of(folder, teacher, limit=None):
 
 
 def word_errors(texts, waves):
-    """(rate, sentences heard exactly); the recogniser hears 16 kHz."""
+    """Returns (word error rate, number of sentences without errors). Recordings are converted to 16 kHz."""
     return hear.word_error_rate(texts, at_16_khz(waves))
 
 
@@ -96,7 +97,8 @@ def at_16_khz(waves):
 
 
 def teacher_words(folder, teacher, texts, waves):
-    """(word error rate, sentences heard exactly) of a teacher, from a file where it is known."""
+    """Returns (word error rate, number of sentences without errors) of a teacher, from a file if it has been
+    measured."""
     path = Path(folder) / "heard.json"
     known = json.loads(path.read_text()) if path.exists() else {}
     key = f"{teacher} {len(texts)}"
@@ -107,7 +109,7 @@ def teacher_words(folder, teacher, texts, waves):
 
 
 def judged(texts, made, teacher_waves):
-    """Figures of judge.py, voice / teacher; none without its packages."""
+    """Returns the figures of judge.py as voice / teacher; empty without its packages."""
     if not judge.available():
         return {}
     own, other = (judge.judged(texts[:JUDGED], at_16_khz(waves[:JUDGED])) for waves in (made, teacher_waves))
@@ -116,8 +118,8 @@ def judged(texts, made, teacher_waves):
 
 
 def symbol_pitch(record, track, path=None):
-    """[symbols] mean ln Hz of each symbol's voiced steps, nan where there are none. `path`: the symbol
-    of each frame; without it the record's own times."""
+    """Returns [symbols]: the mean ln Hz of the voiced steps of each symbol, nan without voiced steps. `path`:
+    the symbol of each frame; without it, the times of the record are used."""
     step = 100 / RATE if path is None else None
     out = np.full(len(record["phone"]), np.nan)
     for symbol in range(len(out)):
@@ -133,8 +135,8 @@ def symbol_pitch(record, track, path=None):
 
 
 def cepstral_distance(teacher, made):
-    """dB between two recordings of a sentence, laid on each other by dynamic time warping:
-    10 / ln 10 * sqrt(2 sum (c - c')^2) of the cepstra 1 to 13 of ln mel magnitudes (R. Kubichek, 1993)."""
+    """Returns the dB between two recordings of a sentence after dynamic time warping: 10 / ln 10 * sqrt(2 sum
+    (c - c')^2) of the cepstra 1 to 13 of ln mel magnitudes (R. Kubichek, 1993)."""
     where, _ = recordings.warp(recordings.cepstra(teacher), recordings.cepstra(made))
     a, b = (dct(recordings.mel_of(w), norm="ortho", axis=-1)[:, 1:14] / (2 * MELS) ** 0.5
             for w in (teacher, made))
@@ -143,7 +145,7 @@ def cepstral_distance(teacher, made):
 
 
 def melody(records, paths, teacher_tracks, tracks):
-    """Correlation of the symbols' pitch with the teacher's, over all sentences."""
+    """Returns the correlation between the symbols' pitch and the teacher's pitch, over all sentences."""
     pairs = [(symbol_pitch(r, a), symbol_pitch(r, b, p))
              for r, p, a, b in zip(records, paths, teacher_tracks, tracks)]
     a, b = (np.concatenate(part) for part in zip(*pairs))
@@ -152,7 +154,7 @@ def melody(records, paths, teacher_tracks, tracks):
 
 
 def sound(records, paths, teacher_waves, made, count=60):
-    """Pitch, noise and spectrum beside the teacher's, of the first `count` sentences."""
+    """Returns pitch, noise and spectrum of the first `count` sentences, beside the teacher's."""
     waves = {"teacher": teacher_waves[:count], "made": made[:count]}
     tracks = {who: [voicing.pitch(w) for w in waves[who]] for who in waves}
     both = lambda f, digits: " / ".join(f"{f(who):.{digits}f}" for who in ("made", "teacher"))
@@ -170,7 +172,7 @@ def sound(records, paths, teacher_waves, made, count=60):
 
 
 def measure_speaker(voice, encoder, name, args):
-    """All figures of one speaker as a dict, and (text, {title: samples}) to show."""
+    """Returns all figures of one speaker as a dict, and a list of (text, {title: samples}) for the report."""
     index = list(TEACHERS.values()).index(name)
     teacher = list(TEACHERS)[index]
     records, teacher_waves = sentences_of(args.spoken, teacher, args.limit)

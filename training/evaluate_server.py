@@ -1,13 +1,14 @@
-"""Measures the built program: word error rate against the teacher, ends, speed, and what Whisper and DNSMOS say.
+"""Measures the built program: word error rate against the teacher, sentence ends, speed, and the judgement of
+Whisper and DNSMOS.
 
     python3 evaluate_server.py BUILD/syrinx [--voice finch] [--sentences heldout.txt]
                                [--stop stop.txt] [--limit N] [--teacher] [--at-most RATE]
                                [--judge] [--model VOICE_DIR]
 
-Speaks every sentence with `syrinx say` and has PocketSphinx hear it. --teacher compares with the
-voice's teacher, where that is one of flite's (program flite). --judge: Whisper and
-DNSMOS (judge.py) as well. --model: another voice folder than the program's own. --at-most fails when the word error rate is above RATE: a light
-test.
+Speaks every sentence with `syrinx say`, and transcribes it with PocketSphinx. --teacher compares with the
+voice's teacher if it is one of flite's voices (program flite). --judge also uses Whisper and DNSMOS (judge.py).
+--model: another voice folder than the program's own. --at-most fails if the word error rate exceeds RATE, as a
+quick test.
 """
 import argparse
 import json
@@ -24,7 +25,7 @@ TEACHERS = {voice: teacher for teacher, voice in VOICES["teachers"].items()}
 
 
 def say(program, voice, texts, folder, prefix, model=None):
-    """Samples per sentence; an exception when the program fails."""
+    """Returns the samples of each sentence. Raises an exception if the program fails."""
     waves = []
     for i, text in enumerate(texts):
         path = Path(folder) / f"{prefix}{i}.wav"

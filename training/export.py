@@ -2,7 +2,7 @@
 
     python3 export.py LM.pt DECODER.pt SPOKEN_DIR VOICE_DIR [ENCODER.safetensors]
 
-The encoder is not part of a voice; own_voice.sh needs it for codes of a person's recordings.
+The encoder is not part of a voice. own_voice.sh needs it to compute codes of a person's recordings.
 """
 import json
 import sys
@@ -19,25 +19,25 @@ from infer import load_codec, load_lm
 from measure import loudness
 from voice_file import from_tensors, in_8_bits, write_safetensors
 
-# As src/families/finch/phone_stream.cc numbers them; the server refuses any other list.
+# The numbers in src/families/finch/phone_stream.cc; the server refuses any other list.
 PHONE_NAMES = (
     "pad pau.start pau.mid pau.end pau.rise b ch d dh f g hh jh k l m n ng p r s sh t th v w y z "
     "zh aa aa1 ae ae1 ah ah1 ao ao1 aw aw1 ax ax1 ay ay1 eh eh1 er er1 ey ey1 ih ih1 iy iy1 ow "
     "ow1 oy oy1 uh uh1 uw uw1").split()
-SAFE_SPEEDS = (0.66, 1.75)  # of those it learned from: below, pointers came to a standstill
+SAFE_SPEEDS = (0.66, 1.75)  # of the speeds in training: slower ones made pointers stop
 
 
 def named(module, scope):
-    """A module's tensors in f16. Depthwise taps become torch's [D, 1, taps]."""
+    """Returns a module's tensors in f16. The taps of depthwise convolutions become torch's [D, 1, taps]."""
     turn = lambda k, v: v.t()[:, None] if k.endswith("conv.weight") else v
     return {scope + k: turn(k, v).numpy().astype(np.float16)
             for k, v in module.state_dict().items()}
 
 
 def to_tensors(speech_lm, trained_codec):
-    """The names that src/families/finch reads."""
+    """Returns the tensors with the names that src/families/finch reads."""
     tensors = {**named(speech_lm, "lm."), **named(trained_codec.decoder, "decoder.")}
-    unheard = ("decoder.mel.", "lm.pace")  # of a loss; stands in config.json
+    unheard = ("decoder.mel.", "lm.pace")  # used by a loss only; stored in config.json
     tensors = {k: v for k, v in tensors.items() if not k.startswith(unheard)}
     for book in range(codec.BOOKS):
         tensors[f"decoder.book.{book}"] = trained_codec.quantiser.books[book].numpy().astype("f2")
@@ -47,7 +47,7 @@ def to_tensors(speech_lm, trained_codec):
 
 
 def level(tensors, spoken):
-    """Sets the speakers' gains so that each is as loud as its teacher, on some sentences of
+    """Sets the gains of the speakers so that each is as loud as its teacher, measured on some sentences of
     stop.TEACHER in the folder `spoken`."""
     voice, gains = from_tensors(tensors), []
     for speaker, teacher in enumerate(TEACHERS):

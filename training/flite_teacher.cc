@@ -1,5 +1,5 @@
-// The teachers that are flite's own voices. Yes-no questions get a rising end, which these voices do not
-// have: their pitch is changed, and the audio made from it again.
+// The teachers that are flite's own voices. These voices have no rising end for yes-no questions. So their pitch is
+// changed, and the audio is made again.
 #include <algorithm>
 #include <cmath>
 
@@ -46,9 +46,9 @@ cst_wave* rising_wave(cst_utterance* utterance, const std::vector<PhoneSymbol>& 
   return wave;
 }
 
-cst_uttfunc speak_diphones = nullptr;  // the diphone teacher's own last step
+cst_uttfunc speak_diphones = nullptr;  // the original last step of the diphone teacher
 
-/// A diphone teacher has no pitch track: its pitch targets are changed before it speaks.
+/// A diphone teacher has no pitch track, so its pitch targets are changed before it speaks.
 cst_utterance* rising_diphones(cst_utterance* utterance) {
   const auto stream = syrinx::finch::phone_stream(utterance, true);
   const auto ends = segment_ends(utterance);
@@ -61,7 +61,7 @@ cst_utterance* rising_diphones(cst_utterance* utterance) {
   return speak_diphones(utterance);
 }
 
-/// Returns how similar the wave is one period before and after `at`: near 1 if it is voiced.
+/// Returns how similar the wave is one period before and after `at`. Near 1, it is voiced.
 double periodicity(const cst_wave* wave, long at, double period) {
   double best = 0;
   for (const double part : {0.94, 0.97, 1.0, 1.03, 1.06}) {
@@ -77,7 +77,7 @@ double periodicity(const cst_wave* wave, long at, double period) {
   return best;
 }
 
-/// The pitch of a diphone teacher in Hz at `sample`, from its pitch marks; 0 if it is unvoiced.
+/// The pitch in Hz of a diphone teacher at `sample`, from its pitch marks; 0 where it is unvoiced.
 class DiphonePitch {
  public:
   DiphonePitch(cst_utterance* utterance, const cst_wave* wave, double loudest)

@@ -1,9 +1,9 @@
-"""Writes what the C++ family must reproduce from a voice: greedy frames, first logits, samples.
+"""Writes the results that the C++ family must reproduce for a voice: greedy frames, first logits, samples.
 
     python3 golden.py VOICE_DIR SPOKEN_STEM OUT.safetensors
 
-SPOKEN_STEM names synth's files for the golden sentence; its symbols are those of the server's own
-text front end. There are three cases: the default voice, another one, and a mix at another speed.
+SPOKEN_STEM: synth's files for the golden sentence, whose symbols are those of the server's text front end. The
+three cases are the default voice, another voice, and a mix at another speed.
 """
 import sys
 
@@ -17,12 +17,12 @@ from infer import speak_codes, symbols_of
 from voice_file import from_folder, write_safetensors
 
 STEPS = 4
-CASES = (({0: 1.0}, 1.0), ({1: 1.0}, 1.0), ({0: 0.25, 3: 0.75}, 1.3))  # mix, speed
+CASES = (({0: 1.0}, 1.0), ({1: 1.0}, 1.0), ({0: 0.25, 3: 0.75}, 1.3))  # mix of speakers, speed
 
 
 @torch.no_grad()
 def first_logits(speech_lm, text, mix, speed, codes, path):
-    """Logits [STEPS, heads] of the first steps, the said codes given."""
+    """Returns the logits [STEPS, heads] of the first steps for the given codes."""
     rows, said = [], []
     age = 0
     for step in range(STEPS):

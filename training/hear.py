@@ -1,6 +1,6 @@
-"""Word error rate of speech, as PocketSphinx (with its own 20k-word trigram) hears it.
+"""Word error rate of speech, as transcribed by PocketSphinx with its own 20k-word trigram.
 
-Needs only Python's own library and the Debian packages pocketsphinx, pocketsphinx-en-us and sox.
+Needs only Python's standard library and the Debian packages pocketsphinx, pocketsphinx-en-us and sox.
 """
 import array
 import os
@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 MODEL = Path("/usr/share/pocketsphinx/model/en-us")
-FLOOR = 3e-4    # -70 dB: digital silence is nothing that the recogniser was trained on
-MARGIN = 3200   # samples of silence before and after
+FLOOR = 3e-4    # -70 dB of noise: the recogniser's training data has no digital silence
+MARGIN = 3200   # samples of silence added before and after
 
 
 def available():
@@ -27,7 +27,7 @@ def words(text):
 
 
 def errors(said, heard):
-    """Word edits between two word lists."""
+    """Returns the number of word edits between two word lists."""
     row = list(range(len(heard) + 1))
     for i, a in enumerate(said, 1):
         last, row[0] = row[0], i
@@ -37,7 +37,7 @@ def errors(said, heard):
 
 
 def write_wav(path, samples, rate=16000):
-    """samples in [-1, 1]."""
+    """Writes samples in [-1, 1]."""
     pcm = array.array("h", (round(max(-1.0, min(1.0, float(s))) * 32767) for s in samples))
     with wave.open(str(path), "wb") as out:
         out.setnchannels(1)
@@ -47,7 +47,7 @@ def write_wav(path, samples, rate=16000):
 
 
 def read_wav(path):
-    """Mono -> samples in [-1, 1] at 16 kHz (by sox where the file has another rate)."""
+    """Reads a mono file as samples in [-1, 1] at 16 kHz; sox converts files of other rates."""
     with wave.open(str(path)) as file:
         assert file.getnchannels() == 1, path
         pcm = array.array("h", file.readframes(file.getnframes()))
@@ -60,8 +60,8 @@ def read_wav(path):
 
 
 def hear(waves):
-    """16 kHz mono recordings -> what PocketSphinx hears, one string each. Takes all cores: what it hears of one
-    recording does not depend on the others."""
+    """Returns PocketSphinx's text for each 16 kHz mono recording. Uses all cores; the result for one recording
+    does not depend on the others."""
     with tempfile.TemporaryDirectory() as folder:
         folder, rng = Path(folder), random.Random(0)
         for i, samples in enumerate(waves):
@@ -75,7 +75,8 @@ def hear(waves):
 
 
 def hear_list(folder, numbers):
-    """Of the files NUMBER.wav in the folder -> (number, what PocketSphinx hears) where it hears anything."""
+    """Yields (number, PocketSphinx's text) for each file NUMBER.wav in the folder with a text that is not
+    empty."""
     listed, out = folder / f"list{numbers[0]}", folder / f"heard{numbers[0]}"
     listed.write_text("".join(f"{i}\n" for i in numbers))
     subprocess.run(
@@ -92,7 +93,7 @@ def word_count(texts):
 
 
 def word_error_rate(texts, waves, show=False):
-    """(rate, sentences heard exactly)."""
+    """Returns (word error rate, number of sentences without errors)."""
     wrong = exact = 0
     for text, heard in zip(texts, hear(waves)):
         edits = errors(words(text), words(heard))

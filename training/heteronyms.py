@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Learns to tell from the words around it whether a word is a noun, a verb or an adjective, for words that
-are spelled alike and said otherwise, and writes src/text/english/tables/heteronym_weights.txt.
+"""Learns to decide by the neighbouring words whether a word is a noun, a verb or an adjective, for words with
+one spelling and several pronunciations. Writes src/text/english/tables/heteronym_weights.txt.
 
     apt-get install wordnet-base python3-numpy python3-scipy
     python3 training/heteronyms.py [FOLDER OF WORDNET]
 
-The examples are WordNet 3.0's own (its notice, which it asks to keep, stands in voices/wren/LICENSE): in the
-glosses of a synset of verbs its words are verbs. What is learned does not know the word itself,
-so all examples count for all words; how often a word is what, cntlist.rev says. A tenth of the examples is held out.
+The examples are those of WordNet 3.0 (voices/wren/LICENSE has its notice, as it requires): in the glosses of a
+synset of verbs, its words are verbs. The weights do not depend on the word itself, so all examples serve for
+all words. cntlist.rev has the frequencies of each word's meanings. A tenth of the examples is held out.
 """
 import collections
 import os
@@ -20,8 +20,8 @@ from scipy import sparse
 FOLDER = sys.argv[1] if len(sys.argv) > 1 else "/usr/share/wordnet"
 OUT = os.path.join(os.path.dirname(__file__), "../src/text/english/tables/heteronym_weights.txt")
 KINDS = ("noun", "verb", "adj")
-SCALE = 16          # weights are kept as whole numbers, 16ths
-FEATURES = 1800     # kept
+SCALE = 16          # weights are stored as integers, in 16ths
+FEATURES = 1800     # number of features kept
 WORDS = """object record minute present content use close bow wound dove polish read lead live wind tear
 conduct conflict contest contract contrast convert convict desert digest discount escort export extract import
 insert insult invalid perfect permit produce progress project protest rebel refund refuse reject separate estimate
@@ -35,7 +35,7 @@ def tokens(text):
 
 
 def features(words, at):
-    """What heteronyms.cc looks at, in its words."""
+    """Returns the features that heteronyms.cc uses, in its words."""
     get = lambda i: "^" if i < 0 else "$" if i >= len(words) else words[i]
     p1, p2, n1 = get(at - 1), get(at - 2), get(at + 1)
     out = ["p " + p1, "q " + p2, "n " + n1, "b " + p2 + "_" + p1, "e " + p1[-2:], "f " + n1[-2:]]
@@ -86,7 +86,7 @@ def main():
     y = np.array([kind for _, _, kind in data])
     train, held = order[len(order) // 10:], order[:len(order) // 10]
     share = np.bincount(y[train], minlength=3) / len(train)
-    balance = (1 / share)[y[train]][:, None] / 3  # a word's own shares come from its counts
+    balance = (1 / share)[y[train]][:, None] / 3  # a word's own shares follow from its counts
 
     def fit(x_train, steps=300):
         w = np.zeros((x_train.shape[1], 3))

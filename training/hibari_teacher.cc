@@ -1,5 +1,5 @@
-// The teacher of the Python package hibari-tts: libflite's front end, hibari's network in a process of its
-// own (hibari_voice.py, which describes the protocol). So phones and times are those of finch's front end.
+// The teacher of the Python package hibari-tts: libflite's front end, and hibari's network in another process
+// (hibari_voice.py, which specifies the protocol). So phones and times are those of finch's front end.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,8 +52,8 @@ std::string end_mark(const std::string& text) {
   return at == std::string::npos ? "." : text.substr(at, 1);
 }
 
-/// Returns one line for hibari_voice.py: speed, then `|WORD` before the phones of each word, and marks; `/`
-/// at the end where the pitch rises.
+/// Returns one line for hibari_voice.py: the speed, then `|WORD` before the phones of each word, and marks. `/` at
+/// the end requests a rising pitch.
 std::string request_line(const Line& line, bool rising, const std::vector<PhoneSymbol>& stream,
                          const std::vector<std::string>& words,
                          const std::vector<std::string>& punctuation) {
@@ -73,7 +73,7 @@ std::string request_line(const Line& line, bool rising, const std::vector<PhoneS
   return out + (rising ? " /\n" : "\n");
 }
 
-/// hibari_voice.py as a child process, which reads lines and writes numbers.
+/// Runs hibari_voice.py as a child process that reads lines and writes numbers.
 class VoiceProcess {
  public:
   explicit VoiceProcess(const std::string& warp) {
@@ -104,7 +104,7 @@ class VoiceProcess {
     if (std::fputs(line.c_str(), to_) < 0 || std::fflush(to_) != 0) fail("hibari_voice.py ended");
   }
 
-  /// Reads a count, and as many numbers.
+  /// Reads a list: a count, followed by this many numbers.
   template <typename T>
   std::vector<T> read_list() {
     int count = 0;

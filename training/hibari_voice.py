@@ -1,13 +1,16 @@
-"""hibari's network for the teacher of that name (hibari_teacher.cc); needs onnx, onnxruntime and the package
-hibari-tts (Apache-2.0), which carries its weights.
+"""hibari's network, for the teacher of that name (hibari_teacher.cc). Needs onnx, onnxruntime and the package
+hibari-tts (Apache-2.0), which contains its weights.
 
     python3 hibari_voice.py THROAT:HALF_TONES < requests > answers
 
-`100:0` is the voice as it is; `88:-7` is another speaker made of it: a throat 100/88 as long, seven half-tones lower.
+`100:0` is the original voice. `88:-7` makes another speaker of it: with a throat 100/88 as long, seven
+half-tones lower.
 
-A request is a line: speed, then `^` (the pause before), `|WORD` and its phones in finch's names, `,` `;` or `:` for a
-pause, `.`, `!` or `?` at the end, and behind it `/` where the pitch is to rise: hibari's yes-no questions fall. An answer is three lists, each a count (int32) and its values: samples (float32,
-24 kHz), the time at which each phone and pause ends (float32, s), and pitch (int32, Hz, 0 where unvoiced, 200 a second).
+A request is a line: the speed, then tokens. `^` is the pause before the speech, `|WORD` begins a word, followed
+by its phones in finch's names, and `,` `;` `:` are pauses. `.`, `!` or `?` ends the sentence, and a final `/`
+requests a rising pitch, because hibari's yes-no questions fall. An answer is three lists, each a count (int32)
+and its values: samples (float32, 24 kHz), the time at which each phone and pause ends (float32, s), and pitch
+(int32, Hz, 0 where unvoiced, 200 a second).
 """
 import functools
 import sys
@@ -22,22 +25,22 @@ from hibari.g2p import G2P
 from hibari.voices import voice_path
 
 RATE, HOP, PITCH_RATE = dsp.SR, dsp.HOP, 200
-FRAMES = 2           # of the network a unit of its durations: 25 ms
+FRAMES = 2           # frames of the network per unit of its durations: 25 ms
 VOICED_HZ = 40       # a lower pitch means unvoiced
 PEAK = 0.97
-SHORTEST_RISE, LONGEST_RISE = 0.22 * RATE / HOP, 0.45 * RATE / HOP  # frames at a yes-no question's end
-# finch's phones without their stress -> misaki's alphabet for American English.
+SHORTEST_RISE, LONGEST_RISE = 0.22 * RATE / HOP, 0.45 * RATE / HOP  # frames at the end of a yes-no question
+# Maps finch's phones, without their stress, to misaki's alphabet for American English.
 PHONES = dict(zip(
     "b ch d dh f g hh jh k l m n ng p r s sh t th v w y z zh aa ae ah ao aw ax ay eh er ey ih iy ow oy uh uw".split(),
     "b ʧ d ð f ɡ h ʤ k l m n ŋ p ɹ s ʃ t θ v w j z ʒ ɑ æ ʌ ɔ W ə I ɛ ɜɹ A ɪ i O Y ʊ u".split()))
 VOWELS = set("aa ae ah ao aw ax ay eh er ey ih iy ow oy uh uw".split())
-# Sounds that count as the same where hibari's lexicon is asked for stress and reductions.
+# Sounds that count as equal when hibari's lexicon is searched for stress and reductions.
 ALIKE = str.maketrans({"ʌ": "ə", "ᵻ": "ɪ", "ᵊ": "ə", "ɐ": "ə", "T": "t", "ɾ": "t", "ɜ": "ə", "ɒ": "ɑ", "ː": None,
                        "ˈ": None, "ˌ": None})
 
 
 def open_network():
-    """The network with its durations as a further output."""
+    """Opens the network, with its durations as a further output."""
     model = onnx.load(voice_path(hibari.voices.DEFAULT))
     speed = next(n for n in model.graph.node if "speed" in n.input)
     rounded = next(n for n in model.graph.node if n.op_type == "Round" and n.input[0] == speed.output[0])
@@ -49,15 +52,15 @@ def open_network():
 
 
 def sound_of(phone):
-    """misaki's letters for one phone of finch's."""
+    """Returns misaki's letters for one of finch's phones."""
     if phone == "er":
         return "əɹ"
     return PHONES[phone.rstrip("1")]
 
 
 def by_rule(phones):
-    """A word's letters, as (letter, index of its phone): stress marks before stressed vowels; a t between a
-    vowel and an unstressed vowel is flapped."""
+    """Returns a word's letters as (letter, index of its phone): stress marks before stressed vowels; a t
+    between a vowel and an unstressed vowel is flapped."""
     out, main = [], True
     stressed = [i for i, p in enumerate(phones) if p.endswith("1")]
     for i, phone in enumerate(phones):
@@ -78,7 +81,7 @@ def known_word(g2p, word):
 
 
 def word_letters(g2p, word, phones):
-    """As hibari's lexicon writes the word where that is the same sounds as `phones`, else by rule."""
+    """Returns the word as in hibari's lexicon if this has the same sounds as `phones`, otherwise by_rule()."""
     ruled = by_rule(phones)
     plain = [(c, i) for c, i in ruled if c not in "ˈˌ"]
     said = [c for c in known_word(g2p, word) if c not in " .,"]
@@ -95,8 +98,8 @@ def word_letters(g2p, word, phones):
 
 
 def letters_of(g2p, tokens):
-    """A request's tokens -> [(letter, symbol)], and how many symbols there are. The letter before the
-    first and behind the last is the network's silence."""
+    """Converts a request's tokens to [(letter, symbol)], and returns the number of symbols. The letters before
+    the first and after the last are the network's silence."""
     out, symbol, word, phones = [("", 0)], 0, None, []
 
     def say():
@@ -124,8 +127,8 @@ def letters_of(g2p, tokens):
 
 
 def spectra_of_warped(lh, ln, lr, pulses, voiced):
-    """Where the pitch is another than the network's, its free-phase part would still say the old one: in
-    voiced frames its power goes to the pulses and, the more the higher, to noise."""
+    """Adapts the spectra to a pitch that differs from the network's, because the free-phase part still has the
+    old pitch. In voiced frames its power is moved to the pulses and, increasingly with frequency, to noise."""
     hz = np.arange(lh.shape[0])[:, None] * RATE / dsp.N_FFT
     noisy = np.interp(hz, (0, 1500, 4000, 8000), (0, 0.1, 0.5, 0.8)).astype(np.float32)
     free = np.exp(2 * np.minimum(lr, 7)) * voiced
@@ -139,16 +142,16 @@ def spectra_of_warped(lh, ln, lr, pulses, voiced):
 class Voice:
     def __init__(self, throat, half_tones):
         self.throat = throat / 100
-        self.pitch = 2 ** (half_tones / 12) / self.throat  # of the network's, before the samples are stretched
+        self.pitch = 2 ** (half_tones / 12) / self.throat  # relative to the network's, before stretching
         self.network, self.g2p = open_network(), G2P(british=False)
         self.vocabulary = hibari.Hibari(g2p=self.g2p).vocab
 
     def speak(self, speed, letters, count, pauses, rise):
-        """-> samples, ends [count] in s, pitch 200 a second. `pauses`: the symbols of those inside; `rise`: the
-        symbol, a vowel, from which the pitch rises, or None."""
+        """Returns samples, ends [count] in s, and pitch (200 a second). `pauses`: the symbols of the pauses
+        inside the sentence. `rise`: the symbol of the vowel from which the pitch rises, or None."""
         letters = [(c, s) for c, s in letters if not c or c in self.vocabulary]
         ids = [self.vocabulary[c] if c else 0 for c, _ in letters]
-        # A longer throat is the same samples played more slowly; the network speaks faster to make up for it.
+        # A longer throat plays the samples more slowly, so the network must speak faster.
         lh, th, ln, lr, phi, f0, units = self.network.run(
             None, {"ids": np.array([ids], np.int64), "speed": np.array([speed / self.throat], np.float32)})
         lh, th, ln, lr, phi, f0 = (x[0] for x in (lh, th, ln, lr, phi, f0))
@@ -175,7 +178,7 @@ class Voice:
 
 
 def quiet_blocks(samples):
-    """Which 5 ms of the samples are silent: 40 dB softer than the loudest."""
+    """Returns which 5 ms blocks of the samples are silent: 40 dB softer than the loudest block."""
     size = RATE // PITCH_RATE
     blocks = samples[: len(samples) // size * size].reshape(-1, size)
     level = np.sqrt((blocks ** 2).mean(1))
@@ -183,8 +186,9 @@ def quiet_blocks(samples):
 
 
 def fit_pauses(ends, pauses, samples):
-    """Moves the ends of pauses and of phones before them to where silence is: the network counts part of a pause
-    to its neighbours. A pause inside the sentence that has less than 30 ms of silence stays where it is."""
+    """Moves the ends of pauses, and of the phones before them, to where the silence is, because the network
+    assigns part of a pause to its neighbours. Does not move a pause inside the sentence with less than 30 ms of
+    silence."""
     quiet = quiet_blocks(samples)
     sounding = np.flatnonzero(~quiet)
     if not len(sounding):
@@ -204,23 +208,24 @@ def fit_pauses(ends, pauses, samples):
 
 
 def last_voiced(f0, lh, lr):
-    """The last frame that is voiced and at most 40 dB softer than the loudest."""
+    """Returns the last frame that is voiced and at most 40 dB softer than the loudest frame."""
     power = np.exp(2 * np.minimum(lh, 7)).sum(0) + np.exp(2 * np.minimum(lr, 7)).sum(0)
     heard = (f0 > 0) & (power > power.max() * 1e-4)
     return np.flatnonzero(heard)[-1] if heard.any() else len(f0) - 1
 
 
 def raised(f0, start, end):
-    """The pitch of a yes-no question: from `start` to `end`, in frames, it goes up to 1.45 times the usual one."""
+    """Returns the pitch of a yes-no question: between the frames `start` and `end` it rises to 1.45 times the
+    usual pitch."""
     usual = np.median(f0[f0 > 0])
     x = np.clip((np.arange(len(f0)) - start) / max(end - start, 1), 0, 1)
     target = usual * (0.95 + 0.5 * x * x)
-    blend = np.clip((np.arange(len(f0)) - start + 4) / 4, 0, 1)  # 50 ms from the network's pitch to this one
+    blend = np.clip((np.arange(len(f0)) - start + 4) / 4, 0, 1)  # a transition of 50 ms
     return np.where(f0 > 0, f0 ** (1 - blend) * np.maximum(target, 1) ** blend, 0).astype(np.float32), blend > 0
 
 
 def stretched(samples, throat):
-    """The samples played at `throat` times their rate."""
+    """Returns the samples played at `throat` times their rate."""
     return resample_poly(samples, 100, round(throat * 100))
 
 

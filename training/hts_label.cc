@@ -22,10 +22,10 @@ struct Syllable {
 };
 struct Segment {
   std::string name;
-  int syllable = -1, place = 0;  // -1: a pause
+  int syllable = -1, place = 0;  // -1 means a pause
 };
 
-/// An utterance as lists that refer to each other by number.
+/// An utterance as lists. Their items refer to each other by index.
 struct Utterance {
   std::vector<Phrase> phrases;
   std::vector<Word> words;
@@ -38,9 +38,9 @@ bool is_vowel(const std::string& phone) {
 }
 
 Utterance flattened(const cst_utterance* utterance, bool rising) {
-  auto* utt = const_cast<cst_utterance*>(utterance);  // libflite's readers are not const
+  auto* utt = const_cast<cst_utterance*>(utterance);  // libflite's reading functions need a non-const pointer
   Utterance all;
-  std::map<const void*, std::pair<int, int>> phone_at;  // syllable, place in it
+  std::map<const void*, std::pair<int, int>> phone_at;  // the syllable, and the position in it
   for (const cst_item* phrase = relation_head(utt_relation(utt, "Phrase")); phrase;
        phrase = item_next(phrase)) {
     Phrase p{.first_word = static_cast<int>(all.words.size()),
@@ -86,13 +86,13 @@ Utterance flattened(const cst_utterance* utterance, bool rising) {
 std::string number(int n) { return std::to_string(n); }
 std::string flag(bool b) { return b ? "1" : "0"; }
 
-/// Returns the number of items in [first, last) with the property.
+/// Returns the number of items in [first, last) for which `is` returns true.
 template <typename Item, typename Is>
 int how_many(const std::vector<Item>& items, int first, int last, Is is) {
   return static_cast<int>(std::count_if(items.begin() + first, items.begin() + last, is));
 }
 
-/// Returns the steps from `at` to the next item with the property, in [first, last); 0: there is none.
+/// Returns the steps from `at` to the next item in [first, last) for which `is` is true; 0 if none.
 template <typename Item, typename Is>
 int distance(const std::vector<Item>& items, int at, int step, int first, int last, Is is) {
   for (int i = at + step; i >= first && i < last; i += step) {
@@ -160,7 +160,7 @@ class Labeller {
     const int first = phrase.first_syllable, last = first + phrase.syllables;
     const auto stressed = [](const Syllable& x) { return x.stress; };
     const auto accented = [](const Syllable& x) { return x.accent; };
-    // Counts like festival: the phrase's first syllable does not count as an earlier one.
+    // Counts like festival: the first syllable of a phrase is not an earlier syllable.
     const auto both = [&](auto is) {
       return number(how_many(all_.syllables, std::min(first + 1, i), i, is) + 1) + "-" +
              number(how_many(all_.syllables, i + 1, last, is) + 1);

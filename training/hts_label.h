@@ -1,5 +1,5 @@
-// Full-context labels of a libflite utterance, as the voice festvox-us-slt-hts was trained with them
-// (FULLCONTEXT_FORMAT HTS_TTS_ENG, version 1.0; what festival's hts.scm writes for its own utterances).
+// Full-context labels of a libflite utterance in the format of the training of the voice festvox-us-slt-hts
+// (FULLCONTEXT_FORMAT HTS_TTS_ENG, version 1.0; festival's hts.scm writes it for its own utterances).
 #pragma once
 
 #include <string>
@@ -7,5 +7,5 @@
 
 #include "families/finch/flite_c.h"
 
-/// Returns one label for each segment. `rising`: the last phrase ends as a yes-no question does.
+/// Returns one label for each segment. `rising`: the last phrase ends like a yes-no question.
 std::vector<std::string> hts_labels(const cst_utterance* utterance, bool rising);

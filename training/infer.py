@@ -1,4 +1,4 @@
-"""Speaks with the trained tensors in PyTorch: the reference that the C++ family must match."""
+"""Speaks with the trained tensors in PyTorch. The C++ family must produce the same speech."""
 import torch
 import torch.nn.functional as F
 
@@ -8,7 +8,7 @@ from train_codec import Codec
 
 
 def pick(logits, temperature, generator):
-    """logits [B, 256] -> codes [B]; greedy at temperature 0."""
+    """Converts logits [B, 256] to codes [B]; selects the best code at temperature 0."""
     if temperature <= 0:
         return logits.argmax(-1)
     p = torch.softmax(logits / temperature, -1)
@@ -17,15 +17,15 @@ def pick(logits, temperature, generator):
 
 @torch.no_grad()
 def speak_codes(model, texts, mix, speed=1.0, temperature=(0.5, 0.5, 0.5), seed=1, limit=700):
-    """Codes [F, 3] for each text, and the pointer of each frame. All texts step together, with one
+    """Returns the codes [F, 3] of each text, and the pointer of each frame. All texts step together, with one
     mix [S] of speakers."""
     generator = torch.Generator().manual_seed(seed)
     count = len(texts)
     caches = [[] for _ in range(lm.LAYERS)]
     pointers = [lm.Pointer() for _ in texts]
-    made = [[] for _ in texts]          # per step: the three codes said, still delayed
+    made = [[] for _ in texts]          # per step: the three codes, still delayed
     paths = [[] for _ in texts]
-    ends = [None] * count               # number of frames once the pointer has passed the end
+    ends = [None] * count               # number of frames when the pointer has passed the end
     last = torch.full((count, codec.BOOKS), lm.NONE)
     mixes, speeds = mix.expand(count, -1), torch.full((count,), lm.heard_speed(model, mix, speed))
     for step in range(limit):
@@ -58,7 +58,8 @@ def speak_codes(model, texts, mix, speed=1.0, temperature=(0.5, 0.5, 0.5), seed=
 
 
 def symbols_of(text, path):
-    """The decoder's symbols [F, 3] of a pointer path: spoken, before, after."""
+    """Returns the decoder's symbols [F, 3] for a pointer path: the spoken symbol, the one before, the one
+    after."""
     around = [0] + text.phone
     return torch.tensor([[around[p + 1], around[p], around[p + 2]] for p in path])
 

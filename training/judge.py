@@ -1,11 +1,11 @@
-"""Judges speech by two models: words that Whisper hears wrong, and DNSMOS.
+"""Judges speech by two models: the words that Whisper transcribes wrongly, and DNSMOS.
 
     python3 judge.py STEM...     # the first 60 sentences of synth's files STEM.pcm and STEM.jsonl
 
-Needs the packages faster-whisper (WHISPER names a model's folder; without it `base` is fetched), speechmos
-and librosa. Without them `available` is false, and evaluate.py measures the rest.
+Needs the packages faster-whisper (WHISPER is the folder of a model; without it, `base` is downloaded),
+speechmos and librosa. Without them, `available` is false, and evaluate.py measures the rest.
 
-Waves have 16 kHz.
+Waves have a rate of 16 kHz.
 """
 import os
 import sys
@@ -15,9 +15,10 @@ import numpy as np
 import hear
 
 HEARD_RATE = 16000
-SECONDS = 9.01  # what DNSMOS hears at once
-# Samples of 40 ms and of 10. DNSMOS takes the greatest of features on a grid of 40 ms, and repeats a short sentence: one
-# of whole 40 ms, as finch's frames are, lies on the grid in one way, others in four, and get up to 0.18 more (P.808).
+SECONDS = 9.01  # length of DNSMOS's input
+# Samples of 40 ms and of 10 ms. DNSMOS uses the maximum of features on a grid of 40 ms, and repeats short sentences. A
+# sentence of whole 40 ms frames (finch) meets the grid in one way only. Others meet it in four ways, and get up to 0.18
+# more (P.808).
 GRID, OFF_GRID = 640, 160
 
 
@@ -31,12 +32,13 @@ def available():
 
 
 def spoken_words(text):
-    """The words of a text as both sides write them: no case, no marks, spelled as one hears them."""
+    """Returns the words of a text in the form in which both texts are compared: lower case, without marks,
+    spelled as spoken."""
     return hear.words(text.replace("-", " ").replace("’", "'"))
 
 
 def whisper_errors(texts, waves):
-    """(wrong words, words)."""
+    """Returns (number of wrong words, number of words)."""
     import faster_whisper
     model = faster_whisper.WhisperModel(os.environ.get("WHISPER", "base"), device="cpu",
                                         compute_type="float32", cpu_threads=1)
@@ -49,7 +51,7 @@ def whisper_errors(texts, waves):
 
 
 def dnsmos(waves):
-    """Means of (overall, signal, background, P.808): DNSMOS P.835 and P.808, 1 to 5."""
+    """Returns the means of (overall, signal, background, P.808): DNSMOS P.835 and P.808, 1 to 5."""
     from speechmos import dnsmos as judge
     rows = []
     for wave in waves:

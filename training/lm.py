@@ -1,12 +1,12 @@
 """The speech LM: a llama-type decoder over codec frames with a time-aligned stream of symbols.
 
-Step t hears the codes of step t-1 and the symbol under the pointer (with the next three, the
-place of the syllable in word and phrase, and how long the pointer has stood there). It says book
-k of frame t-k (a delay pattern) and how many symbols the pointer moves before step t+1. The pointer
-moves when the probability that it should have stayed falls below one half; passing the last symbol
-ends the speech. So nothing is skipped or repeated, and the pointer is the timing of the words.
-Every row also hears who speaks (a row of a table, linear, so that speakers can be mixed by weight)
-and how fast (a direction that is scaled by ln of the speed).
+Step t reads the codes of step t-1 and the symbol at the pointer, with the next three symbols, the syllable's
+place in word and phrase, and how long the pointer has been at the symbol. It predicts book k of frame t-k (a
+delay pattern), and by how many symbols the pointer moves before step t+1. The pointer moves when the
+probability that it should have stayed falls below one half. Moving past the last symbol ends the speech. So no
+symbol is skipped or repeated, and the pointer gives the timing of the words. Every row also contains the
+speaker (a row of a table, linear, so that speakers can be mixed by weights) and the speed (a direction scaled
+by ln of the speed).
 
 Shapes: B batch, T steps, D width. Names of the tensors follow llama's.
 """
@@ -20,12 +20,12 @@ from corpus import SPEAKERS
 WIDTH, LAYERS, HEADS, HEAD_DIM, HIDDEN = 192, 5, 3, 64, 512
 ROPE_BASE = 1000.0
 PHONES, PHRASES, PLACES, AGES = 61, 14, 26, 16
-WINDOW = 4              # symbols heard: the current one and the next three
-AGED_STAY = 0.9         # at most, once the LM no longer tells ages apart: 0.9 s a symbol
-MOVES = 4               # the pointer moves 0..3 symbols a step
-NONE = CODES            # row of "no code yet"
-UNKNOWN = PHRASES - 1   # phrase whose end is not in sight, when text arrives word by word
-RISING_PHRASES = range(9, 13)  # of a yes-no question's last phrase
+WINDOW = 4              # symbols that a step reads: the current one and the next three
+AGED_STAY = 0.9         # limit when the LM does not distinguish ages: 0.9 s a symbol
+MOVES = 4               # the pointer moves 0 to 3 symbols a step
+NONE = CODES            # the row for "no code yet"
+UNKNOWN = PHRASES - 1   # class of a phrase whose end has not arrived, for text that arrives word by word
+RISING_PHRASES = range(9, 13)  # classes of the last phrase of a yes-no question
 DRAIN = BOOKS - 1       # steps after the last frame
 TABLES = ("code", "phone", "phrase", "place", "age", "speaker")
 
@@ -79,7 +79,7 @@ class Layer(nn.Module):
 
 
 def rope_turn(first, steps):
-    """cos and sin [T, HEAD_DIM / 2] of positions first..first+steps-1."""
+    """Returns cos and sin [T, HEAD_DIM / 2] of the positions first..first+steps-1."""
     freq = ROPE_BASE ** (-torch.arange(0, HEAD_DIM, 2).float() / HEAD_DIM)
     angle = torch.arange(first, first + steps).float()[:, None] * freq
     return torch.cos(angle), torch.sin(angle)
@@ -99,9 +99,9 @@ class SpeechLm(nn.Module):
         self.phone = nn.ModuleList([table(PHONES) for _ in range(WINDOW)])
         self.phrase, self.place, self.age = table(PHRASES), table(PLACES), table(AGES)
         self.speaker = table(SPEAKERS)
-        self.speed = nn.Parameter(torch.randn(WIDTH) * 0.3)  # times ln of the speed
-        self.register_buffer("pace", torch.ones(SPEAKERS))  # heard_speed()
-        self.speeds = (0.0, float("inf"))  # of a finished voice
+        self.speed = nn.Parameter(torch.randn(WIDTH) * 0.3)  # multiplied by ln of the speed
+        self.register_buffer("pace", torch.ones(SPEAKERS))  # used by heard_speed()
+        self.speeds = (0.0, float("inf"))  # limits of a finished voice
         self.layers = nn.ModuleList([Layer() for _ in range(LAYERS)])
         self.norm = RmsNorm(WIDTH)
         self.head = nn.Linear(WIDTH, BOOKS * CODES + MOVES, bias=False)
@@ -112,8 +112,8 @@ class SpeechLm(nn.Module):
                 nn.init.normal_(p, std=0.3 if is_table else WIDTH ** -0.5 * (0.3 if deep else 1.0))
 
     def embed(self, codes, symbols, mix, speed):
-        """codes [B, T, 3]; symbols [B, T, 4 + 3]: window of phones, phrase, place, age; mix [B, S]:
-        the weights of the speakers; speed [B]: a factor, 1 as the teacher speaks."""
+        """Returns the input rows for codes [B, T, 3] and symbols [B, T, 4 + 3] (window of phones, phrase,
+        place, age). mix [B, S]: the weights of the speakers. speed [B]: a factor; 1 is the teacher's speed."""
         x = sum(self.code[b](codes[..., b]) for b in range(BOOKS))
         x = x + sum(self.phone[o](symbols[..., o]) for o in range(WINDOW))
         said_by = mix @ self.speaker.weight + torch.log(speed)[:, None] * self.speed
@@ -121,7 +121,7 @@ class SpeechLm(nn.Module):
                 + self.age(symbols[..., WINDOW + 2]) + said_by[:, None])
 
     def forward(self, codes, symbols, mix, speed, caches=None, first=0):
-        """-> logits [B, T, 3 * 256 + 4]."""
+        """Returns logits [B, T, 3 * 256 + 4]."""
         x = self.embed(codes, symbols, mix, speed)
         steps = x.shape[1]
         turn = rope_turn(first, steps)
@@ -132,15 +132,15 @@ class SpeechLm(nn.Module):
 
 
 def heard_speed(model, mix, speed):
-    """The speed that the LM is to hear so that speakers mix [S] speak at `speed`: to the power of their
-    pace, but no further than it has learned."""
+    """Returns the speed to give to the LM so that the speakers of mix [S] speak at `speed`: `speed` to the
+    power of their pace, within the speeds of the training."""
     slowest, fastest = model.speeds
     return min(max(speed ** float(mix @ model.pace), min(speed, slowest)), max(speed, fastest))
 
 
 def near_phrases(phrase, word):
-    """Phrase classes as they are when text arrives word by word: known where the phrase ends with
-    the symbol's word or the next. `word` numbers the words, -1 for a pause."""
+    """Returns the phrase classes for text that arrives word by word: a class is known if the phrase ends with
+    the symbol's word or the next word. `word` numbers the words; -1 is a pause."""
     out, last = list(phrase), None
     for i in reversed(range(len(phrase))):
         if word[i] < 0:
@@ -153,7 +153,7 @@ def near_phrases(phrase, word):
 
 
 class Text:
-    """The symbols of one sentence and what the LM hears at a pointer."""
+    """The symbols of one sentence, and the LM's input at a pointer."""
 
     def __init__(self, phone, phrase, place):
         pad = [0] * WINDOW
@@ -166,13 +166,13 @@ class Text:
 
 
 class Pointer:
-    """Where the speech is: moves when the survival probability falls below one half."""
+    """The position of the speech. It moves when the survival probability falls below one half."""
 
     def __init__(self):
         self.at, self.age, self.survival = 0, 0, 1.0
 
     def choose(self, move_logits):
-        """The move 0..3 for these logits [4]; updates the survival."""
+        """Returns the move 0 to 3 for these logits [4], and updates the survival probability."""
         p = torch.softmax(move_logits, -1)
         stay = float(p[0])
         self.survival *= stay if self.age < AGES else min(stay, AGED_STAY)

@@ -1,16 +1,16 @@
-"""What evaluate.py measures of recordings, apart from the words."""
+"""What evaluate.py measures of recordings, except the words."""
 import numpy as np
 from scipy.signal import lfilter
 
 from corpus import FRAME, HOP, N_FFT, RATE
 
 BLOCK = RATE // 200  # samples of 5 ms
-SILENCE = 0.01  # of the loudest 5 ms, as synth.cc trims
-CHUNK_FRAMES = (1, 4)  # the first chunk that the server speaks, and the later ones
+SILENCE = 0.01  # share of the loudest 5 ms, as in synth.cc
+CHUNK_FRAMES = (1, 4)  # frames of the server's first chunk, and of its later chunks
 
 
 def k_weighted(wave):
-    """The two filters of ITU-R BS.1770, from their analogue prototypes."""
+    """Applies the two filters of ITU-R BS.1770, computed from their analogue prototypes."""
     k, q = np.tan(np.pi * 1681.974450955533 / RATE), 0.7071752369554196
     high = 10 ** (3.999843853973347 / 20)
     band, n = high ** 0.4996667741545416, 1 + k / q + k * k
@@ -23,7 +23,8 @@ def k_weighted(wave):
 
 
 def loudness(wave):
-    """LUFS of a mono recording in [-1, 1]: 400 ms blocks, gated at -70 LUFS and 10 LU below."""
+    """Returns the LUFS of a mono recording in [-1, 1]: blocks of 400 ms, gated at -70 LUFS and at 10 LU below
+    the mean."""
     power = np.concatenate([[0], np.cumsum(k_weighted(np.asarray(wave)) ** 2)])
     size = min(RATE * 2 // 5, len(power) - 1)
     first = np.arange(0, len(power) - size, RATE // 10)
@@ -35,7 +36,7 @@ def loudness(wave):
 
 
 def lead(wave):
-    """Seconds before the first sound."""
+    """Returns the seconds before the first sound."""
     wave = np.asarray(wave)
     blocks = wave[: len(wave) // BLOCK * BLOCK].reshape(-1, BLOCK)
     level = np.sqrt((blocks ** 2).mean(-1))
@@ -43,7 +44,7 @@ def lead(wave):
 
 
 def flux(wave):
-    """Spectral flux [n] at the end of hop i: how the spectrum changes within 10 ms there."""
+    """Returns the spectral flux [n] at the end of hop i: the change of the spectrum within 10 ms."""
     wave = np.asarray(wave)
     steps = len(wave) // HOP
     blocks = wave[: steps * HOP].reshape(steps, HOP) * np.hanning(HOP)
@@ -52,7 +53,7 @@ def flux(wave):
 
 
 def seams(waves):
-    """(mean flux at the borders of chunks, mean flux at the other borders of frames)."""
+    """Returns (mean flux at the borders of chunks, mean flux at the other borders of frames)."""
     border, inside = [], []
     for wave in waves:
         values = flux(wave)

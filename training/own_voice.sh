@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes a voice of recordings with transcripts, beginning with the built-in one: docs/guide/own-voice.md.
+# Makes a voice from recordings with transcripts, starting from the built-in voice: docs/guide/own-voice.md.
 #
-#   training/own_voice.sh RECORDINGS NAME [WORK_DIR]     the voice: WORK_DIR/NAME
+#   training/own_voice.sh RECORDINGS NAME [WORK_DIR]     writes the voice to WORK_DIR/NAME
 #
-# Minutes of the two trainings: LM_MIN, DECODER_MIN. START and ENCODER: another voice to begin with, and
-# the encoder that made its codes. PYTHON as for run.sh. A second call goes on where the first stopped.
+# Minutes of the two trainings: LM_MIN, DECODER_MIN. START and ENCODER: another voice to start from, and the encoder
+# of its codes. PYTHON as for run.sh. A second call continues where the first one stopped.
 # Debian packages: python3-torch python3-numpy python3-scipy flite1-dev g++ festvox-us-slt-hts
 # libhtsengine-dev libswresample-dev libopenblas0
 set -euo pipefail

@@ -1,14 +1,15 @@
-"""Recordings with transcripts as training data: what synth.cc writes of a teacher, for a person.
+"""Converts recordings with transcripts to training data: for a person, the files that synth.cc writes for a
+teacher.
 
     python3 recordings.py RECORDINGS WORK_DIR NAME --synth PATH_OF_synth
 
-RECORDINGS holds metadata.csv, a line `file|text` for each recording (LJSpeech's `id|text|text as
-words` is fine), and the files as WAV, beside it or in wavs/. The teacher whose pitch is nearest
-speaks the same texts, and its speech is laid on the recordings (dynamic time warping of cepstra):
-that tells when each phone was spoken. The encoder will hear the teacher's spectrum and melody in
-the recording's time, so that codes keep the meaning that the speech LM knows, and the decoder
-learns the person's sound from them. One sentence in twenty is held out. Writes
-WORK_DIR/audio/{own.00,heldout.own,stop.own}.{pcm,jsonl,heard.npy} and WORK_DIR/speakers.json.
+RECORDINGS contains metadata.csv, with a line `file|text` for each recording (LJSpeech's `id|text|text as words`
+is also accepted), and the files as WAV, beside it or in wavs/. The teacher with the nearest pitch speaks the
+same texts, and its speech is aligned with the recordings (dynamic time warping of cepstra). This gives the
+times of the phones. The encoder gets the teacher's spectrum and melody in the recording's time, so that codes
+keep the meaning that the speech LM has learned. The decoder learns the person's sound from the recordings. One
+sentence in twenty is held out. Writes WORK_DIR/audio/{own.00,heldout.own,stop.own}.{pcm,jsonl,heard.npy} and
+WORK_DIR/speakers.json.
 """
 import argparse
 import json
@@ -25,15 +26,15 @@ from corpus import HOP, MELS, RATE, load_sentences, log_mel
 from measure import BLOCK, SILENCE, loudness
 from voicing import pitch
 
-LEAD, TAIL, LEVEL, PEAK = RATE // 50, RATE * 4 // 25, -20.0, 0.9  # samples, LUFS, of full scale: as in synth.cc
-SHORTEST, LONGEST = 0.5, 12.0                    # s
-STAY = 0.3        # of the median distance, for a step in one of the two only: paths are rather straight
-WORST_FIT = 1.6   # times the median cost of warping: the text is likely another one
-HELD_OUT = 20     # one sentence in so many
+LEAD, TAIL, LEVEL, PEAK = RATE // 50, RATE * 4 // 25, -20.0, 0.9  # samples, samples, LUFS, full scale 1; as in synth.cc
+SHORTEST, LONGEST = 0.5, 12.0                    # seconds
+STAY = 0.3        # cost of a step in only one of the two, as a share of the median distance: prefers straight paths
+WORST_FIT = 1.6   # times the median cost of warping; above it, the text is probably another one
+HELD_OUT = 20     # one sentence in this many is held out
 
 
 def read_wav(path):
-    """Any WAV -> mono at RATE in [-1, 1]."""
+    """Reads any WAV file as mono at RATE in [-1, 1]."""
     rate, samples = wavfile.read(path)
     scale = {"i": lambda x: x / float(2 ** (8 * x.itemsize - 1)), "f": lambda x: x,
              "u": lambda x: (x - 128.0) / 128.0}[samples.dtype.kind]
@@ -43,7 +44,7 @@ def read_wav(path):
 
 
 def trimmed(wave):
-    """From LEAD before the first sound to TAIL after the last, levelled as the teachers are."""
+    """Returns the wave from LEAD before the first sound to TAIL after the last, at the teachers' loudness."""
     blocks = wave[: len(wave) // BLOCK * BLOCK].reshape(-1, BLOCK)
     level = np.sqrt((blocks ** 2).mean(-1))
     loud = np.flatnonzero(level > max(SILENCE, 4 * np.quantile(level, 0.05) / level.max())
@@ -56,15 +57,15 @@ def trimmed(wave):
 
 
 def cepstra(wave):
-    """[T, 26] at 100 Hz: 13 cepstra and their slopes, each with mean 0 and deviation 1."""
+    """Returns [T, 26] at 100 Hz: 13 cepstra and their slopes, each with mean 0 and deviation 1."""
     c = dct(mel_of(wave), norm="ortho", axis=-1)[:, :13]
     both = np.concatenate([c, np.gradient(c, axis=0)], -1)
     return (both - both.mean(0)) / (both.std(0) + 1e-6)
 
 
 def warp(a, b):
-    """Dynamic time warping of [N, D] and [M, D] -> (for each row of a the rows of b on average [N],
-    cost a step)."""
+    """Aligns a [N, D] and b [M, D] by dynamic time warping. Returns for each row of a the mean index of its
+    rows of b [N], and the cost per step."""
     cost = np.sqrt(np.maximum(0, (a ** 2).sum(-1)[:, None] + (b ** 2).sum(-1) - 2 * a @ b.T))
     stay = STAY * np.median(cost)
     n, m = cost.shape
@@ -88,7 +89,8 @@ def warp(a, b):
 
 
 def nearest_teacher(pitch):
-    """(name, mean ln Hz) of the one that is nearest, with whose codes voice_file.load_known() begins."""
+    """Returns (name, mean ln Hz) of the teacher with the nearest pitch. voice_file.load_known() starts from its
+    codes."""
     known = json.loads((Path(__file__).parent / "speakers.json").read_text())
     distances = np.abs(np.array(known["pitch_means"]) - pitch)
     nearest = int(distances.argmin())
@@ -96,7 +98,7 @@ def nearest_teacher(pitch):
 
 
 def spoken_by_teacher(synth, teacher, texts, folder):
-    """The teacher's records and samples of texts, None for what it does not speak."""
+    """Returns the teacher's record and samples for each text, or None if the teacher does not speak it."""
     lines = "".join(t.replace("\n", " ") + "\n" for t in texts)
     stem = Path(folder) / "teacher"
     subprocess.run([synth, teacher, f"{stem}.pcm", f"{stem}.jsonl", str(RATE)], input=lines,
@@ -112,8 +114,8 @@ def mel_of(wave):
 
 
 def aligned(record, teacher_wave, wave, pitch, higher):
-    """The teacher's record with the times, length and pitch of the recording; the teacher's log-mel
-    and pitch, `higher` times its own, in that time [T, 81]; the cost."""
+    """Returns the teacher's record with the times, length and pitch of the recording; the teacher's log-mel and
+    pitch (multiplied by `higher`) in the recording's time [T, 81]; and the cost."""
     where, cost = warp(cepstra(teacher_wave), cepstra(wave))
     ends = np.interp(np.array(record["end"]) / HOP, np.arange(len(where)) + 0.5,
                      (where + 0.5) * HOP)
@@ -143,7 +145,7 @@ def write(stem, spoken):
 
 
 def read_folder(folder):
-    """(name, text, samples) of each line of metadata.csv; says what it leaves out."""
+    """Returns (name, text, samples) of each line of metadata.csv. Prints the lines that it omits."""
     for number, line in enumerate((folder / "metadata.csv").read_text().splitlines(), 1):
         parts = line.split("|")
         if len(parts) < 2 or not parts[1].strip():

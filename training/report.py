@@ -1,4 +1,4 @@
-"""An evaluation as one HTML file: tables, recordings and spectrograms, nothing to load."""
+"""Writes an evaluation as a single HTML file: tables, recordings and spectrograms."""
 import base64
 import html
 import io
@@ -36,8 +36,8 @@ def wav_bytes(samples, rate=RATE):
 
 
 def png_bytes(grey):
-    """An image [H, W] of 0..255 as PNG."""
-    rows = np.pad(grey.astype(np.uint8), ((0, 0), (1, 0)))  # filter 0 before each row
+    """Returns an image [H, W] of values 0 to 255 as PNG."""
+    rows = np.pad(grey.astype(np.uint8), ((0, 0), (1, 0)))  # each row begins with filter 0
     chunk = lambda kind, data: (struct.pack(">I", len(data)) + kind + data
                                 + struct.pack(">I", zlib.crc32(kind + data)))
     header = struct.pack(">IIBBBBB", grey.shape[1], grey.shape[0], 8, 0, 0, 0, 0)
@@ -46,7 +46,7 @@ def png_bytes(grey):
 
 
 def spectrogram(samples):
-    """All frequencies upwards, 5 ms a column, 60 dB from black to white."""
+    """Returns a spectrogram: frequencies upwards, 5 ms a column, 60 dB from black to white."""
     size = RATE // 40
     samples = np.pad(np.asarray(samples), (size // 2, size // 2))
     starts = np.arange(0, len(samples) - size, HOP // 2)
@@ -73,7 +73,8 @@ def recording(title, samples):
 
 
 def write(path, figures, examples):
-    """figures: speaker -> {name: value}; examples: speaker -> [(text, {title: samples or None})]."""
+    """Writes the report. figures: speaker -> {name: value}; examples: speaker -> [(text, {title: samples or
+    None})]."""
     parts = [f"<!doctype html><meta charset=utf-8><title>finch, measured</title>"
              f"<style>{STYLE}</style><h1>finch, measured</h1>{table(figures)}"]
     for speaker, sentences in examples.items():

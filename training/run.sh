@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Makes the built-in voice from nothing: sentences, the teachers' speech, codec, speech LM, decoder,
-# the voice folder, and its figures with a report to look at and listen to. Each step is skipped when
-# its result exists; a training that was stopped goes on from its last checkpoint.
+# Makes the built-in voice from its sources: sentences, the teachers' speech, codec, speech LM, decoder, the voice
+# folder, and its figures with a report to read and listen to. A step is skipped if its result exists. A training
+# that was stopped continues from its last checkpoint.
 #
-#   training/run.sh [WORK_DIR]        minutes of the trainings: CODEC_MIN, LM_MIN, DECODER_MIN, ADVERSARY_MIN,
-#                                     or of the decoder DECODER_STEPS, on a machine that is busy
+#   training/run.sh [WORK_DIR]        minutes of the trainings: CODEC_MIN, LM_MIN, DECODER_MIN, ADVERSARY_MIN;
+#                                     on a busy machine, DECODER_STEPS replaces the decoder's minutes
 #
-# START=voices/finch ENCODER=training/encoder.safetensors goes on from the weights of a finished voice,
-# also of one with another rate (with CODEC_MIN=0 its codes stay as they are, and LM_RATE=1e-3 forgets less
-# of its speech LM). FINCH_SPEAKERS: another list of voices.
-# PYTHON names the Python that has PyTorch; a recent PyTorch trains several times faster than
+# START=voices/finch ENCODER=training/encoder.safetensors continues from the weights of a finished voice, also of
+# one with another rate (CODEC_MIN=0 keeps its codes, and LM_RATE=1e-3 keeps more of its speech LM). FINCH_SPEAKERS:
+# another list of voices.
+# PYTHON is the Python that has PyTorch; a recent PyTorch trains several times faster than
 # Debian 12's. Debian packages: python3-torch python3-numpy python3-scipy flite1-dev g++ dict-jargon
 # dict-devil bible-kjv wamerican pocketsphinx pocketsphinx-en-us sox festvox-us-slt-hts libhtsengine-dev
 # libswresample-dev libopenblas0. From PyPI: hibari-tts==0.2.1 onnx onnxruntime, for the default teacher.
@@ -36,7 +36,7 @@ case ${teachers[*]} in *hibari*)
 esac
 need_all
 mkdir -p text/part
-write_text() {  # the sentences to train on go to text/part/TEACHER.NN, 450 each
+write_text() {  # write_text writes the training sentences to text/part/TEACHER.NN, 450 each
   "$python" "$here/sentences.py" text
   for teacher in "${teachers[@]}"; do
     split -l 450 -d -a 2 "text/train.$teacher.txt" "text/part/$teacher."
@@ -45,7 +45,7 @@ write_text() {  # the sentences to train on go to text/part/TEACHER.NN, 450 each
   done
   head -n 1 "$here/golden.txt" > "text/part/golden.${teachers[0]}"
 }
-speak_part() {  # speak_part SET.TEACHER or TEACHER.NN
+speak_part() {  # usage: speak_part SET.TEACHER or speak_part TEACHER.NN
   local teacher=${1%.*}
   case $teacher in heldout | stop | golden) teacher=${1#*.} ;; esac
   step "audio/$1" ./synth "$teacher" "audio/$1.pcm" "audio/$1.jsonl" "$rate" \
@@ -61,7 +61,7 @@ step corpus "$python" "$here/corpus.py" corpus audio
 step codec.pt "$python" "$here/train_codec.py" corpus codec.pt "${CODEC_MIN:-34}" \
   ${START:+--start "$START"} "${encoder[@]}" --rate "${CODEC_RATE:-1.5e-3}" --resume
 step codes "$python" "$here/codes.py" corpus codec.pt
-learn() {  # learn lm|decoder; neither needs the other
+learn() {  # usage: learn lm|decoder; the two do not depend on each other
   case $1 in
     lm) step lm.pt "$python" "$here/train_lm.py" corpus lm.pt "${LM_MIN:-46}" \
       ${START:+--start "$START"} --rate "${LM_RATE:-2e-3}" --resume ;;

@@ -1,12 +1,11 @@
-"""Writes the training sentences: public-domain prose and templates of what assistants say.
+"""Writes the training sentences: prose in the public domain, and templates of sentences that assistants say.
 
     python3 sentences.py OUT_DIR      -> OUT_DIR/train.TEACHER.txt for each teacher,
                                          OUT_DIR/heldout.txt, OUT_DIR/stop.txt
 
-Prose comes from Debian packages whose text is in the public domain: the Jargon File
-(dict-jargon), the Devil's Dictionary (dict-devil), the King James Bible (bible-kjv). The
-word list (wamerican) fills word chains that cover rare sound sequences. Held-out prose is never
-trained on, and no held-out template sentence is in the training list.
+The prose is that of Debian packages in the public domain: the Jargon File (dict-jargon), the Devil's Dictionary
+(dict-devil), the King James Bible (bible-kjv). The word list (wamerican) gives chains of words that cover rare
+sequences of sounds. Training never uses held-out prose, and its list has no held-out template sentence.
 """
 import gzip
 import math
@@ -19,28 +18,28 @@ from pathlib import Path
 from corpus import VOICES
 from templates import make_sentence, SHORT
 
-# Words that need not be spoken by a friendly voice, nor be in a list of test sentences.
+# Words that a friendly voice need not speak, and that test sentences should not contain.
 UNWANTED = re.compile(
     r"\b(fuck|shit|damn|hell\b|whore|negro|nigg|jew|rape|slut|bitch|cunt|bastard|crap|"
     r"sex|breast|kill|slave|savage|luser|piss|ass\b|bugger|screw)", re.I)
-# Sentences of each teacher: SHARED are spoken by all, the rest by one. The default voice has most.
+# Numbers of each teacher's sentences. All teachers speak the SHARED ones; one teacher speaks each other one.
 LINES = dict(zip(VOICES["teachers"], VOICES["lines"]))
 SHARED = 600
-PLAIN = 0.6                  # part of the sentences at the teacher's own speed
-SPEEDS = (0.6, 1.75)         # the others, evenly on a logarithmic scale
+PLAIN = 0.6                  # share of the sentences at the teacher's own speed
+SPEEDS = (0.6, 1.75)         # range of the other speeds, even on a logarithmic scale
 COUNTS = {"jargon": 3030, "devil": 1730, "bible": 4300, "words": 3500, "templates": 9300}
 HELDOUT = {"jargon": 12, "devil": 6, "bible": 4, "templates": 28}
 STOP = {"jargon": 60, "devil": 20, "bible": 20, "templates": 100}
 
 
 def dict_sentences(name):
-    """Sentences of a dict database in the dictd format, one string each."""
+    """Returns the sentences of a dict database in the dictd format, one string each."""
     text = gzip.open(f"/usr/share/dictd/{name}.dict.dz", "rt", encoding="utf-8").read()
     text = text[text.find("\n\n\n"):]
     out = []
     for paragraph in re.split(r"\n\s*\n", text):
         joined = " ".join(line.strip() for line in paragraph.split("\n"))
-        joined = re.sub(r"^[A-Z' -]+, [a-z. ]+\.\s+", "", joined)  # a headword of the dictionary
+        joined = re.sub(r"^[A-Z' -]+, [a-z. ]+\.\s+", "", joined)  # removes a headword of the dictionary
         joined = re.sub(r"[{}_*]", "", joined).replace("’", "'").replace("‘", "'")
         joined = re.sub(r"[“”\"]", "", joined).replace(" -- ", ", ")
         joined = re.sub(r"\s+", " ", joined)
@@ -93,7 +92,7 @@ def with_speed(rng, sentence):
 
 
 def deal(rng, lines, out):
-    """Each teacher's share of the training sentences, with speeds, to train.TEACHER.txt."""
+    """Writes each teacher's share of the training sentences, with speeds, to train.TEACHER.txt."""
     shared, lines = lines[:SHARED], lines[SHARED:]
     for teacher, count in LINES.items():
         own = count - SHARED - len(SHORT)

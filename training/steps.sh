@@ -1,23 +1,23 @@
-# What run.sh and own_voice.sh share; sourced with $work set. Goes to $work.
+# The functions that run.sh and own_voice.sh share. Source this file with $work set; it changes to $work.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$here")
 python=${PYTHON:-/usr/bin/python3}
 cores=$(env -u OMP_NUM_THREADS nproc)
-# One thread trains fastest on few cores; page faults of freed memory would cost half the time.
+# One thread trains fastest on few cores. Page faults of freed memory would cost half the time.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4000000000
 export PYTHONPATH=$here${PYTHONPATH:+:$PYTHONPATH} FINCH_TRAINING=$here
 
 missing=()
-need() {  # need PACKAGE FILE_OR_PROGRAM
+need() {  # usage: need PACKAGE FILE_OR_PROGRAM
   [ -e "$2" ] || command -v "$2" >/dev/null || missing+=("$1")
 }
-need_all() {  # what both recipes need, and whatever need() was called for before
+need_all() {  # reports what is missing for both recipes, and for earlier calls of need()
   need g++ g++
   need flite1-dev /usr/include/flite/flite.h
   need festvox-us-slt-hts /usr/share/festival/voices/us/cmu_us_slt_arctic_hts
   need libhtsengine-dev /usr/include/HTS_engine.h
   need libswresample-dev "$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null | sed 's|^|/usr/include/|')/libswresample"
-  # Without it Debian's PyTorch multiplies ten times as slowly.
+  # Without this variable, Debian's PyTorch multiplies ten times more slowly.
   [ -n "${PYTHON:-}" ] || need libopenblas0 "/usr/lib/$(uname -m)-linux-gnu/libopenblas.so.0"
   "$python" -c 'import torch, numpy, scipy' 2>/dev/null ||
     missing+=(python3-torch python3-numpy python3-scipy)
@@ -26,7 +26,7 @@ need_all() {  # what both recipes need, and whatever need() was called for befor
   exit 2
 }
 
-step() {  # step RESULT COMMAND...: runs the command unless its result is there and complete
+step() {  # usage: step RESULT COMMAND...; runs the command unless its result is complete
   local result=$1; shift
   [ -e "$result.done" ] && return
   echo "== $(date +%T) $result"

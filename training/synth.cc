@@ -4,9 +4,9 @@
 //
 //   synth TEACHER OUT.pcm OUT.jsonl [RATE] < sentences.txt
 //
-// A line may begin with a speed and a tab: 1.2 is a fifth faster than the teacher speaks by itself.
-// Silence is cut to kLead before the first sound and kTail after the last; every sentence is made
-// equally loud.
+// A line may begin with a speed and a tab: 1.2 is a fifth faster than the teacher's own speed. Only kLead
+// of silence is kept before the first sound, and kTail after the last. All sentences are made equally
+// loud.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -19,13 +19,13 @@
 
 namespace {
 
-constexpr double kLead = 0.02;         // s of silence kept before the first sound
-constexpr double kTail = 0.16;         // s kept after the last: the pause between two sentences
-constexpr double kSilence = 0.01;  // share of the loudest 5 ms; anything softer is silence
+constexpr double kLead = 0.02;         // seconds of silence kept before the first sound
+constexpr double kTail = 0.16;         // seconds kept after the last sound: the pause between sentences
+constexpr double kSilence = 0.01;  // share of the loudest 5 ms below which sound counts as silence
 constexpr double kLoudness = -20.0;  // loudness of every sentence in LUFS
-constexpr double kPeak = 0.9;  // largest peak, full scale 1
+constexpr double kPeak = 0.9;  // limit of the peak, as a share of full scale
 
-/// Returns the root mean square of each 5 ms.
+/// Returns the root mean square of each block of 5 ms.
 std::vector<double> block_levels(const std::vector<float>& wave, int rate) {
   const long block = rate / 200;
   std::vector<double> levels;
@@ -41,8 +41,8 @@ struct Extent {
   long first = 0, count = 0;  // samples
 };
 
-/// Returns the part of the wave that is kept: from kLead before the first sound to kTail after the last.
-/// `speech`: seconds at which the first phone begins; clicks long before it do not count.
+/// Returns the part of the wave to keep: from kLead before the first sound to kTail after the last. `speech`: the
+/// seconds at which the first phone begins; earlier clicks are ignored.
 Extent sounding(const std::vector<float>& wave, double speech, double speed, int rate) {
   const long block = rate / 200;
   const auto levels = block_levels(wave, rate);
@@ -68,8 +68,8 @@ struct Biquad {
   }
 };
 
-/// Returns the loudness in LUFS, as ITU-R BS.1770: K weighting, 400 ms blocks in steps of
-/// 100 ms, gated at -70 LUFS and at 10 LU below the mean of the blocks above that.
+/// Returns the loudness in LUFS by ITU-R BS.1770: K weighting, blocks of 400 ms in steps of 100 ms, gated at -70
+/// LUFS and at 10 LU below the mean of the remaining blocks.
 double loudness(const std::vector<float>& samples, int rate) {
   const double k1 = std::tan(M_PI * 1681.974450955533 / rate), q1 = 0.7071752369554196;
   const double vh = std::pow(10.0, 3.999843853973347 / 20), vb = std::pow(vh, 0.4996667741545416);
@@ -102,7 +102,7 @@ double loudness(const std::vector<float>& samples, int rate) {
   return -0.691 + 10 * std::log10(mean_above(mean * 0.1) + 1e-12);
 }
 
-/// Returns the gain that gives the samples the loudness kLoudness, without a peak above kPeak.
+/// Returns the gain that sets the loudness to kLoudness, with peaks of at most kPeak.
 double levelling_gain(const std::vector<float>& samples, int rate) {
   double peak = 1e-4;
   for (const float s : samples) peak = std::max(peak, std::abs(double{s}));
@@ -124,7 +124,7 @@ std::string json_text(const std::string& text) {
   return out;
 }
 
-/// Writes one sentence to the two files; returns the number of samples written.
+/// Writes one sentence to the two files. Returns the number of samples written.
 long write_sentence(const Line& line, const Spoken& spoken, int rate, FILE* pcm, FILE* lines,
                     long offset) {
   const auto& [wave, stream, ends, pitch] = spoken;
@@ -140,7 +140,7 @@ long write_sentence(const Line& line, const Spoken& spoken, int rate, FILE* pcm,
     rounded.push_back(static_cast<short>(std::clamp(std::lround(s * gain * 32768), -32768L, 32767L)));
   }
   std::fwrite(rounded.data(), sizeof(short), rounded.size(), pcm);
-  std::vector<int> tones;  // Hz every 10 ms of the span
+  std::vector<int> tones;  // Hz for every 10 ms of the sentence
   for (long s = span.first; s < span.first + span.count; s += rate / 100) {
     const size_t at = s / (rate / kPitchRate);
     tones.push_back(at < pitch.size() ? pitch[at] : 0);

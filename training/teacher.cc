@@ -3,7 +3,7 @@
 #include <algorithm>
 
 namespace {
-constexpr double kRise = 1.55;  // pitch factor at the very end of a rising question
+constexpr double kRise = 1.55;  // pitch factor at the end of a rising question
 }
 
 std::unique_ptr<Teacher> open_teacher(const std::string& name, int rate) {

@@ -123,7 +123,7 @@ def ordinal(n):
 
 
 def fillers(rng):
-    """One random value per slot name; called for every slot of a pattern."""
+    """Returns a function per slot name that draws a random value; called for every slot of a pattern."""
     pick = rng.choice
     return {
         "city": lambda: pick(CITIES), "weather": lambda: pick(WEATHER), "day": lambda: pick(DAYS),

@@ -1,10 +1,11 @@
-"""Trains the decoder further on the frozen codes against an adversary: networks that tell the speech of natural
-teachers from the decoder's by spectrograms of several resolutions. Distances of magnitudes are least in the middle of
-what is likely, which is smoother than any speech; an adversary asks for what is likely itself.
+"""Trains the decoder further on the constant codes against an adversary: networks that separate the speech of
+natural teachers from the decoder's by spectrograms of several resolutions. Distances between magnitudes are
+smallest at the mean of the likely magnitudes, which is smoother than any speech. An adversary requires
+magnitudes that are themselves likely.
 
     python3 train_adversary.py CORPUS DECODER.pt OUT.pt MINUTES [--steps N] [--rate R] [--resume]
 
---steps: a budget of steps instead of minutes, for a machine that is busy.
+--steps: a number of steps in place of minutes, for a busy machine.
 """
 import argparse
 import time
@@ -24,17 +25,17 @@ from train_decoder import learning_rate, move_mean
 
 NAMES = list(TEACHERS.values())
 NATURAL = [NAMES.index(name) for name in VOICES.get("natural", NAMES)]
-WINDOWS = 5, 3  # in a step: of those speakers, which the adversary hears, and of any
-ALIKE = 4.0     # weight beside "fooled"
-SHARE = 3.0     # norm of the adversary's gradient of the samples, a share of that of the distances
-ALONE = 100     # steps at the beginning in which the adversary learns alone
-SIZES = (6, 20, 64)  # of the windows, ms: pulses, what DNSMOS hears, harmonics
+WINDOWS = 5, 3  # windows in a step: of speakers that the adversary judges, and of any speakers
+ALIKE = 4.0     # weight relative to "fooled"
+SHARE = 3.0     # norm of the adversary's gradient of the samples, divided by that of the distances
+ALONE = 100     # first steps, in which only the adversary learns
+SIZES = (6, 20, 64)  # ms of the windows: pulses, the windows of DNSMOS, harmonics
 WIDTHS = (16, 32, 32, 32)
 
 
 class Judge(nn.Module):
-    """[B, N] -> (scores [B, 1, K', T'], inner layers) of spectrograms of one resolution: convolutions over bins and
-    windows, which hear the bin's place too."""
+    """Converts [B, N] to (scores [B, 1, K', T'], inner layers) of spectrograms of one resolution: convolutions
+    over bins and windows, with the bin's position as a further input."""
 
     def __init__(self, ms):
         super().__init__()
@@ -65,8 +66,9 @@ class Adversary(nn.Module):
         self.judges = nn.ModuleList(Judge(ms) for ms in SIZES)
 
     def losses(self, made, true):
-        """made and true [B, N] -> {"told": what the adversary learns from, 0 where it tells them apart; "fooled": less
-        the more made is taken for a teacher's speech; "alike": how far inner layers are apart}."""
+        """Compares made and true samples [B, N]. Returns {"told": the adversary's loss, 0 if it separates them;
+        "fooled": the decoder's loss, smaller if made passes for a teacher's speech; "alike": the distance of
+        inner layers}."""
         told, fooled, alike = 0.0, 0.0, 0.0
         for judge in self.judges:
             real, wanted = judge(true)
@@ -79,8 +81,8 @@ class Adversary(nn.Module):
 
 
 class Balance:
-    """Adds gradients of the samples so that the adversary's has SHARE of the norm of that of the distances, in the mean
-    over steps."""
+    """Adds two gradients of the samples. The adversary's gradient is scaled so that its norm is SHARE times
+    that of the distances, on average over steps."""
 
     def __init__(self):
         self.norms = {}
@@ -91,7 +93,8 @@ class Balance:
         return self.norms[name]
 
     def sum(self, distances, asked, heard):
-        """Gradients [B, N] of the distances and of what the adversary asks, of which it hears the first rows."""
+        """Returns the sum of the gradients [B, N] of the distances and of the adversary, which judges only the
+        first rows."""
         most = self.norm("distances", distances[:heard])
         return distances + asked * (SHARE * most / max(self.norm("asked", asked), 1e-12))
 
@@ -105,7 +108,7 @@ def batch(corpus, codes, quantiser, rng):
 
 
 def decoder_step(decoder, adversary, balance, clear, data, rng, alone):
-    """Leaves gradients in the decoder, unless `alone`, and in the adversary -> losses."""
+    """Computes gradients of the adversary and, unless `alone`, of the decoder. Returns the losses."""
     wave, mel, pitch, z, phone, speaker = data
     with torch.set_grad_enabled(not alone):
         hidden, losses = frame_losses(decoder, z, phone, mel, pitch, speaker)

@@ -1,12 +1,11 @@
-"""Trains encoder, quantiser and decoder together: log-mel, pitch and voicing decide what a code has
-to say, the samples how it sounds and how clearly it says its phones. train_decoder.py goes on with the decoder alone.
+"""Trains encoder, quantiser and decoder together. Log-mel, pitch and voicing decide what a code expresses; the
+samples decide how it sounds, and how clear its phones are. train_decoder.py continues with the decoder alone.
 
     python3 train_codec.py CORPUS OUT.pt MINUTES [--start VOICE_DIR [--encoder FILE]] [--rate R] [--resume]
 
---start begins with the decoder and the codebooks of a finished voice, --encoder with the encoder that
-made its codes; 0 minutes then only put them together. Without it, decoder and codebooks stay as they
-are until a new encoder has learned to use them, so that codes keep their meaning, and with it the
-voice's speech LM.
+--start begins with the decoder and the codebooks of a finished voice, --encoder with the encoder that made its
+codes. With 0 minutes, they are only combined. Without --encoder, decoder and codebooks are constant until a new
+encoder has learned to use them, so that codes keep their meaning, also for the voice's speech LM.
 """
 import argparse
 import json
@@ -41,32 +40,32 @@ RECENT = hasattr(torch, "compile")  # PyTorch 2
 
 
 def compiled(function, dynamic=False):
-    """The function as PyTorch 2 compiles it (needs g++); as it is with PyTorch 1."""
+    """Returns the function compiled by PyTorch 2 (needs g++), or unchanged with PyTorch 1."""
     return torch.compile(function, dynamic=dynamic) if RECENT else function
 
 
 def adamw(parameters, decay):
-    """Its rate is set before each step."""
+    """Returns the optimiser. The caller sets its rate before each step."""
     extra = {"fused": True} if RECENT else {}
     return torch.optim.AdamW(parameters, betas=(0.9, 0.98), weight_decay=decay, **extra)
 
 
 def multiplies_bf16():
-    """Whether the processor does: with AMX several times faster; without, PyTorch's way round it is
-    several times slower than f32."""
+    """Returns whether the processor multiplies bf16. With AMX this is several times faster; without it,
+    PyTorch's emulation is several times slower than f32."""
     info = Path("/proc/cpuinfo")
     flags = info.read_text().split() if info.exists() else []
     return "amx_bf16" in flags or "avx512_bf16" in flags
 
 
 def reduced():
-    """Where networks run in bf16, if that is faster."""
+    """Returns a context in which networks run in bf16 if that is faster."""
     return torch.autocast("cpu", dtype=torch.bfloat16, enabled=multiplies_bf16())
 
 
 def stft_loss(made, true, bands, resolutions=RESOLUTIONS):
-    """Distance of the ln magnitudes of made and true [B, N], below bands [B] in Hz. Of magnitudes
-    themselves it would be least where noise is too quiet: they differ by chance, and less so if smaller."""
+    """Returns the distance of the ln magnitudes of made and true [B, N], below bands [B] in Hz. Plain
+    magnitudes would favour noise that is too quiet: they differ randomly, and small ones differ less."""
     loss = 0.0
     for size, hop in resolutions:
         window = torch.hann_window(size)
@@ -79,14 +78,14 @@ def stft_loss(made, true, bands, resolutions=RESOLUTIONS):
     return loss / len(resolutions)
 
 
-# Windows, and what their power is gathered in: 40 mel bands of 32 ms as recognisers hear, 20 of 11 ms for bursts.
+# Windows, and the filters of their power: 40 mel bands of 32 ms as recognisers use, 20 of 11 ms for bursts.
 EARS = tuple((size, hop, mel_filters(size, RATE, mels), torch.tensor(mel_edges(mels, RATE)[2:]))
              for size, hop, mels in ((N_FFT, HOP, 40), (N_FFT // 3, HOP // 3, 20)))
 
 
 def ear_loss(made, true, bands):
-    """Distance of made and true [B, N] in what a recogniser hears, the ln amplitude of mel bands, and in
-    how it changes within 20 ms. A band's power moves by chance much less than a bin's."""
+    """Returns the distance of made and true [B, N] in a recogniser's features, the ln amplitudes of mel bands,
+    and in their change within 20 ms. The power of a band varies randomly much less than that of a bin."""
     loss = 0.0
     for size, hop, filters, upper in EARS:
         window = torch.hann_window(size)
@@ -105,8 +104,8 @@ def ear_loss(made, true, bands):
 
 
 def frame_losses(decoder, z, phone, mel, pitch, speaker):
-    """z [B, T + 1, 32], phone [B, T + 1, 3] and speaker [B, T + 1] -> (hidden [B, 4 T, high], losses
-    of what each 10 ms is)."""
+    """Takes z [B, T + 1, 32], phone [B, T + 1, 3] and speaker [B, T + 1]. Returns (hidden [B, 4 T, high], the
+    losses of the features of each 10 ms)."""
     with reduced():
         hidden = decoder.trunk(z, phone, F.one_hot(speaker[:, :-1], SPEAKERS).float())
     hidden = hidden.float()
@@ -123,19 +122,19 @@ def frame_losses(decoder, z, phone, mel, pitch, speaker):
 
 
 def bands_of(speaker):
-    """speaker [B, T] -> up to which Hz what is heard there sounds, [B]."""
+    """Returns the highest frequency in Hz of the speakers in speaker [B, T]: [B]."""
     return BANDS[speaker].amin(-1)
 
 
-# ln power of codec.hash_noise (2/3 a bin) as it comes out of overlap_add beside pulses of the same gain:
-# windows of 3 hops with Hann's weights leave HOP / N_FFT * 1.125 / 1.5**2 of it a hop, and of a pulse,
-# weighted twice, (1.125 / 1.5)**2 of the power of which 3 * 0.375 is counted: a half each, which cancel.
+# ln power of codec.hash_noise (2/3 a bin) after overlap_add, relative to pulses of the same gain. Windows of 3 hops
+# with Hann's weights keep HOP / N_FFT * 1.125 / 1.5**2 of the noise a hop. Of a pulse, weighted twice, they keep
+# (1.125 / 1.5)**2 of the power, of which 3 * 0.375 is counted. Two factors of one half cancel.
 NOISE_LEFT = math.log(2 / 3 * HOP / N_FFT)
 
 
 def breath_loss(head, pulses, pitch):
-    """How far noise's share of voiced speech is from codec.breath(), in nats of its ratio to the
-    pulses': magnitudes alone leave a voice too periodic. head [B, S, 3 K], pulses [B, S, K], pitch of
+    """Returns how far the share of noise in voiced speech is from codec.breath(), in nats of its ratio to the
+    pulses. With magnitudes alone, a voice becomes too periodic. head [B, S, 3 K], pulses [B, S, K], pitch of
     the steps [B, S]."""
     gain, _, hiss = head.split(codec.BINS, -1)
     tone = 2 * gain + torch.log(pulses.abs().pow(2).mean(-1, keepdim=True) + 1e-9)
@@ -146,7 +145,8 @@ def breath_loss(head, pulses, pitch):
 
 
 def make_wave(decoder, hidden, pitch, rng):
-    """hidden [B, S, high] -> (samples [B, HOP S], head, pulses); pulses from the pitch of the corpus."""
+    """Converts hidden [B, S, high] to (samples [B, HOP S], head, pulses). Pulses follow the pitch of the
+    corpus."""
     steps = hidden.shape[1]
     noise = torch.stack([codec.hash_noise(int(rng.integers(0, 100000)), steps) for _ in hidden])
     pulses = codec.pitch_to_pulses(pitch[:, : steps + 2])
@@ -155,8 +155,8 @@ def make_wave(decoder, hidden, pitch, rng):
 
 
 def heard_losses(made, true, phone, speaker, clear, rng):
-    """made and true [B, N], of which phone [B, T, 3] and speaker [B, T] say what and who -> {"stft" at two resolutions
-    of the five, "ear"} and the losses of `clear`, a Clear."""
+    """Compares made and true samples [B, N], with phone [B, T, 3] and speaker [B, T]. Returns {"stft" at two
+    random resolutions of the five, "ear"} and the losses of `clear`, a Clear."""
     some = [RESOLUTIONS[i] for i in rng.choice(len(RESOLUTIONS), 2, replace=False)]
     bands = bands_of(speaker)
     return {"stft": stft_loss(made, true, bands, some), "ear": ear_loss(made, true, bands),
@@ -164,17 +164,18 @@ def heard_losses(made, true, phone, speaker, clear, rng):
 
 
 def wave_loss(decoder, hidden, wave, pitch, phone, speaker, clear, rng):
-    """hidden [B, S, high] against wave [B, HOP S + FRAME] -> {"breath"} and those of heard_losses(). All but the first
-    frame count, since pulses and windows before the crop are missing there."""
+    """Compares the samples made from hidden [B, S, high] with wave [B, HOP S + FRAME]. Returns {"breath"} and
+    the losses of heard_losses(). Ignores the first frame, because pulses and windows before the crop are
+    missing there."""
     steps = hidden.shape[1]
     made, head, pulses = make_wave(decoder, hidden, pitch, rng)
-    first = FRAME + int(rng.integers(0, HOP))  # windows lie anywhere
+    first = FRAME + int(rng.integers(0, HOP))  # windows begin at a random sample
     return {"breath": breath_loss(head[:, 4:], pulses[:, 4:], pitch[:, 5 : steps + 1]),
             **heard_losses(made[:, first:], wave[:, first : steps * HOP], phone[:, 1:], speaker[:, 1:], clear, rng)}
 
 
 def hide_ahead(z, phone, rng):
-    """Now and then the frame ahead is missing, as at the end of a stream."""
+    """Removes the next frame in a tenth of the rows, as at the end of a stream."""
     seen = torch.tensor(rng.random(len(z)) > 0.1)
     z = torch.cat([z[:, :-1], z[:, -1:] * seen.float()[:, None, None]], 1)
     return z, torch.cat([phone[:, :-1], phone[:, -1:] * seen.long()[:, None, None]], 1)
@@ -197,15 +198,15 @@ def batch_losses(model, corpus, clear, rng, step, started):
     return {**losses, **wave_loss(model.decoder, hidden, wave, pitch, phone, speaker, clear, rng), **extra}
 
 
-# What `clear` and `doubt` ask of the samples is a third and as much as what `ear` does (norms of the gradients on the
-# decoder of November 2026: 3.4, 13.9 and 1.0). A phone is clearer without noise: with a third of this `breath` voices
-# come out half a dB too periodic from 2 to 4 kHz.
+# With these weights, the gradient of `clear` has a third of the norm of that of `ear`, and the gradient of `doubt` the
+# same norm (without weights 3.4, 13.9 and 1.0 for the decoder of November 2026). A phone is clearer without noise: with a third of this `breath`, voices are half a dB
+# too periodic from 2 to 4 kHz.
 WEIGHTS = {"stft": 1.0, "ear": 1.5, "mel": 1.0, "pitch": 0.5, "voice": 0.5, "breath": 0.3, "clear": 0.15,
            "doubt": 0.1, "commit": 0.1}
 
 
 def state_of(model):
-    """A module's tensors; of a ModuleDict, one table per entry."""
+    """Returns a module's tensors; for a ModuleDict, one table per entry."""
     if isinstance(model, nn.ModuleDict):
         return {name: part.state_dict() for name, part in model.items()}
     return model.state_dict()
@@ -217,11 +218,11 @@ def save(path, model, optimiser, step, spent):
     Path(str(path) + ".new").rename(path)
 
 
-START_HOLD = 0.35  # part of the time that a given decoder and given codebooks stay fixed
+START_HOLD = 0.35  # share of the time in which a given decoder and given codebooks are constant
 
 
 def start_from(model, voice, encoder):
-    """Decoder and codebooks of a voice folder; what it lacks keeps its first values."""
+    """Loads decoder and codebooks from a voice folder. Tensors that it lacks keep their initial values."""
     known = json.loads((Path(voice) / "config.json").read_text())
     read = lambda path: at_this_rate(read_safetensors(path), known["sample_rate"])
     tensors = read(Path(voice) / "model.safetensors")
@@ -235,7 +236,7 @@ def start_from(model, voice, encoder):
 
 
 def parameter_groups(model, waits):
-    """What is new learns at the full rate; what was given waits, then learns more slowly."""
+    """Returns groups: new tensors learn at the full rate; given tensors wait, then learn more slowly."""
     new, given = [], []
     for name, p in model.named_parameters():
         fresh = not name.startswith("decoder.") or "speaker" in name or ".mel." in name

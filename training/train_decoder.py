@@ -1,8 +1,8 @@
-"""Trains the decoder further on the frozen codes, which the LM can learn from meanwhile.
+"""Trains the decoder further on the constant codes. The LM can learn from the same codes at the same time.
 
     python3 train_decoder.py CORPUS CODEC.pt OUT.pt MINUTES [--steps N] [--rate R] [--resume]
 
---steps: a budget of steps instead of minutes, for a machine that is busy.
+--steps: a number of steps in place of minutes, for a busy machine.
 """
 import argparse
 import time
@@ -27,7 +27,7 @@ def learning_rate(part, step, most):
 
 @torch.no_grad()
 def move_mean(smooth, decoder, step):
-    """Moves the mean of the decoder's weights over the last steps."""
+    """Updates the mean of the decoder's weights over the last steps."""
     keep = min(EMA, (step + 1) / (step + 10))
     for slow, fast in zip(smooth.parameters(), decoder.parameters()):
         slow.lerp_(fast, 1 - keep)
@@ -39,7 +39,7 @@ def batch_losses(decoder, quantiser, codes, corpus, clear, rng):
     code = np.stack([codes[s : s + FRAMES] for s in starts]).astype(np.int64)
     z, phone = hide_ahead(quantiser.decode(torch.tensor(code)), phone, rng)
     hidden, losses = frame_losses(decoder, z, phone, mel, pitch, speaker)
-    del losses["mel"]  # only codes need it; of a voice that was exported its layer is missing
+    del losses["mel"]  # only the codes need it; an exported voice lacks this layer
     return {**losses, **wave_loss(decoder, hidden, wave, pitch, phone, speaker, clear, rng)}
 
 

@@ -2,7 +2,7 @@
 
     python3 train_lm.py CORPUS OUT.pt MINUTES [--start VOICE_DIR] [--rate R] [--resume]
 
---start begins with the speech LM of a finished voice whose codes mean nearly the same.
+--start begins with the speech LM of a finished voice whose codes have nearly the same meaning.
 """
 import argparse
 import copy
@@ -22,15 +22,15 @@ from train_codec import adamw, compiled, reduced, save
 from voice_file import load_known, pace_of, read_safetensors
 
 TOKENS, EMA = 1700, 0.9985
-RISING = 4      # times that a sentence whose pitch rises at the end is drawn: one of 13 is one
-BY_WORD = 0.33  # part of the utterances whose text is heard as if it arrived word by word
+RISING = 4      # times that a sentence with a rising end is drawn: one of 13 sentences
+BY_WORD = 0.33  # share of the utterances whose phrase classes are those of text that arrives word by word
 HEAD_WEIGHTS = (1.0, 0.8, 0.6)
 IGNORE = -100
 
 
 class Example:
-    """One utterance as rows: inputs codes_in [T, 3] and symbols [T, 7], targets [T, 4]; `near` [T]
-    are its phrase classes when text arrives word by word; `times` that it is drawn for each of another's."""
+    """One utterance as rows: inputs codes_in [T, 3] and symbols [T, 7], targets [T, 4]. `near` [T]: its phrase
+    classes for text that arrives word by word. `times`: how often it is drawn."""
 
     def __init__(self, meta, codes):
         frames = meta["frames"]
@@ -60,8 +60,8 @@ class Example:
 
 
 def make_batches(examples, rng):
-    """Lists of examples of like length, each as often as it is to be drawn, about TOKENS rows each, in random
-    order."""
+    """Returns lists of examples of similar length, about TOKENS rows each, in random order. Each example occurs
+    as often as it is to be drawn."""
     order = sorted(np.repeat(range(len(examples)), [e.times for e in examples]),
                    key=lambda i: len(examples[i].codes) + rng.uniform(0, 6))
     batches, batch = [], []
@@ -140,7 +140,7 @@ def main():
     if args.start:
         tensors = read_safetensors(Path(args.start) / "model.safetensors")
         load_known(model, "lm.", tensors)
-        if args.minutes == 0 or all(m["speed"] == 1 for m in metas):  # hears no other speeds than it did
+        if args.minutes == 0 or all(m["speed"] == 1 for m in metas):  # no new speeds are learned
             model.pace.copy_(pace_of(args.start, tensors))
         best, kept = validate(model, held), copy.deepcopy(model.state_dict())
         print("lm held-out at the start", best, flush=True)
@@ -186,7 +186,7 @@ def main():
             save(args.out, both(), optimiser, step, spent)
             found = validate(mean_model, held)
             print("lm held-out", found, flush=True)
-            if args.start and found.sum() < best.sum():  # little speech is soon learned by heart
+            if args.start and found.sum() < best.sum():  # a small corpus is soon learned by heart
                 best, kept = found, copy.deepcopy(mean_model.state_dict())
     if kept:
         mean_model.load_state_dict(kept)

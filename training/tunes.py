@@ -1,9 +1,11 @@
-"""How sentences end: by how many semitones the last 120 ms with a pitch lie above or below the sentence's pitch.
+"""Measures how sentences end: by how many semitones the last 120 ms with a pitch are above or below the
+sentence's pitch.
 
     python3 tunes.py VOICE_DIR SPOKEN_STEM [--seeds N] [--speakers finch,raven,...] [--lm LM.pt]
 
-SPOKEN_STEM names synth's files for tunes.txt: yes-no questions, other questions, statements, none of them trained on.
-The pitch is what the decoder says, so that nothing is misread. High: above half a semitone; low: 1.5 below or more.
+SPOKEN_STEM: synth's files for tunes.txt, with yes-no questions, other questions and statements that are not in
+the training data. The pitch is the decoder's own, so it is exact. High: above half a semitone. Low: -1.5 or
+less.
 """
 import argparse
 
@@ -18,7 +20,7 @@ from evaluate import one_speaker
 from infer import load_lm, speak_codes, symbols_of
 from voice_file import from_folder
 
-END = 12                # steps of 10 ms with a pitch
+END = 12                # number of steps of 10 ms with a pitch
 HIGH, LOW = 0.5, -1.5   # semitones
 
 
@@ -29,14 +31,15 @@ def kind_of(record):
 
 
 def ending(pitch):
-    """Semitones from the median pitch of all before to that of the end; nan where too little is voiced."""
+    """Returns the semitones from the median pitch before the end to that of the end; nan if too little is
+    voiced."""
     tones = 12 * np.log2(pitch[pitch > 0])
     return np.median(tones[-END:]) - np.median(tones[:-END]) if len(tones) > 2 * END else np.nan
 
 
 @torch.no_grad()
 def pitches(voice, records, speaker, seed, temperature=0.4):
-    """The pitch in Hz of each sentence, 100 a second, 0 where unvoiced."""
+    """Returns the pitch of each sentence in Hz, 100 a second, 0 where unvoiced."""
     speech_lm, decoder, books = voice
     mix = one_speaker(speaker)
     texts = [lm.Text(r["phone"], r["phrase"], r["place"]) for r in records]
@@ -51,7 +54,8 @@ def pitches(voice, records, speaker, seed, temperature=0.4):
 
 
 def shares(title, records, ends):
-    """One line: of each kind the mean and how many end high and low. `ends` [seeds, records]."""
+    """Returns one line: for each kind of sentence the mean, and how many end high and low. `ends` [seeds,
+    records]."""
     kinds = np.array([kind_of(r) for r in records])
     parts = []
     for kind in dict.fromkeys(kinds):

@@ -12,7 +12,7 @@ extern "C" {
 namespace {
 
 constexpr int kRate = 32000, kHop = 160;
-constexpr int kSize = 2048;  // size of the FFT: a frame's 10 ms, and 54 ms in which its response fades
+constexpr int kSize = 2048;  // FFT size: a frame of 10 ms, and 54 ms for its response
 constexpr int kBins = kSize / 2 + 1;
 
 }  // namespace
@@ -29,7 +29,7 @@ struct Vocoder::Transform {
   }
   void operator()() { run(context, out, in, sizeof(std::complex<float>)); }
 
-  static std::complex<float>* numbers() {  // aligned as FFmpeg needs it
+  static std::complex<float>* numbers() {  // with the alignment that FFmpeg needs
     return static_cast<std::complex<float>*>(av_calloc(kSize, sizeof(std::complex<float>)));
   }
   AVTXContext* context = nullptr;
@@ -38,7 +38,7 @@ struct Vocoder::Transform {
   std::complex<float>* out = numbers();
 };
 
-/// The excitation, with one hop of silence before and after the sentence, so that it contains every window.
+/// The excitation. It has one hop of silence before and after the sentence, for windows at its ends.
 struct Vocoder::Excitation {
   std::vector<float> pulses, noise;
 
@@ -58,7 +58,7 @@ struct Vocoder::Excitation {
     }
   }
 
-  /// Returns the pitch of sample i: between the middles of two voiced frames, a straight line.
+  /// Returns the pitch of sample i, linear between the middles of two voiced frames.
   static double pitch_at(const std::vector<Frame>& frames, size_t i) {
     const double here = frames[i / kHop].pitch;
     const double off = (static_cast<double>(i % kHop) + 0.5) / kHop - 0.5;
@@ -97,8 +97,8 @@ std::vector<float> Vocoder::speak(const std::vector<Frame>& frames) {
   const Excitation excitation(frames);
   std::vector<float> out(frames.size() * kHop + kSize), loud(kBins), phase(kBins);
   for (size_t t = 0; t < frames.size(); ++t) {
-    // Window t is twice as long as its frame and has its middle: from half a hop before it.
-    const size_t first = t * kHop + kHop / 2;  // index in the excitation, which begins a hop early
+    // Window t is twice as long as its frame and has the same middle.
+    const size_t first = t * kHop + kHop / 2;  // index in the excitation, which begins one hop earlier
     for (int i = 0; i < 2 * kHop; ++i) {
       forward_->in[i] = {window_[i] * excitation.pulses[first + i],
                          window_[i] * excitation.noise[first + i]};

@@ -1,4 +1,4 @@
-"""The tensors of a voice folder, and networks made of them."""
+"""Reads and writes the tensors of a voice folder, and makes networks from them."""
 import json
 import struct
 from pathlib import Path
@@ -14,7 +14,7 @@ DTYPES = {"F16": np.float16, "F32": np.float32, "I32": np.int32, "I16": np.int16
 
 
 def write_safetensors(path, tensors, metadata):
-    """tensors: name -> numpy array of a type in DTYPES."""
+    """Writes tensors: name -> numpy array of a type in DTYPES."""
     names = {np.dtype(v): k for k, v in DTYPES.items()}
     header, at = {"__metadata__": metadata}, 0
     for name, array in tensors.items():
@@ -30,7 +30,7 @@ def write_safetensors(path, tensors, metadata):
 
 
 def in_8_bits(tensors):
-    """The tensors with each matrix as int8 and a scale for each row, NAME.scale [rows] f16."""
+    """Returns the tensors, with each matrix as int8 and a scale for each row: NAME.scale [rows] f16."""
     out = {}
     for name, array in tensors.items():
         if array.ndim != 2:
@@ -44,7 +44,7 @@ def in_8_bits(tensors):
 
 
 def read_safetensors(path):
-    """The arrays of a file by name; matrices of in_8_bits() as float32."""
+    """Returns the arrays of a file by name; matrices of in_8_bits() are converted to float32."""
     data = Path(path).read_bytes()
     size = struct.unpack("<Q", data[:8])[0]
     out = {}
@@ -59,13 +59,13 @@ def read_safetensors(path):
 
 
 def nearest(pitch):
-    """For each speaker the index of the one whose mean pitch (of `pitch` [n], ln Hz) is nearest."""
+    """Returns for each speaker the index of the nearest mean pitch in `pitch` [n], ln Hz."""
     return (PITCH_MEANS[:, None] - pitch).abs().argmin(-1)
 
 
 def load_known(module, scope, tensors):
-    """Those of the module's tensors that were exported under `scope`. Each of other speakers than
-    the exported ones takes the row of the one whose pitch is nearest."""
+    """Loads the tensors of the module that were exported under `scope`. If the exported speakers differ, each
+    speaker gets the row of the exported speaker with the nearest pitch."""
     state = module.state_dict()
     for k in state:
         if scope + k in tensors:
@@ -78,8 +78,8 @@ def load_known(module, scope, tensors):
 
 @torch.no_grad()
 def at_this_rate(tensors, rate):
-    """A voice's tensors, or its encoder's, that were learned at `rate` samples a second, as a start at
-    RATE: bins have the same width at any rate, those above what was known continue the last one."""
+    """Converts the tensors of a voice or its encoder, learned at `rate` samples a second, to a start at RATE.
+    Bins have the same width at any rate; bins above the known ones repeat the last known bin."""
     out, louder = dict(tensors), np.log(RATE / rate)  # windows of 32 ms have more samples
     if "encoder.inp.weight" in out:
         weight = out["encoder.inp.weight"].astype("f4")
@@ -106,7 +106,8 @@ def at_this_rate(tensors, rate):
 
 
 def pace_of(folder, tensors):
-    """[SPEAKERS] of a voice folder with those tensors; of other speakers that of the nearest pitch."""
+    """Returns the pace [SPEAKERS] of a voice folder with these tensors. Other speakers get that of the nearest
+    pitch."""
     known = json.loads((Path(folder) / "config.json").read_text())
     pace = torch.tensor([s.get("pace", 1.0) for s in known.get("speakers", [{}])])
     if len(pace) == len(PITCH_MEANS):
@@ -116,7 +117,8 @@ def pace_of(folder, tensors):
 
 
 def from_folder(folder):
-    """The networks of a voice folder as from_tensors(), the speakers' pace as its config.json says."""
+    """Returns the networks of a voice folder as from_tensors() does, with the speakers' pace of its
+    config.json."""
     tensors = read_safetensors(Path(folder) / "model.safetensors")
     networks = from_tensors(tensors)
     known = json.loads((Path(folder) / "config.json").read_text())
@@ -126,7 +128,7 @@ def from_folder(folder):
 
 
 def from_tensors(tensors):
-    """The two networks with exactly the exported tensors: (speech LM, decoder, books)."""
+    """Returns the two networks with exactly the exported tensors: (speech LM, decoder, books)."""
     speech_lm, decoder = lm.SpeechLm(), codec.Decoder()
     if "lm.speaker.weight" not in tensors:  # a voice of one speaker
         with torch.no_grad():
@@ -142,7 +144,7 @@ def from_tensors(tensors):
 
 
 def encoder_of(path):
-    """The encoder of a file that export.py wrote beside a voice."""
+    """Returns the encoder in a file that export.py wrote."""
     encoder = codec.Encoder()
     load_known(encoder, "encoder.", read_safetensors(path))
     return encoder.eval()

@@ -1,4 +1,4 @@
-"""Pitch of recordings, how periodic they are by band, and their long-term spectrum."""
+"""Measures the pitch of recordings, how periodic bands are, and the long-term spectrum."""
 import numpy as np
 from scipy.signal import butter, medfilt, resample_poly, sosfiltfilt
 
@@ -6,8 +6,8 @@ from corpus import HOP, RATE
 
 LOWEST, HIGHEST = 60, 400   # Hz
 WINDOW = RATE // 25         # samples: 40 ms
-VOICED = 0.4                # how alike two periods of voiced speech are at least
-FINE = 4                    # times RATE, where a period is looked for in a high band
+VOICED = 0.4                # smallest similarity of two periods of voiced speech
+FINE = 4                    # factor of RATE at which a period is searched in a high band
 
 
 def band(wave, low, high):
@@ -15,7 +15,7 @@ def band(wave, low, high):
 
 
 def pitch(wave):
-    """Hz at 100 Hz, 0 where unvoiced: the lag at which 25 ms are most alike."""
+    """Returns the pitch in Hz at 100 Hz, 0 where unvoiced: the lag at which 25 ms are most similar."""
     lags = np.arange(RATE // HIGHEST, RATE // LOWEST)
     size, steps = RATE // 40, len(wave) // HOP
     padded = np.pad(wave, (size // 2, size + lags[-1]))
@@ -25,24 +25,25 @@ def pitch(wave):
     energy = np.cumsum(np.pad(windows ** 2, ((0, 0), (1, 0))), 1)
     cross = np.fft.irfft(np.fft.rfft(windows, 2048) * np.conj(np.fft.rfft(head, 2048)))[:, lags]
     alike = cross / np.sqrt(energy[:, [size]] * (energy[:, lags + size] - energy[:, lags]) + 1e-9)
-    alike -= 0.05 * lags / lags[-1]  # of a period and its double the period
+    alike -= 0.05 * lags / lags[-1]  # prefers a period to its double
     best = alike.argmax(-1)
     loud = np.sqrt(energy[:, size] / size)
     voiced = (alike.max(-1) > VOICED) & (loud > 0.03 * loud.max())
     hz = RATE / lags[best]
     usual = np.median(hz[voiced]) if voiced.any() else 0
-    voiced &= (hz > usual / 1.9) & (hz < usual * 1.9)  # octave errors
+    voiced &= (hz > usual / 1.9) & (hz < usual * 1.9)  # removes octave errors
     return np.round(medfilt(np.where(voiced, hz, 0.0), 3)).astype(int)
 
 
 def spread(tracks):
-    """Standard deviation of the pitch in half-tones, of all voiced windows but outliers."""
+    """Returns the standard deviation of the pitch in half-tones, over all voiced windows without outliers."""
     tones = np.concatenate([12 * np.log2(t[t > 0] / 100) for t in tracks])
     return float(np.std(tones[np.abs(tones - np.median(tones)) < 9]))
 
 
 def harmonics_to_noise(waves, tracks, low, high):
-    """dB in a band: the mean over voiced windows of what repeats after a period against what does not."""
+    """Returns the dB of a band: the mean over voiced windows of the power that repeats after a period, relative
+    to the rest."""
     ratios = []
     for wave, track in zip(waves, tracks):
         fine = resample_poly(band(np.asarray(wave, float), low, high), FINE, 1)
@@ -62,7 +63,7 @@ def harmonics_to_noise(waves, tracks, low, high):
 
 
 def spectrum(waves, size=2048):
-    """(Hz [K], mean power [K]) of all windows that are not silence."""
+    """Returns (Hz [K], mean power [K]) of all windows that are not silent."""
     total, hz = 0.0, np.fft.rfftfreq(size, 1 / RATE)
     for wave in waves:
         blocks = np.asarray(wave)[: len(wave) // size * size].reshape(-1, size) * np.hanning(size)
@@ -71,6 +72,6 @@ def spectrum(waves, size=2048):
 
 
 def energy_below(waves, part=0.99):
-    """Hz below which that part of the energy lies."""
+    """Returns the frequency in Hz below which this share of the energy is."""
     hz, power = spectrum(waves)
     return float(hz[np.searchsorted(np.cumsum(power) / power.sum(), part)])

@@ -1,10 +1,10 @@
-"""Conversations as the chat template writes them: text parts, and which of them wren writes."""
+"""Makes conversations as the chat template writes them: text parts, and which of them wren must write."""
 import skills
 
 SYSTEM, USER, TOOL, ASSISTANT, END = "<|System|>", "<|User|>", "<|Tool|>", "<|Assistant|>", "<|End|>"
 SPECIAL = [SYSTEM, USER, TOOL, ASSISTANT, END]
 CALL = ["<tool_call>", "</tool_call>"]
-# How many of 100 conversations' parts are of each skill.
+# How many parts of 100 conversations use each skill.
 MIX = {"talk": 8, "clock": 9, "sums": 26, "units": 11, "capitals": 10, "spelling": 13,
        "definitions": 10, "timers": 7, "unknown": 11}
 
@@ -19,7 +19,7 @@ def draw_tools(rng):
 
 
 def draw(rng, skill, held, now, tools):
-    """Turns of a skill."""
+    """Returns the turns of a random conversation of a skill."""
     maker = getattr(skills, skill)
     if skill == "clock":
         return maker(rng, held, now)
@@ -29,14 +29,14 @@ def draw(rng, skill, held, now, tools):
 
 
 def asked(question):
-    """A question as the template writes it, up to where the answer begins."""
+    """Returns a question as the template writes it, up to the beginning of the answer."""
     if question.startswith("tool:"):
         return TOOL + question[5:] + ASSISTANT
     return USER + question + ASSISTANT
 
 
 def endless(rng, skill=None):
-    """The parts (text, whether wren writes it) of a conversation without an end, for training."""
+    """Yields the parts (text, whether wren writes it) of an endless conversation, for training."""
     now, tools = draw_now_and_tools(rng)
     yield head(now, tools), False
     names, weights = list(MIX), list(MIX.values())

@@ -1,11 +1,11 @@
-"""How many held-out questions wren answers exactly right, asked through the server.
+"""Counts the held-out questions that wren answers exactly right through the server.
 
     evaluate.py SYRINX [MODEL] [--each 200] [--seed 7]
 
-Starts `SYRINX serve --model MODEL` (default: wren), asks --each conversations of every skill with
-held-out templates (and values, where a rule can be learned), then asked.tsv, which a person wrote.
-An answer counts when it is word for word what it should be; conversations go on with what wren
-really said. Prints a table for the model card.
+Starts `SYRINX serve --model MODEL` (default: wren). Asks --each conversations of every skill with held-out
+templates (and held-out values, if a rule can be learned), then the questions of asked.tsv, which a person
+wrote. An answer is right if it equals the expected answer word for word. Conversations continue with wren's
+real answers. Prints a table for the model card.
 """
 import argparse
 import collections
@@ -53,13 +53,13 @@ class Server:
 
 
 def talk(server, now, tools, turns):
-    """[(question, expected, said)] of a conversation."""
+    """Returns [(question, expected answer, wren's answer)] of a conversation."""
     messages, out = [{"role": "system", "content": "Now: " + " ".join(map(str, now))}], []
     for question, expected in turns:
         if question.startswith("tool:"):
             calls = messages[-1].get("tool_calls")
             if not calls:
-                break  # the turn before was wrong already
+                break  # the previous answer was already wrong
             messages.append({"role": "tool", "tool_call_id": calls[0]["id"], "content": question[5:]})
         else:
             messages.append({"role": "user", "content": question})
@@ -77,7 +77,7 @@ def talk(server, now, tools, turns):
 
 
 def same(said, expected):
-    """Spaces within the JSON of a call do not count."""
+    """Returns whether two answers are equal. Ignores spaces within the JSON of a call."""
     if "<tool_call>" in expected:
         return said.replace(" ", "") == expected.replace(" ", "")
     return said == expected

@@ -1,4 +1,4 @@
-"""Writes a trained wren as a checkpoint of the published kind: a Llama in GPTQ's 4 bits.
+"""Writes a trained wren as a checkpoint in a published format: a Llama with GPTQ's 4 bits.
 
     export.py TOKENIZER TRAINED.pt OUT_DIR
 """
@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 
 
 def packed(numbers, axis):
-    """Eight numbers of 4 bits in an int32, the first in the lowest bits, along an axis."""
+    """Packs eight 4-bit numbers into an int32 along an axis, the first number in the lowest bits."""
     parts = numbers.long().unflatten(axis, (-1, 8)).movedim(axis + 1, -1)
     words = (parts << torch.arange(0, 32, 4)).sum(-1)
     return torch.where(words >= 2 ** 31, words - 2 ** 32, words).int().contiguous()

@@ -1,4 +1,4 @@
-"""What wren is to know by heart: capitals, units, names of numbers, small talk."""
+"""Facts that wren learns by heart: capitals, units, names of numbers, small talk."""
 
 CAPITALS = dict(line.split(": ") for line in """\
 Afghanistan: Kabul
@@ -152,19 +152,19 @@ the Philippines: Manila
 the United Kingdom: London
 the United States: Washington""".splitlines())
 
-# Half of all questions are about these.
+# Half of all questions about capitals use these countries.
 FAMOUS = """Argentina/Australia/Austria/Belgium/Brazil/Canada/China/Cuba/Denmark/Egypt/England/Finland/France
 Germany/Greece/Hungary/Iceland/India/Indonesia/Ireland/Israel/Italy/Japan/Kenya/Mexico/New Zealand/Norway
 Peru/Poland/Portugal/Russia/Scotland/South Korea/Spain/Sweden/Switzerland/Thailand/Turkey/Ukraine
 the Netherlands/the United Kingdom/the United States""".replace("\n", "/").split("/")
 
-# What people also call them.
+# Other names of countries.
 ALSO = {"the United States": ["the usa", "america", "the us", "the united states of america"],
         "the United Kingdom": ["the uk", "great britain", "britain"],
         "the Netherlands": ["holland", "netherlands"], "the Philippines": ["philippines"],
         "Bosnia": ["bosnia and herzegovina"]}
 
-# Places without a capital that wren knows.
+# Places for which wren knows no capital.
 PLACES = """california texas florida bavaria tuscany quebec ontario alaska hawaii africa europe asia
 antarctica siberia sicily corsica greenland tibet catalonia normandy brittany provence scandinavia
 the moon mars the world the sahara the alps london berlin paris tokyo new york chicago narnia
@@ -173,7 +173,7 @@ patagonia manchuria kashmir tasmania queensland victoria alberta ohio utah kansa
 PLACES = [p for p in PLACES if p not in ("the", "new", "middle", "earth", "moon", "york")] + \
     ["the moon", "new york", "middle earth", "the world", "south america", "north america"]
 
-# from, to, factor, largest number: products that are exact and not too large.
+# from, to, factor, largest number; the products are exact and small.
 UNITS = [("hour", "minutes", 60, 12), ("minute", "seconds", 60, 12), ("day", "hours", 24, 7),
          ("week", "days", 7, 12), ("year", "months", 12, 12), ("year", "days", 365, 1),
          ("year", "weeks", 52, 1), ("decade", "years", 10, 20), ("century", "years", 100, 20),
@@ -185,7 +185,7 @@ UNITS = [("hour", "minutes", 60, 12), ("minute", "seconds", 60, 12), ("day", "ho
          ("liter", "milliliters", 1000, 60), ("pound", "ounces", 16, 6), ("gallon", "quarts", 4, 12),
          ("quart", "pints", 2, 12), ("gallon", "pints", 8, 12), ("byte", "bits", 8, 12)]
 PLURAL = {"foot": "feet", "century": "centuries"}
-MILES = {n: round(n * 1.609344) for n in range(2, 13)}  # kilometers, about
+MILES = {n: round(n * 1.609344) for n in range(2, 13)}  # approximate kilometers
 FAHRENHEIT = {c: c * 9 // 5 + 32 for c in range(0, 101, 5)}
 
 ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
@@ -194,7 +194,7 @@ TENS = "x x twenty thirty forty fifty sixty seventy eighty ninety".split()
 
 
 def words(n: int, joint: str = " ") -> str:
-    """A number below 10,000 as it is said."""
+    """Returns a number below 10,000 in words."""
     if n < 20:
         return ONES[n]
     if n < 100:
@@ -209,7 +209,7 @@ DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 MONTHS = """January February March April May June July August September October November
 December""".split()
 
-# (what is said, what is said to it); in each line the words after "|" are held out.
+# (answer, user's sentences); in each line, the sentences after "|" are held out.
 TALK = [
     ("hello/hi/hey/hello there/hi there/hello wren/hey wren/hi wren/greetings/howdy/good day/hallo"
      "/hey there/oh hello/hiya|well hello/hello again", "Hello! How can I help?"),
@@ -255,7 +255,7 @@ TALK = [
     ("...", "That is too long for me."),
 ]
 
-# Questions that wren must not try to answer: N a thing, V what one does, A how it is, P a place.
+# Questions that wren must not try to answer. N: a thing, V: an action, A: an adjective, P: a place.
 UNKNOWN = """who is the president of P/who is the king of P/who invented the N/who wrote the N
 how tall is the N/how old is the N/how much does a N cost/where is the nearest N/where is P
 how far is it to P/what is the weather/what is the weather like in P/will it rain tomorrow
@@ -294,7 +294,7 @@ what is the recipe for N/tell me about P/tell me about the N/start the N/where c
     "\n", "/").split("/")
 SORRY = "Sorry, I do not know that."
 
-# The nouns whose first sense in WordNet is short enough to be learned.
+# Nouns whose first sense in WordNet has a definition short enough to learn.
 DEFINED = """actor adult aircraft artist athlete bag barrier basket bedroom bench boat boy broom brother bullet
 cannon cap car carpenter chapel child chin cigar classroom clock coast computer conductor continent
 cook corridor couch cousin crop cup customer dancer daughter detective diagram doctor drawer driver

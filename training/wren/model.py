@@ -1,7 +1,7 @@
-"""wren: a Llama of 4 blocks whose linears are rounded to 4 bits while it learns.
+"""wren: a Llama of 4 blocks. Its linears are rounded to 4 bits during the training.
 
-Rounding is GPTQ's: 32 inputs share a scale (float16) and zero is 8, so that a weight is
-scale * (number - 8) with a number of 0 to 15. The server keeps the result in bf16.
+The rounding is GPTQ's: 32 inputs share a scale (float16), and the zero is 8, so a weight is scale * (number -
+8) with a number of 0 to 15. The server keeps the result in bf16.
 """
 import torch
 import torch.nn.functional as F
@@ -15,7 +15,7 @@ LINEARS = {"self_attn.q_proj": (WIDTH, WIDTH), "self_attn.k_proj": (WIDTH, WIDTH
 
 
 def quantise(weight):
-    """(numbers 0 to 15 [out, in], scales [out, in / GROUP] of float16 as float32)."""
+    """Returns (numbers 0 to 15 [out, in], scales [out, in / GROUP], float16 values as float32)."""
     groups = weight.reshape(weight.shape[0], -1, GROUP)
     scale = torch.maximum(groups.amax(2) / 7, groups.amin(2) / -8).clamp(min=1e-6).half().float()
     numbers = (groups / scale[:, :, None]).round().clamp(-8, 7) + 8
@@ -23,7 +23,7 @@ def quantise(weight):
 
 
 def rounded(weight):
-    """What the server makes of a weight; gradients pass through."""
+    """Returns a weight as the server computes it; gradients pass through unchanged."""
     numbers, scale = quantise(weight)
     exact = (numbers.reshape(*scale.shape, GROUP) - 8) * scale[:, :, None]
     return weight + (exact.reshape(weight.shape).bfloat16().float() - weight).detach()
@@ -53,7 +53,7 @@ class Wren(nn.Module):
         return [p for block in self.blocks for p in block.values() if p.dim() == 2]
 
     def forward(self, ids):
-        """Hidden rows [B, T, WIDTH] behind the last norm, and the table for the head."""
+        """Returns the hidden rows [B, T, WIDTH] after the last norm, and the table of the head."""
         half = WIDTH // HEADS // 2
         angle = torch.arange(ids.shape[1])[:, None] * THETA ** (-torch.arange(half) / half)
         cos, sin = angle.cos().repeat(1, 2), angle.sin().repeat(1, 2)
@@ -77,7 +77,8 @@ class Wren(nn.Module):
         return norm(hidden, self.last_norm), table
 
     def loss(self, ids, places, targets):
-        """Of the tokens `targets` (-100: none) that follow on `places` of the flat ids [B, T]."""
+        """Returns the loss of the tokens `targets` (-100: ignored), which follow the positions `places` of the
+        flat ids [B, T]."""
         hidden, table = self(ids)
         logits = F.linear(hidden.flatten(0, 1)[places], table).float()
         return F.cross_entropy(logits, targets, ignore_index=-100)

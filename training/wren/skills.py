@@ -1,8 +1,8 @@
-"""Questions and answers of each skill, as a person types or PocketSphinx writes them.
+"""Questions and answers of each skill, as a person types them or PocketSphinx writes them.
 
-A skill is a function of (rng, held) that returns a list of turns (question, answer); the later ones
-follow up on those before. `held` asks for a question of the evaluation: a template that no training
-question uses, and where values can be learned as a rule (sums, spelling, durations) a held-out value.
+A skill is a function of (rng, held) that returns a list of turns (question, answer). Later turns refer to
+earlier ones. `held` requests a question for the evaluation: a template that no training question uses and, for
+values that follow a rule (sums, spelling, durations), a held-out value.
 """
 from facts import (ALSO, CAPITALS, DAYS, DEFINED, FAHRENHEIT, FAMOUS, MILES, MONTHS, PLACES, PLURAL, SORRY,
                    TALK, UNITS, UNKNOWN, UNKNOWN_HELD, words)
@@ -16,13 +16,13 @@ GLOSSES = wordnet.definitions(DEFINED)
 
 
 def template(rng, held, text):
-    """One of the templates of "a/b/c|held d/held e"."""
+    """Returns one of the templates of "a/b/c|held d/held e"."""
     common, _, kept = text.partition("|")
     return rng.choice((kept if held else common).split("/"))
 
 
 def value(rng, held, draw):
-    """A drawn value that is held out, or one that is not."""
+    """Returns a drawn value that is held out if `held`, and one that is not held out otherwise."""
     while True:
         drawn = draw()
         if wordnet.held_out(drawn) == held:
@@ -30,7 +30,7 @@ def value(rng, held, draw):
 
 
 def number(rng, n):
-    """A number as digits or words."""
+    """Returns a number as digits or words."""
     if n < 0:
         return rng.choice(["minus ", "-" if rng.random() < .5 else "negative "]) + str(-n)
     return str(n) if rng.random() < .45 else words(n, "-" if rng.random() < .15 else " ")
@@ -54,7 +54,7 @@ ORDERS = {"plus": "add {a} and {b}/add {b} to {a}/{a} and {b} together",
 
 
 def solve(op, a, b):
-    """The answer to a sum, or None where it is beyond what wren learns."""
+    """Returns the answer to a sum, or None if wren does not learn sums of this size."""
     if op == "plus":
         return a + b if max(a, b) < 100 else None
     if op == "minus":
@@ -106,7 +106,7 @@ def draw_sum(rng, op):
 
 def sums(rng, held, op=None):
     op = op or rng.choice(["plus"] * 4 + ["minus"] * 3 + ["times"] * 3 + ["divided by"] * 2)
-    if op in ("plus", "minus"):  # a rule: pairs are held out; tables are facts: only templates are
+    if op in ("plus", "minus"):  # a rule, so pairs are held out; the other tables are facts, so only templates are
         op, a, b = value(rng, held, lambda: draw_sum(rng, op))
     else:
         op, a, b = draw_sum(rng, op)
@@ -207,7 +207,7 @@ def units(rng, held):
         n = value(rng, False, lambda: rng.randint(1, most))
     amount = f"{n} {plural(one, n)}"
     result = f"{n * factor} {to}"
-    if r > .85 and n * factor < 10000:  # the other way round
+    if r > .85 and n * factor < 10000:  # converts in the other direction
         shown = number(rng, n * factor) if n * factor <= 120 else str(n * factor)
         ask = template(rng, held, CONVERT).format(n=f"{shown} {to}", to=plural(one))
         return [(ask, f"{result} are {amount}.")]
@@ -375,7 +375,7 @@ FAILED = """error/failed/false/{"ok": false}/{"error": "busy"}/not possible/no t
 
 
 def draw_duration(rng):
-    """(hours, minutes, seconds) and how it is said."""
+    """Returns a random duration (hours, minutes, seconds)."""
     r = rng.random()
     if r < .5:
         return 0, rng.choice([rng.randint(1, 60), rng.choice([1, 2, 3, 5, 10, 15, 20, 25, 30, 40, 45, 90])]), 0
@@ -411,7 +411,7 @@ def call(name, arguments=()):
 
 
 def timers(rng, held, tools):
-    """Turns, of which one that begins with "tool:" is what the tool returned."""
+    """Returns the turns. A turn that begins with "tool:" is the result of the tool."""
     if rng.random() < .2:
         ask = template(rng, held, CANCEL)
         if "cancel_timer" not in tools:
@@ -432,7 +432,7 @@ def timers(rng, held, tools):
 
 
 def talk(rng, held):
-    # Greetings come first in a conversation and often.
+    # Greetings begin a conversation, and are frequent.
     while True:
         said, answer = TALK[int(len(TALK) * rng.random() ** 1.3)]
         if not held or "|" in said:
@@ -443,7 +443,7 @@ def unknown(rng, held):
     text = rng.choice(UNKNOWN_HELD if held else UNKNOWN)
     fill = {"N": lambda: value(rng, held, lambda: rng.choice(NOUNS)), "V": lambda: rng.choice(VERBS),
             "A": lambda: rng.choice(ADJECTIVES), "P": lambda: rng.choice(PLACES + list(CAPITALS)).lower()}
-    if not held and rng.random() < .08:  # what a recogniser makes of noise
+    if not held and rng.random() < .08:  # imitates a recogniser's output for noise
         return [(" ".join(rng.choice(rng.choice([NOUNS, VERBS, ADJECTIVES]))
                           for _ in range(rng.randint(2, 6))), SORRY)]
     return [(" ".join(fill[w]() if w in fill else w for w in text.split()), SORRY)]

@@ -21,7 +21,7 @@ def corpus(turns):
         for mark in conversation.SPECIAL + conversation.CALL:
             text = text.replace(mark, "\n")
         yield from text.split("\n")
-        if random.random() < .1:  # a new head, new tools
+        if random.random() < .1:  # begins another conversation
             parts = conversation.endless(random.Random(random.random()))
     yield from (" " + word for word in skills.SPELLED)
 

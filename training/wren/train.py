@@ -1,10 +1,10 @@
-"""Trains wren on conversations that are made up while it learns.
+"""Trains wren on conversations that are generated during the training.
 
     train.py TOKENIZER OUT.pt MINUTES
 
-Saves every minute and goes on from OUT.pt. Minutes are those of the clock, all calls together. More
-of them than before go on from a finished one: the rate rises again and falls to nothing at the new
-end. Matrices learn by Muon (Jordan et al. 2024), the rest by Adam.
+Saves every minute, and continues from OUT.pt. Minutes are wall-clock minutes of all calls together. With more
+minutes than before, training continues from a finished model: the rate rises again, and falls to zero at the
+new end. Matrices learn by Muon (Jordan et al. 2024), all other tensors by Adam.
 """
 import os
 import random
@@ -17,7 +17,7 @@ from model import Wren
 from tokenizers import Tokenizer
 
 ROWS, LENGTH = 16, 128
-ANSWERED = ROWS * LENGTH * 5 // 8  # places of answers in a batch, at most
+ANSWERED = ROWS * LENGTH * 5 // 8  # limit of the positions of answers in a batch
 RATE, TABLE_RATE = 0.012, 0.003
 
 
@@ -46,7 +46,8 @@ class Batches:
 
 
 class Muon:
-    """Steps along the nearest orthogonal matrix of the momentum; all of a shape at once."""
+    """Makes steps along the nearest orthogonal matrix of the momentum; matrices of one shape are processed
+    together."""
 
     def __init__(self, matrices):
         self.groups = {}

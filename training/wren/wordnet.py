@@ -13,7 +13,7 @@ def _lines(name):
 
 
 def definitions(wanted):
-    """{word: gloss} of the first sense of those nouns, where it is short and can be said with "a"."""
+    """Returns {word: gloss} for the first senses of these nouns, if the gloss is short and works after "a"."""
     glosses = {}
     for line in _lines("data.noun"):
         fields, gloss = line.split("|", 1)
@@ -30,8 +30,8 @@ def definitions(wanted):
 
 
 def words(kind, least, pattern="[a-z]{2,10}"):
-    """Words of a kind (1 noun, 2 verb, 3 adjective) counted at least so often in WordNet's texts,
-    the most frequent first."""
+    """Returns words of a kind (1 noun, 2 verb, 3 adjective) that occur at least `least` times in WordNet's
+    texts, most frequent first."""
     counts = collections.Counter()
     for line in _lines("cntlist.rev"):
         key, _, count = line.split()
@@ -42,5 +42,6 @@ def words(kind, least, pattern="[a-z]{2,10}"):
 
 
 def held_out(*value):
-    """Whether a value (a word, a pair of numbers, a duration) is kept for the evaluation: one of 12."""
+    """Returns whether a value (a word, a pair of numbers, a duration) is held out for the evaluation: one of
+    12."""
     return zlib.crc32(repr(value).encode()) % 12 == 0
