@@ -31,7 +31,7 @@ def say(program, voice, texts, folder, prefix, model=None):
         path = Path(folder) / f"{prefix}{i}.wav"
         if program == "flite":
             if TEACHERS[voice].startswith(("hts", "hibari")):
-                sys.exit(f"--teacher: {voice} learned from {TEACHERS[voice]}, which flite has not; evaluate.py compares them")
+                sys.exit(f"--teacher: {voice} learned from {TEACHERS[voice]}, which flite lacks; use evaluate.py")
             command = ["flite", "-voice", TEACHERS[voice], "-t", text, "-o", str(path)]
         else:
             command = [program, "say", text, "--voice", voice, "-o", str(path)] + (["-m", model] if model else [])
@@ -56,7 +56,7 @@ def main():
     if args.judge:
         import judge
         if not judge.available():
-            sys.exit("--judge: needs the packages faster-whisper, speechmos and librosa")
+            sys.exit("--judge: install the packages faster-whisper, speechmos and librosa")
     if not hear.available():
         print("skipped: pocketsphinx is not installed")
         sys.exit(77)

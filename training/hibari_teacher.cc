@@ -78,7 +78,7 @@ class VoiceProcess {
  public:
   explicit VoiceProcess(const std::string& warp) {
     int in[2], out[2];
-    if (pipe(in) != 0 || pipe(out) != 0) fail("no pipes for hibari_voice.py");
+    if (pipe(in) != 0 || pipe(out) != 0) fail("cannot open pipes to hibari_voice.py");
     const char* named = std::getenv("PYTHON");
     const char* python = named ? named : "python3";
     const char* folder = std::getenv("FINCH_TRAINING");

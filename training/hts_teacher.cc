@@ -88,7 +88,7 @@ class HtsTeacher : public Teacher {
     }
   }
   [[noreturn]] static void nothing() {
-    std::fprintf(stderr, "synth: libHTSEngine made nothing of a sentence\n");
+    std::fprintf(stderr, "synth: libHTSEngine could not speak a sentence\n");
     std::exit(1);
   }
 

@@ -149,11 +149,11 @@ def read_folder(folder):
     for number, line in enumerate((folder / "metadata.csv").read_text().splitlines(), 1):
         parts = line.split("|")
         if len(parts) < 2 or not parts[1].strip():
-            raise SystemExit(f"metadata.csv, line {number}: 'file|text' is expected, not {line!r}")
+            raise SystemExit(f"metadata.csv, line {number}: expected 'file|text', got {line!r}")
         name = parts[0] if parts[0].endswith(".wav") else parts[0] + ".wav"
         path = next((p for p in (folder / name, folder / "wavs" / name) if p.exists()), None)
         if path is None:
-            raise SystemExit(f"metadata.csv, line {number}: there is no {name}")
+            raise SystemExit(f"metadata.csv, line {number}: the recording {name} is missing")
         yield parts[0], parts[1].strip(), read_wav(path)
 
 

@@ -22,7 +22,7 @@ need_all() {  # reports what is missing for both recipes, and for earlier calls 
   "$python" -c 'import torch, numpy, scipy' 2>/dev/null ||
     missing+=(python3-torch python3-numpy python3-scipy)
   [ ${#missing[@]} = 0 ] && return
-  echo "first: apt-get install ${missing[*]}" >&2
+  echo "missing packages: run apt-get install ${missing[*]}" >&2
   exit 2
 }
 

@@ -139,7 +139,7 @@ def main():
     args.add_argument("out")
     args.add_argument("minutes", type=float)
     args.add_argument("--steps", type=int)
-    args.add_argument("--rate", type=float, default=4e-4, help="of learning, at most")
+    args.add_argument("--rate", type=float, default=4e-4, help="largest learning rate")
     args.add_argument("--resume", action="store_true")
     args = args.parse_args()
     torch.manual_seed(4)

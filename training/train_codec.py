@@ -257,7 +257,7 @@ def main():
     args.add_argument("minutes", type=float)
     args.add_argument("--start")
     args.add_argument("--encoder")
-    args.add_argument("--rate", type=float, default=1.5e-3, help="of learning, at most")
+    args.add_argument("--rate", type=float, default=1.5e-3, help="largest learning rate")
     args.add_argument("--resume", action="store_true")
     args = args.parse_args()
     torch.manual_seed(1)

@@ -71,7 +71,7 @@ def main():
     args.add_argument("spoken")
     args.add_argument("--seeds", type=int, default=3)
     args.add_argument("--speakers", default="finch,linnet,raven")
-    args.add_argument("--lm", help="a checkpoint instead of the voice's speech LM")
+    args.add_argument("--lm", help="a checkpoint that replaces the voice's speech LM")
     args = args.parse_args()
     torch.set_num_threads(1)
     voice = from_folder(args.voice)

@@ -102,7 +102,7 @@ def main():
     options.add_argument("model", nargs="?", default="wren")
     options.add_argument("--each", type=int, default=200)
     options.add_argument("--seed", type=int, default=7)
-    options.add_argument("--wrong", type=int, default=3, help="wrong answers to show of each skill")
+    options.add_argument("--wrong", type=int, default=3, help="number of wrong answers to print for each skill")
     options = options.parse_args()
     server = Server(options.program, options.model)
     try:

@@ -14,9 +14,9 @@ python=${PYTHON:-python3}
 export WORDNET=${WORDNET:-/usr/share/wordnet} OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 # Avoids page faults of freed memory, which would cost time.
 export MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4000000000
-[ -e "$WORDNET/data.noun" ] || { echo "first: apt-get install wordnet-base" >&2; exit 2; }
+[ -e "$WORDNET/data.noun" ] || { echo "missing package: run apt-get install wordnet-base" >&2; exit 2; }
 "$python" -c 'import torch, tokenizers, safetensors' ||
-  { echo "first: pip install torch tokenizers safetensors numpy" >&2; exit 2; }
+  { echo "missing packages: run pip install torch tokenizers safetensors numpy" >&2; exit 2; }
 mkdir -p "$work"
 [ -e "$work/tokenizer.json" ] || "$python" "$here/tokenizer.py" "$work/tokenizer.json"
 nice -n 5 "$python" "$here/train.py" "$work/tokenizer.json" "$work/wren.pt" "${WREN_MIN:-120}"
