@@ -18,7 +18,7 @@ namespace syrinx {
 
 /// Sizes of the network; the defaults are those of the published model. Plain data.
 struct AudioVaeConfig {
-  int64_t latent = 64;             ///< D
+  int64_t latent = 64;             ///< D: numbers of a latent frame
   int64_t encoder_channels = 128;  ///< channels of the first layer; every block doubles them
   std::vector<int64_t> encoder_rates{2, 5, 8, 8};
   int64_t sample_rate = 16000;      ///< Hz, sample rate of the encoder's input

@@ -16,8 +16,8 @@ namespace syrinx {
 
 /// Sizes of the codec. Plain data.
 struct DacCodecConfig {
-  int64_t codebooks = 9;         ///< Q
-  int64_t codebook_size = 1024;  ///< V
+  int64_t codebooks = 9;         ///< Q: number of codebooks
+  int64_t codebook_size = 1024;  ///< V: codes per codebook
   int64_t codebook_dim = 8;      ///< width of a codebook entry
   int64_t sample_rate = 44100;   ///< Hz
   DacDecoderConfig decoder;

@@ -26,7 +26,7 @@ enum class DacNames {
 
 /// Sizes of the decoder. Plain data.
 struct DacDecoderConfig {
-  int64_t latent = 1024;    ///< D
+  int64_t latent = 1024;    ///< D: width of a latent frame
   int64_t channels = 1536;  ///< channels after the first convolution; every block halves them
   std::vector<int64_t> rates{8, 8, 4, 2};
   bool depthwise = false;  ///< whether the first and the dilated convolutions are depthwise (SNAC)

@@ -18,7 +18,7 @@ namespace syrinx {
 
 /// Sizes of the encoder. Plain data.
 struct DacEncoderConfig {
-  int64_t latent = 256;   ///< D
+  int64_t latent = 256;   ///< D: width of a latent frame
   int64_t channels = 64;  ///< channels after the first convolution; every block doubles them
   std::vector<int64_t> rates{8, 5, 4, 2, 3};
 

@@ -72,7 +72,7 @@ DitEstimator::DitEstimator(const S3FlowConfig& config, const Weights& weights,
                   conv.take("bias", {dit_.width}),
                   {.groups = kNearGroups, .type = for_convolution(type)}};
     }
-    weights.ignore("rotary_embed.inv_freq");  // follows from the size of a head
+    weights.ignore("rotary_embed.inv_freq");  // the size of a head determines it
     rope_ = RopeTable({.dim = static_cast<int>(dit_.head_dim), .layout = RopeLayout::kInterleaved},
                       kCachedPositions);
   }

@@ -17,8 +17,8 @@ namespace syrinx {
 
 /// Sizes of the codec. Plain data.
 struct EspnetCodecConfig {
-  int64_t codebooks = 8;         ///< Q
-  int64_t codebook_size = 1024;  ///< V
+  int64_t codebooks = 8;         ///< Q: number of codebooks
+  int64_t codebook_size = 1024;  ///< V: codes per codebook
   SeanetConfig decoder;
 
   /// Reads sizes from the tensors of the scope `generator` (see the constructor of EspnetCodec).

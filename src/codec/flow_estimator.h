@@ -54,7 +54,7 @@ class FlowEstimator {
  protected:
   struct Network {
     int64_t heads = 0, dim = 0;  ///< number and size of the attention heads
-    int64_t layers = 0;          ///< layers with attention
+    int64_t layers = 0;          ///< number of layers with attention
     int64_t convs = 0;           ///< number of convolutions per step and branch
   };
   /// One evaluation of the network, with indices into the lists of the state.

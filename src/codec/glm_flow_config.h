@@ -6,12 +6,12 @@
 namespace syrinx {
 
 struct GlmFlowConfig {
-  int64_t vocab = 16384;                                   ///< number of speech tokens
+  int64_t vocab = 16384;                                   ///< number of different speech tokens
   int64_t width = 512, heads = 8, ffn = 2048, layers = 6;  ///< sizes of the encoder
   int64_t block = 10;      ///< tokens in a block of the encoder's attention
-  int64_t regulators = 4;  ///< convolutions after the interpolation
+  int64_t regulators = 4;  ///< number of convolutions after the interpolation
   int64_t mel = 80, speaker = 192;
-  float token_rate = 12.5f;  ///< tokens a second
+  float token_rate = 12.5f;  ///< tokens per second
   // Sizes of the estimator, a U-Net of two levels.
   int64_t channels = 256, unet_heads = 8, unet_head_dim = 64;
   int64_t blocks = 4;     ///< transformer blocks after each resnet

@@ -19,7 +19,7 @@ namespace syrinx {
 
 class GlmUnet {
  public:
-  static constexpr int64_t kBranches = 2;  ///< B
+  static constexpr int64_t kBranches = 2;  ///< B: with and without conditions
 
   /// `weights` is the scope of the estimator; `schedule` has the times of its steps.
   GlmUnet(const GlmFlowConfig& config, const Weights& weights, const FlowSchedule& schedule,

@@ -73,7 +73,7 @@ View Hift::analyse(StepContext& ctx, bool last, HiftState& state) const {
   const int64_t keep = std::min(have, half + 1);
   s.erase(s.begin(), s.end() - keep);
   state.excited_ = keep;
-  return convolve_rows(ctx, stft_, x, false, state.stft_);  // whole windows only
+  return convolve_rows(ctx, stft_, x, false, state.stft_);  // without padding: whole windows only
 }
 
 View Hift::run_block(StepContext& ctx, const Block& block, const View& input, bool last,

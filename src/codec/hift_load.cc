@@ -144,7 +144,7 @@ void Hift::load_stages(const Weights& weights, WeightType type) {
     int64_t stride = 1;  // from the STFT's rate to this stage's rate
     for (size_t later = i + 1; later < count; ++later) stride *= config_.rates[later];
     const int64_t taps = stride == 1 ? 1 : 2 * stride;
-    const int64_t pad = config_.causal ? stride - 1 : stride / 2;  // zeros at the front
+    const int64_t pad = config_.causal ? stride - 1 : stride / 2;  // zeros before the first row
     stage.down = {down.f32("weight", {half, bins, taps}),
                   down.f32("bias", {half}),
                   {.stride = stride, .ahead = taps - stride - pad, .type = type}};

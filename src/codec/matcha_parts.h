@@ -8,7 +8,7 @@
 
 namespace syrinx {
 
-constexpr float kMatchaNormEps = 1e-5f;  ///< torch's default of nn.LayerNorm
+constexpr float kMatchaNormEps = 1e-5f;  ///< default epsilon of torch's nn.LayerNorm
 
 struct MatchaBlock {
   /// `weights`: the scope of a block. `inner`: the number of columns of the queries.

@@ -46,7 +46,7 @@ struct MimiResidualUnit {
 /// The output of one stream in one call.
 struct MimiOutput {
   MimiState* state = nullptr;
-  int64_t frames = 0;    ///< T
+  int64_t frames = 0;    ///< T: number of frames
   std::span<float> out;  ///< [T * hop], output; in about [-1, 1], not clipped
 };
 

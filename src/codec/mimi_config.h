@@ -25,14 +25,14 @@ struct MimiNames {
 
 struct MimiConfig {
   int64_t sample_rate = 24000;   ///< Hz
-  int64_t codebooks = 32;        ///< Q
+  int64_t codebooks = 32;        ///< Q: number of codebooks
   int64_t semantic = 1;          ///< the first codebooks, which have their own projection
-  int64_t codebook_size = 2048;  ///< V
-  int64_t codebook_dim = 256;    ///< D
-  int64_t hidden = 512;          ///< H, width of the latent and of the transformers
-  int64_t filters = 64;          ///< channels at the sample rate
+  int64_t codebook_size = 2048;  ///< V: codes per codebook
+  int64_t codebook_dim = 256;    ///< D: width of a codebook entry
+  int64_t hidden = 512;          ///< H: width of the latent and of the transformers
+  int64_t filters = 64;          ///< channels of the layer at the sample rate
   std::vector<int64_t> ratios = {8, 6, 5, 4};  ///< upsampling rates, from the latent to samples
-  int64_t residual_layers = 1;                 ///< residual layers per ratio
+  int64_t residual_layers = 1;                 ///< number of residual layers per ratio
   int64_t dilation_growth = 2;
   int64_t compress = 2;  ///< factor by which a residual layer is narrower inside
   int64_t taps = 7, last_taps = 3, residual_taps = 3;
@@ -43,7 +43,7 @@ struct MimiConfig {
   double rope_theta = 10000;
   bool attention_bias = false;
   int64_t latent_rate = 2;   ///< rows per frame in the transformers
-  int64_t encoded = 512;     ///< width of the encoder's frames
+  int64_t encoded = 512;     ///< width of the encoder's output frames
   bool interleaved = false;  ///< RopeLayout::kInterleaved instead of kHalfSplit
   bool gelu_tanh = false;    ///< the approximation of GELU in the transformers
   MimiNames names = {};

@@ -30,7 +30,7 @@ namespace syrinx {
 /// Sizes, from thinker_config.audio_config. Plain data.
 struct Qwen3AudioConfig {
   int64_t mels = 128;
-  int64_t channels = 480;  ///< C
+  int64_t channels = 480;  ///< C: channels of the convolutions
   int64_t width = 1280, layers = 32, heads = 20, ffn = 5120;
   int64_t chunk = 100;   ///< mel frames of a chunk
   int64_t window = 800;  ///< mel frames of a window; a multiple of `chunk`

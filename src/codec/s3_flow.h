@@ -21,7 +21,7 @@ namespace syrinx {
 
 /// The voice whose recording the flow continues. Immutable; streams share it.
 struct S3FlowVoice {
-  std::vector<int32_t> tokens;  ///< P, may be 0
+  std::vector<int32_t> tokens;  ///< tokens of the prompt; may be empty
   /// [P * ratio, M]; empty if P is 0. It may have up to `ratio` - 1 further frames, which replace
   /// the first frames of speech and must not be played.
   Tensor mel;

@@ -22,7 +22,7 @@ struct DitConfig {
 
 /// Sizes of the flow; the defaults are CosyVoice2's.
 struct S3FlowConfig {
-  int64_t vocab = 6561;  ///< number of speech tokens
+  int64_t vocab = 6561;  ///< number of different speech tokens
   int64_t width = 512;   ///< width of the encoder
   int64_t heads = 8, ffn = 2048, layers = 6, up_layers = 4;
   /// Channels between the two convolutions of an encoder that has only these (CosyVoice3; `width`

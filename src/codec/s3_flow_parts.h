@@ -6,6 +6,6 @@
 
 namespace syrinx {
 
-constexpr float kFlowNormEps = 1e-5f;  ///< torch's default of nn.LayerNorm
+constexpr float kFlowNormEps = 1e-5f;  ///< default epsilon of torch's nn.LayerNorm
 
 }  // namespace syrinx

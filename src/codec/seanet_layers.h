@@ -15,11 +15,11 @@ namespace syrinx {
 
 /// Sizes of the decoder, from its tensors. The encoder has the layers in reverse order.
 struct SeanetConfig {
-  int64_t latent = 512;  ///< D
+  int64_t latent = 512;  ///< D: width of a latent frame
   int64_t width = 512;   ///< channels after the first convolution; every ratio halves them
   std::vector<int64_t> ratios{8, 5, 4, 2};
   int64_t units = 3;  ///< residual units after each ratio; their dilations are 1, 2, 4, ...
-  int64_t lstm = 2;   ///< LSTM layers
+  int64_t lstm = 2;   ///< number of LSTM layers
   int64_t taps = 7;   ///< taps of the convolutions that have more than one tap
   int64_t inner = 2;  ///< factor by which a residual unit is narrower inside
 

@@ -20,7 +20,7 @@ namespace syrinx {
 
 /// Sizes of the decoder. Plain data.
 struct SigmaVaeConfig {
-  int64_t latent = 64;   ///< D
+  int64_t latent = 64;   ///< D: numbers of a latent frame
   int64_t filters = 32;  ///< channels of the last stage
   /// rows of each stage for one row of the previous stage
   std::vector<int64_t> ratios{8, 5, 5, 4, 2, 2};

@@ -27,7 +27,7 @@ struct StepAudioEncoderConfig {
   int64_t width = 1280, layers = 32, heads = 20;
   int64_t positions = 1500;  ///< most rows of a piece
   int64_t hidden = 2048;     ///< width of the adapter's hidden layer
-  int64_t out = 3584;        ///< H
+  int64_t out = 3584;        ///< H: width of the language model
 
   int64_t ffn() const { return 4 * width; }
   /// Reads sizes. Throws LoadError for a value that is missing, out of range or unsupported.

@@ -71,7 +71,7 @@ class WhisperRecording {
   std::vector<float> samples_;
   int64_t dropped_ = 0;  // number of dropped samples; whole frames
   int64_t seen_ = 0;     // number of frames that loudest_ covers
-  float loudest_ = -10;  // log-mel of silence
+  float loudest_ = -10;  // log-mel of silence, or the largest value so far
   bool closed_ = false;
 };
 
@@ -92,7 +92,7 @@ class WhisperEncoder {
     friend class WhisperEncoder;
     int piece_ = 0, pieces_ = 0;
     int lead_ = 0, frames_ = 0;
-    int64_t all_ = 0;  // R
+    int64_t all_ = 0;  // R: rows of the window
     float loudest_ = 0;
     Tensor mel_, rows_;  // [1 + 2 R + 1, M], bordered by zero rows; [R, W]
   };

@@ -121,7 +121,7 @@ class EngineRecogniser final : public Recogniser {
   int at_work_ = 0;              // number of requests in the engine
   Backlog backlog_;
   std::condition_variable idle_;           // notified when at_work_ decreases
-  std::optional<HearingThreads> threads_;  // destroyed first
+  std::optional<HearingThreads> threads_;  // must be destroyed first
 };
 
 class EngineListener final : public Listener {

@@ -38,7 +38,7 @@ class SmartTurn {
   PackedConv1d conv1_, conv2_;
   Tensor positions_;
   Decoder blocks_;
-  PackedLinear attention_, weight_;     // attention over the rows
+  PackedLinear attention_, weight_;     // layers that compute the attention over rows
   PackedLinear first_, second_, last_;  // layers of the classifier
   LayerNorm norm_;
 };

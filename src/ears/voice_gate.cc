@@ -6,7 +6,7 @@ namespace syrinx {
 namespace {
 
 constexpr float kVoice = 0.5f;    // smallest probability at which a chunk has a voice
-constexpr int kFewestVoices = 4;  // chunks of 32 ms
+constexpr int kFewestVoices = 4;  // least number of voiced chunks of 32 ms
 
 }  // namespace
 

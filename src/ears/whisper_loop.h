@@ -26,7 +26,7 @@ namespace syrinx {
 
 /// The options of the authors' function transcribe().
 struct WhisperOptions {
-  std::string language = {};  ///< see whisper::Window
+  std::string language = {};  ///< as in whisper::Window
   bool translate = false;
   std::string prompt = {};
   std::vector<float> temperatures = {0, 0.2f, 0.4f, 0.6f, 0.8f, 1};

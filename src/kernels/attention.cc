@@ -220,8 +220,8 @@ struct Tiling {
     rows = AttentionTile::kMaxVectors / group;
     lanes = int64_t{pool.spec().kv_heads} * parts;
   }
-  int parts = 1;  ///< tiles per kv head
-  int group = 1;  ///< heads per tile
+  int parts = 1;  ///< number of tiles per kv head
+  int group = 1;  ///< number of heads per tile
   int rows = 1;   ///< limit of rows per tile
   int64_t lanes = 1;
 };

@@ -16,12 +16,12 @@ struct AttentionTile {
 
   /// the query of the first row and head; the next head follows after dim floats
   const float* q = nullptr;
-  int64_t q_stride = 0;  ///< floats between rows
+  int64_t q_stride = 0;  ///< distance between rows, in floats
   float* out = nullptr;  ///< same layout as q, with out_stride
   int64_t out_stride = 0;
   int rows = 0, group = 0, dim = 0;
   int64_t position = 0;        ///< position of the first row
-  int64_t kv_len = 0;          ///< positions of the sequence
+  int64_t kv_len = 0;          ///< number of positions of the sequence
   const char* head = nullptr;  ///< keys of this kv head in page 0 of this layer
   int64_t page_bytes = 0;      ///< from this head in one page to this head in the next
   const int32_t* table = nullptr;
@@ -37,7 +37,7 @@ struct AttentionTile {
   /// not known.
   const char* next_head = nullptr;
   const int32_t* next_table = nullptr;
-  int64_t next_page = 0, next_end = 0;  ///< pages [next_page, next_end)
+  int64_t next_page = 0, next_end = 0;  ///< the next pages: [next_page, next_end)
 
   /// Each returns a bound of the range [first, last) of positions to which row i attends.
   int64_t last(int i) const { return std::min(causal ? position + i + 1 : kv_len, end); }

@@ -13,7 +13,7 @@ struct Qkv {
   int heads = 0, kv_heads = 0, dim = 0;
   View q_norm = {}, k_norm = {};  ///< [dim] f32, weights of the heads' RMS norms; empty: no norm
   float q_eps = 0, k_eps = 0;
-  const RopeTable* rope = nullptr;  ///< null without rotary embedding
+  const RopeTable* rope = nullptr;  ///< null if q and k are not rotated
 
   HeadsView q() const { return {rows, 0, heads, dim}; }
   HeadsView k() const { return {rows, int64_t{heads} * dim, kv_heads, dim}; }

@@ -17,9 +17,9 @@ namespace syrinx {
 /// Parameters of a draw. With the defaults, no id is filtered out.
 struct SampleParams {
   float temperature = 1;         ///< if at most 1e-5, the best id is chosen; the lowest id on ties
-  int top_k = 0;                 ///< 0: no top-k; ids that tie with the k-th id are kept
-  float top_p = 1;               ///< 1 or more: no top-p
-  float min_p = 0;               ///< 0: no min-p
+  int top_k = 0;                 ///< 0 disables top-k; ids that tie with the k-th id are kept
+  float top_p = 1;               ///< 1 or more disables top-p
+  float min_p = 0;               ///< 0 disables min-p
   float repetition_penalty = 1;  ///< 1: no penalty; else logit l becomes l < 0 ? l * p : l / p
   int penalty_window = 0;        ///< number of last ids of the history to which it applies; 0: all
   /// Repetition-aware sampling (VALL-E 2, arXiv 2406.05370), disabled by a window of 0. If the
@@ -52,7 +52,7 @@ struct IdRange {
 /// The ids that a row may choose. Without ranges, every id is allowed.
 struct SampleRule {
   static constexpr int kMostRanges = 16;
-  std::array<IdRange, kMostRanges> allowed{};  ///< ascending, disjoint
+  std::array<IdRange, kMostRanges> allowed{};  ///< ascending, without overlap
   int ranges = 0;
   int32_t forced = -1;  ///< if >= 0, this id is chosen for any logits
   /// If >= 0, this id is chosen if fewer than wanted_among allowed ids have a larger logit after

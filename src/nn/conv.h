@@ -24,7 +24,7 @@ class ConvState {
   ConvState clone() const;
 
   Tensor past;        ///< [rows, C], oldest first
-  int64_t held = 0;   ///< rows in use
+  int64_t held = 0;   ///< number of rows in use
   bool fresh = true;  ///< no input has been read yet
 };
 

@@ -16,9 +16,9 @@ namespace syrinx {
 
 /// Sizes of the layer. Plain data.
 struct MoeConfig {
-  int experts = 0;         ///< E; 0 means that the model has no experts
-  int top_k = 0;           ///< experts per row
-  int ffn = 0;             ///< F
+  int experts = 0;         ///< E: number of experts; 0 means none
+  int top_k = 0;           ///< number of experts that a row uses
+  int ffn = 0;             ///< F: width of an expert
   bool normalised = true;  ///< whether the weights of a row's experts are scaled to the sum 1
   int shared_ffn = 0;      ///< width of a gated expert that all rows use; 0: no such expert
 };

@@ -74,7 +74,7 @@ class WeightsCache : public PackedStore {
   WeightsCacheOptions options_;
   std::shared_ptr<const MappedFile> file_;  // the file that is read; null after an invalid matrix
   std::vector<Entry> table_;                // table of file_
-  size_t next_ = 0;                         // number of matrices requested
+  size_t next_ = 0;                         // number of matrices requested so far
   std::unique_ptr<NewFile> new_file_;
   std::vector<Entry> new_table_;
   bool given_up_ = false;  // true if no file will be written

@@ -10,8 +10,8 @@ namespace syrinx {
 
 struct PredictionCounters {
   Counter turns, ready;               ///< turns with drafts; turns whose first sentence was ready
-  Counter drafts;                     ///< rounds of drafting
-  Counter drafted, accepted, wasted;  ///< tokens, as in DraftCounts
+  Counter drafts;                     ///< number of rounds of drafting
+  Counter drafted, accepted, wasted;  ///< numbers of tokens, as in DraftCounts
   Counter reflections;                ///< number of times that a model judged its draft
   /// sentences spoken ahead; and those of them that were not used
   Counter spoken_ahead, spoken_in_vain;

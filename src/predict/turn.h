@@ -71,7 +71,7 @@ class Turn : public std::enable_shared_from_this<Turn> {
   /// Begins a turn with services that exist longer than the turn.
   static std::shared_ptr<Turn> begin(Service& writer, Service& speaker, TurnOptions options,
                                      std::shared_ptr<Audience> audience) {
-    const std::shared_ptr<void> none;  // owns nothing
+    const std::shared_ptr<void> none;  // an owner of nothing: the services outlive the turn
     return begin(std::shared_ptr<Service>(none, &writer), std::shared_ptr<Service>(none, &speaker),
                  std::move(options), std::move(audience));
   }

@@ -15,7 +15,7 @@ namespace syrinx {
 
 /// Progress of loading a model.
 struct ModelProgress {
-  std::string model;        ///< model_name()
+  std::string model;        ///< name of the model for clients: model_name()
   int64_t done_bytes = 0;   ///< bytes of tensors read from the checkpoint so far
   int64_t total_bytes = 0;  ///< size of the checkpoint's files, including unused parts
   double began_s = 0;       ///< value of now_s() at the beginning

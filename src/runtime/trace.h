@@ -23,18 +23,18 @@ struct Trace {
   /// The ids of the first segment's prompt; empty if the family's prompts have no ids.
   std::vector<int32_t> prompt_ids;
   int prompt_rows = 0;  ///< rows of the first segment's prompt
-  int logit_steps = 0;  ///< L, the number of steps with logits
+  int logit_steps = 0;  ///< L: number of steps with logits
   std::vector<std::vector<float>>
       logits;  ///< for each code k: [L, vocab[k]], after guidance and before any rule
   std::vector<int32_t> codes;   ///< [S, K], the sampled codes
   std::vector<int32_t> frames;  ///< [T, C], input of the first chunk stage after an AR stage
   std::vector<float> rows;      ///< [T, C], replaces `frames` if a frame is numbers (latents)
   std::vector<float> samples;
-  int steps = 0;        ///< S, the number of steps
+  int steps = 0;        ///< S: number of steps
   int frame_codes = 0;  ///< C: codes or numbers of a frame
   FinishReason reason = FinishReason::kStop;
 
-  int64_t frame_count() const {  ///< returns T
+  int64_t frame_count() const {  ///< returns T, the number of frames
     return static_cast<int64_t>(frames.size() + rows.size()) / frame_codes;
   }
 };

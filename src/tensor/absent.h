@@ -31,7 +31,7 @@ class AbsentTensors {
  private:
   const bool absent_;
   AbsentTensors* const outer_;
-  std::map<void*, size_t> made_;  // sizes in bytes
+  std::map<void*, size_t> made_;  // size in bytes of each allocation
   void* last_ = nullptr;          // the newest tensor; it may have been freed
 };
 

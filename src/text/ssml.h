@@ -18,9 +18,9 @@ namespace syrinx {
 
 struct Ssml {
   std::string text;             ///< contains pauses as tags: <break time="500ms"/> (model/pauses.h)
-  std::vector<Saying> sayings;  ///< in order, without overlap
-  std::vector<Delivery> deliveries;  ///< in order
-  std::vector<TextMark> marks;       ///< in order
+  std::vector<Saying> sayings;  ///< in the order of their positions, without overlap
+  std::vector<Delivery> deliveries;  ///< in the order of their positions
+  std::vector<TextMark> marks;       ///< in the order of their positions
   std::vector<std::string> ignored;  ///< messages for users, each only once
 };
 

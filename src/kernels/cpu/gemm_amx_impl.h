@@ -50,8 +50,8 @@ static inline TileConfig tile_config(int rows, int k_bytes) {
 /// One group of k for one tile of rows.
 struct TileGroup {
   const GemmRows* rows;
-  int first, count;  // rows of the tile
-  int64_t step;      // bytes between rows
+  int first, count;  // first row of the tile, and number of rows
+  int64_t step;      // distance between rows in bytes
   int64_t group;     // index of the group
   int64_t padded_k;
   const uint8_t* bytes;   // weights, unfolded to a tile

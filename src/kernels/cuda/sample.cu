@@ -166,7 +166,7 @@ __device__ Best keep_many(const SampleParams& p, const Row& row, Room& room) {
   Best best{lowest};
   const auto raise_to_min_p = [&] {
     // The predicate is monotonic: above the first order for which it is true, it is always true.
-    uint32_t low = lowest, high = top;  // `high` always satisfies it
+    uint32_t low = lowest, high = top;  // `high` always satisfies the predicate
     while (low < high) {
       const uint32_t middle = low + (high - low) / 2;
       if (weight_of(__uint_as_float(bits_of_order(middle)), row.top) >= p.min_p) {

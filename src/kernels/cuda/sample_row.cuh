@@ -13,7 +13,7 @@ namespace syrinx::cuda {
 
 constexpr int kThreads = 512, kWarps = kThreads / 32;
 constexpr int kCandidates = 2048;          // most candidates that are sorted
-constexpr float kColdest = 1e-5f;          // the value in sample.cc
+constexpr float kColdest = 1e-5f;          // the same value as in sample.cc
 constexpr double kUnit = 8796093022208.0;  // 2^43: the weight 1 in fixed point
 
 struct Candidate {

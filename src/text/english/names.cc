@@ -16,10 +16,10 @@ namespace {
 /// The condition under which an abbreviation applies.
 enum class When {
   kAlways,
-  kDotted,   ///< a full stop follows
-  kNumber,   ///< a number follows
+  kDotted,   ///< applies if a full stop follows
+  kNumber,   ///< applies if a number follows
   kPart,     ///< a part of a book: a number or Roman numeral follows
-  kName,     ///< a capitalised word follows
+  kName,     ///< applies if a capitalised word follows
   kCapital,  ///< the abbreviation has a capital and a full stop, or a name follows
   kAfter,    ///< the abbreviation follows a capitalised word
 };

@@ -8,7 +8,7 @@ namespace syrinx::english {
 
 enum class TagKind {
   kNone,    ///< not a tag
-  kInline,  ///< not spoken
+  kInline,  ///< a tag that is not spoken
   kBlock,   ///< not spoken, but makes a pause: "<br>", "<li>"
   kHidden,  ///< neither the tag nor its content is spoken: "<script>"
   kRaised,  ///< raised text: "<sup>"

@@ -29,7 +29,7 @@ int strength(char mark) { return static_cast<int>(kMarks.find(mark)); }
 /// The text between two spaces.
 struct Run {
   Token token;
-  bool bare = false;  ///< only punctuation
+  bool bare = false;  ///< whether the run has only punctuation
 };
 
 class Cutter {

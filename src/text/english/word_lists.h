@@ -27,7 +27,7 @@ struct WordLists {
   std::string_view payment_words;     ///< words before an amount of money: "paid 300 K"
   std::string_view counted_things;    ///< words after a count: "7 B parameters"
   std::string_view day_cues;          ///< words before the short name of a day or month
-  std::string_view pronouns;          ///< pronouns before a verb
+  std::string_view pronouns;          ///< pronouns that precede a verb
   std::string_view modals;            ///< words before the infinitive of a verb
   std::string_view articles;          ///< articles and possessives
   std::string_view read_auxiliaries;  ///< words before "read" as a participle
@@ -41,7 +41,7 @@ struct WordLists {
   std::string_view function_words;    ///< capitalised words that are not names
   std::string_view roman_parts;       ///< words before a Roman numeral
   std::string_view rulers;            ///< names of rulers: "Henry VIII"
-  std::string_view titles;            ///< titles of rulers
+  std::string_view titles;            ///< titles of rulers, like "King"
   std::string_view decade_nouns;      ///< nouns after a decade: "80s music"
   std::string_view capital_words;     ///< words that are usually in capitals
   std::string_view ratio_before;      ///< words before a ratio

@@ -18,8 +18,8 @@ using Test = bool (*)(Budget&, const Value&, const Arguments&);
 /// A node that has a value.
 struct Expression {
   enum Kind {
-    kConstant,   // constant
-    kName,       // id
+    kConstant,   // the value `constant`
+    kName,       // the variable `id`
     kAttribute,  // parts[0].name
     kItem,       // parts[0][parts[1]]
     kSlice,      // parts[0][parts[1]:parts[2]:parts[3]]; each of parts 1 to 3 may be null
@@ -44,7 +44,7 @@ struct Expression {
   int depth = 1;
   Value constant = {};
   std::string name = {};
-  int id = -1;  ///< number of a variable
+  int id = -1;  ///< id of a variable
   Filter filter = nullptr;
   Test test = nullptr;
   std::vector<std::unique_ptr<Expression>> parts = {};

@@ -22,7 +22,7 @@ enum class SplitBehavior : uint8_t {
 
 /// A stage of the chain. A stage without a pattern does not cut the text.
 struct SplitStage {
-  std::vector<Regex> pattern;  ///< one pattern or none
+  std::vector<Regex> pattern;  ///< holds one pattern, or is empty
   SplitBehavior behavior = SplitBehavior::kIsolated;
   bool invert = false;            ///< swaps matches and the parts between them
   bool add_prefix_space = false;  ///< puts a space before a piece that does not begin with one
