@@ -136,8 +136,8 @@ View ConvSubsampling::run(StepContext& ctx, std::span<const Job> jobs,
       activate(ctx, Activation::kRelu, x, x);
     }
     made[j] = x.shape[0];
-    SYRINX_CHECK(n + made[j] <= most, "[conv_subsampling] ", made[j], " rows of ", job.x.shape[0],
-                 " frames");
+    SYRINX_CHECK(n + made[j] <= most, "[conv_subsampling] too many rows: ", made[j], " from ",
+                 job.x.shape[0], " frames");
     // The linear's input has channels first.
     for (int64_t r = 0; r < made[j]; ++r) {
       const float* from = x.f32() + r * bands * c;

@@ -42,7 +42,7 @@ Pieces EspnetEncoder::run(StepContext* const& ctx, std::span<const float> sample
     made += fresh;
     co_await PieceEnd();
   }
-  SYRINX_CHECK(made == total, "[espnet encoder] ", made, " frames of ", total);
+  SYRINX_CHECK(made == total, "[espnet encoder] made ", made, " frames, expected ", total);
 }
 
 void EspnetEncoder::quantise(StepContext& ctx, const View& latent, std::span<int32_t> codes) const {

@@ -94,7 +94,7 @@ CausalConv1d FastConformer::load_conv(const Weights& w) const {
 
 FastConformer::State FastConformer::open(int64_t chunk) const {
   SYRINX_CHECK(chunk > 0 && (config_.left < 0 || chunk <= config_.chunk),
-               "[fast_conformer] chunks of ", chunk, " rows");
+               "[fast_conformer] unsupported chunks of ", chunk, " rows");
   State state;
   state.chunk = chunk;
   for (const Layer& layer : layers_) {

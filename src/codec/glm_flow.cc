@@ -16,7 +16,8 @@ GlmFlow::GlmFlow(const GlmFlowConfig& config, const Weights& weights, WeightType
     : config_(config),
       schedule_(cosine_schedule(config.steps)),
       voice_(weights.f32("spk_embed_affine_layer.bias", {config.mel})) {
-  SYRINX_CHECK(config.mel % kGlmNoisePiece == 0, "[glm_flow] ", config.mel, " mel bands");
+  SYRINX_CHECK(config.mel % kGlmNoisePiece == 0, "[glm_flow] mel bands must be a multiple of ",
+               kGlmNoisePiece, ", got ", config.mel);
   // The projection of a zero vector is the bias. Only other voices would need the weight.
   weights.take("spk_embed_affine_layer.weight", {config.mel, config.speaker});
   encoder_ = std::make_unique<GlmFlowEncoder>(config, weights, for_many_rows(type));

@@ -49,7 +49,7 @@ void GlmFlowEncoder::run(StepContext& ctx, const Layer& layer, const View& x,
 
 View GlmFlowEncoder::encode(StepContext& ctx, std::span<const int32_t> tokens) const {
   const auto count = std::ssize(tokens);
-  SYRINX_CHECK(count > 0, "[glm_flow] no tokens");
+  SYRINX_CHECK(count > 0, "[glm_flow] expected at least one token");
   const View out = ctx.arena.take({config_.frames(count), config_.mel}, DType::kF32);
   const Arena::Mark mark(ctx.arena);
   const View rows = ctx.arena.take({count, config_.width}, DType::kF32);

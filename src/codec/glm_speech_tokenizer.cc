@@ -105,7 +105,7 @@ size_t GlmSpeechTokenizer::State::bytes() const {
 
 MelExtremes GlmSpeechTokenizer::extremes(std::span<const float> segment) const {
   SYRINX_CHECK(!segment.empty() && std::ssize(segment) <= segment_samples(), "[glm_tokenizer] ",
-               segment.size(), " samples of a segment");
+               segment.size(), " samples: not the size of a segment");
   std::vector<float> padded(segment.begin(), segment.end());
   padded.resize(static_cast<size_t>(count(std::ssize(segment)) * code_samples()));
   return mel_extremes(mel_, padded, std::ssize(padded) / mel_.options().hop, 2 * config_.block);

@@ -118,7 +118,7 @@ View Hift::run_stage(StepContext& ctx, size_t index, const View& input, const Vi
   s.source_rows.push(source);
   const int64_t rows = std::min(s.up_rows.rows(), s.source_rows.rows());
   SYRINX_CHECK(!last || s.up_rows.rows() == s.source_rows.rows(), "[hift] ", s.up_rows.rows(),
-               " rows beside ", s.source_rows.rows(), " of the source");
+               " rows, but the source has ", s.source_rows.rows());
   x = s.up_rows.pop(ctx, rows);
   s.source_rows.pop_into_sum(x);
   int64_t ready = INT64_MAX;

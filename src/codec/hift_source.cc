@@ -22,7 +22,7 @@ HiftSource::State HiftSource::open(std::span<const float> offset) const {
   state.noise.assign(config_.noise_numbers(), 0.f);
   state.offset.assign(tones(), 0.f);
   SYRINX_CHECK(offset.empty() || static_cast<int64_t>(offset.size()) == tones(), "[hift_source] ",
-               offset.size(), " offsets for ", tones(), " tones");
+               offset.size(), " offsets, but ", tones(), " tones");
   if (config_.phase == SinePhase::kHeld) {
     std::copy(offset.begin(), offset.end(), state.offset.begin());
   }

@@ -158,7 +158,7 @@ Pieces Hubert::convolve(StepContext* const& ctx, std::span<const float> samples,
     co_await PieceEnd();
   }
   SYRINX_CHECK(made == x.shape()[0], "[hubert] ", made, " rows, expected ", x.shape()[0]);
-  SYRINX_CHECK(x.shape()[1] == width, "[hubert] rows of ", x.shape()[1]);
+  SYRINX_CHECK(x.shape()[1] == width, "[hubert] rows have the wrong width ", x.shape()[1]);
 }
 
 /// Adds the positional convolution of x to x, then normalises x.

@@ -66,7 +66,7 @@ void MimiLatentDecoder::run(StepContext& ctx, std::span<const MimiOutput> jobs,
   for (size_t i = 0; i < jobs.size(); ++i) {
     frames[i] = jobs[i].frames;
     SYRINX_CHECK(std::ssize(jobs[i].out) == frames[i] * config_.hop(), "mimi: ", frames[i],
-                 " frames and ", jobs[i].out.size(), " samples");
+                 " frames do not match ", jobs[i].out.size(), " samples");
   }
   run_passes(
       ctx, frames, kPassFrames,
@@ -130,7 +130,8 @@ void MimiDecoder::run(StepContext& ctx, std::span<const MimiJob> jobs) const {
       SYRINX_CHECK(code >= 0 && code < config().codebook_size, "mimi: code ", code,
                    " must be below ", config().codebook_size);
     }
-    SYRINX_CHECK(std::ssize(job.codes) % q == 0, "mimi: ", job.codes.size(), " codes");
+    SYRINX_CHECK(std::ssize(job.codes) % q == 0, "mimi: not whole frames: ", job.codes.size(),
+                 " codes");
     outputs[i] = {job.state, std::ssize(job.codes) / q, job.out};
   }
   network_.run(ctx, outputs,

@@ -13,7 +13,8 @@ MirroredConv1d::MirroredConv1d(const View& weight, const View& bias, const Mirro
       window_(conv_window(weight.shape[2], options.dilation)),
       stride_(options.stride) {
   const int64_t padding = window_ - stride_;
-  SYRINX_CHECK(padding >= 0, "mirrored conv: ", weight.shape[2], " taps, stride ", stride_);
+  SYRINX_CHECK(padding >= 0, "mirrored conv: the stride ", stride_, " exceeds the window of ",
+               weight.shape[2], " taps");
   behind_ = padding / 2;
   before_ = padding - behind_;
 }
@@ -57,7 +58,8 @@ View MirroredConv1d::padded(StepContext& ctx, const View& x, bool last, State& s
   std::copy_n(x.f32(), t * width, all.f32());
   const View past = state.conv.past;
   const int64_t held = state.conv.held;
-  SYRINX_CHECK(t + held > behind, "mirrored conv: ", t, " rows at the end, ", behind, " to mirror");
+  SYRINX_CHECK(t + held > behind, "mirrored conv: ", t, " rows at the end are too few to mirror ",
+               behind);
   for (int64_t i = 0; i < behind; ++i) {
     const int64_t from = t - 2 - i;  // below 0 means a row of an earlier call
     std::copy_n(from >= 0 ? x.f32() + from * width : past.f32() + (held + from) * width, width,

@@ -62,7 +62,8 @@ void MossCodec::run(StepContext& ctx, std::span<const MossCodecJob> jobs) const 
     frames[i] = std::ssize(jobs[i].codes) / q;
     SYRINX_CHECK(std::ssize(jobs[i].codes) == frames[i] * q &&
                      std::ssize(jobs[i].out) == frames[i] * config_.hop(),
-                 "moss: ", jobs[i].codes.size(), " codes and ", jobs[i].out.size(), " samples");
+                 "moss: ", jobs[i].codes.size(), " codes do not match ", jobs[i].out.size(),
+                 " samples");
   }
   run_passes(
       ctx, frames, kPassFrames,

@@ -168,7 +168,7 @@ int64_t Qwen3AudioTower::window_rows(int64_t number, int64_t length) const {
 
 MelExtremes Qwen3AudioTower::extremes(std::span<const float> recording) const {
   const int64_t frames = mel_.frames(std::ssize(recording)) - 1;
-  SYRINX_CHECK(frames > 0, "[qwen3_audio_tower] ", recording.size(), " samples");
+  SYRINX_CHECK(frames > 0, "[qwen3_audio_tower] too few samples: ", recording.size());
   return mel_extremes(mel_, recording, frames, config_.window);
 }
 

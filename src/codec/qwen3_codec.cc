@@ -50,7 +50,8 @@ void Qwen3Codec::run(StepContext& ctx, std::span<const Qwen3CodecJob> jobs) cons
                    " must be below ", config_.codebook_size);
     }
     SYRINX_CHECK(job.codes.size() % q == 0 && job.out.size() == job.codes.size() / q * hop,
-                 "qwen3 codec: ", job.codes.size(), " codes and ", job.out.size(), " samples");
+                 "qwen3 codec: ", job.codes.size(), " codes do not match ", job.out.size(),
+                 " samples");
     frames[i] = static_cast<int64_t>(job.codes.size()) / q;
   }
   run_passes(

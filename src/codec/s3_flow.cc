@@ -43,7 +43,7 @@ std::shared_ptr<const S3FlowVoice> S3Flow::voice(std::vector<int32_t> tokens, Te
   const int64_t frames = mel.view().count() / config_.mel;
   if (least > 0) expect_shape("s3_flow voice", mel, {frames, config_.mel});
   SYRINX_CHECK(frames >= least && frames < least + config_.ratio, "[s3_flow] ", frames,
-               " frames of a voice of ", tokens.size(), " tokens");
+               " frames do not match a voice of ", tokens.size(), " tokens");
   SYRINX_CHECK(static_cast<int64_t>(speaker.size()) == config_.speaker, "[s3_flow] a speaker of ",
                speaker.size(), " numbers, expected ", config_.speaker);
   double power = 0;
@@ -78,7 +78,8 @@ S3FlowState S3Flow::open_whole(StepContext& ctx, const std::shared_ptr<const S3F
                                const S3FlowNoise& noise) const {
   std::vector<int32_t> tokens = voice->tokens;
   const int64_t count = std::ssize(tokens);
-  SYRINX_CHECK(count >= config_.lookahead, "[s3_flow] a prompt of ", count, " tokens");
+  SYRINX_CHECK(count >= config_.lookahead,
+               "[s3_flow] the prompt is shorter than the lookahead: ", count, " tokens");
   S3FlowState state(voice, encoder_->open(std::max(count, config_.longest_chunk())),
                     estimator_->open());
   for (int64_t i = 0; i < config_.lookahead; ++i) tokens.push_back(voice->tokens[i]);

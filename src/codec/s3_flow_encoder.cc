@@ -27,7 +27,8 @@ S3FlowEncoder::S3FlowEncoder(const S3FlowConfig& config, const Weights& weights,
            look.take("conv2.bias", {width}),
            {.type = for_convolution(type)}};
   if (!plain) conformer_ = load_conformer(weights, type);
-  SYRINX_CHECK(conformer_ || width == config.mel, "[s3_flow] a plain encoder of width ", width);
+  SYRINX_CHECK(conformer_ || width == config.mel,
+               "[s3_flow] a plain encoder must have the width of the mel, got ", width);
 }
 
 S3FlowEncoder::Conformer S3FlowEncoder::load_conformer(const Weights& weights,

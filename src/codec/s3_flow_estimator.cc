@@ -16,7 +16,7 @@ S3FlowEstimator::S3FlowEstimator(const S3FlowConfig& config, const Weights& weig
                                  const FlowSchedule& schedule, WeightType type, int64_t max_frames)
     : FlowEstimator(config) {
   SYRINX_CHECK(std::ssize(schedule.times) == config.steps, "[s3_flow] ", schedule.times.size(),
-               " times for ", config.steps, " steps");
+               " times, but ", config.steps, " steps");
   ThreadPool pool(1);
   Arena arena;
   StepContext ctx{pool, arena};

@@ -6,7 +6,7 @@ namespace syrinx {
 
 S3FlowPages::S3FlowPages(const KvSpec& spec, int64_t slots, int64_t groups)
     : spec_(spec), slots_(slots), pool_(spec, slots * groups) {
-  SYRINX_CHECK(spec.layers == 1, "[s3_flow_pages] pages of ", spec.layers, " layers");
+  SYRINX_CHECK(spec.layers == 1, "[s3_flow_pages] pages must have one layer, got ", spec.layers);
   for (int64_t i = 0; i < groups; ++i) free_.push(static_cast<int32_t>(i));
 }
 

@@ -99,7 +99,7 @@ S3Tokenizer::Work S3Tokenizer::open(std::span<const float> samples) const {
   const auto size = static_cast<int64_t>(samples.size());
   const int64_t frames = mel_.frames(size) - 1, tokens = count(size);
   SYRINX_CHECK(tokens > 0 && static_cast<double>(size) <= kMaxSeconds * kSampleRate,
-               "[s3_tokenizer] ", size, " samples");
+               "[s3_tokenizer] expected up to 30 s of audio, got ", size, " samples");
   Work work;
   work.samples_.assign(samples.begin(), samples.end());
   work.mel_ = Tensor({frames + 2, mel_.mels()}, DType::kF32);

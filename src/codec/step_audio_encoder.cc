@@ -100,8 +100,8 @@ uint64_t StepAudioEncoder::key(std::span<const float> piece) {
 }
 
 StepAudioEncoder::Work StepAudioEncoder::open(int64_t samples) const {
-  SYRINX_CHECK(samples > 0 && samples <= kPiece, "[step_audio_encoder] a piece of ", samples,
-               " samples");
+  SYRINX_CHECK(samples > 0 && samples <= kPiece,
+               "[step_audio_encoder] unsupported size of a piece: ", samples, " samples");
   Work work;
   work.samples_ = samples;
   work.steps_ = count(samples) > 0 ? steps() : 0;
@@ -125,7 +125,7 @@ void StepAudioEncoder::run(StepContext& ctx, Work& work, std::span<const float> 
 
 void StepAudioEncoder::hear(StepContext& ctx, Work& work, std::span<const float> samples) const {
   SYRINX_CHECK(std::ssize(samples) == work.samples_, "[step_audio_encoder] ", samples.size(),
-               " samples of a piece of ", work.samples_);
+               " samples, but the piece has ", work.samples_);
   const Arena::Mark mark(ctx.arena);
   std::vector<float> padded(samples.begin(), samples.end());
   padded.resize(padded.size() + kPadding, 0.f);

@@ -139,8 +139,8 @@ size_t WhisperEncoder::bytes() const {
 WhisperEncoder::Work WhisperEncoder::open(const WhisperWindow& window) const {
   SYRINX_CHECK(window.lead >= 0 && window.lead <= WhisperWindow::kMargin && window.frames >= 0 &&
                    window.frames <= 2 * window.rows && window.rows > 0 && window.rows <= kRows,
-               "[whisper_encoder] ", window.lead, " frames before ", window.frames, ", ",
-               window.rows, " rows");
+               "[whisper_encoder] ", window.lead, " frames before an invalid window of ",
+               window.frames, ", ", window.rows, " rows");
   Work work;
   work.pieces_ = pieces();
   work.lead_ = window.lead;
@@ -165,7 +165,7 @@ void WhisperEncoder::run(StepContext& ctx, Work& work, std::span<const float> sa
 void WhisperEncoder::make_mel(Work& work, std::span<const float> samples) const {
   SYRINX_CHECK(samples.size() == size_t{WhisperWindow::kFrames + 2 * WhisperWindow::kMargin} *
                                      WhisperWindow::kHop,
-               "[whisper_encoder] ", samples.size(), " samples");
+               "[whisper_encoder] unexpected number of samples: ", samples.size());
   work.mel_ = Tensor({2 * work.all_ + 2, config_.mels}, DType::kF32);
   std::fill_n(work.mel_.f32(), work.mel_.view().count(), 0.f);
   float* mel = work.mel_.f32() + config_.mels;

@@ -165,7 +165,7 @@ Pieces XCodecEncoder::hear(StepContext* const& ctx, std::span<const float> sampl
     at = end;
     co_await PieceEnd();
   }
-  SYRINX_CHECK(made == total, "[xcodec] ", made, " frames, HuBERT has ", total);
+  SYRINX_CHECK(made == total, "[xcodec] ", made, " frames, but HuBERT has ", total);
 }
 
 Pieces XCodecEncoder::run(StepContext* const& ctx, std::span<const float> samples,

@@ -21,9 +21,9 @@ std::shared_ptr<Recogniser> dictation_recogniser(std::shared_ptr<Engine> engine)
 /// ends in the middle of the quietest 0.2 s of its last third.
 size_t quietest_cut(std::span<const float> samples, size_t most);
 
-/// Returns a cut by the rule of the model's authors, at most `reach` samples before or after `at`:
-/// the smallest sample within the 0.1 s with the smallest sum of |x|, the first one if several are
-/// equal. Source: qwen_asr/inference/utils.py, split_audio_into_chunks().
+/// Returns where the model's authors cut: within `reach` samples of `at`, at the smallest sample of
+/// the first 0.1 s with the smallest sum of |x|. Source: qwen_asr/inference/utils.py,
+/// split_audio_into_chunks().
 size_t quietest_near(std::span<const float> samples, size_t at, size_t reach);
 
 }  // namespace syrinx

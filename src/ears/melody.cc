@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kQuarter = 4;  // number of input samples averaged to one sample
 constexpr double kMelodyRate = static_cast<double>(kHearingRate) / kQuarter;
-constexpr size_t kWindow = 160, kCompared = 98;  // samples: 40 ms, and the part that is compared
+constexpr size_t kWindow = 160, kCompared = 98;  // samples of 40 ms; samples that are compared
 constexpr size_t kLeastLag = 9, kMostLag = 62;   // samples: 440 to 65 Hz
 constexpr double kVoiced = 0.7;                  // smallest autocorrelation of a frame with a pitch
 constexpr double kOctave = 0.9;     // the pitch is the shortest lag with this share of the maximum

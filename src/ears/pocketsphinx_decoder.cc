@@ -79,7 +79,8 @@ void PocketSphinxDecoder::begin() {
 }
 
 std::optional<TranscriptSegment> PocketSphinxDecoder::hear(std::span<const int16_t> block) {
-  SYRINX_CHECK(in_utterance_ && block.size() <= kBlock, block.size(), " samples");
+  SYRINX_CHECK(in_utterance_ && block.size() <= kBlock, "unexpected block of ", block.size(),
+               " samples");
   if (block.empty()) return {};
   const PocketSphinxLibrary& ps = *library_;
   ps.ps_process_raw(decoder_, block.data(), block.size(), 0, 0);

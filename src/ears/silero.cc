@@ -44,7 +44,8 @@ class SileroActivity final : public VoiceActivity {
       : stream_(std::move(model)), threshold_(threshold) {}
 
   bool speaks(std::span<const int16_t> frame) override {
-    SYRINX_CHECK(frame.size() == kActivityFrame, frame.size(), " samples");
+    SYRINX_CHECK(frame.size() == kActivityFrame, "expected a frame of 10 ms, got ", frame.size(),
+                 " samples");
     std::array<float, kActivityFrame> samples{};
     std::transform(frame.begin(), frame.end(), samples.begin(),
                    [](int16_t sample) { return static_cast<float>(sample) / 32768.f; });
@@ -121,7 +122,8 @@ void SileroVad::run(const Convolution& conv, const std::vector<float>& from,
 }
 
 float SileroVad::probability(std::span<const float> samples, State& state) const {
-  SYRINX_CHECK(samples.size() == kBefore + kChunk, samples.size(), " samples");
+  SYRINX_CHECK(samples.size() == kBefore + kChunk,
+               "unexpected number of samples: ", samples.size());
   std::array<float, kBefore + kChunk + kBehind> heard{};
   std::copy(samples.begin(), samples.end(), heard.begin());
   for (size_t i = 0; i < kBehind; ++i) heard[samples.size() + i] = samples[samples.size() - 2 - i];

@@ -59,14 +59,15 @@ class WebRtcActivity final : public VoiceActivity {
   explicit WebRtcActivity(int strictness) : library_(webrtc()), detector_(library_.create()) {
     const bool ready = detector_ != nullptr && library_.init(detector_) == 0 &&
                        library_.set_mode(detector_, strictness) == 0;
-    SYRINX_CHECK(ready, "[voice_activity] strictness ", strictness);
+    SYRINX_CHECK(ready, "[voice_activity] cannot set the strictness ", strictness);
   }
   ~WebRtcActivity() override { library_.free(detector_); }
   WebRtcActivity(const WebRtcActivity&) = delete;
   WebRtcActivity& operator=(const WebRtcActivity&) = delete;
 
   bool speaks(std::span<const int16_t> frame) override {
-    SYRINX_CHECK(frame.size() == kActivityFrame, frame.size(), " samples");
+    SYRINX_CHECK(frame.size() == kActivityFrame, "expected a frame of 10 ms, got ", frame.size(),
+                 " samples");
     return library_.process(detector_, kHearingRate, frame.data(), frame.size()) == 1;
   }
 

@@ -27,7 +27,7 @@ void check_ragged(const char* caller, const Ragged& r, const KvPool& pool, int l
                   int64_t rows) {
   const int64_t b = r.sequences();
   SYRINX_CHECK(static_cast<int64_t>(r.row_begin.size()) == b + 1 && r.row_begin[0] == 0, "[",
-               caller, "] ", b, " sequences need ", b + 1, " row_begin from 0");
+               caller, "] ", b, " sequences require ", b + 1, " numbers row_begin, from 0 on");
   SYRINX_CHECK(r.rows() == rows, "[", caller, "] ", rows, " rows, but row_begin ends at ",
                r.rows());
   SYRINX_CHECK(static_cast<int64_t>(r.page_table.size()) == b * r.max_pages, "[", caller,
@@ -47,13 +47,13 @@ void check_pages(const char* caller, const Ragged& r, const KvPool& pool, int64_
   for (int64_t p = first; p <= last; ++p) {
     const int32_t page = table[p % r.max_pages];
     SYRINX_CHECK(page >= 0 && page < pool.pages(), "[", caller, "] sequence ", b, " position ",
-                 p * kRows, ": page ", page, " of ", pool.pages());
+                 p * kRows, ": page ", page, " must be below ", pool.pages());
   }
 }
 
 void check_spec(const KvSpec& spec, int64_t pages) {
   SYRINX_CHECK(spec.layers > 0 && spec.kv_heads > 0 && pages > 0, "[kv_pool] ", spec.layers,
-               " layers, ", spec.kv_heads, " heads, ", pages, " pages");
+               " layers, ", spec.kv_heads, " heads, ", pages, " pages: all must be above 0");
   SYRINX_CHECK(
       spec.head_dim > 0 && spec.head_dim % 8 == 0 && spec.head_dim <= AttentionTile::kMaxDim,
       "[kv_pool] head size ", spec.head_dim, " is not a multiple of 8 up to ",
@@ -84,7 +84,7 @@ KvPool::KvPool(const KvSpec& spec, int64_t pages, const View& memory)
     : spec_(spec), pages_(pages), device_(memory.device), memory_(static_cast<char*>(memory.data)) {
   check_spec(spec, pages);
   SYRINX_CHECK(memory.bytes() >= page_bytes(spec) * static_cast<size_t>(pages), "[kv_pool] ",
-               memory.bytes(), " bytes for ", pages, " pages of ", page_bytes(spec));
+               memory.bytes(), " bytes are too few for ", pages, " pages of ", page_bytes(spec));
 }
 
 KvPool::~KvPool() {
@@ -158,7 +158,8 @@ void ragged_positions(const Ragged& ragged, std::span<int32_t> out) {
                ragged.rows(), " rows, but `out` has ", out.size());
   for (int64_t b = 0; b < ragged.sequences(); ++b) {
     int32_t position = ragged.first_position(b);
-    SYRINX_CHECK(position >= 0, "[ragged_positions] sequence ", b, " has more rows than positions");
+    SYRINX_CHECK(position >= 0, "[ragged_positions] sequence ", b,
+                 " has more rows than cached positions");
     for (int32_t i = ragged.row_begin[b]; i < ragged.row_begin[b + 1]; ++i) out[i] = position++;
   }
 }
@@ -172,10 +173,10 @@ void check_write_kv(const char* caller, const HeadsView& k, const HeadsView& v, 
   SYRINX_CHECK(v.count() == k.count() && k.heads == s.kv_heads && v.heads == s.kv_heads &&
                    k.dim == s.head_dim && v.dim == s.head_dim,
                "[", caller, "] k of ", k.heads, " x ", k.dim, " and v of ", v.heads, " x ", v.dim,
-               " for a pool of ", s.kv_heads, " x ", s.head_dim);
+               " do not match a pool of ", s.kv_heads, " x ", s.head_dim);
   for (int64_t b = 0; b < ragged.sequences(); ++b) {
     SYRINX_CHECK(ragged.first_position(b) >= 0, "[", caller, "] sequence ", b,
-                 " has more rows than positions");
+                 " has more rows than cached positions");
     if (ragged.row_begin[b] < ragged.row_begin[b + 1])
       check_pages(caller, ragged, pool, b, ragged.first_position(b));
   }
@@ -245,17 +246,17 @@ void check_attention(const char* caller, const HeadsView& q, const KvPool& pool,
   const KvSpec& s = pool.spec();
   check_ragged(caller, ragged, pool, layer, q.count());
   SYRINX_CHECK(q.dim == s.head_dim && q.heads % s.kv_heads == 0, "[", caller, "] q of ", q.heads,
-               " x ", q.dim, " for a pool of ", s.kv_heads, " x ", s.head_dim);
+               " x ", q.dim, " does not match a pool of ", s.kv_heads, " x ", s.head_dim);
   expect_shape(caller, out, {q.count(), int64_t{q.heads} * q.dim});
   SYRINX_CHECK(spec.cap >= 0, "[", caller, "] cap must be at least 0, got ", spec.cap);
   for (const auto& bounds : {spec.begin, spec.end}) {
     SYRINX_CHECK(bounds.empty() || bounds.size() == ragged.kv_len.size(), "[", caller, "] ",
-                 bounds.size(), " bounds for ", ragged.kv_len.size(), " sequences");
+                 bounds.size(), " bounds, but ", ragged.kv_len.size(), " sequences");
   }
   for (int64_t b = 0; b < ragged.sequences(); ++b) {
     const int32_t rows = ragged.row_begin[b + 1] - ragged.row_begin[b];
     SYRINX_CHECK(rows >= 0 && ragged.first_position(b) >= 0, "[", caller, "] sequence ", b, " has ",
-                 rows, " rows and ", ragged.kv_len[b], " positions");
+                 rows, " rows, but ", ragged.kv_len[b], " cached positions");
     if (rows == 0) continue;
     const int64_t first = first_seen(ragged, spec, b);
     const int64_t last = std::min<int64_t>(

@@ -41,9 +41,9 @@ void attention_weights(StepContext& ctx, const View& q, const KvPool& pool, int 
       "[attention_weights] unsupported cache: ", dtype_name(spec.dtype), " on ",
       device_name(pool.device()));
   SYRINX_CHECK(layer >= 0 && layer < spec.layers && kv_head >= 0 && kv_head < spec.kv_heads,
-               "[attention_weights] layer ", layer, ", head ", kv_head);
+               "[attention_weights] the cache lacks layer ", layer, " or head ", kv_head);
   SYRINX_CHECK(positions > 0 && held <= std::ssize(pages), "[attention_weights] ", positions,
-               " positions in ", pages.size(), " pages");
+               " positions do not fit in ", pages.size(), " pages");
   expect_shape("attention_weights", q, {rows, dim});
   expect_shape("attention_weights", out, {rows, positions});
 

@@ -33,8 +33,8 @@ void channel_moments(StepContext& ctx, const View& x, std::span<double> mean,
   check("channel_moments", x, {});
   const int64_t rows = x.shape[0], width = x.shape[1];
   SYRINX_CHECK(rows > 0 && std::ssize(mean) == width && std::ssize(variance) == width,
-               "[channel_moments] x ", x.shape.str(), " for ", mean.size(), " means and ",
-               variance.size(), " variances");
+               "[channel_moments] x ", x.shape.str(), " does not match ", mean.size(),
+               " means and ", variance.size(), " variances");
   const Arena::Mark mark(ctx.arena);
   const int64_t parts = (rows + kPartRows - 1) / kPartRows;
   const std::span<double> totals = take_array<double>(ctx, parts * 2 * width);

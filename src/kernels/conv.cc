@@ -61,7 +61,8 @@ void run_gemm(StepContext& ctx, const PackedConv1d& w, std::span<const cpu::Gemm
 PackedConv1d PackedConv1d::pack(const View& weight, const View& bias, int64_t groups,
                                 WeightType type) {
   SYRINX_CHECK(weight.shape.dims() == 3 && groups >= 1 && weight.shape[0] % groups == 0,
-               "[conv1d] weight ", weight.shape.str(), ", groups ", groups);
+               "[conv1d] weight must be [O, C / groups, K], got ", weight.shape.str(),
+               " with groups ", groups);
   SYRINX_CHECK(!is_quantized(type), "[conv1d] convolutions do not support 8 or 4 bits");
   PackedConv1d w;
   const int64_t in = weight.shape[1], taps = weight.shape[2];
@@ -126,7 +127,8 @@ PackedConvTranspose1d PackedConvTranspose1d::on_device(Device device) const {
 
 void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment> segments,
             int64_t dilation, int64_t stride) {
-  SYRINX_CHECK(dilation >= 1 && stride >= 1, "[conv1d] dilation ", dilation, ", stride ", stride);
+  SYRINX_CHECK(dilation >= 1 && stride >= 1,
+               "[conv1d] dilation and stride must be at least 1, got ", dilation, " and ", stride);
   check_segments("conv1d", segments, w.in(), w.out(), conv_window(w.taps(), dilation), stride, 1);
   if (segments.empty()) return;
   if (segments[0].x.device == Device::kCuda)
@@ -163,8 +165,8 @@ PackedConvTranspose1d PackedConvTranspose1d::pack(const View& weight, int64_t st
                                                   int64_t groups) {
   SYRINX_CHECK(weight.shape.dims() == 3 && stride >= 1 &&
                    (groups == 1 || (groups == weight.shape[0] && weight.shape[1] == 1)),
-               "[conv_transpose1d] weight ", weight.shape.str(), ", stride ", stride, ", groups ",
-               groups);
+               "[conv_transpose1d] unsupported: weight ", weight.shape.str(), ", stride ", stride,
+               ", groups ", groups);
   const int64_t in = weight.shape[0], out = weight.shape[1], taps = weight.shape[2];
   const int64_t window = (taps + stride - 1) / stride;
   SYRINX_CHECK(!is_quantized(type), "[conv_transpose1d] convolutions do not support 8 or 4 bits");

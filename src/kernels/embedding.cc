@@ -18,7 +18,7 @@ void check_table(const char* caller, const View& table, int64_t width) {
   const bool known =
       table.dtype == DType::kF32 || table.dtype == DType::kF16 || table.dtype == DType::kBF16;
   SYRINX_CHECK(known && table.shape.dims() == 2 && table.shape[1] == width, "[", caller, "] table ",
-               dtype_name(table.dtype), " ", table.shape.str(), " for rows of ", width);
+               dtype_name(table.dtype), " ", table.shape.str(), " does not match rows of ", width);
 }
 
 const char* row_of(const View& table, int64_t id) {
@@ -49,7 +49,7 @@ void embed_column(StepContext& ctx, const View& table, const View& codes, int co
                   const View& out) {
   SYRINX_CHECK(codes.shape.dims() == 2 && codes.shape[0] == out.shape[0] && column >= 0 &&
                    column < codes.shape[1],
-               "[embed_column] column ", column, " of ", codes.shape.str(), " into ",
+               "[embed_column] column ", column, " of ", codes.shape.str(), " does not match out ",
                out.shape.str());
   check_table("embed_column", table, out.shape[1]);
   if (out.device == Device::kCuda) return cuda::embed_column(ctx, table, codes, column, out);

@@ -18,7 +18,7 @@ int64_t panels_of(int64_t out) { return (out + kPanel - 1) / kPanel; }
 
 void check_part(const LinearPart& part, int64_t in) {
   SYRINX_CHECK(part.weight.shape.dims() == 2 && part.weight.shape[1] == in, "[linear] weight ",
-               part.weight.shape.str(), ", inputs ", in);
+               part.weight.shape.str(), " does not match the number of inputs ", in);
   const Shape outputs{part.weight.shape[0]};
   if (!part.bias.empty()) expect_shape("linear bias", part.bias, outputs);
   if (!part.gain.empty()) expect_shape("linear gain", part.gain, outputs);
@@ -43,8 +43,8 @@ float bias_of(const LinearPart& part, int64_t o) {
 int64_t check_x(const PackedLinear& w, const View& x) {
   const bool rounded = x.dtype == DType::kBF16 && x.device == Device::kCuda &&
                        w.type() != WeightType::kF32 && w.in() % cuda::kChunk == 0;
-  SYRINX_CHECK(x.shape.dims() == 2 && (x.dtype == DType::kF32 || rounded), "[linear] x ",
-               x.shape.str(), ", ", dtype_name(x.dtype));
+  SYRINX_CHECK(x.shape.dims() == 2 && (x.dtype == DType::kF32 || rounded),
+               "[linear] expected x [N, I] f32, got ", x.shape.str(), " ", dtype_name(x.dtype));
   expect_shape("linear x", x, Shape{x.shape[0], w.in()});
   return x.shape[0];
 }
@@ -70,8 +70,8 @@ void run_cuda(StepContext& ctx, const PackedLinear& w, const View& x,
 /// Runs the product on the device of its operands. rounded: the outputs are bf16.
 void run(StepContext& ctx, const PackedLinear& w, const View& x, std::span<const cpu::GemmPart> to,
          cpu::GemmStore store, bool rounded = false) {
-  SYRINX_CHECK(w.matrix().data.device() == x.device, "[linear] weights on ",
-               device_name(w.matrix().data.device()), ", x on ", device_name(x.device));
+  SYRINX_CHECK(w.matrix().data.device() == x.device, "[linear] weights are on ",
+               device_name(w.matrix().data.device()), ", but x is on ", device_name(x.device));
   if (x.device == Device::kCuda) return run_cuda(ctx, w, x, to, store, rounded);
   const cpu::GemmSegment all{x.f32(), nullptr, x.shape[0]};
   cpu::GemmCall call;
@@ -115,7 +115,8 @@ PackedLinear PackedLinear::pack(const View& weight, WeightType type, const View&
 }
 
 PackedLinear PackedLinear::pack(std::span<const LinearPart> parts, WeightType type) {
-  SYRINX_CHECK(!parts.empty() && parts.size() <= kMaxParts, "[linear] ", parts.size(), " parts");
+  SYRINX_CHECK(!parts.empty() && parts.size() <= kMaxParts, "[linear] expected 1 to ", kMaxParts,
+               " parts, got ", parts.size());
   const int64_t in = parts[0].weight.shape[-1];
   type = pairs_if_even(type, in);
   PackedLinear w;
@@ -214,7 +215,7 @@ void linear_parts(StepContext& ctx, const PackedLinear& w, const View& x,
                   std::span<const View> outs) {
   const int64_t n = check_x(w, x);
   SYRINX_CHECK(outs.size() == w.part_sizes().size(), "[linear_parts] ", outs.size(),
-               " outputs for ", w.part_sizes().size(), " parts");
+               " outputs, but ", w.part_sizes().size(), " parts");
   std::array<cpu::GemmPart, kMaxParts> parts;
   int64_t panel = 0;
   for (size_t i = 0; i < outs.size(); ++i) {

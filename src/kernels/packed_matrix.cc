@@ -225,8 +225,9 @@ PackedMatrix PackedMatrix::on_device(Device device) const {
 
 PackedMatrix PackedMatrix::pack(int64_t out, int64_t k, WeightType type,
                                 FunctionRef<void(int64_t, float*)> fill) {
-  SYRINX_CHECK(out > 0 && k > 0, "packing an empty matrix [", out, ", ", k, "]");
-  SYRINX_CHECK(type != WeightType::kBF16A16 || k % 2 == 0, "packing pairs of ", k, " inputs");
+  SYRINX_CHECK(out > 0 && k > 0, "cannot pack an empty matrix [", out, ", ", k, "]");
+  SYRINX_CHECK(type != WeightType::kBF16A16 || k % 2 == 0,
+               "bf16a16 needs an even number of inputs, got ", k);
   PackedMatrix m;
   m.type = type == WeightType::kMixed ? WeightType::kQ8 : type;
   m.out = out;

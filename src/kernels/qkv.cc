@@ -13,7 +13,7 @@ void store_qkv(StepContext& ctx, const Qkv& qkv, const KvPool& pool, int layer,
     if (!norm.empty()) expect_shape("store_qkv", norm, {qkv.dim});
   }
   SYRINX_CHECK(!qkv.rope || qkv.rope->spec().dim <= qkv.dim, "[store_qkv] a table of ",
-               qkv.rope->spec().dim, " columns for heads of ", qkv.dim);
+               qkv.rope->spec().dim, " columns exceeds heads of ", qkv.dim);
   if (qkv.rows.device == Device::kCuda) {
     check_write_kv("store_qkv", qkv.k(), qkv.v(), pool, layer, ragged);
     return cuda::store_qkv(ctx, qkv, pool, layer, ragged);

@@ -37,7 +37,7 @@ RopeTable::RopeTable(const RopeSpec& spec, int64_t cached_positions)
                spec.dim, " is not an even number up to ", 2 * kMaxHalf);
   const int half = spec.dim / 2;
   SYRINX_CHECK(spec.factors.empty() || std::ssize(spec.factors) == half, "[rope] ",
-               spec.factors.size(), " factors for ", half, " pairs");
+               spec.factors.size(), " factors, but ", half, " pairs");
   for (int i = 0; i < half; ++i) {
     const float exponent = static_cast<float>(2 * i) / static_cast<float>(spec.dim);
     const double wave = std::pow(spec.theta, double{exponent});
@@ -77,10 +77,10 @@ void rope(StepContext& ctx, const HeadsView& x, std::span<const int32_t> positio
           const RopeTable& table) {
   check_heads("rope", x);
   SYRINX_CHECK(static_cast<int64_t>(positions.size()) == x.count(), "[rope] ", x.count(),
-               " rows and ", positions.size(), " positions");
+               " rows, but ", positions.size(), " positions");
   SYRINX_CHECK(table.spec().dim <= x.dim, "[rope] a table of ", table.spec().dim,
-               " columns for heads of ", x.dim);
-  for (const int32_t p : positions) SYRINX_CHECK(p >= 0, "[rope] position ", p);
+               " columns exceeds heads of ", x.dim);
+  for (const int32_t p : positions) SYRINX_CHECK(p >= 0, "[rope] negative position ", p);
   if (x.rows.device == Device::kCuda) return cuda::rope(ctx, x, positions, table);
   const int half = table.spec().dim / 2;
   auto turn = table.spec().layout == RopeLayout::kInterleaved ? &ref::rope_interleaved

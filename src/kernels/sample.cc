@@ -460,11 +460,11 @@ void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> row
   const int64_t count = static_cast<int64_t>(rows.size());
   SYRINX_CHECK(logits.shape.dims() == 2 && logits.shape[0] == count && ids.size() == rows.size() &&
                    status.size() == rows.size(),
-               "[sample] logits ", logits.shape.str(), " for ", rows.size(), " rows, ", ids.size(),
-               " ids, ", status.size(), " statuses");
+               "[sample] logits ", logits.shape.str(), " do not match ", rows.size(), " rows, ",
+               ids.size(), " ids, ", status.size(), " statuses");
   for (const SampleRow& row : rows)
     SYRINX_CHECK(row.rule.ranges >= 0 && row.rule.ranges <= SampleRule::kMostRanges, "[sample] ",
-                 row.rule.ranges, " ranges of allowed ids");
+                 row.rule.ranges, " ranges of ids, but at most ", SampleRule::kMostRanges);
   if (logits.device == Device::kCuda) return cuda::sample(ctx, logits, rows, ids, status);
   const int64_t vocabulary = logits.shape[1];
   const int64_t words = vocabulary / 64 + 1;
@@ -570,7 +570,7 @@ void sample_codes(StepContext& ctx, const View& logits, std::span<const SampleRo
                codes.shape.str(), ", statuses ", status.shape.str());
   for (const GuidedRow& place : places)
     SYRINX_CHECK(place.row + (place.guided ? 1 : 0) < codes.shape[0], "[sample_codes] row ",
-                 place.row, " of ", codes.shape.str());
+                 place.row, " is not in codes ", codes.shape.str());
   if (logits.device == Device::kCuda)
     return cuda::sample_codes(ctx, logits, rows, places, column, codes, status);
   const Arena::Mark mark(ctx.host);

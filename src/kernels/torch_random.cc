@@ -10,7 +10,8 @@ namespace syrinx {
 
 void torch_randn(uint32_t seed, std::span<float> out) {
   constexpr size_t kBlock = 16;
-  SYRINX_CHECK(!out.empty() && out.size() % kBlock == 0, "[torch_randn] ", out.size(), " numbers");
+  SYRINX_CHECK(!out.empty() && out.size() % kBlock == 0,
+               "[torch_randn] the size must be a multiple of ", kBlock, ", got ", out.size());
   std::mt19937 engine(seed);
   for (float& value : out) value = static_cast<float>(engine() & 0xFFFFFFu) * 0x1p-24f;
   for (size_t i = 0; i < out.size(); i += kBlock) {

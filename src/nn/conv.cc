@@ -40,8 +40,8 @@ View join(StepContext& ctx, const ConvJob& job, int64_t channels, int64_t zeros,
 /// Keeps the rows of `all` from `used` on, because the next call needs them.
 void keep(const View& all, int64_t used, ConvState& state, Copies& copies) {
   const int64_t channels = all.shape[1], held = all.shape[0] - used;
-  SYRINX_CHECK(held >= 0 && held <= state.past.shape()[0], "conv state holds ", held, " rows of ",
-               state.past.shape().str());
+  SYRINX_CHECK(held >= 0 && held <= state.past.shape()[0], "conv state has ", held,
+               " rows, but space for ", state.past.shape().str());
   copies.add(all.f32() + used * channels, state.past.f32(), held * channels);
   state.held = held;
   state.fresh = false;
@@ -63,8 +63,8 @@ CausalConv1d::CausalConv1d(const View& weight, const View& bias, const CausalCon
       window_(conv_window(packed_.taps(), options.dilation)) {
   SYRINX_CHECK(
       options.stride >= 1 && options.ahead >= 0 && options.stride + options.ahead <= window_,
-      "causal conv: stride ", options.stride, " and ", options.ahead, " ahead of a window of ",
-      window_);
+      "causal conv: stride ", options.stride, " and ", options.ahead,
+      " ahead do not fit a window of ", window_);
   SYRINX_CHECK(options.ahead == 0 || options.pad == ConvPad::kZero,
                "causal conv: padding after the last input must be zeros");
 }

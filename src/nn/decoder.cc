@@ -128,7 +128,8 @@ Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType
   SYRINX_CHECK(config.norm_order == NormOrder::kBefore || config.moe.experts == 0,
                "[decoder] experts require NormOrder::kBefore");
   SYRINX_CHECK(config.layer_kinds.empty() || std::ssize(config.layer_kinds) == config.layers,
-               "[decoder] ", config.layer_kinds.size(), " kinds of ", config.layers, " layers");
+               "[decoder] ", config.layer_kinds.size(), " layer_kinds, but ", config.layers,
+               " layers");
   if (config_.rope.dim == 0) config_.rope.dim = config_.head_dim;
   blocks_.reserve(config.layers);
   for (int i = 0; i < config.layers; ++i)
@@ -321,7 +322,7 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
 }
 
 void Decoder::norm(StepContext& ctx, const View& x, const View& out) const {
-  SYRINX_CHECK(config_.final_norm, "[decoder] has no final norm");
+  SYRINX_CHECK(config_.final_norm, "[decoder] the config has no final norm");
   final_(ctx, x, out);
 }
 

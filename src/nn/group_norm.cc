@@ -9,8 +9,8 @@ GroupNorm::GroupNorm(const Weights& weights, int64_t channels, int64_t groups, f
       bias_(weights.f32("bias", {channels})),
       groups_(groups),
       eps_(eps) {
-  SYRINX_CHECK(groups > 0 && channels % groups == 0, "[group_norm] ", groups, " groups of ",
-               channels, " channels");
+  SYRINX_CHECK(groups > 0 && channels % groups == 0, "[group_norm] ", groups,
+               " groups cannot divide ", channels, " channels");
 }
 
 void GroupNorm::operator()(StepContext& ctx, const View& x) const {

@@ -9,8 +9,8 @@
 namespace syrinx {
 
 Embedding::Embedding(const Weights& weights, int64_t count, int64_t width, DType keep_as) {
-  SYRINX_CHECK(keep_as == DType::kBF16 || keep_as == DType::kF32, "[embedding] kept as ",
-               dtype_name(keep_as));
+  SYRINX_CHECK(keep_as == DType::kBF16 || keep_as == DType::kF32,
+               "[embedding] can only be kept as bf16 or f32, not ", dtype_name(keep_as));
   const View stored = weights.take("weight", {count, width});
   expect_memory(count * width * static_cast<int64_t>(dtype_size(keep_as)));
   table_ = Tensor({count, width}, keep_as);
@@ -59,7 +59,8 @@ PackedLinear load_linear_scaled(const Weights& weights, const std::string& name,
 }
 
 Tensor transposed(const View& weight) {
-  SYRINX_CHECK(weight.shape.dims() == 2, "[transposed] weight ", weight.shape.str());
+  SYRINX_CHECK(weight.shape.dims() == 2, "[transposed] weight must be a matrix, got ",
+               weight.shape.str());
   const int64_t in = weight.shape[0], out = weight.shape[1];
   Tensor turned({out, in}, DType::kF32), row({out}, DType::kF32);
   for (int64_t i = 0; i < in; ++i) {

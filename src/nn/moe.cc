@@ -67,7 +67,8 @@ Moe::Moe(const MoeConfig& config, int64_t hidden, const Weights& weights, Weight
     : config_(config) {
   SYRINX_CHECK(
       config.experts > 0 && config.ffn > 0 && config.top_k > 0 && config.top_k <= config.experts,
-      "[moe] ", config.top_k, " of ", config.experts, " experts of ", config.ffn);
+      "[moe] invalid sizes: ", config.top_k, " of ", config.experts, " experts of width ",
+      config.ffn);
   router_ = load_linear(weights, "gate", config.experts, hidden, false, WeightType::kF32);
   experts_.reserve(config.experts);
   for (int e = 0; e < config.experts; ++e)

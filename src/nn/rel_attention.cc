@@ -27,7 +27,7 @@ RelAttention::RelAttention(const Weights& weights, int64_t width, int64_t heads,
                            WeightType type, const RelNames& names)
     : width_(width), heads_(heads), chunk_(chunk) {
   SYRINX_CHECK(heads > 0 && width % heads == 0 && chunk > 0, "[rel_attention] ", heads,
-               " heads in ", width, ", chunks of ", chunk);
+               " heads in width ", width, " with chunks of ", chunk, " are invalid");
   const LinearPart parts[] = {take_linear(weights, names.q, width, width, names.biased),
                               take_linear(weights, names.k, width, width, names.biased),
                               take_linear(weights, names.v, width, width, names.biased)};
@@ -152,8 +152,8 @@ void RelAttention::run(StepContext& ctx, const View& normed, std::span<const Job
     Cache& cache = *job.cache;
     if (job.rows == 0) continue;
     if (cache.left < 0) {
-      SYRINX_CHECK(job.rows <= most(cache), "[rel_attention] ", job.rows, " rows in chunks of ",
-                   most(cache));
+      SYRINX_CHECK(job.rows <= most(cache), "[rel_attention] ", job.rows,
+                   " rows exceed a chunk of ", most(cache));
     } else {
       const int64_t count = std::ssize(table_) / width_;
       SYRINX_CHECK(cache.most > 0 && cache.most <= chunk_ && cache.rows % cache.most == 0 &&
@@ -174,7 +174,7 @@ void RelAttention::run(StepContext& ctx, const View& normed, std::span<const Job
     forget(cache);
     at += job.rows;
   }
-  SYRINX_CHECK(at == all, "[rel_attention] ", at, " rows of jobs, ", all, " given");
+  SYRINX_CHECK(at == all, "[rel_attention] ", at, " rows of jobs, but x has ", all);
   linear_add(ctx, out_, mixed, x);
 }
 

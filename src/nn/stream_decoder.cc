@@ -15,8 +15,9 @@ int64_t ring_pages(const DecoderConfig& config, int64_t max_rows) {
 }
 
 DecoderConfig with_angles(DecoderConfig config, int64_t max_rows) {
-  SYRINX_CHECK(config.window >= 1 && config.causal && max_rows >= 1, "[stream_decoder] window ",
-               config.window, ", ", max_rows, " rows");
+  SYRINX_CHECK(config.window >= 1 && config.causal && max_rows >= 1,
+               "[stream_decoder] must be causal with a window; window ", config.window, ", ",
+               max_rows, " rows");
   config.rope_positions = (kTurns + 1) * ring_pages(config, max_rows) * KvPool::kPageRows;
   return config;
 }
@@ -183,7 +184,8 @@ std::span<DecoderPart> StreamDecoder::parts_of(StepContext& ctx,
       const StreamRows& stream = streams[i];
       SYRINX_CHECK(stream.rows >= 0 && stream.rows <= max_rows_ &&
                        stream.kv->position_ + stream.rows <= limit_,
-                   "[stream_decoder] ", stream.rows, " rows at position ", stream.kv->position_);
+                   "[stream_decoder] ", stream.rows, " rows are too many at position ",
+                   stream.kv->position_);
       rows += static_cast<int32_t>(stream.rows);
       row_begin[rows_at++] = rows;
       kv_len[i] = static_cast<int32_t>(stream.kv->position_ + stream.rows);

@@ -14,7 +14,7 @@ void run_passes(StepContext& ctx, std::span<const int64_t> frames, int64_t most,
     for (size_t job = first; job < frames.size() && total < most; ++job) {
       if (done[job] == frames[job]) continue;
       const int64_t n = std::min({frames[job] - done[job], most - total, room(job)});
-      SYRINX_CHECK(n > 0, "[run_passes] no room for job ", job);
+      SYRINX_CHECK(n > 0, "[run_passes] room() returned 0 for job ", job);
       parts[count++] = {job, done[job], total, n};
       done[job] += n;
       total += n;

@@ -95,7 +95,7 @@ std::string default_weights_cache() {
 WeightsCache::WeightsCache(WeightsCacheOptions options)
     : options_(std::move(options)), chance_(std::random_device{}()) {
   SYRINX_CHECK(options_.path.ends_with(kSuffix) && options_.key.size() <= sizeof(Header::key),
-               "weights cache ", options_.path);
+               "invalid path or key of the weights cache ", options_.path);
   if (!is_file(options_.path)) return;
   try {
     open();

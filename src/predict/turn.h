@@ -7,8 +7,8 @@
 // rule other than greedy keeps more of the draft. If it begins with the spoken sentence, the client
 // receives this speech at once.
 //
-// Any thread may call; no call blocks. Drafts are background requests, so that other requests do
-// not miss their deadlines.
+// Any thread may call these functions; no call blocks. Drafts are background requests, so that
+// other requests do not miss their deadlines.
 #pragma once
 
 #include <cstdint>

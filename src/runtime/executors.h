@@ -6,9 +6,9 @@
 
 namespace syrinx {
 
-/// Returns what executors_alone() of runtime.h returns, with one exception. If the threads are few,
-/// all of them run one batch also if a client waits for a large batch: a chunk that is a whole
-/// utterance, or a recogniser's encoder.
+/// Returns the same as executors_alone() of runtime.h, with one exception: with few threads, all
+/// threads run one batch also if clients wait for large batches, such as a chunk of a whole
+/// utterance or a recogniser's encoder.
 Executors executors_for(const Pipeline& pipeline, int threads);
 
 }  // namespace syrinx

@@ -38,8 +38,8 @@ struct LoadOptions {
   std::string voices_dir;  ///< directory of the built-in voices; "": searched beside the program
   /// The nodes with stages in other processes (StageServer), to which this process connects.
   std::vector<Placement> placements;
-  /// The file that `placements` were read from. If the model lacks a node of this file, it is not
-  /// loaded.
+  /// The file that `placements` were read from. The load fails if the model lacks a node of this
+  /// file.
   std::optional<PlacementFile> placement_file;
   StageKeys stage_keys;  ///< keys for links to other hosts
   /// The nodes that this process runs for other processes (StageServer); empty means all. On a CPU,

@@ -13,7 +13,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns the first chunk stage whose input comes from an AR stage; its input are the frames.
+/// Returns the first chunk stage whose input comes from an AR stage. This input is the frames.
 /// Other chunk stages process recordings.
 const ChunkStage* speaking_link(const Graph& graph) {
   const auto& nodes = graph.nodes();
@@ -169,7 +169,7 @@ Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& asked
   scheduler.add(model);
   scheduler.take_in(active.take());
   while (!sink->done) {
-    SYRINX_CHECK(scheduler.dispatch() || sink->done, "the request makes no progress");
+    SYRINX_CHECK(scheduler.dispatch() || sink->done, "the request does not advance");
   }
   scheduler.end_all();
   if (sink->reason == FinishReason::kError) return sink->error;

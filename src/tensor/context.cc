@@ -10,7 +10,7 @@ constexpr size_t kFirstBlock = 1u << 20;
 template <typename T>
 void fetch_numbers(StepContext& ctx, const View& from, const T* data, std::span<T> host) {
   SYRINX_CHECK(from.count() == static_cast<int64_t>(host.size()), "[fetch] ", from.shape.str(),
-               " into ", host.size(), " numbers");
+               " does not fit ", host.size(), " numbers");
   if (ctx.device == Device::kCpu) {
     std::copy_n(data, host.size(), host.begin());
   } else if (!host.empty()) {
@@ -62,7 +62,7 @@ View upload(StepContext& ctx, const View& host) {
 
 void store(StepContext& ctx, std::span<const float> host, const View& to) {
   SYRINX_CHECK(to.count() == static_cast<int64_t>(host.size()), "[store] ", host.size(),
-               " numbers into ", to.shape.str());
+               " numbers do not fit ", to.shape.str());
   if (ctx.device == Device::kCpu) {
     std::copy(host.begin(), host.end(), to.f32());
   } else if (!host.empty()) {

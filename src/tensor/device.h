@@ -49,8 +49,8 @@ class Stream {
   /// Runs `work`, which queues kernels and copies on this stream. They are recorded as a piece
   /// until `work` returns or waits; then the piece is queued. The second time an identical piece is
   /// queued, it is recorded as a CUDA graph. From the third time on, the graph runs as one launch.
-  /// Pieces are identical if their launches and arguments are; uploaded numbers may differ. Passes
-  /// on an exception of `work`, and drops the recorded work that is not yet queued.
+  /// Identical pieces have equal launches and arguments; uploaded numbers may differ. If `work`
+  /// throws, the recorded work that is not yet queued is dropped.
   void repeat(const std::function<void()>& work);
   /// Returns how many pieces have run as a graph so far.
   uint64_t played() const { return played_; }
@@ -80,7 +80,7 @@ class Stream {
   virtual void* pinned(size_t bytes) = 0;
   /// Queues a copy from memory of pinned(), which must not change until wait().
   virtual void send(const void* pinned, void* device, size_t bytes) = 0;
-  /// Records, instead of running, the work queued between both calls. Null if recording fails.
+  /// Begin and end a recording of queued work. The result is null if recording is impossible.
   virtual void begin_recording() = 0;
   virtual std::shared_ptr<void> end_recording() = 0;
   virtual void play(void* recording) = 0;

@@ -92,7 +92,7 @@ void Stream::sign_bytes(const void* data, size_t bytes) {
 }
 
 void Stream::repeat(const std::function<void()>& work) {
-  SYRINX_CHECK(!noting_, "[stream] repeat() within repeat()");
+  SYRINX_CHECK(!noting_, "[stream] repeat() was called within repeat()");
   synchronize();  // copies in progress still use this memory
   if (!up_) {
     staged_ = Tensor({static_cast<int64_t>(kRoom)}, DType::kU8, Device::kCuda);

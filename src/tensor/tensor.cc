@@ -110,15 +110,15 @@ std::string Shape::str() const {
 }
 
 View View::reshape(Shape to) const {
-  SYRINX_CHECK(to.count() == count(), "reshape ", shape.str(), " to ", to.str());
+  SYRINX_CHECK(to.count() == count(), "cannot reshape ", shape.str(), " to ", to.str());
   View out = *this;
   out.shape = to;
   return out;
 }
 
 View View::slice(int64_t begin, int64_t end) const {
-  SYRINX_CHECK(shape.dims() > 0 && 0 <= begin && begin <= end && end <= shape[0], "slice ", begin,
-               "..", end, " of ", shape.str());
+  SYRINX_CHECK(shape.dims() > 0 && 0 <= begin && begin <= end && end <= shape[0], "invalid slice ",
+               begin, "..", end, " of ", shape.str());
   std::array<int64_t, Shape::kMaxDims> sizes{};
   for (int i = 0; i < shape.dims(); ++i) sizes[i] = shape[i];
   const size_t row = shape[0] ? bytes() / shape[0] : 0;

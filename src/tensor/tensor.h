@@ -76,8 +76,8 @@ struct View {
  private:
   template <typename T>
   T* as(DType want) const {
-    SYRINX_CHECK(dtype == want, "view ", shape.str(), " is ", dtype_name(dtype), ", read as ",
-                 dtype_name(want));
+    SYRINX_CHECK(dtype == want, "view ", shape.str(), " is ", dtype_name(dtype),
+                 ", but is read as ", dtype_name(want));
     return static_cast<T*>(data);
   }
 };

@@ -187,7 +187,8 @@ void gemm(StepContext& ctx, const GemmCall& call) {
   if (plan.rows == 0) return;
   const bool narrow = is_quantized(m.type);
   SYRINX_CHECK(call.spans * call.span_len == m.k && (!narrow || call.segments.size() == 1),
-               "gemm: ", call.spans, " spans of ", call.span_len, " for k = ", m.k);
+               "gemm: ", call.spans, " spans of ", call.span_len, " must have k = ", m.k,
+               " numbers");
   constexpr double kWorthSharing = 25;
   const bool share = ctx.pool.size() > 1 && estimate_us(call, plan.rows) > kWorthSharing;
 

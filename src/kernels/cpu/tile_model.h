@@ -22,11 +22,12 @@ inline float flushed(float v) {
 class TileRegisters {
  public:
   void configure(const TileConfig& config) {
-    SYRINX_CHECK(config.palette == 1 && config.start_row == 0, "palette ", int{config.palette});
+    SYRINX_CHECK(config.palette == 1 && config.start_row == 0,
+                 "the palette must be 1 and start_row 0, got palette ", int{config.palette});
     for (int t = 0; t < 16; ++t) {
       SYRINX_CHECK((config.rows[t] == 0) == (config.row_bytes[t] == 0) && config.rows[t] <= 16 &&
                        config.row_bytes[t] <= 64 && (t < 8 || config.rows[t] == 0),
-                   "tile ", t, " of ", int{config.rows[t]}, " rows");
+                   "invalid size of tile ", t, ": ", int{config.rows[t]}, " rows");
     }
     config_ = config;
     for (auto& tile : tiles_) tile = {};

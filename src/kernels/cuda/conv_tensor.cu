@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 template <int kPanels>
 void launch_product(StepContext& ctx, const TileCall& call, int64_t all, bool whole) {
   const dim3 grid(gpu::blocks_for(call.rows, kRows * kPanels), gpu::blocks_for(all, kRows));
-  SYRINX_CHECK(grid.y <= 65535, "[conv_gemm] ", all, " rows");
+  SYRINX_CHECK(grid.y <= 65535, "[conv_gemm] too many rows for a grid: ", all);
   gpu::launch("conv_gemm", whole ? conv_product<kPanels, true> : conv_product<kPanels, false>, grid,
               kThreads, 0, stream_of(ctx), call, all);
 }
@@ -165,7 +165,7 @@ void launch_product(StepContext& ctx, const TileCall& call, int64_t all, bool wh
 
 void conv_gemm(StepContext& ctx, const TileCall& call, int64_t all, bool aligned) {
   SYRINX_CHECK(call.bf16 && call.out.count == 1 && call.k <= INT32_MAX && call.span_len > 0,
-               "[conv_gemm] k ", call.k, " in spans of ", call.span_len);
+               "[conv_gemm] unsupported call: k ", call.k, " in spans of ", call.span_len);
   const bool whole = aligned && call.span_len % 16 == 0 && call.span_step % 4 == 0 &&
                      call.x_stride % 4 == 0 && call.x_offset % 4 == 0;
   if (call.rows > kRows) {

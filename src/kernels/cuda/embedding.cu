@@ -107,7 +107,8 @@ void embed_column(StepContext& ctx, const View& table, const View& codes, int co
 
 void embed_sum(StepContext& ctx, std::span<const View> tables, std::span<const int32_t> ids,
                const View& out) {
-  SYRINX_CHECK(tables.size() <= kMaxTables, "[embed_sum] ", tables.size(), " tables");
+  SYRINX_CHECK(tables.size() <= kMaxTables, "[embed_sum] at most ", kMaxTables, " tables, got ",
+               tables.size());
   const Arena::Mark mark(ctx.arena);
   EmbedSum f{};
   f.books = static_cast<int>(tables.size());

@@ -25,10 +25,10 @@ void go(StepContext& ctx, SkinnyCall call) {
   const unsigned blocks = gpu::blocks_for(call.rows, 16 * kPanels);
   const unsigned tiles = gpu::blocks_for(call.n, 8 * kTiles);
   const Arena::Mark mark(ctx.arena);
-  SYRINX_CHECK(blocks <= 65535, "[linear] ", call.rows, " rows: more blocks than a grid has");
+  SYRINX_CHECK(blocks <= 65535, "[linear] ", call.rows, " rows need too many blocks for a grid");
   if (call.split > 1) {
     SYRINX_CHECK(int64_t{blocks} * tiles <= KernelState::kCounters, "[linear] ", call.rows, " x ",
-                 call.n, ": more blocks than counters");
+                 call.n, " needs more blocks than counters");
     call.partial =
         take<float>(ctx, int64_t{blocks} * tiles * call.split * kPanels * 16 * 8 * kTiles);
     call.counters = reinterpret_cast<unsigned*>(state_of(ctx).counters.i32());

@@ -121,11 +121,11 @@ void tile_gemm(StepContext& ctx, TileCall call) {
   const auto tiles = static_cast<unsigned>(call.tiles);
   const auto stretches = static_cast<unsigned>(tile_stretches(call.k));
   // The blocks exceed the counters only if k is long and the batch very large.
-  SYRINX_CHECK(tiles <= 65535, "[tile_gemm] ", tiles, " tiles of rows");
+  SYRINX_CHECK(tiles <= 65535, "[tile_gemm] too many tiles of rows for a grid: ", tiles);
   if (stretches > 1) {
     const int64_t count = int64_t{blocks} * tiles;
-    SYRINX_CHECK(count <= KernelState::kCounters, "[tile_gemm] ", count, " blocks, counters ",
-                 KernelState::kCounters);
+    SYRINX_CHECK(count <= KernelState::kCounters, "[tile_gemm] ", count,
+                 " blocks, but the number of counters is ", KernelState::kCounters);
     call.partial = take<float>(ctx, count * stretches * kSide * kSide);
     call.counters = reinterpret_cast<unsigned*>(state_of(ctx).counters.i32());
   }

@@ -209,8 +209,8 @@ void device_free(Device, void* memory) noexcept {
 }
 
 void device_copy(const View& from, const View& to) {
-  SYRINX_CHECK(from.bytes() == to.bytes(), "[device_copy] ", from.bytes(), " bytes into ",
-               to.bytes());
+  SYRINX_CHECK(from.bytes() == to.bytes(), "[device_copy] ", from.bytes(),
+               " bytes, but the target has ", to.bytes());
   check(cudaMemcpy(to.data, from.data, from.bytes(), cudaMemcpyDefault), "cudaMemcpy");
   check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
 }

@@ -33,7 +33,7 @@ const std::unordered_map<std::string_view, Scores>& weights() {
     std::unordered_map<std::string_view, Scores> table;
     for (const std::string_view line : data_lines(tables::heteronym_weights())) {
       const auto words = split(line, ' ');
-      SYRINX_CHECK(words.size() > 3, "bad line in heteronym_weights.txt: ", line);
+      SYRINX_CHECK(words.size() > 3, "invalid line in heteronym_weights.txt: ", line);
       const std::span<const std::string_view> numbers(words.end() - 3, 3);
       const auto name = static_cast<size_t>(numbers[0].data() - line.data()) - 1;
       table[line.substr(0, name)] = {number_in(numbers[0]), number_in(numbers[1]),

@@ -82,16 +82,16 @@ struct Loaded {
                                         [name](const auto& list) { return list.first == name; });
         SYRINX_CHECK(known != std::end(kLists), "unknown list in tables/words.txt: ", line);
         text = &texts[static_cast<size_t>(known - kLists)];
-        SYRINX_CHECK(text->empty(), "a second list in tables/words.txt: ", line);
+        SYRINX_CHECK(text->empty(), "a list occurs twice in tables/words.txt: ", line);
         *text = " ";
         continue;
       }
       SYRINX_CHECK(text != nullptr && line.find("  ") == line.npos && line.back() != ' ',
-                   "bad line in tables/words.txt: ", line);
+                   "invalid line in tables/words.txt: ", line);
       *text += with_folded_signs(line) + ' ';
     }
     for (size_t i = 0; i < texts.size(); ++i) {
-      SYRINX_CHECK(texts[i].size() > 1, "no words in tables/words.txt for ", kLists[i].first);
+      SYRINX_CHECK(texts[i].size() > 1, "tables/words.txt has an empty list ", kLists[i].first);
       lists.*kLists[i].second = texts[i];
     }
   }

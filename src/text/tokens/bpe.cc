@@ -134,7 +134,8 @@ void Bpe::encode(std::string_view piece, std::vector<int32_t>& out) const {
       return;
     }
   }
-  SYRINX_CHECK(piece.size() < (1u << 31), "piece of ", piece.size(), " bytes");
+  SYRINX_CHECK(piece.size() < (1u << 31), "a piece must have less than 2^31 bytes, got ",
+               piece.size());
   std::vector<Symbol> symbols;
   symbols.reserve(piece.size());
   start(piece, symbols);

@@ -47,7 +47,7 @@ struct LibraryProduct::Plan {
     blas(cublasLtMatmulAlgoGetHeuristic(handle, op, a, b, c, c, wish, 1, &best, &found),
          "heuristic");
     cublasLtMatmulPreferenceDestroy(wish);
-    SYRINX_CHECK(found == 1, "[cublaslt] no algorithm for ", rows, " x ", k, " x ", n);
+    SYRINX_CHECK(found == 1, "[cublaslt] found no algorithm for ", rows, " x ", k, " x ", n);
   }
   ~Plan() {
     cublasLtMatrixLayoutDestroy(c);

@@ -198,8 +198,9 @@ void run(const char* name, dim3 grid, dim3 block, size_t shared,
   const DeviceAccess access;
   Machine& m = machine();
   SYRINX_CHECK(block.y == 1 && block.z == 1 && block.x % kWarp == 0 && block.x <= kThreads, name,
-               ": a block of ", block.x, " threads");
-  SYRINX_CHECK(shared <= sizeof(m.dynamic), name, ": ", shared, " bytes of shared memory");
+               ": unsupported block of ", block.x, " threads");
+  SYRINX_CHECK(shared <= sizeof(m.dynamic), name, ": a block may not have ", shared,
+               " bytes of shared memory");
   m.fibers.resize(block.x);
   m.body = &thread;
   m.name = name;

@@ -128,8 +128,8 @@ T* dynamic_shared() {
 template <typename... P, typename... A>
 void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
             Stream& stream, A... args) {
-  SYRINX_CHECK(grid.x < 1u << 31 && grid.y <= 65535 && grid.z <= 65535, name, ": a grid of ",
-               grid.x, " x ", grid.y, " x ", grid.z, " blocks");
+  SYRINX_CHECK(grid.x < 1u << 31 && grid.y <= 65535 && grid.z <= 65535, name,
+               ": unsupported grid of ", grid.x, " x ", grid.y, " x ", grid.z, " blocks");
   const auto call = [=, &stream] {
     emulated::run_on(stream, name, [=] {
       emulated::run(name, grid, block, shared, [&] { kernel(static_cast<P>(args)...); });
