@@ -308,7 +308,7 @@ const Changes kChanges[] = {
      "whisper",
      "whisper/small",
      {{"config.json", "/max_source_positions", "750", "must be 1500"},
-      {"config.json", "/encoder_attention_heads", "3", "multiples of 8"},
+      {"config.json", "/encoder_attention_heads", "3", "a multiple of 8"},
       {"config.json", "/decoder_attention_heads", "0", "decoder_attention_heads"},
       {"config.json", "/vocab_size", "1000000000", "vocab_size"},
       {"config.json", "/vocab_size", "1900", "embed_tokens"},

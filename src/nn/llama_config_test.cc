@@ -85,7 +85,7 @@ TEST(LlamaConfig, NamesWhatIsWrong) {
   EXPECT_NE(fault("rope_scaling", {{"rope_type", "yarn"}}).find("yarn"), std::string::npos);
   EXPECT_NE(fault("rope_scaling", {{"rope_type", "llama3"}}).find("factor"), std::string::npos);
   EXPECT_NE(fault("rope_parameters", {{"rope_type", "yarn"}}).find("yarn"), std::string::npos);
-  EXPECT_NE(fault("num_attention_heads", 2).find("2 heads of 1024 numbers"), std::string::npos);
+  EXPECT_NE(fault("num_attention_heads", 2).find("2 heads of size 1024"), std::string::npos);
 }
 
 TEST(LlamaConfig, RefusesAtItsLimits) {

@@ -194,7 +194,7 @@ TEST(Load, BuiltInVoicesLieWhereItIsSaid) {
   LoadOptions options;
   options.voices_dir = empty.path();
   EXPECT_TRUE(says(load_fault(options), empty.path())) << "no other place is looked at";
-  EXPECT_TRUE(says(load_fault(options), concat(" in ", empty.path(), "; there is none")));
+  EXPECT_TRUE(says(load_fault(options), concat(" in ", empty.path(), ". Copy the folder")));
   options.voices_dir = SYRINX_SOURCE_DIR "/voices";
   EXPECT_EQ(load_pipeline(options)->info().model, "finch");
 }
