@@ -7,8 +7,8 @@
 
 namespace syrinx {
 
-// The families of a program that has only built-in models (SYRINX_BUILT_IN_ONLY); families.cc lists
-// all families.
+// Returns the families of a program with built-in models only (SYRINX_BUILT_IN_ONLY). families.cc
+// lists all families.
 std::span<const Family> families() {
   static constexpr std::array kFamilies{
       Family{"finch", finch::claims, finch::load, "config.json", false}};

@@ -1,4 +1,4 @@
-// For tests: copies of checkpoints that a test may change, and the errors of loading them.
+// For tests: copies of checkpoints that a test may change, and errors from loading them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,14 +12,14 @@
 
 namespace syrinx {
 
-/// A copy of the checkpoint in a directory.
+/// A copy of a checkpoint in its own directory.
 struct CheckpointCopy {
   explicit CheckpointCopy(const std::string& checkpoint) {
     std::filesystem::copy(checkpoint, dir.path(),
                           std::filesystem::copy_options::recursive |
                               std::filesystem::copy_options::overwrite_existing);
   }
-  /// Replaces the first `from` in a file, which must contain it.
+  /// Replaces the first `from` in a file by `to`. The file must contain `from`.
   void replace(const std::string& file, const std::string& from, const std::string& to) const {
     std::string text = slurp(dir.path(file));
     const size_t at = text.find(from);
@@ -36,11 +36,11 @@ struct CheckpointCopy {
   TestDir dir;
 };
 
-/// Changes the last letter of a tensor's name in a PyTorch file: then this tensor is missing, and
-/// there is an unknown one.
+/// Changes the last letter of a tensor's name in a PyTorch file. Then this tensor is missing, and
+/// the file has an unknown one.
 inline void misname_tensor(const std::string& path, const std::string& name) {
   std::string bytes = slurp(path);
-  const auto size = static_cast<uint32_t>(name.size());  // the size of a text in pickle
+  const auto size = static_cast<uint32_t>(name.size());  // size of a text in a pickle file
   const std::string text = 'X' + std::string(reinterpret_cast<const char*>(&size), 4) + name;
   const size_t at = bytes.find(text);
   ASSERT_NE(at, bytes.npos) << name;
@@ -49,7 +49,7 @@ inline void misname_tensor(const std::string& path, const std::string& name) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-/// Returns the message of the LoadError that `load()` throws; empty: it throws none.
+/// Returns the message of the LoadError that `load()` throws. Empty string if it throws none.
 template <typename Load>
 std::string load_fault_of(const Load& load) {
   try {

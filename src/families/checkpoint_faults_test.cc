@@ -11,10 +11,10 @@
 namespace syrinx {
 namespace {
 
-/// A change of a file, and a part of the message that loading then gives; "": it still loads.
+/// A change of a file, and a part of the resulting load error. Empty: loading still succeeds.
 struct Change {
-  /// The text that is replaced, and its replacement; or a JSON pointer ("/key") and the JSON
-  /// written there; "": the file is removed.
+  /// `from` and `to`: the replaced text and its replacement, or a JSON pointer ("/key") and the
+  /// JSON written there. An empty `from` removes the file.
   const char *file, *from, *to;
   const char* named;
 };
@@ -393,7 +393,7 @@ TEST_P(CheckpointFaults, AreNamed) {
   }
 }
 
-/// An unsupported format of a family is refused by the family, not as an unknown format.
+/// The family itself refuses its unsupported formats; no error says that the format is unknown.
 TEST(Claims, OtherFormatsAreOfTheirFamily) {
   const auto family_of = [](const char* config) {
     const Config root = Config::parse(config, "config.json");

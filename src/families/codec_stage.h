@@ -1,5 +1,5 @@
-// The chunk stage of the families whose codec keeps a state per stream: codes to samples. Header
-// only.
+// The chunk stage of families whose codec keeps a state for each stream: maps codes to samples.
+// Header only.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 namespace syrinx {
 
 /// Decodes every frame once, when it is fresh. Its edge needs the codec's lookahead, if any, and no
-/// left context. A Job is the argument of the codec's run(): state, codes, out and, if the codec
-/// looks ahead, also fresh and last, in that order.
+/// left context. A Job is the argument of the codec's run(). Its members are state, codes and out,
+/// then fresh and last if the codec looks ahead.
 template <typename Codec, typename Job>
 class CodecStage : public ChunkStage {
  public:

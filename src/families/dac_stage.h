@@ -1,4 +1,4 @@
-// The chunk stage of the families whose codec is of the DAC kind.
+// The chunk stage of families that have a DAC codec.
 #pragma once
 
 #include "codec/dac_codec.h"

@@ -53,7 +53,7 @@
 
 namespace syrinx {
 
-// A new family adds its header to the includes and its row to this table.
+// To add a family, include its header and add a row to this table.
 std::span<const Family> families() {
   static constexpr std::array kFamilies{
       Family{"finch", finch::claims, finch::load, "config.json", false},
@@ -73,7 +73,7 @@ std::span<const Family> families() {
       Family{"orpheus", orpheus::claims, orpheus::load},
       Family{"zonos", zonos::claims, zonos::load},
       Family{"kokoro", kokoro::claims, kokoro::load, "config.json", false},
-      // After Orpheus, whose config is that of a Llama.
+      // This row comes after Orpheus, because Orpheus has the config of a Llama.
       Family{"llm", llm::claims, llm::load, "config.json", true, {llm::kGgufEnd}},
       Family{"whisper",
              whisper::claims,

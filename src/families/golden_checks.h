@@ -17,8 +17,8 @@
 
 namespace syrinx {
 
-/// Returns the samples that a chunk stage makes of a sequence's first `frames` frames in one call.
-/// `last`: the stream ends with these frames.
+/// Returns the samples that a chunk stage makes from a sequence's first `frames` frames in one
+/// call. `last`: the stream ends with these frames.
 inline std::vector<float> samples_of(const ChunkStage& stage, const Sequence& sequence,
                                      std::span<const int32_t> codes, int frames, bool last,
                                      StepContext& ctx) {
@@ -34,7 +34,7 @@ inline std::vector<float> samples_of(const ChunkStage& stage, const Sequence& se
   return samples;
 }
 
-/// Compares the samples that a stage makes of a golden's first `count` "frames" with its "samples".
+/// Compares the samples made from a golden's first `count` "frames" with the golden's "samples".
 inline void expect_golden_samples(const ChunkStage& stage, const Sequence& sequence,
                                   const Safetensors& golden, int count, StepContext& ctx) {
   const GoldenSamples want(golden);
@@ -60,7 +60,7 @@ void expect_made_up_weights_to_speak(std::initializer_list<WeightType> types, co
   }
 }
 
-/// Checks that a sentence is ready as soon as the first letter of the next one has arrived.
+/// Checks that a sentence is ready once the first letter of the next sentence has arrived.
 inline void expect_a_sentence_to_be_taken(Sequence& state) {
   EXPECT_FALSE(state.ready());
   const char* const begin =
@@ -72,8 +72,8 @@ inline void expect_a_sentence_to_be_taken(Sequence& state) {
 }
 
 /// Checks that draws of the first codebook have the probabilities `chances` [R, V] of the authors'
-/// program, to five standard deviations. It computed these for logits [R, V] and settings [R, 3]
-/// (temperature, top-p, top-k).
+/// program, to five standard deviations. Rows of `logits` [R, V] and `settings` [R, 3]
+/// (temperature, top-p, top-k) are the inputs of that program.
 inline void expect_chances(const View& logits, const View& settings, const View& chances,
                            SpeechRequest request, Runner& runner) {
   constexpr int kDraws = 20000;

@@ -1,13 +1,13 @@
-// For tests: the models of the golden suite. A family registers a row: its small checkpoint with
-// the cases that the authors' code computed, bounds, and the differences of its requests.
-// golden_test.cc runs the models whose language model is a CodecLm through the pipeline;
-// tests/parity/golden/engine_test.cc runs all of them through the engine.
-// A row's folder, below the build's parity folder, holds checkpoint/, cases.json, and for each case
-// NAME.safetensors with prompt_ids [P], frames [T, C], logits [L, V] or [L, K, V] of the first L
-// steps, and where kept prefill [R, H] (the prompt's last rows), prefix [2, R, H] (its first ones,
-// and the companion's), inner_logits [M, ...] and samples.
-// A case with "segments" has prompt_ids, frames and logits of each: prompt_ids_0, frames_0, ...
-// Goldens that are laid out otherwise have a function of their own (GoldenModel::read).
+// For tests: the models of the golden suite. A family registers a row: its small checkpoint, the
+// cases that the authors' code computed, bounds, and how its requests differ. golden_test.cc runs
+// models whose language model is a CodecLm through the pipeline. tests/parity/golden/engine_test.cc
+// runs all models through the engine. A row's folder, in the build's parity folder, holds
+// checkpoint/, cases.json, and NAME.safetensors for each case. That file has prompt_ids [P], frames
+// [T, C], logits [L, V] or [L, K, V] of the first L steps. Some files also have prefill [R, H] (the
+// prompt's last rows), prefix [2, R, H] (its first rows, and those of the companion), inner_logits
+// [M, ...] and samples. A case with "segments" has prompt_ids, frames and logits of each segment:
+// prompt_ids_0, frames_0, ... A golden with another layout has a function that reads it
+// (GoldenModel::read).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,8 +38,8 @@ struct GoldenModel;
 /// Logits of the authors' code [L, V] or [L, K, V].
 struct GoldenLogits {
   View view;
-  std::vector<size_t> steps = {};     ///< of a segment, one a row; empty: the first ones
-  std::vector<int64_t> columns = {};  ///< the ids of V; empty: all
+  std::vector<size_t> steps = {};     ///< step of the segment for each row; empty: the first steps
+  std::vector<int64_t> columns = {};  ///< ids of the V columns; empty: all ids
 };
 
 /// A case, and the results of the authors' code for it.
@@ -47,50 +47,50 @@ struct GoldenCase {
   std::string name;
   SpeechRequest request;
   struct Segment {
-    int steps = 0;  ///< that make frames, with the end step if the golden counts it; 0: to the end
+    int steps = 0;  ///< steps that make frames, with the end step if the golden has it; 0: all
     bool ended = false;
     std::vector<GoldenLogits> logits = {};
-    View inner = {};  ///< logits of the codes after the first, of the first steps; may be empty
+    View inner = {};  ///< logits of the codes after the first, in the first steps; may be empty
   };
   std::vector<Segment> segments;
-  bool ended = false;  ///< whether the last segment ended by itself
+  bool ended = false;  ///< whether the model itself ended the last segment
   std::shared_ptr<Safetensors> golden;
-  std::vector<int32_t> prompt_ids;  ///< of all segments; empty: not compared
+  std::vector<int32_t> prompt_ids;  ///< ids of all segments; empty: not compared
   std::vector<int32_t> frames;      ///< the spoken frames, [T, C]
 };
 
-/// Sets the options of a case in cases.json besides its text, voice, penalty and whether the end is
-/// ignored.
+/// Sets options of a case in cases.json. The suite itself sets its text, voice, penalty and whether
+/// the end is ignored.
 using AskGolden = void (*)(const nlohmann::json& json, const Safetensors& golden,
                            SpeechRequest& request);
 
-/// Reads the results of a case in cases.json from GoldenCase::golden. False: not a case of speech.
+/// Reads the results of a case in cases.json from GoldenCase::golden. False: it has no speech.
 using ReadGolden = bool (*)(const GoldenModel& model, const nlohmann::json& json, GoldenCase& c);
 
-/// Returns the codes of a step that ends a segment, for segments that the authors' bound ended.
+/// Returns the codes of a step that ends a segment, for segments that the authors' bound cut.
 using EndGolden = std::vector<int32_t> (*)(const Pipeline& model);
 
-/// The segments whose last frame is not spoken: none, those that ended by themselves, or all.
+/// The segments whose last frame is not spoken: no segment, those that the model ended, or all.
 enum class LeftOut { kNone, kOfEnded, kOfAll };
 
 inline bool read_golden(const GoldenModel& model, const nlohmann::json& json, GoldenCase& c);
 
 struct GoldenModel {
   const char *name, *family, *dir;
-  float logits = 1e-4f;   ///< bound, relative to the largest of a row
-  float samples = 1e-4f;  ///< bound, absolute; 0: the goldens have no samples
-  int longest = 200;      ///< steps of the longest case, at least
-  size_t least = 0;       ///< logits that a step has at least; 0: those of all streams that began
+  float logits = 1e-4f;   ///< largest relative error, relative to the largest logit of a row
+  float samples = 1e-4f;  ///< largest absolute error; 0: the goldens have no samples
+  int longest = 200;      ///< least number of steps of the longest case
+  size_t least = 0;       ///< least number of logits of a step; 0: those of all begun streams
   AskGolden ask = nullptr;
   ReadGolden read = read_golden;
   LeftOut left_out = LeftOut::kNone;
   EndGolden end = nullptr;  ///< set if cases have several segments
-  /// Unset: by the family's name, because the config of a small checkpoint may lack the keys by
-  /// which the family claims published ones.
+  /// Loads the checkpoint. Unset: the loader of the family with this name, because a small config
+  /// may lack the keys by which the family recognizes published checkpoints.
   std::shared_ptr<const Pipeline> (*load)(const LoadSpec& spec) = nullptr;
-  // Through the engine:
-  void (*vary)(int i, SpeechRequest& other);  ///< changes the i-th request of a crowd
-  const char* late_text = "";  ///< a text that arrives in pieces; empty: the model takes none
+  // The fields below are used by the engine tests.
+  void (*vary)(int i, SpeechRequest& other);  ///< changes the i-th of many parallel requests
+  const char* late_text = "";  ///< text that arrives in pieces; empty: late text is not supported
 };
 
 inline std::string golden_path(const GoldenModel& model, const std::string& name) {
@@ -100,7 +100,7 @@ inline std::string golden_path(const GoldenModel& model, const std::string& name
 namespace golden {
 
 inline void ask_orpheus(const nlohmann::json& json, const Safetensors&, SpeechRequest& request) {
-  request.sampling.seed = 77;  // the seed in make_golden.py, for the codec's noise
+  request.sampling.seed = 77;  // seed in make_golden.py, for the noise of the codec
   request.terms.max_frames = json["ended"] ? 1000 : json["steps"].get<int>() / 7 * 4;
 }
 inline void vary_orpheus(int i, SpeechRequest& other) {
@@ -178,7 +178,7 @@ inline void vary_qwen3_tts(int i, SpeechRequest& other) {
   if (i % 3 == 1) other.say.in_prompt = false;
 }
 
-/// The golden of a guided case has the logits before guidance, which are not compared.
+/// The golden of a guided case has the logits before guidance, so they are not compared.
 inline bool read_opuslm(const GoldenModel& model, const nlohmann::json& json, GoldenCase& c) {
   if (json["kind"] != "read" || !read_golden(model, json, c)) return false;
   if (json.contains("guidance")) c.segments[0].logits.clear();
@@ -198,8 +198,8 @@ inline void vary_opuslm(int i, SpeechRequest& other) {
   if (i % 3 == 2) other.sampling.temperature = 0.3f, other.sampling.top_k = 5;
 }
 
-/// Loads the model with the phonemes that the authors' code made of the golden texts, so that it
-/// needs no espeak-ng; other texts are read as letters.
+/// Loads the model with the phonemes that the authors' code made from the golden texts, so it does
+/// not need espeak-ng. Other texts are read as letters.
 inline std::shared_ptr<const Pipeline> load_zonos(const LoadSpec& spec) {
   const auto phonemes = [](std::string_view text, std::string_view) -> Result<std::string> {
     const std::string path = SYRINX_BINARY_DIR "/parity/zonos/golden/cases.json";
@@ -212,7 +212,7 @@ inline std::shared_ptr<const Pipeline> load_zonos(const LoadSpec& spec) {
   };
   return std::make_shared<zonos::Zonos>(spec, phonemes);
 }
-/// Logits of the first step, and some ids of all steps. A case without an end was cut by a bound.
+/// Reads the logits of the first step and some ids of all steps. A case without an end was cut.
 inline bool read_zonos(const GoldenModel& model, const nlohmann::json& json, GoldenCase& c) {
   const auto all = nlohmann::json::parse(read_file(golden_path(model, "cases.json"), 1 << 20));
   c.ended = json["ended"];
@@ -243,8 +243,8 @@ inline void vary_zonos(int i, SpeechRequest& other) {
   other.say.instructions = concat("pitch_std=", 10 * i);
 }
 
-/// Tokens with the one that ends speech. Turbo adds silence behind them, and its goldens have the
-/// logits of step 15, some also of step 0.
+/// Reads tokens up to the one that ends speech. Turbo adds silence after them, and its goldens have
+/// the logits of step 15, some also of step 0.
 inline bool read_chatterbox(const GoldenModel& model, const nlohmann::json&, GoldenCase& c) {
   const bool turbo = model.family == std::string("chatterbox_turbo");
   const View logits = c.golden->view("logits");
@@ -276,8 +276,8 @@ inline void vary_turbo(int i, SpeechRequest& other) {
   if (i % 2 == 1) other.terms.flow = FlowMode::kFull;
 }
 
-/// Parts of a text, each of which the authors' code begins wherever the part before was. `counts`:
-/// tokens of each part. CosyVoice3 leaves silent ones out: `frames`, `kept` of each part.
+/// Reads the parts of a text. The authors' code begins each part where the part before ended.
+/// `counts`: tokens of each part. CosyVoice3 omits silent tokens: `frames`, `kept` of each part.
 inline bool read_cosyvoice(const GoldenModel&, const nlohmann::json& json, GoldenCase& c) {
   const bool kept = c.golden->find("kept") != nullptr;
   const std::vector<int32_t> counts = ints(c.golden->view("counts"));
@@ -340,7 +340,7 @@ inline constexpr GoldenModel kGoldenModels[] = {
      .left_out = LeftOut::kOfEnded,
      .vary = golden::vary_csm<32>,
      .late_text = "hello there. How are you? I'm fine."},
-    {.name = "csm_taught",  // a checkpoint that was trained to end its speech
+    {.name = "csm_taught",  // this checkpoint was trained to end its speech
      .family = "csm",
      .dir = "csm/golden/taught",
      .ask = golden::ask_csm,
@@ -359,7 +359,7 @@ inline constexpr GoldenModel kGoldenModels[] = {
      .family = "opuslm",
      .dir = "opuslm/golden",
      .samples = 1e-5f,
-     .least = 40,  // units; words are more
+     .least = 40,  // logits of units; the vocabulary has words, too
      .ask = golden::ask_opuslm,
      .read = golden::read_opuslm,
      .vary = golden::vary_opuslm,
@@ -434,8 +434,8 @@ inline constexpr GoldenModel kGoldenModels[] = {
      .late_text = "Hello there, how are you? The quick brown fox, and all other things."},
 };
 
-/// Models whose language model is a class of their own; their logits are compared in their own
-/// folder.
+/// Models with their own class of language model. Tests in their own folders compare the
+/// logits.
 inline constexpr GoldenModel kOtherGoldenModels[] = {
     {.name = "qwen3_tts",
      .family = "qwen3_tts",

@@ -13,8 +13,8 @@ class GoldenParity : public testing::TestWithParam<GoldenModel> {
   GoldenParity() : cases_(golden_cases(GetParam())), model_(load_golden(GetParam())) {}
 
   const CodecLm& lm() const { return dynamic_cast<const CodecLm&>(model_->graph().ar()); }
-  /// Returns the largest relative error of a step's logits: of code 0, or of all codes side by
-  /// side. Streams of a delay pattern that have not begun, or have ended, are not compared.
+  /// Returns the largest relative error of a step's logits: those of code 0, or of all codes side
+  /// by side. Skips streams of a delay pattern that have not begun or have ended.
   float off(const GoldenCase& c, const Track& track, size_t step, const GoldenLogits& golden,
             int64_t row) const {
     const std::vector<int>& vocab = lm().traits().vocab;
@@ -43,7 +43,7 @@ class GoldenParity : public testing::TestWithParam<GoldenModel> {
     const std::span<const int32_t> ids = track.state->prompt_ids();
     return {ids.begin(), ids.end()};
   }
-  /// Ends the segment at the step of the authors' bound.
+  /// Ends the segment at the step at which the authors' code cut it.
   void end_segment(Track& track) const {
     std::vector<int32_t> frames;
     std::vector<WordMark> words;
@@ -72,7 +72,7 @@ TEST_P(GoldenParity, RowsOfPrompts) {
       ASSERT_GE(rows, want.shape[0]) << c.name;
       EXPECT_LT(off(track, rows - static_cast<int>(want.shape[0]), want, false), 1e-6f) << c.name;
     }
-    if (!c.golden->find("prefix")) continue;  // [2, R, H]: all rows but the last, the companion's
+    if (!c.golden->find("prefix")) continue;  // [2, R, H]: rows of the sequence, of the companion
     const View want = c.golden->view("prefix");
     ASSERT_EQ(rows, want.shape[1] + 1) << c.name;
     for (const bool companion : {false, true}) {
@@ -100,7 +100,7 @@ TEST_P(GoldenParity, PromptsLogitsAndGreedyFrames) {
         runner.step(track);
       }
       const bool last = i + 1 == c.segments.size();
-      // An end that the golden does not count.
+      // Takes the step that ends the segment, if the golden does not count it.
       if (now.ended && (last ? !track.finished : track.steps == now.steps)) runner.step(track);
       if (!now.ended && !last) end_segment(track);
       for (const GoldenLogits& logits : now.logits) {
@@ -156,7 +156,7 @@ TEST_P(GoldenParity, Samples) {
 
 TEST_P(GoldenParity, DrawsFollowTheAuthorsChances) {
   const std::string path = golden_path(GetParam(), "sampling.safetensors");
-  if (!is_file(path)) return;  // the file of tests/parity/sampling for this model
+  if (!is_file(path)) return;  // this model has no file in tests/parity/sampling
   const Safetensors golden(path);
   Runner runner(*model_);
   expect_chances(golden.view("logits"), golden.view("settings"), golden.view("chances"),

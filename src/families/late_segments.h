@@ -1,4 +1,4 @@
-// For tests of families whose segments have a prompt each.
+// For tests of families in which each segment has its own prompt.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 
 namespace syrinx {
 
-/// Returns the number of segments that are spoken if the model ends none; `step` takes one step of
-/// a segment. Checks that each segment runs to its bound, and that the last one is reported as cut.
+/// Returns the number of spoken segments if the model ends none. `step` takes one step of a
+/// segment. Checks that each segment reaches its bound, and that the last one is reported as cut.
 template <typename Step>
 int segments_without_ends(Sequence& state, Step step) {
   for (int segments = 1;; ++segments) {

@@ -1,6 +1,6 @@
-// Loads the small checkpoints of tests/parity in every family. A checkpoint is accepted whole, or
-// refused with the names of tensors that are missing, unexpected, of another type, or not finite.
-// Sizes in a config that no tensor has cost no memory.
+// Loads the small checkpoints of tests/parity in every family. A checkpoint is accepted as a whole,
+// or refused with the names of tensors that are missing, unexpected, of another type, or not
+// finite. Wrong sizes in a config do not make loading allocate memory.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -22,9 +22,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// A safetensors file of a checkpoint. Tensors of `later` parts are loaded when a voice is first
-/// cloned. The values of the tables `in_place` are read from the mapped file when they are used, so
-/// loading does not check them.
+/// A safetensors file of a checkpoint. Tensors with a prefix in `later` are loaded when a voice is
+/// first cloned. Values of the tables `in_place` are read from the mapped file when they are used,
+/// so loading does not check them.
 struct File {
   const char* name;
   std::vector<std::string> later = {}, in_place = {};
@@ -131,7 +131,7 @@ struct Copy : CheckpointCopy {
       : CheckpointCopy(parity_dir(golden)), family(family_name) {}
   explicit Copy(const Golden& golden) : Copy(golden.family, golden.dir) {}
 
-  /// Returns the load error; empty when it loads.
+  /// Returns the message of the load error. Empty string if the checkpoint loads.
   std::string fault(bool dummy = false) const {
     for (const Family& each : families()) {
       if (each.name != family) continue;
@@ -154,7 +154,7 @@ struct Copy : CheckpointCopy {
   std::string family;
 };
 
-/// Expects a LoadError whose message has all of these parts.
+/// Expects a LoadError whose message contains all of these parts.
 void expect_named(const std::string& fault, const std::vector<std::string>& parts) {
   EXPECT_NE(fault, "");
   EXPECT_EQ(fault.find("not a LoadError"), fault.npos) << fault;
@@ -165,8 +165,8 @@ void expect_named(const std::string& fault, const std::vector<std::string>& part
 
 class Loading : public testing::TestWithParam<Golden> {
  protected:
-  /// Calls `use` for some tensors of every file, evenly spread. Afterwards the file has its first
-  /// contents again.
+  /// Calls `use` for up to `most` tensors of every file, evenly spread. Afterwards restores the
+  /// file.
   void for_some(size_t most, const std::function<void(const Copy&, const File&, const std::string&,
                                                       EditableSafetensors)>& use) const {
     const Copy copy(GetParam());
@@ -185,8 +185,8 @@ class Loading : public testing::TestWithParam<Golden> {
 
 TEST_P(Loading, TheGoldenLoads) { EXPECT_EQ(Copy(GetParam()).fault(), ""); }
 
-/// If a family can load no weights for a node in another process (LoadSpec::part), it can for each
-/// node.
+/// If a family can omit the weights of one node that runs in another process (LoadSpec::part), it
+/// can omit those of each node.
 TEST_P(Loading, PartsAreNodes) {
   const Copy copy(GetParam());
   std::set<std::string> asked, nodes;
@@ -200,7 +200,7 @@ TEST_P(Loading, PartsAreNodes) {
     const auto pipeline = each.load(spec);
     for (const Node& node : pipeline->graph().nodes()) nodes.insert(node.name);
   }
-  if (asked.empty()) return;  // the family always loads all nodes
+  if (asked.empty()) return;  // the family always loads the weights of all nodes
   EXPECT_EQ(asked, nodes);
   for (const Family& each : families()) {
     if (each.name != copy.family) continue;
@@ -257,8 +257,8 @@ INSTANTIATE_TEST_SUITE_P(Families, Loading, testing::ValuesIn(goldens()), [](con
   return std::string(test.param.family) + std::to_string(test.index);
 });
 
-// The number of layers must not depend on one tensor of each layer: without that tensor a shorter
-// network would load.
+// The number of layers must not depend on a single tensor of each layer. Otherwise a checkpoint
+// without that tensor would load as a shorter network.
 TEST(LoadingChatterbox, PartsAreNotCountedByOneTensor) {
   const Copy copy("chatterbox", "chatterbox/golden/checkpoint");
   const std::pair<const char*, const char*> removed[] = {
@@ -312,8 +312,8 @@ TEST(LoadingTorch, FilesAreTakenWholeToo) {
   }
 }
 
-/// Loads a golden's checkpoint, then opens its encoder for a recording; returns the error of
-/// either.
+/// Loads a golden's checkpoint, then opens its encoder for a recording. Returns the first error
+/// message.
 std::string encoder_fault(const Copy& copy) {
   for (const Family& each : families()) {
     if (each.name != copy.family) continue;
@@ -328,7 +328,7 @@ std::string encoder_fault(const Copy& copy) {
   return "";
 }
 
-// Here, too, no single tensor may decide whether there is an encoder.
+// No single tensor may decide whether the checkpoint has an encoder.
 TEST(LoadingTorch, EncodersAreTakenWholeToo) {
   const std::tuple<const char*, const char*, const char*> names[] = {
       {"voxcpm2", "audiovae.pth", "encoder.fc_mu.bias"},
@@ -383,14 +383,14 @@ TEST(LoadingOrpheus, BiasesThatTheConfigLeavesOutAreLeftOver) {
   header["model.layers.0.self_attn.q_proj.bias"] = entry;
   edited.write(copy.dir.path("model.safetensors"));
   expect_named(copy.fault(), {"model.layers.0.self_attn.q_proj.bias"});
-  // Old exports of transformers have this tensor.
+  // Old exports of transformers contain this tensor.
   header.erase("model.layers.0.self_attn.q_proj.bias");
   header["model.layers.0.self_attn.rotary_emb.inv_freq"] = entry;
   edited.write(copy.dir.path("model.safetensors"));
   EXPECT_EQ(copy.fault(), "");
 }
 
-/// Returns the most memory that the process has used so far, in bytes.
+/// Returns the peak memory of the process so far, in bytes.
 size_t peak_bytes() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -506,7 +506,7 @@ TEST(LoadingConfigs, RatesThatMakeNoFrame) {
   }
 }
 
-/// Moves rope_theta and rope_scaling to where transformers 5 writes them.
+/// Moves rope_theta and rope_scaling to the place where transformers 5 writes them.
 void put_rope_together(const Copy& copy, const std::string& file, const std::string& at) {
   Json json = Json::parse(slurp(copy.dir.path(file)));
   Json& part = at.empty() ? json : json[Json::json_pointer(at)];

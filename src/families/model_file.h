@@ -1,4 +1,4 @@
-// Which family a file is of that is a whole checkpoint.
+// Finds the family of a file that is a whole checkpoint.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace syrinx {
 
-/// Returns the family of a file: by its ending, and of a GGUF file also by its tokens, since a
-/// Llama may speak. Null: the ending is unknown. Throws LoadError for a broken GGUF file.
+/// Returns the family of a file: by its ending, and for a GGUF file also by its tokens, because a
+/// Llama model may speak. Null if the ending is unknown. Throws LoadError for a broken GGUF file.
 const Family* family_of_file(const std::string& path);
 
 }  // namespace syrinx

@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns the rows of each part that stays; `parts`: the rows of all parts.
+/// Returns the numbers of rows of the parts that stay. `parts`: the numbers of rows of all parts.
 std::vector<int64_t> stays(std::deque<int64_t> parts, int64_t most) {
   back_to_the_beginning(parts, most, [](int64_t rows) { return rows; });
   return {parts.begin(), parts.end()};

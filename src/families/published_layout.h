@@ -1,5 +1,5 @@
 // For tests: layouts of published checkpoints, read from tests/parity/published, and sparse files
-// of exactly these layouts, without the numbers.
+// that have exactly these layouts but no values.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@ namespace syrinx {
 
 /// A tensor of a published checkpoint.
 struct PublishedTensor {
-  std::string type;  ///< type as in safetensors: "BF16"
+  std::string type;  ///< type as in safetensors, e.g. "BF16"
   std::vector<int64_t> shape;
-  std::string same;  ///< the tensor whose numbers this tensor shares; empty: it has its own
+  std::string same;  ///< tensor whose values this tensor shares; empty: its own values
 
   int64_t width() const { return type == "I64" ? 8 : type == "F32" ? 4 : 2; }
   int64_t count() const;
 };
 
-/// The layout of one file, read from FILE.txt; the README beside it describes the format.
+/// The layout of one file, read from FILE.txt. The README in the same folder describes the format.
 struct PublishedFile {
   std::map<std::string, PublishedTensor> tensors;
-  nlohmann::json metadata;  ///< metadata of a safetensors file
-  std::string inside;       ///< key whose value has all tensors of a PyTorch file; may be empty
+  nlohmann::json metadata;                   ///< metadata of a safetensors file
+  std::string inside;                        ///< key of the tensors in a PyTorch file; may be empty
   uint64_t file_bytes = 0, stated_data = 0;  ///< sizes in bytes, as published; 0: unknown
-  uint64_t about = 0, give = 0;  ///< the size in bytes as a hub shows it, and its tolerance
+  uint64_t about = 0, give = 0;  ///< size in bytes that a hub displays, and its tolerance
 
   static PublishedFile read(const std::string& path);
   uint64_t data_bytes() const;

@@ -51,8 +51,8 @@ void write_safetensors(const PublishedFile& file, const std::string& path) {
   std::filesystem::resize_file(path, 8 + text.size() + end);
 }
 
-/// A zip archive of stored entries, laid out as torch.save() does: data at multiples of 64, 64-bit
-/// numbers if necessary. Checksums are left out.
+/// A zip archive with uncompressed entries, laid out as torch.save() does: data at multiples of 64,
+/// 64-bit numbers if necessary. Has no checksums.
 class SparseZip {
  public:
   explicit SparseZip(const std::string& path) : out_(path, std::ios::binary) {}
@@ -111,7 +111,7 @@ std::string pickled(const std::vector<int64_t>& numbers) {
   return out + "t";
 }
 
-/// Returns the pickle that torch.save() writes for a tensor that fills its storage.
+/// Returns the pickle that torch.save() writes for a tensor with its own storage.
 std::string pickled(const PublishedTensor& tensor, const std::string& storage) {
   const char* type = tensor.type == "I64"   ? "LongStorage"
                      : tensor.type == "F32" ? "FloatStorage"
@@ -125,7 +125,7 @@ std::string pickled(const PublishedTensor& tensor, const std::string& storage) {
 
 void write_torch(const PublishedFile& file, const std::string& path) {
   const std::string root = std::filesystem::path(path).stem().string() + "/";
-  std::map<std::string, std::string> storages;  // storages by the name of the tensor
+  std::map<std::string, std::string> storages;  // name of the storage of each tensor
   for (const auto& [name, tensor] : file.tensors) {
     if (tensor.same.empty()) storages.emplace(name, std::to_string(storages.size()));
   }

@@ -1,6 +1,6 @@
-// Checkpoints of exactly the published layout: files with the names, types and sizes of
-// tests/parity/published, as sparse files, beside the tokenizers of the small checkpoints. They
-// load; with a tensor missing, added or of another shape they do not. Not tested: .onnx files.
+// Tests checkpoints with exactly the published layout: sparse files with the names, types and sizes
+// of tests/parity/published, and the tokenizers of the small checkpoints. They load. With a tensor
+// missing, added or of another shape they are refused. Files in .onnx are not tested.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,24 +27,24 @@ struct Published {
   size_t tensors;                                        ///< number of tensors in all files
   int gib = 2;                                           ///< GiB of free memory that loading needs
   bool large = false;                                    ///< loading takes half a minute
-  const char *file = "", *missing = "", *reshaped = "";  ///< for PublishedChanges
-  const char* over = "";  ///< name of a layout whose files replace those of the family's
-  /// also encodes a recording, with networks that are loaded then; `missing` is a tensor of these
+  const char *file = "", *missing = "", *reshaped = "";  ///< names used by PublishedChanges
+  const char* over = "";  ///< layout whose files replace files of the family's layout
+  /// also encodes a recording, which loads more networks; `missing` is a tensor of these networks
   bool encodes = false;
 };
 
 std::string parity(const std::string& name) { return SYRINX_BINARY_DIR "/parity/" + name; }
 
-/// A model that is too big for memory: only the first few of its equal layers are loaded.
+/// A model that exceeds memory: the test loads only the first few of its equal layers.
 struct Shortened {
   const char *prefix,
-      *key;  ///< prefix of the layers' tensors; pointer to their number in config.json
+      *key;  ///< prefix of the layers' tensors; pointer to the number of layers in config.json
   int64_t layers;
 };
 const Shortened kOmniLayers[] = {
     {"thinker.model.layers.", "/thinker_config/text_config/num_hidden_layers", 3},
     {"talker.model.layers.", "/talker_config/text_config/num_hidden_layers", 2}};
-// below the number of layers
+// This key has the number of a layer, which must be below the number of layers.
 constexpr const char* kOmniHeard = "/talker_config/accept_hidden_layer";
 
 class PublishedLayout : public testing::TestWithParam<Published> {
@@ -76,8 +76,8 @@ class PublishedLayout : public testing::TestWithParam<Published> {
     }
     name_codes();
   }
-  /// Adds tokens for codes of speech to the tokenizers: published models have more codes than the
-  /// small checkpoints.
+  /// Adds tokens for codes of speech to the tokenizers, because published models have more codes
+  /// than the small checkpoints.
   void name_codes() const {
     const std::string family = GetParam().family;
     const bool glm = family == "glm4_voice";
@@ -112,7 +112,7 @@ class PublishedLayout : public testing::TestWithParam<Published> {
     dir_.write("config.json", json.dump());
     file.write(dir_.path("model.safetensors"));
   }
-  /// Returns the load error.
+  /// Returns the message of the load error.
   std::string fault() const {
     for (const Family& each : families()) {
       if (std::string(each.name) != GetParam().family) continue;
@@ -156,8 +156,8 @@ TEST_P(PublishedLayout, Loads) {
   EXPECT_EQ(fault(), "");
 }
 
-/// Families whose encoders are published in safetensors like all weights; PublishedLayout loads
-/// them all.
+/// Families that publish their encoders as safetensors, like all weights. PublishedLayout loads
+/// these encoders, too.
 class PublishedEncoders : public PublishedLayout {};
 
 TEST_P(PublishedEncoders, MissATensorWhenARecordingComes) {
@@ -169,8 +169,8 @@ TEST_P(PublishedEncoders, MissATensorWhenARecordingComes) {
   EXPECT_NE(said.find(p.missing), std::string::npos) << p.missing << " is not in: " << said;
 }
 
-// All families refuse in the same way (loading_test.cc); only the smallest checkpoints are tested
-// here.
+// All families refuse changed checkpoints in the same way (loading_test.cc), so only the smallest
+// ones are tested here.
 class PublishedChanges : public PublishedLayout {};
 
 TEST_P(PublishedChanges, AreRefused) {
@@ -328,7 +328,7 @@ INSTANTIATE_TEST_SUITE_P(
         Published{"qwen3_omni", "qwen3_omni/golden/published/checkpoint", 28010, 8, true}),
     family_of);
 
-// Fish Audio's codec has no config: its sizes are read from its tensors.
+// Fish Audio's codec has no config, so its sizes are read from its tensors.
 TEST(PublishedFishCodec, SizesAreThoseOfItsTensors) {
   const auto file = PublishedFile::read(parity("published/fish_codec/codec.pth.txt"));
   EXPECT_EQ(file.tensors.size(), 535u);
@@ -352,7 +352,7 @@ TEST(PublishedFishCodec, SizesAreThoseOfItsTensors) {
   EXPECT_EQ(got.encoder_rates, want.encoder_rates);
   EXPECT_EQ(got.encoder_layers, want.encoder_layers);
   EXPECT_EQ(got.encoder_ffn, want.encoder_ffn);
-  if (!std::getenv("SYRINX_LARGE_TESTS")) return;  // gigabytes of zeros
+  if (!std::getenv("SYRINX_LARGE_TESTS")) return;  // loads gigabytes of zeros
   const FishCodec codec(got, weights, WeightType::kBF16);
   const FishEncoder encoder(got, weights);
   EXPECT_EQ(weights.report().faults(), "");

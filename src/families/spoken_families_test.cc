@@ -1,6 +1,6 @@
-// Promises of every family that speaks text in segments: refusals, bounds,
-// late text, rows that a new segment keeps, the same bits alone and in company. A family registers
-// a row; what only it promises is tested in its own folder.
+// Promises of every family that speaks text in segments: refusals, bounds, late text, rows that a
+// new segment keeps, and the same bits alone and in batches. A family registers a row. Tests of
+// promises that only one family makes are in its folder.
 #include <gtest/gtest.h>
 
 #include "families/chatterbox/pipeline.h"
@@ -23,16 +23,16 @@ namespace {
 struct SpokenFamily {
   const char* name;
   std::shared_ptr<const Pipeline> (*load)(const LoadSpec& spec);
-  const char* checkpoint;   ///< below the build's parity folder
+  const char* checkpoint;   ///< folder below the build's parity folder
   int tables;               ///< number of tables of its AR stage
   size_t long_text = 1000;  ///< bytes of a text that is spoken in at least three segments
   bool guided = false;
-  /// Adds frames to a request that the model hears; their last code is `last`. Null: the model
-  /// hears no frames.
+  /// Adds frames to a request as context for the model; their last code is `last`. Null: the model
+  /// does not accept frames.
   void (*hear)(SpeechRequest& request, int32_t last) = nullptr;
-  int32_t end = -1;       ///< a step of only these codes ends a segment; -1: not tried
-  int late_segments = 2;  ///< the least number of segments of the late text
-  int32_t spoken = -1;    ///< a code that becomes a frame; -1: one of the widest range of a rule
+  int32_t end = -1;       ///< a step with only these codes ends a segment; -1: not tested
+  int late_segments = 2;  ///< least number of segments of the late text
+  int32_t spoken = -1;    ///< a code that becomes a frame; -1: one from the widest range of a rule
 };
 
 std::shared_ptr<const Pipeline> load_zonos(const LoadSpec& spec) {
@@ -93,7 +93,7 @@ class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
     StepOutput out(frames_, words);
     return state.advance(codes, out);
   }
-  /// Takes a step whose codes the rules allow and which ends nothing.
+  /// Takes a step with codes that the rules allow and that end nothing.
   Verdict step(Sequence& state) {
     std::vector<int32_t> codes;
     for (size_t k = 0; k < codes_a_step(); ++k) {
@@ -107,14 +107,14 @@ class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
     }
     return advance(state, codes);
   }
-  /// Ends the segment in the way the model does.
+  /// Ends the segment with the codes with which the model ends it.
   Verdict end(Sequence& state) {
     Verdict verdict = advance(state, std::vector<int32_t>(codes_a_step(), GetParam().end));
     while (verdict.next == Verdict::kContinue) verdict = step(state);
     return verdict;
   }
   size_t codes_a_step() const { return model_->graph().ar().traits().vocab.size(); }
-  /// Takes steps up to the bound of the segment.
+  /// Takes steps until the segment reaches its bound.
   Verdict run_segment(Sequence& state) {
     const int most = state.max_steps();
     for (int i = 0; i + 1 < most; ++i) {

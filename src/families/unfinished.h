@@ -1,4 +1,4 @@
-// Directories in their authors' layout without the config.json that identifies a family.
+// Model directories in their authors' layout that lack the config.json which identifies a family.
 #pragma once
 
 #include <span>
@@ -6,8 +6,8 @@
 namespace syrinx {
 
 struct Unfinished {
-  const char* marker;  ///< a file that identifies such a directory, whatever other files it has
-  const char* needs;   ///< the missing file and where to get it, as the end of a sentence
+  const char* marker;  ///< file that identifies such a directory, whatever other files it contains
+  const char* needs;   ///< the missing file and its source, as the end of a sentence
 };
 
 /// Returns all known kinds of such directories.

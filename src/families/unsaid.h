@@ -1,4 +1,4 @@
-// Warns a client of symbols in its text that the voice has no sound for. One thread at a time.
+// Warns a client of symbols in its text that the voice cannot pronounce. One thread at a time.
 #pragma once
 
 #include <cstdio>
@@ -19,7 +19,7 @@ class UnsaidSymbols {
   void add_all(const Symbols& symbols) {
     for (const char32_t symbol : symbols) add(symbol);
   }
-  /// Warns of the symbols that were added since the last call; of each only once per request.
+  /// Warns of the symbols that were added since the last call, of each symbol once per request.
   void report(StepOutput& out) {
     if (fresh_.empty()) return;
     constexpr size_t kMost = 8;

@@ -1,4 +1,4 @@
-// For tests: a voice that is the frames of a recording.
+// For tests: makes a voice from the frames of a recording.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace syrinx {
 
-/// Makes a voice of the frames [T, C].
+/// Makes a voice from frames [T, C].
 inline std::shared_ptr<Voice> voice_of_frames(const std::string& family,
                                               std::span<const int32_t> codes, int64_t codebooks,
                                               const std::string& text = "") {

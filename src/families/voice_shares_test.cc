@@ -1,4 +1,4 @@
-// The voices that a request names: shares of a mix, numbers of speakers, refusals.
+// The ways in which a request names its voice: shares of a mix, speaker numbers, refused names.
 #include <gtest/gtest.h>
 
 #include "base/check.h"

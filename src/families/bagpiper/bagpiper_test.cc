@@ -1,4 +1,4 @@
-// Guarantees of the family without a golden: batches, recomputation, phases, ends, guidance, late
+// Promises of the family that need no golden: batches, recomputation, phases, ends, guidance, late
 // text, prompts, checks, faults.
 #include "families/bagpiper/fixture.h"
 #include "families/checkpoint_copy.h"
@@ -48,7 +48,7 @@ class BagpiperTest : public testing::Test {
   }
   int32_t word(int i) const { return ModelConfig::kFirstWord + i; }
   int32_t code(int i) const { return model_.config().first_code(0) + 1 + i; }
-  /// Takes the steps of the words and of the turn before speech.
+  /// Takes the steps of the words, and of the turn that comes before speech.
   void speak(Sequence& state) {
     step(state, word(40), 0);
     step(state, kEndPart, 0);
@@ -127,7 +127,7 @@ TEST_F(BagpiperTest, TheModelFillsWhatComesBeforeAndTheEndTakesTheTailAlong) {
     EXPECT_EQ(said_.size(), now < 7 ? 0u : 8u);
     frames += !said_.empty();
   }
-  // This is frame 42: its code of codebook s was sampled in step 42 + s.
+  // In frame 42, the code of codebook s was sampled in step 42 + s.
   EXPECT_EQ(said_, (std::vector<int32_t>{2, 3, 4, 5, 6, 7, 8, 9}));
   std::vector<int32_t> ids(kS);
   const auto& own = static_cast<const State&>(*state);
@@ -186,7 +186,7 @@ TEST_F(BagpiperTest, ACutIsReportedThoughTheRestEndsByItself) {
   Verdict verdict = spoken_to_its_end(*wordy);
   EXPECT_EQ(verdict.next, Verdict::kFinished);
   EXPECT_EQ(verdict.reason, FinishReason::kLength);
-  // A text read aloud, in which the segment before the last is cut.
+  // A text is read aloud. Its segment before the last one is cut.
   SpeechRequest r = request("It has been a very long time since we have met in this town. " +
                             std::string(390, 'a') + ".");
   r.terms.max_frames = 0;
@@ -228,7 +228,7 @@ TEST_F(BagpiperTest, GuidanceHasACompanionOfPads) {
     row_of(own, pos, false, main);
     EXPECT_NE(main, pads) << pos;
   }
-  for (const int pos : {rows + 3, rows + 4}) {  // the turn that begins speech, and its first step
+  for (const int pos : {rows + 3, rows + 4}) {  // the turn before speech, and its first step
     row_of(own, pos, true, companion);
     row_of(own, pos, false, main);
     EXPECT_EQ(main, companion) << pos;
@@ -245,7 +245,7 @@ TEST_F(BagpiperTest, APartThatIsNotTheLastIsFollowedByWhatTheModelSays) {
   r.terms.max_frames = 0;
   const auto state = open(r);
   const int rows = state->prompt_rows();
-  speak(*state);  // three ids, and the kind of the next part
+  speak(*state);  // three ids, then the kind of the next part
   Verdict verdict;
   for (int i = 0; i < State::kLeastSpeech; ++i) verdict = step(*state, code(3), 5);
   const int end = state->prompt_rows() + state->max_steps();
@@ -257,7 +257,7 @@ TEST_F(BagpiperTest, APartThatIsNotTheLastIsFollowedByWhatTheModelSays) {
   EXPECT_TRUE(verdict.new_streams);
   EXPECT_EQ(state->prompt_rows(), spoke + 2);
   EXPECT_EQ(state->prompt_rows() + state->max_steps(), end) << "all parts have room together";
-  // The kind of the next part is the likelier of two, without guidance.
+  // The kind of the next part is the likelier of two kinds. It is chosen without guidance.
   EXPECT_EQ(state->rule(0).forced, -1);
   ASSERT_EQ(state->rule(0).ranges, 1);
   EXPECT_EQ(state->rule(0).allowed[0].begin, kText);
@@ -275,7 +275,7 @@ TEST_F(BagpiperTest, APartThatIsNotTheLastIsFollowedByWhatTheModelSays) {
     EXPECT_NE(main, pads) << pos;
   }
   EXPECT_EQ(main[0], kAssistant);
-  // Words may follow; their first id must not be the end.
+  // Words may follow. Their first id must not be the end.
   step(*state, kText, 0);
   EXPECT_EQ(state->rule(0).ranges, 1);
   EXPECT_EQ(state->rule(0).allowed[0].begin, ModelConfig::kFirstWord);
@@ -308,7 +308,7 @@ TEST_F(BagpiperTest, PartsWithoutEndAreBounded) {
   verdict = step(*asked, kAudio, 0);
   EXPECT_EQ(verdict.next, Verdict::kFinished) << "nobody asked for sound";
   EXPECT_EQ(verdict.reason, FinishReason::kStop);
-  // A text that is read aloud ends with the end of its audio.
+  // When a text is read aloud, the end of its audio ends the request.
   const auto reader = open(request("Hello."));
   speak(*reader);
   for (int i = 0; i < State::kLeastSpeech; ++i) step(*reader, code(3), 5);
@@ -481,7 +481,7 @@ TEST_F(BagpiperTest, BadCheckpointsAreNamed) {
     }
     return "";
   };
-  // One tensor of each: the tower, the adaptor, the model and its codec.
+  // Removes one tensor of each: the tower, the adaptor, the model and its codec.
   for (const std::string part :
        {"multimodal_io_dict.continuous_audio.model.audio_tower.layers.0.self_attn.k_proj.weight",
         "adaptor.continuous_audio.weight", "model.layers.1.self_attn.q_norm.weight",
@@ -496,7 +496,7 @@ TEST_F(BagpiperTest, BadCheckpointsAreNamed) {
   {
     const ModelDir dir;
     auto json = nlohmann::json::parse(slurp(dir.path("config.json")));
-    json["vocab_size"] = json["vocab_size"].get<int>() + 1;  // does not fit the streams
+    json["vocab_size"] = json["vocab_size"].get<int>() + 1;  // this does not match the streams
     std::filesystem::remove(dir.path("config.json"));
     std::ofstream(dir.path("config.json")) << json.dump();
     misname_tensor(dir.path("model.pt"), "stream_emb.weight");

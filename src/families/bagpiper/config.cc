@@ -9,10 +9,10 @@
 namespace syrinx::bagpiper {
 namespace {
 
-constexpr int64_t kTowerHead = 64;  // width of the tower's heads, which no tensor shows
+constexpr int64_t kTowerHead = 64;  // width of a head of the tower, which no tensor reveals
 
-/// Returns the sizes of Qwen3-Omni's tower; its windows have the published config's size, with
-/// which ESPnet trained.
+/// Returns the sizes of Qwen3-Omni's tower. Its windows have the size of the published config,
+/// which ESPnet used in training.
 Qwen3AudioConfig tower_sizes(const Weights& tower) {
   Qwen3AudioConfig a;
   const auto first = [&](const char* name, int64_t& size) {
@@ -58,7 +58,7 @@ ModelConfig load_model_config(const Config& root, const Weights& weights) {
   if (const auto shape = weights.shape(table); shape && shape->dims() == 2) {
     const int64_t slots = (*shape)[0] - ModelConfig::kFirstWord - m.words;
     if (slots < 2 * m.streams || slots % m.streams != 0) {
-      if (!weights.has("stream_emb.weight")) {  // its shape shows the number of streams
+      if (!weights.has("stream_emb.weight")) {  // the tensor's shape gives the number of streams
         weights.take("stream_emb.weight", {m.streams, m.lm.hidden});
         weights.finish({"*"});
       }

@@ -40,25 +40,25 @@ inline std::shared_ptr<const Recording> recording_of(int64_t samples, int rate =
       Recording{fixture::golden_signal(samples, static_cast<uint32_t>(samples)), rate});
 }
 
-/// A request of cases.json, and ESPnet's results for it.
+/// A request in cases.json, and ESPnet's results for it.
 struct Case {
   std::string name, answer;
   SpeechRequest request;
-  int steps = 0, kept_samples = 0;  // steps of the requested parts
+  int steps = 0, kept_samples = 0;  // steps of the parts that the request asks for
   bool spoken = false, ended = false, ended_text = false, guided = false;
-  /// All parts ended by themselves, and no other part followed.
+  /// Whether all parts ended by themselves, and no further part followed.
   bool stopped = false;
-  std::vector<std::string> more;  // the words of each part that followed; "" for speech
+  std::vector<std::string> more;  // the words of each further part; "" for a part of speech
   std::shared_ptr<Safetensors> golden;
 
-  /// Returns all words; a blank line separates those of two parts.
+  /// Returns the words of all parts. A blank line separates two parts.
   std::string words() const {
     std::string all = answer;
     for (const std::string& part : more)
       if (!part.empty()) all += "\n\n" + part;
     return all;
   }
-  /// Returns the frames of each part that is speech.
+  /// Returns the frames of each part of speech.
   std::vector<std::vector<int32_t>> speech() const {
     std::vector<std::vector<int32_t>> parts;
     if (spoken) parts.push_back(ints(golden->view("frames")));
@@ -102,7 +102,7 @@ inline std::vector<Case> load_cases() {
   return cases;
 }
 
-/// Returns the rows that the tower's stage makes of a request's recordings, each of which is one
+/// Returns the rows that the tower's stage makes from a request's recordings. Each recording is one
 /// window.
 inline std::vector<float> rows_of(const Bagpiper& model, StepContext& ctx, const Opened& opened) {
   const TowerStage& stage = model.hearing();
@@ -124,7 +124,7 @@ inline std::vector<float> rows_of(const Bagpiper& model, StepContext& ctx, const
   return out;
 }
 
-/// Opens a track and gives it the rows of its recordings.
+/// Opens a track and passes it the rows of its recordings.
 inline Track hear(const Bagpiper& model, Runner& runner, const SpeechRequest& request) {
   Track track;
   auto result = model.open(request);

@@ -1,4 +1,4 @@
-// The model compared with ESPnet on a small checkpoint: prompt ids, rows, logits, words, greedy
+// Compares the model with ESPnet on a small checkpoint: prompt ids, rows, logits, words, greedy
 // frames, recordings, samples.
 #include "base/worst.h"
 #include "codec/dac_fixture.h"
@@ -8,16 +8,16 @@
 namespace syrinx::bagpiper {
 namespace {
 
-constexpr float kBagpiperLogits = 1e-4f;  // relative to the largest logit of the row
-constexpr int64_t kTail = 7;              // steps beyond the frames
-// logits of a step: codes of all streams, or words, which are more
+constexpr float kBagpiperLogits = 1e-4f;  // error relative to the largest logit of the row
+constexpr int64_t kTail = 7;              // steps behind the last frame
+// Least logits of a step, as for codes of all streams; words have more.
 constexpr size_t kLeastLogits = 200;
 
 class BagpiperParity : public testing::Test {
  protected:
   BagpiperParity() : cases_(load_cases()), model_({golden_path("checkpoint"), "x"}) {}
 
-  /// Returns the largest relative error of the logits of some steps [steps, choices of all
+  /// Returns the largest relative error of logits of some steps; `want`: [steps, choices of all
   /// streams].
   static float worst(const Track& track, size_t from, const View& want) {
     float worst = 0;
@@ -66,7 +66,7 @@ TEST_F(BagpiperParity, PromptsAndRowsAreEspnets) {
     Track track = hear(model_, runner, c.request);
     const std::span<const int32_t> ids = track.state->prompt_ids();
     ASSERT_EQ(std::vector(ids.begin(), ids.end()), ints(c.golden->view("prompt_ids"))) << c.name;
-    const View want = c.golden->view("prefill");  // the last rows before the answer's two ids
+    const View want = c.golden->view("prefill");  // last rows before the answer's first two ids
     const int kept = static_cast<int>(want.shape[0]);
     const ArSeq seq{track.state.get(), track.state->prompt_rows() - 2 - kept, kept, 1};
     const ArBatch batch{std::span(&seq, 1), seq.rows, 1, {}, {}, {}};
@@ -118,7 +118,7 @@ TEST_F(BagpiperParity, WordsThenSpeech) {
   RecordProperty("worst_logits", std::to_string(most * 1e6) + "e-6");
 }
 
-// The part is complete, and ends with the mark that announces another part.
+// The part is complete. It ends with the mark that announces another part.
 TEST_F(BagpiperParity, TheModelSaysWhatFollows) {
   float most = 0;
   size_t words = 0, speech = 0;
@@ -129,11 +129,11 @@ TEST_F(BagpiperParity, TheModelSaysWhatFollows) {
     for (int step = 0; step < c.steps; ++step) runner.step(track);
     for (size_t n = 0; n < c.more.size(); ++n) {
       ASSERT_FALSE(track.finished) << c.name << " " << n;
-      if (n % 2 == 0) runner.drop(track);  // the rows so far run again
+      if (n % 2 == 0) runner.drop(track);  // then the rows so far must run again
       const std::string name = "more_" + std::to_string(n);
       const bool speaks = c.more[n].empty();
       const size_t before = track.frames.size(), first = track.logits.size() + 1;
-      // The kind, the ids and, for speech, the end.
+      // Counts the kind, the ids and, for speech, the end.
       const int64_t steps = 1 + c.golden->view(name).shape[0] + (speaks ? kTail + 1 : 0);
       for (int64_t step = 0; step < steps; ++step) runner.step(track);
       most = std::max(most, worst(track, first, c.golden->view(name + "_logits")));
@@ -142,7 +142,7 @@ TEST_F(BagpiperParity, TheModelSaysWhatFollows) {
                                         track.frames.end());
       EXPECT_EQ(frames, ints(c.golden->view(name))) << c.name << " " << n;
     }
-    if (!track.finished) runner.step(track);  // too many words, or speech that was not requested
+    if (!track.finished) runner.step(track);  // ends with too many words, or unrequested speech
     EXPECT_TRUE(track.finished) << c.name;
     EXPECT_EQ(track.text, c.words()) << c.name;
     for (const std::string& part : c.more) ++(part.empty() ? speech : words);
@@ -153,8 +153,8 @@ TEST_F(BagpiperParity, TheModelSaysWhatFollows) {
   RecordProperty("worst_logits", std::to_string(most * 1e6) + "e-6");
 }
 
-// The first step of guided speech, of the sequence and of its companion, before their logits are
-// merged.
+// Compares the rows of the first step of guided speech, of the sequence and of its companion,
+// before their logits are merged.
 TEST_F(BagpiperParity, ACompanionIsTheProgramsOwn) {
   const ArTraits& traits = model_.lm().traits();
   float most = 0;
@@ -214,7 +214,7 @@ TEST_F(BagpiperParity, RecordingsAreHeardAsEspnetHearsThem) {
     r.writing.chat = std::make_shared<Chat>(
         Chat{R"([{"role": "user", "content": [{"type": "audio", "audio": ""}]}])", "", {}});
     r.writing.text_only = true;
-    const size_t rate = name.rfind('_');  // rows_SAMPLES_RATE
+    const size_t rate = name.rfind('_');  // names are rows_SAMPLES_RATE
     r.writing.recordings.push_back(
         recording_of(std::stoll(name.substr(5, rate - 5)), std::stoi(name.substr(rate + 1))));
     Runner runner(model_);

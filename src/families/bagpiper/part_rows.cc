@@ -9,7 +9,7 @@
 namespace syrinx::bagpiper {
 namespace {
 
-/// Returns the companion's id for a word or a turn.
+/// Returns the companion's id for the id of a word or of a turn.
 int32_t said_to_companion(int32_t id) { return id == kAudio ? id : kPad; }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The rows of a segment: its prompt, the words and turns after the prompt, and the steps of speech
-// after them. A value that borrows the config; one thread. S streams, H width.
+// The rows of a segment: its prompt, then words and turns, then the steps of speech. A value that
+// refers to the config; one thread. S streams, H width.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@
 namespace syrinx::bagpiper {
 
 struct PartRows {
-  /// `config` must outlive the rows.
+  /// `config` must outlive this object.
   PartRows(const ModelConfig& config, const DelayPattern& pattern);
 
-  /// Begins a segment with this prompt, without words and speech.
+  /// Begins a segment with the prompt `ids`, without words and speech.
   void begin(std::span<const int32_t> ids);
-  /// Moves words and speech to the end of the prompt, with the end of the speech if the part spoke,
-  /// and the id that begins a turn. The speech stays until it is restarted.
+  /// Moves words and speech to the end of the prompt. Adds the end of the speech if the part
+  /// `spoke`, and the id that begins a turn. The speech stays until it is restarted.
   void remember(bool spoke);
   /// Returns the number of rows.
   int size() const;
-  /// Writes the ids [S] of the row at `pos`; entries without an id stay unchanged.
+  /// Writes the ids [S] of the row at `pos`. Does not change entries for which the row has no id.
   void row(int pos, bool companion, std::span<int32_t> ids) const;
-  /// Appends the keys of the prompt's rows; rows from the first recording on have none.
+  /// Appends the keys of the prompt's rows up to the first recording. Later rows have no keys.
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const;
-  /// Appends the keys of words and turns.
+  /// Appends the keys of the rows of words and turns.
   void step_keys(bool companion, std::vector<uint64_t>& keys) const;
 
-  Prompt prompt;              ///< includes the parts already made; empty while there is no text
+  Prompt prompt;              ///< contains the earlier parts; empty if no text waits
   llm::HeardRows heard;       ///< rows [H] of the recordings in the prompt
   std::vector<int32_t> said;  ///< ids of words and turns after the prompt
-  DelayedStreams speech;      ///< speech after the words, as choices, not ids
+  DelayedStreams speech;      ///< speech after the words; choices instead of ids
 
  private:
   void speech_row(int step, std::span<int32_t> ids) const;

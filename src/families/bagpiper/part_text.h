@@ -1,5 +1,5 @@
-// The text of an answer while its parts are written: stop strings, and a blank line between the
-// words of two parts. A value; one thread.
+// The text of an answer while its parts are written: applies stop strings, and separates the words
+// of two parts by a blank line. A value; one thread.
 #pragma once
 
 #include <optional>
@@ -14,21 +14,21 @@ namespace syrinx::bagpiper {
 
 class PartText {
  public:
-  /// `shown`: the text goes to the client; else it is only searched for stop strings.
+  /// `shown`: the text is sent to the client. Otherwise it is only searched for stop strings.
   PartText(std::vector<std::string> stops, bool shown) : stops_(std::move(stops)), shown_(shown) {}
 
-  /// Begins a part, also the first.
+  /// Begins a part. Call it for the first part, too.
   void begin() { text_.emplace(stops_); }
-  /// Sets whether the next words are separated from the words before.
+  /// Sets whether a separator precedes the next words.
   void stand_apart(bool apart) { apart_ = apart; }
-  /// Takes the bytes of a token.
+  /// Adds the bytes of a token.
   void push(std::string_view bytes, StepOutput& out) { show(text_->push(bytes), out); }
   /// Ends the part and sends the rest of its text.
   void finish(StepOutput& out) { show(text_->finish(), out); }
   bool stopped() const { return text_->stopped(); }
 
  private:
-  static constexpr const char* kBetweenParts = "\n\n";  // also if there is speech between them
+  static constexpr const char* kBetweenParts = "\n\n";  // also used if speech comes in between
 
   void show(std::string_view text, StepOutput& out) {
     if (!shown_ || text.empty()) return;
@@ -38,7 +38,7 @@ class PartText {
 
   const std::vector<std::string> stops_;
   const bool shown_;
-  std::optional<llm::AnswerText> text_;  // text of the current part
+  std::optional<llm::AnswerText> text_;  // the current part needs a separator before its words
   bool apart_ = false;  // the current part needs a separator before its first words
 };
 

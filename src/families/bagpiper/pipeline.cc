@@ -17,18 +17,18 @@
 namespace syrinx::bagpiper {
 namespace {
 
-/// Fresh frames of the chunks, 20 ms each.
+/// Fresh frames of the first and of later chunks; a frame is 20 ms.
 constexpr int kInitialFrames = 4, kSteadyFrames = 16;
-constexpr double kHearsSeconds = 30;  // seconds, as in the model's training
-// The system message of the authors' own questions about recordings.
+constexpr double kHearsSeconds = 30;  // longest recording; the model was trained with 30 s
+// The authors' system message for questions about recordings.
 constexpr const char* kUnderstands = "You are an audio understanding assistant.";
 constexpr std::string_view kThoughts = "<think>", kThoughtsEnd = "</think>";
 
-/// Tensors of the networks that turn recordings into codes.
+/// Tensors of networks that only turn recordings into codes.
 const NamePatterns kOnlyEncodes{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
                                 "fc.*"};
 
-/// Checks for the two files that ESPnet does not publish; random weights need no tokenizer.
+/// Checks for the two files that ESPnet does not publish. Random weights need no tokenizer.
 void check_files(const LoadSpec& spec) {
   std::string missing;
   if (!is_file(join_path(spec.dir, "config.json"))) missing = "config.json";
@@ -57,16 +57,16 @@ std::vector<float> prepared(std::vector<float> recording) {
 Bagpiper::Bagpiper(const LoadSpec& spec) {
   check_files(spec);
   weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, kMarker)));
-  // DeepSpeed saves the tensors one level deeper; a plain state dict is accepted, too.
+  // DeepSpeed adds one level to the names of tensors. A plain state dict is accepted, too.
   const bool plain = spec.dummy || weights_->count("model.layers") > 0;
   const Weights root = plain ? *weights_ : weights_->scope("module");
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")), root);
   spoken_ = spoken_model(config_);
   prompter_ = std::make_unique<Prompter>(open_tokenizer(spec, {}, config_.words));
-  root.ignore("vocab_weight");  // used in training only
+  root.ignore("vocab_weight");  // only training uses this tensor
   const Weights codec = root.scope(kCodecScope);
   XCodecConfig sizes = XCodecConfig::of(codec, XCodecConfig::general());
-  sizes.codec.codebooks = config_.streams;  // so that another model's codec does not fit
+  sizes.codec.codebooks = config_.streams;  // so the codec of another model does not fit
   sizes.codec.codebook_size = config_.codes;
   for (const std::string& pattern : kOnlyEncodes) codec.ignore(pattern);
   root.build([&] {
@@ -152,7 +152,7 @@ Result<SpeechRequest> Bagpiper::dictation(const Dictation& dictation) const {
 Dictated Bagpiper::dictated(const Dictation&, std::string_view answer, bool whole) const {
   const size_t end = answer.rfind(kThoughtsEnd);
   if (end != std::string_view::npos) return {std::string(answer.substr(end + kThoughtsEnd.size()))};
-  // An answer whose thoughts have not ended has no text yet; they may also still begin.
+  // While thoughts have not ended, the answer has no text. At first, thoughts may still begin.
   const bool thinks = !whole || answer.find(kThoughts) != std::string_view::npos;
   return {thinks ? std::string() : std::string(answer)};
 }

@@ -1,5 +1,5 @@
-// Bagpiper makes audio of scenes that are described in words, and describes recordings in words; in
-// both cases the model writes words first. A pipeline of an audio tower, one language model, which
+// Bagpiper makes audio of scenes that words describe, and describes recordings in words. In both
+// cases the model writes words first. The pipeline has an audio tower, one language model, which
 // sends text to the client and codes to the codec, and the codec.
 #pragma once
 
@@ -17,20 +17,20 @@
 
 namespace syrinx::bagpiper {
 
-/// The published weight file, which identifies a checkpoint of this family.
+/// The published weight file, by which a checkpoint of this family is recognized.
 inline constexpr const char* kMarker = "model.pt";
 
-/// Scales a recording to mean 0 and deviation 1, as ESPnet's preparation has it. At 16 kHz. The
-/// samples after the last complete mel frame affect only earlier frames.
+/// Scales a recording at 16 kHz to mean 0 and deviation 1, like ESPnet's preparation. The samples
+/// behind the last complete mel frame affect only earlier frames.
 std::vector<float> prepared(std::vector<float> recording);
 
 class Bagpiper : public LoadedPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit Bagpiper(const LoadSpec& spec);
 
   Result<Opened> open(const SpeechRequest& request) const override;
-  /// Returns a question about the recording, in the authors' form (espnet2/bin/bagpiper.py).
+  /// Returns a question about the recording in the authors' form (espnet2/bin/bagpiper.py).
   Result<SpeechRequest> dictation(const Dictation& dictation) const override;
   /// Returns the answer without the model's thoughts.
   Dictated dictated(const Dictation& asked, std::string_view answer, bool whole) const override;
@@ -47,7 +47,7 @@ class Bagpiper : public LoadedPipeline {
   ModelConfig config_;
   SpokenModel spoken_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // kept: the table is read from the mapped file
+  std::unique_ptr<Weights> weights_;  // kept, because the table is read from the mapped file
   std::unique_ptr<Qwen3AudioTower> tower_;
   PackedLinear adaptor_;
   std::unique_ptr<CodecLm> lm_;

@@ -24,7 +24,7 @@ std::string member(const Json& object, const char* key) {
 struct Part {
   int32_t role = 0;
   std::string text;
-  int64_t rows = 0;  // > 0: the part is a recording
+  int64_t rows = 0;  // above 0: number of rows of a recording
 };
 
 std::vector<int32_t> lay_out(const Tokenizer& tokenizer, std::span<const Part> parts) {
@@ -35,9 +35,9 @@ std::vector<int32_t> lay_out(const Tokenizer& tokenizer, std::span<const Part> p
     ids.push_back(part.rows > 0 ? kAudio : kText);
     if (part.rows > 0) {
       ids.insert(ids.end(), static_cast<size_t>(part.rows), Prompter::kHeardRow);
-    } else {  // special tokens in a client's text are plain text
+    } else {  // special tokens in a client's text are read as plain text
       for (const int32_t id : tokenizer.encode(part.text, false)) {
-        // ESPnet takes the tokenizer's first id ("!") for a pad, and trained the model that way.
+        // ESPnet replaces the tokenizer's first id ("!") by a pad, and trained the model with it.
         ids.push_back(id == 0 ? int32_t{kPad} : ModelConfig::kFirstWord + id);
       }
     }
@@ -49,8 +49,8 @@ std::vector<int32_t> lay_out(const Tokenizer& tokenizer, std::span<const Part> p
   return ids;
 }
 
-/// Adds the parts of a message; neighbouring texts become one part. Removes the used numbers from
-/// `rows`.
+/// Adds the parts of a message. Neighbouring texts become one part. Removes from `rows` the numbers
+/// that were used.
 Status add_parts(int32_t role, const Json& value, std::span<const int64_t>& rows,
                  std::vector<Part>& parts) {
   if (value.is_null()) return parts.push_back({role, "", 0}), ok_status();
@@ -69,11 +69,12 @@ Status add_parts(int32_t role, const Json& value, std::span<const int64_t>& rows
       continue;
     }
     if (type != "audio") {
-      return Error{ErrorCode::kUnsupported, "this model takes messages of text and recordings",
+      return Error{ErrorCode::kUnsupported, "this model accepts messages of text and recordings",
                    "messages"};
     }
     if (role != kUser) return wrong("only a user's message may have a recording");
-    if (rows.empty()) return wrong("the messages have more places for recordings than there are");
+    if (rows.empty())
+      return wrong("the messages have more places for recordings than the request has recordings");
     parts.push_back({role, "", rows.front()});
     rows = rows.subspan(1);
   }
@@ -94,7 +95,7 @@ std::string Prompter::bytes(int32_t id) const {
 Result<std::vector<int32_t>> Prompter::conversation(const Chat& chat,
                                                     std::span<const int64_t> rows) const {
   if (!chat.tools.empty()) {
-    return Error{ErrorCode::kUnsupported, "this model calls no tools", "tools"};
+    return Error{ErrorCode::kUnsupported, "this model cannot call tools", "tools"};
   }
   const Json messages = Json::parse(chat.messages, nullptr, false);
   if (!messages.is_array() || messages.empty()) return wrong("'messages' must be a list");

@@ -1,7 +1,7 @@
-// Makes the ids of a prompt from messages. A conversation is parts, each with a role, a kind and a
-// content, words or a recording. A part ends with kEndPart if the next part has the same role, else
-// with kEnd. In prompts only stream 0 has ids. Const after construction; any thread.
-// Source: espnet:espnet2/speechlm/model/speechlm/speechlm_job.py (SpeechLMPreprocessor).
+// Makes the ids of a prompt from messages. A conversation consists of parts. Each has a role, a
+// kind and a content, which is words or a recording. A part ends with kEndPart if the next part has
+// the same role, else with kEnd. In prompts only stream 0 has ids. Const after construction; any
+// thread. Source: espnet:espnet2/speechlm/model/speechlm/speechlm_job.py (SpeechLMPreprocessor).
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ namespace syrinx::bagpiper {
 
 class Prompter {
  public:
-  /// Stands for the id of a recording's row.
+  /// Replaces the id in a row of a recording.
   static constexpr int32_t kHeardRow = -1;
 
   explicit Prompter(Tokenizer tokenizer);
 
-  /// Returns the prompt of a conversation, up to the beginning of the answer's words. `rows`: the
+  /// Returns the prompt of a conversation, up to the beginning of the answer's words. `rows`:
   /// number of rows of each recording, in order.
   Result<std::vector<int32_t>> conversation(const Chat& chat, std::span<const int64_t> rows) const;
-  /// Returns the prompt that reads a text aloud: a scene, as in `description`, in which the text is
-  /// said.
+  /// Returns the prompt for reading a text aloud: a scene like `description`, in which a voice says
+  /// the text.
   std::vector<int32_t> reading(std::string_view text, std::string_view description) const;
-  /// Returns the words of that scene.
+  /// Returns the words of the scene of reading().
   static std::string scene(std::string_view text, std::string_view description);
 
   /// Returns the bytes of a text id; empty for special ids.

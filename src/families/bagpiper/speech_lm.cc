@@ -15,8 +15,8 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
   const View table = model.take("embed_tokens.weight", {config.vocab(), width});
   const View shared = weights.take("lm_head.weight", {config.vocab(), width});
   const Tensor streams = weights.f32("stream_emb.weight", {config.streams, width});
-  std::fill_n(streams.f32(), width, 0.f);  // the stored row is unused
-  // Stream 0 is either words or speech.
+  std::fill_n(streams.f32(), width, 0.f);  // replaces the stored row, which is unused
+  // Stream 0 has either words or speech.
   const RowRange control{0, ModelConfig::kFirstWord},
       words{ModelConfig::kFirstWord, config.first_code(0)};
   std::vector<StreamHead> heads;

@@ -1,7 +1,7 @@
 // The language model: a Qwen3 decoder. Its input row is a row of the audio tower, or the sum of the
-// embeddings of S ids; pads add nothing, except in the first stream. A step chooses an id for every
-// stream with the one head, logits_s = W (h + e_s), e_0 = 0. Free function; throws LoadError.
-// Source: espnet:espnet2/speechlm/model/speechlm/lm/parallel.py.
+// embeddings of S ids, to which pads add nothing, except in the first stream. A step chooses an id
+// for every stream with the same head, logits_s = W (h + e_s), e_0 = 0. Free function; throws
+// LoadError. Source: espnet:espnet2/speechlm/model/speechlm/lm/parallel.py.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace syrinx::bagpiper {
 
-/// `weights` is the scope that has "model." and must outlive the result: the table is not copied.
+/// `weights`: scope that contains "model."; must outlive the result, as the table is not copied.
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
                                  const LoadSpec& spec);
 

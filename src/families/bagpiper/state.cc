@@ -11,14 +11,14 @@
 namespace syrinx::bagpiper {
 namespace {
 
-// The values of the released inference.yaml.
+// Values in the published inference.yaml.
 constexpr float kSpeechTemperature = 0.8f, kWordsTemperature = 0.6f, kGuidance = 3;
 constexpr int kTopK = 20;
 
-constexpr int64_t kLeastRoom = 256;  // steps for which a prompt must leave positions
+constexpr int64_t kLeastRoom = 256;  // steps for which a prompt must leave positions free
 constexpr int kTurnSteps = 2;
-constexpr int64_t kMoreTurns = 32;  // steps for the turns of further parts
-constexpr int kReserved = 4096;     // words for which memory is reserved at the beginning
+constexpr int64_t kMoreTurns = 32;  // steps for the turns of later parts
+constexpr int kReserved = 4096;     // words for which memory is reserved at the start
 
 Error unsupported(const char* what, const char* param) {
   return {ErrorCode::kUnsupported, what, param};
@@ -26,15 +26,15 @@ Error unsupported(const char* what, const char* param) {
 
 bool is_end(int32_t id) { return id == kEnd || id == kEndPart; }
 
-/// Returns an error if a prompt of `rows` leaves too little room for an answer.
+/// Returns an Error if a prompt of `rows` rows leaves too few positions for an answer.
 Status fits(const ModelConfig& config, int64_t rows, const char* param) {
   if (rows <= config.max_positions - kLeastRoom) return ok_status();
   return past_context(config.max_positions, rows, param, kLeastRoom);
 }
 
-/// Bounds a segment with `room` positions after its prompt. `tail`: steps of the delay pattern
-/// after the last frame; `max_tokens`: as in the request; `speech`: steps of speech that may still
-/// be made.
+/// Returns the bounds of a segment that has `room` positions after its prompt. `tail`: steps of the
+/// delay pattern after the last frame. `max_tokens`: as in the request. `speech`: steps of speech
+/// that are still allowed.
 PartBounds bounds_of(int64_t room, int64_t tail, bool speaks, int max_tokens, int64_t speech) {
   const int64_t kept = speaks ? std::min<int64_t>(State::kMostSpeech, room / 2) + kTurnSteps : 0;
   const int64_t wish = max_tokens > 0 ? max_tokens : speaks ? State::kMostWords : room;
@@ -83,11 +83,11 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const S
                      "\"; use \"default\" and describe the voice in 'instructions'",
                  "voice"};
   }
-  if (request.voice.data) return unsupported("the model takes no voices", "voice");
+  if (request.voice.data) return unsupported("the model does not accept voices", "voice");
   if (request.writing.top_logprobs >= 0) {
     return unsupported("this model returns no log-probabilities", "logprobs");
   }
-  if (request.task) return unsupported("this model has no such task", "task");
+  if (request.task) return unsupported("this model does not support this task", "task");
   if (request.writing.chat && !request.say.instructions.empty()) {
     return unsupported("describe the voice in the messages", "instructions");
   }
@@ -107,7 +107,7 @@ Status State::begin(const SpeechRequest& request) {
     return ok_status();
   }
   if (!heard_.empty())
-    return unsupported("this model takes recordings only in messages", "messages");
+    return unsupported("this model accepts recordings only in messages", "messages");
   if (!speaks_) return unsupported("this model answers messages only", "prompt");
   if (Status taken = text_.begin(request.say.text); !taken.ok()) return taken;
   begin_reading();
@@ -118,11 +118,11 @@ Status State::append_text(std::string_view text, bool last) {
   if (chats_) return Sequence::append_text(text, last);
   if (Status taken = text_.append(text, last); !taken.ok()) return taken;
   if (!ready()) begin_reading();
-  // A sentence is complete only when a letter after it has arrived, so a last text is never empty.
+  // A sentence is complete only after a later letter has arrived, so the last text is never empty.
   return ready() || !last ? ok_status() : nothing_to_say();
 }
 
-/// Begins the next segment of a text that is read aloud, if there is one.
+/// Begins the next segment of a text that is read aloud, if a segment is left.
 void State::begin_reading() {
   rows_.prompt = Prompt(static_cast<int>(config_.streams));
   if (!text_.empty()) begin_segment(text_.next());
@@ -227,7 +227,7 @@ Verdict State::end_words(int32_t id, FinishReason reason) {
   return id == kEndPart ? next_part() : Verdict{Verdict::kFinished, reason};
 }
 
-/// Begins a part; ends the request if the part is unwanted speech or has no room.
+/// Begins a part. Ends the request if the part is unwanted speech or positions are too few.
 Verdict State::begin_part(int32_t kind) {
   const bool speech = kind == kAudio;
   phase_ = speech ? Phase::kSpeech : Phase::kWords;
@@ -268,8 +268,8 @@ Verdict State::end_speech(int32_t id, FinishReason reason) {
   return {Verdict::kNextSegment, FinishReason::kStop};
 }
 
-/// Makes a prompt of everything so far; the model then chooses the kind of the next part. The
-/// bounds of steps and words, set at the start, apply to all parts together.
+/// Makes a prompt of all parts so far. The model then chooses the kind of the next part. The bounds
+/// of steps and words, set at the start, apply to all parts together.
 Verdict State::next_part() {
   const bool spoke = phase_ == Phase::kSpeech;
   const int rows = rows_.size();
@@ -281,7 +281,7 @@ Verdict State::next_part() {
   written_.begin();
   bounds_.speech = static_cast<int>(std::min<int64_t>(speech_steps(), bounds_.steps - 1));
   Verdict verdict{Verdict::kNextSegment, FinishReason::kStop, rows};
-  // The companion's kept rows end with the kind of the speech; the speech itself runs again.
+  // The companion's kept rows end with the kind of the speech. The speech itself runs again.
   if (spoke) verdict.companion_kept = rows - rows_.speech.steps() - 1;
   verdict.new_streams = spoke;
   rows_.speech.restart(speaks_ ? bounds_.speech : 0);

@@ -1,20 +1,20 @@
-// One request: a text that is read aloud in segments, or a conversation that is answered. Both are
-// parts, of words or of speech. Before each part the model writes a turn: <|assistant|> and the
-// part's kind.
+// One request: a text that is read aloud in segments, or a conversation that is answered. Both
+// consist of parts, of words or of speech. Before each part the model writes a turn: <|assistant|>
+// and the kind of the part.
 //
 // - The first part is words. If the client wants audio, the second part is speech, whatever the
 //   model would choose.
-// - A part that ends in kEndPart is followed by another part, of the kind that is likelier. For the
-//   engine it is a segment: its prompt is everything before, its first step chooses the kind.
-// - In words and turns only stream 0 is sampled; the other streams are pads. In speech code s of a
-//   frame is s steps later, and the model samples also what fills the streams before and after
-//   (model/delay.h).
+// - After a part that ends in kEndPart comes another part, of the likelier kind. For the engine it
+// is a segment: its prompt is all that came before, and its first step chooses the kind.
+// - In words and turns only stream 0 is sampled; the other streams are pads. In speech, code s of a
+// frame is s steps later. The model also samples what fills the streams before and after their
+// codes (model/delay.h).
 // - Only speech has guidance. The companion's rows before it are pads, except the kind of that
 // part.
 // - A part that does not end by itself is cut, and then the request ends with kLength.
 //
-// Made on the caller's thread, then touched by one thread at a time. S streams, H width.
-// Source: espnet:espnet2/speechlm/model/speechlm/lm/parallel.py (inference).
+// Made on the caller's thread, then used by one thread at a time. S streams, H width. Source:
+// espnet:espnet2/speechlm/model/speechlm/lm/parallel.py (inference).
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@
 
 namespace syrinx::bagpiper {
 
-/// Sampling and guidance of speech, and how a text is cut.
+/// Returns the settings of speech: sampling, guidance, and how a text is cut.
 SpokenModel spoken_model(const ModelConfig& config);
 
 /// The largest numbers of steps: of words and of speech in all parts together, and of the segment.
@@ -41,11 +41,11 @@ struct PartBounds {
 
 class State : public Sequence, public Hearer {
  public:
-  static constexpr int kHearing = 1;  ///< input port of the tower's rows
-  /// bounds in steps
+  static constexpr int kHearing = 1;  ///< input port for the tower's rows
+  /// Bounds in steps.
   static constexpr int kLeastSpeech = 50, kMostSpeech = 2048, kMostWords = 2048;
 
-  /// `heard`: the request's recordings. `config`, `spoken` and `prompter` must outlive the
+  /// `heard`: recordings of the request. `config`, `spoken` and `prompter` must outlive the
   /// sequence.
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
                                                 const SpokenModel& spoken, const Prompter& prompter,
@@ -59,9 +59,9 @@ class State : public Sequence, public Hearer {
   int known_rows() const override;
   std::optional<float> guidance() const override { return guidance_; }
   float step_guidance(int) const override;
-  /// Returns the ids of stream 0; Prompter::kHeardRow for a row of a recording.
+  /// Returns the ids of stream 0. The id of a recording's row is Prompter::kHeardRow.
   std::span<const int32_t> prompt_ids() const override { return rows_.prompt.written(); }
-  /// Rows from the first recording on have no keys.
+  /// Appends the keys of the rows up to the first recording. Later rows have no keys.
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override {
     rows_.prefix_keys(companion, keys);
   }
@@ -92,9 +92,9 @@ class State : public Sequence, public Hearer {
   Verdict speak(std::span<const int32_t> codes, StepOutput& out);
   Verdict end_speech(int32_t id, FinishReason reason);
   Verdict next_part();
-  /// Returns whether speech follows these words, whatever the model would choose.
+  /// Returns whether speech must follow these words, even if the model would choose otherwise.
   bool forces_speech() const { return speaks_ && first_part_; }
-  /// Returns how many steps of speech may still be made.
+  /// Returns how many more steps of speech are allowed.
   int64_t speech_steps() const;
 
   const ModelConfig& config_;
@@ -102,21 +102,21 @@ class State : public Sequence, public Hearer {
   const std::vector<Heard> heard_;
   const bool chats_, speaks_, ignore_stop_;
   const int max_frames_, max_tokens_;
-  const std::string description_;  // description in the scenes of a reading
+  const std::string description_;  // description in the scenes of texts that are read aloud
   const SampleParams words_, speech_, kind_;
   const std::optional<float> guidance_;
 
-  TextPlan text_;  // the text of a reading; its segments are ids of prompts
+  TextPlan text_;  // text to read aloud, in segments that are ids of prompts
   PartText written_;
 
   Phase phase_ = Phase::kWords;
-  bool first_part_ = true;  // the segment's part is the first of its text
+  bool first_part_ = true;  // the segment's part is the first part of its text
   PartRows rows_;
-  int written_ids_ = 0;  // ids of words in all parts
-  bool cut_ = false;     // a part of any segment was cut
+  int written_ids_ = 0;  // number of ids of words in all parts
+  bool cut_ = false;     // whether a part of any segment was cut
   PartBounds bounds_;
-  int end_ = 1;                // rows of all parts and of the prompt
-  int64_t frames_before_ = 0;  // frames of earlier parts and segments
+  int end_ = 1;                // number of rows of all parts and of the prompt
+  int64_t frames_before_ = 0;  // number of frames of earlier parts and segments
 };
 
 }  // namespace syrinx::bagpiper

@@ -25,8 +25,8 @@ class Cloning::Encoding : public VoiceEncoding {
     voice_.text = recording.text;
     voice_.seconds = recording.seconds();
     constexpr int kMelRate = S3ReferenceEncoder::kMelRate, kRate = S3Tokenizer::kSampleRate;
-    // As in the authors' code, librosa's resampler makes the language model's input, and
-    // torchaudio's the flow's, which is cut before it is resampled.
+    // As in the authors' code, librosa's resampler makes the language model's input. torchaudio's
+    // makes the flow's input, which is cut before it is resampled.
     std::vector<float> high =
         resampled(recording.samples, recording.sample_rate, kMelRate, Resampling::kSoxr);
     if (plan.loudness) bring_to_loudness(high, kMelRate, *plan.loudness);
@@ -45,7 +45,7 @@ class Cloning::Encoding : public VoiceEncoding {
   }
   syrinx::Voice take() override {
     voice_.tensors["prompt_speech"] = tensor_of(std::span<const int32_t>(prompt_.tokens()));
-    // As in the authors' code, the mel keeps half a token at the end.
+    // As in the authors' code, half a token of mel is kept at the end.
     put_reference(encoders_.reference.take(reference_, encoders_.reference.ratio() - 1), voice_);
     voice_.tensors["speaker"] = tensor_of(std::span<const float>(speaker_.vector()));
     voice_.tensors["emotion"] = tensor_of(std::span(&kDefaultEmotion, 1));
@@ -82,7 +82,7 @@ const Cloning::Encoders& Cloning::encoders() const {
                                             encoders->speaker.width()));
       encoders_ = std::move(encoders);
     };
-    // Tensors that are not used: filters, which are computed here, and counters of the training.
+    // Ignores unused tensors: filters, which are computed here, and counters of the training.
     speaker.build([&] {
       vector.build(
           [&] {

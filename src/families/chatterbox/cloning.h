@@ -1,8 +1,8 @@
-// Makes voices of recordings for Chatterbox and Turbo. The language model gets the speaker
+// Makes voices from recordings for Chatterbox and Turbo. The language model receives the speaker
 // encoder's vector of the whole recording, the speech tokens of its first seconds and a degree of
-// emotion; the flow gets tokens, mel and vector of the first 10 s. The encoders are loaded with the
-// first recording; otherwise const. Thread-safe.
-// Source: chatterbox:src/chatterbox/tts.py (prepare_conditionals).
+// emotion. The flow receives tokens, mel and vector of the first 10 s. The encoders are loaded with
+// the first recording; otherwise const. Thread-safe. Source: chatterbox:src/chatterbox/tts.py
+// (prepare_conditionals).
 #pragma once
 
 #include <memory>
@@ -17,17 +17,17 @@
 
 namespace syrinx::chatterbox {
 
-/// The way in which a family's authors prepare a recording.
+/// Settings with which a family's authors prepare a recording.
 struct CloningPlan {
   const char* family = "chatterbox";
   std::string codec = "s3gen.safetensors";  ///< file of the S3 tokenizer and CAM++
   const char* speaker = "ve.safetensors";   ///< file of the speaker encoder
   double least_s = 1;                       ///< shortest recording in seconds
-  size_t prompt_s = 6;                      ///< seconds of it whose tokens the language model gets
-  std::optional<double> loudness = {};      ///< LUFS to which a recording is scaled first
+  size_t prompt_s = 6;                      ///< seconds whose tokens the language model receives
+  std::optional<double> loudness = {};      ///< LUFS to which a recording is scaled; unset: none
 };
 
-/// The voice encoder of a checkpoint; open() may load weights.
+/// The voice encoder of a checkpoint. open() may load weights.
 class Cloning : public VoiceEncoder {
  public:
   Cloning(const LoadSpec& spec, const ModelConfig& config, const CloningPlan& plan = {});
@@ -42,7 +42,7 @@ class Cloning : public VoiceEncoder {
     SpeakerEncoder speaker;
   };
   class Encoding;
-  /// Loads the encoders at the first call. Throws LoadError; the next call then tries again.
+  /// Loads the encoders at the first call. Throws LoadError; then the next call tries again.
   const Encoders& encoders() const;
 
   VoiceEncoderInfo info_;
@@ -53,7 +53,7 @@ class Cloning : public VoiceEncoder {
   mutable std::unique_ptr<const Encoders> encoders_;
 };
 
-/// Returns what the checkpoint lacks for cloning; empty: nothing.
+/// Returns what the checkpoint lacks for cloning. Empty if it lacks nothing.
 std::string missing_for_cloning(const LoadSpec& spec, const Weights& s3gen,
                                 const CloningPlan& plan = {});
 

@@ -1,5 +1,5 @@
-// Voices made of a recording, compared with the authors' prepare_conditionals
-// (tests/parity/s3_reference): its conds file is a stored voice, whose speech must be equal.
+// Compares voices made from a recording with the authors' prepare_conditionals
+// (tests/parity/s3_reference). Its conds file is a stored voice, whose speech must be equal.
 #include "families/chatterbox/cloning.h"
 
 #include <gtest/gtest.h>
@@ -90,8 +90,8 @@ TEST_F(ChatterboxCloning, OtherVoicesLeaveTheCheckpointsOwnTheDefault) {
   EXPECT_EQ(model.voice({}).take().get(), &model.voices().at("default"));
 }
 
-// The same samples as recordings at other rates: 13.2 s at 8 kHz (longer than the input of either
-// network), 4.4 s at 24 kHz, 2.4 s at 44.1 kHz, 2.2 s at 48 kHz.
+// Encodes the same samples as recordings at other rates: 13.2 s at 8 kHz (longer than the input of
+// either network), 4.4 s at 24 kHz, 2.4 s at 44.1 kHz, 2.2 s at 48 kHz.
 TEST_F(ChatterboxCloning, RecordingsAtOtherRatesBecomeTheAuthorsVoices) {
   const Safetensors golden(parity("chatterbox/golden/rates.safetensors"));
   for (const int rate : {8000, 24000, 44100, 48000}) {
@@ -182,7 +182,7 @@ TEST(ChatterboxSpeaker, SilenceAtTheEndsIsLeftOut) {
   std::vector<float> samples(16'000, 0.f);
   std::fill(samples.begin() + 6'000, samples.begin() + 9'000, 0.5f);
   const auto sound = without_silent_ends(samples);
-  // Frames of 2048 samples, centred at multiples of 512.
+  // Frames have 2048 samples, and their centres are multiples of 512.
   EXPECT_EQ(sound.data() - samples.data(), 10 * 512);
   EXPECT_EQ(sound.size(), (19 - 10 + 1) * 512u);
   EXPECT_EQ(without_silent_ends(std::vector<float>(5'000, 0.f)).size(), 5'000u);

@@ -5,7 +5,7 @@ namespace {
 
 constexpr int64_t kHeadDim = 64, kMost = 1 << 16;
 
-/// Returns how many of name.0, name.1, ... exist; `published` if there are none.
+/// Returns how many of the tensors name.0, name.1, ... exist. Returns `published` if none exists.
 int64_t count(const Weights& w, const std::string& name, int64_t published) {
   const int64_t parts = w.count(name);
   return parts > 0 ? parts : published;
@@ -27,7 +27,7 @@ void read_t3(const Weights& w, ModelConfig& m) {
   rows = d.kv_heads * static_cast<int>(kHeadDim);
   read_size(w, "tfmr.layers.0.self_attn.k_proj.weight", 0, rows);
   d.kv_heads = std::max<int>(1, rows / kHeadDim);
-  // the layers then report the tensors that do not fit
+  // The layers then report the tensors that do not fit.
   if (d.heads % d.kv_heads != 0) d.kv_heads = d.heads;
   read_size(w, "speech_emb.weight", 0, m.speech_vocab);
   read_size(w, "text_pos_emb.emb.weight", 0, m.text_positions);

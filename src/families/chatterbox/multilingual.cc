@@ -18,7 +18,7 @@ constexpr const char* kLanguages[] = {"en", "ar", "da", "de", "el", "es", "fi", 
 
 bool is_kanji(char32_t code) { return code >= 19968 && code <= 40959; }
 
-/// Returns whether a letter has no case: nearly Python's category Lo.
+/// Returns whether a letter has no case, which is nearly Python's category Lo.
 bool is_other_letter(char32_t code) {
   return is_letter(code) && !is_upper(code) && !is_lower(code);
 }
@@ -39,12 +39,12 @@ MultilingualText::MultilingualText(const TextTokenizer& tokenizer, const std::st
 }
 
 void MultilingualText::load_cangjie(const std::string& path) {
-  // The file is a list, but a Config must be an object.
+  // The file is a list, but a Config must have an object as its root.
   const std::string text = read_file(path, Config::kMaxBytes);
   const Config file = Config::parse("{\"entries\":" + text + "}", path);
   const nlohmann::json& entries = file.raw().at("entries");
   if (!entries.is_array()) file.fail("entries", "expected a list of \"character\\tspelling\"");
-  std::unordered_map<std::string, int> spelled;  // earlier characters with the same letters
+  std::unordered_map<std::string, int> spelled;  // number of earlier characters with equal letters
   for (const nlohmann::json& entry : entries) {
     const std::string line = entry.is_string() ? entry.get<std::string>() : "";
     const size_t tab = line.find('\t');

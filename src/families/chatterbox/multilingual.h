@@ -1,6 +1,6 @@
 // Text of Chatterbox Multilingual: lower-case letters in NFKD after the token of a language, and
-// the preparation that some languages need. Const after loading; any thread.
-// Source: chatterbox:src/chatterbox/models/tokenizers/tokenizer.py (MTLTokenizer), mtl_tts.py.
+// changes that some languages need. Const after loading; any thread. Source:
+// chatterbox:src/chatterbox/models/tokenizers/tokenizer.py (MTLTokenizer), mtl_tts.py.
 #pragma once
 
 #include <memory>
@@ -16,15 +16,15 @@ namespace syrinx::chatterbox {
 
 class MultilingualText {
  public:
-  /// `cangjie`: Cangjie5_TC.json, the spelling of Chinese characters; without this file languages()
+  /// `cangjie`: path of Cangjie5_TC.json, which spells Chinese characters; without it, languages()
   /// lacks Chinese. `tokenizer`, read from `path`, must outlive this object. Throws LoadError.
   MultilingualText(const TextTokenizer& tokenizer, const std::string& path,
                    const std::string& cangjie);
 
-  /// Returns codes of ISO 639-1, English first, for the languages whose token the tokenizer has.
+  /// Returns the languages for which the tokenizer has a token, as ISO 639-1 codes, English first.
   const std::vector<std::string>& languages() const { return languages_; }
-  /// Returns the ids of a text that is clean(); `language` is one of languages(). An Error names
-  /// "input" if the model cannot read the text's script.
+  /// Returns the ids of a text after clean(). `language` is one of languages(). An Error with the
+  /// parameter "input" means that the model cannot read the script of the text.
   Result<std::vector<int32_t>> encode(std::string_view text, const std::string& language) const;
 
  private:
@@ -33,7 +33,7 @@ class MultilingualText {
 
   const TextTokenizer& tokenizer_;
   std::vector<std::string> languages_;
-  /// The spelling of each character: letters, and a number if several have the same letters.
+  /// The spelling of each character: its letters, and a number if several characters have them.
   std::unordered_map<std::string, std::string> cangjie_;
 };
 

@@ -1,5 +1,5 @@
-// Chatterbox Multilingual compared with the authors' code: clean texts and ids of many languages
-// (the rest: families/golden_models.h).
+// Compares Chatterbox Multilingual with the authors' code: clean texts and ids of many languages.
+// families/golden_models.h tests the rest.
 #include "families/chatterbox/multilingual.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST_F(ChatterboxMultilingual, TextsOfManyLanguages) {
   for (const auto& c : mtl_cases()["texts"]) {
     const std::string text = c["text"], language = c["language"];
     EXPECT_EQ(clean(text, Punctuation::kMultilingual), c["clean"].get<std::string>());
-    // Names of tokens in a text are plain text here, but tokens in the authors' code.
+    // In a text, this program reads names of tokens as plain text; the authors' code reads tokens.
     if (text.find('[') != text.npos) continue;
     EXPECT_EQ(ids_of(language, text), c["ids"].get<std::vector<int32_t>>()) << language;
   }
@@ -63,7 +63,7 @@ TEST_F(ChatterboxMultilingual, LanguagesByCodeOrName) {
   EXPECT_NE(ids_of("de", "Ja."), ids_of("en", "Ja."));
   SpeechRequest request;
   request.say.text = "Ja.";
-  request.say.language = "fi";  // the small tokenizer has no token for it
+  request.say.language = "fi";  // the small tokenizer has no token for this language
   EXPECT_EQ(refusal_of(model_, request).param, "language");
 }
 

@@ -1,6 +1,6 @@
-// Chatterbox compared with the authors' code on a small checkpoint: clean text and ids, the voice's
-// rows, merged logits, greedy tokens, samples; and guarantees of this family only (all families:
-// spoken_families_test.cc).
+// Compares Chatterbox with the authors' code on a small checkpoint: clean text and ids, the voice's
+// rows, merged logits, greedy tokens, samples. Also tests promises of only this family (those of
+// all families: spoken_families_test.cc).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -73,7 +73,7 @@ TEST(ChatterboxParity, DegreesOfEmotion) {
   EXPECT_EQ(first_row(), voice.rows.f32());
   request.voice.exaggeration = 1.25f;
   const float* asked = first_row();
-  EXPECT_EQ(asked, first_row());  // kept, so that requests share their prompts' pages
+  EXPECT_EQ(asked, first_row());  // the rows are kept, so requests share pages of their prompts
   EXPECT_TRUE(std::equal(asked, asked + other.rows.shape().count(), other.rows.f32()));
 }
 
@@ -135,7 +135,7 @@ TEST(Chatterbox, MissingAndDamagedFilesAreFaults) {
     EXPECT_NE(fault(file, false).find(file), std::string::npos) << file;
   }
   EXPECT_NE(fault("tokenizer.json", true).find("tokenizer.json"), std::string::npos);
-  EXPECT_EQ(fault("conds.pt", true), "loaded");  // a voice is not required
+  EXPECT_EQ(fault("conds.pt", true), "loaded");  // the voice file is not required
 }
 
 }  // namespace

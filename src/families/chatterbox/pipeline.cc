@@ -10,7 +10,7 @@ namespace syrinx::chatterbox {
 
 namespace {
 
-/// Returns the safetensors file, or the older PyTorch file, which the multilingual package loads.
+/// Returns the safetensors file, or the older PyTorch file (used by the multilingual package).
 std::string codec_file(const LoadSpec& spec) {
   const std::string name = "s3gen.safetensors", older = "s3gen.pt";
   const bool is_older = !is_file(join_path(spec.dir, name)) && is_file(join_path(spec.dir, older));
@@ -73,7 +73,7 @@ void Chatterbox::describe(const LoadSpec& spec) {
 
 Result<Opened> Chatterbox::open(const SpeechRequest& request) const {
   Result<std::shared_ptr<const Voice>> who = voice(request);
-  // As in the authors' generate(), the degree that a voice was saved with is ignored.
+  // As in the authors' generate(), the degree of emotion stored with a voice is ignored.
   const float degree = request.voice.exaggeration.value_or(kDefaultEmotion);
   if (who && degree != who.value()->emotion) {
     Voice mood = nets_.voice_rows->with_emotion(*who.value(), degree);

@@ -18,7 +18,7 @@ namespace syrinx::chatterbox {
 
 class Chatterbox : public S3Pipeline<Voice> {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit Chatterbox(const LoadSpec& spec, const Edition& edition = kEnglishEdition);
 
   Result<Opened> open(const SpeechRequest& request) const override;
@@ -26,7 +26,7 @@ class Chatterbox : public S3Pipeline<Voice> {
   const ModelConfig& config() const { return config_; }
   const CodecLm& lm() const { return *nets_.lm; }
   const VoiceRows& voice_rows() const { return *nets_.voice_rows; }
-  /// Returns the voice of a request: a stored voice, or voice data of the request.
+  /// Returns the voice of a request: a stored voice, or voice data that the request contains.
   Result<std::shared_ptr<const Voice>> voice(const SpeechRequest& request) const;
 
  private:
@@ -35,11 +35,11 @@ class Chatterbox : public S3Pipeline<Voice> {
   ModelConfig config_;
   SpokenModel spoken_;
   std::unique_ptr<TextTokenizer> tokenizer_;
-  std::unique_ptr<MultilingualText> multilingual_;  // null: the English edition
-  // weights of the language model; its tables stay in the mapped file
+  std::unique_ptr<MultilingualText> multilingual_;  // null in the English edition
+  // Weights of the language model. Its tables stay in the mapped file.
   std::unique_ptr<Weights> weights_;
   SpeechNets nets_;
-  mutable Recent<Voice> moods_;  // voices with a changed degree of emotion
+  mutable Recent<Voice> moods_;  // voices whose degree of emotion was changed
 };
 
 /// Loads the English edition from spec.dir. Throws LoadError.

@@ -7,11 +7,11 @@
 namespace syrinx::chatterbox {
 namespace {
 
-constexpr size_t kPartBytes = 300;  // about 20 s; the authors' bound is 40 s for a call
-constexpr int kStarts = 2;          // rows of the start of speech; the authors' code feeds it twice
+constexpr size_t kPartBytes = 300;  // bytes of about 20 s; the authors allow 40 s per call
+constexpr int kStarts = 2;          // rows for the start of speech; the authors' code has two, too
 enum Table { kText, kTextPositions, kSpeech, kSpeechPositions, kTables };
 
-/// Returns whether the flow attends to whole segments, as the authors' package does in training and
+/// Returns whether the flow attends to whole segments. The authors' package does so in training and
 /// in use.
 bool attends_to_all(const SpeechRequest& request) {
   return request.terms.flow == FlowMode::kFull ||
@@ -35,7 +35,7 @@ class Script : public S3Script {
     if (std::ssize(ids) + 2 > config_.text_positions) {
       return Error{ErrorCode::kInvalid,
                    concat("a part of the text has ", ids.size(),
-                          " ids, but the model takes at most ", config_.text_positions - 2),
+                          " ids, but the model accepts at most ", config_.text_positions - 2),
                    "input"};
     }
     ids.insert(ids.begin(), kStartText);
@@ -76,7 +76,7 @@ class Script : public S3Script {
     return rule;
   }
 
-  /// The start of speech also counts for the penalty.
+  /// The start of speech counts for the penalty, too.
   std::span<const int32_t> history(const DelayedStreams& steps, int) const override {
     return steps.column(0);
   }

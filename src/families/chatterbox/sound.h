@@ -1,5 +1,5 @@
-// The networks of a Chatterbox that turn speech tokens into sound: the S3 flow and the HiFT
-// vocoder, from one file of weights (s3gen). Used by all editions.
+// The networks of a Chatterbox model that turn speech tokens into samples: the S3 flow and the HiFT
+// vocoder, from one file of weights (s3gen). All editions use them.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ struct Sound {
   std::unique_ptr<Hift> vocoder;
 };
 
-/// Loads both networks, with at least 8 bits a weight; the parts "flow" and "vocoder" of `spec` may
-/// be absent. `s3gen` is the root scope; its tensors for cloning are not read here. Throws
+/// Loads both networks, with at least 8 bits per weight. The parts "flow" and "vocoder" of `spec`
+/// may be absent. `s3gen`: the root scope, whose tensors for cloning are not read here. Throws
 /// LoadError.
 Sound load_sound(const Weights& s3gen, const ModelConfig& config, const LoadSpec& spec);
 

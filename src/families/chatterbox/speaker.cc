@@ -6,9 +6,9 @@
 namespace syrinx::chatterbox {
 namespace {
 
-constexpr int64_t kWindow = 160, kStep = 77;  // frames: 16000 / 1.3 / 160, rounded
-constexpr int64_t kPiece = 8;      // windows of a piece, which go through a layer together
-constexpr double kCoverage = 0.8;  // a last window that is covered less is left out
+constexpr int64_t kWindow = 160, kStep = 77;  // in frames: 16000 / 1.3 / 160, rounded
+constexpr int64_t kPiece = 8;      // windows of a piece, which a layer processes together
+constexpr double kCoverage = 0.8;  // a last window with less of the recording is not used
 
 MelOptions mel_options() {
   MelOptions o;
@@ -17,7 +17,7 @@ MelOptions mel_options() {
   return o;
 }
 
-/// Returns the number of windows of `frames` frames; the last window may extend beyond the end.
+/// Returns the number of windows of `frames` frames. The last window may extend beyond the end.
 int64_t windows_of(int64_t frames) {
   const int64_t room = std::max<int64_t>(frames - kWindow + kStep, 0);
   const int64_t windows = room / kStep, rest = room % kStep;
@@ -59,7 +59,7 @@ SpeakerEncoder::SpeakerEncoder(const Weights& weights) : mel_(mel_options()) {
     layers_.emplace_back(lstm, suffix, layers_.empty() ? mel_.mels() : hidden, hidden);
   }
   project_ = load_linear(weights, "proj", width, hidden, true, WeightType::kF32);
-  weights.ignore("similarity_*");  // used in training only
+  weights.ignore("similarity_*");  // only training uses these weights
 }
 
 size_t SpeakerEncoder::bytes() const {
@@ -80,7 +80,7 @@ SpeakerEncoder::Work SpeakerEncoder::open(std::span<const float> samples) const 
   return work;
 }
 
-/// Runs one layer over a few windows; after the last layer, adds the windows' vectors.
+/// Runs one layer over the windows of a piece. After the last layer, adds the windows' vectors.
 void SpeakerEncoder::run(StepContext& ctx, Work& work) const {
   SYRINX_CHECK(!work.done(), "[speaker] the work is done");
   const Arena::Mark mark(ctx.arena);
@@ -100,7 +100,7 @@ void SpeakerEncoder::run(StepContext& ctx, Work& work) const {
   const View last = work.rows_.view().slice(kWindow - 1, kWindow).reshape({count, layer.hidden()});
   const View vectors = ctx.arena.take({count, width()}, DType::kF32);
   linear(ctx, project_, last, vectors);
-  // The length of the sum does not matter, because the result is a unit vector.
+  // The sum needs no division, because the result is scaled to a unit vector.
   const auto unit = [](float* v, int64_t size) {
     double square = 0;
     for (int64_t i = 0; i < size; ++i) square += static_cast<double>(v[i]) * v[i];

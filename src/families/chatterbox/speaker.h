@@ -1,8 +1,8 @@
-// The voice encoder of Chatterbox, which describes a speaker's sound to the language model. Silence
-// at the ends is cut off; windows of 1.6 s that overlap by half go through an LSTM; their unit
-// vectors are averaged. Const after construction, shared by threads; a Work is used by one call at
-// a time.
-// Source: chatterbox:src/chatterbox/models/voice_encoder/*.py; librosa.effects.trim.
+// The voice encoder of Chatterbox, which describes a speaker's sound to the language model. It
+// cuts off silence at both ends. An LSTM processes windows of 1.6 s that overlap by half, and
+// their unit vectors are averaged. Const after construction, shared by threads. One call at a time
+// may use a Work. Source: chatterbox:src/chatterbox/models/voice_encoder/*.py;
+// librosa.effects.trim.
 #pragma once
 
 #include <span>
@@ -17,30 +17,30 @@ class SpeakerEncoder {
  public:
   static constexpr int kSampleRate = 16000;  ///< Hz
 
-  /// The state of one recording between calls.
+  /// The state of one recording that is being encoded.
   class Work {
    public:
     bool done() const { return window_ == windows_; }
-    /// Returns the unit vector; complete when done.
+    /// Returns the unit vector, which is complete after done().
     const std::vector<float>& vector() const { return vector_; }
 
    private:
     friend class SpeakerEncoder;
-    std::vector<float> mel_;  // [frames, mels], zeros after the recording's end
+    std::vector<float> mel_;  // [frames, mels], with zeros behind the end of the recording
     int64_t windows_ = 0, window_ = 0;
     size_t layer_ = 0;
-    Tensor rows_;  // [steps, windows of the piece, width]: the next layer's input
+    Tensor rows_;  // [steps, windows of the piece, width], input of the next layer
     std::vector<float> vector_;
   };
 
-  /// `weights`: ve.safetensors; sizes are read from the shapes.
+  /// Loads the encoder from `weights`, ve.safetensors. Reads sizes from the shapes of tensors.
   explicit SpeakerEncoder(const Weights& weights);
 
   /// Returns the length of the vector.
   int64_t width() const { return project_.out(); }
-  /// Begins a recording; `samples` at 16 kHz.
+  /// Begins to encode a recording. `samples` have 16 kHz.
   Work open(std::span<const float> samples) const;
-  /// Computes the next piece of an unfinished work.
+  /// Computes the next piece of an unfinished Work.
   void run(StepContext& ctx, Work& work) const;
   size_t bytes() const;
 
@@ -50,8 +50,8 @@ class SpeakerEncoder {
   PackedLinear project_;
 };
 
-/// Returns the part of `samples` from the first to the last frame that is less than 20 dB below the
-/// loudest frame.
+/// Returns the part of `samples` from the first to the last frame whose level is less than 20 dB
+/// below that of the loudest frame.
 std::span<const float> without_silent_ends(std::span<const float> samples);
 
 }  // namespace syrinx::chatterbox

@@ -120,7 +120,7 @@ SpeechNets load_speech(const ModelConfig& config, const Weights& weights, Weight
                   weights.take("speech_pos_emb.emb.weight", {config.speech_positions, hidden})};
   parts.heads.push_back(whole_head(load_linear(weights, "speech_head", config.speech_vocab, hidden,
                                                false, at_least_8_bits(type))));
-  weights.ignore("text_head.weight");          // used in training only
+  weights.ignore("text_head.weight");          // only training uses these weights
   weights.ignore("tfmr.embed_tokens.weight");  // unused; the authors' class inherits it
   SpeechNets nets;
   nets.voice_rows = std::make_unique<VoiceRows>(config, weights, parts.tables[2], parts.tables[3]);

@@ -1,5 +1,5 @@
 // T3, the language model of Chatterbox: a Llama decoder with learned positions over a voice, a text
-// and speech tokens; its companion gets the same rows without the text. Also the network that makes
+// and speech tokens. Its companion has the same rows without the text. Also the network that makes
 // the rows of a voice, on the CPU. Const after construction. H width.
 #pragma once
 
@@ -12,17 +12,17 @@
 
 namespace syrinx::chatterbox {
 
-/// The first rows of a prompt: speaker, perceiver over the prompt's speech, emotion.
+/// Makes the first rows of a prompt: speaker, perceiver over the prompt's speech, emotion.
 class VoiceRows {
  public:
-  /// `weights` is t3_cfg.safetensors. speech, positions [*, H]: tables, which must outlive this
+  /// `weights`: t3_cfg.safetensors. `speech`, `positions` [*, H]: tables, which must outlive this
   /// object.
   VoiceRows(const ModelConfig& config, const Weights& weights, const View& speech,
             const View& positions);
 
-  /// Fills voice.rows.
+  /// Computes voice.rows.
   void prepare(Voice& voice) const;
-  /// Returns a prepared voice with another degree of emotion and a key of its own.
+  /// Returns a prepared voice with another degree of emotion, and therefore another key.
   Voice with_emotion(const Voice& voice, float degree) const;
 
  private:
@@ -42,8 +42,8 @@ struct SpeechNets {
   std::unique_ptr<VoiceRows> voice_rows;
 };
 
-/// `weights` is t3_cfg.safetensors and must outlive the result: tables are not copied. Throws
-/// LoadError.
+/// Loads both networks. `weights`: t3_cfg.safetensors, which must outlive the result, because
+/// tables are not copied. Throws LoadError.
 SpeechNets load_speech(const ModelConfig& config, const Weights& weights, WeightType type);
 
 }  // namespace syrinx::chatterbox

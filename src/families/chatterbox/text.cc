@@ -23,7 +23,7 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
-/// Returns " ".join(text.split()).
+/// Returns what Python's " ".join(text.split()) returns.
 std::string single_spaced(std::string_view text) {
   std::string out;
   bool gap = false;
@@ -49,7 +49,7 @@ std::string clean(std::string_view raw, Punctuation punctuation) {
   text = single_spaced(text);
   struct Sign {
     std::string_view from, to;
-    bool turbo = true;  // Turbo's punc_norm() replaces it, too
+    bool turbo = true;  // Turbo's punc_norm() also replaces it
   };
   constexpr Sign kSigns[] = {{"...", ", ", false}, {"…", ", "}, {":", ","}, {" - ", ", ", false},
                              {";", ", ", false},   {"—", "-"},  {"–", "-"}, {" ,", ","},
@@ -61,7 +61,7 @@ std::string clean(std::string_view raw, Punctuation punctuation) {
   }
   while (text.ends_with(' ')) text.pop_back();
   constexpr std::string_view kEnds[] = {".", "!", "?", "-", ",", "、", "，", "。", "？", "！"};
-  constexpr size_t kAscii = 5;  // number of ASCII entries of kEnds
+  constexpr size_t kAscii = 5;  // number of kEnds' entries that are ASCII
   const auto ends =
       std::span(kEnds).first(punctuation == Punctuation::kMultilingual ? std::size(kEnds) : kAscii);
   if (std::ranges::none_of(ends, [&](std::string_view end) { return text.ends_with(end); })) {
@@ -132,7 +132,7 @@ void TextTokenizer::encode_word(std::string_view word, std::vector<int32_t>& out
     symbols.push_back(found == vocabulary_.end() ? unknown_ : found->second);
     at += size;
   }
-  for (;;) {  // merges the pair of lowest rank, the first of several equal ones
+  for (;;) {  // merges the pair of lowest rank; the first of several equal pairs
     size_t best = symbols.size();
     std::pair<int32_t, int32_t> merge{INT32_MAX, -1};
     for (size_t i = 0; i + 1 < symbols.size(); ++i) {
@@ -151,7 +151,7 @@ void TextTokenizer::encode_word(std::string_view word, std::vector<int32_t>& out
 std::vector<int32_t> TextTokenizer::encode(std::string_view text) const {
   std::vector<int32_t> out;
   RegexMatcher words(words_);
-  // Names of tokens in a text are plain text; only a space becomes a token.
+  // Names of tokens in a text are read as plain text; only a space becomes a token.
   size_t begin = 0;
   const std::string valid = utf8_repair(text);
   for (size_t at = 0; at <= valid.size(); ++at) {

@@ -50,7 +50,7 @@ class CondsFile {
     return out;
   }
 
-  /// Returns a tensor of `least` to `most` floats, whatever its dimensions.
+  /// Returns a tensor of `least` to `most` floats, with any dimensions.
   Tensor floats(const std::string& name, int64_t least, int64_t most) const {
     const TorchTensor& tensor = get(name);
     const bool known =
@@ -80,7 +80,7 @@ Voice load_voice(const std::string& path, const ModelConfig& config, const S3Flo
   std::vector<int32_t> tokens = file.ids("gen.prompt_token", config.flow.vocab);
   const int64_t mel = config.flow.mel;
   Tensor feat = file.floats("gen.prompt_feat", 0, (2 * kMostTokens + 2) * mel);
-  // Cuts off excess tokens at the end, as in the authors' code; keeps half a token of mel.
+  // Removes excess tokens at the end, as in the authors' code. Keeps half a token of mel.
   const int64_t frames = feat.view().count() / mel;
   tokens.resize(std::min<size_t>(tokens.size(), static_cast<size_t>(frames / config.flow.ratio)));
   const auto whole = static_cast<int64_t>(tokens.size()) * config.flow.ratio;

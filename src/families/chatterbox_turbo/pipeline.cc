@@ -8,7 +8,7 @@ namespace syrinx::chatterbox_turbo {
 namespace {
 
 constexpr const char *kFamily = "chatterbox_turbo", *kCodecFile = "s3gen_meanflow.safetensors";
-/// Returns the values of the authors' prepare_conditionals().
+/// Returns the settings of the authors' prepare_conditionals().
 chatterbox::CloningPlan plan() {
   return {.family = kFamily, .codec = kCodecFile, .least_s = 5, .prompt_s = 15, .loudness = -27};
 }

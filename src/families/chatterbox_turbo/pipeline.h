@@ -1,5 +1,5 @@
 // Chatterbox Turbo as a pipeline: the language model, then the distilled flow and the vocoder as
-// chunk stages. Voices and encoders are Chatterbox's.
+// chunk stages. Its voices and encoders are those of Chatterbox.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace syrinx::chatterbox_turbo {
 
 class ChatterboxTurbo : public S3Pipeline<chatterbox::Voice> {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit ChatterboxTurbo(const LoadSpec& spec);
 
   Result<Opened> open(const SpeechRequest& request) const override;
@@ -29,7 +29,7 @@ class ChatterboxTurbo : public S3Pipeline<chatterbox::Voice> {
   ModelConfig config_;
   SpokenModel spoken_;
   std::unique_ptr<Tokenizer> tokenizer_;
-  // weights of the language model; its tables stay in the mapped file
+  // Weights of the language model. Its tables stay in the mapped file.
   std::unique_ptr<Weights> weights_;
   SpeechNets nets_;
 };

@@ -8,11 +8,11 @@
 namespace syrinx::chatterbox_turbo {
 namespace {
 
-constexpr size_t kPartBytes = 300;    // about 20 s; the authors' bound is 40 s for a call
-constexpr int64_t kMostSteps = 1001;  // one, and max_gen_len more
+constexpr size_t kPartBytes = 300;    // bytes of about 20 s; the authors allow 40 s per call
+constexpr int64_t kMostSteps = 1001;  // one step more than max_gen_len
 enum Table { kText, kSpeech, kTables };
 
-/// Returns whether the flow attends to whole segments, as in the authors' package.
+/// Returns whether the flow attends to whole segments. The authors' package does so.
 bool attends_to_all(const SpeechRequest& request) {
   return request.terms.flow == FlowMode::kFull ||
          (request.terms.flow == FlowMode::kAuto && request.terms.offline);
@@ -33,10 +33,10 @@ class Script : public S3Script {
     const int64_t room = config_.text_positions - std::ssize(voice_->prompt_speech) - 2;
     const int64_t most = room - std::min(kMostSteps, room / 2);
     if (std::ssize(ids) > most) {
-      return Error{
-          ErrorCode::kInvalid,
-          concat("a part of the text has ", ids.size(), " ids, but the model takes at most ", most),
-          "input"};
+      return Error{ErrorCode::kInvalid,
+                   concat("a part of the text has ", ids.size(),
+                          " ids, but the model accepts at most ", most),
+                   "input"};
     }
     return ids;
   }
@@ -62,7 +62,7 @@ class Script : public S3Script {
     return rule;
   }
 
-  /// The start of speech counts for the penalty in the first step only.
+  /// The start of speech counts for the penalty only in the first step.
   std::span<const int32_t> history(const DelayedStreams& steps, int) const override {
     const std::span<const int32_t> column = steps.column(0);
     return column.size() > 1 ? column.subspan(1) : column;

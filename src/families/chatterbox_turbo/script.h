@@ -1,6 +1,6 @@
-// Chatterbox Turbo's prompt for a request: the voice, a part of the text, the start of speech. A
-// part is a segment and ends with a short silence.
-// Source: chatterbox:src/chatterbox/tts_turbo.py (generate), models/t3/t3.py (inference_turbo).
+// Chatterbox Turbo's prompt for a request: the voice, a part of the text, and the start of speech.
+// A part is a segment and ends with a short silence. Source: chatterbox:src/chatterbox/tts_turbo.py
+// (generate), models/t3/t3.py (inference_turbo).
 #pragma once
 
 #include "families/chatterbox_turbo/speech_lm.h"
@@ -9,19 +9,19 @@
 
 namespace syrinx::chatterbox_turbo {
 
-inline constexpr int32_t kSpeechCodes = 6561;  ///< number of S3 tokens, which are the ids below it
+inline constexpr int32_t kSpeechCodes = 6561;  ///< number of S3 tokens; their ids are below it
 inline constexpr int32_t kStartSpeech = 6561, kStopSpeech = 6562;
-inline constexpr int32_t kSilence = 4299;  ///< a token of silence
-inline constexpr int kSilences = 3;        ///< tokens of silence after a part
+inline constexpr int32_t kSilence = 4299;  ///< id of a token that is silence
+inline constexpr int kSilences = 3;        ///< number of such tokens after a part
 
-/// Returns the settings. Tables: text, speech.
+/// Returns the settings of the model. Tables: text, speech.
 SpokenModel spoken_model(const ModelConfig& config);
 
-/// Returns the ids of a text, cleaned as in the authors' code. Tags such as [laugh] are tokens if
-/// the tokenizer has them; other special tokens are plain text.
+/// Returns the ids of a text, cleaned as in the authors' code. Tags such as [laugh] become tokens
+/// if the tokenizer has them. Other special tokens are read as plain text.
 std::vector<int32_t> text_ids(const Tokenizer& tokenizer, std::string_view text);
 
-/// Makes the script of a request that `voice` speaks; or returns the Error that replaces the voice.
+/// Makes the script of a request with voice `voice`. If `voice` is an Error, returns that Error.
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config,
                                                 const Tokenizer& tokenizer,
                                                 Result<std::shared_ptr<const Voice>> voice,

@@ -57,7 +57,7 @@ SpeechNets load_speech(const ModelConfig& config, const Weights& weights, Weight
   parts.positions = gpt.take("wpe.weight", {config.text_positions, hidden});
   parts.heads.push_back(whole_head(load_linear(weights, "speech_head", config.speech_vocab, hidden,
                                                true, at_least_8_bits(type))));
-  weights.ignore("text_head.weight");  // used in training only
+  weights.ignore("text_head.weight");  // only training uses these weights
   gpt.ignore("wte.weight");            // unused; the authors' class inherits it
   SpeechNets nets;
   nets.speaker =

@@ -1,7 +1,7 @@
 // T3 of Chatterbox Turbo: a GPT-2 over the row of a speaker, the speech tokens of the voice, a text
-// and speech tokens, in this order. Sizes are read from the shapes of t3_turbo_v1.safetensors or
-// fixed in the authors' code. Const after construction. H width.
-// Source: chatterbox:src/chatterbox/tts_turbo.py, models/t3/{t3.py,llama_configs.py}.
+// and speech tokens, in this order. Sizes are read from the shapes in t3_turbo_v1.safetensors, or
+// fixed in the authors' code. Const after construction. H width. Source:
+// chatterbox:src/chatterbox/tts_turbo.py, models/t3/{t3.py,llama_configs.py}.
 #pragma once
 
 #include <memory>
@@ -20,13 +20,13 @@ ModelConfig read_config(const Weights& t3, const Weights& s3gen);
 /// The language model, and the layer that makes the row of a speaker.
 struct SpeechNets {
   std::unique_ptr<CodecLm> lm;  ///< tables: text, speech
-  PackedLinear speaker;         ///< vector -> row; on the CPU
+  PackedLinear speaker;         ///< turns a speaker vector into a row; on the CPU
 };
 
-/// `weights` is t3_turbo_v1.safetensors and must outlive the result. Throws LoadError.
+/// Loads both from `weights` (t3_turbo_v1.safetensors), which must outlive the result.
 SpeechNets load_speech(const ModelConfig& config, const Weights& weights, WeightType type);
 
-/// Fills voice.rows [1, H] with the speaker's row.
+/// Stores the speaker's row in voice.rows [1, H].
 void prepare(const SpeechNets& nets, Voice& voice);
 
 }  // namespace syrinx::chatterbox_turbo

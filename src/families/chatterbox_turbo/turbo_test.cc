@@ -1,6 +1,6 @@
-// Chatterbox Turbo compared with the authors' code on small checkpoints of two shapes: clean text
-// and ids, the voice's rows, logits, greedy tokens, samples of both modes; and guarantees of this
-// family only (all families: spoken_families_test.cc).
+// Compares Chatterbox Turbo with the authors' code on small checkpoints of two shapes: clean text
+// and ids, the voice's rows, logits, greedy tokens, samples of both modes. Also tests promises of
+// only this family (those of all families: spoken_families_test.cc).
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kSpeakerFile = "campplus.onnx";
 constexpr const char* kZeroShot = "zero-shot";
 constexpr const char* kCrossLingual = "cross-lingual";
-constexpr const char* kSpeaker = "speaker";  // mode of voices that are only a vector
+constexpr const char* kSpeaker = "speaker";  // mode of voices that have only a speaker vector
 
 S3Cloning::Files files(const LoadSpec& spec, const Edition& edition) {
   return {join_path(spec.dir, edition.tokenizer), join_path(spec.dir, kSpeakerFile)};

@@ -1,5 +1,5 @@
-// Voices made of a recording, compared with the authors' front end (tests/parity/s3_reference): its
-// spk2info file is a stored voice, whose speech must be equal.
+// Compares voices made from a recording with the authors' front end (tests/parity/s3_reference).
+// Its spk2info file is a stored voice, whose speech must be equal.
 #include "families/cosyvoice2/cloning.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kText = "The quick brown fox jumps over the lazy dog.";
 
-/// Encodes the recording; `rate`: pretends that its samples have that rate.
+/// Encodes the recording. `rate`: the sample rate that the recording states.
 std::shared_ptr<const syrinx::Voice> encode(const VoiceEncoder& encoder, const std::string& text,
                                             const std::string& mode = "", int rate = 0) {
   const Wav wav = read_wav(parity("s3_reference/golden/recording.wav"));
@@ -74,7 +74,7 @@ TEST_F(CosyVoice2Cloning, ARecordingSpeaksAsTheAuthorsVoiceOfIt) {
   EXPECT_EQ(model.voice(ours).take(), got) << "prepared once";
 }
 
-// Recordings of 4.4, 2.4 and 2.2 s; the authors' code refuses 8 kHz.
+// Encodes recordings of 4.4, 2.4 and 2.2 s. The authors' code refuses a rate of 8 kHz.
 TEST_F(CosyVoice2Cloning, RecordingsAtOtherRatesBecomeTheAuthorsVoices) {
   const Safetensors golden(parity("cosyvoice2/golden/rates.safetensors"));
   for (const int rate : {24000, 44100, 48000}) {
@@ -94,7 +94,7 @@ TEST_F(CosyVoice2Cloning, AcrossLanguagesOnlyTheFlowHearsTheRecording) {
   EXPECT_TRUE(got->prompt_text.empty());
   EXPECT_TRUE(got->prompt_speech.empty());
   EXPECT_EQ(got->flow->tokens, want->flow->tokens);
-  // The result is the same if the recording's words are known.
+  // Words of the recording do not change the result in this mode.
   ours.voice.data = encode(*model.voice_encoder(), kText, "cross-lingual");
   EXPECT_TRUE(model.voice(ours).take()->prompt_text.empty());
 }
@@ -150,8 +150,8 @@ TEST(CosyVoice2NoCloning, SaysWhatIsMissing) {
   EXPECT_EQ(model.info().speech.no_cloning, "campplus.onnx is missing");
 }
 
-/// Expects the tokens of the authors' tokenizer. The mel is that of the samples as a recording at
-/// 24 kHz; the golden has every 64th frame.
+/// Expects the tokens of the authors' tokenizer. The expected mel belongs to the samples as a
+/// recording at 24 kHz; the golden has every 64th frame.
 TEST(CosyVoice3Cloning, ARecordingIsHeardAsByTheAuthors) {
   const TestDir dir;
   for (const auto& each :

@@ -13,9 +13,9 @@ namespace syrinx::cosyvoice2 {
 namespace {
 
 constexpr int64_t kMany = 1 << 16;
-constexpr int64_t kTokenRate = 25;  // speech tokens a second; fixed by the tokenizer
+constexpr int64_t kTokenRate = 25;  // speech tokens per second, fixed by the tokenizer
 
-/// Throws LoadError unless the class of a key is the one that this family implements.
+/// Throws LoadError unless the class of a key is the class that this family implements.
 void expect_class(const HyperYaml& y, const std::string& key, const std::string& name) {
   const std::string tag = y.s(key);
   if (!tag.ends_with("." + name)) y.fail(key, "expected " + name + ", got " + shown(tag));
@@ -25,8 +25,8 @@ void expect_text(const HyperYaml& y, const std::string& key, const std::string& 
   if (y.s(key) != want) y.fail(key, "expected " + want + ", got " + shown(y.s(key)));
 }
 
-/// Returns the chunk, in tokens that attend to each other. Older files lack the encoder's chunk,
-/// because it was trained with any length (use_dynamic_chunk); the estimator's is in mel frames.
+/// Returns the number of tokens of a chunk, which attend to each other. Older files lack the
+/// encoder's chunk, trained with any length (use_dynamic_chunk). The estimator's is in mel frames.
 int64_t load_chunk(const HyperYaml& y, int64_t ratio) {
   const std::string encoder = "flow.encoder.", fixed = "static_chunk_size";
   const std::string estimator = "flow.decoder.estimator." + fixed;
@@ -38,8 +38,8 @@ int64_t load_chunk(const HyperYaml& y, int64_t ratio) {
   return chunk;
 }
 
-/// Checks that all earlier chunks are attended to; the authors' estimator does so whatever its
-/// config says.
+/// Checks that all earlier chunks are attended to. The authors' estimator does so whatever its
+/// config states.
 void expect_all_left_chunks(const HyperYaml& y) {
   const std::string name = "num_decoding_left_chunks";
   for (const std::string& key : {name, "flow.decoder.estimator." + name}) {
@@ -48,7 +48,7 @@ void expect_all_left_chunks(const HyperYaml& y) {
   }
 }
 
-/// Reads the settings that the flows of both editions have.
+/// Reads the settings that the flows of both editions share.
 S3FlowConfig load_solver(const HyperYaml& y) {
   expect_class(y, "flow.decoder", "CausalConditionalCFM");
   expect_text(y, "flow.decoder.cfm_params.content.solver", "euler");
@@ -134,7 +134,7 @@ S3FlowConfig load_conformer_flow(const HyperYaml& y) {
   return c;
 }
 
-/// Returns the highest frequency of the mel that the flow continues.
+/// Returns the highest frequency of the mel that the flow continues, in Hz.
 double load_mel_top(const HyperYaml& y, int64_t sample_rate) {
   const std::string key = "feat_extractor.fmax";
   if (y.s(key) == "null") return static_cast<double>(sample_rate) / 2;
@@ -145,7 +145,7 @@ void load_llm(const Config& c, ModelConfig& m) {
   if (c.opt_s("model_type", "qwen2") != "qwen2") c.fail("model_type", "expected qwen2");
   m.decoder = load_llama_config(c);
   load_rope_theta(c);
-  m.decoder.attention_bias = true;  // biases of q, k and v, whatever the config says
+  m.decoder.attention_bias = true;  // biases of q, k and v, whatever the config states
   m.decoder.output_bias = false;
   m.text_vocab = c.i("vocab_size", 1, 1 << 24);
   m.max_positions = c.i("max_position_embeddings", 64, 1 << 20);

@@ -194,7 +194,7 @@ TEST(CosyVoice3, LongSilenceIsLeftOutAsByItsAuthors) {
   StepOutput out(frames, words);
   for (const int32_t code : golden["given"]) state->advance({&code, 1}, out);
   EXPECT_EQ(frames, golden["kept"].get<std::vector<int32_t>>());
-  // The next part counts its silence from zero.
+  // Each part counts its silence from zero.
   const int32_t quiet = 1, end = third().config().end_id();
   EXPECT_EQ(state->advance({&end, 1}, out).next, Verdict::kNextSegment);
   frames.clear();

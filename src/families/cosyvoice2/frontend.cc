@@ -12,8 +12,7 @@ namespace {
 // Limits of a part, in ids of the tokenizer or in Chinese characters.
 constexpr size_t kMostOfPart = 80, kLeastOfPart = 60, kTooShort = 20;
 constexpr std::string_view kEndOfPrompt = "<|endofprompt|>";
-constexpr std::string_view kSystem =
-    "You are a helpful assistant.";  // the system prompt of CosyVoice3
+constexpr std::string_view kSystem = "You are a helpful assistant.";  // system prompt of CosyVoice3
 
 /// Phonemes of English that have tokens in the third edition, in the order of their ids.
 constexpr std::string_view kPhonemes =
@@ -56,7 +55,7 @@ std::string stripped(std::string_view text) {
   return std::string(text.substr(begin, end - begin));
 }
 
-/// Removes spaces, except those between two ASCII characters that are not spaces.
+/// Removes spaces. Keeps spaces between two ASCII characters that are not spaces.
 std::string without_blanks(const std::string& text) {
   const auto inner = [&](size_t at) {
     return at < text.size() && static_cast<unsigned char>(text[at]) < 128 && text[at] != ' ';
@@ -91,7 +90,7 @@ bool ends_sentence(char32_t code, bool chinese) {
          (chinese ? kChinese.find(code) != kChinese.npos : kWestern.find(code) != kWestern.npos);
 }
 
-/// Returns whole sentences with their end marks and a closing quote.
+/// Returns the sentences of a text, with their end marks and closing quotes.
 std::vector<std::string> sentences(const std::string& text, bool chinese) {
   std::vector<std::string> out;
   size_t start = 0;
@@ -159,7 +158,7 @@ bool Frontend::only_punctuation(const std::string& text) const {
   return matcher.find(text, 0) != RegexMatcher::Found::kMatch;
 }
 
-/// Joins sentences to parts of 60 to 80 ids or characters; adds a short rest to the last part.
+/// Joins sentences to parts of 60 to 80 ids or characters. Adds a short rest to the last part.
 std::vector<std::string> Frontend::split(const std::string& text, bool chinese) const {
   const auto length = [&](const std::string& part) {
     return chinese ? utf8_count(part) : ids(part).size();

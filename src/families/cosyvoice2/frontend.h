@@ -1,8 +1,8 @@
-// Cuts texts into the parts that CosyVoice2 and 3 speak one after the other, and turns them into
-// ids.
-// Const after construction; any thread.
-// Source: CosyVoice:cosyvoice/cli/frontend.py, utils/frontend_utils.py, llm/llm.py, without the
-// optional normalisers (wetext, ttsfrd).
+// Cuts texts into the parts that CosyVoice2 and 3 speak one after the
+// other, and turns the parts into ids. Const after construction; any
+// thread. Source: CosyVoice:cosyvoice/cli/frontend.py,
+// utils/frontend_utils.py, llm/llm.py, without the optional normalisers
+// (wetext, ttsfrd).
 #pragma once
 
 #include <span>
@@ -16,8 +16,8 @@
 
 namespace syrinx::cosyvoice2 {
 
-/// Returns the markup tokens that the authors of an edition add to the tokenizer; the third has
-/// tokens for phonemes and Pinyin, too.
+/// Returns the markup tokens that the authors of an edition add to the tokenizer. The third edition
+/// has tokens for phonemes and Pinyin, too.
 std::vector<AddedToken> markup(const Edition& edition);
 
 /// Cuts texts into parts and turns them into ids.
@@ -25,21 +25,21 @@ class Frontend {
  public:
   explicit Frontend(Tokenizer tokenizer, const Edition& edition = kSecondEdition);
 
-  /// Returns the ids of a text; markup such as [laughter] becomes its token.
+  /// Returns the ids of a text. Markup such as [laughter] becomes its token.
   std::vector<int32_t> ids(std::string_view text) const;
-  /// Returns the ids of a recording's words: the same text as in parts(), but in one part. In the
-  /// third edition the words are unchanged, and follow the system sentence.
+  /// Returns the ids of a recording's words. The text is changed as in parts(), but stays one part.
+  /// In the third edition, the words are unchanged and follow the system sentence.
   std::vector<int32_t> prompt_text(std::string_view text) const;
-  /// Returns whether ids contain the mark of a prompt's end, which the third edition needs.
+  /// Returns whether `ids` contain the mark of a prompt's end, which the third edition needs.
   bool ends_prompt(std::span<const int32_t> ids) const;
-  /// Returns the ids that precede a text without prompt: the system sentence in the third edition,
-  /// nothing in the second.
+  /// Returns the ids before a text that has no prompt: the system sentence in the third edition, no
+  /// ids in the second.
   const std::vector<int32_t>& system() const { return system_; }
-  /// Returns the parts of a text; empty if the text is only punctuation. A text with markup of the
-  /// form <|...|> is a single part, unchanged. Without `spell`, digits in a text without Chinese
-  /// characters stay digits.
+  /// Returns the parts of a text. Empty if the text has only punctuation. A text with markup of the
+  /// form <|...|> is a single, unchanged part. Without `spell`, digits stay digits in a text
+  /// without Chinese characters.
   std::vector<std::string> parts(std::string_view text, bool spell = true) const;
-  /// Returns the ids of a client's instructions on how to speak, with the mark of a prompt's end.
+  /// Returns the ids of a client's instructions for its speech, with the mark of a prompt's end.
   std::vector<int32_t> instructions(std::string_view text) const;
 
  private:

@@ -1,5 +1,5 @@
-// CosyVoice2 and 3 compared with the authors' code on small checkpoints: parts of texts, numbers,
-// samples of the full mode (the rest: families/golden_models.h).
+// Compares CosyVoice2 and 3 with the authors' code on small checkpoints: parts of texts, numbers,
+// samples of the full mode. families/golden_models.h tests the rest.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -46,7 +46,7 @@ TEST_F(CosyVoice2Parity, PartsOfTextsAreTheAuthors) {
   }
 }
 
-// The golden is from the authors' program with the package inflect and without a normaliser.
+// The golden comes from the authors' program with the package inflect, without a normaliser.
 TEST_F(CosyVoice2Parity, NumbersAreSpelledAsTheAuthorsSpellThem) {
   nlohmann::json golden;
   std::ifstream(golden_path("numbers.json")) >> golden;
@@ -73,7 +73,7 @@ TEST_F(CosyVoice2Parity, NumbersAreSpelledAsTheAuthorsSpellThem) {
   }
 }
 
-/// Runs with the two golden checkpoints of CosyVoice3.
+/// Runs for each of the two golden checkpoints of CosyVoice3.
 class CosyVoice3Parity : public testing::TestWithParam<const char*> {
  protected:
   CosyVoice3Parity()

@@ -14,7 +14,7 @@ Tokenizer tokenizer(const LoadSpec& spec, const Edition& edition) {
   return Tokenizer::load(dir, markup(edition));
 }
 
-/// Loads the vocoder, which was published with and without the name prefix of its training network.
+/// Loads the vocoder. Its tensors were published with and without the prefix of their training.
 std::unique_ptr<Hift> load_hift(const HiftConfig& config, const LoadSpec& spec) {
   const Weights weights(weights_at(spec, join_path(spec.dir, "hift.pt")));
   const Weights scope = weights.scope(weights.count("generator.resblocks") > 0 ? "generator" : "");

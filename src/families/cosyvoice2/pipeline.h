@@ -17,7 +17,7 @@ namespace syrinx::cosyvoice2 {
 
 class CosyVoice2 : public S3Pipeline<Voice> {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit CosyVoice2(const LoadSpec& spec, const Edition& edition = kSecondEdition);
 
   Result<Opened> open(const SpeechRequest& request) const override;
@@ -27,7 +27,7 @@ class CosyVoice2 : public S3Pipeline<Voice> {
   const ModelConfig& config() const { return config_; }
   const Frontend& frontend() const { return *frontend_; }
   const CodecLm& lm() const { return *lm_; }
-  /// Returns the voice of a request: a stored voice, or voice data of the request.
+  /// Returns the voice of a request: a stored voice, or voice data that the request contains.
   Result<std::shared_ptr<const Voice>> voice(const SpeechRequest& request) const;
 
  private:
@@ -36,7 +36,7 @@ class CosyVoice2 : public S3Pipeline<Voice> {
   ModelConfig config_;
   SpokenModel spoken_;
   std::unique_ptr<Frontend> frontend_;
-  // weights of the language model; its tables stay in the mapped file
+  // Weights of the language model. Its tables stay in the mapped file.
   std::unique_ptr<Weights> weights_;
   std::unique_ptr<CodecLm> lm_;
 };

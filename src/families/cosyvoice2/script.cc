@@ -7,16 +7,16 @@
 namespace syrinx::cosyvoice2 {
 namespace {
 
-// Steps before the end of speech is allowed, and the most steps, for each id of the text.
+// Steps per id of the text: before the end of speech is allowed, and at most.
 constexpr int64_t kLeastPerId = 2, kMostPerId = 20;
-// Tokens of silence and breath in the third edition, and the largest number of consecutive ones
-// that are spoken (CosyVoice:cosyvoice/cli/model.py, CosyVoice3Model, llm_job).
+// Tokens of silence and breath in the third edition. At most a certain number of consecutive ones
+// is spoken (CosyVoice:cosyvoice/cli/model.py, CosyVoice3Model, llm_job).
 constexpr int32_t kSilent[] = {1, 2, 28, 29, 55, 248, 494, 2241, 2242, 2322, 2323};
 constexpr int kMostSilent = 5;
 
 class Script : public S3Script {
  public:
-  /// The request chooses the flow's attention: the authors trained the flow both ways.
+  /// The request chooses the flow's attention: the authors trained the flow with both kinds.
   Script(const ModelConfig& config, const Frontend& frontend, std::shared_ptr<const Voice> voice,
          const SpeechRequest& request)
       : S3Script(voice->flow, request.sampling.seed, request.terms.flow == FlowMode::kFull,
@@ -51,7 +51,7 @@ class Script : public S3Script {
       out.add_row(id)[static_cast<size_t>(table)] = id;
     };
     add(Table::kControl, config_.begin_row());
-    // A text that has a prompt of its own needs no system sentence.
+    // A text with its own prompt needs no system sentence.
     if (before_ != frontend_.system() || !frontend_.ends_prompt(now.ids)) out.add(before_);
     out.add(now.ids);
     add(Table::kControl, config_.task_row());
@@ -70,8 +70,8 @@ class Script : public S3Script {
     } else if (steps.steps() >= kMostPerId * text_ids_) {
       rule.forced = config_.end_id();
     } else if (steps.steps() < kLeastPerId * text_ids_) {
-      // As in the authors' code, only the first of the ids that end speech is excluded; in the
-      // third edition this is not the id of the end.
+      // As in the authors' code, only the first of the ids that end speech is excluded. In the
+      // third edition, this is not the id of the end.
       rule.allowed[rule.ranges++] = {0, codes};
       rule.allowed[rule.ranges++] = {codes + 1, static_cast<int32_t>(config_.speech_vocab())};
     }
@@ -105,9 +105,9 @@ class Script : public S3Script {
   const ModelConfig& config_;
   const Frontend& frontend_;
   const bool spell_, ignore_stop_;
-  const std::vector<int32_t> before_, speech_;  // ids before the text, and speech after it
-  int64_t text_ids_ = 0;                        // text ids of the segment
-  int silent_ = 0;                              // consecutive tokens of silence
+  const std::vector<int32_t> before_, speech_;  // ids before the text, and speech tokens after it
+  int64_t text_ids_ = 0;                        // number of text ids of the segment
+  int silent_ = 0;                              // number of consecutive tokens of silence
 };
 
 }  // namespace
@@ -117,7 +117,7 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .pattern = {.delays = {0}, .marks = {}, .drain = DelayDrain::kFree},
           .max_positions = config.max_positions,
           .sampling = config.sampling,
-          .spare_steps = 1,  // the last step ends the part without a token
+          .spare_steps = 1,  // the last step ends the part and makes no token
           .steps_per_id = kMostPerId};
 }
 

@@ -10,7 +10,7 @@
 
 namespace syrinx::cosyvoice2 {
 
-/// `weights` is llm.pt and must outlive the result: tables are not copied.
+/// Loads the model. `weights`: llm.pt, which must outlive the result, as tables are not copied.
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
                                  WeightType type);
 

@@ -12,15 +12,15 @@
 namespace syrinx::cosyvoice2 {
 namespace {
 
-constexpr int64_t kMostTokens = 1500;  // a minute; the authors' code uses half of that
+constexpr int64_t kMostTokens = 1500;  // one minute; the authors' code uses half a minute
 constexpr int64_t kDummyTokens = 75;
 
-/// Reads one spk2info file, field by field.
+/// Reads the fields of one spk2info file.
 class SpeakerFile {
  public:
   explicit SpeakerFile(const std::string& path) : file_(path) {}
 
-  /// Returns the names of the voices: the field "NAME.embedding" belongs to NAME.
+  /// Returns the names of the voices. The field "NAME.embedding" belongs to NAME.
   std::set<std::string> names() const {
     std::set<std::string> out;
     for (const TorchTensor& tensor : file_.tensors()) {
@@ -34,7 +34,7 @@ class SpeakerFile {
     load_fault(file_.path(), name, what);
   }
 
-  /// Reads a tensor [1, n] of ids below `bound`; returns nothing if it is absent.
+  /// Reads a tensor [1, n] of ids below `bound`. Returns no ids if the file has no such tensor.
   std::vector<int32_t> ids(const std::string& name, int64_t bound) const {
     const TorchTensor* tensor = file_.find(name);
     if (!tensor) return {};
@@ -61,7 +61,7 @@ class SpeakerFile {
     return out;
   }
 
-  /// Reads a float tensor [rows, width]; additional dimensions before these must be 1.
+  /// Reads a float tensor [rows, width]. Any dimensions before these must be 1.
   Tensor floats(const std::string& name, int64_t rows, int64_t width) const {
     const TorchTensor* tensor = file_.find(name);
     if (!tensor) fail(name, "is missing");

@@ -18,8 +18,8 @@ std::vector<View> code_tables(const ModelConfig& config, const Weights& weights,
   return tables;
 }
 
-/// Returns the tables of text and codes; a tied checkpoint may store the codes' tables under either
-/// name.
+/// Returns the tables of text and codes. A tied checkpoint may store the codes' tables under either
+/// of two names.
 std::vector<View> input_tables(const ModelConfig& config, const Weights& weights) {
   const bool other = config.tied && !weights.has(kTable) && weights.has(kDepthTable);
   std::vector<View> tables = code_tables(config, weights, other ? kDepthTable : kTable);

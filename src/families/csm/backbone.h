@@ -1,4 +1,4 @@
-// The networks of CSM's AR stage: the backbone, whose head gives code 0 of a step, and the depth
+// The networks of CSM's AR stage: the backbone, whose head makes code 0 of a step, and the depth
 // decoder, which makes the other codes one after another. Free function; throws LoadError.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace syrinx::csm {
 
-/// `weights` is the checkpoint's root and must outlive the result: tables are not copied. Tables:
-/// that of the text, then those of the C codebooks.
+/// Loads both networks. `weights`: the root of the checkpoint, which must outlive the result, as
+/// tables are not copied. Tables: that of the text, then those of the C codebooks.
 std::unique_ptr<CodecLm> load_backbone(const ModelConfig& config, const Weights& weights,
                                        WeightType type);
 

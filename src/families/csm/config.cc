@@ -9,8 +9,8 @@
 namespace syrinx::csm {
 namespace {
 
-/// A key in configs of the authors' first program and its fine-tunes; transformers configs may have
-/// it.
+/// A key in configs of the authors' first program and of its fine-tunes. Configs of transformers
+/// may have it, too.
 constexpr const char* kFirstFormat = "backbone_flavor";
 bool of_first_program(const Config& root) {
   return model_type(root) != "csm" && root.raw().contains(kFirstFormat);
@@ -29,7 +29,7 @@ void load_depth(const Config& c, ModelConfig& m) {
   same("backbone_hidden_size", m.backbone.hidden);
 }
 
-/// Reads the keys with a prefix: "" or "depth_decoder_".
+/// Reads the keys that begin with `prefix`: "" or "depth_decoder_".
 void load_sampling(const Config& c, const std::string& prefix, SampleParams& p) {
   const auto number = [&](const char* key, float absent, double max) {
     return static_cast<float>(c.opt_f(prefix + key, absent, 0, max));

@@ -1,5 +1,5 @@
-// Guarantees of CSM only: the end, segments, context, voices, checks, faults. Guarantees of all
-// families are in spoken_families_test.cc and golden_test.cc.
+// Promises of only CSM: the end, segments, context, voices, checks, faults. spoken_families_test.cc
+// and golden_test.cc test promises of all families.
 #include "audio/resampler.h"
 #include "audio/wav_file.h"
 #include "codec/mimi_encoder.h"
@@ -37,7 +37,7 @@ class CsmTest : public testing::Test {
   std::vector<int32_t> frames(int count, int32_t code = 1) const {
     return std::vector<int32_t>(count * model_.config().codebooks, code);
   }
-  /// Takes steps as if the model had sampled `codes`; returns the last verdict.
+  /// Takes steps as if the model had sampled `codes`. Returns the last verdict.
   Verdict say(Sequence& state, std::span<const int32_t> codes) {
     StepOutput out(said_, words_);
     Verdict verdict;
@@ -48,7 +48,7 @@ class CsmTest : public testing::Test {
     return verdict;
   }
   Verdict end(Sequence& state) { return say(state, frames(1, 0)); }
-  /// Encodes a recording at the codec's rate in one call.
+  /// Encodes a recording, which has the codec's rate, in one call.
   std::vector<int32_t> encode(std::span<const float> samples) const {
     using Voices = RecordedVoices<std::unique_ptr<MimiEncoder>>;
     fixture::Bench bench(1);
@@ -68,7 +68,7 @@ TEST_F(CsmTest, StepsHearTheirOwnFramesBehindThoseOfTheContext) {
   say(*opened, frames(1, 4));
   std::vector<int32_t> slots(static_cast<size_t>(model_.config().codebooks) + 1);
   row_of(*opened, opened->prompt_rows(), false, slots);
-  std::vector<int32_t> want{-1};  // no text
+  std::vector<int32_t> want{-1};  // the row has no text
   for (const int32_t code : frames(1, 4)) want.push_back(code);
   EXPECT_EQ(slots, want);
 }
@@ -102,7 +102,7 @@ TEST_F(CsmTest, RulesAndBounds) {
   EXPECT_EQ(state->sampling(1).repetition_penalty, 1.f);
   EXPECT_GT(state->max_steps(), 125);
   EXPECT_LT(state->max_steps(), 1125);
-  // The checkpoint's sampling, separate for codebook 0 and the others.
+  // The checkpoint has separate sampling for codebook 0 and for the others.
   const auto plain = open([] {
     SpeechRequest p;
     p.say.text = "x";
@@ -135,7 +135,7 @@ TEST_F(CsmTest, LongTextIsSpokenInSegmentsThatHearTheOneBefore) {
   ASSERT_EQ(static_cast<int>(new_keys.size()), second);
   EXPECT_TRUE(std::equal(old_keys.begin(), old_keys.end(), new_keys.begin()));
 
-  // A segment that is too long to be repeated in the next prompt.
+  // This segment is too long for the next prompt to repeat it.
   EXPECT_EQ(say(*state, frames(state->max_steps(), 4)).next, Verdict::kNextSegment);
   EXPECT_LT(state->prompt_rows(), second);
   say(*state, frames(5, 4));
@@ -144,7 +144,7 @@ TEST_F(CsmTest, LongTextIsSpokenInSegmentsThatHearTheOneBefore) {
 
 TEST_F(CsmTest, ASegmentMayBeFull) {
   const std::string half = "A" + std::string(197, 'a') + ". ";
-  const auto state = open(request(half + half + "The end."));  // at least 400 bytes
+  const auto state = open(request(half + half + "The end."));  // the text has at least 400 bytes
   const auto ids = state->prompt_ids();
   EXPECT_EQ(std::vector<int32_t>(ids.begin(), ids.end()),
             model_.frontend().turn(0, half + half.substr(0, half.size() - 1)));
@@ -173,8 +173,8 @@ TEST_F(CsmTest, RefusesInvalidContext) {
   EXPECT_NE(refused({"0", "a", frames(1, codes)}).find("code"), std::string::npos);
   EXPECT_NE(refused({"0", "a", frames(2100)}).find("turns so far"), std::string::npos);
   EXPECT_NE(refused({"0", "a", frames(1990)}).find("needs"), std::string::npos);
-  // All turns together fill the positions exactly, or need one row more; each turn ends with an end
-  // frame.
+  // All turns together need exactly the model's positions, or one row more. Each turn ends with an
+  // end frame.
   const auto ids = [&](const char* text) { return std::ssize(model_.frontend().turn(0, text)); };
   const auto most =
       static_cast<int>(model_.config().max_positions - (ids("fine") + 2 + 1) - (ids("a") + 1));
@@ -214,7 +214,7 @@ TEST_F(CsmTest, TurnsMayBeGivenAsRecordings) {
     return std::vector<int32_t>(ids.begin(), ids.end());
   };
   EXPECT_EQ(ids_of(got), ids_of(want));
-  // A speaker may be given by number or by name, also together with a recording.
+  // The request gives a speaker by number or by name, also together with a recording.
   SpeechRequest numbered = want;
   numbered.voice.name.clear();
   numbered.voice.speaker = 3;
@@ -255,7 +255,7 @@ TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
   silent.text.clear();
   EXPECT_EQ(check_recording(voices->info(), silent).error().param, "ref_text");
 
-  // Encoding in pieces, next to another recording, gives the same codes as in one call.
+  // A recording encoded in pieces, beside another recording, has the same codes as in one call.
   fixture::Bench bench(1);
   Recording half = recording;
   half.samples.resize(half.samples.size() / 2);
@@ -276,7 +276,7 @@ TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
   ASSERT_TRUE(voice->find("codes"));
   EXPECT_EQ(ints(*voice->find("codes")), encode(recording.samples));
 
-  // A recording at another rate is resampled to the codec's rate like in the authors' program.
+  // A recording at another rate is resampled to the codec's rate, as in the authors' program.
   Recording at = recording;
   at.sample_rate = 44100;
   const auto resampling = voices->open(at);
@@ -289,7 +289,7 @@ TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
             encode(resampled(recording.samples, 44100, 24000, Resampling::kHann)));
   EXPECT_EQ(ints(*other->take().find("codes")), encode(half.samples));
 
-  // A voice gives the prompt, and the page keys, of a conversation whose first turn is its
+  // A voice yields the same prompt and page keys as a conversation whose first turn is the voice's
   // recording.
   SpeechRequest spoken = request("Hello."), told = request("Hello.");
   told.say.context = {{"0", "the quick", encode(recording.samples)}, {"1", "warm", frames(2)}};
@@ -347,7 +347,7 @@ TEST_F(CsmTest, DescribesItself) {
   EXPECT_TRUE(info.speech.context);
 }
 
-/// A changed copy of a small checkpoint, and the error of loading it ("" when it loads).
+/// A changed copy of a small checkpoint, and the error of loading it. Empty: it loads.
 struct Copy : CheckpointCopy {
   explicit Copy(const std::string& name = "taught")
       : CheckpointCopy(golden_dir(name) + "/checkpoint") {}
@@ -370,7 +370,7 @@ TEST(CsmLoad, ACheckpointWithoutTheEncoderSpeaksButTakesNoRecording) {
 }
 
 TEST(CsmLoad, TakesTheLayoutOfTransformersBesideTheAuthors) {
-  // The published repository holds both layouts; model.safetensors has the authors'.
+  // The published repository has both layouts; model.safetensors has that of the authors.
   Copy copy("published_rates");
   const Tensor tensor({2, 2}, DType::kF32);
   SafetensorsWriter writer(copy.dir.path("model.safetensors"));

@@ -1,6 +1,6 @@
-// Turns text into the backbone's input rows. A row is a text id or a frame of audio. A turn's text
-// is <|begin_of_text|>[speaker]text<|end_of_text|>, its audio is its frames and an end frame. Const
-// after construction; any thread.
+// Turns text into the backbone's input rows. A row is a text id or a frame of audio. The text of a
+// turn is <|begin_of_text|>[speaker]text<|end_of_text|>. Its audio is its frames and an end frame.
+// Const after construction; any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ class Frontend {
   static constexpr const char* kEnd = "<|end_of_text|>";
   static constexpr int kMaxSpeaker = 999;
 
-  /// Throws LoadError when the tokenizer lacks a control token.
+  /// Throws LoadError if the tokenizer lacks a control token.
   explicit Frontend(Tokenizer tokenizer);
 
-  /// Returns the ids of a turn. Control tokens in a client's text are plain text.
+  /// Returns the ids of a turn. Control tokens in a client's text are read as plain text.
   std::vector<int32_t> turn(int speaker, std::string_view text) const;
-  /// Number of ids of a turn that are not text.
+  /// Number of the ids of a turn that do not belong to the text.
   static constexpr int kControlIds = 2;
 
  private:

@@ -12,9 +12,9 @@ namespace syrinx::csm {
 namespace {
 
 /// Decoding a frame is much cheaper than a step of the backbone, for any chunk size. The codec
-/// keeps its whole past, so the edge has neither left context nor lookahead.
+/// keeps its whole past, so the edge needs no left context and no lookahead.
 constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
-constexpr int kListedSpeakers = 10;  // speakers with other numbers exist, too
+constexpr int kListedSpeakers = 10;  // number of listed speakers; higher numbers exist, too
 constexpr const char* kIndex = "transformers.safetensors.index.json";
 constexpr const char* kOriginalName = "backbone.layers.0.attn.q_proj.weight";
 constexpr const char* kCodecScope = "codec_model";
@@ -22,8 +22,8 @@ const NamePatterns kOnlyHears{"codec_model.encoder.*", "codec_model.encoder_tran
                               "codec_model.downsample.conv.weight",
                               "codec_model.quantizer.*.input_proj.weight"};
 
-/// Opens the weights. In the published repository, model.safetensors has the authors' own layout;
-/// the files in the layout of transformers lie beside it.
+/// Opens the weights. In the published repository, model.safetensors has the authors' own layout.
+/// The same folder has files in the layout of transformers.
 std::unique_ptr<WeightSource> source(const LoadSpec& spec, const ModelConfig& config) {
   std::string file = config.weights_file;
   if (file.empty() && is_file(join_path(spec.dir, kIndex))) file = kIndex;

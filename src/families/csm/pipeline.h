@@ -14,7 +14,7 @@ namespace syrinx::csm {
 
 class Csm : public SpokenPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit Csm(const LoadSpec& spec);
 
   const ModelConfig& config() const { return config_; }
@@ -25,7 +25,7 @@ class Csm : public SpokenPipeline {
 
   ModelConfig config_;
   std::unique_ptr<Frontend> frontend_;
-  std::unique_ptr<Weights> weights_;  // kept: the tables are read from the mapped file
+  std::unique_ptr<Weights> weights_;  // kept, because the tables are read from the mapped file
   std::unique_ptr<MimiDecoder> codec_;
 };
 

@@ -10,19 +10,19 @@
 namespace syrinx::csm {
 namespace {
 
-constexpr int64_t kSpareFrames = 125;  // ten seconds more than the text needs
-constexpr int64_t kFramesPerId = 15;   // for slow speech: 1.2 s for one id
-constexpr int64_t kMostFrames = 1125;  // the authors' bound: 90 s
-constexpr int64_t kLikelyPerId = 6;    // frames kept free for each id of a segment
+constexpr int64_t kSpareFrames = 125;  // frames more than the text needs: ten seconds
+constexpr int64_t kFramesPerId = 15;   // frames of one id in slow speech: 1.2 s
+constexpr int64_t kMostFrames = 1125;  // 90 s: bound of the authors' code
+constexpr int64_t kLikelyPerId = 6;    // frames that stay free for each id of a segment
 constexpr int64_t kLikelySpare = 25;
-constexpr int64_t kLeastFrames = 125;  // frames for which a context must leave room
+constexpr int64_t kLeastFrames = 125;  // frames for which a context must leave positions
 
 class Script : public SpokenScript {
  public:
   Script(const ModelConfig& config, const Frontend& frontend, int speaker, bool ignore_stop)
       : config_(config), frontend_(frontend), speaker_(speaker), ignore_stop_(ignore_stop) {}
 
-  /// Takes the context; the recording of the request's voice is its first turn.
+  /// Stores the context. The recording of the request's voice is its first turn.
   Status take_context(const SpeechRequest& request) {
     Result<std::vector<HeardTurn>> turns = heard_turns(
         request, config_.codebooks, config_.audio_codes(), config_.max_positions - kLeastFrames);
@@ -46,7 +46,7 @@ class Script : public SpokenScript {
     return frontend_.turn(speaker_, trimmed(segment));
   }
 
-  /// Each prompt contains the previous segment; without it each segment would have a new voice.
+  /// Each prompt contains the previous segment. Otherwise each segment would have a new voice.
   void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) override {
     if (past.size() > 1) past.erase(past.begin(), past.end() - 1);
     int64_t rows = std::ssize(now.ids);
@@ -96,7 +96,7 @@ class Script : public SpokenScript {
   const Frontend& frontend_;
   const int speaker_;
   const bool ignore_stop_;
-  std::vector<SpokenSegment> context_;  // the given turns; the voice's recording is the first
+  std::vector<SpokenSegment> context_;  // given turns; the recording of the voice is the first one
 };
 
 }  // namespace
@@ -118,7 +118,7 @@ SpokenModel spoken_model(const ModelConfig& config, const Defaults& defaults) {
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Frontend& frontend,
                                                 const SpeechRequest& request) {
   const Result<int> named = speaker_number(request.voice.name, Frontend::kMaxSpeaker, 0);
-  // A voice given as data may have any name; a name that is a number is the speaker's number.
+  // The name of a voice given as data may be anything. If it is a number, it names the speaker.
   if (!named && !request.voice.data) return named.error();
   const int speaker = request.voice.speaker >= 0 ? request.voice.speaker
                       : named                    ? named.value()

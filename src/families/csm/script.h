@@ -1,5 +1,5 @@
-// CSM's prompt for a request: the earlier turns (including the recording of its voice), the segment
-// before, and the text to speak. A turn is its text, then its frames and an end frame.
+// CSM's prompt for a request: the earlier turns (with the recording of its voice), the previous
+// segment, and the text to speak. A turn is its text, then its frames and an end frame.
 #pragma once
 
 #include "families/csm/frontend.h"
@@ -7,11 +7,11 @@
 
 namespace syrinx::csm {
 
-/// Returns the settings. Tables: that of the text, then those of the C codebooks.
+/// Returns the settings. Tables: the table of text, then those of the C codebooks.
 SpokenModel spoken_model(const ModelConfig& config, const Defaults& defaults);
 
-/// Makes the script of a request. Refuses a speaker, a voice or a turn that the model does not
-/// support.
+/// Makes the script of a request. Returns an Error for a speaker, voice or turn that the model does
+/// not support.
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Frontend& frontend,
                                                 const SpeechRequest& request);
 

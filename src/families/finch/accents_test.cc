@@ -1,4 +1,4 @@
-// Accents change the audio.
+// Tests that accents change the audio.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,14 +10,14 @@
 namespace syrinx::finch {
 namespace {
 
-/// The 80th percentiles of pitch (Hz) and loudness (dB) of the voiced frames in a range, and the
-/// number of these frames.
+/// The 80th percentiles of pitch (Hz) and loudness (dB) of the voiced frames in a range of samples,
+/// and the number of these frames.
 struct Voiced {
   double pitch = 0, decibels = 0;
   int64_t frames = 0;
 };
 
-/// Measures a range by autocorrelation, in windows of 40 ms.
+/// Measures a range of samples by autocorrelation, in windows of 40 ms.
 Voiced voiced(const std::vector<float>& samples, int64_t first, int64_t end) {
   const int rate = voice()->info().speech.sample_rate, frame = rate / 25;
   std::vector<double> pitches, powers;
@@ -43,15 +43,15 @@ Voiced voiced(const std::vector<float>& samples, int64_t first, int64_t end) {
   return {pitches[fifth], 10 * std::log10(powers[fifth]), end - first};
 }
 
-/// Speaks a text and measures word number `word`.
+/// Speaks a text and measures its word with the index `word`.
 Voiced word_of(const std::string& text, size_t word) {
   const Spoken spoken = speak(greedy(text));
   const std::vector<float> samples = decode(spoken.frames, {1000});
   return voiced(samples, spoken.words.at(word).frame, spoken.words.at(word + 1).frame);
 }
 
-/// In the shipped voice a word with an accent is higher by 1.25 to 4 semitones, longer, and louder
-/// by two dB on average.
+/// In the shipped voice, a word with an accent is 1.25 to 4 semitones higher, longer, and louder by
+/// two dB on average.
 TEST(Finch, AnAccentIsHeard) {
   struct Case {
     const char *plain, *strong;
@@ -90,10 +90,10 @@ TEST(Finch, AccentsStreamWithoutSeams) {
   }
   EXPECT_GT(highest, 250);
   EXPECT_EQ(before, 0) << "it does not end";
-  // The lift does not continue into the next sentence.
+  // The raised pitch does not continue into the next sentence.
   const std::vector<int32_t> two = speak(greedy("Do it NOW. Yes.")).frames;
   for (size_t i = 0; i < two.size(); i += kFrameWidth) {
-    if (two[i + kBooks + 1] != 0) continue;  // the first symbol of a sentence
+    if (two[i + kBooks + 1] != 0) continue;  // frames of the first symbol of a sentence only
     EXPECT_EQ(two[i + kFrameCodes], 0) << i / kFrameWidth;
   }
 }

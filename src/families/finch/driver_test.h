@@ -1,4 +1,4 @@
-// For tests of the shipped voice: this voice and variants of it, and their output without an
+// For tests of the shipped voice: loads the voice and variants of it, and runs them without an
 // engine.
 #pragma once
 
@@ -27,7 +27,7 @@ inline std::shared_ptr<const Pipeline> voice() {
   return pipeline;
 }
 
-/// Loads the shipped voice's config.json with a change, and random weights.
+/// Loads the shipped voice's config.json after `change` has edited it, with random weights.
 inline std::shared_ptr<const Pipeline> dummy_voice(
     const std::function<void(nlohmann::json&)>& change) {
   std::ifstream file(kVoice + "/config.json");
@@ -63,12 +63,12 @@ struct Spoken {
   std::vector<int32_t> frames;
   std::vector<WordMark> words;
   std::vector<PhoneMark> phones;
-  std::vector<float> first_logits;  // logits of all heads, for the first steps
+  std::vector<float> first_logits;  // logits of all heads in the first steps
   int steps = 0;
   FinishReason reason = FinishReason::kError;
 };
 
-/// Runs requests together, one row each, until all have ended. Without an engine; greedy choices.
+/// Runs requests together, with one row each, until all have ended. No engine; greedy choices.
 class Driver {
  public:
   explicit Driver(const Pipeline& pipeline = *voice())
@@ -163,7 +163,7 @@ inline Spoken speak(const SpeechRequest& request, const Pipeline& pipeline = *vo
   return Driver(pipeline).run({state.get()})[0];
 }
 
-/// Returns the samples of frames, decoded in chunks of the given sizes (the last size repeats).
+/// Returns the samples of frames, decoded in chunks of the given sizes; the last size repeats.
 inline std::vector<float> decode(const std::vector<int32_t>& frames, std::vector<int> cuts,
                                  const SpeechRequest& request = greedy("hi"),
                                  const Pipeline& pipeline = *voice()) {
@@ -192,7 +192,7 @@ inline std::vector<float> decode(const std::vector<int32_t>& frames, std::vector
   return samples;
 }
 
-/// Returns the times of words and phones, as text.
+/// Returns the times of words and phones as text.
 inline std::string times(const Spoken& spoken) {
   std::string out;
   for (const WordMark& word : spoken.words) {

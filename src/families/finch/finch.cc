@@ -15,7 +15,7 @@
 namespace syrinx::finch {
 namespace {
 
-constexpr float kMostPitch = 6;  // semitones; more does not sound natural
+constexpr float kMostPitch = 6;  // semitones; a larger change sounds unnatural
 
 class FinchPipeline : public LoadedPipeline {
  public:
@@ -26,7 +26,7 @@ class FinchPipeline : public LoadedPipeline {
         vocoder_(config, weights.scope("decoder"), at_least_8_bits(spec.weights)),
         speakers_(config, weights) {
     // The first chunk is one frame, which is complete after four steps. The vocoder's first layer
-    // reads one frame on each side.
+    // reads one more frame on each side.
     const Link vocoder{
         "vocoder", &vocoder_, {.initial = 1, .steady = 4, .left = 1, .lookahead = 1}};
     graph_ = chain(*lm_, {&vocoder, 1});

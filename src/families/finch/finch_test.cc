@@ -1,5 +1,5 @@
-// The shipped voice compared with PyTorch (golden/, made by training/golden.py), and guarantees of
-// the contract: the same results in any batch and with any chunks.
+// Compares the shipped voice with PyTorch (golden/, made by training/golden.py). Also tests the
+// contract: the same results in any batch and with any chunks.
 #include "families/finch/finch.h"
 
 #include <gtest/gtest.h>
@@ -22,8 +22,8 @@ namespace {
 const std::string kGolden = SYRINX_SOURCE_DIR "/src/families/finch/golden/finch.safetensors";
 const std::string kGoldenText = "Can you hear me?";
 
-/// Returns a case of training/golden.py: the default speaker or, if the voice has several speakers,
-/// also another speaker and a mix at another speed.
+/// Returns case `which` of training/golden.py: the default speaker. If the voice has several
+/// speakers, also another speaker, and a mix with another speed.
 SpeechRequest golden_request(int which) {
   SpeechRequest request = greedy(kGoldenText);
   if (which == 1) request.voice.name = "raven";
@@ -110,7 +110,7 @@ TEST(Finch, SpeaksWithSeveralVoices) {
   EXPECT_NE(both, raven);
   request.voice.mix.clear();
   request.voice.name = "raven";
-  EXPECT_EQ(raven, speak(request, many).frames);  // a mix of one speaker equals this speaker
+  EXPECT_EQ(raven, speak(request, many).frames);  // a mix of one speaker sounds like this speaker
   request.voice.speed = 0.7f;
   EXPECT_NE(raven, speak(request, many).frames);
   request.voice.mix = {{"finch", nullptr, 1.f}, {"robin", nullptr, 1.f}};
@@ -128,7 +128,7 @@ TEST(Finch, SaysTheSameInABatch) {
     std::vector<std::unique_ptr<Sequence>> states;
     std::vector<Sequence*> all;
     for (SpeechRequest& request : requests) {
-      if (pipeline != voice()) request.terms.max_frames = 20;  // random weights may not end
+      if (pipeline != voice()) request.terms.max_frames = 20;  // random weights may never end it
       states.push_back(open(request, *pipeline));
       all.push_back(states.back().get());
     }
@@ -197,7 +197,7 @@ TEST(Finch, SpeaksEverySentenceAsIfItWereAlone) {
   const Spoken all = speak(request);
   EXPECT_EQ(all.frames, want.frames);
   EXPECT_EQ(times(all), times(want));
-  // One bound for all sentences together.
+  // A single bound holds for all sentences together.
   const int total = static_cast<int>(want.frames.size()) / kFrameWidth;
   for (const int most : {first - 1, first, first + 1, total - 1, total + 1}) {
     request.terms.max_frames = most;
@@ -212,7 +212,7 @@ TEST(Finch, SpeaksEverySentenceAsIfItWereAlone) {
   }
 }
 
-/// Returns logits of the pointer's head with a given probability of staying.
+/// Returns logits of the pointer's head for a given probability of not moving.
 std::array<float, kMoves> staying(float probability) {
   std::array<float, kMoves> logits;
   logits.fill(-100);
@@ -220,7 +220,7 @@ std::array<float, kMoves> staying(float probability) {
   return logits;
 }
 
-/// The pointer stays while staying is more likely than not; each sentence starts from zero.
+/// The pointer stays while that is more likely than a move; each sentence starts from zero.
 TEST(Finch, ThePointerMovesAlikeInEverySentence) {
   SpeechRequest request = greedy("Hi. Hi.");
   request.sampling.temperature = 0.9f;
@@ -236,7 +236,7 @@ TEST(Finch, ThePointerMovesAlikeInEverySentence) {
   for (int sentence = 0, position = 0; sentence < 2;) {
     std::array<int32_t, kInputs> ids;
     row_of(finch, position++, false, ids);
-    const bool past = ids[kBooks] == 0;  // the pointer is past the last symbol
+    const bool past = ids[kBooks] == 0;  // whether the pointer is past the last symbol
     const std::array<float, kMoves> logits = staying(past ? 0.01f : 0.8f);
     if (!past) moves[sentence].push_back(finch.choose_move(logits).move);
     const std::array<int32_t, kBooks> codes{1, 1, 1};
@@ -244,7 +244,7 @@ TEST(Finch, ThePointerMovesAlikeInEverySentence) {
     const Verdict verdict = state->advance(codes, out);
     ASSERT_LT(position, 100);
     if (verdict.next == Verdict::kContinue) continue;
-    // The books end one after the other; the bound on frames is that of the whole request.
+    // The codebooks end one after another. The bound on frames holds for the whole request.
     const int none = FinchConfig{}.codes;
     EXPECT_EQ(std::vector<int32_t>(ids.begin(), ids.begin() + kBooks),
               (std::vector<int32_t>{none, 1, 1}));
@@ -272,7 +272,7 @@ TEST(Finch, EndsAtTheBound) {
 }
 
 TEST(Finch, PaceTurnsSpeedIntoWhatTheLmHasLearned) {
-  const auto at_pace = [](double pace) {  // a voice with random weights
+  const auto at_pace = [](double pace) {  // makes a voice with random weights
     return dummy_voice([pace](nlohmann::json& config) {
       for (auto& speaker : config["speakers"]) speaker["pace"] = pace;
       config["speeds"] = {0.5, 2.0};
@@ -331,7 +331,7 @@ TEST(Finch, RefusesWhatItCannotDo) {
   EXPECT_EQ(code(request), "input");
 }
 
-/// Silence is put between spoken paragraphs, scaled by the speed; there is none at the end.
+/// Paragraphs are separated by silence, which the speed scales. No silence follows the last one.
 TEST(Finch, PausesBetweenParagraphs) {
   const auto speak = [](const std::string& text, float speed) {
     SpeechRequest request = greedy(text);

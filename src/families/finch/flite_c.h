@@ -1,5 +1,5 @@
-// libflite's headers declare C functions without extern "C"; this header adds it. It includes the
-// system headers that they need first, so that these are not inside extern "C".
+// Adds extern "C" around libflite's headers, which lack it. First includes the system headers that
+// they need, so that these are not inside extern "C".
 #pragma once
 
 #include <cctype>

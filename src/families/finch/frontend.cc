@@ -13,21 +13,21 @@ namespace syrinx::finch {
 
 namespace {
 
-constexpr const char* kSentence = "syrinx_sentence";  // feature of an utterance: its Sentence
+constexpr const char* kSentence = "syrinx_sentence";  // name of the feature that stores a Sentence
 
 cst_val* one_word(const char* word) { return cons_val(string_val(word), nullptr); }
 
-/// Finds the piece of the sentence that a token comes from.
+/// Finds the piece of the sentence from which a token was read.
 class PieceFinder {
  public:
   explicit PieceFinder(const Sentence& sentence) {
-    size_t end = 0;  // end in the sentence's text
+    size_t end = 0;  // offset of its end in the sentence's text
     for (const Piece& piece : sentence.pieces) {
       end += piece.text.size() + (ends_.empty() ? 0 : 1);
       ends_.push_back(end);
     }
   }
-  /// libflite stores the position of its reader after a token: one character past the space that
+  /// libflite stores the position of its reader after a token: one character behind the space that
   /// follows the token.
   int piece_of(const cst_item* token) const {
     const auto at = static_cast<size_t>(std::max(0, item_feat_int(token, "file_pos") - 2));
@@ -44,8 +44,8 @@ struct SpokenFrom {
   PieceFinder finder;
 };
 
-/// Returns phones in the form that libflite takes with a token. libflite merges two tokens with
-/// equal phones, so neighbours get different numbers of spaces.
+/// Returns phones in the form that libflite accepts with a token. libflite merges two tokens with
+/// equal phones, so neighbouring tokens get different numbers of spaces (`odd`).
 std::string flite_phones(const Phones& phones, bool odd) {
   std::string out;
   for (std::string phone : phones.arpabet) {
@@ -56,7 +56,7 @@ std::string flite_phones(const Phones& phones, bool odd) {
 }
 
 /// Returns the word that libflite must look up for a token. The text has only words and single
-/// capitals ("B", "U's"); a letter's name is looked up as libflite itself does.
+/// capitals ("B", "U's"). A letter's name is looked up as in libflite.
 cst_val* words_of_token(cst_item* token) {
   const std::string_view name = item_name(token);
   const cst_val* given = feat_val(item_utt(token)->features, kSentence);
@@ -80,8 +80,8 @@ cst_val* words_of_token(cst_item* token) {
   return words;
 }
 
-/// Returns a sentence's text for libflite: in lower case, so that no word is taken for an acronym,
-/// a numeral or a state.
+/// Returns a sentence's text for libflite. It is in lower case, so that libflite reads no word as
+/// an acronym, a numeral or a state.
 std::string flite_text(const Sentence& sentence) {
   std::string text = sentence.text();
   const auto letter = [&](size_t i) {
@@ -96,7 +96,7 @@ std::string flite_text(const Sentence& sentence) {
 
 }  // namespace
 
-/// A voice without sound: language and lexicon only.
+/// A libflite voice without sound: only language and lexicon.
 struct Frontend::Flite {
   cst_voice* voice = nullptr;
   cst_lexicon* lexicon = nullptr;
@@ -120,7 +120,7 @@ struct DeleteUtterance {
   void operator()(cst_utterance* utterance) const { delete_utterance(utterance); }
 };
 
-/// Returns the piece from which each token of the utterance comes.
+/// Returns the piece from which each token of the utterance was read.
 std::vector<int> piece_of_token(cst_utterance* utterance, const PieceFinder& finder) {
   std::vector<int> pieces;
   for (const cst_item* token = relation_head(utt_relation(utterance, "Token")); token;
@@ -131,8 +131,8 @@ std::vector<int> piece_of_token(cst_utterance* utterance, const PieceFinder& fin
   return pieces;
 }
 
-/// Gives emphasised words their accent. Within an emphasis of several words ("*in the end*"), only
-/// content words get one.
+/// Adds accents to emphasised words. If several words are emphasised ("*in the end*"), only content
+/// words get an accent.
 void accent(const Sentence& sentence, std::vector<PhoneSymbol>& symbols) {
   const auto is_strong = [&](int32_t piece) {
     return piece >= 0 && piece < std::ssize(sentence.pieces) && sentence.pieces[piece].strong;
@@ -155,7 +155,7 @@ bool speaks(const std::vector<PhoneSymbol>& symbols) {
                      [](const PhoneSymbol& symbol) { return symbol.word >= 0; });
 }
 
-/// Stores where each piece of the sentence begins among the symbols.
+/// Stores the symbol at which each piece of the sentence begins.
 void mark_words(const Sentence& sentence, Segment& segment) {
   segment.words.clear();
   int last = -1;
@@ -201,7 +201,7 @@ Segment Frontend::read_pieces(const Sentence& sentence) const {
   utt_init(utterance.get(), flite_->voice);
   feat_set(utterance->features, kSentence, userdata_val(&source));
   utt_synth_text2segs(utterance.get());
-  flite_->lexicon->postlex(utterance.get());  // such as "the" before a vowel
+  flite_->lexicon->postlex(utterance.get());  // changes e.g. "the" before a vowel
 
   Segment segment;
   segment.symbols = phone_stream(utterance.get(), sentence.rising);
@@ -222,11 +222,11 @@ Segment Frontend::read_part(const Sentence& sentence, size_t first, size_t last,
   }
   std::vector<PhoneSymbol>& symbols = segment.symbols;
   keep_near_phrases(symbols, whole);
-  // Returns where the pauses before a piece's first symbol begin.
+  // Returns the symbol at which the pauses before a piece begin.
   const auto start_of = [&symbols](size_t piece) {
     size_t at = 0;
     while (at < symbols.size() && symbols[at].token < static_cast<int64_t>(piece)) ++at;
-    if (at == symbols.size() && at > 0) --at;  // no such piece: takes the last pause
+    if (at == symbols.size() && at > 0) --at;  // such a piece has no symbols: use the last pause
     while (at > 0 && symbols[at - 1].word < 0) --at;
     return static_cast<std::ptrdiff_t>(at);
   };

@@ -1,6 +1,6 @@
 // Turns text into the symbols that finch speaks, with libflite's English front end (numbers,
-// abbreviations, pronunciation, phrasing). Needs no data files. Thread-safe: one call at a time
-// enters libflite; a sentence takes about a millisecond.
+// abbreviations, pronunciation, phrasing). Needs no data files. Thread-safe: one thread at a time
+// may use libflite. A sentence takes about a millisecond.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace syrinx::finch {
 
-/// The first symbol of a word, and the bytes [begin, end) of the request's text that it speaks.
+/// The first symbol of a word, and the bytes [begin, end) of the request's text for the word.
 struct WordStart {
   int symbol = 0;
   int64_t begin = 0, end = 0;
@@ -22,14 +22,14 @@ struct WordStart {
 
 /// Text that is spoken without interruption: a sentence or a part of it.
 struct Segment {
-  std::vector<PhoneSymbol> symbols;  ///< begins and ends with a pause; never more than kMaxSymbols
+  std::vector<PhoneSymbol> symbols;  ///< begins and ends with a pause; at most kMaxSymbols
   std::vector<WordStart> words;      ///< words, in order
-  float pause_s = 0;                 ///< silence after it, in addition to its last pause
+  float pause_s = 0;                 ///< seconds of silence after it, added to its last pause
 };
 
 inline constexpr int kMaxSymbols = 180;
 
-/// Turns texts into symbols; shares libflite with other instances.
+/// Turns texts into symbols. All instances share libflite.
 class Frontend {
  public:
   Frontend();
@@ -37,11 +37,11 @@ class Frontend {
   Frontend(const Frontend&) = delete;
   Frontend& operator=(const Frontend&) = delete;
 
-  /// Returns the segments of one sentence; empty if libflite finds nothing to speak in it.
+  /// Returns the segments of a sentence. Empty if libflite finds nothing to speak.
   std::vector<Segment> read(const Sentence& sentence) const;
 
-  /// Returns the symbols of the pieces [first, last), as they sound in the whole sentence, with the
-  /// pauses before them; of any length. Phrase classes are those of text that arrives word by word.
+  /// Returns the symbols of the pieces [first, last) as in the whole sentence, with the pauses
+  /// before them; no limit of length. Phrase classes are those for text that arrives word by word.
   /// `whole`: the sentence and the segment have ended.
   Segment read_part(const Sentence& sentence, size_t first, size_t last, bool whole) const;
 

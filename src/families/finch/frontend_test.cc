@@ -40,7 +40,7 @@ TEST(Frontend, SaysTheNamesOfLetters) {
   EXPECT_EQ(phones(frontend, "A man."), "ax m ae1 n");
   EXPECT_EQ(phones(frontend, "Plan A."), "p l ae1 n ey");
   EXPECT_EQ(phones(frontend, "CPUs"), "s iy1 p iy1 y uw1 z");
-  // Words that libflite would misread: a numeral, a state, a title.
+  // Words in capitals that libflite would misread: a numeral, a state, a title.
   EXPECT_EQ(phones(frontend, "MIX IT"), phones(frontend, "mix it"));
   EXPECT_EQ(phones(frontend, "ME OR YOU"), phones(frontend, "me or you"));
 }
@@ -79,7 +79,7 @@ TEST(Frontend, SaysGivenPhones) {
   const auto lexicon = Lexicon::parse("Syrinx {S IH1 R IH0 NG K S}\nnginx engine X").take();
   EXPECT_EQ(phones_of(frontend, "Syrinx", {}, lexicon), "s ih1 r ih ng k s");
   EXPECT_EQ(phones_of(frontend, "(nginx)", {}, lexicon), phones_of(frontend, "engine X"));
-  // A saying has priority over a lexicon.
+  // A saying wins over a lexicon.
   EXPECT_EQ(phones_of(frontend, "nginx", {{0, 5, "", phones}}, lexicon), "s ih1 r ih ng k s");
 }
 
@@ -106,7 +106,7 @@ TEST(Frontend, LiftsTheStressedSyllable) {
     return out;
   };
   EXPECT_EQ(lifts("A *banana* fell."), "b 60 ax 60 n 300 ae1 300 n 300 ax 120 ");
-  // Among several words, the content words are lifted; a function word is lifted when it is alone.
+  // In an emphasis, content words are lifted. A function word is lifted only if it is alone.
   EXPECT_EQ(lifts("It is *the end* of it."), lifts("It is the *end* of it."));
   EXPECT_EQ(lifts("It is *the* dog."), "dh 300 ah1 300 ");
 }

@@ -1,4 +1,4 @@
-// Texts that arrive in pieces and are spoken word by word.
+// Tests texts that arrive in pieces and are spoken word by word.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 TEST(Finch, TakesTextInPieces) {
   SpeechRequest request = greedy("");
   request.say.open = true;
-  request.say.in_prompt = true;  // whole sentences
+  request.say.in_prompt = true;  // speak whole sentences
   const auto state = open(request);
   EXPECT_FALSE(state->ready());
   EXPECT_TRUE(state->append_text("Hello the", false).ok());
@@ -42,11 +42,11 @@ TEST(Finch, SpeaksWordsBeforeTheirSentenceEnds) {
   EXPECT_TRUE(state->append_text("The quick brown", false).ok());
   EXPECT_FALSE(state->ready());
   EXPECT_TRUE(state->append_text(" ", false).ok());
-  // the LM needs three symbols after this one, but "the" has only two
+  // The LM needs three symbols after the current one, but "the" has only two.
   EXPECT_FALSE(state->ready());
   EXPECT_TRUE(state->append_text("fox ", false).ok());
   EXPECT_TRUE(state->ready());
-  // The LM reads the symbol before the first word and three symbols of this word.
+  // The LM reads the symbol before the first word, and three symbols of that word.
   request.say.text = "Big cats sat ";
   EXPECT_TRUE(open(request, voice)->ready());
 }
@@ -58,7 +58,7 @@ TEST(Finch, SpeaksWordByWordWhatItSpeaksAtOnce) {
                            "which Dr. Jones of Main St. paid - if I am right - in 2 ft. cubes."}) {
     SpeechRequest request = greedy(text);
     request.say.in_prompt = false;
-    request.terms.max_frames = 400;  // random weights may not end
+    request.terms.max_frames = 400;  // with random weights, it may never end
     const Spoken at_once = speak(request, voice);
     for (const size_t size : {size_t{1}, size_t{7}}) {
       request.say.text.clear();
@@ -75,8 +75,8 @@ TEST(Finch, SpeaksWordByWordWhatItSpeaksAtOnce) {
   }
 }
 
-/// Returns the LM's input (symbol, phrase, place, accent) for an open request whose pointer always
-/// moves by one. The text arrives in pieces of `size` bytes, each when nothing is left to speak.
+/// Returns the LM's inputs (symbol, phrase, place, accent) for an open request whose pointer always
+/// moves by one. The text arrives in pieces of `size` bytes, each when the LM has nothing to speak.
 std::vector<std::array<int32_t, 4>> heard(const Pipeline& voice, const std::string& text,
                                           size_t size, bool at_once) {
   SpeechRequest request = greedy(at_once ? text : "");
@@ -92,7 +92,7 @@ std::vector<std::array<int32_t, 4>> heard(const Pipeline& voice, const std::stri
   int position = 0;
   for (;;) {
     while (!state->ready()) {
-      if (at_once || given >= text.size()) return out;  // only after an error: all text was given
+      if (at_once || given >= text.size()) return out;  // only after an error: all text was sent
       const std::string_view piece = std::string_view(text).substr(given, size);
       given += piece.size();
       EXPECT_TRUE(state->append_text(piece, given == text.size()).ok());
@@ -110,7 +110,7 @@ std::vector<std::array<int32_t, 4>> heard(const Pipeline& voice, const std::stri
   }
 }
 
-/// Returns the symbols without pauses and places.
+/// Returns the names of the symbols that are not pauses, without their places.
 std::string sounds(const std::vector<std::array<int32_t, 4>>& symbols) {
   std::string out;
   for (const auto& [phone, phrase, place, strong] : symbols) {
@@ -144,7 +144,7 @@ TEST(Finch, ReadsWordByWordAsItReadsAtOnce) {
     endless += text + " ";
     if (cases % 20 != 0) continue;
     compare(several);
-    // A sentence of several segments may be cut at other places, but has the same symbols.
+    // A sentence with several segments may be cut at other places, but its symbols stay the same.
     EXPECT_EQ(sounds(heard(voice, endless, 1, false)), sounds(heard(voice, endless, 0, true)));
     several.clear();
     endless.clear();

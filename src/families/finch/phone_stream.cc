@@ -22,10 +22,10 @@ constexpr std::array<std::string_view, 4> kPauses = {"pau.start", "pau.mid", "pa
 
 enum PhraseKind { kMiddle = 0, kFinal = 1, kRising = 2 };
 
-/// The place of one syllable, computed once per utterance and looked up for each phone.
+/// The place of a syllable, computed once per utterance and looked up for each phone.
 struct SyllablePlace {
-  int from_start = 0;  ///< syllables of the phrase before it
-  int to_end = 0;      ///< syllables of the phrase after it
+  int from_start = 0;  ///< syllables before it in its phrase
+  int to_end = 0;      ///< syllables after it in its phrase
   PhraseKind kind = kMiddle;
 };
 
@@ -87,7 +87,7 @@ PhoneSymbol pause_symbol(bool first, bool last, bool rising_end) {
   return symbol;
 }
 
-/// Returns the place of a syllable in its word: 0 first, 1 middle, 2 last, 3 the only one.
+/// Returns the place of a syllable in its word: 0 first, 1 middle, 2 last, 3 only syllable.
 int place_in_word(const cst_item* syllable) {
   const bool first = item_prev(syllable) == nullptr;
   const bool last = item_next(syllable) == nullptr;
@@ -114,25 +114,25 @@ const std::vector<std::string_view>& phone_names() {
 }
 
 void make_strong(std::span<PhoneSymbol> word) {
-  constexpr int kBefore = 60, kStressed = 300, kBehind = 120;  // cents
+  constexpr int kBefore = 60, kStressed = 300, kBehind = 120;  // lift in cents
   const auto name = [](const PhoneSymbol& symbol) { return phone_names()[symbol.phone]; };
   const auto is_vowel = [&](const PhoneSymbol& symbol) {
     return std::find(kVowels.begin(), kVowels.end(), name(symbol)) != kVowels.end();
   };
   const auto is_stressed = [&](const PhoneSymbol& s) { return name(s).back() == '1'; };
   for (PhoneSymbol& symbol : word) {
-    if (symbol.place % 2 == 1) ++symbol.place;  // now 1 + ... + content word
+    if (symbol.place % 2 == 1) ++symbol.place;  // classes with a content word are even
   }
   auto peak = std::find_if(word.rbegin(), word.rend(), is_stressed);
   if (peak == word.rend()) {
     const auto first = std::find_if(word.begin(), word.end(), is_vowel);
     if (first == word.end()) return;
-    // A schwa cannot carry an accent: "a" and "the" get the vowel of "cup" instead.
+    // A schwa cannot have an accent, so "a" and "the" get the vowel of "cup" instead.
     const std::string_view vowel = name(*first) == "ax" ? "ah" : name(*first);
     first->phone = static_cast<int16_t>(phone_id(vowel, true));
     peak = std::make_reverse_iterator(first + 1);
   }
-  // The syllable's range: consonants before and after its vowel, up to the neighbouring vowels.
+  // The range of the syllable: its vowel, with the consonants up to the neighbouring vowels.
   const auto before = std::find_if(peak + 1, word.rend(), is_vowel).base();
   const auto behind = std::find_if(peak.base(), word.end(), is_vowel);
   for (auto symbol = word.begin(); symbol != word.end(); ++symbol) {
@@ -143,7 +143,7 @@ void make_strong(std::span<PhoneSymbol> word) {
 
 void keep_near_phrases(std::vector<PhoneSymbol>& symbols, bool whole) {
   bool ends = whole;
-  int32_t last = -1;  // the last word of the phrase, once it is found
+  int32_t last = -1;  // the last word of the phrase, once found
   for (size_t i = symbols.size(); i-- > 0;) {
     PhoneSymbol& symbol = symbols[i];
     if (symbol.word < 0) {
@@ -157,7 +157,7 @@ void keep_near_phrases(std::vector<PhoneSymbol>& symbols, bool whole) {
 }
 
 std::vector<PhoneSymbol> phone_stream(const cst_utterance* utterance, bool rising_end) {
-  auto* utt = const_cast<cst_utterance*>(utterance);  // libflite's functions take no const
+  auto* utt = const_cast<cst_utterance*>(utterance);  // libflite's functions do not accept const
   const auto words = item_index(utterance, "Word");
   const auto tokens = item_index(utterance, "Token");
   const auto places = syllable_places(utterance, rising_end);

@@ -24,16 +24,16 @@ constexpr std::string_view kQuestionWords =
 constexpr std::string_view kPrepositions =
     " in at on to for from with by of about until till since through under over after before into"
     " during near behind like than says ";
-/// Words that may stand before the question itself.
+/// Words that may come before the question itself.
 constexpr std::string_view kOpeners =
     " and but so or well oh ok okay now then also yes no please hey hi hello sorry listen look say"
     " actually honestly seriously anyway hmm um uh ah right wait excuse me ";
 constexpr std::string_view kTags =
     " right okay ok yes yeah no huh eh hm correct alright true really remember agreed deal sure ";
-/// Words with which an "or" joins parts of a single question: "Do you have any ... or ...?".
+/// Words that make an "or" join parts of a single question: "Do you have any ... or ...?".
 constexpr std::string_view kOneThing =
     " any anything anyone anybody anywhere ever either whether if ";
-/// Words after an "or" that add no alternative: "or so", "or something".
+/// Words after an "or" that do not add an alternative: "or so", "or something".
 constexpr std::string_view kNoChoice =
     " so more less fewer something anything someone somebody anyone anybody whatever thereabouts"
     " other another ";
@@ -41,12 +41,12 @@ constexpr std::string_view kPairs =
     " he-she his-her him-her his-hers sooner-later now-never more-less rain-shine one-two two-three"
     " three-four four-five five-six once-twice hour-two day-two week-two month-two year-two"
     " minute-two moment-two word-two thing-two drop-two mile-two ";
-/// Statements that introduce a question: they fall as the question itself would.
+/// Statements that introduce a question; the sentence then falls like the question itself.
 constexpr std::string_view kAsking[] = {
     "i wonder", "i'm wondering", "i was wondering", "i'd like to know",    "i want to know",
     "tell me",  "we wonder",     "let me ask",      "i would like to know"};
-/// Verbs of asides, such as "do you think" or "did he say", which belong to the question before
-/// them.
+/// Verbs of asides such as "do you think" or "did he say". An aside belongs to the question before
+/// it.
 constexpr std::string_view kAsides =
     " think know suppose say believe reckon mean feel guess expect imagine ";
 
@@ -59,16 +59,16 @@ bool in(std::string_view list, std::string_view word) {
 }
 
 struct SpokenWord {
-  std::string text;  // lower case, with apostrophes
-  size_t begin = 0;  // byte position in the sentence
+  std::string text;  // lower case, including apostrophes
+  size_t begin = 0;  // byte offset in the sentence
 };
 
-/// The words between two marks of a sentence, without leading words of kOpeners.
+/// The words between two marks of a sentence, except leading words of kOpeners.
 struct AskingPart {
   enum Kind { kNone, kWhich, kWhether };
   std::vector<SpokenWord> words;
-  std::string opener = {};  // the last opener that was left out
-  size_t begin = 0;         // including the openers
+  std::string opener = {};  // last omitted opener
+  size_t begin = 0;         // byte offset, including the openers
   Kind kind = kNone;
   std::string_view word(size_t i) const {
     return i < words.size() ? std::string_view(words[i].text) : std::string_view();
@@ -120,8 +120,8 @@ bool starts_with_one(const AskingPart& part, const std::string_view (&all)[N]) {
                      [&](std::string_view one) { return starts_with(part, one); });
 }
 
-/// Returns whether a verb precedes its subject, which makes a question word a question: "where is
-/// it", but not "where it is".
+/// Returns whether a verb precedes its subject. Only then does a question word ask: "where is it"
+/// does, "where it is" does not.
 bool turned(const AskingPart& part) {
   for (size_t i = 0; i + 1 < part.words.size(); ++i) {
     const std::string_view next = part.word(i + 1);
@@ -167,11 +167,11 @@ bool is_aside(const AskingPart& part) {
          in(kAsides, part.word(2));
 }
 
-/// Returns the position of the "or" before the last of several alternatives in parts [first, last];
-/// npos: there is none.
+/// Returns the byte offset of the "or" before the last of several alternatives in the parts [first,
+/// last]. Returns npos if the parts have no alternatives.
 size_t choice_in(std::span<const AskingPart> parts, AskingPart::Kind kind) {
   std::vector<const SpokenWord*> words;
-  std::vector<bool> begins;  // begin a part, without its opener "or"
+  std::vector<bool> begins;  // whether a word begins a part, apart from the opener "or"
   std::vector<size_t> at;
   for (const AskingPart& part : parts) {
     for (size_t i = 0; i < part.words.size(); ++i) {
@@ -191,7 +191,7 @@ size_t choice_in(std::span<const AskingPart> parts, AskingPart::Kind kind) {
     if ((last && in(kNoChoice, after)) || in(kPairs, before + "-" + after)) continue;
     for (size_t k = 0; k < i; ++k) {
       if (in(kOneThing, words[k]->text)) return std::string_view::npos;
-      // "Do you know what to do or say?" is a single question, too.
+      // "Do you know what to do or say?" is also a single question.
       if (kind == AskingPart::kWhether && in(kQuestionWords, words[k]->text)) {
         return std::string_view::npos;
       }
@@ -213,7 +213,7 @@ Tune tune_of(std::string_view sentence) {
   std::vector<AskingPart> parts = parts_of(sentence);
   const size_t count = parts.size();
   bool after_statement = false, open_question = false;  // open_question: not a yes-no question
-  size_t governing = count;                             // the part that asks
+  size_t governing = count;                             // index of the part that asks
   for (size_t i = 0; i < count; ++i) {
     AskingPart& part = parts[i];
     part.kind = kind_of(part, after_statement);

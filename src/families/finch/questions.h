@@ -1,7 +1,7 @@
-// The tune of a question. English rises at the end of a yes-no question ("Is it raining?", "You did
-// what?", "It's late, isn't it?") and falls at the end of a wh-question ("Where is it?"). In an
-// alternative question the first part rises and the last falls ("Tea | or coffee?"). The tune
-// follows from words alone: question words, verbs before their subject, commas. Pure functions.
+// The tune of a question. In English the pitch rises at the end of a yes-no question ("Is it
+// raining?", "You did what?", "It's late, isn't it?") and falls after a wh-question ("Where is
+// it?"). In an alternative question it rises after the first part, then falls ("Tea | or coffee?").
+// The tune follows from words alone: question words, verbs before subjects, commas. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 namespace syrinx::finch {
 
 struct Tune {
-  bool rises = false;  ///< the pitch rises at its end
-  /// Byte position of an "or" before which the pitch rises too; npos: there is none.
+  bool rises = false;  ///< whether the pitch rises at the end
+  /// Byte offset of an "or" before which the pitch rises, too. npos: it has no such "or".
   size_t choice = std::string_view::npos;
 };
 
-/// Returns the tune of a sentence as it is spoken: in words, with its commas and its end mark. A
-/// sentence without a question mark at its end falls.
+/// Returns the tune of a sentence in spoken words, with commas and end mark. The pitch of a
+/// sentence that does not end in a question mark falls.
 Tune tune_of(std::string_view sentence);
 
 }  // namespace syrinx::finch

@@ -9,8 +9,8 @@
 namespace syrinx::finch {
 namespace {
 
-/// Returns the tune as text: "/" if the pitch rises at the end, "\" if it falls; "A | B" if it also
-/// rises after A.
+/// Returns the tune as text: "/" if the pitch rises at the end, "\" if it falls. "A | B" means that
+/// it also rises after A.
 std::string tune(const std::string& text) {
   const Tune tune = tune_of(text);
   std::string out = text;
@@ -18,7 +18,7 @@ std::string tune(const std::string& text) {
   return out + (tune.rises ? " /" : " \\");
 }
 
-/// Expected melodies of each kind of question, written before the rules.
+/// The expected tunes for each kind of question. They were written before the rules.
 const std::vector<std::pair<const char*, std::vector<const char*>>> kCases = {
     {"statements and exclamations fall",
      {"It is raining. \\", "Where he is, nobody knows. \\", "What a day! \\", "Is it! \\"}},
@@ -87,7 +87,7 @@ TEST(Questions, RiseAndFallByTheirKind) {
   EXPECT_EQ(right, cases) << wrong;
 }
 
-/// Written after the rules, which were not changed for these cases.
+/// Cases that were written after the rules; the rules were not changed for them.
 const std::vector<const char*> kHeldOut = {"May I come in? /",
                                            "Who's there? \\",
                                            "Whose turn is it? \\",
@@ -138,7 +138,7 @@ TEST(Questions, RiseAndFallInUnseenSentences) {
     right += tune(text) == marked ? 1 : 0;
     if (tune(text) != marked) wrong += marked + ": " + tune(text) + "\n";
   }
-  EXPECT_GE(right, 38) << wrong;  // of 40
+  EXPECT_GE(right, 38) << wrong;  // out of 40
 }
 
 TEST(Questions, AreSafeOnAnything) {

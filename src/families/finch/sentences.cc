@@ -12,8 +12,8 @@
 namespace syrinx::finch {
 namespace {
 
-/// Returns how many pieces the next sentence takes: all if they fit; else up to the last comma
-/// after the first third; else as many as fit.
+/// Returns the number of pieces for the next sentence: all if they fit, or else those up to the
+/// last comma after the first third, or else as many as fit.
 size_t cut_point(std::span<const Piece> pieces) {
   size_t chars = 0, fits = 0, comma = 0;
   for (const Piece& piece : pieces) {
@@ -26,17 +26,17 @@ size_t cut_point(std::span<const Piece> pieces) {
   return pieces.size();
 }
 
-/// Returns a piece whose bytes are moved by `offset`, the position of its sentence in the request's
-/// text.
+/// Returns a piece with its bytes shifted by `offset`, the position of its sentence in the text of
+/// the request.
 Piece moved(const english::Piece& piece, int64_t offset) {
   std::string text = piece.words;
   if (piece.mark != 0) text += piece.mark;
   return {std::move(text), piece.begin + offset, piece.end + offset, piece.phones, piece.strong};
 }
 
-constexpr size_t kMostRemembered = 1000;  // kept bytes of a sentence's earlier parts
+constexpr size_t kMostRemembered = 1000;  // bytes that are kept of a sentence's earlier parts
 
-/// Adds a piece; cuts a text that is longer than a sentence may be, between words if possible.
+/// Adds a piece. Cuts it if its text is longer than a sentence may be, between words if possible.
 void add_piece(std::vector<Piece>& pieces, const Piece& piece) {
   std::string_view rest = piece.text;
   while (rest.size() > kMaxSentenceChars / 2) {
@@ -52,8 +52,8 @@ void add_piece(std::vector<Piece>& pieces, const Piece& piece) {
   }
 }
 
-/// Returns whether a word's reading does not depend on its neighbours: lower-case letters and
-/// marks, with at most a capital at the beginning.
+/// Returns whether a word is read the same way whatever its neighbours are: it has lower-case
+/// letters and marks, with at most a capital at the beginning.
 bool is_plain(std::string_view word) {
   const size_t end = word.find_last_not_of(",;:!?");
   if (end == word.npos) return false;
@@ -72,18 +72,18 @@ bool in_capitals(std::string_view word) {
          std::none_of(word.begin(), word.end(), is('a', 'z'));
 }
 
-/// Returns whether a word begins with a star whose closing star may still come.
+/// Returns whether a word begins with a star whose closing star may still arrive.
 bool opens_emphasis(std::string_view text, size_t word) {
   constexpr size_t kMostEmphasised = 160;              // bytes; text/english searches no further
-  const size_t star = text.substr(word, 4).find('*');  // after a quote or a bracket
+  const size_t star = text.substr(word, 4).find('*');  // the star may follow a quote or a bracket
   if (star == text.npos) return false;
   const std::string_view rest = text.substr(word + star + 1);
   return !rest.empty() && rest.front() != ' ' && rest.find('*') == rest.npos &&
          rest.size() < kMostEmphasised;
 }
 
-/// Returns whether a tag, a formula or an arrow may begin in a word: the text that follows decides
-/// how the word is read.
+/// Returns whether a tag, a formula or an arrow may begin in a word. The text that follows then
+/// decides how the word is read.
 bool opens_markup(std::string_view word) {
   if (word.find_first_of("<>\\") != word.npos || word.find("\u2192") != word.npos) return true;
   const size_t dollar = word.find('$');
@@ -92,11 +92,11 @@ bool opens_markup(std::string_view word) {
          word.size() == dollar + 1;
 }
 
-/// Returns the bytes of a sentence's beginning that more text will not change. A plain word needs
+/// Returns the number of first bytes of a sentence that more text cannot change. A plain word needs
 /// two more words: the next may change its sound ("the apple"), and the one after that decides
-/// whether a phrase ends between them. A figure or an abbreviation needs three ("3 May, 1990"). A
-/// word in capitals needs five, which decide whether it is emphasis. A word counts once a space
-/// follows it.
+/// whether a phrase ends between them. A figure or an abbreviation needs three more words ("3 May,
+/// 1990"). A word in capitals needs five, which decide whether it is emphasis. A word counts once a
+/// space follows it.
 size_t certain_bytes(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
   constexpr size_t kAfterPlain = 2, kAfterOthers = 3, kAfterCapitals = 5;
@@ -142,7 +142,7 @@ void SentenceReader::push(std::string_view text, bool last) {
   for (SentenceStream::Item& item : items) waiting_.push_back(std::move(item));
 }
 
-/// Reads the words of a part of the text that begins at `offset`.
+/// Reads the words of a part of the text; the part begins at byte `offset`.
 std::vector<Piece> SentenceReader::read(std::string_view text, int64_t offset, bool whole) const {
   std::vector<Saying> known;
   if (lexicon_) lexicon_->find(text, known);
@@ -152,7 +152,7 @@ std::vector<Piece> SentenceReader::read(std::string_view text, int64_t offset, b
   std::vector<english::Piece> words = english::read_sentence(text, whole, here);
   english::say_heteronyms(words);
   for (const english::Piece& piece : words) pieces.push_back(moved(piece, offset));
-  if (by_word_) {  // a sentence may continue after a question in quotes
+  if (by_word_) {  // a sentence may continue after a quoted question
     for (size_t i = 0; i + 1 < pieces.size(); ++i) {
       if (pieces[i].text.back() == '?') pieces[i].text.back() = ',';
     }
@@ -183,8 +183,8 @@ bool SentenceReader::next(std::deque<Sentence>& out) {
   return true;
 }
 
-/// Returns the runs of a sentence: one, unless a question ends within the sentence ("Where is it?"
-/// she asked) or the pitch rises after the first of two alternatives. `cut`: the sentence continues
+/// Returns the runs of a sentence. It has several if a question ends within it ("Where is it?" she
+/// asked), or if the pitch rises after the first of two alternatives. `cut`: the sentence continues
 /// in another part.
 std::vector<SentenceReader::Run> SentenceReader::runs_of(std::span<const Piece> pieces, bool cut) {
   std::vector<Run> runs;
@@ -196,7 +196,7 @@ std::vector<SentenceReader::Run> SentenceReader::runs_of(std::span<const Piece> 
     const bool last = i + 1 == pieces.size();
     if (last ? cut : by_word_ || pieces[i].text.back() != '?') continue;
     const Tune tune = tune_of(text);
-    // The piece that begins with the "or" is searched from the run's first piece on.
+    // The piece with the "or" is searched from the first piece of the run on.
     size_t at = earlier > 0 ? earlier + 1 : 0;
     for (size_t k = first; k <= i && tune.choice != text.npos && !by_word_; ++k) {
       if (at == tune.choice && k > first) runs.push_back({k, true});
@@ -217,7 +217,7 @@ std::vector<SentenceReader::Run> SentenceReader::runs_of(std::span<const Piece> 
 SentenceReader::Begun SentenceReader::begun() const {
   Begun begun;
   const std::string_view held = stream_.held();
-  // At most half of a sentence's limit, because the sentence may be cut after that.
+  // At most half of a sentence's limit, because the sentence may be cut behind these bytes.
   const size_t certain = std::min(certain_bytes(held), kMaxSentenceChars / 2);
   if (certain == 0) return begun;
   const auto offset = static_cast<int64_t>(stream_.held_at());

@@ -16,7 +16,7 @@ std::string joined(const std::deque<Sentence>& sentences) {
   return out;
 }
 
-/// Pushes text and takes every sentence that is ready.
+/// Adds text and moves every sentence that is ready to `out`.
 void push(SentenceReader& reader, std::string_view text, bool last, std::deque<Sentence>& out) {
   reader.push(text, last);
   while (reader.next(out)) {
@@ -51,7 +51,7 @@ TEST(Sentences, RiseOnlyInYesNoQuestions) {
   EXPECT_FALSE(split_sentences("It is raining.")[0].rising);
 }
 
-/// Returns one sentence per line, with "/" after those that rise.
+/// Returns the sentences, one per line, with "/" after those whose pitch rises.
 std::string tunes(std::string_view text, bool by_word = false) {
   SentenceReader reader({}, nullptr, by_word);
   std::deque<Sentence> sentences;
@@ -91,7 +91,7 @@ TEST(Sentences, RememberTheQuestionWordOfAnEarlierPart) {
 TEST(Sentences, AQuestionWordCountsForItsOwnSentenceOnly) {
   EXPECT_TRUE(split_sentences("Where is it? Is it raining?").back().rising);
   EXPECT_TRUE(split_sentences("It is here. Is it raining?").back().rising);
-  std::string many = "Where is it";  // a question that is cut into more than two parts
+  std::string many = "Where is it";  // this question is cut into more than two parts
   while (many.size() < 3 * kMaxSentenceChars) many += " and so on";
   many += ", is it?";
   EXPECT_GT(split_sentences(many).size(), 3u);
@@ -122,7 +122,7 @@ TEST(Sentences, LongOnesAreCut) {
   const auto parts = split_sentences(text);
   EXPECT_GT(parts.size(), 20u);
   for (const Sentence& part : parts) EXPECT_LE(part.text().size(), kMaxSentenceChars);
-  // A word that never ends.
+  // A single word without an end.
   for (const Sentence& part : split_sentences(std::string(5000, 'a'))) {
     EXPECT_LE(part.text().size(), kMaxSentenceChars);
   }
@@ -197,7 +197,7 @@ TEST(Sentences, AreTheSameHoweverTheTextArrives) {
   }
 }
 
-/// A plain word is certain once two more words follow, an abbreviation once three follow.
+/// A plain word is certain once two more words have arrived, an abbreviation after three more.
 TEST(Sentences, WordsAreCertainWhenEnoughFollow) {
   const auto certain = [](const char* text) {
     SentenceReader reader;
@@ -208,8 +208,8 @@ TEST(Sentences, WordsAreCertainWhenEnoughFollow) {
   EXPECT_EQ(certain("See the big "), 1u);
   EXPECT_EQ(certain("See Dr. Smith there "), 1u);
   EXPECT_EQ(certain("See Dr. Smith there now "), 3u);
-  // Words in capitals are certain once five words decide whether they are emphasis; an emphasis,
-  // once its end has arrived.
+  // A word in capitals is certain once five more words decide whether it is emphasis. An emphasis
+  // is certain once its end has arrived.
   EXPECT_EQ(certain("See NOW what it is you "), 1u);
   EXPECT_EQ(certain("See NOW what it is you do "), 5u);
   EXPECT_EQ(certain("We see *this and that and more "), 0u);

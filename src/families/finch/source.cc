@@ -9,7 +9,7 @@
 namespace syrinx::finch {
 namespace {
 
-/// The fastest loops of this processor.
+/// The fastest loops that this processor supports.
 struct SourceLoops {
   void (*pulse_spectrum)(PulseTurns&, int, float*) = &ref::pulse_spectrum;
   void (*tones)(const float*, int, float*, float*) = &ref::tones;

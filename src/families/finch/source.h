@@ -1,6 +1,6 @@
-// The signal part of finch's decoder: pulses at the pitch and hashed noise, shaped by spectra,
+// The signal part of finch's decoder: pulses at the pitch and hashed noise, shaped by spectra and
 // joined by overlap-add. Every step of 10 ms adds a window of 30 ms that begins with the step.
-// Results depend only on the stream, not on its chunks.
+// Results depend only on the stream, not on how it is cut into chunks.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ namespace syrinx::finch {
 
 inline constexpr int kStepsASecond = 100;
 
-/// The sizes, in samples, of a step, its window and the transform: 160, 480 and 512 at 16 kHz; 240,
-/// 720 and 768 at 24 kHz.
+/// Sizes, in samples, of a step, of its window and of the transform: 160, 480 and 512 at 16 kHz;
+/// 240, 720 and 768 at 24 kHz.
 struct SourceShape {
   static constexpr int kMaxHop = 240;
   explicit SourceShape(int sample_rate)
@@ -26,7 +26,7 @@ struct SourceShape {
   int bins() const { return fft / 2 + 1; }
 };
 
-/// A pulse of the voice: its time in samples from the start of its step's slot, and its strength.
+/// A pulse of the voice: its time, in samples since the start of its step's slot, and its strength.
 struct Pulse {
   float at = 0, weight = 0;
 };
@@ -42,20 +42,20 @@ struct SourceState {
   float gain = 1;             ///< factor of all samples
   double phase = 0;           ///< cycles since the last pulse, in [0, 1)
   uint32_t step = 0;
-  std::array<float, 3 * SourceShape::kMaxHop> overlap{};  ///< samples that later windows add to
+  std::array<float, 3 * SourceShape::kMaxHop> overlap{};  ///< samples to which later windows add
 };
 
-/// Computes a stream's signal from its state and the decoder's output.
+/// Computes the signal of a stream from its state and the decoder's output.
 class Source {
  public:
   explicit Source(const SourceShape& shape);
-  /// Computes one step. head [3 * bins]: ln gain of the pulses, their phase, ln gain of the noise.
-  /// `pitch` in Hz of the newest slot, samples [2 * hop, 3 * hop) of this step's window; 0: no
-  /// voice. `gain`: factor of this step. Writes out [hop]. scratch: fft + bins complex numbers,
-  /// then fft floats.
+  /// Computes one step and writes out [hop]. head [3 * bins]: ln gain of the pulses, their phase,
+  /// ln gain of the noise. `pitch`: in Hz, of samples [2 * hop, 3 * hop) of this step's window;
+  /// 0: unvoiced. `gain`: factor of this step. scratch: fft + bins complex numbers, then fft
+  /// floats.
   void step(SourceState& state, const float* head, float pitch, float gain, float* out,
             std::complex<float>* scratch) const;
-  /// Returns the size of the scratch memory in complex numbers.
+  /// Returns the size of the scratch memory, counted in complex numbers.
   int64_t scratch_size() const { return shape_.fft + 2 * int64_t{shape_.bins()}; }
   const SourceShape& shape() const { return shape_; }
 

@@ -6,7 +6,7 @@
 namespace syrinx::finch::avx2 {
 namespace {
 
-/// Returns 8 numbers of ref's hash_noise, beginning with `index`.
+/// Returns 8 values of ref's hash_noise, beginning at `index`.
 inline __m256 noise_of(uint32_t step, int index) {
   const __m256i first = _mm256_set1_epi32(static_cast<int>(step * 1024u) + index);
   __m256i n = _mm256_add_epi32(first, _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0));
@@ -38,9 +38,9 @@ struct Four {
   }
 };
 
-/// Adds the numbers of each bin's vector to the bin's sum, one pulse after the other.
+/// Adds the values of each bin's vector to the bin's sum, one pulse after the other.
 inline __m128 add_each(__m128 sum, __m128 bin0, __m128 bin1, __m128 bin2, __m128 bin3) {
-  _MM_TRANSPOSE4_PS(bin0, bin1, bin2, bin3);  // now one vector per pulse
+  _MM_TRANSPOSE4_PS(bin0, bin1, bin2, bin3);  // afterwards each vector belongs to one pulse
   return _mm_add_ps(_mm_add_ps(_mm_add_ps(_mm_add_ps(sum, bin0), bin1), bin2), bin3);
 }
 
@@ -68,7 +68,7 @@ inline void add_four_bins(Four (&fours)[kFours], float* spectrum) {
   _mm_storeu_ps(spectrum + 4, _mm_unpackhi_ps(re, im));
 }
 
-/// Adds pulses [first, first + 4 kFours); entries after the last pulse are zeros.
+/// Adds pulses [first, first + 4 kFours). Entries behind the last pulse must be zeros.
 template <int kFours>
 void add_pulses(const PulseTurns& pulses, int first, int bins, float* spectrum) {
   Four fours[kFours];
@@ -90,7 +90,7 @@ void add_pulses(const PulseTurns& pulses, int first, int bins, float* spectrum) 
 
 void pulse_spectrum(PulseTurns& pulses, int bins, float* spectrum) {
   for (int i = 0; i < 2 * bins; ++i) spectrum[i] = 0;
-  // Eight pulses side by side, because each is a chain of dependent products.
+  // Processes eight pulses at a time, because each pulse is a chain of dependent products.
   for (int p = 0; p < pulses.count; p += 8) {
     if (p + 4 < pulses.count) {
       add_pulses<2>(pulses, p, bins, spectrum);

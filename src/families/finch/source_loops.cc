@@ -6,7 +6,7 @@
 namespace syrinx::finch::ref {
 namespace {
 
-/// Returns number `index` of a step's noise, uniform in [-1, 1): a 32-bit hash, equal on all
+/// Returns value `index` of a step's noise, uniform in [-1, 1). It is a 32-bit hash, equal on all
 /// processors.
 float hash_noise(uint32_t step, uint32_t index) {
   uint32_t n = step * 1024u + index;
@@ -43,7 +43,7 @@ void tones(const float* head, int bins, float* tone, float* hiss) {
 }
 
 void shape(const ShapedBins& bins) {
-  // The noise of all real parts comes first, then that of the imaginary parts.
+  // The noise values of all real parts come first, then those of the imaginary parts.
   const auto all = static_cast<uint32_t>(bins.end);
   for (int k = bins.begin; k < bins.end; ++k) {
     const float re = bins.tone[2 * k], im = bins.tone[2 * k + 1], hiss = bins.hiss[k];

@@ -1,13 +1,13 @@
-// The loops of a source step on raw pointers: plain code, and vector code. Pulses and shapes have
-// the same bits on all processors. Tones have the same bits with AVX2 and NEON, and are within 1e-6
-// of the plain code's.
+// The loops of a source step on raw pointers, as plain code and as vector code. Pulses and shapes
+// have the same bits on all processors. Tones have the same bits with AVX2 and NEON, and differ
+// from the plain code by at most 1e-6.
 #pragma once
 
 #include <cstdint>
 
 namespace syrinx::finch {
 
-/// The pulses of a window, in order, as complex numbers, and the rotation of each per bin.
+/// The pulses of a window, in order, as complex numbers, and each pulse's rotation per bin.
 struct PulseTurns {
   static constexpr int kMost = 24;
   int count = 0;
@@ -24,24 +24,24 @@ struct ShapedBins {
   float* spectrum = nullptr;
 };
 
-/// Limit of the logarithms of gains, in case a model is broken.
+/// Largest logarithm of a gain, which limits the output of a broken model.
 constexpr float kMaxGain = 6;
 
 namespace ref {
-/// Sums the pulses into spectrum [bins] (pairs). Rotates `pulses` to a later bin.
+/// Sums the pulses into spectrum [bins] (pairs). Also rotates `pulses` from bin to bin.
 void pulse_spectrum(PulseTurns& pulses, int bins, float* spectrum);
 /// Computes tone [bins] (pairs) and hiss [bins] from head [3][bins]: ln gain of the tone, its
-/// phase, ln gain of the noise. NaN stays NaN.
+/// phase, ln gain of the noise. NaN remains NaN.
 void tones(const float* head, int bins, float* tone, float* hiss);
-/// Runs on the vectors of this processor; the same bits as ref::shape().
+/// Computes what ShapedBins describes, in plain code or vectors, with the same bits.
 void shape(const ShapedBins& bins);
 }  // namespace ref
-namespace simd {  // AVX2 and FMA, or NEON
-/// Runs on the vectors of this processor; the same bits as ref::tones().
+namespace simd {  // for AVX2 and FMA, or NEON
+/// Computes the same as ref::tones() with vectors; AVX2 and NEON yield the same bits.
 void tones(const float* head, int bins, float* tone, float* hiss);
 }  // namespace simd
 namespace avx2 {
-/// Runs on the vectors of this processor; the same bits as ref::pulse_spectrum().
+/// Computes the same as ref::pulse_spectrum() with vectors, with the same bits.
 void pulse_spectrum(PulseTurns& pulses, int bins, float* spectrum);
 void shape(const ShapedBins& bins);
 }  // namespace avx2

@@ -9,12 +9,12 @@ namespace {
 
 using namespace syrinx::simd;  // NOLINT(google-build-using-namespace): its vectors
 
-/// Returns e^x of up to 8 numbers, with a limit.
+/// Returns e^x of up to 8 numbers, limited to e^kMaxGain.
 SYRINX_INLINE V8 gain(const float* x, int count) {
   return exp(min(all(kMaxGain), load_part(x, count)));  // NaN: min() returns its second argument
 }
 
-/// Returns the phases of tones, limited: larger phases have no meaning, and their sines would be
+/// Returns the phases of tones, limited. Larger phases have no meaning, and their sines would be
 /// wrong.
 SYRINX_INLINE V8 turn(const float* x, int count) {
   return max(all(-8192.f), min(all(8192.f), load_part(x, count)));

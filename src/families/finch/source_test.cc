@@ -36,9 +36,9 @@ PulseTurns random_pulses(int count, std::mt19937& rng) {
 TEST(SourceLoops, PulsesAreASumOfTurns) {
   PulseTurns pulses;
   pulses.count = 2;
-  // rotated back by a quarter turn for each bin
+  // This pulse is rotated back by a quarter turn for each bin.
   pulses.re[0] = 2, pulses.cos[0] = 0, pulses.sin[0] = -1;
-  pulses.re[1] = 1, pulses.cos[1] = -1;  // rotated by half a turn
+  pulses.re[1] = 1, pulses.cos[1] = -1;  // rotated by half a turn for each bin
   float spectrum[8];
   ref::pulse_spectrum(pulses, 4, spectrum);
   const float want[8] = {3, 0, -1, -2, -1, 0, -1, 2};
@@ -54,8 +54,8 @@ TEST(SourceLoops, TonesOfVectorsAreThePlainOnes) {
   for (const int bins : {385, 257, 8, 7, 1}) {
     const auto all = static_cast<size_t>(bins);
     std::vector<float> head = random_floats(3 * all, rng);
-    for (int k = 0; k < bins; ++k) head[all + k] *= 20;  // more than one turn
-    head[0] = 9;                                         // louder than allowed
+    for (int k = 0; k < bins; ++k) head[all + k] *= 20;  // phases of more than one turn
+    head[0] = 9;                                         // a gain above the limit
     std::vector<float> want(3 * all), got = want;
     ref::tones(head.data(), bins, want.data(), want.data() + 2 * all);
     simd::tones(head.data(), bins, got.data(), got.data() + 2 * all);
@@ -68,18 +68,18 @@ TEST(SourceLoops, TonesOfVectorsAreThePlainOnes) {
   }
 }
 
-/// The expected sum is that of AVX2; NEON must give the same.
+/// The expected hash comes from AVX2. NEON must yield the same bits.
 TEST(SourceLoops, TonesOfVectorsHaveTheSameBitsOnEveryProcessor) {
 #if defined(__x86_64__)
   if (!cpu_features().avx2) GTEST_SKIP() << "no AVX2";
 #endif
-  uint64_t sum = 14695981039346656037u;  // FNV-1a
+  uint64_t sum = 14695981039346656037u;  // start of an FNV-1a hash
   uint32_t seed = 1;
   for (const size_t bins : {385, 257, 7}) {
     std::vector<float> head(3 * bins), out(3 * bins);
     for (float& x : head) {
       seed = seed * 1664525u + 1013904223u;
-      x = static_cast<float>(static_cast<int32_t>(seed) >> 8) * 4.76837158e-7f;  // [-4, 4)
+      x = static_cast<float>(static_cast<int32_t>(seed) >> 8) * 4.76837158e-7f;  // within [-4, 4)
     }
     for (size_t k = 0; k < bins; ++k) head[bins + k] *= 20;
     simd::tones(head.data(), static_cast<int>(bins), out.data(), out.data() + 2 * bins);

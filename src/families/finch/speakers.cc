@@ -6,9 +6,9 @@
 namespace syrinx::finch {
 namespace {
 
-constexpr float kStrongSpeed = 0.7f;  // speed of words with an accent, relative to other words
+constexpr float kStrongSpeed = 0.7f;  // factor of the speed for words with an accent
 
-/// Adds shares [S] times table [S, width] to `sum`.
+/// Adds the product of shares [S] and table [S, width] to `sum`.
 void add_mix(std::span<const float> shares, const Tensor& table, std::span<float> sum) {
   for (size_t s = 0; s < shares.size(); ++s) {
     if (shares[s] == 0) continue;
@@ -33,7 +33,7 @@ Speakers::Speakers(const FinchConfig& config, const Weights& weights) : config_(
 
 std::shared_ptr<const Manner> Speakers::manner(std::span<const float> shares, float speed,
                                                float pitch) const {
-  const float raised = pitch * std::log(2.f) / 12;  // in ln Hz
+  const float raised = pitch * std::log(2.f) / 12;  // shift in ln Hz
   auto manner = std::make_shared<Manner>();
   manner->lm.assign(config_.hidden, 0.f);
   manner->low.assign(config_.low_width, 0.f);
@@ -50,11 +50,11 @@ std::shared_ptr<const Manner> Speakers::manner(std::span<const float> shares, fl
   float log_gain = 0;
   add_mix(shares, gain_, {&log_gain, 1});
   manner->gain = std::exp(log_gain);
-  // Not slower than the speeds in the LM's training.
+  // Limits the speed to the slowest in the LM's training.
   const float strong = std::max(speed * kStrongSpeed, std::min(speed, config_.slowest));
   float pace = 0;
   for (size_t s = 0; s < shares.size(); ++s) pace += shares[s] * config_.speakers[s].pace;
-  const auto heard = [this, pace](float wanted) {  // ln of the speed that the LM gets
+  const auto heard = [this, pace](float wanted) {  // ln of the speed that the LM receives
     const float at = std::log(wanted);
     return std::clamp(pace * at, std::min(at, std::log(config_.slowest)),
                       std::max(at, std::log(config_.fastest)));

@@ -1,5 +1,5 @@
-// Voice and speed as inputs of finch's two networks: rows that are added to their inputs. All rows
-// are linear in the speaker, so speakers can be mixed by weight. Const after load.
+// Voice and speed as inputs of finch's two networks: vectors that are added to their inputs. All
+// vectors are linear in the speaker, so speakers can be mixed by weight. Const after load.
 #pragma once
 
 #include <memory>
@@ -11,33 +11,33 @@
 
 namespace syrinx::finch {
 
-/// The vectors that one request adds to every row and frame.
+/// The vectors that a request adds to every row and frame.
 struct Manner {
   std::vector<float> lm;      ///< [hidden], added to the speech LM's input
-  std::vector<float> strong;  ///< [hidden], added for words with an accent, which are slower
+  std::vector<float> strong;  ///< [hidden], added for words with an accent, which are spoken slower
   std::vector<float> low,
       high;              ///< [low_width], [high_width], added at the decoder's two rates
-  float pitch_mean = 0;  ///< mean and deviation of ln Hz
+  float pitch_mean = 0;  ///< mean and standard deviation of ln Hz
   float gain = 1;        ///< factor of the samples
 };
 
 /// The vectors of all speakers, [S, width] for each network.
 class Speakers {
  public:
-  /// `weights`: lm.speaker [S, hidden], lm.speed [hidden], decoder.speaker.{low, high} [S, width],
-  /// decoder.speaker.{pitch, gain} [S], the gain as its logarithm; unread if config.speakers is
-  /// empty.
+  /// Loads lm.speaker [S, hidden], lm.speed [hidden], decoder.speaker.{low, high} [S, width],
+  /// decoder.speaker.{pitch, gain} [S] (the gain as its logarithm) from `weights`. Loads nothing if
+  /// config.speakers is empty.
   Speakers(const FinchConfig& config, const Weights& weights);
 
-  /// Returns the vectors for shares [S], which add up to 1, in the order of config.speakers. speed
-  /// is a factor above 0, pitch is in semitones. The speed that the LM gets stays within its
-  /// training's range.
+  /// Returns the vectors for shares [S] in the order of config.speakers, whose sum is 1. `speed`:
+  /// factor above 0. `pitch`: in semitones. The speed that the LM receives stays within the range
+  /// of its training.
   std::shared_ptr<const Manner> manner(std::span<const float> shares, float speed,
                                        float pitch) const;
 
  private:
   FinchConfig config_;
-  Tensor lm_, low_, high_, pitch_, gain_, speed_;  // f32; empty if there is only one speaker
+  Tensor lm_, low_, high_, pitch_, gain_, speed_;  // f32; empty if the voice has one speaker
 };
 
 }  // namespace syrinx::finch

@@ -46,7 +46,7 @@ std::unique_ptr<CodecLm> load_lm(const FinchConfig& config, const Weights& weigh
     parts.heads.push_back(whole_head(
         PackedLinear::pack(head.slice(k * codes, (k + 1) * codes), at_least_8_bits(type))));
   }
-  // The pointer decides which words are spoken, so its four rows keep full precision.
+  // The pointer decides which words are spoken, so the weights of its four outputs stay f32.
   parts.values = PackedLinear::pack(head.slice(kBooks * codes, head.shape[0]), WeightType::kF32);
   return std::make_unique<CodecLm>(std::move(parts));
 }

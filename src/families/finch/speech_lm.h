@@ -1,6 +1,6 @@
-// The language model of finch: a Llama-type decoder whose rows are the sum of the last codes, the
-// symbols at the pointer and a manner of speaking. A step yields a code of each book, and as values
-// the logits of the pointer's moves.
+// The language model of finch: a Llama-type decoder whose rows are sums of the last codes, the
+// symbols at the pointer and a manner of speaking. A step yields a code of each codebook. Its
+// values are the logits of the pointer's moves.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace syrinx::finch {
 
-/// Loads the LM from the scope `weights`: code.K, phone.K, phrase, place, age, layers.N..., norm,
-/// head.
+/// Loads the LM from the scope of `weights`: code.K, phone.K, phrase, place, age, layers.N...,
+/// norm, head.
 std::unique_ptr<CodecLm> load_lm(const FinchConfig& config, const Weights& weights,
                                  WeightType type);
 

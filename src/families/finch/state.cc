@@ -9,13 +9,13 @@
 namespace syrinx::finch {
 namespace {
 
-constexpr int kDrain = kBooks - 1;        // steps after the last frame, for the delayed books
+constexpr int kDrain = kBooks - 1;        // steps after the last frame, for the delayed codebooks
 constexpr float kMaxStepsPerSymbol = 12;  // 0.48 s; the teacher's slowest symbols take 0.3 s
 constexpr int kMaxStepsBase = 50;
-constexpr float kAgedStay = 0.9f;  // upper limit for an older symbol, so that it ends
-constexpr int kGrowBelow = 30;     // symbols after the pointer: two seconds
+constexpr float kAgedStay = 0.9f;  // upper limit for an old symbol, so that it ends
+constexpr int kGrowBelow = 30;     // symbols behind the pointer: about two seconds
 
-/// Returns a short silence, the last segment of an open text that ends without more words.
+/// Returns a short silence: the last segment of an open text that ends without more words.
 Segment silence() {
   Segment segment;
   PhoneSymbol pause;
@@ -78,7 +78,7 @@ int FinchState::ahead() const {
 }
 
 /// Returns whether a step may run. In a sentence whose end has not arrived, a word begins only when
-/// all its symbols, and those that the LM reads ahead, are known.
+/// all its symbols, and the symbols that the LM reads ahead, are known.
 bool FinchState::ready() const {
   if (!growing_) return !segment_.symbols.empty();
   const std::vector<PhoneSymbol>& symbols = segment_.symbols;
@@ -102,7 +102,7 @@ size_t FinchState::said(const Sentence& sentence) const {
       sentence.pieces.begin());
 }
 
-/// Removes words that are already spoken, e.g. of a sentence that became too long for one segment.
+/// Removes words that were already spoken, e.g. if the sentence became too long for one segment.
 void FinchState::keep_unsaid(std::deque<Sentence> parts) {
   for (Sentence& part : parts) {
     const auto spoken = static_cast<std::ptrdiff_t>(said(part));
@@ -128,7 +128,7 @@ bool FinchState::begin_sentence() {
   return true;
 }
 
-/// Adds the pieces that have become certain since the last call, if they are needed soon.
+/// Adds pieces that have become certain since the last call, if the LM needs them soon.
 void FinchState::grow() {
   if (!new_text_ || ahead() >= kGrowBelow) return;
   new_text_ = false;
@@ -140,8 +140,8 @@ void FinchState::grow() {
   said_to_ = begun.sentence.pieces[begun.certain - 1].end;
 }
 
-/// Ends the sentence: appends its last symbols or, if a segment cannot hold all of them, makes
-/// another segment from the rest.
+/// Ends the sentence: appends its last symbols. If a segment cannot hold them, makes another
+/// segment from the rest.
 void FinchState::close_sentence() {
   growing_ = false;
   std::deque<Sentence> parts;
@@ -206,7 +206,7 @@ void FinchState::begin_segment(Segment segment) {
   growing_ = false;
   rows_.clear();
   path_.clear();
-  // Reserves enough for the segment, so that its steps allocate nothing.
+  // Reserves memory for the segment, so that its steps allocate nothing.
   const bool whole = !segment_.symbols.empty();
   const auto steps = static_cast<size_t>(whole ? max_steps() : config_.max_positions) + 2;
   books_.restart(static_cast<int>(steps));
@@ -237,7 +237,7 @@ int32_t FinchState::symbol_at(int index) const {
 void FinchState::rows(int first, bool, InputRows& out) const {
   for (int i = 0; i < out.count(); ++i) {
     row_ids(first + i, out.ids(i));
-    // the frame is part of a word with an accent
+    // Whether the frame belongs to a word with an accent.
     const bool strong = lift_at(rows_[first + i].pointer) > 0;
     out.give(i, strong ? manner_->strong : manner_->lm);
   }
@@ -312,7 +312,7 @@ Verdict FinchState::advance(std::span<const int32_t> codes, StepOutput& out) {
 
 void FinchState::emit_frame(int frame, std::span<const int32_t> books, StepOutput& out) {
   const int pointer = path_[frame];
-  // Halves the difference in each frame, one frame ahead, so that the peak is within the syllable.
+  // Halves the difference in each frame, one frame ahead, so the peak is within the syllable.
   const size_t next = std::min(static_cast<size_t>(frame) + 1, path_.size() - 1);
   lift_ = (lift_ + lift_at(path_[next])) / 2;
   const std::array<int32_t, kFrameWidth> codes = {books[0],

@@ -1,6 +1,6 @@
-// One request of finch: the text still to speak, the pointer into the symbols of the current
+// One request of finch: the text that is left, the pointer into the symbols of the current
 // sentence, and the codes so far. Each sentence is a segment: its positions begin at 0, but the
-// decoder's stream continues, so that there is no seam. Used by one thread at a time.
+// decoder's stream continues, so the joint is inaudible. Used by one thread at a time.
 #pragma once
 
 #include <array>
@@ -22,14 +22,14 @@ inline constexpr int kInputs = kBooks + kHeard + 3;  ///< ids of a row: codes, s
 
 class FinchState : public Sequence {
  public:
-  /// A sentence of late text takes at most max_positions steps.
+  /// Makes the state of a request. A sentence of late text has at most max_positions steps.
   FinchState(const SpeechRequest& request, const FinchConfig& config,
              std::shared_ptr<const Frontend> frontend, std::shared_ptr<const Manner> manner);
 
   /// Returns voice and speed, for the stages.
   const std::shared_ptr<const Manner>& manner() const { return manner_; }
 
-  /// Returns whether there is text to speak, now or once more text comes.
+  /// Returns whether the request has text to speak, or may receive more.
   bool speakable() const { return open_ || !segment_.symbols.empty(); }
 
   int prompt_rows() const override { return 1; }
@@ -41,16 +41,16 @@ class FinchState : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// Writes rows of ids [kInputs]: codes of the three books, the symbol at the pointer and the next
-  /// three, phrase, place, steps since the last move. Its vector is the manner of speaking.
+  /// Writes rows with ids [kInputs]: codes of the codebooks, the symbol at the pointer and the next
+  /// three, phrase, place, steps since the last move. Each row's vector is the manner.
   void rows(int first, bool companion, InputRows& out) const override;
 
-  /// A move of the pointer, and the probability that the pointer has stayed until now.
+  /// A move of the pointer, and the probability that the pointer has not moved until now.
   struct Move {
     int move = 0;
     float survival = 1;
   };
-  /// Returns the move for these logits [kMoves], the values of a step (ArTraits::values): the
+  /// Returns the move for these logits [kMoves], which are a step's values (ArTraits::values). The
   /// pointer stays while the probability of having stayed is at least one half.
   Move choose_move(std::span<const float> logits) const;
 
@@ -60,56 +60,56 @@ class FinchState : public Sequence {
   };
 
   void add_text(std::string_view text, bool last);
-  bool next_segment();    ///< false: there is nothing to speak now
-  bool next_sentences();  ///< false: no complete sentence waits
+  bool next_segment();    ///< returns false if nothing can be spoken now
+  bool next_sentences();  ///< returns false if no complete sentence waits
   void keep_unsaid(std::deque<Sentence> parts);
   bool begin_sentence();  ///< begins a sentence whose end has not arrived
   void grow();
   void close_sentence();
   void append(Segment more);
-  /// returns the number of leading pieces that have symbols
+  /// Returns the number of first pieces that have symbols.
   size_t said(const Sentence& sentence) const;
   int ahead() const;  ///< returns the number of symbols from the pointer to the end
   void begin_segment(Segment segment);
   void row_ids(int position, std::span<int32_t> ids) const;
   void move_pointer(int count, float survival);
   void emit_frame(int frame, std::span<const int32_t> books, StepOutput& out);
-  int32_t symbol_at(int index) const;  ///< 0 outside the symbols
-  int32_t lift_at(int index) const;    ///< 0 outside the symbols
+  int32_t symbol_at(int index) const;  ///< 0 if `index` is outside the symbols
+  int32_t lift_at(int index) const;    ///< 0 if `index` is outside the symbols
 
   const FinchConfig& config_;
   std::shared_ptr<const Frontend> frontend_;
   std::shared_ptr<const Manner> manner_;
   SampleParams sampling_[kBooks];
   std::vector<int32_t> history_[kBooks];
-  int64_t max_frames_ = 0;  // frames of the request; 0: no bound
+  int64_t max_frames_ = 0;  // most frames of the request; 0: no bound
   double frames_per_pause_s_ = 0;
-  int steps_per_symbol_ = 0;  // largest number of steps per symbol, on average over a segment
-  bool repeat_ = false;       // speak the text again and again until max_frames
+  int steps_per_symbol_ = 0;  // most steps per symbol, averaged over a segment
+  bool repeat_ = false;       // repeat the text until max_frames
 
   bool open_ = false;
-  bool by_word_ = false;  // speak words as they come, not only whole sentences
-  // the end of the segment's sentence has not arrived: symbols will be added
+  bool by_word_ = false;  // speak words as they arrive, not only whole sentences
+  // The end of the sentence has not arrived, so symbols will be added.
   bool growing_ = false;
   bool new_text_ = false;  // text has arrived since the last grow()
-  int64_t said_to_ = 0;    // byte of the text at which the sentence's next words begin
+  int64_t said_to_ = 0;    // offset in the text of the sentence's next words
   SentenceReader reader_;
   std::deque<Sentence> sentences_;
-  std::vector<Sentence> spoken_;  // sentences to repeat, if repeat_
-  std::deque<Segment> segments_;  // the other segments of a long sentence
+  std::vector<Sentence> spoken_;  // sentences to repeat if repeat_ is true
+  std::deque<Segment> segments_;  // further segments of a long sentence
 
   Segment segment_;
-  std::vector<Row> rows_;  // one per position
+  std::vector<Row> rows_;  // one entry per position
   DelayedStreams books_;
-  std::vector<int32_t> path_;  // the pointer of each frame
+  std::vector<int32_t> path_;  // value of the pointer for each frame
   size_t next_word_ = 0;
-  int next_symbol_ = 0;  // the first symbol whose time is not sent yet
+  int next_symbol_ = 0;  // first symbol whose time was not sent yet
   bool phone_times_ = false;
   int64_t frames_before_ = 0;  // frames of earlier segments
-  int pause_frames_ = 0;       // frames of pause before this segment, which repeat the last frame
+  int pause_frames_ = 0;       // frames of pause before this segment; they repeat the last frame
   std::array<int32_t, kFrameWidth> last_frame_{};
-  int32_t lift_ = 0;    // lift of the last frame in cents; it follows the symbols' lift smoothly
-  float survival_ = 1;  // the probability in FinchState::Move so far
+  int32_t lift_ = 0;    // lift of the last frame in cents, which follows the symbols' lift smoothly
+  float survival_ = 1;  // the probability of Move so far
 };
 
 }  // namespace syrinx::finch

@@ -15,11 +15,11 @@ constexpr float kNormEps = 1e-6f;
 constexpr int kNeighbours = 3;  // frames that the first layer reads: previous, current, next
 constexpr float kMinLogPitch = 4.2f, kMaxLogPitch = 5.95f;  // 67 to 384 Hz
 
-/// The change of the logarithms of pitch and gain for a lift of one cent: the gain is 6 dB at 3
+/// Change of the logarithms of pitch and gain per cent of lift. The gain changes by 6 dB for 3
 /// semitones.
 constexpr float kPitchOfCent = 5.7762265e-4f, kGainOfCent = 2.3025851e-3f;
 
-/// Returns the lift in cents of step s of fresh frame t, interpolated between the middles of
+/// Returns the lift, in cents, at step s of fresh frame t, interpolated between the middles of
 /// frames.
 float lift_of(const ChunkJob& job, int t, int s) {
   const auto of_frame = [&](int at) {
@@ -72,7 +72,7 @@ void ResidualConv::run(StepContext& ctx, const View& x, std::span<const int64_t>
 struct Vocoder::Stream : StreamState {
   std::vector<ConvState> low, high;
   SourceState source;
-  std::vector<float> add_low, add_high;  // summands of the speaker; see Manner
+  std::vector<float> add_low, add_high;  // vectors that the speaker adds (Manner)
   float pitch_mean = 0;
 };
 
@@ -150,7 +150,7 @@ void Vocoder::gather(const ChunkJob& job, float* features_out, float* out) const
   for (int t = 0; t < window; ++t) {
     features(&job.codes[static_cast<size_t>(t) * kFrameWidth], features_out + t * width);
   }
-  // After the end: zeros instead of a latent, and symbol 0 in all three places.
+  // Behind the end, a frame has zeros instead of a latent, and symbol 0 in all three places.
   float* past_end = features_out + window * width;
   std::fill(past_end, past_end + width, 0.f);
   for (const Tensor& table : phones_) {
@@ -168,7 +168,7 @@ void Vocoder::gather(const ChunkJob& job, float* features_out, float* out) const
   }
 }
 
-/// Adds the row of each job's speaker to x [N, width]; a frame has `steps` rows of x.
+/// Adds the vector of each job's speaker to x [N, width]. A frame has `steps` rows of x.
 void Vocoder::add_rows(std::span<const ChunkJob> jobs, std::vector<float> Stream::*row, int steps,
                        const View& x) {
   float* value = x.f32();
@@ -184,7 +184,7 @@ void Vocoder::trunk(StepContext& ctx, std::span<ChunkJob> jobs, const View& low,
                     const View& high) const {
   const auto count = static_cast<int64_t>(jobs.size());
   const View rows_memory = ctx.arena.take({count}, DType::kI64);
-  const View states_memory = ctx.arena.take({count}, DType::kI64);  // one pointer for each
+  const View states_memory = ctx.arena.take({count}, DType::kI64);  // one pointer for each job
   const std::span rows(static_cast<int64_t*>(rows_memory.data), jobs.size());
   const std::span states(static_cast<ConvState**>(states_memory.data), jobs.size());
   for (size_t j = 0; j < jobs.size(); ++j) rows[j] = jobs[j].fresh;

@@ -1,8 +1,8 @@
-// The chunk stage of finch: frames of codes and symbols to 40 ms of samples each. A ConvNeXt trunk
-// at 25 and 100 steps a second, then a source-filter head. Its first layer reads one frame before
-// and one after, which is the edge's context; all other layers are causal, with their state in the
-// stream.
-// Const after load.
+// The chunk stage of finch: turns each frame of codes and symbols into 40 ms of
+// samples. It has a ConvNeXt trunk at 25 and 100 steps a second, then a source-filter
+// head. Its first layer reads one frame before and one after, which is the edge's
+// context. All other layers are causal, with their state in the stream. Const after
+// load.
 #pragma once
 
 #include <vector>
@@ -19,12 +19,12 @@ namespace syrinx::finch {
 
 inline constexpr int kStepsPerFrame = 4;
 
-/// Computes x + down(silu(up(norm(depthwise(x))))). Scope: conv, norm, up, down.
+/// Computes x + down(silu(up(norm(depthwise(x))))). Loads conv, norm, up and down.
 class ResidualConv {
  public:
   ResidualConv(const Weights& weights, int width, int ffn, int taps, WeightType type);
   ConvState open() const { return conv_.open(); }
-  /// Runs in place on x [N, width], the rows of all streams: rows[j] rows of x belong to states[j].
+  /// Changes x [N, width], the rows of all streams, in place. rows[j] rows belong to states[j].
   void run(StepContext& ctx, const View& x, std::span<const int64_t> rows,
            std::span<ConvState* const> states) const;
   size_t bytes() const { return conv_.bytes() + up_.bytes() + down_.bytes(); }
@@ -38,7 +38,7 @@ class ResidualConv {
 /// The network with its weights.
 class Vocoder : public ChunkStage {
  public:
-  /// Scope of `weights`: book.K, phone.K, inp, low.N, up, high.N, norm, tone, head.
+  /// Loads book.K, phone.K, inp, low.N, up, high.N, norm, tone and head from `weights`.
   Vocoder(const FinchConfig& config, const Weights& weights, WeightType type);
 
   FrameType in() const override { return {Flow::kCodes, kFrameWidth}; }

@@ -10,8 +10,8 @@ namespace {
 constexpr int64_t kMostWidth = 1 << 16;
 constexpr const char* kOlder = "dual_ar";
 
-/// Reads the sizes of one of the two networks; rope and norms of both come from the slow network's
-/// keys, as in the authors' code.
+/// Reads the sizes of one of the two networks. As in the authors' code, the slow network's keys set
+/// rope and norms of both.
 DecoderConfig load_stack(const Config& c, const Config& text, bool qk_norm) {
   DecoderConfig d;
   const auto width = [&](const char* key) { return static_cast<int>(c.i(key, 1, kMostWidth)); };
@@ -29,7 +29,7 @@ DecoderConfig load_stack(const Config& c, const Config& text, bool qk_norm) {
   d.norm_eps = static_cast<float>(text.f("norm_eps", 0, 1));
   d.rope.theta = text.f("rope_base", 1, 1e12);
   d.rope.layout = RopeLayout::kInterleaved;
-  d.rope.bf16 = true;  // whatever the type of the weights
+  d.rope.bf16 = true;  // whatever the weights' type
   d.qk_norm = qk_norm;
   d.attention_bias = c.opt_b("attention_qkv_bias", text.opt_b("attention_qkv_bias", false));
   d.output_bias = c.opt_b("attention_o_bias", text.opt_b("attention_o_bias", false));
@@ -66,7 +66,8 @@ ModelConfig load_model_config(const Config& root) {
   m.fast = load_stack(audio, text, audio.opt_b("attention_qk_norm", qk_norm));
   if (m.fast.hidden != m.slow.hidden) {
     audio.fail("dim", "is " + std::to_string(m.fast.hidden) + ", text_config.dim " +
-                          std::to_string(m.slow.hidden) + "; no projection between is supported");
+                          std::to_string(m.slow.hidden) +
+                          "; a projection between them is not supported");
   }
   if (!text.opt_b("tie_word_embeddings", true)) {
     text.fail("tie_word_embeddings", "only tied tables are supported");

@@ -25,8 +25,8 @@ PackedLinear tied_head(const ModelConfig& config, const View& table, WeightType 
   return PackedLinear::pack(parts, type);
 }
 
-/// Loads the fast network. The end has the input of code 0, as in the authors' code; the table has
-/// one more row.
+/// Loads the fast network. As in the authors' code, the end has the same input as code 0. The table
+/// has one more row.
 std::unique_ptr<InnerCodes> fast_network(const ModelConfig& config, const Weights& weights,
                                          WeightType type) {
   const int64_t v = config.codes, width = config.fast.hidden;

@@ -1,5 +1,5 @@
-// Guarantees of this family only (all families: spoken_families_test.cc): messages, references,
-// phones, checks, faults of files.
+// Promises of only this family (those of all families: spoken_families_test.cc): messages,
+// references, phones, checks, faults of files.
 #include "audio/resampler.h"
 #include "audio/wav_file.h"
 #include "families/checkpoint_copy.h"
@@ -39,7 +39,7 @@ class FishSpeechTest : public testing::Test {
   std::vector<int32_t> frames(int count, int32_t code = 1) const {
     return std::vector<int32_t>(static_cast<size_t>(count * model_.config().codebooks), code);
   }
-  /// Takes steps as if the model had sampled `codes`; returns the last verdict.
+  /// Takes steps as if the model had sampled `codes`. Returns the last verdict.
   Verdict say(Sequence& state, std::span<const int32_t> codes) {
     StepOutput out(said_, words_);
     Verdict verdict;
@@ -133,7 +133,7 @@ TEST_F(FishSpeechTest, TurnsBecomeMessagesAsTheAuthorsBatches) {
   const std::string wide(200, 'y');
   EXPECT_EQ(cut(speaker_tag(0) + wide + speaker_tag(1) + wide).size(), 2u);
   EXPECT_EQ(cut(speaker_tag(0) + std::string(1000, 'y')).size(), 1u);
-  // A long text is cut at the ends of sentences, each part with its tag.
+  // A long text is cut at the ends of sentences, and each part gets the speaker tag.
   std::string book;
   while (book.size() < 5000) book += "The quick brown fox jumps over the lazy dog. ";
   EXPECT_EQ(cut(book).size(), 3u);
@@ -174,7 +174,7 @@ TEST_F(FishSpeechTest, AMessageHearsThoseBefore) {
   say(*state, frames(2, 6));
   EXPECT_EQ(row(*state, second), spoken_row(6)) << "its own frames come behind those it hears";
   EXPECT_EQ(row(*state, second + 1), spoken_row(6));
-  // There are more rows than a prompt may keep: only the references and the first message stay.
+  // The prompt may not keep all of these rows: only the references and the first message stay.
   say(*state, frames(static_cast<int>(kMostPast), 6));
   const std::vector<std::vector<int32_t>> long_ago = rows_fed(*state, second);
   const Verdict back = end(*state);
@@ -329,7 +329,7 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
   ASSERT_NE(codes, nullptr);
   const int64_t hop = model_.codec().config().hop();
   EXPECT_EQ(codes->shape()[0], (std::ssize(recording.samples) + hop - 1) / hop);
-  // A recording at another rate is resampled to the codec's rate like in the authors' program.
+  // A recording at another rate is resampled to the codec's rate, as in the authors' program.
   Recording other = recording, same = recording;
   other.sample_rate = 32000;
   same.samples = resampled(other.samples, 32000, 44100, Resampling::kHann);
@@ -368,7 +368,7 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
       "(20.4 s) fit");
 }
 
-/// A changed copy of the checkpoint, and the error of loading it ("" when it loads).
+/// A changed copy of the checkpoint, and the error of loading it. Empty: it loads.
 struct FishCopy : CheckpointCopy {
   FishCopy() : CheckpointCopy(golden_path("checkpoint")) {}
   std::string fault(bool dummy = false) const {

@@ -13,13 +13,13 @@
 namespace syrinx::fish_speech {
 namespace {
 
-/// A frame is 46 ms, and decoding it is much cheaper than a step of the networks. The codec keeps
-/// its whole past, so the edge has neither left context nor lookahead.
+/// Chunks of one frame, then of four. A frame is 46 ms; decoding it is much cheaper than a step.
+/// The codec keeps its whole past, so the edge needs no left context and no lookahead.
 constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
-constexpr int kListedSpeakers = 10;  // speakers with any other number exist too
+constexpr int kListedSpeakers = 10;  // number of listed speakers; higher numbers exist, too
 constexpr const char* kCodecFile = "codec.pth";
 
-/// Tables of rope and of masks that older code of the authors saved with the weights: 305 MB.
+/// Tables of rope and of masks that an older program of the authors saved with the weights: 305 MB.
 const NamePatterns kStale{"*causal_mask", "*freqs_cis"};
 
 NamePatterns for_cloning_only() {
@@ -89,7 +89,7 @@ void FishSpeech::load_codec(const LoadSpec& spec) {
   codec_weights_ = std::make_unique<Weights>(plain_weights_at(spec, path));
   const Weights codec = fish_codec_scope(*codec_weights_);
   FishCodecConfig config = FishCodecConfig::of(codec);
-  if (spec.dummy) {  // of the published sizes, but with the codes of the model
+  if (spec.dummy) {  // the published sizes, but with the model's number of codes
     config.codebooks = config_.codebooks;
     config.semantic_codes = std::min(config.semantic_codes, config_.codes);
     config.residual_codes = std::min(config.residual_codes, config_.codes);
@@ -106,7 +106,7 @@ void FishSpeech::load_codec(const LoadSpec& spec) {
   }
   if (config.semantic_codes > config_.codes || config.residual_codes > config_.codes) {
     throw LoadError(concat(path, ": has codebooks of ", config.semantic_codes, " and ",
-                           config.residual_codes, " codes, the model knows ", config_.codes));
+                           config.residual_codes, " codes, the model has ", config_.codes));
   }
   if (config.encodes) voices_ = make_voices(codec, config);
 }

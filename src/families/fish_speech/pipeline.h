@@ -1,4 +1,4 @@
-// Fish Speech S2, which speaks in the voice of references, as a pipeline of its two networks and
+// Fish Speech S2, which speaks with the voices of references, as a pipeline of its two networks and
 // its codec.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace syrinx::fish_speech {
 
 class FishSpeech : public SpokenPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit FishSpeech(const LoadSpec& spec);
 
   const ModelConfig& config() const { return config_; }
@@ -29,7 +29,7 @@ class FishSpeech : public SpokenPipeline {
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_,
-      codec_weights_;  // kept: the codec and later networks read tables in the mapped files
+      codec_weights_;  // kept, because the codec and later networks read tables in the mapped files
   std::unique_ptr<FishCodec> codec_;
 };
 

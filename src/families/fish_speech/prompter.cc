@@ -17,9 +17,9 @@ constexpr std::string_view kPhones = "<|phoneme_start|>", kPhonesEnd = "<|phonem
 constexpr const char* kAsk = "convert the provided text to speech";
 constexpr size_t kMostTurns = 5;       // most turns of a message
 constexpr size_t kMessageBytes = 300;  // most bytes of a message with several turns
-constexpr size_t kSpeechBytes = 2000;  // a longer turn is cut at the end of a sentence
+constexpr size_t kSpeechBytes = 2000;  // bytes; a longer turn is cut at the end of a sentence
 
-/// Returns the length in bytes of the speaker tag at the beginning of `text`; 0: there is none.
+/// Returns the length in bytes of the speaker tag at the beginning of `text`. 0: it has no tag.
 size_t tag_bytes(std::string_view text) {
   if (!text.starts_with(kSpeaker)) return 0;
   const size_t end = text.find_first_not_of("0123456789", kSpeaker.size());
@@ -31,7 +31,7 @@ bool is_tag(std::string_view word) {
   return tag_bytes(word) == word.size() || word == kPhones || word == kPhonesEnd;
 }
 
-/// Returns a phone as CMU's dictionary writes it: "ax0" becomes "AH0".
+/// Returns a phone as in CMU's dictionary: "ax0" becomes "AH0".
 std::string cmu_phone(std::string_view phone) {
   std::string out(phone);
   if (out.starts_with("ax")) out.replace(0, 2, "ah");
@@ -39,7 +39,7 @@ std::string cmu_phone(std::string_view phone) {
   return out;
 }
 
-/// Adds a turn; if it is too long for a message, in parts of whole sentences that all get its tag.
+/// Adds a turn. A turn that is too long is cut into parts of whole sentences with the same tag.
 void add_parts(const SpokenTurn& turn, std::vector<SpokenTurn>& out) {
   if (turn.text.size() <= kSpeechBytes) return out.push_back(turn);
   std::string part;
@@ -142,7 +142,7 @@ Prompter::Prompter(const ModelConfig& config, Tokenizer tokenizer)
   expect(kImEnd, config.end_token);
   expect("<|semantic:0|>", config.semantic_begin);
   expect(concat("<|semantic:", config.codes - 1, "|>"), config.semantic_begin + config.codes - 1);
-  // Each part is encoded on its own, as in the authors' code.
+  // Each part is encoded separately, as in the authors' code.
   const auto join = [&](std::initializer_list<std::string> parts) {
     std::vector<int32_t> ids;
     for (const std::string& part : parts) {

@@ -11,11 +11,11 @@
 namespace syrinx::fish_speech {
 namespace {
 
-constexpr int64_t kSpareFrames = 215;  // ten seconds in addition to what the text needs
-constexpr int64_t kFramesPerId = 26;   // for slow speech: 1.2 s for one id
+constexpr int64_t kSpareFrames = 215;  // frames more than the text needs: ten seconds
+constexpr int64_t kFramesPerId = 26;   // frames of one id in slow speech: 1.2 s
 
-/// Returns the steps for which a prompt must leave positions: the authors' bound, if the positions
-/// of the model suffice.
+/// Returns the number of steps for which a prompt must leave positions: the authors' bound, if the
+/// model has enough positions.
 int64_t least_steps(const ModelConfig& config) {
   return std::min<int64_t>(2048, config.max_positions / 2);
 }
@@ -32,7 +32,7 @@ class Script : public SpokenScript {
   Status take_speaker(const SpeechRequest& request) {
     if (request.voice.speaker >= 0) {
       tag_ = speaker_tag(request.voice.speaker);
-    } else if (!request.voice.data) {  // a voice given as data may have any name
+    } else if (!request.voice.data) {  // the name of a voice that is data may be anything
       const Result<int> speaker = speaker_number(request.voice.name, Prompter::kMaxSpeaker, 0);
       if (!speaker) return speaker.error();
       if (speaker.value() > 0) tag_ = speaker_tag(speaker.value());
@@ -40,8 +40,8 @@ class Script : public SpokenScript {
     return ok_status();
   }
 
-  /// Takes the references: the voice's recording, then the turns of the context. Their speakers are
-  /// numbered in order, unless a turn names its speaker.
+  /// Stores the references: the recording of the voice, then the turns of the context. Numbers
+  /// their speakers in order, unless a turn names its speaker.
   Status take_references(const SpeechRequest& request) {
     const Result<std::vector<HeardTurn>> turns = heard_turns(
         request, config_.codebooks, config_.codes, config_.max_positions - least_steps(config_));
@@ -58,8 +58,8 @@ class Script : public SpokenScript {
     return ok_status();
   }
 
-  /// Joins turns of speakers to messages. Each sentence of late text is a message, or several; a
-  /// speaker tag holds until the next tag.
+  /// Joins turns of speakers to messages. Each sentence of late text is one message or several. A
+  /// speaker tag is valid until the next tag.
   TextPlan::Split splitter() override {
     return [this](std::string_view text, int64_t begin, bool whole) {
       const std::string said = as_said(text, begin);
@@ -131,7 +131,7 @@ class Script : public SpokenScript {
     if (is_blank(turn.text)) {
       return turn.refused("has no text; the model needs the words of the recording");
     }
-    if (turn.codes.empty()) return turn.refused("there are no codes");
+    if (turn.codes.empty()) return turn.refused("has no codes");
     const auto most = static_cast<size_t>(config_.max_positions * config_.codebooks);
     if (reference_frames_.size() + turn.codes.size() > most) {
       return turn.refused(concat("the references have more frames than the model's ",
@@ -146,8 +146,8 @@ class Script : public SpokenScript {
     return ok_status();
   }
 
-  /// Returns a part of the request's text from byte `begin` on, with the sayings of the request and
-  /// its lexicon.
+  /// Returns a part of the request's text that begins at byte `begin`, with the sayings of the
+  /// request and of its lexicon applied.
   std::string as_said(std::string_view part, int64_t begin) const {
     if (!prompter_.says_phones()) return std::string(part);
     std::vector<Saying> known;
@@ -174,7 +174,7 @@ class Script : public SpokenScript {
   const bool ignore_stop_;
   const std::vector<Saying> sayings_;
   const std::shared_ptr<const Lexicon> lexicon_;
-  std::string tag_;  // speaker tag of text that has none
+  std::string tag_;  // speaker tag for text that has no tag
   std::string reference_text_;
   std::vector<int32_t> reference_frames_;  // [T, C]
 };
@@ -182,7 +182,7 @@ class Script : public SpokenScript {
 }  // namespace
 
 SpokenModel spoken_model(const ModelConfig& config) {
-  // The authors' values (fish-speech:fish_speech/models/text2semantic/inference.py).
+  // Values of the authors' code (fish-speech:fish_speech/models/text2semantic/inference.py).
   SampleParams fast{.temperature = 1, .top_k = 30, .top_p = 0.9f, .filter_first = true};
   SampleParams slow = fast;
   slow.ras_window = 10;

@@ -2,8 +2,8 @@
 
 namespace syrinx::glm4_voice {
 
-/// Returns the rule of a text read aloud: the text's next 13 ids, then 26 codes for them; after the
-/// text, codes until the model samples the end.
+/// Returns the rule for reading a text aloud: the text's next 13 ids, then 26 codes for them. After
+/// the text, codes are sampled until the model samples the end.
 SampleRule Answer::rule_aloud() const {
   SampleRule rule;
   constexpr int kTextRun = kRuns.text, kRun = kTextRun + kRuns.codes;
@@ -16,7 +16,7 @@ SampleRule Answer::rule_aloud() const {
   rule.allowed[rule.ranges++] = {ids_.audio, ids_.audio_end};
   const bool last = before >= said().size() || said().size() - before <= kTextRun;
   if (last && (before >= said().size() || place > said().size() - before))
-    rule.allowed[rule.ranges++] = {ids_.user, ids_.user + 1};  // the end of the answer
+    rule.allowed[rule.ranges++] = {ids_.user, ids_.user + 1};  // id of the answer's end
   return rule;
 }
 

@@ -1,5 +1,5 @@
-// The language model's sequence of a request: its input (ids, and the codes of recordings when they
-// arrive), and the answer. Made on the caller's thread, then touched by one thread at a time.
+// The language model's sequence of a request: its input (ids, and the codes of recordings as they
+// arrive), and the answer. Made on the caller's thread, then used by one thread at a time.
 #pragma once
 
 #include "families/glm4_voice/config.h"
@@ -9,11 +9,11 @@ namespace syrinx::glm4_voice {
 
 class Answer : public VoiceAnswer {
  public:
-  /// The lengths of runs that the authors' prompt asks the model for; in an answer the model
-  /// follows them by itself.
+  /// Lengths of the runs of text and of codes that the authors' prompt asks for. In an answer, the
+  /// model keeps to these lengths itself.
   static constexpr AloudRuns kRuns{13, 26};
 
-  /// All arguments but the request must outlive this object. Without `speaks` only text is sampled.
+  /// All arguments except the request must outlive this object. Samples only text if not `speaks`.
   Answer(const Ids& ids, const llm::ModelConfig& config, const llm::Generation& generation,
          const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt, bool speaks)
       : VoiceAnswer(config, generation, tokenizer, request, std::move(prompt), 0,
@@ -23,8 +23,8 @@ class Answer : public VoiceAnswer {
         goes_on_(request.terms.background) {}
 
   uint64_t seed() const { return seed_; }
-  /// Whether the last recording may continue in a later request: true for requests that hear ahead
-  /// in the background.
+  /// Returns whether the last recording may continue in a later request. True for background
+  /// requests that process speech before its end.
   bool goes_on() const { return goes_on_; }
 
  private:

@@ -15,8 +15,8 @@ namespace {
 constexpr int64_t kMostSize = 1 << 16;
 constexpr int64_t kCachedAngles = 8192;
 
-/// The pattern by which the authors' tokenizer splits a text; it is only in their code, not in the
-/// files.
+/// The pattern with which the authors' tokenizer splits a text. It is only in their code, not in
+/// the files.
 constexpr const char* kPattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
     R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
@@ -101,7 +101,7 @@ llm::ModelConfig load_lm_config(const Config& c) {
   d.norm_eps = static_cast<float>(c.f("layernorm_epsilon", 0, 1));
   d.attention_bias = c.opt_b("add_qkv_bias", false);
   d.output_bias = false;
-  // RoPE rotates the first half of every head, in neighbouring pairs.
+  // RoPE rotates the first half of every head, in adjacent pairs.
   d.rope.dim = d.head_dim / 2;
   d.rope.theta = 10000 * c.opt_f("rope_ratio", 1, 1e-3, 1e6);
   d.rope.layout = RopeLayout::kInterleaved;

@@ -1,6 +1,6 @@
 // Settings in the configs of a GLM-4-Voice: config.json of the language model and of the speech
-// tokenizer, config.yaml of the decoder, and the ids of the tokens that prompts are made of. Plain
-// data, checked when read. Throws LoadError for what is missing, contradictory or not supported.
+// tokenizer, config.yaml of the decoder, and the ids of the tokens in prompts. Plain data, checked
+// when read. Throws LoadError for values that are missing, contradictory or not supported.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@
 
 namespace syrinx::glm4_voice {
 
-/// Ids of the vocabulary.
+/// Ids of the vocabulary with a special meaning.
 struct Ids {
-  int32_t mask = 0, sop = 0;  ///< [gMASK] <sop>, before every prompt
+  int32_t mask = 0, sop = 0;  ///< [gMASK] <sop>, which begin every prompt
   int32_t system = 0, user = 0, assistant = 0;
   int32_t begin_audio = 0, end_audio = 0;
-  int32_t audio = 0;      ///< id of code 0; the other codes follow
-  int32_t audio_end = 0;  ///< the first id after the codes
+  int32_t audio = 0;      ///< id of code 0; ids of the other codes follow
+  int32_t audio_end = 0;  ///< first id behind the codes
   bool is_audio(int32_t id) const { return audio <= id && id < audio_end; }
 };
 
@@ -30,8 +30,8 @@ struct ModelConfig {
   HiftConfig hift;
 };
 
-/// Whether this config.json belongs to the family. All ChatGLM configs do; a model without speech
-/// is refused later, because it lacks the speech tokens.
+/// Returns whether a config.json belongs to the family. True for all ChatGLM configs; a model
+/// without speech is refused later, because it lacks the speech tokens.
 bool claims(const Config& root);
 /// Reads and checks the sizes of the language model. Throws LoadError.
 llm::ModelConfig load_lm_config(const Config& root);
@@ -39,7 +39,7 @@ llm::ModelConfig load_lm_config(const Config& root);
 void load_decoder_config(const std::string& path, ModelConfig& config);
 /// Loads the tokenizer from tokenizer.model and tokenizer_config.json.
 Tokenizer load_tokenizer(const std::string& dir);
-/// Looks up the ids. `codes`: the number of codes of the speech tokenizer.
+/// Finds the ids. `codes`: the number of codes of the speech tokenizer.
 Ids load_ids(const Tokenizer& tokenizer, int64_t codes);
 
 }  // namespace syrinx::glm4_voice

@@ -1,6 +1,6 @@
-// GLM-4-Voice's text, prompts and language model compared with tiktoken and transformers
-// (tests/parity/glm4_voice), and its refusals. tests/parity/glm4_voice/engine_test.cc compares the
-// output of the engine.
+// Compares GLM-4-Voice's text, prompts and language model with tiktoken and transformers
+// (tests/parity/glm4_voice). Also tests refused requests. tests/parity/glm4_voice/engine_test.cc
+// compares the output of the engine.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -70,8 +70,8 @@ TEST(GlmText, IdsAreTiktokens) {
   EXPECT_EQ(tokenizer.decode(tokenizer.encode(plain)), plain);
 }
 
-/// Compares prompt, logits and greedy ids; the prompt runs at once or in parts. The codes of
-/// recordings are those in the goldens' prompts.
+/// Compares prompt, logits and greedy ids. The prompt runs whole or in parts. The codes of
+/// recordings come from the goldens' prompts.
 TEST(GlmParity, AnswersAreTransformers) {
   const ordered_json all = cases();
   for (const auto& [name, c] : all.items()) {
@@ -141,7 +141,7 @@ TEST(GlmVoice, AReadingsBoundCountsCodes) {
   expect_so_many_codes(*model(), request, [&](int32_t id) { return ids.is_audio(id); });
 }
 
-/// Compares the sampled ids and their probabilities with tests/parity/sampling.
+/// Compares sampled ids and their probabilities with tests/parity/sampling.
 TEST(GlmVoice, DrawsAsTheAuthorsDemo) {
   const auto opened = model()->open(chat_of(cases()["text"]["messages"]));
   ASSERT_TRUE(opened.ok()) << opened.error().message;
@@ -179,16 +179,17 @@ TEST(GlmVoice, RefusesWhatItCannotDo) {
   EXPECT_EQ(refusal(request), "the model has no voice \"alloy\"; it has glm");
   request.voice.name = "glm";
   request.writing.recordings = {};
-  EXPECT_EQ(refusal(request), "the chat has more places for recordings than there are");
+  EXPECT_EQ(refusal(request),
+            "the chat has more places for recordings than the request has recordings");
   request.writing.recordings = {recording(2000, 7), recording(2000, 7)};
   EXPECT_EQ(refusal(request), "the chat has no place for a recording");
   request.writing.recordings = {recording(0, 7)};
   EXPECT_EQ(refusal(request), "recording 1 is empty");
   const auto chat = [&](const ordered_json& messages) { return refusal(chat_of(messages)); };
   EXPECT_EQ(chat({{{"role", "tool"}, {"content", "x"}}}),
-            "this model has no messages of the role 'tool'");
+            "this model does not accept messages with the role 'tool'");
   EXPECT_EQ(chat({{{"role", "user"}, {"content", {{{"type", "image"}}}}}}),
-            "this model takes text and recordings of users only");
+            "this model accepts only text, and recordings of users");
   EXPECT_EQ(chat({{{"role", "user"}, {"content", std::string(100000, '1')}}}).find(kPastContext),
             0u);
   SpeechRequest nothing;
@@ -207,7 +208,7 @@ TEST(GlmVoice, ClientsWriteNoSpecialTokens) {
   const std::vector<int32_t> made = ids_of("<|user|><|audio_3|>", *model());
   EXPECT_EQ(std::count(made.begin(), made.end(), ids.user), 1);
   EXPECT_EQ(std::count(made.begin(), made.end(), ids.audio + 3), 0);
-  // The file's flags have no effect: tiktoken adds only special tokens.
+  // The flags in the file have no effect, because tiktoken adds only special tokens.
   const CheckpointCopy copy(golden("checkpoint"));
   std::string config = slurp(copy.dir.path("tokenizer_config.json"));
   const std::string special = "\"special\":true";

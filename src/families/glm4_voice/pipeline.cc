@@ -15,15 +15,15 @@ namespace syrinx::glm4_voice {
 namespace {
 
 constexpr const char* kVoice = "glm";
-// largest number of ids of an answer with audio: the authors' bound
+// The authors' bound of the ids of an answer with audio.
 constexpr int kMostSpokenIds = 2000;
 constexpr double kHearsSeconds = 300;
-// Sampling as in the authors' web demo; top-k is the default of transformers.
+// Sampling of the authors' web demo; top-k is the default of transformers.
 constexpr float kTemperature = 0.2f, kTopP = 0.8f;
 constexpr int kTopK = 50;
 
-/// Returns the folder of a part of the model, which may be under the organisation's present or
-/// former name.
+/// Returns the folder of a part of the model, which may have the organisation's present or former
+/// name.
 std::string part_dir(const LoadSpec& spec, const std::string& name, const std::string& marker) {
   try {
     return resolve_part(spec.dir, "zai-org/" + name, hub_cache(), marker);
@@ -60,7 +60,7 @@ Glm4Voice::Glm4Voice(const LoadSpec& spec) {
 
 void Glm4Voice::load_networks(const LoadSpec& spec) {
   std::string speech, decoder;
-  // With random weights the parts may be missing; then the sizes are the published ones.
+  // With random weights, the parts may be missing. Then the sizes are those of the published model.
   const bool there = !spec.dummy || is_directory(join_path(spec.dir, "glm-4-voice-tokenizer"));
   config_.hift.rates = {8, 8}, config_.hift.rate_kernels = {16, 16};
   config_.hift.source_kernels = {7, 11};
@@ -72,7 +72,7 @@ void Glm4Voice::load_networks(const LoadSpec& spec) {
     config_.speech = GlmSpeechConfig::load(Config::load(join_path(speech, "config.json")));
     load_decoder_config(join_path(decoder, "config.yaml"), config_);
     if (config_.flow.vocab != config_.speech.codes)
-      throw LoadError(concat(decoder, ": the flow knows ", config_.flow.vocab,
+      throw LoadError(concat(decoder, ": the flow has ", config_.flow.vocab,
                              " codes, the speech tokenizer ", config_.speech.codes));
   }
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
@@ -128,8 +128,8 @@ void Glm4Voice::describe(const LoadSpec& spec) {
       {"vocoder", concat(config_.hift.hop(), " samples a mel frame"), hift_->bytes()});
 }
 
-/// Returns a request's prompt; writes the samples for the hearing stage: whole frames for every
-/// segment of every recording.
+/// Returns the prompt of a request. Writes the samples for the hearing stage: whole frames for
+/// every segment of every recording.
 Result<ChatPrompt> Glm4Voice::prompt_of(const SpeechRequest& request,
                                         std::vector<float>& samples) const {
   if (!request.writing.chat && request.writing.text_only)

@@ -13,11 +13,11 @@ namespace syrinx::glm4_voice {
 
 class Glm4Voice : public LoadedPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit Glm4Voice(const LoadSpec& spec);
 
-  /// A chat is answered. A text alone is read aloud: its ids are given and only the audio is
-  /// sampled. If the client wants only text, the model continues the given text.
+  /// Opens a request. A chat is answered. A text alone is read aloud: its ids are given, and only
+  /// the audio is sampled. If the client wants only text, the model continues the text.
   Result<Opened> open(const SpeechRequest& request) const override;
 
  private:
@@ -30,7 +30,7 @@ class Glm4Voice : public LoadedPipeline {
   std::unique_ptr<Tokenizer> tokenizer_;
   Ids ids_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // kept: the table is read from the mapped file
+  std::unique_ptr<Weights> weights_;  // kept, because the table is read from the mapped file
   std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<GlmSpeechTokenizer> speech_;
   std::unique_ptr<GlmFlow> flow_;

@@ -6,7 +6,7 @@
 namespace syrinx::glm4_voice {
 namespace {
 
-/// The authors' words (GLM-4-Voice:web_demo.py), which end with or without a blank.
+/// System prompts of the authors (GLM-4-Voice:web_demo.py), with their final blank, if any.
 constexpr const char* kHeard =
     "User will provide you with a speech instruction. Do it step by step. First, think about the "
     "instruction and respond in a interleaved manner, with 13 text token followed by 26 audio "
@@ -16,7 +16,7 @@ constexpr const char* kRead =
     "instruction and respond in a interleaved manner, with 13 text token followed by 26 audio "
     "tokens.";
 constexpr const char* kHead = "streaming_transcription\n";  // beginning of an answer's turn
-constexpr int64_t kMostAloud = 512;  // largest number of ids of a text that is read aloud
+constexpr int64_t kMostAloud = 512;                         // most ids of a text that is read aloud
 constexpr double kCodesASecond = 12.5;
 
 std::string without_last_blanks(std::string text) {
@@ -29,7 +29,7 @@ bool is_system(const ChatJson& message) {
   return role == "system" || role == "developer";
 }
 
-/// Writes the turns of one conversation.
+/// Writes the turns of a conversation.
 class Scribe {
  public:
   Scribe(const Tokenizer& tokenizer, const Ids& ids, std::span<const int64_t> codes,
@@ -46,7 +46,7 @@ class Scribe {
     if (is_system(message)) return ok_status();
     if (role == "assistant") return is_answer(content) ? earlier_answer() : assistant(content);
     if (role == "user") return user(content);
-    return refused_chat("this model has no messages of the role '" + role + "'");
+    return refused_chat("this model does not accept messages with the role '" + role + "'");
   }
   Status end() {
     head(ids_.assistant, kHead);
@@ -103,9 +103,10 @@ Result<ChatPrompt> Prompter::of_chat(const Chat& chat, std::span<const int64_t> 
                                      std::span<const EarlierAnswer> answers) const {
   const Result<ChatJson> messages = messages_of(chat);
   if (!messages.ok()) return messages.error();
-  if (!chat.tools.empty() && chat.tools != "[]") return refused_chat("this model has no tools");
-  // The demo has only one kind of input in a conversation. Here a conversation with a recording
-  // counts as spoken.
+  if (!chat.tools.empty() && chat.tools != "[]")
+    return refused_chat("this model does not support tools");
+  // The demo has only one kind of input in a conversation. Here, a conversation with a recording
+  // has the prompt for speech.
   std::string system;
   bool heard = false;
   for (const ChatJson& message : messages.value()) {

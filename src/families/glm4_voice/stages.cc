@@ -11,24 +11,24 @@
 namespace syrinx::glm4_voice {
 namespace {
 
-// codes of a block; the last size repeats
+// Numbers of codes of the blocks; the last one repeats.
 constexpr std::array<int64_t, 5> kBlocks{25, 50, 100, 150, 200};
 constexpr int64_t kOverlapCodes = 5;
-constexpr int64_t kMostFrames = 64;  // mel frames of a vocoder's chunk at most: 0.7 s
+constexpr int64_t kMostFrames = 64;  // most mel frames of a vocoder's chunk: 0.7 s
 constexpr uint32_t kSourceNoise = 0x474C4D01, kSourcePhase = 0x474C4D02;
 
 struct MelStream : StreamState {
   int64_t block = 0;
   std::vector<int32_t> codes;  // all codes so far
-  std::vector<float> told;     // [.., mel], the mel before the next block
-  std::vector<float> held;     // [overlap, mel], held back from the previous block
+  std::vector<float> told;     // [.., mel], the mel that precedes the next block
+  std::vector<float> held;     // [overlap, mel], not sent with the previous block
 };
 
 struct SoundStream : StreamState {
   explicit SoundStream(HiftState fresh) : hift(std::move(fresh)) {}
   uint64_t seed = 0;
   HiftState hift;
-  int64_t ahead = 0;  // later frames that the vocoder has taken already
+  int64_t ahead = 0;  // number of later frames that the vocoder has read already
   std::vector<float> ready;
 };
 
@@ -47,20 +47,20 @@ struct HearingStage::Stream : StreamState {
   Stream(const HearingStage& its_stage, bool on) : stage(its_stage), goes_on(on) {}
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  /// Stops encoding, but keeps the state: a later request may continue the recording.
+  /// Stops encoding but keeps the state, because a later request may continue the recording.
   ~Stream() override { stage.end_segment(*this); }
 
   const HearingStage& stage;
   const bool goes_on;
   std::vector<Heard> parts;  // segments, with the keys of their blocks
   size_t number = 0;         // index of the segment that is being encoded
-  int64_t block = 0;         // index of that segment's next block
-  // codes of that segment's first blocks
+  int64_t block = 0;         // index of the next block of that segment
+  // Codes of the first blocks of that segment.
   std::vector<std::shared_ptr<const std::vector<float>>> known;
-  std::shared_ptr<GlmSpeechTokenizer::State> state;  // null if all blocks are known
+  std::shared_ptr<GlmSpeechTokenizer::State> state;  // null if the codes of all blocks are known
 };
 
-/// Looks up the known blocks of a segment, up to the last block whose state after it is kept.
+/// Finds the known blocks of a segment, up to the last block behind which a state is stored.
 void HearingStage::begin_segment(Stream& stream) const {
   const std::vector<uint64_t>& keys = stream.parts[stream.number].keys;
   stream.known.clear();
@@ -76,7 +76,7 @@ void HearingStage::begin_segment(Stream& stream) const {
   stream.state = std::make_shared<GlmSpeechTokenizer::State>(tokenizer_.open());
 }
 
-/// Ends a segment, complete or not; keeps its state if the recording may continue.
+/// Ends a segment, complete or not. Stores its state if the recording may continue.
 void HearingStage::end_segment(Stream& stream) const {
   const auto state = std::exchange(stream.state, nullptr);
   if (!state || !stream.goes_on) return;
@@ -114,7 +114,7 @@ void HearingStage::run(StepContext& ctx, ChunkJob& job) const {
     SYRINX_CHECK(s.number < s.parts.size(), "[hearing] more frames than segments");
     const Heard& part = s.parts[s.number];
     if (s.block == 0) begin_segment(s);
-    // From the previous block (if in this segment) to the end of the next block.
+    // From the previous block, if it is in this segment, to the end of the next block.
     const int64_t back = s.block > 0 ? 1 : 0, offset = (s.block - back) * width;
     SYRINX_CHECK(frame >= back, "[hearing] the block before block ", s.block, " is gone");
     const auto window = job.values.subspan(static_cast<size_t>((frame - back) * width));

@@ -11,17 +11,17 @@
 
 namespace syrinx::glm4_voice {
 
-/// The stage from samples to codes. A frame is a block of the speech tokenizer, 4 s, and one piece
-/// of work. Each segment of a recording begins with a new frame; the last frame of a segment is
-/// filled up with zeros. The output is the codes as numbers. Blocks with known keys are not encoded
-/// again. The state after the whole blocks is kept for a later request that continues the
+/// The stage from samples to codes. A frame is a block of the speech tokenizer, 4 s, and one
+/// piece of work. Each segment of a recording begins with a new frame, and its last frame is
+/// filled with zeros. The output is the codes as numbers. Blocks with known keys are not encoded
+/// again. The state behind the whole blocks is stored for a later request that continues the
 /// recording.
 class HearingStage : public ChunkStage {
  public:
   explicit HearingStage(const GlmSpeechTokenizer& tokenizer)
       : tokenizer_(tokenizer), before_(kHeardBeforeBytes), states_(kStatesBytes) {}
 
-  /// A chunk includes the neighbouring blocks, which mel and convolutions of a block also read.
+  /// A chunk includes the neighbouring blocks, because mel and convolutions of a block read them.
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .left = 1, .lookahead = 1};
   FrameType in() const override;
   FrameType out() const override { return {Flow::kRows, 1}; }
@@ -42,22 +42,22 @@ class HearingStage : public ChunkStage {
   mutable Remembered<uint64_t, GlmSpeechTokenizer::State> states_;
 };
 
-/// Makes an answer's mel in blocks of 25, 50, 100, 150, 200, 200, ... codes, as the authors' web
-/// demo does. The blocks do not depend on scheduling: the flow attends to a whole block and all
-/// before it, so they affect the sound. The last 34 frames of a block are held back and cross-faded
-/// with the first frames of the next block. For differences from the demo see
-/// docs/families/glm4_voice.md.
+/// Makes an answer's mel in blocks of 25, 50, 100, 150, 200, 200, ... codes, like the authors' web
+/// demo. The blocks affect the sound, because the flow attends to a whole block and all blocks
+/// before it. So they do not depend on scheduling. The last 34 frames of a block are held back and
+/// cross-faded with the first frames of the next. docs/families/glm4_voice.md lists differences
+/// from the demo.
 class FlowStage : public ChunkStage {
  public:
   explicit FlowStage(const GlmFlow& flow);
 
-  /// cut() chooses the chunks; a code after a block shows that it is not the last block.
+  /// cut() chooses the chunks. The code behind a block shows that the block is not the last one.
   static constexpr ChunkPolicy kPolicy{.initial = 25, .steady = 200, .lookahead = 1};
-  /// The most mel frames that wait for the vocoder, including those of the longest block.
+  /// The most mel frames that wait for the vocoder, with those of the longest block.
   static constexpr int64_t kWindow = 1 << 14;
   FrameType in() const override { return {Flow::kCodes, 1}; }
   FrameType out() const override { return {Flow::kRows, static_cast<int>(flow_.config().mel)}; }
-  /// A last block of one code also emits the frames that were held back.
+  /// If the last block has one code, it also sends the frames that were held back.
   int most_out() const override {
     return static_cast<int>(flow_.config().frames(1) + 1 + overlap_);
   }
@@ -70,11 +70,11 @@ class FlowStage : public ChunkStage {
   void run(StepContext& ctx, ChunkJob& job) const;
   const GlmFlow& flow_;
   int64_t overlap_;
-  std::vector<double> window_;  // [2 * overlap], Hamming
+  std::vector<double> window_;  // [2 * overlap], a Hamming window
 };
 
-/// Mel frames to samples, delayed by the vocoder's lookahead: one stream from the first frame to
-/// the last, without seams. Noise and phases follow from the request's seed and the frame.
+/// Turns mel frames into samples, delayed by the vocoder's lookahead: one continuous stream from
+/// the first frame to the last. Noise and phases depend on the request's seed and the frame.
 class VocoderStage : public ChunkStage {
  public:
   explicit VocoderStage(const Hift& hift) : hift_(hift) {}
@@ -89,7 +89,7 @@ class VocoderStage : public ChunkStage {
   Bundle bundle(const Sequence& answer) const override;
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
-  /// Takes all frames that are certain; at the end of an answer, all its frames.
+  /// Takes all frames whose samples are final. At the end of an answer, takes all of its frames.
   int cut(const StreamState& stream, const WaitingFrames& waiting, int planned) const override;
 
  private:

@@ -35,7 +35,7 @@ Bundle heard_bundle(const Sequence& hearer) {
   std::vector<float> loudest;
   std::vector<uint64_t> keys;
   for (const Heard& heard : dynamic_cast<const Hearer&>(hearer).heard()) {
-    samples.push_back(static_cast<int32_t>(heard.samples));  // HearingFacts::seconds bounds them
+    samples.push_back(static_cast<int32_t>(heard.samples));  // below 2^31, by HearingFacts::seconds
     loudest.push_back(heard.loudest);
     keys.insert(keys.end(), heard.keys.begin(), heard.keys.end());
   }
@@ -69,7 +69,7 @@ std::vector<Heard> take_heard(Bundle& bundle, int64_t longest,
 }
 
 void append_row_keys(uint64_t part, int64_t rows, std::vector<uint64_t>& keys) {
-  constexpr uint64_t kStep = 0x9E3779B97F4A7C15;  // odd, so all rows of a part have different keys
+  constexpr uint64_t kStep = 0x9E3779B97F4A7C15;  // odd, so the rows of a part have different keys
   for (int64_t row = 1; row <= rows; ++row)
     keys.push_back(part + kStep * static_cast<uint64_t>(row));
 }

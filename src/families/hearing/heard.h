@@ -1,5 +1,5 @@
-// A request's recordings in the form that hearing stages take, and the stages' cache of encoded
-// parts. Plain values, used by one thread at a time; the cache is thread-safe.
+// A request's recordings in the form for hearing stages, and the stages' cache of encoded parts.
+// Plain values, used by one thread at a time; the cache is thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@
 
 namespace syrinx {
 
-/// A cache of encoded rows of parts of recordings, by their keys: every request of a conversation
+/// A cache of the encoded rows of recordings' parts, by key. Every request of a conversation
 /// contains the earlier turns again, and a long turn is sent several times while it grows.
 using HeardBefore = Remembered<uint64_t, const std::vector<float>>;
-inline constexpr size_t kHeardBeforeBytes = size_t{64} << 20;  ///< size of each model's cache
+inline constexpr size_t kHeardBeforeBytes = size_t{64} << 20;  ///< bytes of each model's cache
 
-/// Appends a part of a recording to a stage's input as frames of `width` samples; fills up the last
+/// Appends a part of a recording to a stage's input as frames of `width` samples. Fills the last
 /// frame with zeros.
 void append_frames(std::span<const float> part, int64_t width, std::vector<float>& samples);
 
-/// Puts keys into a stage's bundle.
+/// Stores keys in a stage's bundle.
 void set_keys(Bundle& bundle, std::span<const uint64_t> keys);
-/// Reads the keys that set_keys() wrote. Throws LoadError for other numbers.
+/// Removes the keys that set_keys() stored and returns them. Throws LoadError for invalid entries.
 std::vector<uint64_t> take_keys(Bundle& bundle);
-/// Appends a key for each of `rows` rows of a part, for prefix caches.
+/// Appends a key for each of `rows` rows of a part, to be used by prefix caches.
 void append_row_keys(uint64_t part, int64_t rows, std::vector<uint64_t>& keys);
 
-/// A recording of a request, or a part of a recording, to be encoded by a hearing network.
+/// A recording of a request, or a part of a recording, that a hearing network encodes.
 struct Heard {
   int64_t samples = 0;              ///< number of samples at 16 kHz
-  int64_t rows = 0;                 ///< number of rows made from the samples
-  float loudest = 0;                ///< the highest value of its log-mel
-  std::vector<uint64_t> keys = {};  ///< one for each piece that is encoded at once
+  int64_t rows = 0;                 ///< number of rows that the samples become
+  float loudest = 0;                ///< largest value of its log-mel
+  std::vector<uint64_t> keys = {};  ///< one key for each piece that is encoded at once
 };
 
 /// The interface of sequences that a hearing stage feeds.
@@ -45,10 +45,10 @@ class Hearer {
   virtual std::span<const Heard> heard() const = 0;
 };
 
-/// Returns a bundle with `samples`, `loudest` and keys of recordings, for a Hearer's stage.
+/// Returns a bundle with `samples`, `loudest` and keys of recordings, for the stage of a Hearer.
 Bundle heard_bundle(const Sequence& hearer);
 /// Reads recordings of at most `longest` samples from a bundle; a recording of n samples has
-/// `keys_of`(n) keys. Throws LoadError. Without `keys_of` the keys are left for take_keys().
+/// `keys_of`(n) keys. Throws LoadError. Without `keys_of`, the keys stay for take_keys().
 std::vector<Heard> take_heard(Bundle& bundle, int64_t longest,
                               const std::function<int64_t(int64_t samples)>& keys_of = {});
 

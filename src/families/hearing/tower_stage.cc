@@ -10,10 +10,10 @@ namespace {
 
 struct TowerStream : StreamState {
   std::vector<Heard> recordings;
-  std::vector<uint64_t> keys;  // keys of all recordings' windows
-  size_t window = 0;           // index over the windows of all recordings
+  std::vector<uint64_t> keys;  // keys of the windows of all recordings
+  size_t window = 0;           // index of the window among those of all recordings
   size_t number = 0;           // index of the recording that is being encoded
-  int64_t frame = 0;           // index of that recording's next frame
+  int64_t frame = 0;           // index of the next frame of that recording
 };
 
 }  // namespace
@@ -56,14 +56,14 @@ void TowerStage::run(StepContext& ctx, ChunkJob& job) const {
   SYRINX_CHECK(stream.number < stream.recordings.size(), "[tower] more frames than recordings");
   const Heard& recording = stream.recordings[stream.number];
   const int64_t chunk = tower_.chunk_samples(), number = stream.frame / tower_.window_chunks();
-  // From the previous chunk (if in this recording) to the next chunk, or to the recording's end.
+  // From the previous chunk, if it is in this recording, to the next chunk or the recording's end.
   const int64_t back = stream.frame > 0 ? 1 : 0, offset = (stream.frame - back) * chunk;
   SYRINX_CHECK(job.left >= back, "[tower] the chunk before window ", number, " is gone");
   const auto window = job.values.subspan(static_cast<size_t>((job.left - back) * chunk));
   const int64_t length = std::min(std::ssize(window), recording.samples - offset);
   const int64_t rows = tower_.window_rows(number, recording.samples);
   job.made = static_cast<int>(rows);
-  if (rows > 0) {  // an incomplete last second may be too short for a row
+  if (rows > 0) {  // an incomplete last second may be too short for any row
     SYRINX_CHECK(stream.window < stream.keys.size(), "[tower] more windows than keys");
     const uint64_t key = stream.keys[stream.window++];
     const std::span<float> out = job.out.first(static_cast<size_t>(rows * out_width()));

@@ -1,5 +1,5 @@
-// Qwen3-Omni's audio tower as the chunk stage of all families that use it: samples at 16 kHz to
-// rows. Const after construction, shared by threads; its arguments must outlive it. CPU only.
+// Qwen3-Omni's audio tower as the chunk stage of all families with that tower: samples at 16 kHz to
+// rows. Const after construction, shared by threads. Its arguments must outlive it. CPU only.
 #pragma once
 
 #include "codec/qwen3_audio_tower.h"
@@ -8,16 +8,16 @@
 
 namespace syrinx {
 
-/// A frame is a chunk of the tower, one second. Each recording begins with a new frame; its last
-/// frame is filled up with zeros. A window is computed in one piece; windows with known keys are
-/// taken from the cache.
+/// A frame is a chunk of the tower, one second. Each recording begins with a new frame, and its
+/// last frame is filled with zeros. A window is computed in one piece. Rows of windows with known
+/// keys come from the cache.
 class TowerStage : public ChunkStage {
  public:
-  /// `adaptor`: applied to the tower's rows; null: none.
+  /// `adaptor`: layer for the tower's rows; null means no layer.
   explicit TowerStage(const Qwen3AudioTower& tower, const PackedLinear* adaptor = nullptr)
       : tower_(tower), adaptor_(adaptor), before_(kHeardBeforeBytes) {}
 
-  /// The window's chunks come from cut(); its mel needs one chunk on either side.
+  /// cut() chooses the chunks of a window. The mel of a window needs one more chunk on either side.
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .left = 1, .lookahead = 1};
   FrameType in() const override;
   FrameType out() const override;

@@ -1,6 +1,6 @@
 // Settings in config.json of a Higgs Audio v3 checkpoint. Plain data, checked when read. Throws
-// LoadError for what is missing, contradictory or not supported.
-// Source: sglang-omni:sglang_omni/models/higgs_tts/{hf_config,model}.py.
+// LoadError for values that are missing, contradictory or not supported. Source:
+// sglang-omni:sglang_omni/models/higgs_tts/{hf_config,model}.py.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@ namespace syrinx::higgs {
 
 struct ModelConfig {
   DecoderConfig lm;
-  int64_t vocab = 0;          ///< number of text ids
-  int64_t max_positions = 0;  ///< largest number of positions of a request: that of the training
-  int64_t codebooks = 0;      ///< C, codes of a step
-  int64_t codes = 0;          ///< V, rows of each codebook's table and head, including two marks
+  int64_t vocab = 0;          ///< number of ids of text
+  int64_t max_positions = 0;  ///< most positions of a request, as in training
+  int64_t codebooks = 0;      ///< C, number of codes of a step
+  int64_t codes = 0;          ///< V, rows of each codebook's table and head, with two marks
 
-  /// Codes of the codec are [0, real_codes()); the marks are begin(), before a stream's first code,
-  /// and end(), after its last.
+  /// Returns the number of the codec's codes, which are [0, real_codes()). The marks are begin(),
+  /// before a stream's first code, and end(), after its last code.
   int64_t real_codes() const { return codes - 2; }
   int32_t begin() const { return static_cast<int32_t>(codes - 2); }
   int32_t end() const { return static_cast<int32_t>(codes - 1); }
 
-  /// Returns the pattern: codebook c is delayed by c steps; after the end mark any code is allowed.
+  /// Returns the pattern: codebook c is delayed by c steps. Any code may follow the end mark.
   DelayPattern delays() const;
 };
 
-/// Whether this config.json belongs to the family.
+/// Returns whether a config.json belongs to the family.
 bool claims(const Config& root);
 /// Reads and checks the sizes. Throws LoadError.
 ModelConfig load_model_config(const Config& root);

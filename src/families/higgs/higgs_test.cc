@@ -1,5 +1,5 @@
-// Guarantees of Higgs Audio only: the end, segments, tags, voices, checks, faults. Guarantees of
-// all families are in spoken_families_test.cc and golden_test.cc.
+// Promises of only Higgs Audio: the end, segments, tags, voices, checks, faults.
+// spoken_families_test.cc and golden_test.cc test promises of all families.
 #include <nlohmann/json.hpp>
 
 #include "audio/resampler.h"
@@ -49,8 +49,8 @@ class HiggsTest : public testing::Test {
   static std::vector<int32_t> frames(int count, int32_t code = 1) {
     return std::vector<int32_t>(static_cast<size_t>(count * kC), code);
   }
-  /// Takes a step with the codes first, first + 1, ...; with `end`, stream 0 has its end mark
-  /// instead.
+  /// Takes a step with the codes first, first + 1, ... With `end`, the code of stream 0 is its end
+  /// mark.
   Verdict step(Sequence& state, int32_t first, bool end = false) {
     std::vector<int32_t> codes;
     for (int k = 0; k < kC; ++k) codes.push_back(first + k);
@@ -58,7 +58,7 @@ class HiggsTest : public testing::Test {
     StepOutput out(said_, marks_);
     return state.advance(codes, out);
   }
-  /// Ends a segment after `count` frames, at least kC.
+  /// Ends a segment after `count` frames, which must be at least kC.
   Verdict speak(Sequence& state, int count) {
     for (int i = 0; i < count; ++i) step(state, i % 20);
     Verdict verdict = step(state, 0, true);
@@ -94,7 +94,7 @@ TEST_F(HiggsTest, StreamsBeginAndEndOneAfterAnother) {
     EXPECT_EQ(opened->rule(0).forced, -1);
     EXPECT_EQ(opened->rule(0).ranges, 0) << "the authors let the model say anything";
     EXPECT_EQ(said_.size(), now < 8 ? 0u : static_cast<size_t>((now - 7) * kC));
-    // An end mark among the first steps does not end the segment.
+    // In the first steps, an end mark does not end the segment.
     EXPECT_EQ(step(*opened, now, now == 2).next, Verdict::kContinue);
   }
   EXPECT_EQ(std::vector(said_.begin() + kC, said_.begin() + 2 * kC),
@@ -289,7 +289,8 @@ TEST_F(HiggsTest, RefusesWhatItCannotSay) {
     EXPECT_EQ(error.param, "voice");
     return error.message;
   };
-  EXPECT_NE(refused(voice_of(frames(2, 32), kC)).find("code 32 of 32"), std::string::npos);
+  EXPECT_NE(refused(voice_of(frames(2, 32), kC)).find("code 32 must be from 0 to 31"),
+            std::string::npos);
   EXPECT_NE(refused(voice_of(frames(2, -1), kC)).find("-1"), std::string::npos);
   EXPECT_NE(refused(voice_of(frames(2), 4)).find("[frames, 8]"), std::string::npos);
   EXPECT_NE(refused(voice_of({}, kC)).find("[frames, 8]"), std::string::npos);
@@ -334,14 +335,14 @@ TEST_F(HiggsTest, AVoiceOfARecordingIsItsFrames) {
     EXPECT_EQ(check_recording(encoder.info(), wrong).error().message,
               concat("the recording lasts ", seconds, " s; this model needs 1 s to 60 s"));
   }
-  // A recording at another rate is resampled to the codec's rate like in the authors' program.
+  // A recording at another rate is resampled to the codec's rate, as in the authors' program.
   Recording other = recording, same = recording;
   other.sample_rate = 16000;
   same.samples = resampled(other.samples, 16000, 24000, Resampling::kHann);
   EXPECT_EQ(ints(*encode(other)->find("codes")), ints(*encode(same)->find("codes")));
 }
 
-/// A changed copy of the checkpoint, and the error of loading it ("" when it loads).
+/// A changed copy of the checkpoint, and the error of loading it. Empty: it loads.
 struct HiggsCopy : CheckpointCopy {
   HiggsCopy() : CheckpointCopy(golden_file("checkpoint")) {}
   std::string fault(bool dummy = false) const {

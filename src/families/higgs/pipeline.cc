@@ -10,16 +10,16 @@
 namespace syrinx::higgs {
 namespace {
 
-/// Fresh frames of the chunks, 40 ms each.
+/// Fresh frames of the first and of later chunks; a frame is 40 ms.
 constexpr int kInitialFrames = 2, kSteadyFrames = 8;
 constexpr const char* kCodecScope = "tied.embedding.modality_embeddings.0.model";
 
-/// Tensors of the networks that turn recordings into frames; loaded with the first recording.
+/// Tensors of the networks that turn recordings into frames. Loaded with the first recording.
 const NamePatterns kOnlyHears{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
                               "fc.*", "quantizer.quantizers.*.project_in.*"};
 
-/// Loads the language model: a Qwen3 decoder over text ids and steps of codes, with a head for
-/// every codebook, tied with its table
+/// Loads the language model: a Qwen3 decoder that reads text ids and steps of codes. The head of
+/// each codebook is tied with its table
 /// (sglang-omni:sglang_omni/models/higgs_tts/{model,modeling}.py).
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
                                  WeightType type) {
@@ -34,7 +34,7 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
     const View& table = tables.emplace_back(all.slice(c * v, (c + 1) * v));
     heads.emplace_back().parts.push_back(PackedLinear::pack(table, at_least_8_bits(type)));
   }
-  tied.ignore("head.*");  // heads that are copies of the tables
+  tied.ignore("head.*");  // these heads are copies of the tables
   const KvSpec kv = config.lm.kv_spec(cache_type(type));
   return std::make_unique<CodecLm>(CodecLmParts{std::move(decoder), std::move(tables),
                                                 std::move(heads), kv, config.max_positions});
@@ -75,7 +75,7 @@ Higgs::Higgs(const LoadSpec& spec) {
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   const Weights codec = weights_->scope(kCodecScope);
   XCodecConfig sizes = XCodecConfig::of(codec, XCodecConfig::higgs());
-  // So another model's codec has tensors that do not fit.
+  // With this size, the codec of another model has tensors that do not fit.
   sizes.codec.codebooks = config_.codebooks;
   sizes.codec.codebook_size = config_.real_codes();
   for (const std::string& pattern : kOnlyHears) codec.ignore(pattern);

@@ -1,6 +1,6 @@
-// Higgs Audio v3: expressive speech, directed by tags in the text, in a voice that the model
-// invents or that a recording gives. A Qwen3 decoder with a head for each codebook, and the X-Codec
-// bundled with it.
+// Higgs Audio v3: expressive speech, directed by tags in the text, with a voice that the model
+// makes up or that comes from a recording. A Qwen3 decoder with a head for each codebook, and the
+// X-Codec in the same checkpoint.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,12 @@
 namespace syrinx::higgs {
 
 inline constexpr const char* kFamily = "higgs_audio";
-inline constexpr double kMostSeconds = 60;  ///< the longest recording of a voice
+inline constexpr double kMostSeconds = 60;  ///< longest recording of a voice
 inline constexpr int32_t kHeard = -100;     ///< id of a prompt's row of codes in the authors' code
 
 class Higgs : public SpokenPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit Higgs(const LoadSpec& spec);
 
   const ModelConfig& config() const { return config_; }
@@ -32,14 +32,14 @@ class Higgs : public SpokenPipeline {
 
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // kept: the tables are read from the mapped file
+  std::unique_ptr<Weights> weights_;  // kept, because the tables are read from the mapped file
   std::unique_ptr<DacCodec> codec_;
 };
 
-/// Returns the settings. Tables: that of the ids, then those of the C codebooks.
+/// Returns the settings. Tables: the table of ids, then those of the C codebooks.
 SpokenModel spoken_model(const ModelConfig& config);
-/// Opens a request; refuses a voice that was made for another model. `frame_rate`
-/// in frames a second. Config and prompter must outlive the script.
+/// Makes the script of a request. Returns an Error for a voice of another model. `frame_rate`: in
+/// frames per second. Config and prompter must outlive the script.
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Prompter& prompter,
                                                 double frame_rate, const SpeechRequest& request);
 

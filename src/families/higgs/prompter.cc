@@ -74,7 +74,7 @@ Result<std::vector<int32_t>> Prompter::text(std::string_view text, const char* p
     const std::optional<int32_t> id = tokenizer_.id(word);
     if (!id) {
       return Error{ErrorCode::kInvalid,
-                   concat("the model knows no tag ", word,
+                   concat("unknown tag ", word,
                           "; tags are such as <|emotion:sadness|>, <|style:whispering|>, "
                           "<|prosody:pause|>, <|sfx:laughter|>"),
                    param};

@@ -14,7 +14,7 @@
 
 namespace syrinx::higgs {
 
-/// The position of a tag in a text, in bytes: <|category:value|>.
+/// The range of bytes of a tag <|category:value|> in a text.
 struct Tag {
   size_t begin = 0, end = 0;
 };
@@ -22,27 +22,27 @@ struct Tag {
 std::optional<Tag> find_tag(std::string_view text, size_t from = 0);
 
 /// Returns the tags of delivery at the beginning of a text (emotion, style, prosody's speed, pitch
-/// and expressiveness), which apply to all of it; empty: there are none.
+/// and expressiveness), which apply to the whole text. Empty if it has no such tags.
 std::string_view leading_tags(std::string_view text);
 
 /// Makes the ids of prompts with one tokenizer.
 class Prompter {
  public:
-  /// Throws LoadError when the tokenizer lacks a control token.
+  /// Throws LoadError if the tokenizer lacks a control token.
   explicit Prompter(Tokenizer tokenizer);
 
-  /// Returns the control tokens, for a tokenizer that is made without files.
+  /// Returns the control tokens, to make a tokenizer without files.
   static std::vector<std::string> control_words();
 
-  /// Returns the ids of a client's text: tags become their tokens; other control tokens in it are
-  /// plain text. For a tag that the tokenizer lacks, returns an Error of the field `param`.
+  /// Returns the ids of a client's text. Tags become their tokens. Other control tokens are read as
+  /// plain text. For a tag that the tokenizer lacks, returns an Error with the parameter `param`.
   Result<std::vector<int32_t>> text(std::string_view text, const char* param) const;
 
   int32_t tts() const { return tts_; }
   int32_t ref_audio() const { return ref_audio_; }
   int32_t text() const { return text_; }
   int32_t audio() const { return audio_; }
-  /// Returns the id before a reference's text; unset in older checkpoints, without such texts.
+  /// Returns the id before a reference's text. Unset for older checkpoints, without such texts.
   std::optional<int32_t> ref_text() const { return ref_text_; }
 
  private:

@@ -8,17 +8,17 @@
 namespace syrinx::higgs {
 namespace {
 
-constexpr int64_t kSpareFrames = 250;  // ten seconds more than the text needs
-constexpr int64_t kFramesPerId = 30;   // for slow speech: 1.2 s for one id
-constexpr int64_t kMostSteps = 2048;   // steps of a segment: the authors' bound, 82 s
-constexpr int64_t kMostIds = 2000;     // ids of a segment, or of the words of a voice
+constexpr int64_t kSpareFrames = 250;  // frames more than the text needs: ten seconds
+constexpr int64_t kFramesPerId = 30;   // frames of one id in slow speech: 1.2 s
+constexpr int64_t kMostSteps = 2048;   // most steps of a segment: 82 s, the authors' bound
+constexpr int64_t kMostIds = 2000;     // most ids of a segment, or of the words of a voice
 constexpr int64_t kMostPast = 1536;    // most rows of earlier segments: a minute
 
 int64_t most_ids(const ModelConfig& config) { return std::min(kMostIds, config.max_positions / 8); }
 
 /// Higgs Audio's prompt for a request: the voice, then the earlier segments with their audio, then
 /// the text of the segment. If the earlier segments have more than kMostPast rows, only the first
-/// of them stay (families/past.h). C codebooks.
+/// ones stay (families/past.h). C codebooks.
 class Script : public SpokenScript {
  public:
   Script(const ModelConfig& config, const Prompter& prompter, bool ignore_stop)
@@ -86,7 +86,7 @@ class Script : public SpokenScript {
     return rule;
   }
 
-  /// The end counts only when all codebooks have begun, as in the authors' code.
+  /// As in the authors' code, the end counts only after all codebooks have begun.
   bool ends(DelayedStreams& steps, std::span<const int32_t> codes) const override {
     const bool may_end = steps.steps() >= config_.codebooks;
     if (may_end && !steps.ending() && codes[0] == config_.end()) steps.end_now();
@@ -95,14 +95,14 @@ class Script : public SpokenScript {
 
   int emit(const DelayedStreams&, std::span<int32_t> frame, StepOutput& out) override {
     for (int32_t& code : frame) {
-      if (code >= config_.real_codes()) code = 0;  // a mark instead of a code
+      if (code >= config_.real_codes()) code = 0;  // a mark in place of a code
     }
     out.frame(frame);
     return 1;
   }
 
  private:
-  /// Adds frames in the form of the steps that would have made them.
+  /// Adds frames in the form of the steps that would make them.
   void add_frames(std::span<const int32_t> frames, Prompt& out) const {
     const std::vector<int32_t> steps = delays_.interleave(frames);
     const auto width = static_cast<size_t>(config_.codebooks);
@@ -129,8 +129,8 @@ class Script : public SpokenScript {
   const bool ignore_stop_;
   std::vector<int32_t> reference_;         // words of the voice's recording
   std::vector<int32_t> reference_frames_;  // [T, C]; empty: no voice
-  bool begun_ = false;                     // a segment of the text was cut already
-  std::string lead_;                       // tags of delivery at the text's beginning
+  bool begun_ = false;                     // whether a segment of the text was cut already
+  std::string lead_;                       // tags of delivery at the beginning of the text
 };
 
 }  // namespace
@@ -139,8 +139,8 @@ SpokenModel spoken_model(const ModelConfig& config) {
   return {.tables = static_cast<int>(config.codebooks) + 1,
           .pattern = config.delays(),
           .max_positions = config.max_positions,
-          // The values for speech (sglang-omni:sglang_omni/models/higgs_tts/stages.py,
-          // SPEECH_SAMPLING_DEFAULTS).
+          // Sampling of speech in the authors' program
+          // (sglang-omni:sglang_omni/models/higgs_tts/stages.py, SPEECH_SAMPLING_DEFAULTS).
           .sampling = {.temperature = 0.8f, .top_k = 30, .top_p = 0.8f},
           .text = {.most_ids = most_ids(config)},
           .spare_steps = kSpareFrames,

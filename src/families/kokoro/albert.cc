@@ -38,7 +38,7 @@ Albert::Albert(const AlbertSizes& sizes, int64_t tokens, const Weights& weights,
   up_ = load_linear(layer, "ffn", sizes.ffn, sizes.hidden, true, type);
   down_ = load_linear(layer, "ffn_output", sizes.hidden, sizes.ffn, true, type);
   last_norm_ = LayerNorm(layer.scope("full_layer_layer_norm"), sizes.hidden, kAlbertEps);
-  weights.ignore("pooler.*");  // used in training only
+  weights.ignore("pooler.*");  // only training uses these weights
   weights.ignore("embeddings.position_ids");
   weights.ignore("embeddings.token_type_ids");
 }

@@ -1,6 +1,6 @@
-// PL-BERT: an ALBERT whose only layer is run several times. It runs over the phonemes of several
-// utterances of different lengths at once. Const after construction; shared by threads. Every row's
-// bits depend on its own utterance only. N is the number of rows of all utterances together.
+// PL-BERT: an ALBERT, whose only layer runs several times. It runs over the phonemes of several
+// utterances of different lengths at once. Const after construction; shared by threads. A row's
+// bits depend only on its own utterance. N is the number of rows of all utterances together.
 // Source: transformers 5.24, models/albert/modeling_albert.py; gelu with tanh, norms of 1e-12.
 #pragma once
 
@@ -15,11 +15,11 @@ namespace syrinx::kokoro {
 class Albert {
  public:
   Albert() = default;
-  /// Scope "bert" as published; `tokens` rows of the table.
+  /// Loads scope "bert" as published. `tokens`: rows of the embedding table.
   Albert(const AlbertSizes& sizes, int64_t tokens, const Weights& weights, WeightType type);
 
-  /// Reads ids [N] and writes out [N, hidden]. Utterance b has the rows
-  /// [row_begin[b], row_begin[b + 1]); its positions begin with 0.
+  /// Reads ids [N] and writes out [N, hidden]. Utterance b has the rows [row_begin[b], row_begin[b
+  /// + 1]), whose positions begin with 0.
   void run(StepContext& ctx, std::span<const int32_t> ids, std::span<const int32_t> row_begin,
            const View& out) const;
   size_t bytes() const;

@@ -1,5 +1,5 @@
-// Input of Kokoro that cannot be used: symbols without a sound, very long texts, empty voices, and
-// a voice that is replaced while it is read.
+// Unusable input of Kokoro: symbols without a sound, very long texts, empty voices, and a voice
+// file that is replaced while it is read.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -74,7 +74,7 @@ TEST(KokoroBadInput, AHundredThousandCharactersAreCutToTheModelsLimit) {
   SpeechRequest request;
   request.say.text = sentences;
   EXPECT_TRUE(model->open(request).ok());
-  request.say.language = "es";  // each sentence would cost a run of espeak-ng
+  request.say.language = "es";  // espeak-ng would have to run for each sentence
   const auto refused = model->open(request);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().param, "input");
@@ -106,11 +106,11 @@ TEST(KokoroBadInput, WeightsThatAreCutOffAreReportedAndMeanwhileHarmless) {
     const View view = source.take(name, *source.shape(name));
     return std::string(static_cast<const char*>(view.data), view.bytes());
   };
-  copy.dir.write("kokoro-v1_0.pth", bytes);  // the copy may be a link
+  copy.dir.write("kokoro-v1_0.pth", bytes);  // replaces the file, because the copy may be a link
   const auto whole = open_kokoro_weights(copy.dir.path());
   const std::string want = taken(*whole);
   const auto source = open_kokoro_weights(copy.dir.path());
-  std::filesystem::resize_file(path, 10);  // a read from a mapping would end the process
+  std::filesystem::resize_file(path, 10);  // reading a mapping of the cut file would be fatal
   EXPECT_EQ(taken(*source), want);
   for (const size_t size : {bytes.size() - 1, bytes.size() / 2, size_t{5}}) {
     copy.dir.write("kokoro-v1_0.pth", bytes.substr(0, size));
@@ -150,7 +150,7 @@ TEST(KokoroBadInput, AVoiceThatIsReplacedMeanwhileIsTheOldTheNewOrAFault) {
       const VoicePack& owl = *voices.at("af_owl");
       EXPECT_TRUE(owl == *before.at("af_owl") || owl == *before.at("bm_rook"));
       ++loads;
-    } catch (const LoadError&) {  // the file was truncated or changed while it was read
+    } catch (const LoadError&) {  // the file was cut or changed while it was read
     }
   }
   done = true;

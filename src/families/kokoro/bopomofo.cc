@@ -30,7 +30,7 @@ std::string_view sign_of(std::string_view sound) {
   return at == kSigns.end() ? std::string_view() : at->second;
 }
 
-/// Returns the final. The three vowels that pinyin writes as "i" have names of their own.
+/// Returns the name of the final. The three vowels that pinyin writes as "i" have separate names.
 std::string_view named_final(const SyllableParts& parts) {
   if (parts.final != "i") return parts.final;
   if (parts.initial == "z" || parts.initial == "c" || parts.initial == "s") return "ii";

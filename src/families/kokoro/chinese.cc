@@ -26,11 +26,11 @@ std::u32string digit_by_digit(std::string_view digits) {
   return out;
 }
 
-/// Reads up to four digits; `first`: no digits were read before them.
+/// Reads up to four digits. `first`: these are the first digits of the number.
 std::u32string four_in_han(std::string_view digits, bool first) {
   static constexpr std::array<std::u32string_view, 4> kUnits{U"", U"十", U"百", U"千"};
   std::u32string out;
-  bool gap = false;  // zeros since the last digit, or before the first one
+  bool gap = false;  // zeros came since the last digit, or before the first one
   for (size_t i = 0; i < digits.size(); ++i) {
     const size_t unit = digits.size() - 1 - i;
     if (digits[i] == '0') {
@@ -66,7 +66,7 @@ std::u32string whole_number(std::string_view digits) {
   return out;
 }
 
-/// A number of the text: its digits in ASCII; its characters are [begin, end).
+/// A number in the text: its ASCII digits, and the range [begin, end) of its characters.
 struct HanNumber {
   std::string whole, decimals;
   bool minus = false;
@@ -88,7 +88,7 @@ std::string digits_at(WrittenText text, size_t& at) {
   return out;
 }
 
-/// Returns the number at `at`, if there is one. `sign`: it may begin with a minus.
+/// Returns the number at `at`, or nullopt. `sign`: the number may begin with a minus.
 std::optional<HanNumber> number_at(WrittenText text, size_t at, bool sign) {
   HanNumber out;
   out.begin = at;
@@ -106,7 +106,7 @@ std::optional<HanNumber> number_at(WrittenText text, size_t at, bool sign) {
   return out;
 }
 
-/// Returns whether a unit follows, before which "3-5" is a range.
+/// Returns whether a unit begins at `at`. Before a unit, "3-5" is a range.
 bool is_measure_at(WrittenText text, size_t at) {
   constexpr std::u32string_view kFirsts =
       U"斤克千公吨米厘毫升元角分个只条张块瓶杯份本辆台匹头位亩小秒天半";
@@ -157,7 +157,7 @@ std::vector<Written> with_numbers_in_han(WrittenText text) {
   return out;
 }
 
-/// A Chinese mark in misaki's alphabet, and whether spaces stand before and after it.
+/// A Chinese punctuation mark in misaki's alphabet, and whether it has spaces before and after it.
 struct ChineseMark {
   std::u32string_view written;
   std::string_view said;
@@ -174,7 +174,7 @@ constexpr std::array<ChineseMark, 10> kChineseMarks{{{U"、，", ",", false, tru
                                                      {U"（", "(", true, false},
                                                      {U"）", ")", false, true}}};
 
-/// Returns the row of a Chinese mark; null: another character.
+/// Returns the row of a Chinese mark. Null for another character.
 const ChineseMark* mark_of_han(char32_t c) {
   const auto row = std::find_if(
       kChineseMarks.begin(), kChineseMarks.end(),
@@ -196,7 +196,7 @@ class ChineseOutput {
     space_ = true;
     for (const finch::Sentence& sentence : finch::split_sentences(utf8_of(run))) {
       for (const Spoken& each : english_words(english, sentence)) {
-        if (!each.word) continue;  // the mark that ends every English sentence
+        if (!each.word) continue;  // skips the mark that ends every English sentence
         space_ |= each.space;
         put(each.phonemes, run.front().begin, run.back().end, true);
       }
@@ -209,7 +209,7 @@ class ChineseOutput {
 
  private:
   std::vector<Spoken> out_;
-  bool space_ = false;  // a space stands before the next word or mark
+  bool space_ = false;  // put a space before the next word or mark
 };
 
 /// Reads a sentence in the alphabet of version 1.0.
@@ -219,7 +219,7 @@ class IpaSpeech {
       : reader_(reader), english_(english) {}
 
   std::vector<Spoken> read(WrittenText text) {
-    bool after_english = false;  // a space stands before the next word
+    bool after_english = false;  // put a space before the next word
     for (size_t at = 0; at < text.size();) {
       size_t end = at;
       if (is_han(text[at].c)) {
@@ -257,7 +257,7 @@ class IpaSpeech {
       std::string said;
       for (size_t i = 0; i < word.size(); ++i) {
         const std::string sound = ipa_of_pinyin(syllables[i]);
-        // A character without a reading is reported as not in the model's alphabet.
+        // A character without a reading is reported to the client as not in the model's alphabet.
         said += sound.empty() ? utf8_of(std::u32string_view(word).substr(i, 1)) : sound;
       }
       out_.put_space(at > 0);
@@ -282,7 +282,7 @@ class IpaSpeech {
   ChineseOutput out_;
 };
 
-/// Reads a sentence in the alphabet of version 1.1: a stroke, or a space, stands between words.
+/// Reads a sentence in the alphabet of version 1.1, which has a stroke or a space between words.
 class BopomofoSpeech {
  public:
   BopomofoSpeech(const ChineseReader& reader, const EnglishReader& english)
@@ -312,7 +312,7 @@ class BopomofoSpeech {
   static bool is_of_english(char32_t c) {
     return is_english(c) || c == U' ' || c == U'\'' || c == U'-';
   }
-  /// Returns whether jieba cuts a run of such characters at once.
+  /// Returns whether `c` belongs to a run of characters that jieba cuts as a whole.
   static bool is_of_run(char32_t c) {
     return is_han(c) || is_any_digit(c) || is_one_of(c, U"+#&._");
   }
@@ -370,7 +370,7 @@ class BopomofoSpeech {
   const ChineseReader& reader_;
   const EnglishReader& english_;
   ChineseOutput out_;
-  bool after_word_ = false;  // a Chinese word precedes, without a space
+  bool after_word_ = false;  // the last output is a Chinese word without a space after it
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Chinese text to misaki's phonemes: numbers are written out, jieba's files cut words, pypinyin's
-// tables give readings. Latin words are read as US English, which misaki leaves as letters. Free
-// functions; any thread.
-// Source: misaki 0.9.4 (zh.py, zh_frontend.py), cn2an 0.5.24 (transform.py).
+// Chinese text to misaki's phonemes. Numbers are written out, jieba's files cut words, and
+// pypinyin's tables give readings. Latin words, which misaki keeps as letters, are read as US
+// English. Free functions; any thread. Source: misaki 0.9.4 (zh.py, zh_frontend.py), cn2an 0.5.24
+// (transform.py).
 #pragma once
 
 #include <span>
@@ -21,21 +21,21 @@ namespace syrinx::kokoro {
 
 /// The alphabets of the two published models.
 enum class ChineseAlphabet : uint8_t {
-  kIpa,       ///< Kokoro-82M v1.0: letters and arrows, a space between words
-  kBopomofo,  ///< Kokoro-82M-v1.1-zh: bopomofo and digits, tones change between neighbours
+  kIpa,       ///< Kokoro-82M v1.0: letters and arrows, with a space between words
+  kBopomofo,  ///< Kokoro-82M-v1.1-zh: bopomofo and digits; neighbouring tones change each other
 };
 
 /// The reader of Chinese. Const after loading; any thread.
 struct ChineseReader {
   std::unique_ptr<const Jieba> jieba;
   Pinyin pinyin;
-  // For bopomofo; null for the other alphabet.
+  // Cuts words for bopomofo; null for the other alphabet.
   std::unique_ptr<const TagModel> tags = {};
   std::unique_ptr<const Tones> tones = {};
 };
-/// Returns the reader, which the first call loads from jieba_folder() in 0.3 s; later calls return
-/// the same one. Returns an Error that names what to install where jieba's files are missing; a
-/// later call tries again.
+/// Returns the reader, which the first call loads from jieba_folder() in 0.3 s. Later calls return
+/// the same reader. If jieba's files are missing, returns an Error that names the package to
+/// install, and a later call tries again.
 Result<const ChineseReader*> chinese_reader(ChineseAlphabet alphabet);
 
 /// Returns the words and marks of each sentence.

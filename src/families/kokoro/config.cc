@@ -46,7 +46,7 @@ GeneratorSizes load_generator(const Config& c) {
     }
   }
   if (g.channels % (int64_t{1} << g.rates.size()) != 0) {
-    c.fail("upsample_initial_channel", "is halved once a rate and must stay whole");
+    c.fail("upsample_initial_channel", "must be divisible by 2 for each of upsample_rates");
   }
   if (g.hop() > 4800) c.fail("upsample_rates", "make more than 4800 samples a frame");
   g.dilations.clear();

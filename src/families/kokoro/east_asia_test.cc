@@ -1,5 +1,5 @@
-// Tests of the readers of Japanese and Chinese. Expected phonemes and numbers are those of misaki
-// 0.9.4, cn2an 0.5.24 and pypinyin 0.55.0. mecab and jieba's files are small stand-ins.
+// Tests of the readers of Japanese and Chinese. Expected phonemes and numbers come from misaki
+// 0.9.4, cn2an 0.5.24 and pypinyin 0.55.0. Small stand-ins replace mecab and jieba's files.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,7 +23,7 @@ const EnglishReader& english_reader() {
   return kReader;
 }
 
-/// Sets an environment variable until it is destroyed.
+/// Sets an environment variable and restores it on destruction.
 class Environment {
  public:
   Environment(const char* name, const std::string& value) : name_(name) {
@@ -113,7 +113,7 @@ TEST(KokoroJapanese, KanjiWithoutMecabNameWhatToInstall) {
   EXPECT_NE(got.error().message.find("apt-get install mecab"), std::string::npos);
 }
 
-/// A program with mecab's name that prints recorded output of mecab.
+/// A program with the name mecab that prints recorded output of mecab.
 class StandInMecab {
  public:
   explicit StandInMecab(const std::string& printed)
@@ -253,7 +253,7 @@ TEST(KokoroJieba, FaultyFilesAreRefused) {
     return got.ok() ? "" : got.error().message;
   };
   EXPECT_NE(fault("/nowhere").find("apt-get install python3-jieba"), std::string::npos);
-  const StandInJieba files;  // 'x' is not a place
+  const StandInJieba files;  // 'x' is not a position in a word
   EXPECT_NE(fault(files.path()).find("finalseg/prob_emit.py"), std::string::npos);
   files.dir().write("dict.txt", "我 many r\n");
   EXPECT_NE(fault(files.path()).find("dict.txt"), std::string::npos);
@@ -293,7 +293,7 @@ TEST(KokoroPinyin, SyllablesHaveBopomofo) {
   EXPECT_EQ(bopomofo_of(U"鹅儿", words[2], true), "ㄜR2");
 }
 
-/// Writes the files of jieba.posseg and words with their parts of speech into a stand-in.
+/// Adds the files of jieba.posseg, and words with their parts of speech, to a stand-in.
 void write_tags(const StandInJieba& files) {
   files.dir().write("dict.txt",
                     "我 328841 r\n不 360331 d\n不怕 900 c\n看 66641 v\n一 217830 m\n一个 142747 "
@@ -363,9 +363,9 @@ TEST(KokoroChinese, FaultyFilesOfVersion11AreRefused) {
   }
 }
 
-// Measures how many sentences have misaki's phonemes; checks no bound. KOKORO_JAPANESE,
+// Measures how many sentences get misaki's phonemes, without checking a bound. KOKORO_JAPANESE,
 // KOKORO_CHINESE and, for version 1.1, KOKORO_CHINESE_11 name files that
-// tests/real/kokoro/east_asia.py wrote: a text and its phonemes per line. They need mecab and
+// tests/real/kokoro/east_asia.py wrote, with a text and its phonemes per line. Needs mecab and
 // jieba's files.
 class KokoroEastAsia : public testing::TestWithParam<const char*> {};
 

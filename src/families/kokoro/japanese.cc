@@ -15,10 +15,10 @@
 namespace syrinx::kokoro {
 namespace {
 
-/// Returns whether a character is a mark that makes the kana before it voiced.
+/// Returns whether a character is a mark that makes the preceding kana voiced.
 bool joins(char32_t c) { return is_one_of(c, U"\u3099\u309a\uff9e\uff9f"); }
 
-/// Normalises widths (NFKC); a mark of a voiced kana joins its kana.
+/// Normalises character widths (NFKC) and joins a voicing mark with its kana.
 std::vector<Written> normalised(std::span<const Written> text) {
   std::vector<Written> out;
   for (size_t at = 0; at < text.size();) {
@@ -31,8 +31,8 @@ std::vector<Written> normalised(std::span<const Written> text) {
   return out;
 }
 
-/// Writes numbers in kana, with a space before each. Skips commas between groups of three digits. A
-/// wave dash before a number is spoken as から.
+/// Writes numbers in kana, with a space before each number. Removes commas between groups of three
+/// digits. Reads a wave dash before a number as から.
 std::vector<Written> with_numbers_in_kana(const std::vector<Written>& text) {
   std::vector<Written> out;
   const auto digit = [&](size_t i) { return i < text.size() && is_any_digit(text[i].c); };
@@ -68,7 +68,7 @@ std::vector<Written> with_numbers_in_kana(const std::vector<Written>& text) {
   return out;
 }
 
-/// Words that are one word in misaki although mecab splits them.
+/// The list of words that misaki treats as one word although mecab splits them.
 class WordList {
  public:
   WordList() {
@@ -109,7 +109,7 @@ std::u16string utf16_of(std::u32string_view text) {
   return out;
 }
 
-/// Joins words of mecab that are one word of the list, the longest first.
+/// Joins mecab's words that form one word of the list. The longest match wins.
 std::vector<Morpheme> grouped(std::vector<Morpheme> words) {
   const WordList& list = word_list();
   std::vector<Morpheme> out;
@@ -133,7 +133,7 @@ std::vector<Morpheme> grouped(std::vector<Morpheme> words) {
   return out;
 }
 
-/// Returns the mark of misaki's alphabet for a Japanese or ASCII mark; empty: not a mark.
+/// Returns misaki's mark for a Japanese or ASCII mark. Empty if `c` is not a mark.
 std::string_view mark_of(char32_t c) {
   struct Row {
     std::u32string_view marks;
@@ -149,7 +149,7 @@ std::string_view mark_of(char32_t c) {
   return {};
 }
 
-/// Appends words and marks with the spaces that misaki puts between them.
+/// Appends words and marks, with spaces between them as misaki has.
 class JapaneseSpeech {
  public:
   explicit JapaneseSpeech(const EnglishReader& english) : english_(english) {}
@@ -166,7 +166,7 @@ class JapaneseSpeech {
       said = kana_phonemes(word.reading);
       if (said.empty()) said = utf8_of(word.surface);
     } else if (letters) {
-      said = utf8_of(word.surface);  // such a character is reported to the client
+      said = utf8_of(word.surface);  // the client gets a warning about this character
     } else {
       for (const char32_t c : word.surface) said += mark_of(c);
     }
@@ -175,7 +175,7 @@ class JapaneseSpeech {
                         (said.size() == 1 && std::string_view(".,?!:").find(said) != said.npos);
     if (opens && begun_) space_ = true;
     if (closes) space_ = false;
-    // The model's alphabet has no sound for brackets.
+    // The model's alphabet has no sound for brackets and spaces.
     constexpr std::string_view kSilent = "()[] ";
     if (!letters && said.find_first_not_of(kSilent) == said.npos) {
       space_ = begun_;
@@ -190,7 +190,7 @@ class JapaneseSpeech {
   void add_english(const Morpheme& word) {
     for (const finch::Sentence& sentence : finch::split_sentences(utf8_of(word.surface))) {
       for (Spoken& each : english_words(english_, sentence)) {
-        if (!each.word) continue;  // the mark that ends every English sentence
+        if (!each.word) continue;  // skips the mark that ends every English sentence
         put(each.phonemes, word, false);
         space_ = true;
       }
@@ -220,15 +220,15 @@ class JapaneseSpeech {
 
   const EnglishReader& english_;
   std::vector<Spoken> out_;
-  bool space_ = false;  // a space stands before the next word or mark
+  bool space_ = false;  // put a space before the next word or mark
   bool begun_ = false;
 };
 
 /// Returns the words of a sentence without mecab: runs of kana between spaces and marks. Returns
-/// nothing if the sentence has other letters.
+/// nullopt if the sentence has other letters.
 std::optional<std::vector<Morpheme>> kana_words(std::span<const Written> sentence) {
   std::vector<Morpheme> out;
-  bool open = false;  // the last word may continue
+  bool open = false;  // the next kana continues the last word
   for (const Written& each : sentence) {
     const bool kana = is_kana(each.c);
     const bool latin = each.c < 0x80 && is_letter(each.c);

@@ -1,5 +1,5 @@
-// Japanese text to misaki's phonemes. The program mecab finds words and readings; a text of kana
-// alone can be read without it. Latin words are read as US English, which misaki leaves as letters.
+// Japanese text to misaki's phonemes. The program mecab finds words and readings; text that has
+// only kana needs no mecab. Latin words, which misaki keeps as letters, are read as US English.
 // Free functions; any thread. Source: misaki 0.9.4, misaki/cutlet.py and data/ja_words.txt.
 #pragma once
 
@@ -12,15 +12,15 @@
 
 namespace syrinx::kokoro {
 
-/// Returns the words and marks of each sentence. Takes 10 ms if a sentence needs mecab. If mecab is
-/// missing and a text has more than kana, returns an Error that names what to install.
+/// Returns the words and marks of each sentence. Needs 10 ms if a sentence needs mecab. If mecab is
+/// missing and a text has more than kana, returns an Error that names the package to install.
 Result<std::vector<std::vector<Spoken>>> japanese_words(
     std::span<const SentenceStream::Item> sentences, const EnglishReader& english);
 
-/// Returns the text that mecab gets: in Unicode's NFKC, with numbers in kana. For tests.
+/// Returns the text that is passed to mecab: in Unicode's NFKC, with numbers in kana. For tests.
 std::string japanese_as_read(std::string_view text);
 
-/// Returns the packed list of words that mecab splits, although they are one word; made by CMake.
+/// Returns the packed list of words that mecab splits although they are one word. CMake makes it.
 std::string_view packed_japanese_words();
 
 }  // namespace syrinx::kokoro

@@ -21,7 +21,7 @@ enum Place : uint8_t { kBegin, kEnd, kMiddle, kSingle };
 
 constexpr double kNever = -3.14e100;
 constexpr size_t kMostBytes = 64 << 20, kMostWord = 1000;
-// Logarithms of probabilities (finalseg/prob_start.py, prob_trans.py).
+// Logarithms of probabilities, from finalseg/prob_start.py and prob_trans.py.
 constexpr std::array<double, 4> kPlaceStart{-0.26268660809250016, kNever, kNever,
                                             -1.4652633398537678};
 
@@ -29,8 +29,8 @@ struct PlaceStep {
   Place from;
   double log_p;
 };
-/// Returns the two places that may precede a place. If both are equal, jieba takes the later letter
-/// of B, E, M, S, which is the second here.
+/// Returns the two places that may precede a place. If both are equally likely, jieba chooses the
+/// later letter of B, E, M, S, which is the second one here.
 std::array<PlaceStep, 2> steps_to(Place place) {
   switch (place) {
     case kBegin:
@@ -46,9 +46,10 @@ std::array<PlaceStep, 2> steps_to(Place place) {
 }
 
 Error other_form(const std::string& what) {
-  return {ErrorCode::kUnsupported,
-          concat("jieba's ", what, " has not the format of jieba 0.42 (Debian: python3-jieba)"),
-          "input"};
+  return {
+      ErrorCode::kUnsupported,
+      concat("jieba's ", what, " does not have the format of jieba 0.42 (Debian: python3-jieba)"),
+      "input"};
 }
 
 }  // namespace
@@ -93,8 +94,8 @@ Status Jieba::read_words() {
   return ok_status();
 }
 
-/// Reads a Python dictionary of dictionaries; takes only lines like '\u4e00': -3.65, and place
-/// names.
+/// Reads a Python dictionary of dictionaries. Uses only lines such as '\u4e00': -3.65, and the
+/// names of places.
 Status Jieba::read_places(std::string_view source) {
   const std::map<char, Place> names{{'B', kBegin}, {'E', kEnd}, {'M', kMiddle}, {'S', kSingle}};
   places_.assign(kLastHan - kFirstHan + 1, {kNever, kNever, kNever, kNever});
@@ -132,7 +133,7 @@ Status Jieba::read_places(std::string_view source) {
   return ok_status();
 }
 
-/// Returns the occurrences of a word; `goes_on`: a longer word begins with it.
+/// Returns how often a word occurs. Sets `goes_on` if a longer word begins with it.
 uint32_t Jieba::count_of(std::string_view word, bool& goes_on) const {
   const auto before = [&](const Entry& entry, std::string_view other) {
     return word_of(entry) < other;
@@ -160,7 +161,7 @@ std::string Jieba::tag_of(std::u32string_view word) const {
 
 template <typename Listed, typename Loose>
 void Jieba::walk(std::u32string_view run, Listed listed, Loose loose) const {
-  // best[i]: the most probable words of run[i, n), and the end of the first.
+  // best[i]: the most probable words of run[i, n), and the end of the first of these words.
   struct Path {
     double log_p = 0;
     size_t end = 0;
@@ -184,7 +185,7 @@ void Jieba::walk(std::u32string_view run, Listed listed, Loose loose) const {
     }
     if (std::isinf(path.log_p)) path = {-log_total + best[i + 1].log_p, i + 1};
   }
-  size_t singles = 0;  // single characters since the last longer word
+  size_t singles = 0;  // number of single characters since the last longer word
   for (size_t at = 0; at < n; at = best[at].end) {
     if (best[at].end == at + 1) {
       ++singles;
@@ -242,7 +243,7 @@ size_t Jieba::shortest_part(std::u32string_view word, bool& begins) const {
     take(at, part.size());
     at += part.size();
   }
-  // The same characters may also be the beginning.
+  // The same characters may also begin the word.
   begins = word.starts_with(word.substr(place, shortest));
   return shortest;
 }

@@ -1,7 +1,7 @@
-// Cuts Chinese text into words as jieba does, by the data files of its package (Debian:
+// Cuts Chinese text into words like jieba, with the data files of its package (Debian:
 // python3-jieba): a word list with frequencies, and for unknown words a hidden Markov model of the
-// positions of characters in words. Const after loading; any thread.
-// Source: jieba 0.42.1, jieba/__init__.py (get_DAG, calc, __cut_DAG), finalseg/__init__.py.
+// places of characters in words. Const after loading; any thread. Source: jieba 0.42.1,
+// jieba/__init__.py (get_DAG, calc, __cut_DAG), finalseg/__init__.py.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace syrinx::kokoro {
 
 class TagModel;
 
-/// A word and jieba's letters for its part of speech, as "n" or "vn"; "x": unknown, or a mark.
+/// A word, and jieba's code of its part of speech, e.g. "n" or "vn". "x": unknown, or a mark.
 struct TaggedWord {
   std::u32string text;
   std::string tag;
@@ -26,23 +26,23 @@ struct TaggedWord {
 class Jieba {
  public:
   /// Reads dict.txt and finalseg/prob_emit.py of `folder`: 0.2 s, 12 MB of memory. Returns an Error
-  /// for missing files, or files of another format.
+  /// if a file is missing or has another format.
   static Result<std::unique_ptr<const Jieba>> load(const std::string& folder);
 
   /// Cuts a run of Chinese characters into words.
   std::vector<std::u32string> cut(std::u32string_view run) const;
-  /// Cuts a run of Chinese characters, digits and full stops into words with their parts of speech;
-  /// `unknown` cuts what is not in the list.
+  /// Cuts a run of Chinese characters, digits and full stops into words with their parts of speech.
+  /// `unknown` cuts words that are not in the list.
   std::vector<TaggedWord> cut(std::u32string_view run, const TagModel& unknown) const;
-  /// Returns the length of the shortest word in a word, of several the first; the word's own where
-  /// it has no shorter one. `begins`: the short word is its beginning.
+  /// Returns the length of the shortest word that `word` contains; the first of several, or its own
+  /// length if it contains no shorter word. `begins`: `word` begins with that word.
   size_t shortest_part(std::u32string_view word, bool& begins) const;
 
  private:
   struct Entry {
     uint32_t begin = 0;  // offset in text_
     uint16_t size = 0;   // bytes of the word
-    uint32_t count = 0;  // occurrences
+    uint32_t count = 0;  // number of occurrences
   };
   Jieba() = default;
   Status read_words();
@@ -52,20 +52,20 @@ class Jieba {
   }
   uint32_t count_of(std::string_view word, bool& goes_on) const;
   std::string tag_of(std::u32string_view word) const;
-  /// Calls listed(word) for each word of the list in `run`, and loose(characters) for runs of
-  /// single characters between longer words.
+  /// Calls listed(word) for each word of `run` that is in the list, and loose(characters) for runs
+  /// of single characters between longer words.
   template <typename Listed, typename Loose>
   void walk(std::u32string_view run, Listed listed, Loose loose) const;
   void cut_unknown(std::u32string_view run, std::vector<std::u32string>& out) const;
 
-  std::string text_;            // dict.txt
+  std::string text_;            // text of dict.txt
   std::vector<Entry> entries_;  // sorted by word
-  double total_ = 0;            // occurrences of all words
-  // Logarithms of the probability of a character at a position: begin, end, middle, single.
-  std::vector<std::array<double, 4>> places_;  // from kFirstHan on
+  double total_ = 0;            // number of occurrences of all words
+  // Logarithms of the probability of a character at each place: begin, end, middle, single.
+  std::vector<std::array<double, 4>> places_;  // first entry: kFirstHan
 };
 
-/// Returns the folder of jieba's data files: SYRINX_JIEBA, or that of Debian's package.
+/// Returns the folder of jieba's data files: SYRINX_JIEBA, or the folder of Debian's package.
 std::string jieba_folder();
 
 }  // namespace syrinx::kokoro

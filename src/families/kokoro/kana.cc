@@ -9,7 +9,7 @@
 namespace syrinx::kokoro {
 namespace {
 
-// One kana, or two that are spoken as one sound, and the phonemes.
+// Pairs of kana and phonemes. The kana is one character, or two that form one sound.
 constexpr std::string_view kSounds =
     "ぁ a あ a ぃ i い i ぅ ɯ う ɯ ぇ e え e ぉ o お o か ka が ɡa き kʲi ぎ ɡʲi く kɯ ぐ ɡɯ け ke "
     "げ ɡe こ ko ご ɡo さ sa ざ ʣa し ɕi じ ʥi す sɨ ず zɨ せ se ぜ ʣe そ so ぞ ʣo た ta だ da "
@@ -60,7 +60,7 @@ const std::string* sound_of(std::u32string_view kana) {
 
 bool is_small(char32_t c) { return is_one_of(c, U"ゃゅょぁぃぅぇぉ"); }
 
-/// Returns the phonemes without the last one, which is one character.
+/// Returns the phonemes without their last character.
 std::string_view without_vowel(std::string_view phonemes) {
   while (!phonemes.empty() && (phonemes.back() & 0xc0) == 0x80) phonemes.remove_suffix(1);
   if (!phonemes.empty()) phonemes.remove_suffix(1);
@@ -80,8 +80,8 @@ std::string_view nasal_before(const std::string* next) {
   return begins({"n", "t", "d", "ɾ", "z"}) ? "n" : "ɴ";
 }
 
-/// Returns the phonemes of the kana at `at`. A kana that is spoken with the kana before it has the
-/// phonemes of both, and the kana before it has none.
+/// Returns the phonemes of the kana at `at`. If two kana form one sound, the second kana has the
+/// phonemes of both, and the first has none.
 std::string sound_at(std::u32string_view kana, size_t at) {
   const char32_t c = kana[at];
   const char32_t next = at + 1 < kana.size() ? kana[at + 1] : 0;
@@ -114,7 +114,7 @@ constexpr std::array<std::u32string_view, 10> kThousands{
 constexpr std::array<std::u32string_view, 4> kMyriads{U"", U"まん", U"おく", U"ちょう"};
 constexpr size_t kMostKanaDigits = 16;
 
-/// Reads four digits. `alone`: no digits precede them, and no unit follows.
+/// Reads four digits. `alone`: no digits come before them, and no unit comes after them.
 std::u32string four_in_kana(std::string_view digits, bool alone) {
   std::array<size_t, 4> d{};
   for (size_t i = 0; i < digits.size(); ++i) {

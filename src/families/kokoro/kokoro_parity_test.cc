@@ -1,5 +1,5 @@
-// Kokoro's networks against the authors' code on two small checkpoints (tests/parity/kokoro):
-// durations are equal; pitch, spectra and samples agree within bounds. Each utterance runs alone
+// Compares Kokoro's networks with the authors' code on two small checkpoints (tests/parity/kokoro).
+// Durations are equal; pitch, spectra and samples agree within bounds. Each utterance runs alone
 // and in a batch.
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ struct SmallKokoro {
     const View view = at(c.name + ".ids");
     return {view.i32(), static_cast<size_t>(view.count())};
   }
-  /// Returns the voice's row for the number of phonemes of case `c`.
+  /// Returns the voice's row for case `c`, which depends on the number of phonemes.
   std::span<const float> style(const GoldenCase& c) const {
     const View pack = voice.view(voice.tensors().front());
     const auto width = static_cast<size_t>(2 * config.style);
@@ -112,16 +112,16 @@ TEST_P(KokoroParity, DurationsPitchSpectraAndSamples) {
     VoderTrace trace;
     const View pitch = f.at(c.name + ".pitch");
     const std::vector<float> whole = f.speak(c, jobs[i], &trace);
-    EXPECT_LT(worst_apart(trace.pitch, pitch), 2e-2f) << c.name;  // Hz
-    // A phase near pi may be written as pi or -pi, which changes the samples for a few
-    // milliseconds. So samples and spectrum are computed from the golden's pitch.
+    EXPECT_LT(worst_apart(trace.pitch, pitch), 2e-2f) << c.name;  // in Hz
+    // A phase near pi may come out as pi or -pi, which changes the samples for a few milliseconds.
+    // So samples and spectrum are computed from the golden's pitch.
     const std::vector<float> samples =
         f.speak(c, jobs[i], &trace, {pitch.f32(), static_cast<size_t>(pitch.count())});
     EXPECT_LT(rms_apart(whole, samples), 0.05f) << c.name;
     EXPECT_LT(worst_apart(trace.energy, f.at(c.name + ".energy")), 1e-4f) << c.name;
     const GoldenSamples source(f.golden, c.name + ".samples_source");
     EXPECT_LT(source.distance(trace.source), 1e-6f) << c.name;
-    const View spectrum = f.at(c.name + ".spectrum");  // every 37th row
+    const View spectrum = f.at(c.name + ".spectrum");  // has every 37th row
     std::vector<float> rows;
     const int64_t width = spectrum.shape[1];
     for (int64_t r = 0; r * width < std::ssize(trace.spectrum); r += 37) {

@@ -1,5 +1,5 @@
-// Tests of the family that need no golden file: phonemes, where a text is cut, voices and mixes,
-// and faulty checkpoints and requests.
+// Tests of the family that need no golden file: phonemes, the places where a text is cut, voices
+// and mixes, and faulty checkpoints and requests.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -71,7 +71,7 @@ TEST(UsLexicon, KnowsWordsNamesAndEndings) {
   EXPECT_EQ(said("hello"), said("Hello"));
   EXPECT_EQ(said("london"), said("London"));
   EXPECT_EQ(said("LITTLE"), said("little"));
-  EXPECT_EQ(said("And"), "ˌænd");  // a function word with a capital
+  EXPECT_EQ(said("And"), "ˌænd");  // a function word that begins with a capital
   EXPECT_EQ(said("and"), "ænd");
   // The lexicon has only the stems of these words, so their endings are added by rule.
   EXPECT_EQ(said("walruses"), said("walrus") + "ᵻz");
@@ -201,7 +201,7 @@ TEST(KokoroState, WordsAndPhonesBeginWithTheirFrames) {
     for (const PhoneMark& mark : got) text += concat(mark.phone, mark.frame, " ");
     return text;
   };
-  // Between are the stress, the comma, the space and the next stress.
+  // The stress, the comma, the space and the next stress last the frames between.
   EXPECT_EQ(marks(true), "j2 ɛ6 s8 n14 O18 ");
   EXPECT_EQ(marks(false), "");
 }
@@ -228,7 +228,7 @@ TEST(KokoroRequests, AreRefusedWithTheReason) {
   expect_fault(refused([](SpeechRequest& r) { r.voice.name = "af_hawk"; }),
                "voice: the model has no voice \"af_hawk\"");
   expect_fault(refused([](SpeechRequest& r) { r.say.language = "ko"; }), "language: ");
-  // The checkpoint's alphabet lacks a letter of Chinese in v1.0, and that of v1.1-zh.
+  // The checkpoint has neither v1.0's letter for Chinese nor the bopomofo of v1.1-zh.
   expect_fault(refused([](SpeechRequest& r) { r.say.language = "zh"; }), "bopomofo");
   expect_fault(refused([](SpeechRequest& r) { r.say.text = "..."; }), "input: ");
   expect_fault(refused([](SpeechRequest& r) { r.sampling.guidance = 2.f; }), "guidance: ");
@@ -305,7 +305,7 @@ TEST(KokoroSpeech, AnUtteranceThatIsTooLongFailsItsStreamAlone) {
   ASSERT_TRUE(opened.ok());
   const auto stream = open_stream(stage, opened.value().sequence());
   std::vector<float> row(static_cast<size_t>(stage.in_width()), 0.f);
-  row[row.size() - 2] = 5, row[row.size() - 1] = 100'000;  // phonemes, frames
+  row[row.size() - 2] = 5, row[row.size() - 1] = 100'000;  // numbers of phonemes and of frames
   EXPECT_EQ(stage.cut(*stream, {.values = row}, 0), 1);
   std::vector<float> out(static_cast<size_t>(stage.out_width()));
   ChunkJob job{.state = stream.get(), .values = row, .fresh = 1, .out = out, .made = 1};
@@ -315,13 +315,13 @@ TEST(KokoroSpeech, AnUtteranceThatIsTooLongFailsItsStreamAlone) {
   stage.run(ctx, {&job, 1});
   ASSERT_TRUE(job.fault.has_value());
   expect_fault(job.fault->message, "the limit is 60 s");
-  row[row.size() - 1] = 3;  // the utterance has three frames, and only one has arrived
+  row[row.size() - 1] = 3;  // the utterance has three frames, but only one has arrived
   EXPECT_EQ(stage.cut(*stream, {.values = row}, 0), 0);
 }
 
-// Measures how many words of sentences have misaki's phonemes; checks no bound.
-// KOKORO_SENTENCES names a file that tests/real/kokoro/phonemes.py wrote: a text and its phonemes
-// per line.
+// Measures how many words of sentences get misaki's phonemes, without checking a bound.
+// KOKORO_SENTENCES names a file that tests/real/kokoro/phonemes.py wrote, with a text and its
+// phonemes per line.
 TEST(KokoroPhonemes, MeasuredAgainstMisakisSentences) {
   const char* path = std::getenv("KOKORO_SENTENCES");
   if (path == nullptr) GTEST_SKIP() << "KOKORO_SENTENCES names no file of sentences";

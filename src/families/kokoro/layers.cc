@@ -13,7 +13,7 @@ namespace syrinx::kokoro {
 namespace {
 
 constexpr float kLeak = 0.2f;         // slope of the leaky ReLU of StyledBlock
-const float kHalf = std::sqrt(0.5f);  // a sum of two branches times kHalf keeps their variance
+const float kHalf = std::sqrt(0.5f);  // factor that keeps the variance of a sum of two branches
 
 }  // namespace
 
@@ -123,7 +123,7 @@ AdaIn::AdaIn(const Weights& weights, int64_t style, int64_t channels)
   if (weights.has("norm.bias")) bias_ = weights.f32("norm.bias", {channels});
 }
 
-/// Computes factors and summands for all rows from the statistics of x and the style.
+/// Computes factors and summands of all rows from the style and the statistics of x.
 Affine AdaIn::affine(StepContext& ctx, const View& x, const View& style) const {
   const int64_t channels = x.shape[1];
   const Affine affine = style_affine(ctx, fc_, style);
@@ -172,7 +172,7 @@ StyledBlock::StyledBlock(const Weights& weights, int64_t in, int64_t out, int64_
   }
 }
 
-/// Computes the residual branch times 1 / sqrt(2); repeats rows if the block doubles them.
+/// Computes the residual branch times 1 / sqrt(2). Repeats rows if the block doubles them.
 View StyledBlock::around(StepContext& ctx, const View& x, int64_t rows) const {
   const View out = take_rows(ctx, rows, out_);
   const Arena::Mark mark(ctx.arena);
@@ -240,7 +240,7 @@ SnakeBlock::SnakeBlock(const Weights& weights, int64_t channels, int64_t taps,
   }
 }
 
-/// Writes the AdaIN and Snake of x into the room of the part's convolution.
+/// Writes AdaIN and Snake of x into the room of the part's convolution.
 void SnakeBlock::fill(StepContext& ctx, const Part& part, const View& x, const View& style,
                       const View& room) const {
   part.norm.snaked(ctx, x, style, part.alpha.view().reshape({x.shape[1]}), part.inv_alpha,

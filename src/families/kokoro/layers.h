@@ -1,8 +1,8 @@
-// The layers of Kokoro's networks. They take whole utterances: convolutions see zeros beyond both
-// ends, LSTMs run both ways, and AdaIN normalises each channel over the whole time. Const after
-// construction, shared by threads. Every function computes one utterance, so its bits do not depend
-// on other requests. T is the number of rows, C the number of channels; activations are f32 [T, C].
-// Source: kokoro 0.9.4, kokoro/modules.py and kokoro/istftnet.py.
+// The layers of Kokoro's networks, which process whole utterances. Convolutions read zeros beyond
+// both ends, LSTMs run both ways, and AdaIN normalises each channel over the whole time. Const
+// after construction, shared by threads. Every function computes one utterance, so its bits do not
+// depend on other requests. T is the number of rows, C the number of channels; activations are f32
+// [T, C]. Source: kokoro 0.9.4, kokoro/modules.py and kokoro/istftnet.py.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,7 @@ inline constexpr float kNormEps = 1e-5f;
 /// Takes an f32 array [rows, columns] from the arena.
 View take_rows(StepContext& ctx, int64_t rows, int64_t columns);
 
-/// Copies x [T, C] to out on all threads.
+/// Copies x [T, C] to out, on all threads.
 void copy_rows(StepContext& ctx, const View& x, const View& out);
 
 /// A convolution that is padded with zeros on both sides.
@@ -33,20 +33,20 @@ class PaddedConv {
     WeightType type = WeightType::kF32;
   };
   PaddedConv() = default;
-  /// Scope: weight [out, in, taps], bias [out].
+  /// Loads weight [out, in, taps] and bias [out].
   PaddedConv(const Weights& weights, int64_t in, int64_t out, const Options& options);
 
   int64_t in() const { return conv_.in(); }
-  /// Takes an array (a "room") for T rows with zeros around them; the caller writes rows through
-  /// inner().
+  /// Allocates an array (a "room") for T rows with zeros around them. The caller writes the rows
+  /// through inner().
   View room(StepContext& ctx, int64_t rows) const;
   View inner(const View& room) const { return room.slice(pad_, room.shape[0] - pad_); }
-  /// Returns a room of this convolution as a part of a wider room, which was made for a convolution
-  /// with at least as many zeros.
+  /// Returns a room of this convolution as a part of `wider`, which was made for a convolution with
+  /// at least as many zeros.
   View room_in(const View& wider, int64_t rows) const;
-  /// Convolves the rows that room() made and the caller filled.
+  /// Convolves a room from room() whose rows the caller has filled.
   View run_room(StepContext& ctx, const View& room) const;
-  /// Does the same, and adds the result to `out`; stride must be 1.
+  /// Convolves a room and adds the result to `out`. The stride must be 1.
   void add_room(StepContext& ctx, const View& room, const View& out) const;
   View run(StepContext& ctx, const View& x) const;
   size_t bytes() const { return conv_.bytes(); }
@@ -56,15 +56,15 @@ class PaddedConv {
   int64_t pad_ = 0, dilation_ = 1, stride_ = 1;
 };
 
-/// torch's ConvTranspose1d whose output has `stride` rows for each input row: `crop` rows are
-/// cut off in front, and all further surplus rows at the end.
+/// torch's ConvTranspose1d with `stride` output rows for each input row: removes `crop` rows in
+/// front, and all further surplus rows at the end.
 class CroppedConvTranspose {
  public:
   CroppedConvTranspose() = default;
-  /// Scope: weight norm of weight [in, out / groups, taps], bias [out].
+  /// Loads the normalised weight [in, out / groups, taps] and bias [out].
   CroppedConvTranspose(const Weights& weights, int64_t in, int64_t out, int64_t taps,
                        int64_t stride, int64_t crop, int64_t groups, WeightType type);
-  /// Runs the convolution. `before`: number of uninitialised rows to take before the output.
+  /// Runs the convolution. `before`: number of uninitialised rows to allocate before the output.
   View run(StepContext& ctx, const View& x, int64_t before = 0) const;
   size_t bytes() const { return conv_.bytes(); }
 
@@ -77,10 +77,10 @@ class CroppedConvTranspose {
 class BiLstm {
  public:
   BiLstm() = default;
-  /// `hidden`: width of the state of each direction.
+  /// `hidden`: width of each direction's state.
   BiLstm(const Weights& weights, int64_t in, int64_t hidden)
       : ahead_(weights, "_l0", in, hidden), back_(weights, "_l0_reverse", in, hidden) {}
-  /// Computes x [T, I] -> out [T, 2 hidden]: states of the forward pass, then of the backward pass.
+  /// Computes x [T, I] -> out [T, 2 hidden]: states of the forward, then of the backward pass.
   void run(StepContext& ctx, const View& x, const View& out) const;
   size_t bytes() const { return ahead_.bytes() + back_.bytes(); }
 
@@ -88,7 +88,7 @@ class BiLstm {
   Lstm ahead_, back_;
 };
 
-/// Factors and summands [C] that a style makes for each channel.
+/// The factors and summands [C] that a style sets for each channel.
 struct Affine {
   View factor, summand;
 };
@@ -99,7 +99,7 @@ Affine style_affine(StepContext& ctx, const PackedLinear& fc, const View& style)
 class AdaIn {
  public:
   AdaIn() = default;
-  /// Scope: fc and, if the file has them, norm.weight and norm.bias [C].
+  /// Loads fc and, if the file has them, norm.weight and norm.bias [C].
   AdaIn(const Weights& weights, int64_t style, int64_t channels);
   /// Computes AdaIN of x [T, C] into out [T, C]; out may be x.
   void operator()(StepContext& ctx, const View& x, const View& style, const View& out) const;
@@ -115,7 +115,7 @@ class AdaIn {
   Tensor weight_, bias_;
 };
 
-/// AdainResBlk1d: two convolutions of 3 taps with a residual branch; may double the rows.
+/// AdainResBlk1d: two convolutions of 3 taps with a residual branch. May double the rows.
 class StyledBlock {
  public:
   StyledBlock() = default;
@@ -135,7 +135,7 @@ class StyledBlock {
   int64_t out_ = 0;
 };
 
-/// AdaINResBlock1: three pairs of convolutions, each after AdaIN and a Snake.
+/// AdaINResBlock1: three pairs of convolutions, each of which follows AdaIN and Snake.
 class SnakeBlock {
  public:
   SnakeBlock() = default;
@@ -153,10 +153,10 @@ class SnakeBlock {
   };
   void fill(StepContext& ctx, const Part& part, const View& x, const View& style,
             const View& room) const;
-  std::vector<Part> parts_;  // a dilated and a plain convolution in turn
+  std::vector<Part> parts_;  // dilated and plain convolutions in turn
 };
 
-/// Writes each row x[t] `counts[t]` times; x [T, C], out [sum of counts, C].
+/// Writes each row x[t] counts[t] times. x [T, C], out [sum of counts, C].
 void repeat_rows(const View& x, std::span<const int32_t> counts, const View& out);
 
 }  // namespace syrinx::kokoro

@@ -19,7 +19,7 @@ bool is_one_of(std::string_view character, std::string_view set) {
   return !character.empty() && set.find(character) != set.npos;
 }
 
-/// Splits off the last character of valid UTF-8.
+/// Splits valid UTF-8 into its beginning and its last character.
 std::pair<std::string_view, std::string_view> last_of(std::string_view text) {
   size_t at = text.size();
   while (at > 0 && (text[--at] & 0xc0) == 0x80) {
@@ -38,7 +38,7 @@ std::string stressed(std::string_view phonemes, std::string_view mark) {
   return out;
 }
 
-/// Applies misaki's apply_stress to words written with a capital (0.5) and in capitals (2).
+/// Applies misaki's apply_stress to words with a capital (0.5) or in capitals (2).
 std::string stressed_as_written(std::string phonemes, std::string_view word) {
   if (word == lower_ascii(word)) return phonemes;
   const bool capitals =
@@ -62,8 +62,8 @@ std::string first_version(std::string phonemes) {
   return phonemes;
 }
 
-/// Returns whether the stem ends in a [t] that becomes a flap before a vowel: the sound before the
-/// [t] is a vowel or an r.
+/// Returns whether the stem ends in a [t] that becomes a flap before a vowel. That is so if a vowel
+/// or an r precedes the [t].
 bool ends_in_flap(std::string_view stem) {
   const auto [last, rest] = last_of(stem);
   return last == "t" && is_one_of(last_of(rest).first, "AIOWYiuæɑəɛɪɹʊʌ");
@@ -90,7 +90,7 @@ std::string with_ing(const std::string& stem) {
   return std::string(last_of(stem).second) + std::string(kFlap) + "ɪŋ";
 }
 
-/// Returns whether "ck" or a double consonant precedes an ending of three letters: "picking",
+/// Returns whether an ending of three letters follows "ck" or a double consonant: "picking",
 /// "running".
 bool is_doubled(std::string_view word) {
   const std::string_view stem = word.substr(0, word.size() - 3);
@@ -99,7 +99,7 @@ bool is_doubled(std::string_view word) {
   return (last == before && is_one_of({&last, 1}, "bcdgklmnprstvxz")) || stem.ends_with("ck");
 }
 
-/// Returns the column with this index; empty if the line has fewer columns.
+/// Returns the column with this index. Empty if the line has fewer columns.
 std::string_view column(std::string_view columns, int index) {
   for (; index > 0; --index) {
     const size_t tab = columns.find('\t');
@@ -109,8 +109,8 @@ std::string_view column(std::string_view columns, int index) {
   return columns.substr(0, columns.find('\t'));
 }
 
-/// Returns the phonemes of a small word such as "the", which may depend on the next sound; else
-/// empty.
+/// Returns the phonemes of a small word such as "the", which may depend on the next sound. Empty
+/// for other words.
 std::string small_word(std::string_view word, Follows next) {
   const bool pause = next == Follows::kPause, vowel = next == Follows::kVowel;
   if (word == "I") return "ˌI";
@@ -156,7 +156,7 @@ UsLexicon::UsLexicon() {
   }
 }
 
-/// Returns all columns of a word in this exact spelling; empty if the lexicon lacks it.
+/// Returns all columns of a word in this exact spelling. Empty if the lexicon lacks it.
 std::string_view UsLexicon::columns_of(std::string_view word) const {
   const std::string_view text = text_;
   const auto found = std::lower_bound(words_.begin(), words_.end(), word,

@@ -1,7 +1,7 @@
-// misaki's lexicon of US English and its rules for endings, stress and small words, so that a word
-// has the phonemes that Kokoro was trained on. Words whose phonemes depend on a part of speech
-// have the usual ones: this program does not tag parts of speech. Const after construction; any
-// thread. Source: misaki 0.9.4, misaki/en.py (Lexicon) and data/us_gold.json (lexicon/README.md).
+// misaki's lexicon of US English and its rules for endings, stress and small words. So words get
+// the phonemes that Kokoro was trained on. This program does not find parts of speech: words whose
+// phonemes depend on it have the usual ones. Const after construction; any thread. Source: misaki
+// 0.9.4, misaki/en.py (Lexicon) and data/us_gold.json (lexicon/README.md).
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ enum class Follows : uint8_t {
   kVowel,
   kConsonant,
 };
-/// Classifies the first sound of `phonemes`; returns `later` if they have no sound.
+/// Classifies the first sound of `phonemes`. Returns `later` if `phonemes` has no sound.
 Follows follows(std::string_view phonemes, Follows later);
 
 class UsLexicon {
  public:
-  /// Unpacks the lexicon that is linked into the program, which takes about 50 ms.
+  /// Unpacks the lexicon that is linked into the program; needs about 50 ms.
   UsLexicon();
 
   /// Returns the phonemes of a word of letters and apostrophes, in the alphabet of the model's
-  /// first version; nothing if neither the word nor its stem is known. `to`: the word "to" follows.
+  /// first version. Returns nullopt if word and stem are unknown. `to`: the word "to" follows.
   std::optional<std::string> find(std::string_view word, Follows next, bool to = false) const;
 
   size_t words() const { return words_.size(); }
@@ -51,7 +51,7 @@ class UsLexicon {
   std::vector<Entry> words_;  // sorted by word
 };
 
-/// Returns the packed lexicon; made by CMake.
+/// Returns the packed lexicon, which CMake makes.
 std::string_view packed_us_lexicon();
 
 }  // namespace syrinx::kokoro

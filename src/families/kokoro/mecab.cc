@@ -11,13 +11,13 @@
 namespace syrinx::kokoro {
 namespace {
 
-constexpr char kLineEnd = '\x01';  // a line of this alone ends a sentence
+constexpr char kLineEnd = '\x01';  // a line with only this character ends a sentence
 constexpr size_t kUnidicFields = 17, kUnidicSound = 9, kIpadicFields = 9, kIpadicSound = 8;
 constexpr const char* kInstall =
     "Japanese kanji are read by the program mecab and its dictionary (Debian: apt-get install "
     "mecab mecab-ipadic-utf8, 60 MB, or for the authors' readings mecab unidic-mecab, 5 GB)";
 
-/// Splits a line of comma-separated values; quotes are removed.
+/// Splits a line of comma-separated values and removes quotes.
 std::vector<std::string> fields_of(std::string_view line) {
   std::vector<std::string> out(1);
   bool quoted = false;
@@ -41,7 +41,7 @@ Error other_output(std::string_view line) {
           "input"};
 }
 
-/// Reads a line of mecab: surface, 0 for a known word, type, features.
+/// Reads a line of mecab's output: surface, 0 for a known word, type, features.
 Result<Morpheme> morpheme_of(std::string_view line) {
   std::array<std::string_view, 3> head;
   std::string_view rest = line;
@@ -72,8 +72,8 @@ Result<Morpheme> morpheme_of(std::string_view line) {
   return out;
 }
 
-/// Sets the bytes of a sentence's words. The sentence also has spaces, and characters that the
-/// dictionary takes as spaces, which the words lack.
+/// Sets the byte ranges of a sentence's words. The sentence may have spaces, and characters that
+/// the dictionary treats as spaces; no word contains these.
 Status place(std::span<const Written> sentence, std::vector<Morpheme>& words) {
   size_t at = 0;
   for (Morpheme& word : words) {

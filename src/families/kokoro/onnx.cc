@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kModules{"bert", "bert_encoder", "predictor",
                                                    "text_encoder", "decoder"};
-constexpr std::array<int64_t, 4> kGates{0, 2, 3, 1};  // torch's input, forget, cell, output
+constexpr std::array<int64_t, 4> kGates{0, 2, 3, 1};  // torch's order: input, forget, cell, output
 
 constexpr std::string_view kWholeModel = "kmodel.";
 
-/// Removes the export wrapper's prefix from a name of a tensor: "encoder." or "decoder.", or
-/// "kmodel." of the authors' own script.
+/// Removes the prefix of the export wrapper from a tensor's name: "encoder." or "decoder.", or
+/// "kmodel." in exports by the authors' own script.
 std::string_view inner_name(std::string_view name) {
   for (const std::string_view part : {std::string_view("encoder."), {"decoder."}, kWholeModel}) {
     if (name.starts_with(part)) return name.substr(part.size());
@@ -28,9 +28,9 @@ std::string_view inner_name(std::string_view name) {
   return name;
 }
 
-/// Returns the authors' name of a node's module. Modules of the predictor that are called directly
-/// lack its prefix, and a module that is called again has a number. `wrapped`: names have a prefix.
-/// Without one, the predictor's text encoder has the name of the model's; only that has lstms.
+/// Returns the authors' name of a node's module. Modules that the predictor calls directly lack its
+/// prefix; a module that is called again has a number. `wrapped`: names have a prefix. Without it,
+/// the text encoders of predictor and model share a name; only the predictor's has lstms.
 std::string module_of(std::string_view node, bool wrapped) {
   const std::string full = onnx_module_of(node);
   std::string name(wrapped ? inner_name(full) : full);
@@ -87,7 +87,7 @@ class OnnxKokoro : public WeightSource {
     size_t tensor = 0;
     Kind kind = kWhole;
     std::optional<size_t> scale = {},
-                          zero = {};  ///< for 8-bit tensors: a number is (n - zero) * scale
+                          zero = {};  ///< for 8-bit tensors: a value is (n - zero) * scale
     int64_t way = 0;                  ///< direction of an LSTM: 0 or 1
     int64_t half = 0;                 ///< half of an LSTM's bias: 0 for the input, 1 for the state
     bool inputs_first = false;        ///< gate matrices are [inputs, 4 hidden]
@@ -111,7 +111,7 @@ class OnnxKokoro : public WeightSource {
     return Shape(std::span<const int64_t>(sizes));
   }
 
-  /// Returns the numbers of a tensor as f32; the tensor may hold 8-bit integers.
+  /// Returns the values of a tensor as f32. The tensor may have 8-bit integers.
   std::vector<float> numbers(const OnnxTensor& tensor) const {
     int64_t count = 1;
     for (const int64_t size : tensor.sizes) count *= size;
@@ -122,7 +122,7 @@ class OnnxKokoro : public WeightSource {
       ProtoReader list(tensor.ints);
       uint64_t value = 0;
       for (float& number : out) {
-        if (!list.varint(value)) graph_.fail(tensor.name, "its numbers are cut off");
+        if (!list.varint(value)) graph_.fail(tensor.name, "its values are truncated");
         number = static_cast<float>(static_cast<int64_t>(value));
       }
       return out;
@@ -148,14 +148,14 @@ class OnnxKokoro : public WeightSource {
     return out;
   }
 
-  /// Scales or zeros: one for each tensor, output, or direction of an LSTM.
+  /// Scales or zeros. One for each tensor, each output, or each direction of an LSTM.
   class Factors {
    public:
     Factors(std::vector<float> all, int64_t way, int64_t rows)
         : all_(std::move(all)), begin_(std::ssize(all_) > rows ? way * rows : 0), way_(way) {
       each_ = std::ssize(all_) == rows || std::ssize(all_) == 2 * rows;
     }
-    /// Returns whether the count is one per tensor, one per output row, or one per direction.
+    /// Returns whether there is one factor per tensor, per output row, or per direction.
     bool fit(int64_t ways) const { return each_ || all_.size() == 1 || std::ssize(all_) == ways; }
     double of(int64_t row) const {
       if (each_) return all_[static_cast<size_t>(begin_ + row)];
@@ -206,8 +206,8 @@ class OnnxKokoro : public WeightSource {
     return out;
   }
 
-  /// Returns the tensor that a node reads, directly or through casts (in f16 exports) and
-  /// identities.
+  /// Returns the tensor that a node reads, directly or through identities and casts (in f16
+  /// exports).
   std::optional<size_t> input(const OnnxNode& node, size_t index) const {
     if (index >= node.inputs.size()) return {};
     const auto copy = copied_.find(node.inputs[index]);
@@ -219,7 +219,7 @@ class OnnxKokoro : public WeightSource {
     if (const auto from = input(node, 0)) copied_.emplace(node.output, *from);
   }
 
-  /// Returns the scale of an 8-bit tensor; its name is the tensor's with another ending.
+  /// Returns the scale of an 8-bit tensor. Their names differ only in the ending.
   std::optional<size_t> scale_of(size_t tensor) const {
     constexpr std::string_view kQuantized = "_quantized";
     std::string name = graph_.tensors()[tensor].name;
@@ -234,7 +234,7 @@ class OnnxKokoro : public WeightSource {
     const bool ours = std::any_of(kModules.begin(), kModules.end(), [&](std::string_view module) {
       return name.size() > module.size() && name.starts_with(module) && name[module.size()] == '.';
     });
-    // Skips, by name, tensors of the wrapper's inverse transform and 8-bit tensors.
+    // Skips 8-bit tensors, and tensors of the inverse transform in the wrapper, by their names.
     if (!ours || name.size() == tensor.name.size() || name.starts_with("decoder.generator.stft.") ||
         name.find("_quantized") != name.npos || name.ends_with("_scale") ||
         name.ends_with("_zero_point")) {
@@ -295,12 +295,12 @@ class OnnxKokoro : public WeightSource {
   }
 
   OnnxGraph graph_;
-  bool wrapped_ = true;  // names of modules begin with that of a wrapper
+  bool wrapped_ = true;  // module names begin with the wrapper's name
   std::map<std::string, Part> parts_;
   std::map<std::string, size_t>
-      copied_;  // output of a node that only copies a tensor -> that tensor
+      copied_;  // output of a node that only copies a tensor -> the tensor
   std::map<std::string, std::string>
-      gathered_;  // output of a table lookup -> the table's weight name
+      gathered_;  // output of a table lookup -> name of the table's weight
   std::map<std::string, Tensor> copies_;
 };
 

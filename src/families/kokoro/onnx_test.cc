@@ -20,7 +20,7 @@ namespace {
 
 using namespace onnx_fixture;
 
-/// Adds the tensors by which the loader recognises a graph of Kokoro.
+/// Adds the tensors that identify a graph of Kokoro for the loader.
 std::vector<std::string> with_marks(std::vector<std::string> tensors) {
   tensors.push_back(tensor("decoder.decoder.generator.conv_post.weight", {1, 1, 1}, {1}));
   tensors.push_back(tensor("encoder.bert.embeddings.word_embeddings.weight", {1, 1}, {1}));
@@ -61,7 +61,7 @@ TEST(KokoroOnnx, EightBitsAreTimesTheirScales) {
                       tensor("c_scale", {}, {0.25f}), narrow_tensor("c_zero_point", {}, {-1}, true),
                       narrow_tensor("e_quantized", {2, 1}, {3, 4}), tensor("e_scale", {}, {10})})));
   const Weights weights(open_kokoro_onnx(path));
-  // The file has the weight as [in, out], with a scale and a zero for each output.
+  // The file stores the weight as [in, out], with a scale and a zero for each output.
   EXPECT_EQ(weight_numbers(weights, "bert_encoder.weight", {2, 3}),
             (std::vector<float>{0.5f, 1.5f, 2.5f, -6, 6, 10}));
   EXPECT_EQ(weight_numbers(weights, "predictor.F0.0.conv1.weight", {1, 1, 2}),
@@ -70,7 +70,7 @@ TEST(KokoroOnnx, EightBitsAreTimesTheirScales) {
             (std::vector<float>{40, 50}));
 }
 
-/// ONNX orders the gates input, output, forget, cell; torch input, forget, cell, output.
+/// ONNX orders gates as input, output, forget, cell; torch as input, forget, cell, output.
 TEST(KokoroOnnx, LstmsHaveTheirGatesInOrder) {
   const TestDir dir;
   const std::vector<float> gates{1, 2, 3, 4, 11, 12, 13, 14};
@@ -102,7 +102,7 @@ TEST(KokoroOnnx, LstmsHaveTheirGatesInOrder) {
 }
 
 /// The authors' script (kokoro 0.9.4, KModelForONNX) names tensors "kmodel.bert..." and nodes
-/// without a prefix; the predictor's text encoder and the model's share a name.
+/// without a prefix. The text encoders of the predictor and of the model have the same name.
 TEST(KokoroOnnx, NamesOfTheAuthorsExportAreKnown) {
   const TestDir dir;
   const std::vector<std::string> lstm{"x", "w", "w", "b"};
@@ -137,15 +137,15 @@ TEST(KokoroOnnx, NamesOfTheAuthorsExportAreKnown) {
             (std::vector<float>{1, 3, 5, 2, 4, 6}));
 }
 
-/// An f16 export of a whole checkpoint. LSTM nodes read their tensors through casts; other weights
-/// have their own names.
+/// An f16 export of a whole checkpoint. LSTM nodes read their tensors through casts. Other weights
+/// keep their names.
 class HalfExport {
  public:
   explicit HalfExport(const std::string& checkpoint)
       : source_(open_kokoro_weights(checkpoint)), weights_(open_kokoro_weights(checkpoint)) {
     for (const std::string& stored : source_->names()) {
       if (stored.ends_with(kLength)) continue;
-      // An export stores the product of the two parts of a normalised weight.
+      // An export stores a normalised weight as the product of its two parts.
       const bool normed = stored.ends_with(kDirection);
       const std::string module = stored.substr(0, stored.rfind('.'));
       const std::string name = normed ? module + ".weight" : stored;
@@ -164,7 +164,7 @@ class HalfExport {
     }
   }
   std::string bytes() const { return model(nodes_, tensors_); }
-  std::map<std::string, std::pair<Shape, std::vector<float>>> want;  ///< numbers of each weight
+  std::map<std::string, std::pair<Shape, std::vector<float>>> want;  ///< values of each weight
 
  private:
   static std::vector<int64_t> sizes_of(const Shape& shape) {
@@ -191,8 +191,8 @@ class HalfExport {
   std::vector<float> numbers(const std::string& name) {
     return weight_numbers(weights_, name, *source_->shape(name));
   }
-  /// Reorders the gates of [4 H, columns] from torch's input, forget, cell, output to ONNX's
-  /// input, output, forget, cell.
+  /// Changes the order of the gates of [4 H, columns] from torch's input, forget, cell, output to
+  /// ONNX's input, output, forget, cell.
   static std::vector<float> in_order(const std::vector<float>& all) {
     const auto part = std::ssize(all) / 4;
     std::vector<float> out;
@@ -271,7 +271,7 @@ TEST(KokoroOnnx, OtherGraphsAreRefusedByName) {
 
 KokoroConfig two_phonemes() {
   KokoroConfig config;
-  config.bert.positions = 4;  // two phonemes and the id 0 at both ends
+  config.bert.positions = 4;  // two phonemes, and the id 0 at both ends
   config.style = 1;
   return config;
 }

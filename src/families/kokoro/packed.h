@@ -6,8 +6,8 @@
 
 namespace syrinx::kokoro {
 
-/// Unpacks a gzip stream of at most 8 MB that CMake linked into the program. A broken stream is a
-/// bug of the program.
+/// Unpacks a gzip stream of at most 8 MB that CMake has linked into the program. Throws
+/// InternalError for a broken stream.
 std::string unpacked(std::string_view gzip);
 
 }  // namespace syrinx::kokoro

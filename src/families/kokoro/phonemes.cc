@@ -38,8 +38,8 @@ bool is_vowel(std::string_view phone) {
 }
 bool is_stressed(std::string_view phone) { return phone.ends_with('1'); }
 
-/// Returns whether the phone is a [t] that is a flap: it follows a vowel or an r, and precedes an
-/// unstressed vowel.
+/// Returns whether the phone is a [t] that becomes a flap. It follows a vowel or an r, and precedes
+/// an unstressed vowel.
 bool is_flap(std::span<const std::string_view> phones, size_t at) {
   if (phones[at] != "t" || at == 0 || at + 1 >= phones.size()) return false;
   const bool before = is_vowel(phones[at - 1]) || (phones[at - 1] == "r" && at > 1);
@@ -47,7 +47,7 @@ bool is_flap(std::span<const std::string_view> phones, size_t at) {
   return before && is_vowel(phones[at + 1]) && !is_stressed(phones[at + 1]);
 }
 
-/// Returns whether a schwa is not spoken before the next consonant, as in "little", "button".
+/// Returns whether a schwa is not spoken before the next consonant: "little", "button".
 bool is_swallowed(std::span<const std::string_view> phones, size_t at) {
   if (phones[at] != "ax" || at == 0 || at + 2 != phones.size() || is_vowel(phones[at - 1])) {
     return false;
@@ -59,7 +59,7 @@ bool is_swallowed(std::span<const std::string_view> phones, size_t at) {
   return phones.back() == "n" && before_is({"t", "d", "s", "z"});
 }
 
-/// Returns whether the vowel is the "e" of an ending that is a syllable: "wanted", "houses".
+/// Returns whether the vowel is the "e" of an ending that forms a syllable: "wanted", "houses".
 bool is_ending(std::span<const std::string_view> phones, size_t at) {
   if (at < 2 || at + 2 != phones.size() || (phones[at] != "ih" && phones[at] != "ax")) return false;
   const std::string_view before = phones[at - 1], last = phones.back();
@@ -68,9 +68,9 @@ bool is_ending(std::span<const std::string_view> phones, size_t at) {
                          before == "zh" || before == "jh");
 }
 
-/// Returns the index of the vowel with the main stress; -1: no vowel has stress. libflite marks
-/// all stresses alike. In words with endings as in "alienation" and "activity", the last stress is
-/// the main stress; in other words, the first.
+/// Returns the index of the vowel with the main stress, or -1 if no vowel has stress. libflite does
+/// not distinguish stresses. With endings as in "alienation" and "activity", the last stress is the
+/// main stress. In other words, the first stress is.
 int64_t main_stress(std::span<const std::string_view> phones) {
   int64_t first = -1, last = -1;
   for (int64_t i = 0; i < std::ssize(phones); ++i) {
@@ -88,7 +88,7 @@ int64_t main_stress(std::span<const std::string_view> phones) {
   return drawn ? last : first;
 }
 
-/// Splits a piece into words of letters and apostrophes; returns none if it has other characters.
+/// Splits a piece into words of letters and apostrophes. Empty if it has other characters.
 std::vector<std::string> written_words(std::string_view text) {
   std::vector<std::string> out(1);
   for (const std::string& c : characters(text)) {
@@ -104,7 +104,7 @@ std::vector<std::string> written_words(std::string_view text) {
     }
   }
   if (out.back().empty()) out.pop_back();
-  for (std::string& word : out) {  // removes apostrophes that are quotation marks
+  for (std::string& word : out) {  // this removes apostrophes that are quotation marks
     while (word.size() > 1 && word.front() == '\'') word.erase(0, 1);
   }
   return out;
@@ -175,7 +175,7 @@ std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sent
   };
   for (size_t p = words.size(); p-- > 0;) {
     const finch::Piece& piece = sentence.pieces[p];
-    std::vector<std::string> behind;  // marks after the word
+    std::vector<std::string> behind;  // marks that follow the word
     for (std::string& c : characters(piece.text)) {
       if (kMarks.find(c) == kMarks.npos) {
         behind.clear();
@@ -201,7 +201,7 @@ std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sent
 }
 
 std::string misaki_of_espeak(std::string ipa, std::string_view voice) {
-  // espeak-ng runs without ties, so affricates and diphthongs are pairs of letters.
+  // espeak-ng runs without ties, so affricates and diphthongs consist of two letters.
   static constexpr std::array<Pair, 11> kAll{{{"aɪ", "I"},
                                               {"aʊ", "W"},
                                               {"dz", "ʣ"},
@@ -232,8 +232,8 @@ Result<std::vector<Spoken>> espeak_words(std::string_view text, int64_t offset,
                                          std::string_view voice) {
   Result<std::string> read = zonos::espeak_phonemes(text, voice);
   if (!read.ok()) return read.error();
-  // Spaces separate the words of the text and of its phonemes. If the counts are equal, each spoken
-  // word gets its own bytes of the text; otherwise, the bytes of the sentence.
+  // Spaces separate the words of the text, and of its phonemes. If both counts are equal, each
+  // spoken word gets the bytes of its written word; otherwise, the bytes of the sentence.
   std::vector<std::pair<size_t, size_t>> written;
   for (size_t at = text.find_first_not_of(" \t\r\n"); at < text.size();) {
     const size_t end = std::min(text.find_first_of(" \t\r\n", at), text.size());

@@ -1,8 +1,8 @@
-// Text to the phonemes that Kokoro was trained on, misaki's alphabet, a word or a mark at a time.
-// US English is read by this program's own reader (text/english). Its words have the phonemes of
-// misaki's lexicon; words that the lexicon lacks have libflite's phonemes in misaki's alphabet.
-// Other languages and British English are read by the program espeak-ng. Pure functions.
-// Source of the alphabet: misaki 0.9.4 (EN_PHONES.md, espeak.py: EspeakFallback, EspeakG2P).
+// Text to the phonemes that Kokoro was trained on, in misaki's alphabet, a word or mark at a time.
+// This program's own reader (text/english) reads US English. Its words have the phonemes of
+// misaki's lexicon. Words that the lexicon lacks have libflite's phonemes in misaki's alphabet. The
+// program espeak-ng reads other languages and British English. Pure functions. Source of the
+// alphabet: misaki 0.9.4 (EN_PHONES.md, espeak.py: EspeakFallback, EspeakG2P).
 #pragma once
 
 #include <span>
@@ -16,12 +16,12 @@
 
 namespace syrinx::kokoro {
 
-/// The phonemes of a word or mark; bytes [begin, end) of the request's text.
+/// The phonemes of a word or mark, and the bytes [begin, end) of the request's text.
 struct Spoken {
   std::string phonemes;  ///< UTF-8
   int64_t begin = 0, end = 0;
-  bool word = true;   ///< false: a mark
-  bool space = true;  ///< a space stands before it
+  bool word = true;   ///< whether it is a word; false: a mark
+  bool space = true;  ///< whether a space precedes it
 };
 
 /// Splits valid UTF-8 into its characters, one string each.
@@ -41,11 +41,11 @@ struct EnglishReader {
 /// millisecond.
 std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sentence& sentence);
 
-/// Converts the output of espeak-ng to misaki's alphabet. `voice`: its name there ("es", "en-gb").
+/// Converts espeak-ng's output to misaki's alphabet. `voice`: name in espeak-ng ("es", "en-gb").
 std::string misaki_of_espeak(std::string ipa, std::string_view voice);
 
-/// Returns the words and marks of a sentence in a language of espeak-ng; its text begins at byte
-/// `offset`. Takes about 10 ms. Returns an Error where espeak-ng is not installed.
+/// Returns the words and marks of a sentence in a language of espeak-ng. Its text begins at byte
+/// `offset`. Takes about 10 ms. Returns an Error if espeak-ng is not installed.
 Result<std::vector<Spoken>> espeak_words(std::string_view text, int64_t offset,
                                          std::string_view voice);
 

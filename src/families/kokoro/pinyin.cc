@@ -17,7 +17,7 @@ class TableReader {
  public:
   explicit TableReader(std::string_view bytes) : rest_(bytes) {}
   uint32_t number(size_t bytes) {
-    SYRINX_CHECK(bytes <= rest_.size(), "[kokoro] the table of pinyin is cut off");
+    SYRINX_CHECK(bytes <= rest_.size(), "[kokoro] the table of pinyin is truncated");
     uint32_t out = 0;
     for (size_t i = 0; i < bytes; ++i) out = out << 8 | static_cast<uint8_t>(rest_[i]);
     rest_.remove_prefix(bytes);
@@ -25,13 +25,13 @@ class TableReader {
   }
   std::string_view line() {
     const size_t end = rest_.find('\n');
-    SYRINX_CHECK(end != rest_.npos, "[kokoro] the table of pinyin is cut off");
+    SYRINX_CHECK(end != rest_.npos, "[kokoro] the table of pinyin is truncated");
     const std::string_view out = rest_.substr(0, end);
     rest_.remove_prefix(end + 1);
     return out;
   }
   std::string_view bytes(size_t size) {
-    SYRINX_CHECK(size <= rest_.size(), "[kokoro] the table of pinyin is cut off");
+    SYRINX_CHECK(size <= rest_.size(), "[kokoro] the table of pinyin is truncated");
     return std::exchange(rest_, rest_.substr(size)).substr(0, size);
   }
   bool ended() const { return rest_.empty(); }
@@ -40,7 +40,7 @@ class TableReader {
   std::string_view rest_;
 };
 
-// In these tables 0 stands for the tone.
+// In these tables, 0 marks the place of the tone.
 constexpr std::array<Spelling, 21> kInitials{
     {{"zh", "ꭧ"}, {"ch", "ꭧʰ"}, {"sh", "ʂ"}, {"b", "p"},  {"c", "ʦʰ"}, {"d", "t"},
      {"f", "f"},    {"g", "k"},      {"h", "x"},  {"j", "ʨ"},  {"k", "kʰ"}, {"l", "l"},
@@ -54,7 +54,7 @@ constexpr std::array<Spelling, 35> kFinals{
      {"ou", "ou0"},   {"u", "u0"},     {"uei", "wei0"},  {"ua", "wa0"},    {"uai", "wai0"},
      {"uan", "wa0n"}, {"uen", "wə0n"}, {"uang", "wa0ŋ"}, {"ueng", "wə0ŋ"}, {"uo", "wo0"},
      {"o", "wo0"},    {"v", "y0"},     {"ve", "ɥe0"},    {"van", "ɥɛ0n"},  {"vn", "y0n"}}};
-// Syllables without an initial that have their own sounds.
+// Syllables without an initial that have sounds of their own.
 constexpr std::array<Spelling, 9> kWhole{{{"yo", "wo0"},
                                           {"ê", "ɛ0"},
                                           {"er", "ɚ0"},
@@ -73,7 +73,7 @@ std::string_view found_in(const std::array<Spelling, N>& table, std::string_view
   return at == table.end() ? std::string_view() : at->second;
 }
 
-/// Returns the final before the rules of spelling: "ui" is uei, "yuan" van.
+/// Returns the final before spelling rules are applied: "ui" is uei, "yuan" is van.
 std::string full_final(std::string_view initial, std::string final) {
   if (initial.empty() && final.starts_with("y")) {
     final.erase(0, 1);
@@ -95,7 +95,7 @@ std::string full_final(std::string_view initial, std::string final) {
   return final;
 }
 
-/// Returns the initial that a syllable begins with, and its sound; both empty: none.
+/// Returns the initial with which a syllable begins, and its sound. Both may be empty.
 const Spelling& initial_of(std::string_view syllable) {
   static constexpr Spelling kNone;
   const auto at = std::find_if(kInitials.begin(), kInitials.end(), [&](const Spelling& row) {

@@ -16,13 +16,13 @@ namespace syrinx::kokoro {
 namespace {
 
 constexpr float kSlowest = 0.5f, kFastest = 2;
-constexpr size_t kMostEspeakText = 20'000;  // bytes: each sentence costs a run of espeak-ng
-// a letter of Chinese in the alphabet of version 1.0
+constexpr size_t kMostEspeakText = 20'000;  // bytes; espeak-ng has to run for each sentence
+// A letter that only Chinese has in the alphabet of version 1.0.
 constexpr std::string_view kChineseLetter = "ꭧ";
-constexpr int kWindow = 4096;  // frames that may wait in the edge: more than an utterance has
+constexpr int kWindow = 4096;  // frames that may wait in the edge; more than an utterance has
 
-/// Opens the checkpoint's weights or random weights. Random weights are stored without weight
-/// normalisation, and without optional affine norms.
+/// Opens the checkpoint's weights, or makes random weights, which have no weight normalisation and
+/// no optional affine norms.
 std::unique_ptr<WeightSource> weights_of(const LoadSpec& spec) {
   if (!spec.dummy) return open_kokoro_weights(spec.dir);
   return dummy_weights([](const std::string& name) {
@@ -98,7 +98,7 @@ class KokoroPipeline : public LoadedPipeline {
   }
 
  private:
-  /// Returns the request's language, or else the voice's language.
+  /// Returns the language that the request names, or else the voice's language.
   Result<std::string> language_asked(const SpeechRequest& request) const {
     const std::string& named =
         request.voice.mix.empty() ? request.voice.name : request.voice.mix.front().voice;
@@ -123,7 +123,7 @@ class KokoroPipeline : public LoadedPipeline {
     return language;
   }
 
-  /// Returns the first Chinese voice of v1.1-zh, else af_heart or the first voice.
+  /// Returns the first Chinese voice of v1.1-zh, or else af_heart or the first voice.
   std::string usual_voice() const {
     const auto chinese = packs_.lower_bound("z");
     if (config_.has_bopomofo() && chinese != packs_.end()) return chinese->first;

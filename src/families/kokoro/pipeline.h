@@ -1,6 +1,6 @@
-// Kokoro-82M: turns phonemes into speech without an autoregressive loop, one utterance at a time.
-// A request names a voice or a mix of voices.
-// See docs/families/kokoro.md.
+// Kokoro-82M: turns phonemes into speech without an autoregressive loop, one
+// utterance at a time. A request names a voice or a mix of voices. See
+// docs/families/kokoro.md.
 #pragma once
 
 #include "families/family.h"

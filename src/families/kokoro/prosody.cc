@@ -10,7 +10,7 @@ namespace {
 
 constexpr float kTextLeak = 0.2f;
 
-/// Writes [x | style] for every row: x [T, C] -> out [T, C + style].
+/// Writes [x | style] in every row. x [T, C] -> out [T, C + style].
 void beside(const View& x, std::span<const float> style, const View& out) {
   const int64_t width = x.shape[1];
   float* to = out.f32();
@@ -45,7 +45,7 @@ Prosody::Prosody(const KokoroConfig& config, const Weights& weights, WeightType 
                           WeightType::kF32);
 }
 
-/// Runs the text encoder: features of each phoneme; out [T, H].
+/// Runs the text encoder, which computes the features of each phoneme; out [T, H].
 void Prosody::read_text(StepContext& ctx, std::span<const int32_t> ids, const View& out) const {
   const Arena::Mark mark(ctx.arena);
   View x = take_rows(ctx, std::ssize(ids), hidden_);
@@ -58,7 +58,7 @@ void Prosody::read_text(StepContext& ctx, std::span<const int32_t> ids, const Vi
   text_lstm_.run(ctx, x, out);
 }
 
-/// Computes prosody and length of each phoneme; meant [T, H] comes from PL-BERT.
+/// Computes the prosody and the length of each phoneme. meant [T, H]: output of PL-BERT.
 void Prosody::read_prosody(StepContext& ctx, const View& meant, ProsodyJob& job) const {
   const Arena::Mark mark(ctx.arena);
   const int64_t rows = meant.shape[0];

@@ -11,8 +11,8 @@ ProsodyStage::ProsodyStage(const KokoroConfig& config, const Prosody& prosody)
   traits_.hidden = 1;
   traits_.vocab = {1};
   traits_.max_positions = static_cast<int>(config.bert.positions) + 1;
-  traits_.values = 1;     // needed so that the sequence can send rows
-  traits_.writes = true;  // writes features into the sequence, as their size varies
+  traits_.values = 1;     // required so that the sequence can send rows
+  traits_.writes = true;  // writes features to the sequence, because their size varies
 }
 
 void ProsodyStage::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
@@ -22,7 +22,7 @@ void ProsodyStage::forward(StepContext& ctx, const ArBatch& batch, View hidden) 
   for (const ArSeq& seq : batch.seqs) {
     if (seq.emits == 0) continue;
     auto& state = static_cast<KokoroState&>(*seq.state);
-    if (state.utterance().phonemes() == 0) continue;  // the text ended without more words
+    if (state.utterance().phonemes() == 0) continue;  // the text ended without further words
     states.push_back(&state);
     jobs.push_back({state.utterance().ids, state.style().subspan(style_), state.speed()});
   }

@@ -1,6 +1,6 @@
-// The AR node of Kokoro, which has no loop: one step reads an utterance. Its rows are phonemes, so
-// that the engine counts the cost of a step. The network runs at the last row of an utterance, over
-// the utterances of all requests of a batch. It has no cache. Const after construction.
+// The AR node of Kokoro, which has no loop: one step reads an utterance. The rows are phonemes, so
+// the engine can count the cost of a step. The network runs at the last row of an utterance, for
+// the utterances of all requests of a batch. The node has no cache. Const after construction.
 #pragma once
 
 #include "families/kokoro/prosody.h"

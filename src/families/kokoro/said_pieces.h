@@ -1,5 +1,5 @@
-// Cuts sentences at words whose pronunciation a request or its lexicon states, in languages that
-// this program's reader of US English does not read. Free functions; any thread.
+// Cuts sentences at words whose pronunciation a request or its lexicon states, in languages other
+// than US English. Free functions; any thread.
 #pragma once
 
 #include <memory>
@@ -17,22 +17,22 @@ namespace syrinx::kokoro {
 
 /// A part of a sentence.
 struct SaidPiece {
-  size_t sentence = 0;  ///< its index
-  /// The text to read and its place in the request's text. Bytes of `text` are bytes of the place
-  /// unless `reads_other_words`.
+  size_t sentence = 0;  ///< index of its sentence
+  /// The text to read, and its place in the request's text. The bytes of `text` correspond to bytes
+  /// of the place unless `reads_other_words` is true.
   SentenceStream::Item item;
-  std::string phonemes = {};  ///< in misaki's alphabet; empty: the text must be read
+  std::string phonemes = {};  ///< in misaki's alphabet; empty: `item` must be read
   bool reads_other_words = false;
-  bool space = false;  ///< a space stands before it in the sentence
+  bool space = false;  ///< whether a space precedes it in the sentence
 };
 
-/// Cuts sentences at `sayings`, bytes of the request's text, and at words of `lexicon`, which may
-/// be null. `voice`: espeak-ng's name of the language.
+/// Cuts sentences at the words of `sayings`, which are bytes of the request's text, and of
+/// `lexicon`, which may be null. `voice`: espeak-ng's name of the language.
 std::vector<SaidPiece> said_pieces(std::span<const SentenceStream::Item> sentences,
                                    const std::vector<Saying>& sayings, const Lexicon* lexicon,
                                    std::string_view voice);
 
-/// Joins pieces to `count` sentences. `read`: the words of the pieces without phonemes, in order.
+/// Joins pieces to `count` sentences. `read`: words of the pieces without phonemes, in order.
 std::vector<std::vector<Spoken>> joined_pieces(std::span<const SaidPiece> pieces,
                                                std::vector<std::vector<Spoken>> read, size_t count);
 

@@ -10,9 +10,9 @@
 namespace syrinx::kokoro {
 namespace {
 
-constexpr int kLongFirst = 40;      // phonemes above which a first sentence is cut
-constexpr int kShortest = 10;       // least phonemes on either side of this cut
-constexpr size_t kMostChars = 300;  // bytes of a sentence in a language other than US English
+constexpr int kLongFirst = 40;      // a first sentence with more phonemes is cut
+constexpr int kShortest = 10;       // least phonemes before and after this cut
+constexpr size_t kMostChars = 300;  // most bytes of a sentence in other languages than US English
 
 bool is_pause(const Spoken& spoken) {
   static const std::string kPauses = ",;:—…";
@@ -46,7 +46,7 @@ Status Script::push(std::string_view text, bool last) {
   return ok_status();
 }
 
-/// Reads sentences. Words whose pronunciation is stated have that one.
+/// Reads sentences. Words with a stated pronunciation get that pronunciation.
 Result<std::vector<std::vector<Spoken>>> Script::read_others(
     std::span<const SentenceStream::Item> items) const {
   const std::vector<SaidPiece> pieces = said_pieces(items, sayings_, lexicon_.get(), language_);
@@ -93,7 +93,7 @@ bool Script::next(Utterance& out) {
   return true;
 }
 
-/// Cuts a sentence that is too long for the model or for a request's first utterance.
+/// Cuts a sentence that is too long for the model, or for the first utterance of a request.
 void Script::cut(std::span<const Spoken> words) {
   const auto length = [](const Spoken& word) {
     return static_cast<int>(characters(word.phonemes).size()) + (word.space ? 1 : 0);
@@ -140,7 +140,7 @@ void Script::add(std::span<const Spoken> words) {
     for (const std::string& symbol : characters(word.phonemes)) push(symbol);
     if (!word.word || utterance.ids.size() == place) continue;
     const auto& known = utterance.words;
-    if (!known.empty() && known.back().begin == word.begin) continue;  // same written word
+    if (!known.empty() && known.back().begin == word.begin) continue;  // the same written word
     utterance.words.push_back({static_cast<int>(place), word.begin, word.end});
   }
   if (utterance.ids.size() == 1) return;

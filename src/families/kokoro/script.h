@@ -1,6 +1,6 @@
-// Cuts a request's text into utterances, in order, each when it is needed. It cuts at the end of a
-// sentence, where a cut is not heard. It also cuts a long first sentence at its first comma, so
-// that the first sound comes soon. One thread at a time.
+// Cuts a request's text into utterances, in order, each when it is needed. It cuts at the ends of
+// sentences, where a cut is inaudible. It also cuts a long first sentence at its first comma, so
+// that the first samples come soon. One thread at a time.
 #pragma once
 
 #include <deque>
@@ -18,10 +18,10 @@
 
 namespace syrinx::kokoro {
 
-/// Text that the network speaks in one run.
+/// Text that the network speaks in one call.
 struct Utterance {
   struct Word {
-    int place = 0;  ///< index into `ids`
+    int place = 0;  ///< its index in `ids`
     int64_t begin = 0, end = 0;
   };
   std::vector<int32_t> ids;  ///< the first and last id are 0
@@ -36,7 +36,7 @@ class Script {
   Script(const KokoroConfig& config, std::shared_ptr<const EnglishReader> reader,
          std::string language, const SpeechRequest& request);
 
-  /// Appends text; `last`: no text follows. May run espeak-ng or mecab.
+  /// Appends text; `last`: no more text follows. May run espeak-ng or mecab.
   Status push(std::string_view text, bool last);
   /// Moves the next utterance to `out`; returns false when no utterance waits.
   bool next(Utterance& out);
@@ -55,13 +55,13 @@ class Script {
   std::shared_ptr<const EnglishReader> reader_;
   std::string language_;
   finch::SentenceReader english_;
-  // For languages other than US English:
+  // The members below are for languages other than US English.
   const std::vector<Saying> sayings_;
   const std::shared_ptr<const Lexicon> lexicon_;
   SentenceStream others_;
   std::deque<finch::Sentence> sentences_;
   std::deque<Utterance> ready_;
-  bool begun_ = false;  // the first utterance was made
+  bool begun_ = false;  // the first utterance has been made
   UnsaidSymbols unsaid_;
 };
 

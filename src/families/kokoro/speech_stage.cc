@@ -10,7 +10,7 @@ namespace syrinx::kokoro {
 struct SpeechStage::Stream : StreamState {
   uint64_t seed = 0;
   std::vector<float> voice;    // [phonemes, 2 style]
-  int64_t pitches_before = 0;  // pitch values of earlier utterances, two per frame
+  int64_t pitches_before = 0;  // number of pitch values of earlier utterances, two per frame
 };
 
 Bundle SpeechStage::bundle(const Sequence& sequence) const {
@@ -34,7 +34,7 @@ int SpeechStage::cut(const StreamState&, const WaitingFrames& waiting, int) cons
   const auto frames = static_cast<int64_t>(waiting.values.size() / width);
   const float told = waiting.values[width - kRowParts + kFrames];
   const bool sound = told >= 1 && told <= kMostFrames;
-  if (!sound) return 1;  // run() will report the fault
+  if (!sound) return 1;  // run() reports the fault
   const auto wanted = static_cast<int64_t>(told);
   return static_cast<int>(frames >= wanted ? wanted : waiting.closed ? frames : 0);
 }

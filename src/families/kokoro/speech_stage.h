@@ -1,5 +1,5 @@
 // Turns frames of speech into samples, one utterance at a time. AdaIN normalises over a whole
-// utterance, so all samples of the utterance are computed before the first is sent. Const after
+// utterance, so all samples of the utterance are computed before the first one is sent. Const after
 // construction; any number of executors.
 #pragma once
 
@@ -9,15 +9,15 @@
 
 namespace syrinx::kokoro {
 
-/// Number of the philox_normal() stream for the source's noise. The key is the request's seed; the
+/// Number of the philox_normal() stream for the source's noise. Its key is the request's seed. Its
 /// step is the index of the pitch value in the request, 80 per second.
 inline constexpr uint32_t kSourceNoise = 0x4B4B0001;
 
-/// Numbers after the 2 H features of a frame's row (ProsodyJob::features).
+/// Values after the 2 H features in a frame's row (ProsodyJob::features).
 enum RowPart : int {
-  kPhonemes,  ///< phonemes of the utterance that this frame begins, without the id 0 at its ends;
-              ///< else 0
-  kFrames,    ///< frames of the utterance that this frame begins; else 0
+  kPhonemes,  ///< phonemes of the utterance that begins with this frame, without the id 0 at both
+              ///< ends; otherwise 0
+  kFrames,    ///< frames of the utterance that begins with this frame; otherwise 0
   kRowParts
 };
 
@@ -32,7 +32,7 @@ class SpeechStage : public ChunkStage {
   Bundle bundle(const Sequence& sequence) const override;
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
-  /// Returns all frames of the next utterance once they have arrived, else 0.
+  /// Returns the number of frames of the next utterance once all have arrived, else 0.
   int cut(const StreamState&, const WaitingFrames& waiting, int planned) const override;
 
  private:

@@ -11,7 +11,7 @@
 namespace syrinx::kokoro {
 namespace {
 
-/// Returns a copy of a symbol that lasts as long as the program; each symbol is kept once.
+/// Returns a copy of a symbol that exists until the program ends. Stores each symbol once.
 std::string_view lasting(const std::string& symbol) {
   static std::mutex mutex;
   static std::set<std::string> symbols;
@@ -19,7 +19,7 @@ std::string_view lasting(const std::string& symbol) {
   return *symbols.insert(symbol).first;
 }
 
-/// Returns the names of phones by id. Marks, spaces and stresses have none.
+/// Returns the names of phones by id. Marks, spaces and stresses have empty names.
 std::vector<std::string_view> phone_names(const KokoroConfig& config) {
   static const std::string kSilent = ";:,.!?—…\"()“” ˈˌ/";
   std::vector<std::string_view> out(static_cast<size_t>(config.tokens));
@@ -42,7 +42,7 @@ KokoroState::KokoroState(const SpeechRequest& request, const KokoroConfig& confi
       max_frames_(request.terms.max_frames),
       repeat_(request.terms.ignore_stop && request.terms.max_frames > 0) {
   if (request.terms.phone_times) phone_names_ = phone_names(config);
-  sampling_.temperature = 0;  // the only code is 0, and nothing reads it
+  sampling_.temperature = 0;  // the only code is 0, which has no meaning
 }
 
 Status KokoroState::begin(const SpeechRequest& request) {
@@ -55,7 +55,7 @@ Status KokoroState::append_text(std::string_view text, bool last) {
   if (!open_) return text_is_complete();
   open_ = !last;
   if (Status fault = script_.push(text, last); !fault.ok()) return fault;
-  // No text is left; the request ends with one more step.
+  // Without more text, the request ends with one more step.
   if (utterance_.ids.empty() && !next_utterance() && last) utterance_.ids = {0};
   return ok_status();
 }

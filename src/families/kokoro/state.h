@@ -1,6 +1,6 @@
-// One request of Kokoro: the utterance that is spoken now and the text after it. An utterance is
-// a segment of one step, and its rows are its phonemes. With the last row, the stage reads all
-// phonemes at once and writes its results here. Used by one thread at a time.
+// One request of Kokoro: the utterance that is being spoken, and the text after it. An utterance is
+// a segment of one step, whose rows are its phonemes. With the last row, the stage reads all
+// phonemes at once and stores its results here. Used by one thread at a time.
 #pragma once
 
 #include <memory>
@@ -14,16 +14,16 @@
 
 namespace syrinx::kokoro {
 
-/// Most frames of an utterance: a minute.
+/// The most frames of an utterance: one minute.
 inline constexpr int kMostFrames = 2400;
 
 class KokoroState : public Sequence {
  public:
   KokoroState(const SpeechRequest& request, const KokoroConfig& config, Script script,
               std::shared_ptr<const VoicePack> voice);
-  /// Takes the request's text. Called once, before all other functions.
+  /// Processes the request's text. Call it once, before all other functions.
   Status begin(const SpeechRequest& request);
-  /// Returns whether the request has phonemes, or may get more text.
+  /// Returns whether the request has phonemes, or may receive more text.
   bool speakable() const { return open_ || utterance_.phonemes() > 0; }
 
   // Returns the seed, for the stages.
@@ -31,9 +31,9 @@ class KokoroState : public Sequence {
   float speed() const { return speed_; }
   const VoicePack& voice() const { return *voice_; }
   const Utterance& utterance() const { return utterance_; }
-  /// Returns the voice's row for the utterance, [2 style].
+  /// Returns the row [2 style] of the voice for the utterance.
   std::span<const float> style() const;
-  /// Takes the stage's results: features [T, 2 H] and frames [T] of ProsodyJob.
+  /// Stores the stage's results: features [T, 2 H] and frames [T] of ProsodyJob.
   void read(std::vector<float> features, std::vector<int32_t> frames) {
     features_ = std::move(features);
     frames_ = std::move(frames);
@@ -60,11 +60,11 @@ class KokoroState : public Sequence {
   SampleParams sampling_;
   bool open_ = false;
   int64_t max_frames_ = 0;         // limit of the request; 0: no limit
-  bool repeat_ = false;            // speak the text again and again until max_frames
-  Utterance utterance_;            // the current utterance; without ids until its text has arrived
+  bool repeat_ = false;            // repeat the text until max_frames
+  Utterance utterance_;            // current utterance; has no ids until its text has arrived
   std::vector<Utterance> spoken_;  // utterances to repeat, if repeat_
   size_t again_ = 0;
-  // Names of phones by id; empty where the request wants no times of phones.
+  // Names of phones by id. Empty if the request does not ask for the times of phones.
   std::vector<std::string_view> phone_names_;
   std::vector<float> features_;
   std::vector<int32_t> frames_;

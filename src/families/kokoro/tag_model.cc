@@ -16,19 +16,19 @@ namespace {
 constexpr size_t kMostSource = 64 << 20, kMostStates = 1024;
 constexpr double kNoEmission = -3.14e100;
 constexpr double kNoStep = -std::numeric_limits<double>::infinity();
-constexpr char32_t kLastCut = 0x9fd5;  // of the characters that the model cuts
+constexpr char32_t kLastCut = 0x9fd5;  // last of the characters that the model cuts
 
 /// A part of a dictionary in the source of a Python module.
 struct PythonItem {
   enum Kind { kEnd, kState, kCharacter, kNumber, kOther } kind = kEnd;
-  char place = 0;        // of a state
-  std::string_view tag;  // of a state
+  char place = 0;        // place in a word, if the item is a state
+  std::string_view tag;  // part of speech, if the item is a state
   char32_t character = 0;
   double number = 0;
-  int depth = 0;  // of braces around it
+  int depth = 0;  // number of braces around the item
 };
 
-/// Reads states ('B', 'n'), characters '\u4e00' and numbers; passes over all else.
+/// Reads states ('B', 'n'), characters '\u4e00' and numbers; skips everything else.
 class PythonReader {
  public:
   explicit PythonReader(std::string_view source)
@@ -54,7 +54,7 @@ class PythonReader {
     out.depth = depth_;
     return out;
   }
-  /// Takes a text between quotes.
+  /// Reads a text between quotes.
   std::optional<std::string_view> quoted() {
     const size_t begin = rest_.find('\'');
     const size_t end = begin == rest_.npos ? rest_.npos : rest_.find('\'', begin + 1);
@@ -131,10 +131,10 @@ Status TagModel::read(const std::string& folder) {
   const auto other_form = [&] {
     return Error{ErrorCode::kUnsupported,
                  concat("jieba's posseg/", name,
-                        " has another form than that of jieba 0.42 (Debian: python3-jieba)"),
+                        " does not have the format of jieba 0.42 (Debian: python3-jieba)"),
                  "input"};
   };
-  // Calls take(item, index) for each item; the index is that of a state.
+  // Calls take(item, index) for each item. `index`: number of the state that the item belongs to.
   const auto each = [&](const char* file, auto take) {
     name = file;
     const std::string source = read_file(join_path(folder, file), kMostSource);
@@ -200,7 +200,7 @@ const std::vector<TagModel::Index>& TagModel::states_of(char32_t c) const {
   return found == possible_.end() ? all_ : found->second;
 }
 
-/// Returns the most probable state of each character; of equally probable ones the later.
+/// Returns the most probable state of each character; among equal states, the later one.
 std::vector<size_t> TagModel::path(std::u32string_view run) const {
   const size_t count = states_.size();
   std::vector<double> now(count), before(count);

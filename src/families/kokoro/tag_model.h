@@ -1,6 +1,6 @@
-// Cuts Chinese characters that are not in jieba's word list into words with parts of speech, by the
-// hidden Markov model of its package jieba.posseg, whose files are read. Const after loading; any
-// thread. Source: jieba 0.42.1, posseg/__init__.py (__cut_detail, __cut), posseg/viterbi.py.
+// Cuts Chinese characters that are not in jieba's word list into words with parts of speech. Reads
+// the files of jieba.posseg, whose hidden Markov model it applies. Const after loading; any thread.
+// Source: jieba 0.42.1, posseg/__init__.py (__cut_detail, __cut), posseg/viterbi.py.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ namespace syrinx::kokoro {
 
 class TagModel {
  public:
-  /// Reads posseg/*.py of jieba's folder: 0.1 s, 6 MB of memory. Returns an Error for missing files
-  /// and for files of another form.
+  /// Reads posseg/*.py of jieba's folder: 0.1 s, 6 MB of memory. Returns an Error if a file is
+  /// missing or has another format.
   static Result<std::unique_ptr<const TagModel>> load(const std::string& folder);
 
-  /// Appends the words of a run of characters.
+  /// Cuts a run of characters and appends its words to `out`.
   void cut(std::u32string_view run, std::vector<TaggedWord>& out) const;
 
  private:
-  /// A place in a word, B, E, M or S, and the word's part of speech.
+  /// A place in a word (B, E, M or S), and the word's part of speech.
   struct State {
     char place = 'S';
     std::string tag;
@@ -44,9 +44,9 @@ class TagModel {
 
   std::vector<State> states_;                       // sorted
   std::vector<double> starts_;                      // logarithms of probabilities
-  std::vector<double> steps_;                       // [from, to]; -inf: never
+  std::vector<double> steps_;                       // [from, to]; -inf: impossible
   std::vector<Index> all_;                          // indices of all states
-  std::unordered_map<uint64_t, double> emissions_;  // of character << 16 | state
+  std::unordered_map<uint64_t, double> emissions_;  // key: character << 16 | state
   std::unordered_map<char32_t, std::vector<Index>> possible_;
 };
 

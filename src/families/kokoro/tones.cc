@@ -21,7 +21,7 @@ void set_tone(std::string& syllable, char tone) {
   if (!syllable.empty()) syllable.back() = tone;
 }
 
-/// Returns whether every tone is the third; true for no syllables.
+/// Returns whether every tone is the third one; true for an empty list.
 bool all_third(std::span<const std::string> syllables) {
   return std::all_of(syllables.begin(), syllables.end(),
                      [](const std::string& each) { return tone_of(each) == '3'; });
@@ -50,7 +50,7 @@ std::vector<TaggedWord> with_not(const std::vector<TaggedWord>& words) {
   return out;
 }
 
-/// Joins 一 with a verb on both sides, else with the word after it.
+/// Joins 一 with the equal verbs around it, else with the word after it.
 std::vector<TaggedWord> with_one(const std::vector<TaggedWord>& words) {
   const std::u32string kAlone(1, kOne);
   std::vector<TaggedWord> between, out;
@@ -86,7 +86,7 @@ std::vector<TaggedWord> with_repetitions(const std::vector<TaggedWord>& words) {
   return out;
 }
 
-/// Joins neighbours of at most three characters whose syllables fit each other.
+/// Joins neighbouring words of at most three characters whose syllables match.
 template <typename Fits>
 std::vector<TaggedWord> with_third_tones(const std::vector<TaggedWord>& words, const Pinyin& pinyin,
                                          Fits fits) {
@@ -149,7 +149,7 @@ void change_one(std::u32string_view word, Syllables syllables) {
   }
 }
 
-/// Returns the length of the first of the two words that a word consists of.
+/// Returns the length of the first of two words that form a word.
 size_t first_part(std::u32string_view word, const Jieba& jieba) {
   bool begins = true;
   const size_t part = jieba.shortest_part(word, begins);
@@ -192,7 +192,7 @@ Tones::Tones() {
       at = end + 1;
     }
     at = line_end + 1;
-    SYRINX_CHECK(!words->empty(), "[kokoro] the lists of tones are cut off");
+    SYRINX_CHECK(!words->empty(), "[kokoro] the lists of tones are truncated");
   }
 }
 
@@ -217,7 +217,7 @@ void Tones::change(const TaggedWord& word, const Jieba& jieba,
   change_third(word.text, jieba, syllables);
 }
 
-/// Returns whether the word or its last two characters are in the list.
+/// Returns whether the word, or its last two characters, are in the list of neutral tones.
 bool Tones::is_neutral(std::u32string_view word) const {
   const std::u32string_view end = word.substr(word.size() - std::min<size_t>(word.size(), 2));
   return neutral_.contains(std::u32string(word)) || neutral_.contains(std::u32string(end));

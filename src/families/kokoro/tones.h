@@ -1,6 +1,6 @@
-// How tones of Chinese change between neighbours, and which words belong together for that. Const
-// after construction; any thread.
-// Source: misaki 0.9.4, tone_sandhi.py, which is PaddleSpeech's (Apache-2.0).
+// The rules by which neighbouring Chinese tones change, and the words that must be joined for them.
+// Const after construction; any thread. Source: misaki 0.9.4, tone_sandhi.py, which is
+// PaddleSpeech's (Apache-2.0).
 #pragma once
 
 #include <string>
@@ -18,13 +18,13 @@ class Tones {
   /// Unpacks the word lists that are linked into the program.
   Tones();
 
-  /// Joins words whose tones change together, as a numeral with the word after it.
+  /// Joins words whose tones change together, e.g. a numeral with the word after it.
   static std::vector<TaggedWord> joined(std::vector<TaggedWord> words, const Pinyin& pinyin);
-  /// Changes the tones, the last characters of a word's syllables; one syllable a character, ""
-  /// for a character without a reading.
+  /// Changes the tones, which are the last characters of a word's syllables. Each character has one
+  /// syllable, which is "" if the character has no reading.
   void change(const TaggedWord& word, const Jieba& jieba,
               std::vector<std::string>& syllables) const;
-  /// Returns whether the last syllable of a word is an r at the end of the one before.
+  /// Returns whether the last syllable of a word is an r that joins the syllable before it.
   bool ends_in_r(const TaggedWord& word) const;
 
  private:
@@ -33,11 +33,11 @@ class Tones {
   void change_neutral(const TaggedWord& word, const Jieba& jieba,
                       std::vector<std::string>& syllables) const;
 
-  Words neutral_, not_neutral_;  // words whose last tone is neutral, or would be by a rule
-  Words r_, not_r_;              // words that end in an r, or in a syllable of its own
+  Words neutral_, not_neutral_;  // words whose last tone is neutral, or is not despite a rule
+  Words r_, not_r_;              // words whose last r joins the syllable before it, or does not
 };
 
-/// The word lists, four lines; made by CMake.
+/// The word lists, in four lines. CMake makes them.
 std::string_view packed_tone_words();
 
 }  // namespace syrinx::kokoro

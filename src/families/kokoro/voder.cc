@@ -8,16 +8,16 @@
 namespace syrinx::kokoro {
 namespace {
 
-constexpr int64_t kDecoderWidth = 1024, kTextSide = 64;  // used if the file lacks the bias
+constexpr int64_t kDecoderWidth = 1024, kTextSide = 64;  // used if the file has no such bias
 
-/// Returns the length of a bias, which is the width of its layer; `usual` if the bias is missing.
+/// Returns the length of a bias, which is the width of its layer. Returns `usual` if it is missing.
 int64_t width_of(const Weights& weights, const std::string& name, int64_t usual) {
   const std::optional<Shape> shape = weights.shape(name);
   return shape && shape->dims() == 1 && (*shape)[0] > 0 ? (*shape)[0] : usual;
 }
 constexpr float kGeneratorLeak = 0.1f, kLastLeak = 0.01f;
 
-/// Concatenates the columns of the parts: [a | b | ...] for every row.
+/// Joins the columns of the parts in every row: [a | b | ...].
 View side_by_side(StepContext& ctx, std::initializer_list<View> parts) {
   const int64_t rows = parts.begin()->shape[0];
   int64_t width = 0;
@@ -41,8 +41,8 @@ Voder::Voder(const KokoroConfig& config, const Weights& weights, WeightType type
   const int64_t h = config.hidden, style = config.style;
   const Weights predictor = weights.scope("predictor"), decoder = weights.scope("decoder");
   shared_ = BiLstm(predictor.scope("shared"), h + style, h / 2);
-  // Every later phase depends on the pitch, so the blocks of the pitch have f32 weights, which
-  // cost little.
+  // Every later phase depends on the pitch. So the blocks of the pitch have f32 weights, which need
+  // little memory.
   const auto load_curve = [&](const std::string& name, std::vector<StyledBlock>& blocks) {
     for (int i = 0; i < 3; ++i) {
       blocks.emplace_back(predictor.scope(name, i), i < 2 ? h : h / 2, i < 1 ? h : h / 2, style,
@@ -75,7 +75,7 @@ void Voder::load_generator(const Weights& weights, WeightType type) {
   for (size_t i = 0; i < g.rates.size(); ++i) {
     const auto at = static_cast<int64_t>(i);
     const bool last = i + 1 == g.rates.size();
-    int64_t stride = 1;  // from the spectrum's rate to the rate of this stage
+    int64_t stride = 1;  // ratio of the spectrum's rate and this stage's rate
     for (size_t later = i + 1; later < g.rates.size(); ++later) stride *= g.rates[later];
     Stage stage;
     stage.up =
@@ -100,7 +100,7 @@ void Voder::load_generator(const Weights& weights, WeightType type) {
   last_ = PaddedConv(weights.scope("conv_post"), channels, g.n_fft + 2, {.taps = 7, .type = type});
 }
 
-/// Computes the pitch or the energy, [2 F, 1].
+/// Computes the curve of the pitch or the energy, [2 F, 1].
 View Voder::curve(StepContext& ctx, std::span<const StyledBlock> blocks, const PaddedConv& last,
                   const View& x, const View& style) const {
   const View out = take_rows(ctx, 2 * x.shape[0], 1);
@@ -112,7 +112,7 @@ View Voder::curve(StepContext& ctx, std::span<const StyledBlock> blocks, const P
   return out;
 }
 
-/// Computes the input of iSTFTNet [2 F, channels]; text [F, H].
+/// Computes the input [2 F, channels] of iSTFTNet from text [F, H].
 View Voder::decode(StepContext& ctx, const View& text, const View& pitch, const View& energy,
                    const View& style) const {
   const View out = take_rows(ctx, 2 * text.shape[0], config_.generator.channels);
@@ -127,8 +127,8 @@ View Voder::decode(StepContext& ctx, const View& text, const View& pitch, const 
   return out;
 }
 
-/// Computes magnitudes and phases of the excitation, [rows, n_fft + 2]. Windows are centered and
-/// the signal is mirrored at its ends.
+/// Computes magnitudes and phases of the excitation, [rows, n_fft + 2]. Windows are centered, and
+/// the signal is mirrored at both ends.
 View Voder::analyse(StepContext& ctx, std::span<const float> source) const {
   const int64_t n = istft_.n_fft(), hop = istft_.hop(), half = n / 2, bins = half + 1;
   const int64_t count = std::ssize(source), rows = count / hop + 1;
@@ -147,8 +147,8 @@ View Voder::analyse(StepContext& ctx, std::span<const float> source) const {
       istft_.fft().forward(stretch.data(), spectrum.data(), scratch.data());
       float* row = out.f32() + r * 2 * bins;
       for (int64_t k = 0; k < bins; ++k) {
-        // The first and last bins are real. So are all bins of the first window, whose signal is
-        // even. The phase must not depend on the sign of a zero or of a rounding error.
+        // The first and last bins are real, and so are all bins of the first window, because its
+        // signal is even. Their phase must not depend on the sign of a zero or of a rounding error.
         const bool real = r == 0 || k == 0 || k == half;
         const float imaginary = real ? 0.f : spectrum[k].imag();
         row[k] = std::hypot(spectrum[k].real(), imaginary);
@@ -168,7 +168,7 @@ View Voder::generate(StepContext& ctx, const View& input, const View& style,
     leaky_relu(ctx, x, kGeneratorLeak, x);
     const View source = stage.source_in.run(ctx, harmonics);
     stage.source.run(ctx, source, style);
-    // The last stage has one more row in front, which equals the second row after it.
+    // The last stage has one more row in front. It equals the second row after it.
     const bool longer = i + 1 == stages_.size();
     const View up = stage.up.run(ctx, x, longer ? 1 : 0);
     if (longer) std::copy_n(up.f32() + 2 * up.shape[1], up.shape[1], up.f32());
@@ -176,7 +176,7 @@ View Voder::generate(StepContext& ctx, const View& input, const View& style,
     const View sum = take_rows(ctx, up.shape[0], up.shape[1]);
     for (size_t b = 0; b < stage.blocks.size(); ++b) {
       const Arena::Mark mark(ctx.arena);
-      // the last block may change `up` itself
+      // The last block may change `up` in place.
       const bool last = b > 0 && b + 1 == stage.blocks.size();
       const View y = b == 0 ? sum : last ? up : take_rows(ctx, up.shape[0], up.shape[1]);
       if (!last) copy_rows(ctx, up, y);
@@ -224,7 +224,7 @@ void Voder::run(StepContext& ctx, const VoderJob& job, const HiftNoise& noise, s
   const View style = take_rows(ctx, 2, config_.style);
   std::copy(job.style.begin(), job.style.end(), style.f32());
   const View voice = style.slice(0, 1), manner = style.slice(1, 2);
-  // Prosody with the style, and features: first one row per phoneme, then one row per frame.
+  // Prosody beside the style, and features: first one row per phoneme, then one row per frame.
   const View meant = take_rows(ctx, phonemes, h + config_.style),
              said = take_rows(ctx, phonemes, h);
   for (int64_t t = 0; t < phonemes; ++t) {
@@ -257,7 +257,7 @@ void Voder::run(StepContext& ctx, const VoderJob& job, const HiftNoise& noise, s
 }
 
 void Voder::reserve(StepContext& ctx, int64_t frames) const {
-  constexpr int64_t kArrays = 10;  // of the last stage's size, which take most of the memory
+  constexpr int64_t kArrays = 10;  // arrays of the last stage's size, which need most of the memory
   const Arena::Mark mark(ctx.arena);
   take_rows(ctx, frames * config_.hop() / istft_.hop(), kArrays * last_.in());
 }

@@ -1,13 +1,13 @@
 // The part of Kokoro that makes samples from phonemes with durations: pitch and energy, the
-// decoder, and iSTFTNet with its harmonic source. A call takes one whole utterance, as AdaIN
-// normalises over all of it; the bits do not depend on other utterances. Const after construction;
-// shared by threads. F: frames of 25 ms; pitch and energy have 2 F values; H: config.hidden.
-// Source: kokoro 0.9.4, kokoro/modules.py (ProsodyPredictor.F0Ntrain) and kokoro/istftnet.py.
+// decoder, and iSTFTNet with its harmonic source. A call takes one whole utterance, because AdaIN
+// normalises over all of it; bits do not depend on other utterances. Const; shared by threads. F:
+// frames of 25 ms; pitch and energy have 2 F values; H: config.hidden. Source: kokoro 0.9.4,
+// kokoro/modules.py (ProsodyPredictor.F0Ntrain) and kokoro/istftnet.py.
 //
-// The source's random numbers. The authors draw a phase for every harmonic, but their linear
-// interpolation never reads it; this code draws no phase. They add noise to every harmonic before a
-// weighted sum; here it is one normal number a sample times the length of the weights, which is the
-// same signal in distribution (codec/hift_source.h).
+// Random numbers of the source: the authors draw a phase for every harmonic, but their linear
+// interpolation never reads it, so this code draws no phase. They add noise to every harmonic
+// before a weighted sum. Here it is one normal number per sample, times the length of the weights,
+// which has the same distribution (codec/hift_source.h).
 #pragma once
 
 #include <span>
@@ -21,17 +21,17 @@
 namespace syrinx::kokoro {
 
 struct VoderJob {
-  std::span<const float> features;  ///< [T, 2 H] of ProsodyJob
-  std::span<const int32_t> frames;  ///< [T]
+  std::span<const float> features;  ///< [T, 2 H], ProsodyJob::features
+  std::span<const int32_t> frames;  ///< [T], ProsodyJob::frames
   std::span<const float> style;     ///< [2 config.style], a voice's row
-  /// [2 F] Hz, replaces the predicted pitch in tests against the original; empty: predict.
+  /// Pitch [2 F] in Hz, used instead of the predicted one when tests compare with the original.
   std::span<const float> pitch = {};
 };
 
-/// Intermediate results, for comparing with an original.
+/// Intermediate results, for comparison with the original code.
 struct VoderTrace {
   std::vector<float> pitch, energy;  ///< [2 F]
-  std::vector<float> source;         ///< [F * hop] excitation
+  std::vector<float> source;         ///< [F * hop], the excitation
   std::vector<float> spectrum;       ///< [rows, n_fft + 2], before exp and sin
 };
 
@@ -39,16 +39,16 @@ struct VoderTrace {
 class Voder {
  public:
   Voder() = default;
-  /// Scope: the checkpoint. Takes decoder and parts of predictor.
+  /// Loads decoder and parts of predictor from a checkpoint.
   Voder(const KokoroConfig& config, const Weights& weights, WeightType type);
 
-  /// Writes the samples, [F * config.hop()]. `noise`: one call per half frame, from 0 on
+  /// Writes the samples [F * config.hop()] to out. `noise` is called once per half frame, from 0 on
   /// (HiftNoise).
   void run(StepContext& ctx, const VoderJob& job, const HiftNoise& noise, std::span<float> out,
            VoderTrace* trace = nullptr) const;
-  /// Reserves memory in the arena for an utterance of `frames` frames, without touching it.
-  /// Otherwise the arena would grow step by step, and the system would clear its pages again for
-  /// each longer utterance.
+  /// Reserves memory in the arena for an utterance of `frames` frames, without writing to it.
+  /// Otherwise the arena would grow in steps, and the system would clear its pages again for each
+  /// longer utterance.
   void reserve(StepContext& ctx, int64_t frames) const;
   size_t bytes() const;
 

@@ -39,7 +39,7 @@ std::shared_ptr<const VoicePack> load_pack(const std::string& path, const Kokoro
   return checked({view.f32(), view.f32() + view.count()}, path);
 }
 
-/// Makes a voice from the numbers of a file, little-endian f32.
+/// Makes a voice from the values of a file, which are little-endian f32.
 std::shared_ptr<const VoicePack> pack_of(std::string_view bytes, const std::string& where,
                                          const KokoroConfig& config) {
   const auto count = static_cast<size_t>(config.most_phonemes() * 2 * config.style);
@@ -51,7 +51,7 @@ std::shared_ptr<const VoicePack> pack_of(std::string_view bytes, const std::stri
   return checked(std::move(pack), where);
 }
 
-/// Loads an array of numpy (numpy:numpy/lib/format.py) that has a voice's shape.
+/// Loads a numpy array (numpy:numpy/lib/format.py) with the shape of a voice.
 std::shared_ptr<const VoicePack> load_array(std::string_view array, const std::string& where,
                                             const KokoroConfig& config) {
   constexpr std::string_view kMagic = "\x93NUMPY";
@@ -60,11 +60,11 @@ std::shared_ptr<const VoicePack> load_array(std::string_view array, const std::s
     throw LoadError(concat(where, ": expected an array of numpy"));
   }
   const auto byte = [&](size_t at) { return size_t{static_cast<uint8_t>(array[at])}; };
-  const bool first = array[kMagic.size()] == 1;  // versions from 2 on have longer headers
+  const bool first = array[kMagic.size()] == 1;  // format version 1 has a shorter header
   const size_t begin = kLengthAt + (first ? 2 : 4);
   size_t length = byte(kLengthAt) | byte(kLengthAt + 1) << 8;
   if (!first) length |= byte(kLengthAt + 2) << 16 | byte(kLengthAt + 3) << 24;
-  if (length > array.size() - begin) throw LoadError(concat(where, ": is cut off"));
+  if (length > array.size() - begin) throw LoadError(concat(where, ": is truncated"));
   const std::string_view header = array.substr(begin, length);
   const std::string shape = concat("(", config.most_phonemes(), ", 1, ", 2 * config.style, ")");
   if (header.find("'<f4'") == header.npos || header.find(shape) == header.npos ||
@@ -74,7 +74,7 @@ std::shared_ptr<const VoicePack> load_array(std::string_view array, const std::s
   return pack_of(array.substr(begin + length), where, config);
 }
 
-/// Loads voices-*.bin or *.npz, an archive with an entry NAME.npy for each voice.
+/// Loads voices-*.bin or *.npz: an archive with an entry NAME.npy for each voice.
 void load_archive(const std::string& path, const KokoroConfig& config, Voices& voices) {
   const auto file = MappedFile::read(path);
   const ZipArchive archive(file);

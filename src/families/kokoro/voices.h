@@ -1,4 +1,4 @@
-// The voices of a checkpoint: a row for every number of phonemes. Const after load; thread-safe.
+// The voices of a checkpoint: one row for each number of phonemes. Const after load; thread-safe.
 #pragma once
 
 #include <map>
@@ -16,16 +16,16 @@ using VoicePack = std::vector<float>;
 using Voices = std::map<std::string, std::shared_ptr<const VoicePack>>;
 
 /// Loads all voices of a checkpoint: voices/NAME.pt (a tensor f32 [phonemes, 1, 2 style]),
-/// voices/NAME.bin (the numbers alone), and NAME.npy in voices*.bin and voices*.npz (archives of
-/// numpy). Throws LoadError for a voice of another shape, which belongs to another model, and for
-/// a voice with numbers that are not finite.
+/// voices/NAME.bin (only the values), and NAME.npy in voices*.bin and voices*.npz (archives of
+/// numpy). Throws LoadError for a voice with another shape, which belongs to another model, or with
+/// values that are not finite.
 Voices load_voices(const std::string& dir, const KokoroConfig& config);
 
-/// Returns the mean of the voices, weighted by their shares, of which the sum is 1.
+/// Returns the mean of the voices, weighted by their shares, whose sum is 1.
 std::shared_ptr<const VoicePack> mixed(const Voices& voices, std::span<const float> shares);
 
-/// Returns the language that the first letter of a voice's name stands for ("af_heart": en-us):
-/// "ja", "zh", or espeak-ng's name of a language; empty: the letter stands for none.
+/// Returns the language that the first letter of a voice's name means ("af_heart": en-us): "ja",
+/// "zh", or espeak-ng's name of a language. Empty if the letter means no language.
 std::string language_of(const std::string& voice);
 
 }  // namespace syrinx::kokoro

@@ -10,7 +10,7 @@
 namespace syrinx::kokoro {
 namespace {
 
-/// Finds weights by the names of the authors' modules; a file may have "module." after the first
+/// Finds weights by the names of the authors' modules. In a file, "module." may follow the first
 /// part of a name.
 class UnwrappedWeights : public WeightSource {
  public:
@@ -73,7 +73,7 @@ std::unique_ptr<WeightSource> open_kokoro_weights(const std::string& dir) {
     return found.empty() ? "" : found[0];
   };
   const std::string pickle = only(".pth");
-  // The file is read, not mapped: a mapped file that is cut off meanwhile ends the process.
+  // The file is read, not mapped, because a mapped file that is cut meanwhile ends the process.
   if (!pickle.empty()) {
     return std::make_unique<UnwrappedWeights>(open_torch_weights(MappedFile::read(pickle)));
   }

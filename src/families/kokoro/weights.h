@@ -1,5 +1,5 @@
-// The weights of a Kokoro checkpoint under the names of the authors' modules, however they are
-// stored. Free function.
+// The weights of a Kokoro checkpoint in any of its formats, with the names of the authors' modules.
+// Free function.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace syrinx::kokoro {
 
-/// Opens the only *.pth of a directory, a pickle of five dicts whose keys may begin with "module.";
-/// else the only *.onnx; else *.safetensors with the names that the *.pth would have. Throws
-/// LoadError if the directory has no such file.
+/// Opens the only *.pth of a directory, which is a pickle of five dicts whose keys may begin with
+/// "module."; or else the only *.onnx; or else *.safetensors with the same names as in the *.pth.
+/// Throws LoadError if the directory has no such file.
 std::unique_ptr<WeightSource> open_kokoro_weights(const std::string& dir);
 
 }  // namespace syrinx::kokoro

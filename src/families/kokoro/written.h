@@ -1,5 +1,5 @@
-// Chinese and Japanese text as characters with the bytes of the request that they stand for, also
-// after numbers and widths were rewritten. Free functions; any thread.
+// Chinese and Japanese text as characters. Each character has its bytes in the request, even after
+// numbers and widths were rewritten. Free functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace syrinx::kokoro {
 
-/// A character; bytes [begin, end) of the request's text.
+/// A character, and its bytes [begin, end) in the request's text.
 struct Written {
   char32_t c = 0;
   int64_t begin = 0, end = 0;
 };
 
-/// Splits UTF-8, whose first byte is byte `offset` of the request's text, into characters. An error
-/// becomes U+FFFD; a control character becomes a space.
+/// Splits UTF-8 into characters. Its first byte is byte `offset` of the request's text. An invalid
+/// byte becomes U+FFFD, and a control character becomes a space.
 std::vector<Written> written(std::string_view text, int64_t offset);
 
 /// Returns the characters in UTF-8.
@@ -33,7 +33,7 @@ bool is_any_digit(char32_t c);
 /// Returns the value of a digit, 0 to 9.
 int digit_value(char32_t c);
 
-/// Appends `words` for the bytes of `source`, which must not be empty.
+/// Appends `words`, which replace the characters of `source`. `source` must not be empty.
 void append(std::vector<Written>& out, std::u32string_view words, std::span<const Written> source);
 
 }  // namespace syrinx::kokoro

@@ -8,18 +8,18 @@ namespace syrinx::llm {
 namespace {
 
 constexpr int kMostScores = 20;           // the limit of OpenAI's API
-constexpr int64_t kReservedSteps = 4096;  // steps for which memory is reserved at the beginning
+constexpr int64_t kReservedSteps = 4096;  // steps for which memory is reserved at the start
 
-/// The longest guesses: from earlier ids, and from the expected text.
+/// The largest number of guesses: from earlier ids, and from the expected text.
 constexpr size_t kMostGuesses = 10, kMostExpected = 31;
 /// The number of newest ids that are searched for guesses.
 constexpr size_t kLookBack = 16384;
-/// The number of equal ids in a row that a match needs: a single id matches by chance too often,
-/// and more than four do not improve the guess.
+/// The number of consecutive equal ids that a match needs. A single id matches by chance too often,
+/// and more than four ids do not improve the guess.
 constexpr size_t kLeastAlike = 2, kMostAlike = 4;
 
-/// Returns the last index of `ids`, before its end, that follows the longest match of the end of
-/// `said`; 0 for no match.
+/// Returns the index in `ids` of the id behind the longest match of the end of `said`; of several,
+/// the last one. Returns 0 if nothing matches.
 size_t look_up(std::span<const int32_t> ids, std::span<const int32_t> said) {
   const size_t first = ids.size() > kLookBack ? ids.size() - kLookBack : 0;
   size_t best = 0, most = kLeastAlike - 1;
@@ -33,14 +33,14 @@ size_t look_up(std::span<const int32_t> ids, std::span<const int32_t> said) {
   return best;
 }
 
-/// Returns the ids before the first id that the model does not know.
+/// Returns the ids before the first id that is not below `known`.
 std::vector<int32_t> known_ids(std::vector<int32_t> ids, int32_t known) {
   ids.erase(std::find_if(ids.begin(), ids.end(), [=](int32_t id) { return id >= known; }),
             ids.end());
   return ids;
 }
 
-/// Returns how many whole ids the first `bytes` of their text contain.
+/// Returns how many whole ids the first `bytes` bytes of their text contain.
 size_t ids_within(const Tokenizer& tokenizer, std::span<const int32_t> ids, size_t bytes) {
   size_t count = 0, used = 0;
   for (; count < ids.size(); ++count) {
@@ -107,8 +107,8 @@ Result<std::unique_ptr<Answer>> Answer::open(const ModelConfig& config,
   return out;
 }
 
-/// Sets the form of an answer that must be JSON. Such an answer has no guesses, because its rules
-/// are known only for the next step.
+/// Sets the form of an answer that must be JSON. Such an answer has no guesses, because the rules
+/// of its form are known only for the next step.
 Status Answer::shape(const Prompter& prompter, const Chat& chat) {
   if (chat.must_call.empty() && chat.schema.empty()) return ok_status();
   auto forms = chat.must_call.empty() ? prompter.json_of(chat) : prompter.calls_of(chat);
@@ -134,7 +134,7 @@ void Answer::step_keys(bool /*companion*/, std::vector<uint64_t>& keys) const {
     keys.push_back(static_cast<uint64_t>(id));
 }
 
-/// Depends only on the ids so far: guesses never change the sampled ids.
+/// Depends only on the ids so far, so guesses never change the sampled ids.
 SampleRule Answer::rule_behind(int guesses) const {
   SampleRule rule;
   rule.allowed[rule.ranges++] = {0, ids_known_};
@@ -185,14 +185,14 @@ Verdict Answer::advance(std::span<const int32_t> codes, StepOutput& out) {
   return {};
 }
 
-/// Adds an id. If the guesses were wrong or are used up, new guesses are looked for.
+/// Adds an id. If the guesses are wrong or used up, searches for new ones.
 void Answer::take_id(int32_t id) {
   const auto at = static_cast<size_t>(steps());
   if (alike_ == at && at < expected_.size() && expected_[at] == id) ++alike_;
   if (expected_at_ < expected_.size() && expected_[expected_at_] == id) {
     ++expected_at_;
   } else if (!expected_.empty()) {
-    expected_at_ = expected_.size();  // unset until the position is found again
+    expected_at_ = expected_.size();  // no position until it is found again
   }
   if (known_ < ids_.size() && ids_[known_] == id) {
     ++known_;
@@ -223,7 +223,7 @@ void Answer::guess() {
 }
 
 /// Fills the open positions of a block with ids of the prompt and answer. PredGen's code chooses
-/// them at random; here they are a fixed function of the ids, because any guess serves.
+/// them at random. Here they are a fixed function of the ids, because any guess is allowed.
 void Answer::fill_block() {
   uint64_t at = known_;
   while (ids_.size() < known_ + static_cast<size_t>(jacobi_)) {
@@ -232,9 +232,9 @@ void Answer::fill_block() {
   }
 }
 
-/// Takes one iteration of Jacobi decoding: each guess becomes the id that the row before it
-/// yielded. Only ids that the model itself has sampled are kept, so the result is the text that it
-/// would have written without guesses.
+/// Makes one iteration of Jacobi decoding: each guess becomes the id that the row before it
+/// yielded. Only ids that the model itself has sampled are kept, so the text is the same as without
+/// guesses.
 void Answer::missed(std::span<const int32_t> codes) {
   if (jacobi_ == 0 || !form_.any_text() || expected_at_ < expected_.size()) return;
   ids_.resize(known_);
@@ -254,7 +254,7 @@ void Answer::hold(int32_t id, int64_t begin, const StepScores* scores) {
   held_.push_back(std::move(held));
 }
 
-/// Sends text, and the tokens that begin in it.
+/// Sends text, and the tokens whose text begins in it.
 void Answer::tell(std::string text, StepOutput& out) {
   if (!text.empty()) out.text(text);
   while (!held_.empty()) {

@@ -1,9 +1,9 @@
 // One request: the ids of its prompt and of the answer so far, guesses of the next ids, and the
-// answer's text. An id is one step. Guesses are the client's expected answer, the ids that followed
-// the newest ids earlier in prompt or answer (prompt lookup), or the iterates of Jacobi decoding.
-// While the answer equals the expected one, a request may accept the next expected id although
-// another id would have been drawn. Made on the caller's thread, then touched by
-// one thread at a time.
+// answer's text. An id is one step. Guesses are the client's expected answer, or the ids that
+// followed the newest ids earlier in prompt or answer (prompt lookup), or the iterates of
+// Jacobi decoding. While the answer equals the expected one, a request may accept the next
+// expected id although another id was drawn. Made on the caller's thread, then used by one
+// thread at a time.
 #pragma once
 
 #include <deque>
@@ -41,7 +41,7 @@ class Answer : public Sequence {
   const SampleParams& sampling(int) const override { return sampling_; }
   SampleRule rule(int) const override { return rule_behind(0); }
   SampleRule drafted_rule(int guesses) const override { return rule_behind(guesses); }
-  /// Returns the ids of prompt and answer, which transformers counts for penalties.
+  /// Returns the ids of prompt and answer: transformers counts both for penalties.
   std::span<const int32_t> history(int) const override { return std::span(ids_).first(known_); }
   std::span<const int32_t> draft() const override { return std::span(ids_).subspan(known_); }
   std::span<const int32_t> drafted_history(int guesses) const override {
@@ -57,15 +57,15 @@ class Answer : public Sequence {
   Answer(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
          const SpeechRequest& request, std::vector<int32_t> prompt);
   int32_t id_at(int pos) const { return ids_[static_cast<size_t>(pos)]; }
-  /// Sets the id of a prompt row that was not known before.
+  /// Sets the id of a prompt row that was unknown when the prompt was made.
   void fill(int pos, int32_t id) { ids_[static_cast<size_t>(pos)] = id; }
   int steps() const { return static_cast<int>(known_) - prompt_rows_; }
   const AnswerText& text() const { return text_; }
 
  private:
-  /// A token whose text is not sent yet.
+  /// A token whose text has not been sent yet.
   struct Held {
-    int64_t begin, end;  // bytes [begin, end) of its text in the answer
+    int64_t begin, end;  // range [begin, end) of its bytes in the answer
     ScoredToken token;
   };
   SampleRule rule_behind(int guesses) const;
@@ -79,7 +79,7 @@ class Answer : public Sequence {
 
   const Generation& generation_;
   const Tokenizer& tokenizer_;
-  const int32_t ids_known_;  // smaller ids have a text
+  const int32_t ids_known_;  // ids below this number have a text
   const bool ignore_stop_;
   const int scores_;
   SampleParams sampling_;
@@ -88,12 +88,12 @@ class Answer : public Sequence {
   const int prompt_rows_;
   int max_steps_ = 1;
   const std::vector<int32_t> expected_;
-  size_t expected_at_ = 0;  // position in expected_ of the answer's next id; expected_.size(): none
-  size_t alike_ = 0;        // number of equal leading ids of the answer and expected_
+  size_t expected_at_ = 0;  // index in expected_ of the next id; expected_.size(): no position
+  size_t alike_ = 0;        // number of first ids that answer and expected_ have in common
   const int among_;         // RequestWriting::expected_among
-  const size_t settled_;    // leading ids of expected_ that are taken in any case
+  const size_t settled_;    // first ids of expected_ that are accepted in any case
   const int jacobi_;
-  AnswerForm form_;  // form of a tool call that must be made, or of JSON
+  AnswerForm form_;  // form of a required tool call, or of JSON
   AnswerText text_;
   std::deque<Held> held_;
 };

@@ -6,7 +6,7 @@
 namespace syrinx::llm {
 namespace {
 
-/// The number of kept masks. Inside a string most masks equal the previous mask.
+/// Number of masks that are kept. Inside a string most masks equal the previous mask.
 constexpr size_t kMostMasks = 4;
 
 std::vector<std::vector<int32_t>> all_beginnings(const std::vector<AnswerForm::One>& all) {
@@ -58,7 +58,7 @@ std::optional<size_t> AnswerForm::take(std::span<const int32_t> said, std::strin
     return std::nullopt;
   }
   for (size_t i = 0; i < bytes.size(); ++i) {
-    if (!writing_->push(static_cast<unsigned char>(bytes[i]))) {  // only without masks
+    if (!writing_->push(static_cast<unsigned char>(bytes[i]))) {  // may fail only without masks
       *this = AnswerForm();
       return std::nullopt;
     }

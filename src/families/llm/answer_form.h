@@ -1,5 +1,5 @@
 // The form of an answer that must be JSON: its possible beginnings, of which the model chooses one,
-// and the grammar of the JSON after it. The answer ends with the JSON. A value; one thread.
+// and the grammar of the JSON that follows. The answer ends with the JSON. A value; one thread.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ class AnswerForm {
   struct One {
     std::vector<int32_t> begins;  ///< ids before the JSON; may be empty
     JsonGrammar grammar;
-    int closers = 0;  ///< braces after the JSON that close objects opened in `begins`
+    int closers = 0;  ///< closing braces after the JSON, for objects that `begins` opened
   };
 
   /// Makes a form that allows any text.
   AnswerForm() = default;
-  /// Makes a form with these alternatives. Without `masks` the JSON is only checked; the sampler
-  /// does not enforce it.
+  /// Makes a form with these alternatives. Without `masks`, the JSON is only checked, and the
+  /// sampler does not enforce it.
   AnswerForm(std::vector<One> all, std::shared_ptr<const TokenMasks> masks);
   AnswerForm(AnswerForm&&) = default;
   AnswerForm& operator=(AnswerForm&&) = default;
@@ -34,10 +34,10 @@ class AnswerForm {
   bool any_text() const { return all_.empty(); }
   /// Returns whether some position has more possible next ids than a rule can hold.
   bool too_many() const { return beginnings_.too_many(); }
-  /// Restricts `rule` to the ids that may follow `said`, all of the answer so far.
+  /// Restricts `rule` to the ids that may follow `said`, which is all of the answer so far.
   void restrict(std::span<const int32_t> said, SampleRule& rule) const;
-  /// Takes the last id of the answer `said`, whose text is `bytes`. Once the JSON is complete,
-  /// returns how many of the bytes belong to it: the answer ends there.
+  /// Processes the last id of the answer `said`; its text is `bytes`. When the JSON is complete,
+  /// returns how many of these bytes belong to it. The answer ends there.
   std::optional<size_t> take(std::span<const int32_t> said, std::string_view bytes);
 
  private:
@@ -52,7 +52,7 @@ class AnswerForm {
   std::shared_ptr<const TokenMasks> masks_;
   Beginnings beginnings_;
   std::optional<JsonWriting> writing_;
-  std::vector<Mask> made_;  // recent masks; the last one is in use
+  std::vector<Mask> made_;  // recently made masks; the last one is in use
 };
 
 }  // namespace syrinx::llm

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// The answer's text
+// ---- The text of an answer
 
 TEST(AnswerText, HoldsBackCharactersAndStops) {
   AnswerText text({"STOP", "§§"});
@@ -39,7 +39,7 @@ TEST(AnswerText, HoldsBackCharactersAndStops) {
             "b");
 }
 
-/// For any cut of the bytes, the text is the whole text up to the first stop string.
+/// However the bytes are cut, the text is the whole text up to the first stop string.
 TEST(AnswerText, DropsABlankAndSpellsBytesWhereTheTokenizerDoes) {
   AnswerText text({}, true, true);
   EXPECT_EQ(text.push(""), "");
@@ -70,7 +70,7 @@ TEST(AnswerText, DoesNotDependOnTheCuts) {
   }
 }
 
-// Requests
+// ---- Requests
 
 class AnswerTest : public testing::Test {
  protected:
@@ -80,7 +80,7 @@ class AnswerTest : public testing::Test {
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
     return opened.take().only();
   }
-  /// The result of feeding the ids of a text: the sent text, its tokens, and the verdict.
+  /// The result of passing the ids of a text: the sent text, its tokens, and the verdict.
   struct Told {
     std::string text;
     std::vector<ScoredToken> tokens;
@@ -143,7 +143,7 @@ TEST_F(AnswerTest, EndsAtEndsStopsAndBounds) {
     EXPECT_EQ(told.verdict.reason, FinishReason::kStop);
     EXPECT_EQ(told.steps, static_cast<int>(said.size()) + 1);
   }
-  for (const int32_t end : {380, 381}) {  // both are named by generation_config.json
+  for (const int32_t end : {380, 381}) {  // generation_config.json lists both ids as ends
     EXPECT_EQ(feed(*open(request("x")), {said[0], end, end}).steps, 2);
   }
   {
@@ -159,7 +159,7 @@ TEST_F(AnswerTest, EndsAtEndsStopsAndBounds) {
     bound.writing.max_tokens = static_cast<int>(said.size());
     bound.writing.stop = {"three more"};
     const Told told = feed(*open(bound), said);
-    // with the text that was held back for the stop string
+    // includes the text that was held back for the stop string
     EXPECT_EQ(told.text, "One é two three");
     EXPECT_EQ(told.verdict.reason, FinishReason::kLength);
   }
@@ -221,20 +221,20 @@ TEST_F(AnswerTest, SpecialTokensOfAClientStayText) {
   const auto answer = open(chat("a <|end|> b"));
   EXPECT_NE(tokenizer_.decode(answer->prompt_ids()).find("user\na <|end|> b<|end|>"),
             std::string::npos);
-  // Text except special tokens is plain text; the prompt of a completion is used unchanged.
+  // Text except special tokens is read as plain text; the prompt of a completion is not changed.
   const auto thinks = open(chat("</think>"));
   const auto prompt = thinks->prompt_ids();
   EXPECT_EQ(std::count(prompt.begin(), prompt.end(), tokenizer_.need_id("</think>")), 1);
   EXPECT_EQ(ends(request("<|end|>")), 1);
 }
 
-/// A template writes a message's parts without anything between.
+/// A template joins the parts of a message without any separator.
 TEST_F(AnswerTest, SpecialTokensOfAClientStayTextAcrossParts) {
   const CheckpointCopy copy(golden_dir("qwen3"));
   copy.dir.write("chat_template.jinja",
                  "<|begin|>user\n{% for part in messages[0].content %}{{ part.text }}{% endfor %}"
                  "<|end|>\n<|begin|>assistant\n");
-  // changes the flags of <|end|>
+  // this changes the flags of <|end|>
   copy.replace("tokenizer.json", R"("lstrip": false)", R"("lstrip": true)");
   const Llm model({copy.dir.path(), "tiny", WeightType::kF32});
   const auto specials = [&](const std::vector<std::string>& parts) {
@@ -259,7 +259,7 @@ TEST_F(AnswerTest, SpecialTokensOfAClientStayTextAcrossParts) {
   EXPECT_EQ(specials({"Hi\u00a0<|end|>"}), 3) << "a space that a token takes along";
 }
 
-// Calls of tools that must be made
+// ---- Required calls of tools
 
 TEST_F(AnswerTest, BeginsWithACallOfAToolThatMustBeCalled) {
   EXPECT_FALSE(model_.info().writing.calls_tools) << "its template writes calls that nobody finds";
@@ -384,11 +384,11 @@ TEST_F(AnswerTest, TheSeedChoosesAmongToolsThatMayBeCalled) {
   std::vector<std::vector<int32_t>> many;
   for (int32_t id = 0; id < SampleRule::kMostRanges; ++id) many.push_back({5, 90 - id, id});
   EXPECT_FALSE(Beginnings(many).too_many());
-  many.push_back({5, 89, 3});  // continues like another one
+  many.push_back({5, 89, 3});  // has the same beginning as another alternative
   EXPECT_FALSE(Beginnings(many).too_many());
   many.push_back({5, 91});
   EXPECT_TRUE(Beginnings(many).too_many());
-  // A client chooses the names, so searching them must take no longer than reading them.
+  // A client chooses the tools' names, so searching them must not take longer than reading them.
   std::vector<std::vector<int32_t>> alike(128, std::vector<int32_t>(8000, 7));
   for (size_t i = 0; i < alike.size(); ++i) alike[i].back() = static_cast<int32_t>(i / 10);
   const double began_s = now_s();

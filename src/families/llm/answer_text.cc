@@ -7,7 +7,7 @@
 namespace syrinx::llm {
 namespace {
 
-/// Returns the length of the longest end of `text` that is a proper beginning of `stop`.
+/// Returns the length of the longest end of `text` that is a proper prefix of `stop`.
 size_t begun(std::string_view text, std::string_view stop) {
   for (size_t size = std::min(text.size(), stop.size() - 1); size > 0; --size)
     if (text.ends_with(stop.substr(0, size))) return size;

@@ -12,21 +12,21 @@ namespace syrinx::llm {
 
 class AnswerText {
  public:
-  /// The stop strings must not be empty. `spells_bytes`: each byte of invalid UTF-8 becomes a
-  /// U+FFFD; `drops_blank`: a blank at the beginning of the answer is dropped
+  /// The stop strings must not be empty. `spells_bytes`: each byte of invalid UTF-8 becomes
+  /// U+FFFD. `drops_blank`: a blank at the beginning of the answer is removed
   /// (text/tokens/tokenizer.h).
   explicit AnswerText(std::vector<std::string> stops, bool spells_bytes = false,
                       bool drops_blank = false)
       : stops_(std::move(stops)), spells_bytes_(spells_bytes), drops_blank_(drops_blank) {}
 
-  /// Takes the bytes of a token; returns the text that is certain now. After a stop string was
-  /// found, it returns nothing more.
+  /// Adds the bytes of a token; returns the text that has become certain. After a stop string was
+  /// found, returns nothing more.
   std::string push(std::string_view bytes);
   /// Ends the answer without a stop string. Returns the rest of its text.
   std::string finish();
 
   bool stopped() const { return stopped_; }
-  /// Return the bytes of text from push() and finish() so far; without and with the held-back text.
+  /// Return the bytes of text from push() and finish() so far: without and with held-back text.
   int64_t told() const { return told_; }
   int64_t known() const { return told_ + static_cast<int64_t>(waiting_.size()); }
 
@@ -36,7 +36,7 @@ class AnswerText {
 
   const std::vector<std::string> stops_;
   const bool spells_bytes_;
-  bool drops_blank_;     // a blank must be dropped; only before the first byte
+  bool drops_blank_;     // remove a blank before the first byte
   std::string bytes_;    // bytes of an incomplete character
   std::string waiting_;  // text that may be the beginning of a stop string
   int64_t told_ = 0;

@@ -25,7 +25,7 @@ int window_of(const Config& root) {
   return static_cast<int>(root.opt_i("sliding_window", 0, 1, kMostPositions));
 }
 
-/// Returns which layers have a window: by layer_types, or else by_default(layer).
+/// Returns which layers have a window: from layer_types, or else from by_default(layer).
 std::vector<bool> sliding_layers(const Config& root, int layers, auto by_default) {
   std::vector<bool> out;
   if (!root.has("layer_types")) {
@@ -44,7 +44,7 @@ std::vector<bool> sliding_layers(const Config& root, int layers, auto by_default
   return out;
 }
 
-/// Gives the layers of `sliding` the window. Does nothing if there are no such layers.
+/// Sets the window of the layers in `sliding`. Does nothing if no layer is in it.
 void set_windows(const std::vector<bool>& sliding, int window, DecoderConfig& d) {
   if (window == 0 || std::count(sliding.begin(), sliding.end(), true) == 0) return;
   if (d.layer_kinds.empty()) d.layer_kinds.resize(sliding.size());
@@ -56,7 +56,7 @@ void need_activation(const Config& root, const char* key, const char* want) {
   if (root.opt_s(key, want) != want) root.fail(key, concat("must be ", want));
 }
 
-/// Reads sizes, positions and activation of all kinds but Gemma's.
+/// Reads sizes, positions and activation. All kinds except Gemma use it.
 DecoderConfig llama_like(const Config& root, double theta, int absent_head_dim = 0) {
   DecoderConfig d = load_llama_sizes(root, absent_head_dim);
   d.rope = load_rope(root, theta);
@@ -72,7 +72,7 @@ void describe_llama(const Config& root, ModelConfig& m) {
   }
 }
 
-/// All layers have the window, if there is one.
+/// All layers have the same window, if the config has one.
 void describe_mistral(const Config& root, ModelConfig& m) {
   m.lm = llama_like(root, kTheta);
   m.lm.window = window_of(root);
@@ -98,7 +98,7 @@ void describe_qwen3(const Config& root, ModelConfig& m) {
   read_qwen_windows(root, m.lm);
 }
 
-/// Norms come after the branches; queries and keys are normalised over all heads together.
+/// Norms come after attention and MLP. Queries and keys are normalised over all heads together.
 void describe_olmo2(const Config& root, ModelConfig& m) {
   m.lm = llama_like(root, kTheta);
   m.lm.norm_order = NormOrder::kAfter;
@@ -107,7 +107,7 @@ void describe_olmo2(const Config& root, ModelConfig& m) {
   m.lm.names.mlp_norm = "post_feedforward_layernorm";
 }
 
-/// Layers whose entry of no_rope_layers is 0 have no rope. These layers may have a window.
+/// Layers whose entry in no_rope_layers is 0 have no rope. These layers may have a window.
 void describe_smollm3(const Config& root, ModelConfig& m) {
   DecoderConfig& d = m.lm;
   d = llama_like(root, kSmolLm3Theta);
@@ -128,8 +128,8 @@ void describe_smollm3(const Config& root, ModelConfig& m) {
   set_windows(sliding_layers(root, d.layers, sliding), window_of(root), d);
 }
 
-/// "longrope" divides frequencies by given factors: by short_factor up to the length of the first
-/// training, which is the limit of sequences here.
+/// "longrope" divides frequencies by given factors. short_factor holds up to the length of the
+/// first training, which limits sequences here.
 void read_longrope(const Config& root, const Config& rope, ModelConfig& m) {
   DecoderConfig& d = m.lm;
   const int64_t first = rope.has("original_max_position_embeddings")
@@ -151,7 +151,7 @@ void read_longrope(const Config& root, const Config& rope, ModelConfig& m) {
   m.max_positions = std::min(m.max_positions, first);
 }
 
-/// One linear layer makes queries, keys and values, another makes gate and up; rope rotates only a
+/// One linear layer makes queries, keys and values; another makes gate and up. Rope rotates only a
 /// part of each head.
 void describe_phi3(const Config& root, ModelConfig& m) {
   DecoderConfig& d = m.lm;
@@ -166,7 +166,7 @@ void describe_phi3(const Config& root, ModelConfig& m) {
   d.rope.theta = base.opt_f("rope_theta", kTheta, 1);
   const Config& partial = rope && rope->has("partial_rotary_factor") ? *rope : root;
   const double part = partial.opt_f("partial_rotary_factor", 1, 0, 1);
-  d.rope.dim = static_cast<int>(d.head_dim * part + 1e-6);  // part may be a rounded quotient
+  d.rope.dim = static_cast<int>(d.head_dim * part + 1e-6);  // `part` may be a rounded quotient
   if (d.rope.dim < 2 || d.rope.dim % 2 != 0) {
     partial.fail("partial_rotary_factor", concat("turns ", d.rope.dim, " of ", d.head_dim,
                                                  " columns, expected an even number above 0"));
@@ -177,8 +177,8 @@ void describe_phi3(const Config& root, ModelConfig& m) {
   if (type != "default") rope->fail("rope_type", shown(type) + " is not supported");
 }
 
-/// The common part of Gemma 2 and 3: norms before and after each branch, with weights stored minus
-/// one; a GELU gate; table rows times sqrt(hidden); a scale of scores that the config gives.
+/// Reads what Gemma 2 and 3 have in common: norms before and after attention and MLP with weights
+/// stored minus one, a GELU gate, table rows times sqrt(hidden), and a scale of scores.
 DecoderConfig gemma_like(const Config& root, ModelConfig& m) {
   DecoderConfig d = load_llama_sizes(root, kGemmaHeadDim);
   need_activation(root, "hidden_activation", "gelu_pytorch_tanh");
@@ -195,7 +195,7 @@ DecoderConfig gemma_like(const Config& root, ModelConfig& m) {
   return d;
 }
 
-/// Returns the cap of a key; a null value means no cap.
+/// Returns the cap that a key sets. A null value means no cap.
 float cap_of(const Config& root, const char* key, double absent) {
   if (root.raw().contains(key) && !root.has(key)) return 0;
   return static_cast<float>(root.opt_f(key, absent, 1e-3, 1e6));
@@ -211,7 +211,7 @@ void describe_gemma2(const Config& root, ModelConfig& m) {
               m.lm);
 }
 
-/// Returns the rope of layers without a window: `rope` may divide positions by `factor`.
+/// Returns the rope of layers without a window. `rope` may set a divisor of positions, `factor`.
 RopeSpec gemma3_rope(const Config& rope, double theta, int dim) {
   RopeSpec spec;
   spec.theta = theta;
@@ -225,7 +225,7 @@ RopeSpec gemma3_rope(const Config& rope, double theta, int dim) {
   return spec;
 }
 
-/// Layers with a window have their own rope base.
+/// Layers with a window have a separate base for rope.
 void describe_gemma3(const Config& root, ModelConfig& m) {
   DecoderConfig& d = m.lm;
   d = gemma_like(root, m);

@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, LlmKind,
                                          "phi3"),
                          [](const auto& kind) { return std::string(kind.param); });
 
-/// A GGUF file of a kind (tests/parity/gguf/make_kinds.py), and the values that this format lacks.
+/// A GGUF file of a kind (tests/parity/gguf/make_kinds.py), and the values that GGUF cannot store.
 struct Converted {
   const char* kind;
   ordered_json changes;
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, GgufKinds,
                                          Converted{"phi3", ordered_json::object()}),
                          [](const auto& each) { return std::string(each.param.kind); });
 
-/// Loads a kind whose config has changed keys; returns the message of the LoadError, or nothing.
+/// Loads a kind with changed keys in its config. Returns the LoadError's message, if any.
 std::string fault(const char* kind, const ordered_json& changes) {
   ordered_json config =
       ordered_json::parse(read_file(kinds_dir() + kind + "/config.json", 1 << 20));

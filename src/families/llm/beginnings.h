@@ -1,4 +1,4 @@
-// The beginnings that an answer with a form may have, as ids. The model chooses one, id by id.
+// The possible beginnings, as ids, of an answer that has a form. The model chooses one, id by id.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ class Beginnings {
     std::sort(all_.begin(), all_.end());
   }
 
-  /// Restricts `rule` to the ids that may follow `said`, the answer so far. False, and no
-  /// restriction, once `said` begins with a whole beginning. Allocates nothing.
+  /// Restricts `rule` to the ids that may follow `said`, the answer so far. Returns false, without
+  /// a restriction, once `said` begins with a complete beginning. Allocates nothing.
   bool restrict(std::span<const int32_t> said, SampleRule& rule) const {
     SampleRule only;
     for (const std::vector<int32_t>& one : all_) {
@@ -38,7 +38,7 @@ class Beginnings {
   /// Returns whether some position has more possible next ids than a rule can hold.
   bool too_many() const {
     std::span<const int32_t> before;
-    std::vector<int> ways;  // [i]: possible ids after i ids of the previous text
+    std::vector<int> ways;  // [i]: number of possible ids after i ids of the previous beginning
     for (const std::vector<int32_t>& one : all_) {
       const auto parted =
           std::mismatch(before.begin(), before.end(), one.begin(), one.end()).second;
@@ -51,7 +51,7 @@ class Beginnings {
   }
 
  private:
-  /// Adds an id to a rule; called in ascending order of ids. False: the rule is full.
+  /// Adds an id to a rule. Call it with ascending ids. Returns false if the rule is full.
   static bool add(int32_t id, SampleRule& rule) {
     if (rule.ranges > 0 && rule.allowed[rule.ranges - 1].begin == id) return true;
     if (rule.ranges == SampleRule::kMostRanges) return false;

@@ -1,4 +1,4 @@
-// The tensors and settings of a text model, in any file layout.
+// The tensors and settings of a text model, from any file layout.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ struct Checkpoint {
   ModelConfig config;
   Tokenizer tokenizer;
   Generation generation;
-  std::optional<ChatTemplate> chat;  ///< unset: the model takes no messages
+  std::optional<ChatTemplate> chat;  ///< unset: the model does not accept messages
   std::unique_ptr<WeightSource> weights;
 };
 

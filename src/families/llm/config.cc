@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kCachedAngles = 8192;
 
-/// A setting of transformers that Syrinx does not support, and its value that has no effect.
+/// A setting of transformers that Syrinx does not support, with the value that turns it off.
 struct Unsupported {
   const char* key;
   double neutral;
@@ -38,7 +38,7 @@ constexpr const char* kUnsupportedLists[] = {
     "constraints",         "exponential_decay_length_penalty",
     "dola_layers",         "watermarking_config"};
 
-/// Refuses a checkpoint whose answers would differ from those of its authors.
+/// Refuses a checkpoint whose answers would differ from those of the authors' code.
 void refuse_unsupported(const Config& config) {
   for (const Unsupported& each : kUnsupported) {
     if (config.opt_f(each.key, each.neutral, -1e9, 1e9) != each.neutral)
@@ -51,7 +51,7 @@ void refuse_unsupported(const Config& config) {
   }
 }
 
-/// Adds an id or a list of ids; null and -1 stand for none.
+/// Adds an id or a list of ids. Null and -1 add no id.
 void add_ids(const Config& config, const char* key, std::vector<int32_t>& ids) {
   if (!config.has(key)) return;
   constexpr int64_t kMost = 1 << 24;

@@ -17,39 +17,39 @@ namespace syrinx::llm {
 
 /// Names of the parts of a text model in a checkpoint.
 struct ModelNames {
-  const char* blocks = "model";  ///< scope of the decoder
+  const char* blocks = "model";  ///< scope of the decoder's tensors
   const char* table = "model.embed_tokens.weight";
   const char* head = "lm_head.weight";
 };
 
-/// Sizes. Plain data.
+/// Sizes of a text model. Plain data.
 struct ModelConfig {
   std::string type;  ///< model_type: llama, qwen2, ...
   DecoderConfig lm;
-  int64_t vocab = 0;  ///< number of ids; may be more than the tokenizer has
+  int64_t vocab = 0;  ///< number of ids; may exceed the number of the tokenizer's ids
   int64_t max_positions = 0;
-  bool tied = false;      ///< the head is the embedding table
-  float table_scale = 1;  ///< factor of the table's rows
-  float logit_cap = 0;    ///< logits become cap * tanh(logit / cap); 0: not capped
-  std::optional<QuantizedLayout> quantized;  ///< layout of linear weights: GPTQ's or AWQ's
+  bool tied = false;                         ///< the head uses the embedding table
+  float table_scale = 1;                     ///< factor of the embedding rows
+  float logit_cap = 0;                       ///< logits become cap * tanh(logit / cap); 0: no cap
+  std::optional<QuantizedLayout> quantized;  ///< layout of quantized linear weights: GPTQ or AWQ
   ModelNames names = {};
 };
 
-/// Whether this config.json belongs to a dense text model of these types. Orpheus has such a config
-/// too, so families that are special cases must come before this family.
+/// Returns whether a config.json belongs to a dense text model of these types. Orpheus has such a
+/// config, too, so families that are special cases must come before this family.
 bool claims(const Config& root);
 /// Reads and checks the sizes of a config.json. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
-/// Does the same for a config that is known to be of model_type `type`, whatever it says.
+/// Does the same for a config that is known to have model_type `type`, whatever its own entry is.
 ModelConfig load_model_config_as(const std::string& type, const Config& root);
 
 /// The default sampling of a checkpoint, and the ids that end its answers.
 struct Generation {
-  /// sampling of generation_config.json; missing values are the API's defaults
+  /// from generation_config.json; the API's defaults if values are missing
   SampleParams sampling;
   std::vector<int32_t> ends;  ///< end ids of generation_config, config and tokenizer, sorted
 };
-/// Reads the files, of which generation_config.json and tokenizer_config.json may be missing.
+/// Reads the files. generation_config.json and tokenizer_config.json may be missing.
 Generation load_generation(const std::string& dir, const Config& root, const Tokenizer& tokenizer);
 
 }  // namespace syrinx::llm

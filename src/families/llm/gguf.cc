@@ -20,13 +20,13 @@ constexpr const char* kRopeFactors = "rope_freqs.weight";
 constexpr const char* kShortFactors = "rope_factors_short.weight";
 constexpr const char* kLongFactors = "rope_factors_long.weight";
 
-/// The name of a kind in the file, and the settings that the kind may have.
+/// The name of a kind in a GGUF file, and the settings that are allowed for the kind.
 struct GgufKind {
   const char* name;
   const char* type;     ///< model_type
-  bool paired = false;  ///< rows of queries and keys are stored as interleaved pairs
+  bool paired = false;  ///< rows of queries and keys are interleaved pairs in the file
   bool windows = false;
-  const char* scaling = "none";  ///< an allowed scaling of positions, besides "none"
+  const char* scaling = "none";  ///< allowed scaling of positions, besides "none"
 };
 constexpr GgufKind kKinds[] = {{"llama", "llama", true},
                                {"qwen2", "qwen2"},
@@ -37,7 +37,7 @@ constexpr GgufKind kKinds[] = {{"llama", "llama", true},
                                {"gemma3", "gemma3_text", false, true, "linear"},
                                {"phi3", "phi3", false, true, "longrope"}};
 
-/// Returns the file's kind; throws LoadError for a kind without a decoder here.
+/// Returns the file's kind. Throws LoadError if this program has no decoder for the kind.
 const GgufKind& kind_of(const GgufFile& file) {
   const std::string name(file.text("general.architecture"));
   const auto* found = std::find_if(std::begin(kKinds), std::end(kKinds),
@@ -65,7 +65,7 @@ View raw_view(const GgufTensor& tensor, DType dtype) {
           Shape(std::span<const int64_t>(tensor.sizes)), Device::kCpu};
 }
 
-/// Returns the type of numbers that are stored unpacked; nothing for quantized ones.
+/// Returns the type of values that are stored unpacked. Returns nullopt for quantized values.
 std::optional<DType> plain_type(const GgmlType& type) {
   if (type.unpack != nullptr) return {};
   const std::string_view name = type.name;
@@ -94,7 +94,7 @@ void unpack_row(const GgufTensor& tensor, int64_t row, float* to) {
   }
 }
 
-/// Reads the `count` numbers of a tensor outside of the blocks. Throws LoadError.
+/// Reads the `count` values of a tensor that is not in a block. Throws LoadError.
 std::vector<float> factors_of(const GgufFile& file, const char* name, int64_t count) {
   const GgufTensor& tensor = file.need(name);
   if (tensor.sizes != std::vector<int64_t>{count} || tensor.type == nullptr) {
@@ -105,9 +105,9 @@ std::vector<float> factors_of(const GgufFile& file, const char* name, int64_t co
   return out;
 }
 
-/// Reads the scaling "llama3", stored as a factor for each pair's wavelength. The converter
-/// computes the factors by the published rule with 8,192 original positions, whatever config.json
-/// says. Throws LoadError for other numbers.
+/// Reads the scaling "llama3", stored as a factor for each pair's wavelength. The converter always
+/// computes the factors with 8,192 original positions, whatever config.json states. Throws
+/// LoadError for other factors.
 RopeScaling scaling_of(const GgufFile& file, const RopeSpec& rope, int head_dim) {
   const std::vector<float> stored = factors_of(file, kRopeFactors, head_dim / 2);
   RopeSpec plain = rope, stretched = rope;
@@ -124,7 +124,7 @@ RopeScaling scaling_of(const GgufFile& file, const RopeSpec& rope, int head_dim)
   file.fail(kRopeFactors, "expected the factors of llama3's scaling");
 }
 
-/// The file's name for a tensor of transformers, and the heads whose rows it keeps in pairs.
+/// The file's name for a tensor of transformers, and which heads have rows in interleaved pairs.
 struct GgufName {
   const char* ours;
   const char* theirs;
@@ -169,7 +169,7 @@ class GgufWeights : public WeightSource {
       for (const GgufName& name : block) {
         for (const char* kind : {".weight", ".bias"}) {
           const std::string theirs = concat("blk.", i, ".", name.theirs, kind);
-          // In a Llama file the two rows of a pair are neighbours; here they are half a head apart.
+          // In a Llama file, the two rows of a pair are adjacent. Here they are half a head apart.
           const bool paired = in_pairs && name.rows != GgufName::kPlain;
           const int heads = name.rows == GgufName::kKeys ? config.lm.kv_heads : config.lm.heads;
           if (file_->find(theirs))
@@ -222,7 +222,7 @@ class GgufWeights : public WeightSource {
  private:
   struct Stored {
     std::string name;
-    int heads = 0;  // number of heads with interleaved rows; 0: not interleaved
+    int heads = 0;  // number of heads with interleaved rows; 0: no interleaving
   };
 
   const GgufTensor* find(const std::string& name) const {
@@ -242,7 +242,7 @@ class GgufWeights : public WeightSource {
     }
     const int64_t half = heads > 0 ? rows / heads / 2 : 0;
     for (int64_t row = 0; row < rows; ++row) {
-      // Row 2 i + s of a head in the file is row s * half + i here.
+      // Row 2 i + s of a head in the file becomes row s * half + i here.
       const int64_t head = heads > 0 ? row / (2 * half) : 0, in_head = row - head * 2 * half;
       const int64_t to = heads > 0 ? head * 2 * half + in_head % 2 * half + in_head / 2 : row;
       if (vector) {
@@ -275,12 +275,12 @@ class GgufWeights : public WeightSource {
   Tensor table_;
 };
 
-/// Adds the parts of Gemma's config that are not sizes. Scale of queries:
+/// Adds the entries of Gemma's config that are not sizes. Scale of queries:
 /// llama.cpp:src/llama-model.cpp, by the number of layers.
 void add_gemma(const GgufFile& file, const std::string& name, nlohmann::json& sizes) {
   if (name != "gemma2" && name != "gemma3") return;
   const int64_t layers = sizes["num_hidden_layers"], heads = sizes["num_attention_heads"];
-  const bool largest = layers == (name == "gemma2" ? 46 : 62);  // the 27B models
+  const bool largest = layers == (name == "gemma2" ? 46 : 62);  // models with 27B parameters
   sizes["query_pre_attn_scalar"] = largest && heads > 0
                                        ? sizes["hidden_size"].get<int64_t>() / heads
                                        : sizes["head_dim"].get<int64_t>();
@@ -298,12 +298,12 @@ void add_gemma(const GgufFile& file, const std::string& name, nlohmann::json& si
   }
 }
 
-/// Reads the number of columns that rope rotates, the window (0: none) and position factors.
+/// Reads the number of columns that rope rotates, the window (0: no window) and position factors.
 void add_phi3(const GgufFile& file, nlohmann::json& sizes) {
   const int64_t head_dim = sizes["head_dim"], positions = sizes["max_position_embeddings"];
   const int64_t turned = file.integer("phi3.rope.dimension_count", head_dim);
   sizes["partial_rotary_factor"] = static_cast<double>(turned) / static_cast<double>(head_dim);
-  // Files made before August 2024 lack the window of models with 4,096 positions.
+  // Files from before August 2024 lack the window of models with 4,096 positions.
   const int64_t window =
       file.integer("phi3.attention.sliding_window", positions == 4096 ? 2047 : 0);
   if (window > 0) sizes["sliding_window"] = window;

@@ -1,7 +1,7 @@
-// Text models in llama.cpp's format, in the form of the published layout: sizes, tokenizer, chat
-// template and end ids come from the file's metadata; tensors get their names in transformers.
-// Throws LoadError for values that are missing, contradictory or not supported.
-// Names and permutations: ggml-org/llama.cpp:convert_hf_to_gguf.py, gguf-py/gguf/constants.py.
+// Text models in llama.cpp's format, converted to the published layout. Sizes, tokenizer, chat
+// template and end ids come from the file's metadata. Tensors get their names in transformers.
+// Throws LoadError for values that are missing, contradictory or not supported. Names and
+// permutations: ggml-org/llama.cpp:convert_hf_to_gguf.py, gguf-py/gguf/constants.py.
 #pragma once
 
 #include <memory>
@@ -15,21 +15,21 @@
 
 namespace syrinx::llm {
 
-/// The ending of such files' names.
+/// The ending of the names of GGUF files.
 inline constexpr const char* kGgufEnd = ".gguf";
 
 ModelConfig load_gguf_config(const GgufFile& file);
 /// Makes the tokenizer from the file's metadata. Throws LoadError.
 Tokenizer load_gguf_tokenizer(const GgufFile& file);
-/// Reads the ids of the ends of a text, a turn and a message, which all end an answer; sampling has
-/// the API's defaults.
+/// Reads the ids that end an answer: the ends of a text, a turn and a message. Sampling has the
+/// API's defaults.
 Generation load_gguf_generation(const GgufFile& file);
-/// Reads the file's chat template; returns nothing if it has none. Throws LoadError.
+/// Reads the file's chat template. Returns nullopt if the file has none. Throws LoadError.
 std::optional<ChatTemplate> load_gguf_template(const GgufFile& file);
 
-/// Returns the file's tensors. Unpacks quantized numbers exactly to f32, those of the embedding
-/// table to f16. Keeps the table, and of the other tensors the latest eight, because a layer packs
-/// its tensors before the next layer reads any.
+/// Returns the file's tensors. Unpacks quantized values exactly to f32, those of the embedding
+/// table to f16. Caches the table and the latest eight other tensors, because a layer packs its
+/// tensors before the next layer reads any.
 std::unique_ptr<WeightSource> gguf_weights(std::shared_ptr<const GgufFile> file,
                                            const ModelConfig& config);
 

@@ -1,5 +1,5 @@
-// GGUF files that llama.cpp's converter made of the checkpoints of tests/parity/llm, compared with
-// these.
+// Compares GGUF files, converted by llama.cpp from the checkpoints of tests/parity/llm, with those
+// checkpoints.
 #include "families/llm/gguf.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST_P(GgufModel, HasThePublishedSizes) {
   const RopeScaling &s = a.rope.scaling, &t = b.rope.scaling;
   EXPECT_EQ(std::tuple(s.factor, s.low_freq_factor, s.high_freq_factor),
             std::tuple(t.factor, t.low_freq_factor, t.high_freq_factor));
-  EXPECT_EQ(s.original_positions, 8192);  // the converter always uses this (llama has 64 here)
+  EXPECT_EQ(s.original_positions, 8192);  // the converter always writes 8192 (the checkpoint: 64)
 }
 
 TEST_P(GgufModel, HasThePublishedWeights) {
@@ -98,7 +98,7 @@ TEST(GgufTokenizer, OfCharactersWithScoresIsThatOfTransformers) {
   EXPECT_EQ(tokenizer.prefix(), (std::vector<int32_t>{1}));
 }
 
-/// The converter's name for the tokenizer of SmolLM3: Llama 3's without a token at the beginning.
+/// SmolLM3's tokenizer has its own name in the converter; it is Llama 3's without a begin token.
 TEST(GgufTokenizer, OfSmolLm3IsLlama3s) {
   std::string bytes = slurp(gguf_of("llama"));
   const size_t at = bytes.find("llama-bpe");

@@ -1,4 +1,4 @@
-// Rebuilds, from a GGUF file, the tokenizer.json that its tokenizer was converted from.
+// Rebuilds the tokenizer.json from which the tokenizer in a GGUF file was converted.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -28,7 +28,7 @@ constexpr const char* kGpt4oPattern =
     R"([\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}|)"
     R"( ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-/// Types of tokens: ggml-org/llama.cpp:include/llama.h, llama_token_type.
+/// Types of tokens, from ggml-org/llama.cpp:include/llama.h, llama_token_type.
 enum GgufToken {
   kNormal = 1,
   kUnknown = 2,
@@ -38,12 +38,12 @@ enum GgufToken {
   kByte = 6
 };
 
-/// The rules for cutting a text into pieces, by tokenizer.ggml.pre.
+/// The rules that cut a text into pieces, one for each value of tokenizer.ggml.pre.
 struct Cut {
   const char* name;
-  const char* pattern;  ///< null: each digit is a piece, the rest is cut by GPT-2's pattern
+  const char* pattern;  ///< null: each digit is a piece, and GPT-2's pattern cuts the rest
   bool nfc = false;
-  bool whole_words = false;  ///< a piece that is a token becomes that token, whatever the merges
+  bool whole_words = false;  ///< a piece that equals a token becomes that token, without merges
   bool begins = false;       ///< a text begins with the begin token, unless the file says otherwise
 };
 std::vector<Cut> cuts() {
@@ -52,7 +52,7 @@ std::vector<Cut> cuts() {
           {"llama-bpe", kLlama3Pattern, false, true, true},
           {"llama3", kLlama3Pattern, false, true, true},
           {"llama-v3", kLlama3Pattern, false, true, true},
-          {"smaug-bpe", kLlama3Pattern, false, true},  // also SmolLM3
+          {"smaug-bpe", kLlama3Pattern, false, true},  // SmolLM3, too
           {"dbrx", kLlama3Pattern},
           {"tekken", kTekkenPattern, false, true, true},
           {"gpt-4o", kGpt4oPattern},
@@ -74,21 +74,22 @@ std::vector<int> token_types(const GgufFile& file, size_t tokens) {
   return out;
 }
 
-/// Returns the merges for a vocabulary with scores, the likeliest first.
-/// Rule: transformers:src/transformers/convert_slow_tokenizer.py, generate_merges.
+/// Returns the merges for a vocabulary with scores, the likeliest first. Rule:
+/// transformers:src/transformers/convert_slow_tokenizer.py, generate_merges.
 ordered_json merges_of_scores(const GgufFile& file, const ordered_json& vocab) {
   struct Merge {
     std::string left, right;
     double score;
   };
   const GgufList& scores = file.list(concat(kPrefix, "scores"));
-  constexpr size_t kLongest = 256;  // bytes of a token that a merge makes
+  constexpr size_t kLongest = 256;  // bytes of the longest token that a merge makes
   std::unordered_map<std::string, int64_t> ids;
   for (const auto& [token, id] : vocab.items()) ids.emplace(token, id.get<int64_t>());
   std::vector<Merge> merges;
   for (const auto& [token, id] : vocab.items()) {
     const auto at = id.get<size_t>();
-    if (at >= scores.numbers.size()) file.fail("tokenizer.ggml.scores", "are fewer than tokens");
+    if (at >= scores.numbers.size())
+      file.fail("tokenizer.ggml.scores", "has fewer entries than the tokenizer has tokens");
     std::vector<std::pair<std::pair<int64_t, int64_t>, size_t>> local;
     for (size_t cut = 1; cut < token.size() && token.size() <= kLongest; ++cut) {
       const auto left = ids.find(token.substr(0, cut)), right = ids.find(token.substr(cut));
@@ -108,7 +109,7 @@ ordered_json merges_of_scores(const GgufFile& file, const ordered_json& vocab) {
   return out;
 }
 
-/// Describes a tokenizer of bytes (GPT-2's alphabet) that are cut by a pattern.
+/// Describes a tokenizer of bytes (GPT-2's alphabet) that a pattern cuts into pieces.
 void describe_bytes(const GgufFile& file, const Cut& cut, ordered_json& json) {
   ordered_json stages = ordered_json::array();
   if (cut.pattern != nullptr) {
@@ -147,7 +148,7 @@ void describe_characters(const GgufFile& file, const std::string& unknown, order
   json["decoder"] = {{"type", "Sequence"}, {"decoders", decoders}};
   json["model"]["byte_fallback"] = true;
   json["model"]["fuse_unk"] = true;
-  // Gemma has no unknown token: it uses bytes
+  // Gemma has no unknown token, because it uses bytes.
   if (!unknown.empty()) json["model"]["unk_token"] = unknown;
   json["model"]["merges"] = merges_of_scores(file, json["model"]["vocab"]);
 }
@@ -160,7 +161,7 @@ Tokenizer load_gguf_tokenizer(const GgufFile& file) {
   const std::vector<int> types = token_types(file, tokens.texts.size());
   ordered_json json, added = ordered_json::array();
   std::string unknown;
-  ordered_json::object_t vocab;  // filled at once, without a search for each key
+  ordered_json::object_t vocab;  // filled without a search for each key
   for (size_t id = 0; id < tokens.texts.size(); ++id) {
     const std::string text(tokens.texts[id]);
     const int type = types[id];

@@ -12,7 +12,7 @@ inline std::string golden_dir(const std::string& type) {
   return SYRINX_BINARY_DIR "/parity/llm/" + type;
 }
 
-/// Returns the arguments to load it in f32.
+/// Returns the arguments that load a checkpoint in f32.
 inline LoadSpec spec(const std::string& type) {
   return {golden_dir(type), "tiny", WeightType::kF32};
 }

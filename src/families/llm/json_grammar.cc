@@ -18,11 +18,11 @@ using Node = JsonGrammar::Node;
 
 constexpr size_t kMostNodes = 4096, kMostKeys = 64, kMostLiterals = 4096;
 constexpr int kMostSchemaDepth = 32;
-// consecutive blanks; without a bound a model may write blanks forever
+// Limit of consecutive blanks; without it a model might write blanks forever.
 constexpr uint8_t kMostBlanks = 32;
 constexpr uint8_t kMostDigits = 18;  // digits of a number, so that an integer fits 64 bits
 
-/// Keywords that do not restrict the valid texts.
+/// Schema keywords that do not restrict the valid texts.
 constexpr std::string_view kAnnotations[] = {"$comment", "$defs",       "$id",        "$schema",
                                              "default",  "definitions", "deprecated", "description",
                                              "example",  "examples",    "format",     "readOnly",
@@ -45,7 +45,7 @@ std::string json_text(const Value& value) {
   return to_json(value, {}, budget);
 }
 
-/// Makes nodes from schemas. Throws the first fault.
+/// Makes nodes from schemas. Throws an Error for the first unsupported part.
 class SchemaReader {
  public:
   explicit SchemaReader(const Value& root) : root_(root) { nodes_.push_back(any_value()); }
@@ -130,8 +130,8 @@ class SchemaReader {
     return out;
   }
 
-  /// Adds the texts that another node allows. Only one of the two may have objects, and only one
-  /// arrays.
+  /// Adds the texts that another node allows. At most one of the two may allow objects, and at most
+  /// one may allow arrays.
   static void join(Node& out, const Node& more) {
     out.string |= more.string;
     out.integer = (!out.number || out.integer) && (!more.number || more.integer);
@@ -233,7 +233,7 @@ class SchemaReader {
     const Value* others = map.find("additionalProperties");
     const bool none = others != nullptr && others->is_bool() && !others->flag();
     if (named.empty() && !none) node.others = others == nullptr ? 0 : add(*others, depth + 1);
-    std::map<std::string, std::pair<int, bool>> sorted;  // by their JSON texts
+    std::map<std::string, std::pair<int, bool>> sorted;  // keys are the values' JSON texts
     for (const auto& [key, value] : named)
       sorted[json_text(Value(key))] = {add(value, depth + 1), required.contains(key)};
     for (const auto& [key, value] : sorted) {
@@ -258,7 +258,7 @@ class SchemaReader {
 
   const Value& root_;
   std::vector<Node> nodes_;
-  std::set<std::string> open_;  // references that are being resolved
+  std::set<std::string> open_;  // references that are currently being resolved
 };
 
 }  // namespace
@@ -417,7 +417,7 @@ bool JsonWriting::in_literal(unsigned char c) {
 
 bool JsonWriting::in_string(unsigned char c) {
   enum Part : uint8_t { kPlain, kEscape, kHex, kHexBehindD };
-  if (low_ != 0) {  // within a character
+  if (low_ != 0) {  // the byte is within a character
     if (c < low_ || c > high_) return false;
     low_ = --left_ > 0 ? 0x80 : 0, high_ = 0xBF;
     return true;
@@ -426,7 +426,7 @@ bool JsonWriting::in_string(unsigned char c) {
     part_ = c == 'u' ? kHex : kPlain, left_ = c == 'u' ? 4 : 0;
     return std::string_view("\"\\/bfnrtu").find(static_cast<char>(c)) != std::string_view::npos;
   }
-  if (part_ != kPlain) {  // no surrogates: U+D800 to U+DFFF are not allowed
+  if (part_ != kPlain) {  // surrogates (U+D800 to U+DFFF) are not allowed
     const bool digit = c >= '0' && c <= '9';
     if (!digit && !((c | 0x20) >= 'a' && (c | 0x20) <= 'f')) return false;
     if (part_ == kHexBehindD && !(digit && c < '8')) return false;
@@ -465,7 +465,7 @@ bool JsonWriting::in_number(unsigned char c) {
   if (c == '.' && !whole && (part_ == kZero || part_ == kWhole))
     return digits_ < kMostDigits && go(kPoint);
   if ((c | 0x20) == 'e' && !whole && ended && part_ != kExponent) {
-    digits_ = kMostDigits - 2;  // an exponent has at most two digits, so that a double holds it
+    digits_ = kMostDigits - 2;  // at most two digits of an exponent, so that a double holds it
     return go(kE);
   }
   if ((c == '+' || c == '-') && part_ == kE) return go(kSign);

@@ -1,6 +1,6 @@
 // JSON that follows a schema, byte by byte: a grammar made from a JSON schema, and the state of a
-// text that is written by it. The subset of JSON Schema is documented in docs/guide/http.md.
-// Values; no I/O.
+// text written by this grammar. docs/guide/http.md documents the subset of JSON Schema. Values; no
+// I/O.
 #pragma once
 
 #include <array>
@@ -20,18 +20,18 @@ class JsonGrammar {
  public:
   /// Makes the grammar of any JSON object.
   JsonGrammar();
-  /// Makes the grammar of a schema whose root is an object. Errors name the unsupported keyword.
+  /// Makes the grammar of a schema whose root is an object. An Error names the unsupported keyword.
   static Result<JsonGrammar> of_schema(const jinja::Value& schema);
 
-  /// The values that one place of a text may hold.
+  /// The values that are allowed at one place of a text.
   struct Node {
     bool string = false, number = false, integer = false, object = false, array = false;
-    std::vector<std::string> literals = {};  ///< allowed scalars as JSON texts, sorted
+    std::vector<std::string> literals = {};  ///< allowed literals as JSON texts, sorted
     std::vector<std::string> keys = {};      ///< keys of the object as JSON texts, sorted
-    std::vector<int> values = {};            ///< node of each key
-    uint64_t required = 0;                   ///< bit i: keys[i] must be there
-    int others = -1;                         ///< node of every key, if `keys` is empty; -1: none
-    int items = 0;                           ///< node of the array's items
+    std::vector<int> values = {};            ///< node of each key's value
+    uint64_t required = 0;                   ///< bit i: the object must have keys[i]
+    int others = -1;                         ///< node of every key's value, if `keys` is empty
+    int items = 0;                           ///< node of the items of an array
     int64_t least = 0, most = INT64_MAX;     ///< bounds of the number of items
   };
   const Node& node(int at) const { return (*nodes_)[static_cast<size_t>(at)]; }
@@ -42,7 +42,7 @@ class JsonGrammar {
   int root_ = 0;
 };
 
-/// The state of a text that is being written. The grammar must outlive it.
+/// The state of a text that is being written. The grammar must outlive the state.
 class JsonWriting {
  public:
   /// `closers`: closing braces of outer objects that must follow the value.
@@ -52,9 +52,9 @@ class JsonWriting {
   JsonWriting& operator=(const JsonWriting& other);
   bool operator==(const JsonWriting& other) const;
 
-  /// Takes the next byte. False: the byte is not allowed, and this state must not be used again.
+  /// Adds the next byte. Returns false if it is not allowed; do not use this state afterwards.
   bool push(unsigned char c);
-  /// Returns whether the text is complete; only blanks may follow.
+  /// Returns whether the text is complete. Then only blanks may follow.
   bool done() const { return place_ == Place::kDone; }
 
  private:
@@ -73,11 +73,11 @@ class JsonWriting {
     kClosers,
     kDone
   };
-  /// An object or array that is still open.
+  /// An object or array that is not closed yet.
   struct Frame {
     int node = 0;
     bool object = false;
-    uint64_t count = 0;  // the keys so far as bits, or the number of items
+    uint64_t count = 0;  // the keys so far, as bits; or the number of items
     bool operator==(const Frame&) const = default;
   };
 
@@ -96,14 +96,14 @@ class JsonWriting {
   Place place_ = Place::kValue;
   int node_ = 0;        // node of the value that is expected or being written
   uint8_t blanks_ = 0;  // number of consecutive blanks
-  uint8_t part_ = 0;    // the last part of a string or a number
+  uint8_t part_ = 0;    // current part of a string or number
   uint8_t digits_ = 0;  // digits of a number
-  // bounds of the next byte of a character; 0: the character is complete
+  // Range of the next byte of a character; 0: the character is complete.
   uint8_t low_ = 0, high_ = 0;
-  uint8_t left_ = 0;  // bytes of a character, or digits of an escape, that are missing
-  bool key_ = false;  // the string is a key
+  uint8_t left_ = 0;  // missing bytes of a character, or missing digits of an escape
+  bool key_ = false;  // whether the string is a key
   int closers_ = 0;
-  uint32_t text_ = 0, at_ = 0;  // in literals or keys: index of the text, and bytes of it so far
+  uint32_t text_ = 0, at_ = 0;  // in literals or keys: number of the text, and bytes of it so far
   size_t depth_ = 0;
   std::array<Frame, kMostDepth> frames_{};
 };

@@ -22,7 +22,7 @@ std::string schema_fault(const std::string& schema) {
   return out.ok() ? "" : out.error().message;
 }
 
-/// The number of bytes that the grammar accepts, and whether the text is complete then.
+/// The number of accepted bytes, and whether the text is complete after them.
 struct TakenJson {
   size_t bytes = 0;
   bool done = false;

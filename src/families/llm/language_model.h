@@ -10,8 +10,8 @@
 
 namespace syrinx::llm {
 
-/// `weights` is the scope of config.names and must outlive the network (the table is not copied).
-/// `tap_block`: rows before this block are tapped; -1: none.
+/// Loads the network. `weights` has the scope of config.names and must outlive the network (the
+/// table is not copied). `tap_block`: rows before this block are tapped; -1: no taps.
 std::unique_ptr<CodecLm> load_language_model(const ModelConfig& config, const Weights& weights,
                                              WeightType type, int tap_block = -1);
 

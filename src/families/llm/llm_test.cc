@@ -97,7 +97,7 @@ TEST_P(LlmParity, SameBitsInABatchAndFromScratch) {
 INSTANTIATE_TEST_SUITE_P(Types, LlmParity, testing::Values("llama", "qwen2", "qwen3"),
                          [](const auto& type) { return std::string(type.param); });
 
-// Checkpoints
+// ---- Checkpoints
 
 struct Copy : CheckpointCopy {
   explicit Copy(const std::string& type) : CheckpointCopy(golden_dir(type)) {
@@ -112,7 +112,7 @@ struct Copy : CheckpointCopy {
 
 class LlmQuantized : public testing::TestWithParam<const char*> {};
 
-// Equal 4-bit linear layers in the formats of two methods (tests/parity/llm/make_quantized.py).
+// The same 4-bit linear layers in the formats of two methods (tests/parity/llm/make_quantized.py).
 TEST_P(LlmQuantized, LogitsAreThoseOfTheWeightsMeant) {
   Copy copy("qwen3");
   const std::string method = GetParam(), made = golden_dir("quantized");
@@ -143,7 +143,7 @@ TEST_P(LlmQuantized, LogitsAreThoseOfTheWeightsMeant) {
           << weight_type_name(type) << ", step " << step;
       if (track.state->history(0).back() != tokens[static_cast<size_t>(step)]) {
         EXPECT_NE(type, WeightType::kF32) << step;
-        break;  // the answers differ from here on
+        break;  // the answers differ after this step
       }
     }
   }

@@ -25,7 +25,7 @@ void Llm::describe(const LoadSpec& spec) {
   info_.speaks = false;
   info_.writes = true;
   info_.speech.no_cloning = "this model writes; it has no voices";
-  info_.max_text_bytes = size_t{4} << 20;  // the prompter refuses prompts past the context
+  info_.max_text_bytes = size_t{4} << 20;  // the prompter refuses prompts that exceed the context
   info_.writing.calls_tools = prompter_->calls_tools();
   info_.writing.writes_json = prompter_->chats();
   info_.writing.positions = config_.max_positions;

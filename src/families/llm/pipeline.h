@@ -1,5 +1,5 @@
 // Text models (Llama-3.x, Qwen2.5 and Qwen3 as published) as the smallest possible pipeline: one AR
-// node, whose text goes to the client.
+// node, whose text is sent to the client.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace syrinx::llm {
 
 class Llm : public LoadedPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit Llm(const LoadSpec& spec);
 
   Result<Opened> open(const SpeechRequest& request) const override;
@@ -29,7 +29,7 @@ class Llm : public LoadedPipeline {
   ModelConfig config_;
   Generation generation_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // kept: the table is read from the mapped file
+  std::unique_ptr<Weights> weights_;  // kept, because the table is read from the mapped file
   std::unique_ptr<CodecLm> lm_;
 };
 

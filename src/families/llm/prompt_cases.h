@@ -12,8 +12,8 @@
 
 namespace syrinx::llm {
 
-/// Checks that the messages, tools and earlier answers of every case in the file become the case's
-/// ids. `request` has the other inputs that the model needs.
+/// Checks that the messages, tools and earlier answers of every case in the file yield the case's
+/// ids. `request` has all other inputs.
 inline void expect_prompts(const Pipeline& model, const std::string& file, SpeechRequest request) {
   const auto cases = nlohmann::ordered_json::parse(read_file(file, 1 << 20));
   ASSERT_FALSE(cases.empty());

@@ -12,10 +12,10 @@
 namespace syrinx::llm {
 namespace {
 
-/// Splits a special token that a client has written, so that the tokenizer reads it as text:
-/// U+FDD0, a noncharacter that no client's text should have.
+/// Splits a special token in a client's text, so that the tokenizer reads it as plain text. U+FDD0
+/// is a noncharacter that no client's text should contain.
 constexpr std::string_view kMark = "\xef\xb7\x90";
-/// Names for an example of a tool call, which occur nowhere else.
+/// Names for an example of a tool call. They must not occur in a template.
 constexpr std::string_view kToolName = "name_of_the_tool_x", kArgument = "name_of_its_argument_x";
 constexpr const char* kTools =
     R"([{"type": "function", "function": {"name": "f", "description": "", "parameters": {}}}])";
@@ -24,7 +24,7 @@ constexpr const char* kCalled =
     R"([{"role": "user", "content": "?"}, {"role": "assistant", "content": "", "tool_calls": [)"
     R"({"id": "call00000", "type": "function", "function": {"name": "name_of_the_tool_x",)"
     R"( "arguments": {"name_of_its_argument_x": 0}}}]}])";
-/// The largest number of bytes for each id; longer texts are refused before they are encoded.
+/// Largest number of bytes for each id. Longer texts are refused before they are encoded.
 constexpr size_t kBytesPerId = 64;
 
 std::string without_marks(std::string_view text) {
@@ -69,14 +69,14 @@ std::string Prompter::harmless(std::string_view text) const {
   };
   for (const Section& token : tokenizer_.specials_in(clean)) {
     if (token.begin < at) continue;
-    // A token may include spaces around it; the mark goes after the first character that is not a
-    // space.
+    // A token may include spaces around it. The mark is inserted after the first character that is
+    // not a space.
     size_t place = token.begin;
     for (CodePoint c; is_space((c = utf8_at(clean, place)).value) && place + c.size < token.end;)
       place += c.size;
     part_at(place);
   }
-  // A template may join texts directly, so a special token may span two texts.
+  // A template may join texts without a separator, so a special token may span two texts.
   const auto begun = [&] {
     return at + tokenizer_.special_begun(std::string_view(clean).substr(at));
   };
@@ -124,7 +124,7 @@ Result<std::vector<int32_t>> Prompter::checked(std::vector<int32_t> ids, const c
   return past_context(max_ids_ + 1, std::ssize(ids), param);
 }
 
-/// Returns the prompt's text, in which special tokens from clients are split by marks.
+/// Returns the text of the prompt. Marks split the special tokens in the client's texts.
 Result<std::string> Prompter::rendered(const Chat& chat) const {
   if (!template_) {
     return Error{ErrorCode::kUnsupported,
@@ -161,11 +161,12 @@ Result<std::vector<int32_t>> Prompter::of_chat(const Chat& chat) const {
   return checked(encoded(text.value()), "messages");
 }
 
-/// Finds the form of a call in the template's text for an example answer that calls a tool.
+/// Finds the form of a call in the text that the template makes from an answer with a tool call.
 Result<Prompter::CallForm> Prompter::call_form(const Chat& chat) const {
-  const Error none{ErrorCode::kUnsupported,
-                   "this model's chat template has no calls of tools, so none can be required",
-                   "tool_choice"};
+  const Error none{
+      ErrorCode::kUnsupported,
+      "this model's chat template does not support calls of tools, so no call can be required",
+      "tool_choice"};
   Chat probe{kQuestion, chat.tools, chat.thinks, {}};
   const auto asked = rendered(probe);
   probe.messages = kCalled;

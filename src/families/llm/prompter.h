@@ -19,37 +19,37 @@ namespace syrinx::llm {
 
 class Prompter {
  public:
-  /// Without a template conversations are refused. A prompt has at most `max_ids` ids.
+  /// Without `chat`, conversations are refused. A prompt has at most `max_ids` ids.
   Prompter(std::optional<ChatTemplate> chat, Tokenizer tokenizer, int64_t max_ids)
       : tokenizer_(std::move(tokenizer)), template_(std::move(chat)), max_ids_(max_ids) {}
   /// Loads the chat template of `dir`, if it has one. Throws LoadError.
   Prompter(const std::string& dir, Tokenizer tokenizer, int64_t max_ids,
            ChatTemplate::Of of = ChatTemplate::Of::kTokenizer);
 
-  /// Returns the ids of a conversation, through the template; special tokens in its messages or
-  /// tools stay text.
+  /// Returns the ids of a conversation, as the template writes it. Special tokens in its messages
+  /// or tools are read as text.
   Result<std::vector<int32_t>> of_chat(const Chat& chat) const;
-  /// Returns the ids of a text to be continued, special tokens included, after the tokenizer's
-  /// begin tokens.
+  /// Returns the ids of a text that the model continues, after the tokenizer's begin tokens.
+  /// Special tokens in the text are kept.
   Result<std::vector<int32_t>> of_text(std::string_view text) const;
 
-  /// Returns the forms of an answer to `chat` that calls one of Chat::must_call. A form's beginning
-  /// is the call up to its arguments, written as the template does, one for each name. Its grammar
-  /// is the schema of the tool's parameters, or any object if the schema has unsupported parts.
+  /// Returns the forms of an answer to `chat` that calls one of Chat::must_call, one for each name.
+  /// A form's beginning is the call up to its arguments, as the template writes it. Its grammar is
+  /// the schema of the tool's parameters, or any object if the schema has unsupported parts.
   Result<std::vector<AnswerForm::One>> calls_of(const Chat& chat) const;
   /// Returns the form of an answer that follows Chat::schema.
   Result<std::vector<AnswerForm::One>> json_of(const Chat& chat) const;
-  /// Returns the masks of the ids below `ids`, which must be the same in all calls; made at the
-  /// first call.
+  /// Returns the masks of the ids below `ids`, which must be the same number in all calls. The
+  /// first call makes the masks.
   std::shared_ptr<const TokenMasks> masks(int32_t ids) const;
-  /// Returns whether the template writes tool calls, in a form that can be found in answers.
+  /// Returns whether the template writes tool calls in a form that can be found in answers.
   bool calls_tools() const;
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
   bool chats() const { return template_.has_value(); }
 
  private:
-  /// The text of a call before the tool's name, and the text between the name and its arguments.
+  /// The text before the name of a called tool, and the text between the name and the arguments.
   struct CallForm {
     std::string before, behind;
   };

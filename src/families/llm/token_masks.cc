@@ -36,10 +36,10 @@ TokenMasks::TokenMasks(const Tokenizer& tokenizer, int32_t ids)
 
 std::vector<uint64_t> TokenMasks::behind(const JsonWriting& text) const {
   std::vector<uint64_t> out(words_, 0);
-  std::vector<JsonWriting> after(kLongestToken + 1, text);  // state after i bytes of the token
-  size_t taken = 0;                                         // accepted bytes
+  std::vector<JsonWriting> after(kLongestToken + 1, text);  // [i]: state after i bytes of the token
+  size_t taken = 0;                                         // number of accepted bytes
   for (const Token& token : tokens_) {
-    // its shared beginning contains the byte that was not accepted
+    // the shared beginning contains the byte that was not accepted
     if (token.common > taken) continue;
     taken = token.common;
     for (; taken < token.size; ++taken) {

@@ -16,18 +16,18 @@
 
 namespace syrinx {
 
-/// Returns the text of "model_type"; empty if there is none.
+/// Returns the text of "model_type". Empty if the config lacks it.
 std::string model_type(const Config& root);
 
-/// Opens the weights of `path`, or random weights if `spec` asks for them. `has`: whether random
-/// weights have an optional tensor of that name; null: they have none.
+/// Opens the weights at `path`, or random weights if `spec` asks for them. `has`: whether random
+/// weights have an optional tensor with a given name; null: they have no optional tensors.
 inline std::unique_ptr<WeightSource> weights_at(
     const LoadSpec& spec, const std::string& path,
     std::function<bool(const std::string& name)> has = {}) {
   return spec.dummy ? dummy_weights(std::move(has)) : open_weights(path);
 }
 
-/// Does the same for networks whose weights may be stored in weight norm; random weights are not.
+/// Does the same for networks whose weights may be stored in weight norm. Random weights are not.
 inline std::unique_ptr<WeightSource> plain_weights_at(const LoadSpec& spec,
                                                       const std::string& path) {
   return weights_at(spec, path, [](const std::string& name) {
@@ -35,13 +35,13 @@ inline std::unique_ptr<WeightSource> plain_weights_at(const LoadSpec& spec,
   });
 }
 
-/// Returns the type in which a codec keeps its weights: 8-bit convolutions do not exist, and the
+/// Returns the type in which a codec stores its weights. Convolutions cannot have 8 bits, and the
 /// codec's other matrices are small.
 inline WeightType codec_weights(WeightType type) {
   return type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
 }
 
-/// Moves networks to the device of `spec`; they were loaded on the CPU.
+/// Moves networks, which were loaded on the CPU, to the device of `spec`.
 template <typename... Network>
 void move_networks(const LoadSpec& spec, Network&... networks) {
   if (spec.device != Device::kCpu) (networks.move_to(spec.device), ...);
@@ -50,11 +50,11 @@ void move_networks(const LoadSpec& spec, Network&... networks) {
 /// Throws CpuOnlyError if the model's decoder cannot run on the device of `spec`.
 void require_device(const LoadSpec& spec, const DecoderConfig& decoder);
 
-/// Whether `dir` holds the files of a tokenizer.
+/// Returns whether `dir` contains the files of a tokenizer.
 bool has_tokenizer(const std::string& dir);
 
-/// Opens the tokenizer of spec.dir, whose ids must be below `most`. With random weights and without
-/// files it has an id for each byte and for each of `words` (byte_tokenizer()).
+/// Opens the tokenizer in spec.dir, whose ids must be below `most`. With random weights and no
+/// files, it has an id for each byte and for each of `words` (byte_tokenizer()).
 Tokenizer open_tokenizer(const LoadSpec& spec, std::span<const std::string> words = {},
                          int64_t most = std::numeric_limits<int64_t>::max());
 

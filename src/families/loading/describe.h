@@ -11,10 +11,10 @@
 
 namespace syrinx {
 
-/// Returns "28 layers, width 1024, heads 16/8 x 128, ffn 3072"; for a mixture, experts.
+/// Returns "28 layers, width 1024, heads 16/8 x 128, ffn 3072"; adds the experts of a mixture.
 std::string describe_decoder(const DecoderConfig& d);
 
-/// Returns "8 x 1024 codes, 960 samples a frame, looks 2 ahead". A Codec is the config of a codec.
+/// Returns "8 x 1024 codes, 960 samples a frame, looks 2 ahead". Codec: type of a codec's config.
 template <typename Codec>
 std::string describe_codec(const Codec& codec) {
   std::string out = concat(codec.codebooks, " x ", codec.codebook_size, " codes, ");
@@ -28,11 +28,11 @@ std::string describe_codec(const Codec& codec) {
 
 /// A codec's description for users, and its rates.
 struct CodecInfo {
-  int64_t sample_rate = 0, hop = 0;  ///< Hz; samples a frame
+  int64_t sample_rate = 0, hop = 0;  ///< in Hz; samples per frame
   std::string shape;
   size_t bytes = 0;
 };
-/// Collects the figures of a loaded codec.
+/// Collects the description of a loaded codec.
 template <typename Codec>
 CodecInfo codec_info(const Codec& codec) {
   return {codec.config().sample_rate, codec.config().hop(), describe_codec(codec.config()),
@@ -47,17 +47,17 @@ void set_rates(PipelineInfo& info, const Codec& codec) {
       static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
 }
 
-/// Takes the options of draws from a model that draws no codes.
+/// Removes the options of sampling from a model that samples no codes.
 void lack_draws(PipelineInfo& info);
 
 /// Returns the error for a voice that the model lacks.
 Error unknown_voice(const PipelineInfo& info, const std::string& name);
-/// Refuses a voice that is not among the model's; without a name the model uses its default.
+/// Returns an Error for a voice that the model lacks. An empty name means the default voice.
 Status check_voice(const PipelineInfo& info, const std::string& name);
-/// Returns the shares of the model's voices, in their order, in the speech of a request that names
-/// one voice, none, or a mix of them; the sum is 1. Speakers of one voice have numbers, too.
+/// Returns the share of each voice of the model, in the model's order, for a request with one
+/// voice, no voice, or a mix. The sum is 1. The speakers of a voice may be named by numbers, too.
 Result<std::vector<float>> voice_shares(const PipelineInfo& info, const RequestVoice& asked);
-/// Reads the number of a speaker, 0 to `most`, from a voice's name; `absent` for an empty name.
+/// Reads a speaker's number, 0 to `most`, from a voice's name. Returns `absent` for an empty name.
 Result<int> speaker_number(const std::string& name, int most, int absent);
 
 }  // namespace syrinx

@@ -14,13 +14,13 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMostLine = 900;     // bytes; espeak-ng reads lines of at most 999
+constexpr size_t kMostLine = 900;     // bytes; espeak-ng reads at most 999 bytes of a line
 constexpr double kFirstAnswer_s = 3;  // time limit for the first answer of a started process
 constexpr double kPause_s = 30;       // pause after a failed start
-// words that exist in no language
+// Words that no language has.
 constexpr std::string_view kBorder = "zdragzvok", kEnd = "wubbleflink";
 
-/// Calls `take` with each line that is not blank, trimmed. Text after the last line end is ignored.
+/// Calls `take` with each line that is not blank, trimmed. Ignores text after the last line end.
 template <typename Take>
 void for_lines(std::string_view printed, const Take& take) {
   for (size_t begin = 0, end; (end = printed.find('\n', begin)) != printed.npos; begin = end + 1) {
@@ -35,7 +35,7 @@ bool has_line(std::string_view printed, std::string_view wanted) {
   return found;
 }
 
-/// One process, for one voice. One thread at a time.
+/// One espeak-ng process, for one voice. One thread at a time.
 class Espeak {
  public:
   static std::unique_ptr<Espeak> start(const std::string& voice, EspeakInput input) {
@@ -54,7 +54,7 @@ class Espeak {
     return voice_ == voice && input_ == input;
   }
 
-  /// Returns the phonemes of each text; std::nullopt when the process has failed and must be
+  /// Returns the phonemes of each text. Returns nullopt if the process has failed and must be
   /// replaced.
   std::optional<std::vector<std::string>> say(std::span<const std::string> texts) {
     std::string lines;
@@ -79,7 +79,7 @@ class Espeak {
         said.back() += line;
       }
     });
-    // A text that is pronounced like the separator or the end mark changes the count.
+    // A text that sounds like the separator or the end mark changes the number of lines.
     const bool clear = said.back().empty() && said.size() == texts.size() + 1 && !behind;
     if (!clear) return {};
     said.pop_back();
@@ -90,7 +90,7 @@ class Espeak {
   Espeak(std::string voice, EspeakInput input, std::unique_ptr<KeptProgram> program)
       : voice_(std::move(voice)), input_(input), program_(std::move(program)) {}
 
-  /// Returns the line that the process prints for a word; empty if it prints none.
+  /// Returns the line that the process prints for a word. Empty if it prints no line.
   std::string sound_of(std::string_view word) {
     const auto whole = [](std::string_view all) {
       bool any = false;
@@ -108,12 +108,12 @@ class Espeak {
   std::string border_, end_;
 };
 
-/// Idle processes, the most recently used first.
+/// Running espeak-ng processes. Idle ones are listed, the most recently used first.
 class Kept {
  public:
-  /// Returns a process for the voice, idle or new; null: all are busy, or a start failed.
+  /// Returns an idle or new process for the voice. Null if all are busy or a start has failed.
   std::unique_ptr<Espeak> take(std::string_view voice, EspeakInput input) {
-    std::unique_ptr<Espeak> gone;  // ends without the lock
+    std::unique_ptr<Espeak> gone;  // destroyed after the lock is released
     {
       const std::lock_guard lock(mutex_);
       const auto found =
@@ -154,9 +154,9 @@ class Kept {
  private:
   std::mutex mutex_;
   std::list<std::unique_ptr<Espeak>> idle_;
-  int count_ = 0;  // number of processes, including those in use or starting
+  int count_ = 0;  // number of processes, with those that are busy or starting
   std::map<std::string, double, std::less<>>
-      not_before_s_;  // by voice: time of the next try after a failed start
+      not_before_s_;  // time of the next try for a voice after a failed start
 };
 
 Kept& kept() {
@@ -171,7 +171,7 @@ std::optional<std::vector<std::string>> espeak_kept(std::span<const std::string>
   for (const std::string& text : texts) {
     if (text.size() > kMostLine || text.find('\n') != text.npos) return {};
   }
-  // Retries once, in case the process died while it was idle.
+  // Tries twice, because the process may have ended while it was idle.
   for (int attempt = 0; attempt < 2; ++attempt) {
     auto program = kept().take(voice, input);
     if (!program) return {};

@@ -1,6 +1,6 @@
 // Keeps espeak-ng processes running, because starting one takes longer than reading a text. They
-// print the same phonemes as a process that is started for one text. At most kMostEspeaks run, for
-// all voices and threads. Free function; any thread.
+// print the same phonemes as a process started for a single text. At most kMostEspeaks run, for all
+// voices and threads. Free function; any thread.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ enum class EspeakInput : uint8_t {
   kMarkup,  ///< SSML (-m)
 };
 
-/// Returns the phonemes in IPA of each of `texts` (one line each), its output lines joined by
-/// spaces. Returns nothing if no kept process can read them: espeak-ng is not installed, all are
+/// Returns the phonemes, in IPA, of each of `texts` (one line each); output lines are joined by
+/// spaces. Returns nullopt if no kept process can read them: espeak-ng is not installed, all are
 /// busy, or a text is too long (espeak-ng cuts lines at a thousand bytes) or sounds like the marker
 /// between texts. A process that the caller starts for the texts may still succeed.
 std::optional<std::vector<std::string>> espeak_kept(std::span<const std::string> texts,

@@ -8,13 +8,13 @@
 
 namespace syrinx {
 
-/// Any thread; the first caller makes the value while other callers wait. Neither copied nor moved.
+/// Any thread. The first caller makes the value, and other callers wait. Cannot be copied or moved.
 template <typename T>
 class Lazy {
  public:
   explicit Lazy(std::function<T()> make) : make_(std::move(make)) {}
 
-  /// Returns the value. Throws what `make` throws; the next call then tries again.
+  /// Returns the value. Throws what `make` throws; then the next call tries again.
   const T& get() const {
     std::call_once(once_, [this] { value_.emplace(make_()); });
     return *value_;

@@ -1,5 +1,5 @@
 // Members of every loaded model: a graph, the facts about the model, and a voice encoder. A
-// family's class derives from it and fills these in when it loads. Const after construction.
+// family's class derives from it and sets them when it loads. Const after construction.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ class LoadedPipeline : public Pipeline {
 
   PipelineInfo info_;
   Graph graph_;
-  std::unique_ptr<const VoiceEncoder> voices_;  // null: the model makes no voices from recordings
+  std::unique_ptr<const VoiceEncoder> voices_;  // null: the model makes no voices of recordings
 };
 
 }  // namespace syrinx

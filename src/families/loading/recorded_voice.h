@@ -1,6 +1,6 @@
 // Makes voices from recordings: the networks are loaded with the first recording, and a coroutine
-// of the family makes the voice with them. The coroutine for voices that are the frames of a codec
-// is here, too.
+// of the family makes the voice with them. This file also has the coroutine for voices that are the
+// frames of a codec.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class RecordedVoice : public VoiceWork {
   using VoiceWork::start;
   using VoiceWork::voice;
 
-  /// Returns the samples at another rate, in Hz.
+  /// Returns the samples resampled to `rate` Hz.
   std::vector<float> at(int rate, Resampling how) const {
     return resampled(samples, rate_, rate, how);
   }
@@ -60,19 +60,19 @@ class RecordedVoice : public VoiceWork {
   int rate_;
 };
 
-/// Makes voices of recordings by a family's networks.
+/// Makes voices from recordings with a family's networks.
 template <typename Networks>
 class RecordedVoices : public VoiceEncoder {
  public:
-  /// Begins the coroutine that makes a voice; both arguments outlive it.
+  /// The coroutine that makes a voice. Both arguments outlive it.
   using Work = std::function<Pieces(const Networks& networks, RecordedVoice& voice)>;
 
-  /// `load` loads the networks when the first recording comes.
+  /// `load` loads the networks when the first recording arrives.
   RecordedVoices(VoiceEncoderInfo info, std::function<Networks()> load, Work work)
       : info_(std::move(info)), networks_(std::move(load)), work_(std::move(work)) {}
 
   const VoiceEncoderInfo& info() const override { return info_; }
-  /// Throws LoadError if the networks cannot be loaded.
+  /// Begins to encode a recording. Throws LoadError if the networks cannot be loaded.
   std::unique_ptr<VoiceEncoding> open(const Recording& recording) const override {
     auto voice = std::make_unique<RecordedVoice>(info_, recording);
     voice->start(work_(networks_.get(), *voice));
@@ -91,8 +91,8 @@ class RecordedVoices : public VoiceEncoder {
 
 inline constexpr const char* kVoiceCodes = "codes";  ///< i32 [T, C]
 
-/// Stores the frames that a codec makes from the samples, piece by piece. A Codec has open(),
-/// room(), run(), frames() and config() with its codebooks and hop.
+/// Stores the frames that a codec makes from the samples, in pieces. A Codec has open(), room(),
+/// run(), frames() and a config() with codebooks and hop.
 template <typename Codec>
 Pieces hear_frames(const Codec& codec, RecordedVoice& recorded) {
   const int64_t q = codec.config().codebooks, hop = codec.config().hop();
@@ -111,7 +111,7 @@ Pieces hear_frames(const Codec& codec, RecordedVoice& recorded) {
   recorded.voice.tensors.emplace(kVoiceCodes, std::move(codes));
 }
 
-/// Encodes a recording of any rate as hear_frames() does; `rate` is the codec's, in Hz.
+/// Encodes a recording of any rate like hear_frames(). `rate`: the codec's rate in Hz.
 template <typename Codec>
 Pieces hear_frames_at(const Codec& codec, int rate, RecordedVoice& recorded) {
   recorded.resample(rate, Resampling::kHann);
@@ -119,8 +119,8 @@ Pieces hear_frames_at(const Codec& codec, int rate, RecordedVoice& recorded) {
   for (Pieces p = hear_frames(codec, recorded); !p.done(); p.next()) co_await PieceEnd();
 }
 
-/// Makes an encoder of voices that are a recording's frames of codes; `load` loads the codec.
-/// `rate` in Hz.
+/// Makes an encoder of voices that are a recording's frames of codes. `load` loads the codec.
+/// `rate`: in Hz.
 template <typename Codec>
 std::unique_ptr<VoiceEncoder> voices_of_frames(VoiceEncoderInfo info, int rate,
                                                std::function<std::unique_ptr<Codec>()> load) {
@@ -131,12 +131,12 @@ std::unique_ptr<VoiceEncoder> voices_of_frames(VoiceEncoderInfo info, int rate,
       });
 }
 
-/// Returns the error for a voice whose data was made for another model.
+/// Returns the error for a voice whose data does not fit the model.
 inline Error foreign_voice(const std::string& why) {
   return {ErrorCode::kInvalid, "the voice does not fit this model: " + why, "voice"};
 }
 
-/// Returns the error for a voice of `frames` frames, of which a prompt takes only `most`.
+/// Returns the error for a voice of `frames` frames if a prompt can have only `most`.
 inline Error recording_too_long(const Voice& voice, int64_t frames, int64_t most) {
   const auto lasting = [&](int64_t count) {
     const double seconds = voice.seconds * static_cast<double>(count) / static_cast<double>(frames);
@@ -148,7 +148,7 @@ inline Error recording_too_long(const Voice& voice, int64_t frames, int64_t most
           "voice"};
 }
 
-/// Returns the frames [T, C] of a voice, at most `most`, or an error if C codebooks do not fit it.
+/// Returns the frames [T, C] of a voice, at most `most`. Returns an Error if they do not fit.
 inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t codebooks,
                                                 int64_t most) {
   const Tensor* codes = voice.find(kVoiceCodes);
@@ -160,7 +160,7 @@ inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t code
   return std::vector<int32_t>(codes->i32(), codes->i32() + codes->shape().count());
 }
 
-/// Does the same; codes must be below `first` in codebook 0, below `others` elsewhere.
+/// Does the same, and checks codes: below `first` in codebook 0, below `others` in the other ones.
 inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t codebooks, int64_t most,
                                                 int64_t first, int64_t others) {
   Result<std::vector<int32_t>> codes = voice_codes(voice, codebooks, most);
@@ -168,7 +168,8 @@ inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t code
   for (size_t i = 0; i < codes.value().size(); ++i) {
     const int64_t below = i % static_cast<size_t>(codebooks) == 0 ? first : others;
     const int32_t code = codes.value()[i];
-    if (code < 0 || code >= below) return foreign_voice(concat("code ", code, " of ", below));
+    if (code < 0 || code >= below)
+      return foreign_voice(concat("code ", code, " must be from 0 to ", below - 1));
   }
   return codes;
 }

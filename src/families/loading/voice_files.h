@@ -1,4 +1,4 @@
-// Voices in files beside a checkpoint, each of which is read when it is first needed. Thread-safe.
+// Voices in files of a checkpoint, each of which is read when it is first needed. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@
 
 namespace syrinx {
 
-/// Returns the files with the extension below folders of `dir`, by their name without it; of equal
-/// names the first in order of path.
+/// Returns the files with the extension below folders of `dir`, by their names without it. If names
+/// are equal, the file with the first path wins.
 std::map<std::string, std::string> files_below(const std::string& dir,
                                                std::initializer_list<const char*> folders,
                                                const char* extension);
@@ -21,7 +21,7 @@ std::map<std::string, std::string> files_below(const std::string& dir,
 template <typename Voice>
 class VoiceFiles {
  public:
-  /// Throws LoadError for a file that is not a voice of the model.
+  /// Reads a voice. Throws LoadError if the file is not a voice of the model.
   using Read = std::function<Voice(const std::string& path)>;
 
   VoiceFiles(std::map<std::string, std::string> paths, Read read)
@@ -29,21 +29,21 @@ class VoiceFiles {
 
   bool empty() const { return paths_.empty(); }
   bool has(const std::string& name) const { return paths_.contains(name); }
-  /// Adds the voices to the facts about a model, the first one as its default.
+  /// Adds the voices to the facts about a model. The first voice becomes the default.
   void add_to(PipelineInfo& info, const char* description) const {
     for (const auto& [name, path] : paths_) info.speech.voices.push_back({name, description});
     if (!empty()) info.speech.default_voice = paths_.begin()->first;
   }
 
-  /// Returns a voice; throws LoadError.
+  /// Returns the voice with that name. Throws LoadError if its file cannot be read.
   std::shared_ptr<const Voice> read(const std::string& name) const {
     const std::scoped_lock lock(mutex_);
     std::shared_ptr<const Voice>& voice = known_[name];
     if (!voice) voice = std::make_shared<const Voice>(read_(paths_.at(name)));
     return voice;
   }
-  /// Returns the voice that a request names. An Error: the model lacks it, or its file can no
-  /// longer be read.
+  /// Returns the voice that a request names. Returns an Error if the model lacks it, or its file
+  /// cannot be read any more.
   Result<std::shared_ptr<const Voice>> find(const PipelineInfo& info, const std::string& name) const
       try {
     if (!has(name)) return unknown_voice(info, name);
@@ -53,7 +53,7 @@ class VoiceFiles {
   }
 
  private:
-  const std::map<std::string, std::string> paths_;  // by name
+  const std::map<std::string, std::string> paths_;  // path of each voice, by its name
   const Read read_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::shared_ptr<const Voice>> known_;

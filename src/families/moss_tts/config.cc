@@ -8,7 +8,7 @@ namespace syrinx::moss_tts {
 bool claims(const Config& root) { return model_type(root) == "moss_tts_realtime"; }
 
 ModelConfig load_model_config(const Config& root) {
-  constexpr double kTheta = 1e6;  // the default of Qwen3 here and of the local transformer
+  constexpr double kTheta = 1e6;  // default of Qwen3 in this model, and of the local transformer
   const Config language = root.sub("language_config"), local = root.sub("local_config");
   ModelConfig m;
   m.lm = load_llama_config(language, kTheta);

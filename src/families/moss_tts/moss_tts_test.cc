@@ -1,6 +1,6 @@
-// What only MOSS-TTS-Realtime guarantees: all rows of a conversation, text that arrives beside the
-// frames, keys that the next turn finds, rules, voices, refusals. Goldens of frames, logits and
-// samples are rows of golden_models.h.
+// Promises of only MOSS-TTS-Realtime: all rows of a conversation, text that arrives beside the
+// frames, keys that the next turn finds, rules, voices, refusals. golden_models.h has the goldens
+// of frames, logits and samples.
 #include <filesystem>
 
 #include "families/golden_checks.h"
@@ -52,7 +52,7 @@ class MossTtsTest : public testing::Test {
 
 class MossTtsRows : public testing::TestWithParam<const char*> {};
 
-/// Each id of each row: of the prompt with voice and context, and of the steps.
+/// Compares each id of each row: of the prompt with voice and context, and of the steps.
 TEST_P(MossTtsRows, AreTheAuthors) {
   const MossTts model({golden_dir(GetParam()) + "/checkpoint", "tiny"});
   for (const Case& c : load_cases(GetParam())) {
@@ -87,7 +87,7 @@ TEST_F(MossTtsTest, TheFirstFrameWaitsForTwelveIdsAndEachLaterOneForItsOwn) {
   const int head = state->prompt_rows();
   EXPECT_FALSE(state->ready());
   EXPECT_EQ(state->known_rows(), head) << "rows before the text may run";
-  ASSERT_TRUE(state->append_text("a b c d e f", false).ok());  // a space and a letter are two ids
+  ASSERT_TRUE(state->append_text("a b c d e f", false).ok());  // a space and a letter form two ids
   EXPECT_FALSE(state->ready()) << "the last word may go on";
   ASSERT_TRUE(state->append_text(" g h", false).ok());
   ASSERT_TRUE(state->ready());
@@ -128,7 +128,7 @@ TEST_F(MossTtsTest, AShortTextBeginsWhenItIsComplete) {
   EXPECT_FALSE(open_only(model_, empty)->append_text(" ", true).ok());
 }
 
-/// The next turn of a conversation continues the rows of this one, so its cache stays.
+/// The next turn of a conversation continues the rows of this turn, so the cache is kept.
 TEST_F(MossTtsTest, TheNextTurnHasTheKeysOfTheRowsThatWereFed) {
   const std::string text = "the quick brown fox jumps over the lazy dog, how are you?";
   for (const bool open : {false, true}) {
@@ -173,7 +173,7 @@ TEST_F(MossTtsTest, RulesAndBounds) {
   }
   EXPECT_EQ(state->rule(0).allowed[1].begin, end);
   std::vector<int32_t> some = frames(2, 5);
-  some[1] = end;  // the end counts as code 0 only; no rule allows it elsewhere
+  some[1] = end;  // the end counts only as code 0; no rule allows it elsewhere
   EXPECT_EQ(say(*state, some).next, Verdict::kContinue);
   EXPECT_EQ(state->history(1)[0], end);
   EXPECT_EQ(state->history(0).size(), 2u);

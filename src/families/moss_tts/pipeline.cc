@@ -14,10 +14,10 @@ namespace {
 
 constexpr const char* kCodec = "OpenMOSS-Team/MOSS-Audio-Tokenizer";
 constexpr const char* kCodecFolder = "MOSS-Audio-Tokenizer";
-/// Frames of the chunks, as in the authors' server.
+/// Frames of the first and of later chunks, as in the authors' server.
 constexpr ChunkPolicy kPolicy{1, 6, 0, 0};
 
-/// Loads the small decoder of a frame, which makes all its codes.
+/// Loads the small decoder of a frame, which makes all codes of the frame.
 std::unique_ptr<InnerCodes> load_depth(const ModelConfig& config, const Weights& weights,
                                        WeightType type) {
   const int64_t hidden = config.depth.hidden, vocab = config.code_vocab();
@@ -34,7 +34,7 @@ std::unique_ptr<InnerCodes> load_depth(const ModelConfig& config, const Weights&
   return std::make_unique<InnerCodes>(std::move(parts));
 }
 
-/// Loads the language model. Tables: of the text, then of the C codebooks.
+/// Loads the language model. Tables: the table of text, then those of the C codebooks.
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
                                  WeightType type) {
   const int64_t hidden = config.lm.hidden, vocab = config.code_vocab();
@@ -47,7 +47,7 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
     parts.tables.push_back(
         weights.scope("embed_tokens", t).take("weight", {t == 0 ? config.vocab : vocab, hidden}));
   }
-  weights.ignore("language_model.embed_tokens.weight");  // rows are sums of the tables
+  weights.ignore("language_model.embed_tokens.weight");  // unused: rows are sums of other tables
   parts.inner = load_depth(config, weights.scope("local_transformer"), type);
   parts.inner_vocab.assign(static_cast<size_t>(config.codebooks), static_cast<int>(vocab));
   return std::make_unique<CodecLm>(std::move(parts));
@@ -83,8 +83,8 @@ MossTts::MossTts(const LoadSpec& spec) {
       {"codec", describe_codec(codec_->config()), codec_->bytes()}};
 }
 
-/// Loads the codec's decoder for the codebooks that the model makes; the encoder comes with the
-/// first recording.
+/// Loads the codec's decoder, with only the codebooks that the model makes. The encoder is loaded
+/// with the first recording.
 void MossTts::load_codec(const LoadSpec& spec) {
   const std::string dir =
       spec.dummy ? join_path(spec.dir, kCodecFolder) : resolve_part(spec.dir, kCodec);
@@ -101,7 +101,7 @@ void MossTts::load_codec(const LoadSpec& spec) {
   NamePatterns only_hears{"encoder.*", "quantizer.input_proj.*",
                           "quantizer.quantizers.*.in_proj.*"};
   NamePatterns only_speaks{"decoder.*", "quantizer.output_proj.*"};
-  for (int64_t q = config_.codebooks; q < all; ++q) {  // codebooks that the model lacks
+  for (int64_t q = config_.codebooks; q < all; ++q) {  // codebooks that the model does not make
     only_hears.push_back(concat("quantizer.quantizers.", q, ".*"));
     only_speaks.push_back(only_hears.back());
   }

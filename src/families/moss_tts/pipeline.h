@@ -16,7 +16,7 @@ namespace syrinx::moss_tts {
 
 class MossTts : public LoadedPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit MossTts(const LoadSpec& spec);
 
   Result<Opened> open(const SpeechRequest& request) const override;
@@ -28,7 +28,7 @@ class MossTts : public LoadedPipeline {
 
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // kept: the tables are read from the mapped file
+  std::unique_ptr<Weights> weights_;  // kept, because the tables are read from the mapped file
   std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<MossCodec> codec_;
   std::unique_ptr<ChunkStage> stage_;

@@ -41,7 +41,7 @@ void Prompter::add_fixed(std::string_view text, Prompt& out) const {
   for (const int32_t id : tokenizer_.encode(text, true)) add_text(id, out);
 }
 
-/// Adds a row a frame, beside `text` and then beside `pad`.
+/// Adds one row per frame, first beside the ids of `text`, then beside `pad`.
 void Prompter::add_frames(std::span<const int32_t> frames, std::span<const int32_t> text,
                           int32_t pad, Prompt& out) const {
   const auto width = static_cast<size_t>(config_.codebooks);
@@ -72,7 +72,7 @@ void Prompter::add_user(const HeardTurn& turn, Prompt& out) const {
   begin_frames(out);
   const auto rest = std::span<const int32_t>(text).subspan(ahead);
   add_frames(turn.codes, rest, config_.text_pad, out);
-  // The row of the end, and the text that has no frames.
+  // Adds the row of the end, and the text that has no frames.
   const size_t frames = turn.codes.size() / static_cast<size_t>(config_.codebooks);
   for (size_t t = frames; t < std::max(rest.size(), frames + 1); ++t) {
     add_text(t < rest.size() ? rest[t] : config_.text_pad, out);
@@ -85,7 +85,7 @@ void Prompter::add_head(bool first, Prompt& out) const {
   add_fixed("<|im_start|>assistant\n", out);
 }
 
-/// As when the model spoke it, when neither the end nor text beyond the frames was fed.
+/// Adds rows as in the model's own turn, which had no row for the end or text beyond the frames.
 void Prompter::add_own(const HeardTurn& turn, bool first, Prompt& out) const {
   add_head(first, out);
   const std::vector<int32_t> text = ids(turn.text);

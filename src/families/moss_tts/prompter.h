@@ -1,7 +1,7 @@
-// Turns text and frames into input rows. A row is an id of text and a code of each codebook; a row
-// without audio has the pad as every code. Const after construction; any thread.
-// Source: MOSS-TTS:moss_tts_realtime/mossttsrealtime/processing_mossttsrealtime.py. C codes a
-// frame.
+// Turns text and frames into input rows. A row has an id of text and a code of each codebook.
+// In a row without audio, every code is the pad. Const after construction; any thread.
+// Source: MOSS-TTS:moss_tts_realtime/mossttsrealtime/processing_mossttsrealtime.py. C codes
+// per frame.
 #pragma once
 
 #include <cstdint>
@@ -21,27 +21,27 @@ class Prompter {
   static constexpr const char *kBegin = "<|im_start|>", *kEnd = "<|im_end|>";
   static constexpr size_t kAhead = 12;  ///< ids of text before the first frame
 
-  /// Throws LoadError when the tokenizer lacks a control token.
+  /// Throws LoadError if the tokenizer lacks a control token.
   Prompter(const ModelConfig& config, Tokenizer tokenizer);
 
-  /// Adds what the model is and, unless `voice` [T, C] is empty, how it sounds.
+  /// Adds the system's text and, unless `voice` [T, C] is empty, the voice.
   void add_system(std::span<const int32_t> voice, Prompt& out) const;
   /// Adds a turn of the user, with or without frames.
   void add_user(const HeardTurn& turn, Prompt& out) const;
-  /// Adds an earlier turn of the model; `first`: nothing but the system's turn is before it.
+  /// Adds an earlier turn of the model. `first`: only the system's turn precedes it.
   void add_own(const HeardTurn& turn, bool first, Prompt& out) const;
-  /// Adds the beginning of the model's turn, whose text follows.
+  /// Adds the beginning of the model's turn, which the text follows.
   void add_head(bool first, Prompt& out) const;
-  /// Writes a row [1 + C] of text and a frame; an empty frame is the pad.
+  /// Writes a row [1 + C] with text and a frame. An empty frame means pads.
   void write_row(int32_t text, std::span<const int32_t> frame, std::span<int32_t> ids) const;
   /// Adds a row of text.
   void add_text(int32_t id, Prompt& out) const;
-  /// Marks the last row of a prompt as the one before the first frame.
+  /// Turns the last row of a prompt into the row before the first frame.
   void begin_frames(Prompt& out) const;
 
-  /// Returns the ids of a text. Control tokens in it are plain text.
+  /// Returns the ids of a text. Control tokens in it are read as plain text.
   std::vector<int32_t> ids(std::string_view text) const { return tokenizer_.encode(text, false); }
-  /// For text that arrives in pieces.
+  /// Returns an encoder for text that arrives in pieces.
   StreamEncoder stream() const { return StreamEncoder(tokenizer_, false); }
 
  private:

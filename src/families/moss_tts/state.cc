@@ -9,7 +9,7 @@
 namespace syrinx::moss_tts {
 namespace {
 
-/// The values that the authors recommend (docs/moss_tts_realtime_model_card.md).
+/// Returns the sampling that the authors recommend (docs/moss_tts_realtime_model_card.md).
 SampleParams drawing(const SpeechRequest& request) {
   return asked({.temperature = 0.8f,
                 .top_k = 30,
@@ -60,7 +60,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const P
   return std::unique_ptr<Sequence>(std::move(state));
 }
 
-/// Writes all rows before the text.
+/// Adds all rows that precede the text.
 Status State::add_past(const SpeechRequest& request) {
   Result<std::vector<HeardTurn>> turns =
       heard_turns(request, config_.codebooks, config_.pad_code, config_.max_positions);
@@ -94,7 +94,7 @@ Status State::add_past(const SpeechRequest& request) {
   return ok_status();
 }
 
-/// Takes the ids that have become certain: the first ones into the prompt.
+/// Adds the ids that have become certain. The first of them go into the prompt.
 Status State::take_text(std::string_view text, bool last) {
   words_ = words_ || !is_blank(text);
   stream_->push(text, text_);
@@ -110,7 +110,7 @@ Status State::take_text(std::string_view text, bool last) {
     begun_ = true;
     prompter_.begin_frames(prompt_);
   }
-  for (std::vector<int32_t>& column : columns_) {  // so that steps allocate nothing
+  for (std::vector<int32_t>& column : columns_) {  // reserved, so that steps allocate nothing
     column.reserve(static_cast<size_t>(max_steps()));
   }
   return ok_status();
@@ -130,13 +130,13 @@ int State::max_steps() const {
   return static_cast<int>(std::clamp<int64_t>(limit, 1, room()));
 }
 
-/// Step s > 0 needs the id beside frame s - 1.
+/// Step s > 0 needs the text id beside frame s - 1.
 bool State::ready() const {
   const auto needed = placed_ + static_cast<size_t>(steps());
   return begun_ && (!open_ || steps() == 0 || needed <= text_.size());
 }
 
-/// The model ends no speech whose text is still to come.
+/// The end is not allowed while text of the speech may still arrive.
 SampleRule State::rule(int k) const {
   SampleRule rule;
   rule.allowed[rule.ranges++] = {0, config_.pad_code};
@@ -172,13 +172,13 @@ void State::rows(int first, bool, InputRows& out) const {
   }
 }
 
-/// Rows of text have no keys before all of them are there.
+/// Rows of text have no keys until the whole text has arrived.
 void State::prefix_keys(bool, std::vector<uint64_t>& keys) const {
   prompt_.append_keys(keys);
   if (!begun_) keys.resize(static_cast<size_t>(head_rows_));
 }
 
-/// Completes the keys of a prompt whose text came late.
+/// Appends the keys of a prompt whose text arrived late.
 void State::step_keys(bool companion, std::vector<uint64_t>& keys) const {
   if (companion || open_ || !begun_) return;
   std::vector<uint64_t> all;

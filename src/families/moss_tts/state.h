@@ -1,7 +1,7 @@
-// One request: its prompt, the text that is fed beside the frames, and the frames so far. The first
-// frame needs 12 ids of the text, or all of it; each further frame has the next id beside it. Rows
-// have keys, also those behind the prompt, so the next turn of a conversation finds its past in the
-// cache. Made on the caller's thread, then touched by one thread at a time. C codes a frame.
+// One request: its prompt, the text that is read beside the frames, and the frames so far. The
+// first frame needs 12 ids of the text, or all ids. Each later frame has the next id beside it. All
+// rows have keys, so the next turn of a conversation finds this turn in the cache. Made on the
+// caller's thread, then used by one thread at a time. C codes per frame.
 #pragma once
 
 #include <memory>
@@ -17,11 +17,11 @@ namespace syrinx::moss_tts {
 
 class State : public Sequence {
  public:
-  // Values of this server, for speech that does not end by itself.
+  // Bounds of this program, for speech that does not end by itself.
   static constexpr int64_t kFramesPerId = 15, kSpareFrames = 125;
 
-  /// Opens a request; without a voice the model chooses how it sounds. An Error: the request has
-  /// options, turns or a voice that the model lacks.
+  /// Opens a request. Without a voice, the model makes one up. Returns an Error if the request has
+  /// options, turns or a voice that the model does not support.
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Prompter& prompter,
                                                 const SpeechRequest& request);
 
@@ -55,12 +55,12 @@ class State : public Sequence {
   const int max_frames_;
   const bool ignore_stop_;
   Prompt prompt_;
-  int head_rows_ = 0;                                  // rows before the text
-  bool begun_ = false, open_ = false, words_ = false;  // words_: the text is not blank
+  int head_rows_ = 0;                                  // number of rows before the text
+  bool begun_ = false, open_ = false, words_ = false;  // words_: whether the text is not blank
   std::optional<StreamEncoder> stream_;
-  std::vector<int32_t> text_;                  // ids so far
-  size_t placed_ = 0;                          // ids in the prompt
-  std::vector<std::vector<int32_t>> columns_;  // codes of each codebook
+  std::vector<int32_t> text_;                  // ids of the text so far
+  size_t placed_ = 0;                          // number of ids in the prompt
+  std::vector<std::vector<int32_t>> columns_;  // codes of each codebook, one per step
 };
 
 }  // namespace syrinx::moss_tts

@@ -10,14 +10,14 @@
 namespace syrinx::opuslm {
 namespace {
 
-constexpr int kWordsTopK = 30;      // espnet:espnet2/speechlm/inference_utils.py, and temperature 1
-constexpr int64_t kLeastWords = 1;  // egs2/opuslm_sft_v1/speechlm1/conf/decode_general.yaml
+constexpr int kWordsTopK = 30;      // espnet:espnet2/speechlm/inference_utils.py; temperature 1
+constexpr int64_t kLeastWords = 1;  // from egs2/opuslm_sft_v1/speechlm1/conf/decode_general.yaml
 
 Error unsupported(const char* what, const char* param) {
   return {ErrorCode::kUnsupported, what, param};
 }
 
-/// Returns the sampling of words: greedy, as in that recipe, unless the request sets options.
+/// Returns the sampling of words. It is greedy, as in that recipe, unless the request sets options.
 SampleParams of_words(const SpeechRequest& request) {
   const bool draws = request.sampling.temperature || request.sampling.top_k ||
                      request.sampling.top_p || request.sampling.min_p;
@@ -70,7 +70,9 @@ Status Answer::begin(const SpeechRequest& request) {
 
 Result<Rows> Answer::conversation(const SpeechRequest& request) const {
   if (aloud_ && !config_.dialogue) {
-    return unsupported("this model answers in words only; it reads texts aloud", "modalities");
+    return unsupported(
+        "this model answers messages only with text; it speaks only texts to read aloud",
+        "modalities");
   }
   const Result<std::vector<int32_t>> voice = voice_ids(config_, prompter_, request);
   if (!voice) return voice.error();
@@ -81,7 +83,7 @@ Result<Rows> Answer::conversation(const SpeechRequest& request) const {
 
 Result<Rows> Answer::recognition(const SpeechRequest& request) const {
   const auto* hearing = dynamic_cast<const Hearing*>(request.task.get());
-  if (!hearing) return unsupported("this model has no such task", "task");
+  if (!hearing) return unsupported("this model does not support this task", "task");
   if (!heard_.empty() && hearing->frames.empty()) {
     return prompter_.recognition(heard_.front().frames);
   }
@@ -105,7 +107,7 @@ Status Answer::take(int port, const Frames& frames) {
     Result<std::vector<int32_t>> ids = prompter_.ids_of(codes, "recordings");
     if (!ids) return ids.error();
     rows_.tell(ids.value());
-    prompt_ = rows_.delayed();  // the known rows run before later rows are filled in
+    prompt_ = rows_.delayed();  // known rows run before later rows are filled in
   }
   SYRINX_CHECK(!frames.last || rows_.known() == rows_.count(), "[opuslm] ", rows_.known(), " of ",
                rows_.count(), " rows are known");
@@ -139,14 +141,14 @@ SampleRule Answer::rule(int k) const {
   if (speaking_) return script_->rule(steps_, k);
   SampleRule rule;
   if (k > 0) {
-    rule.forced = 0;  // forces a pad
+    rule.forced = 0;  // the forced code is a pad
     return rule;
   }
   const auto allow = [&](int32_t begin, int32_t count) {
     rule.allowed[static_cast<size_t>(rule.ranges++)] = {begin, begin + count};
   };
   if (!ignore_stop_ && steps_.steps() >= kLeastWords) allow(config_.ids.end, 1);
-  allow(config_.ids.text, 1);  // ESPnet's mask allows it
+  allow(config_.ids.text, 1);  // ESPnet's mask allows this id
   allow(config_.first_code, config_.words);
   return rule;
 }
@@ -178,7 +180,7 @@ Verdict Answer::write(int32_t choice, StepOutput& out) {
   return end_words();
 }
 
-/// Drops ids whose text is not sent because it holds part of the stop string: they are not spoken.
+/// Removes ids that contain a part of the stop string: they are neither sent nor spoken.
 void Answer::forget_stop() {
   int64_t bytes = 0;
   const auto reaches_it = [&](int32_t id) {
@@ -188,7 +190,7 @@ void Answer::forget_stop() {
   said_.erase(std::find_if(said_.begin(), said_.end(), reaches_it), said_.end());
 }
 
-/// Begins the speech of the words, if the client wants speech and there is room for it.
+/// Begins the speech of the words if the client requests speech and positions are left.
 Verdict Answer::end_words() {
   const FinishReason reason = cut_ ? FinishReason::kLength : FinishReason::kStop;
   if (!aloud_) return {Verdict::kFinished, reason};

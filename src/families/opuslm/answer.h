@@ -1,7 +1,7 @@
-// One request of a conversation or of a transcript. First come words: stream 0 is sampled, the
-// other streams are pads. If the words are to be spoken, a segment of speech follows, whose prompt
-// ends with the words (Verdict::kNextSegment). Made on the caller's thread, then touched by the
-// engine's thread only. S streams.
+// A request for an answer in a conversation, or for a transcript. Words come first: stream 0 is
+// sampled, and the other streams are pads. If the words are also spoken, a segment of speech
+// follows, whose prompt ends with the words (Verdict::kNextSegment). Made on the caller's thread,
+// then used by the engine's thread only. S streams.
 #pragma once
 
 #include <optional>
@@ -14,30 +14,30 @@
 
 namespace syrinx::opuslm {
 
-/// The task of transcribing a recording: the request's, or one given as frames [T, S] of a unit and
-/// S - 1 codes each.
+/// The task of transcribing a recording. The recording is that of the request, or frames [T, S] of
+/// a unit and S - 1 codes each.
 struct Hearing : FamilyTask {
   std::vector<int32_t> frames;
 };
 
-/// Facts of a recording before it is encoded.
+/// Facts about a recording that is not encoded yet.
 struct Heard {
   int64_t samples = 0;  ///< number of samples at 16 kHz
   int64_t frames = 0;
 };
 
-/// The sequence of one answer or transcript.
+/// The sequence of an answer or a transcript.
 class Answer : public Sequence {
  public:
-  /// `config`, `spoken` and `prompter` must outlive it. `script`: the script of its speech; an
-  /// error in place of a script refuses the request.
+  /// `config`, `spoken` and `prompter` must outlive the sequence. `script`: the script of the
+  /// answer's speech; if it is an Error, the request is refused.
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
                                                 const SpokenModel& spoken, const Prompter& prompter,
                                                 Result<std::unique_ptr<SpokenScript>> script,
                                                 const SpeechRequest& request,
                                                 std::vector<Heard> heard);
 
-  /// The input port for encoded recordings: rows of S numbers, a unit and codes.
+  /// The input port for encoded recordings, whose rows have S numbers: a unit and codes.
   static constexpr int kHearing = 1;
   const std::vector<Heard>& heard() const { return heard_; }
 
@@ -46,9 +46,9 @@ class Answer : public Sequence {
   int known_rows() const override { return static_cast<int>(rows_.known()); }
   bool ready() const override { return known_rows() == prompt_rows(); }
   std::optional<float> guidance() const override { return guidance_; }
-  /// Only speech has guidance, words have none.
+  /// Speech has guidance; words do not.
   float step_guidance(int) const override { return speaking_ ? guidance_.value_or(1.f) : 1.f; }
-  /// Returns the ids of stream 0, in the delay pattern.
+  /// Returns the ids of stream 0 in the delay pattern.
   std::span<const int32_t> prompt_ids() const override { return prompt_.written(); }
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   const SampleParams& sampling(int) const override { return speaking_ ? speech_ : words_; }
@@ -57,7 +57,7 @@ class Answer : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status take(int port, const Frames& frames) override;
 
-  /// Appends the S ids of each row. Rows of a companion are pads in its prompt and its words.
+  /// Writes the S ids of each row. In a companion's prompt and words, all ids are pads.
   void rows(int first, bool companion, InputRows& out) const override;
 
  private:
@@ -82,16 +82,16 @@ class Answer : public Sequence {
   const std::optional<float> guidance_;
   const int max_frames_, max_tokens_;
   const bool ignore_stop_;
-  const bool aloud_;                // the words are spoken after they are written
-  const std::vector<Heard> heard_;  // the request's recordings
+  const bool aloud_;                // speak the words after they are written
+  const std::vector<Heard> heard_;  // recordings of the request
 
   llm::AnswerText written_;
-  std::vector<int32_t> said_;  // ids of the answer's words
-  bool cut_ = false;  // the words were cut, which is reported even if the speech ends by itself
+  std::vector<int32_t> said_;  // ids of the words of the answer
+  bool cut_ = false;  // the words were cut, which is reported even if the speech ends itself
   bool speaking_ = false;
   Rows rows_;             // rows of the prompt
-  Prompt prompt_;         // those rows in the delay pattern
-  DelayedStreams steps_;  // steps of speech, as choices, not ids
+  Prompt prompt_;         // `rows_` in the delay pattern
+  DelayedStreams steps_;  // steps of speech; choices instead of ids
 };
 
 }  // namespace syrinx::opuslm

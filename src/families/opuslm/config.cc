@@ -9,7 +9,7 @@ namespace syrinx::opuslm {
 namespace {
 
 constexpr const char *kPlain = "opuslm", *kDialogue = "opuslm_dialogue";
-constexpr int64_t kLeastSteps = 50;  // the serving code's value, if the config has none
+constexpr int64_t kLeastSteps = 50;  // default of the authors' serving code
 
 std::string type_of(const Config& root) {
   const auto found = root.raw().find("model_type");

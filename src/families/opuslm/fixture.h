@@ -22,7 +22,7 @@ inline std::string golden_path(const std::string& name) {
 }
 
 /// A checkpoint directory of the plain model, or of the dialogue model with the same tokenizer and
-/// codec; with or without the files of the ears.
+/// codec. It may have the files of the audio encoders.
 class ModelDir {
  public:
   explicit ModelDir(bool dialogue = false, bool hears = false) {
@@ -40,7 +40,7 @@ class ModelDir {
   TestDir dir_;
 };
 
-/// Makes a voice of the frames [T, S].
+/// Makes a voice from frames [T, S].
 inline std::shared_ptr<Voice> voice_of(std::span<const int32_t> codes, int64_t streams) {
   auto voice = std::make_shared<Voice>(
       Voice{.family = kFamily, .encoder = "given", .mode = "in-context", .seconds = 1});
@@ -50,7 +50,7 @@ inline std::shared_ptr<Voice> voice_of(std::span<const int32_t> codes, int64_t s
   return voice;
 }
 
-/// A request of cases.json, and ESPnet's results for it.
+/// A request in cases.json, and ESPnet's results for it.
 struct Case {
   std::string name, kind, answer;
   SpeechRequest request;

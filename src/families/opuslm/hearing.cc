@@ -10,8 +10,8 @@
 namespace syrinx::opuslm {
 namespace {
 
-constexpr double kMostVoiceSeconds = 30;  // the model uses only the first ten
-constexpr int64_t kUnitRows = 64;         // rows of a piece of k-means
+constexpr double kMostVoiceSeconds = 30;  // the model uses only the first ten seconds
+constexpr int64_t kUnitRows = 64;         // rows that a piece of k-means processes
 
 using EarsFound = const Ears*;
 
@@ -64,7 +64,7 @@ Pieces Ears::run(StepContext* const& ctx, std::span<const float> samples, Tensor
 
 struct HearingStage::Stream : StreamState {
   struct Part {
-    int64_t samples = 0, due = 0;  ///< due: number of input frames of the recording
+    int64_t samples = 0, due = 0;  ///< due: number of input frames for the recording
   };
   std::vector<Part> parts;  // the recordings
   size_t number = 0;        // index of the recording that is being encoded
@@ -101,7 +101,7 @@ std::unique_ptr<StreamState> HearingStage::open(Bundle bundle) const {
   return stream;
 }
 
-/// Takes one input frame.
+/// Processes one input frame.
 void HearingStage::take(StepContext& ctx, Stream& s, std::span<const float> samples,
                         std::vector<float>& heard) const {
   SYRINX_CHECK(s.number < s.parts.size(), "[hearing] more frames than recordings");
@@ -118,7 +118,7 @@ void HearingStage::take(StepContext& ctx, Stream& s, std::span<const float> samp
     return;
   }
   const bool reporting = s.taken > part.due - out;
-  // The number of pieces is not known exactly: at the end, all remaining pieces run at once.
+  // The number of pieces is only estimated. At the end, all remaining pieces run at once.
   for (bool once = true; !s.work.done() && (once || reporting); once = false) {
     const Arena::Mark mark(ctx.arena);
     s.work.next();

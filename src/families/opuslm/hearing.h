@@ -1,7 +1,7 @@
-// OpusLM's audio input: a recording as frames of a unit and eight codes, 50 a second. A unit is the
-// nearest k-means centre of a row of XEUS; the codes are those of the codec's encoder. A recording
-// is heard whole, in pieces of some tens of milliseconds. Const after construction, shared by
-// threads. Sources: espnet/vllm:vllm/model_executor/models/opuslm.py, and
+// OpusLM's audio input: a recording becomes frames of a unit and eight codes, 50 per second. A unit
+// is the nearest k-means centre of a row of XEUS. The codes come from the codec's encoder. A
+// recording is encoded as a whole, in pieces of some tens of milliseconds. Const after
+// construction, shared by threads. Sources: espnet/vllm:vllm/model_executor/models/opuslm.py, and
 // espnet:egs2/TEMPLATE/asr1/pyscripts/feats/dump_km_label.py. T frames, S streams.
 #pragma once
 
@@ -20,19 +20,19 @@
 
 namespace syrinx::opuslm {
 
-/// The audio encoders: units of XEUS beside codes of the codec.
+/// The audio encoders: XEUS for units, and the codec's encoder for codes.
 class Ears {
  public:
   static constexpr int kSampleRate = Xeus::kSampleRate;
-  static constexpr int64_t kLeast = Xeus::kLeast;  ///< samples
+  static constexpr int64_t kLeast = Xeus::kLeast;  ///< least number of samples
 
   Ears(Xeus xeus, NearestEntry units, EspnetEncoder codec);
 
-  /// Returns T. The last samples, if they are too few for XEUS, are in no frame.
+  /// Returns T. If the last samples are too few for XEUS, they are in no frame.
   int64_t frames(int64_t samples) const;
   /// Returns an estimate of the pieces of a recording of `samples` samples.
   int64_t pieces(int64_t samples) const;
-  /// Encodes `samples`, at least kLeast, into i32 [T, S], in pieces, which use the context in `ctx`
+  /// Encodes `samples`, at least kLeast, into i32 [T, S], in pieces that use the context in `ctx`
   /// while they run. Samples, frames, `ctx` and this object must outlive the pieces.
   Pieces run(StepContext* const& ctx, std::span<const float> samples, Tensor& frames) const;
   size_t bytes() const { return xeus_.bytes() + units_.bytes() + codec_.bytes(); }
@@ -43,18 +43,18 @@ class Ears {
   EspnetEncoder codec_;
 };
 
-/// Ears that are loaded with the first recording.
+/// Encoders that are loaded when the first recording arrives.
 using LazyEars = Lazy<Ears>;
 
-/// The stage from a request's recordings to frames. Its input for a recording is the samples,
-/// filled up to whole frames of kWidth; then a frame of silence for each piece of the work, so that
-/// other requests' batches run between the pieces; then a frame for each chunk of the output.
-/// frames_in() is their total.
+/// The stage from a request's recordings to frames. The input for a recording is its samples,
+/// filled up to whole frames of kWidth, then a silent frame for each piece of the work, so that
+/// other requests' batches can run between the pieces, then a frame for each chunk of the output.
+/// frames_in() returns the total.
 class HearingStage : public ChunkStage {
  public:
   HearingStage(const LazyEars& ears, int64_t streams) : ears_(ears), streams_(streams) {}
 
-  static constexpr int kWidth = 1600;  ///< samples
+  static constexpr int kWidth = 1600;  ///< samples of a frame
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1};
   FrameType in() const override { return {Flow::kSamples, kWidth}; }
   FrameType out() const override { return {Flow::kRows, static_cast<int>(streams_)}; }
@@ -76,7 +76,7 @@ class HearingStage : public ChunkStage {
   int64_t streams_;
 };
 
-/// Makes voices of recordings: the frames of the ears. `ears` must outlive it.
+/// Makes an encoder that turns recordings into voices, which are frames. `ears` must outlive it.
 std::unique_ptr<VoiceEncoder> make_voices(const LazyEars& ears);
 
 }  // namespace syrinx::opuslm

@@ -1,5 +1,5 @@
-// Compares the encoding of recordings with ESPnet: frames, prompts and transcripts. Also tests
-// voices from recordings, the pieces of the work, and refusals.
+// Compares encoded recordings with ESPnet: frames, prompts and transcripts. Also tests voices from
+// recordings, the pieces of the work, and refused recordings.
 #include "families/opuslm/hearing.h"
 
 #include "codec/piece_runner.h"
@@ -36,7 +36,7 @@ class OpusLmHearing : public testing::Test {
     return r;
   }
   static Error refusal(const OpusLm& model, const SpeechRequest& r) { return refusal_of(model, r); }
-  /// Returns the hearing stage's rows, computed `step` frames at a time.
+  /// Returns the hearing stage's rows, computed in steps of `step` frames.
   std::vector<float> heard(const OpusLm& model, const Opened& opened, int step = 1) {
     const ChunkStage& stage = *model.graph().nodes()[0].chunk;
     const auto stream = open_stream(stage, opened.sequence());
@@ -61,7 +61,7 @@ class OpusLmHearing : public testing::Test {
     }
     return out;
   }
-  /// Opens a sequence and gives it the rows of its recordings.
+  /// Opens a sequence and passes it the rows of its recordings.
   std::unique_ptr<Sequence> open(const OpusLm& model, const SpeechRequest& r) {
     auto made = model.open(r);
     EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().message);
@@ -138,13 +138,14 @@ TEST_F(OpusLmHearing, RowsBeforeARecordingAreKnownAndOnlyTheyHaveKeys) {
   ASSERT_TRUE(state->take(Answer::kHearing, {.type = type, .count = 2, .floats = rows}).ok());
   EXPECT_EQ(state->known_rows(), 5);
   EXPECT_FALSE(state->ready());
-  // The known rows may run now.
+  // The rows that are known may run already.
   EXPECT_EQ(input(*state, 3)[0], model_.config().first_unit + 1);
   EXPECT_EQ(input(*state, 4)[1], model_.config().id_of(1, 2)) << "the frame before";
   rows[3] = 16;
   const Status wrong = state->take(Answer::kHearing, {.type = type, .count = 2, .floats = rows});
   ASSERT_FALSE(wrong.ok());
-  EXPECT_NE(wrong.error().message.find("stream 3 has the code 16 of 16"), std::string::npos);
+  EXPECT_NE(wrong.error().message.find("stream 3 has the code 16; expected 0 to 15"),
+            std::string::npos);
 }
 
 TEST_F(OpusLmHearing, ADialogueHearsItsUsersTurns) {
@@ -175,7 +176,7 @@ TEST_F(OpusLmHearing, ADialogueHearsItsUsersTurns) {
   want.push_back(c.assistant), want.push_back(c.text);
   const std::span<const int32_t> ids = state->prompt_ids();
   EXPECT_EQ(std::vector(ids.begin(), ids.end()), want);
-  // The last code of the last frame is eight rows later.
+  // The last code of the last frame comes eight rows later.
   const std::vector<int32_t> frames = golden_frames(kRecordings[1]);
   EXPECT_EQ(input(*state, static_cast<int>(want.size()) - 3)[8],
             talker_.config().id_of(8, frames.back() + 1));

@@ -1,4 +1,4 @@
-// Guarantees of the family without a golden: batches, recomputation, the end, phases, guidance,
+// Promises of the family that need no golden: batches, recomputation, the end, phases, guidance,
 // late text, voices, checks, faults.
 #include "families/checkpoint_copy.h"
 #include "families/golden_checks.h"
@@ -75,13 +75,13 @@ TEST_F(OpusLmTest, StreamsBeginLateAndSpeechEndsAfterTheLeast) {
     EXPECT_EQ(step(*state, unit, now + 1).next, Verdict::kContinue);
     EXPECT_EQ(said_.size(), now < 8 ? 0u : 8u);
   }
-  // In frame 3, the code of stream s was chosen at step 3 + s. Choice step + 1 is code `step`.
+  // In frame 3, the code of stream s was chosen in step 3 + s. Choice step + 1 is the code `step`.
   EXPECT_EQ(said_, (std::vector<int32_t>{4, 5, 6, 7, 8, 9, 10, 11}));
   std::vector<int32_t> ids(kS);
   row_of(*state, state->prompt_rows() + 1, false, ids);
   EXPECT_EQ(ids, (std::vector<int32_t>{unit, m.first_code + 1, 0, 0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(step(*state, m.ids.end, 0).next, Verdict::kContinue);
-  // The model samples the frame of the end, and one more unit; pads follow.
+  // The model samples the frame of the end and one more unit. Then pads follow.
   for (int i = 1; i < 7; ++i) {
     EXPECT_EQ(state->rule(0).forced, i == 1 ? -1 : 0) << i;
     for (int k = 1; k < kS; ++k) EXPECT_EQ(state->rule(k).forced, k < i ? 0 : -1) << i << " " << k;
@@ -144,7 +144,7 @@ TEST_F(OpusLmTest, WordsAreWrittenThenSpoken) {
   EXPECT_LT(state->max_steps(), 1000) << "speech that never ends is bounded by its words";
 }
 
-// Logits of words are not computed for speech, nor logits of codes for words, also in one batch.
+// Logits of words are not computed for speech, nor logits of codes for words, even in one batch.
 TEST_F(OpusLmTest, OnlyWhatMayBeChosenIsComputed) {
   const ModelConfig& m = talker_.config();
   Runner runner(talker_);
@@ -157,7 +157,7 @@ TEST_F(OpusLmTest, OnlyWhatMayBeChosenIsComputed) {
   const auto computed = [](std::span<const float> logits) {
     return std::count_if(logits.begin(), logits.end(), [](float x) { return x != -INFINITY; });
   };
-  const int64_t control = m.first_unit;  // including the end and the ids of kinds
+  const int64_t control = m.first_unit;  // with the end and the ids of kinds
   EXPECT_EQ(computed(speech.logits[2]), control + m.units);
   EXPECT_EQ(computed(words.logits[2]), control + m.words);
   EXPECT_EQ(computed(words.inner[2]), 0);
@@ -262,7 +262,8 @@ TEST_F(OpusLmTest, RefusesWhatItCannotDo) {
   std::vector<int32_t> codes = frames(3);
   codes[kS + 2] = 16;
   r = request("a"), r.voice.data = voice_of(codes, kS);
-  EXPECT_NE(refusal(model_, r).message.find("stream 2 has the code 16 of 16"), std::string::npos);
+  EXPECT_NE(refusal(model_, r).message.find("stream 2 has the code 16; expected 0 to 15"),
+            std::string::npos);
   codes = frames(3), codes[0] = -1;
   r.voice.data = voice_of(codes, kS);
   EXPECT_NE(refusal(model_, r).message.find("stream 0"), std::string::npos);
@@ -271,8 +272,9 @@ TEST_F(OpusLmTest, RefusesWhatItCannotDo) {
   auto hearing = std::make_shared<Hearing>();
   hearing->frames = std::vector<int32_t>(10, 0);
   r = request(""), r.task = hearing;
-  EXPECT_NE(refusal(model_, r).message.find("10 codes are not whole frames of 9 streams"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal(model_, r).message.find("10 codes are not whole frames: each frame needs 9 codes"),
+      std::string::npos);
   EXPECT_EQ(refusal(model_, chat(R"([{"role": "user", "content": "a"}])")).param, "modalities");
   for (const char* bad : {"{}", "[]", "[1]", R"([{"role": "cook", "content": "a"}])",
                           R"([{"role": "user", "content": 1}])"}) {
@@ -342,7 +344,7 @@ TEST_F(OpusLmTest, BadCheckpointsAreNamed) {
   EXPECT_NE(fault(dir).find("ftshijt/espnet_codec_dac_large_v1.4_360epoch"), std::string::npos);
 }
 
-// A checkpoint made by ESPnet's converter: other names, safetensors.
+// A checkpoint from ESPnet's converter has other names, and is in safetensors.
 TEST_F(OpusLmTest, AConvertedCheckpointIsTheSame) {
   const ModelDir dir;
   const TorchPickle file(dir.path("model.pth"));

@@ -1,13 +1,13 @@
-// Answers in words and speech compared with ESPnet on small checkpoints: prompt ids, logits, greedy
-// frames and tokens (reading aloud: families/golden_models.h).
+// Compares answers in words and speech with ESPnet on small checkpoints: prompt ids, logits, greedy
+// frames and tokens. For reading aloud, see families/golden_models.h.
 #include "base/worst.h"
 #include "families/opuslm/fixture.h"
 
 namespace syrinx::opuslm {
 namespace {
 
-constexpr float kOpusLogits = 1e-4f;  // relative to the largest logit of the row
-constexpr size_t kLeastLogits = 40;   // least logits of a step: those of units; words have more
+constexpr float kOpusLogits = 1e-4f;  // error relative to the largest logit of the row
+constexpr size_t kLeastLogits = 40;   // least logits of a step, as for units; words have more
 
 class OpusLmParity : public testing::Test {
  protected:
@@ -15,7 +15,7 @@ class OpusLmParity : public testing::Test {
       : cases_(load_cases()), model_({plain_.path(), "x"}), talker_({voiced_.path(), "x"}) {}
 
   const OpusLm& model(const Case& c) const { return c.dialogue ? talker_ : model_; }
-  /// Returns the largest relative error of the logits of some steps [steps, choices of all
+  /// Returns the largest relative error of logits of some steps; `want`: [steps, choices of all
   /// streams].
   float worst(const Track& track, size_t from, const View& want) const {
     float worst = 0;
@@ -47,7 +47,7 @@ TEST_F(OpusLmParity, WordsThenSpeech) {
     std::vector<int32_t> got;
     for (size_t step = 0; step < want.size(); ++step) {
       ASSERT_FALSE(track.finished) << c.name << " " << step;
-      // Sampling is greedy: the id is that of the largest allowed logit.
+      // Sampling is greedy: it chooses the largest allowed logit.
       runner.step(track);
       const std::vector<float>& logits = track.logits.back();
       const ModelConfig& m = model(c).config();
@@ -67,7 +67,7 @@ TEST_F(OpusLmParity, WordsThenSpeech) {
     ASSERT_FALSE(track.finished);
     const std::span<const int32_t> ids = track.state->prompt_ids();
     EXPECT_EQ(std::vector(ids.begin(), ids.end()), ints(c.golden->view("speech_prompt_ids")));
-    // Begins the next segment as the engine does.
+    // Begins the next segment like the engine.
     Track speech;
     speech.state = std::move(track.state);
     for (int step = 0; step < c.steps; ++step) runner.step(speech);

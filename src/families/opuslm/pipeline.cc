@@ -17,13 +17,13 @@
 namespace syrinx::opuslm {
 namespace {
 
-/// Fresh frames of the chunks, 20 ms each.
+/// Fresh frames of the first and of later chunks; a frame is 20 ms.
 constexpr int kInitialFrames = 4, kSteadyFrames = 16;
 constexpr double kHearsSeconds = 30;
-constexpr int64_t kBesidesHeard = 256;  // positions that a recording must leave free
+constexpr int64_t kBesidesHeard = 256;  // positions that recordings must leave free
 
-/// Returns ESPnet's name for a model's file; a directory without such a file was made by its
-/// converter.
+/// Returns the path of ESPnet's weight file. Returns `dir` if it has no such file, because ESPnet's
+/// converter made it.
 std::string weights_file(const std::string& dir) {
   for (const char* name : {kWeightsFile, kDialogueFile}) {
     if (std::string path = join_path(dir, name); is_file(path)) return path;
@@ -31,7 +31,7 @@ std::string weights_file(const std::string& dir) {
   return dir;
 }
 
-/// Finds the only PyTorch file of the codec's repository, in any of its folders.
+/// Finds the only PyTorch file in the codec's repository, in any of its folders.
 std::string codec_file(const std::string& dir) {
   std::vector<std::string> found;
   std::error_code ignored;
@@ -59,7 +59,7 @@ std::string codec_dir(const LoadSpec& spec, const std::string& name) {
   }
 }
 
-/// Returns the folder of XEUS; empty if it is missing.
+/// Returns the folder of XEUS. Empty if it is missing.
 std::string xeus_dir(const LoadSpec& spec, const ModelConfig& config) {
   const std::string name = config.xeus.substr(config.xeus.rfind('/') + 1);
   if (std::string path = join_path(spec.dir, name); is_directory(path)) return path;
@@ -70,7 +70,7 @@ std::string xeus_dir(const LoadSpec& spec, const ModelConfig& config) {
   }
 }
 
-/// Tensors of XEUS that only its training needs.
+/// Tensors of XEUS that only training needs.
 const NamePatterns kXeusTraining{"losses.*", "loss*", "util_modules.*", "mask*", "global_step"};
 
 NearestEntry load_units(const ModelConfig& config, const std::string& path, int64_t width) {
@@ -90,11 +90,11 @@ OpusLm::OpusLm(const LoadSpec& spec) {
   prompter_ = std::make_unique<Prompter>(config_, open_tokenizer(spec, {}, config_.words));
   weights_ = std::make_unique<Weights>(
       weights_at(spec, weights_file(spec.dir), [dialogue = config_.dialogue](const auto& name) {
-        // These names are ESPnet's; in the plain model also those of OLMo 2's norms.
+        // These names are ESPnet's. In the plain model, OLMo 2's norms have them, too.
         const bool norm = name.ends_with("q_norm.weight") || name.ends_with("k_norm.weight");
         return name.starts_with("corelm.") && !(dialogue && norm);
       }));
-  // DeepSpeed saves the tensors one level deeper.
+  // DeepSpeed adds one level to the names of tensors.
   const bool wrapped = !spec.dummy && weights_->count("module.corelm.decoders.model.layers") > 0;
   const Weights root = wrapped ? weights_->scope("module") : *weights_;
   root.build([&] { lm_ = load_lm(config_, root, spec); });
@@ -116,7 +116,7 @@ void OpusLm::load_codec(const LoadSpec& spec) {
   const Weights generator = weights.scope("codec.generator");
   EspnetCodecConfig sizes;
   if (!spec.dummy) sizes = EspnetCodecConfig::of(generator);
-  // So another model's codec has tensors that do not fit.
+  // With this size, the codec of another model has tensors that do not fit.
   sizes.codebooks = config_.streams - 1;
   sizes.codebook_size = config_.codes;
   generator.build([&] {
@@ -125,8 +125,8 @@ void OpusLm::load_codec(const LoadSpec& spec) {
   find_ears(spec, generator, sizes);
 }
 
-/// Finds the files of the ears. They are read with the first recording, because reading them takes
-/// longer than loading everything else.
+/// Finds the files of the audio encoders. They are read when the first recording arrives, because
+/// reading them takes longer than loading everything else.
 void OpusLm::find_ears(const LoadSpec& spec, const Weights& generator,
                        const EspnetCodecConfig& codec) {
   const std::string dir = spec.dummy ? "" : xeus_dir(spec, config_);
@@ -179,7 +179,7 @@ void OpusLm::describe(const LoadSpec& spec) {
   }
 }
 
-/// Checks a request's recordings; also returns the samples for the hearing stage.
+/// Checks a request's recordings. Also returns the samples for the hearing stage.
 Result<std::vector<Heard>> OpusLm::hear(const SpeechRequest& request,
                                         std::vector<float>& samples) const {
   std::vector<Heard> heard;
@@ -208,7 +208,7 @@ Result<Opened> OpusLm::read_aloud(const SpeechRequest& request) const {
     return Error{ErrorCode::kUnsupported, what, param};
   };
   if (!request.writing.recordings.empty()) {
-    return unsupported("this model takes recordings only in messages", "messages");
+    return unsupported("this model accepts recordings only in messages", "messages");
   }
   if (request.writing.text_only) return unsupported("this model answers messages only", "prompt");
   return SpokenSequence::open(spoken_, script_of(config_, *prompter_, request), request);
@@ -228,7 +228,7 @@ Result<Opened> OpusLm::open(const SpeechRequest& request) const try {
   opened.sequences.push_back(answer.take());
   return opened;
 } catch (const LoadError& error) {
-  // An error in the ears' files, which are read only now.
+  // The files of the audio encoders are faulty; they are read only when they are needed.
   return Error{ErrorCode::kInternal, error.what(), "messages"};
 }
 

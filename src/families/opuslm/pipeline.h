@@ -1,6 +1,6 @@
-// OpusLM and OpusLM-Dialogue: texts read aloud, conversations answered in words and speech,
-// recordings transcribed. A pipeline of the ears, one language model, which sends text to the
-// client and codes to the codec, and the codec.
+// OpusLM and OpusLM-Dialogue: read texts aloud, answer conversations in words and speech, and
+// transcribe recordings. The pipeline has audio encoders, one language model, which sends text to
+// the client and codes to the codec, and the codec.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,9 @@
 
 namespace syrinx::opuslm {
 
-/// ESPnet's names of the weight files: of OpusLM, and of the dialogue model.
+/// ESPnet's names of the weight files of OpusLM and of the dialogue model.
 inline constexpr const char *kWeightsFile = "model.pth", *kDialogueFile = "2epoch.pth";
-/// The last part of the error for a directory in ESPnet's published layout: the missing files.
+/// The end of the error for a directory in ESPnet's published layout: lists the missing files.
 inline constexpr const char* kNeeds =
     "an OpusLM needs config.json and tokenizer.json beside it, which ESPnet's "
     "examples/espnet/convert/bootstrap_assets.py (github.com/espnet/vllm) makes, and the folder of "
@@ -28,7 +28,7 @@ inline constexpr const char* kNeeds =
 
 class OpusLm : public LoadedPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit OpusLm(const LoadSpec& spec);
 
   Result<Opened> open(const SpeechRequest& request) const override;
@@ -49,7 +49,7 @@ class OpusLm : public LoadedPipeline {
   ModelConfig config_;
   SpokenModel spoken_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // kept: the table is read from the mapped file
+  std::unique_ptr<Weights> weights_;  // kept, because the table is read from the mapped file
   std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<EspnetCodec> codec_;
   std::unique_ptr<CodecStage<EspnetCodec, EspnetCodecJob>> stage_;

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int64_t kLeastRoom = 64;  // steps for which a prompt must leave room
+constexpr int64_t kLeastRoom = 64;  // steps that a prompt must leave free
 
 Error wrong(const std::string& what) { return {ErrorCode::kInvalid, what, "messages"}; }
 
@@ -43,8 +43,8 @@ Result<std::vector<Part>> parts_of(const Json& message) {
       if (parts.back().text && parts.back().words.empty()) parts.pop_back();
       parts.push_back({false, ""});
     } else {
-      return Error{ErrorCode::kUnsupported, "this model takes messages of text and recordings only",
-                   "messages"};
+      return Error{ErrorCode::kUnsupported,
+                   "this model accepts messages of text and recordings only", "messages"};
     }
   }
   return parts;
@@ -136,7 +136,7 @@ Rows Prompter::speech(std::span<const int32_t> words, std::span<const int32_t> v
   return rows;
 }
 
-/// Makes the dialogue model transcribe its user's speech before it answers.
+/// Appends rows that make the dialogue model transcribe its user's speech before it answers.
 Rows Prompter::before_recognition() const {
   const ControlIds& c = config_.ids;
   Rows rows(config_);
@@ -168,7 +168,7 @@ Rows Prompter::recognition(int64_t heard) const {
 Result<Rows> Prompter::conversation(const Chat& chat, bool spoken, std::span<const int32_t> voice,
                                     std::span<const int64_t> heard) const {
   if (!chat.tools.empty()) {
-    return Error{ErrorCode::kUnsupported, "this model calls no tools", "tools"};
+    return Error{ErrorCode::kUnsupported, "this model cannot call tools", "tools"};
   }
   const Json messages = Json::parse(chat.messages, nullptr, false);
   if (!messages.is_array() || messages.empty()) return wrong("'messages' must be a list");
@@ -198,19 +198,20 @@ Result<Rows> Prompter::conversation(const Chat& chat, bool spoken, std::span<con
       }
       if (id != c.user) return wrong("only a user's message may have a recording");
       if (recordings == heard.size())
-        return wrong("the messages have more places for recordings than there are");
+        return wrong(
+            "the messages have more places for recordings than the request has recordings");
       rows.id(id).id(c.speech).heard(heard[recordings++], false);
       if (config_.dialogue) continue;
       if (messages.size() > 1 || parts.value().size() > 1) {
-        return Error{
-            ErrorCode::kUnsupported,
-            "this model transcribes a recording only if it is sent alone; it takes none in "
-            "conversations",
-            "messages"};
+        return Error{ErrorCode::kUnsupported,
+                     "this model transcribes a recording only if it is sent alone; it does not "
+                     "accept recordings in "
+                     "conversations",
+                     "messages"};
       }
       if (heard.size() == 1) return recognition(heard[0]);
     }
-    if (rows.count() > config_.max_positions) return rows;  // too many, whatever follows
+    if (rows.count() > config_.max_positions) return rows;  // too many rows already
   }
   if (recordings < heard.size()) return wrong("a recording has no place in the messages");
   answer(rows, false);
@@ -241,9 +242,10 @@ Result<std::vector<int32_t>> Prompter::ids_of(std::span<const int32_t> frames,
                                               const char* param) const {
   const int64_t streams = config_.streams;
   if (frames.empty() || std::ssize(frames) % streams != 0) {
-    return Error{ErrorCode::kInvalid,
-                 concat(frames.size(), " codes are not whole frames of ", streams, " streams"),
-                 param};
+    return Error{
+        ErrorCode::kInvalid,
+        concat(frames.size(), " codes are not whole frames: each frame needs ", streams, " codes"),
+        param};
   }
   std::vector<int32_t> ids(frames.begin(), frames.end());
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -251,7 +253,8 @@ Result<std::vector<int32_t>> Prompter::ids_of(std::span<const int32_t> frames,
     const int64_t most = s == 0 ? config_.units : config_.codes;
     if (ids[i] < 0 || ids[i] >= most) {
       return Error{ErrorCode::kInvalid,
-                   concat("stream ", s, " has the code ", ids[i], " of ", most), param};
+                   concat("stream ", s, " has the code ", ids[i], "; expected 0 to ", most - 1),
+                   param};
     }
     ids[i] = s == 0 ? ids[i] + config_.first_unit : config_.id_of(s, ids[i] + 1);
   }

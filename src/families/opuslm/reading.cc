@@ -8,8 +8,8 @@
 namespace syrinx::opuslm {
 namespace {
 
-constexpr int64_t kSpareFrames = 250;   // five seconds more than the text needs
-constexpr int64_t kFramesPerWord = 40;  // for slow speech: 0.8 s for an id
+constexpr int64_t kSpareFrames = 250;   // frames more than the text needs: 5 s
+constexpr int64_t kFramesPerWord = 40;  // frames of an id in slow speech: 0.8 s
 
 class Script : public SpokenScript {
  public:
@@ -43,12 +43,12 @@ class Script : public SpokenScript {
   SampleRule rule(const DelayedStreams& steps, int k) const override {
     SampleRule rule;
     if (steps.idle(k)) rule.forced = 0;
-    if (k > 0 || rule.forced == 0) return rule;  // the forced id is a pad
+    if (k > 0 || rule.forced == 0) return rule;  // the forced id is the pad
     const auto allow = [&](int32_t begin, int32_t count) {
       rule.allowed[static_cast<size_t>(rule.ranges++)] = {begin, begin + count};
     };
     if (!ignore_stop_ && steps.steps() >= config_.least_steps) allow(config_.ids.end, 1);
-    allow(config_.ids.speech, 1);  // ESPnet's mask allows it
+    allow(config_.ids.speech, 1);  // ESPnet's mask allows this id
     allow(config_.first_unit, config_.units);
     return rule;
   }
@@ -58,7 +58,7 @@ class Script : public SpokenScript {
     return false;
   }
 
-  /// Emits a frame; a pad in place of a code becomes the first code.
+  /// Sends a frame. A pad in place of a code becomes the first code.
   int emit(const DelayedStreams&, std::span<int32_t> frame, StepOutput& out) override {
     for (int32_t& code : frame.subspan(1)) code = std::max(code - 1, 0);
     out.frame(frame.subspan(1));
@@ -68,7 +68,7 @@ class Script : public SpokenScript {
  private:
   const ModelConfig& config_;
   const Prompter& prompter_;
-  const std::vector<int32_t> voice_;  // ids [T, S]; empty: the request has no voice
+  const std::vector<int32_t> voice_;  // ids [T, S]; empty: no voice
   const bool ignore_stop_;
 };
 

@@ -1,6 +1,6 @@
-// Reads a text aloud with OpusLM: the prompt of a segment, the steps of its speech, in which code s
-// of a frame is s steps later (model/delay.h), and its end. S streams.
-// Sources: espnet:espnet2/speechlm/core_lm/ar_delay.py,
+// Reads a text aloud with OpusLM: the prompt of a segment, the steps of its speech, and its
+// end. Code s of a frame comes s steps later (model/delay.h). S streams. Sources:
+// espnet:espnet2/speechlm/core_lm/ar_delay.py,
 // espnet/vllm:vllm/model_executor/models/opuslm.py.
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace syrinx::opuslm {
 
-/// Returns the settings of all speech: of texts read aloud and of answers.
+/// Returns the settings of all speech, both of texts that are read aloud and of answers.
 SpokenModel spoken_model(const ModelConfig& config);
 
-/// Makes the script of a request.
+/// Makes the script of a request for reading aloud.
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Prompter& prompter,
                                                 const SpeechRequest& request);
 

@@ -10,9 +10,9 @@
 namespace syrinx::opuslm {
 namespace {
 
-constexpr int64_t kHeadRows = 12;  // rows of head_emb, for any number of streams
+constexpr int64_t kHeadRows = 12;  // rows of head_emb, whatever the number of streams
 
-/// Names of the parts: in ESPnet's own files, or after its converter.
+/// Names of the parts, either in ESPnet's own files or in those of its converter.
 struct Names {
   const char *table, *head, *streams, *decoder;
 };
@@ -21,7 +21,7 @@ constexpr Names kEspnet{"corelm.emb.weight", "corelm.lm_head.weight", "corelm.he
 constexpr Names kConverted{"model.embed_tokens.weight", "lm_head.weight", "head_emb.weight",
                            "model"};
 
-/// Returns whether any layer has norms over heads.
+/// Returns whether a layer has norms over heads.
 bool has_head_norms(const Weights& decoder) {
   for (int64_t i = 0; i < std::max<int64_t>(decoder.count("layers"), 1); ++i) {
     const Weights attention = decoder.scope("layers", i).scope("self_attn");
@@ -30,7 +30,7 @@ bool has_head_norms(const Weights& decoder) {
   return false;
 }
 
-/// Sets the norms: OLMo 2 has them after its branches and over all heads; Llama has neither.
+/// Sets the norms. OLMo 2 has norms after attention and MLP, and over all heads. Llama has neither.
 DecoderConfig with_norms(DecoderConfig c, const Weights& decoder) {
   if (!has_head_norms(decoder)) return c;
   c.norm_order = NormOrder::kAfter;
@@ -51,12 +51,12 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
   const DecoderConfig sizes = with_norms(config.lm, blocks);
   require_device(spec, sizes);
   Decoder decoder(sizes, blocks, spec.weights);
-  weights.ignore("criterion.*");  // used in training only
+  weights.ignore("criterion.*");  // only training uses these weights
   const int64_t width = config.lm.hidden;
   const View table = weights.take(names.table, {config.vocab, width});
   const View head = weights.take(names.head, {config.vocab, width});
   const Tensor streams = weights.f32(names.streams, {kHeadRows, width});
-  // Stream 0 is either words or speech.
+  // Stream 0 has either words or speech.
   const RowRange control{0, config.first_unit}, units{config.first_unit, config.first_code},
       words{config.first_word, config.first_word + config.words};
   std::vector<StreamHead> heads;

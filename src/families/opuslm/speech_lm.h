@@ -1,7 +1,7 @@
 // The language model: an OLMo-2 or Llama decoder whose input row is the sum of the embeddings of S
-// ids. A step chooses an id for every stream with the one head, logits_s = W (h + e_s), of which
-// only the rows that stream s may choose are computed. Free function; throws LoadError.
-// Source: espnet:espnet2/speechlm/core_lm/{ar_parallel,ar_delay}.py.
+// ids. A step chooses an id for every stream with the same head, logits_s = W (h + e_s). Only the
+// rows that stream s may choose are computed. Free function; throws LoadError. Source:
+// espnet:espnet2/speechlm/core_lm/{ar_parallel,ar_delay}.py.
 #pragma once
 
 #include "families/family.h"
@@ -11,8 +11,8 @@
 
 namespace syrinx::opuslm {
 
-/// `weights` is the checkpoint's root, with ESPnet's names or those of its converter, and must
-/// outlive the result: the table is not copied.
+/// Loads the model. `weights`: root of the checkpoint, with ESPnet's names or those of its
+/// converter. Must outlive the result, because the table is not copied.
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
                                  const LoadSpec& spec);
 

@@ -1,4 +1,4 @@
-// The family's name, and its voices: frames that a prompt begins with.
+// The name of the family, and its voices: frames at the beginning of a prompt.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace syrinx::opuslm {
 
 inline constexpr const char* kFamily = "opuslm";
 
-/// Returns the ids [T, S] of a request's voice, from its "codes" i32 [T, S] (a unit and S - 1 codes
-/// a frame); empty for a request without a voice. Free function; any thread.
+/// Returns the ids [T, S] of a request's voice, made from its "codes" i32 [T, S], a unit and S - 1
+/// codes per frame. Empty for a request without a voice. Free function; any thread.
 Result<std::vector<int32_t>> voice_ids(const ModelConfig& config, const Prompter& prompter,
                                        const SpeechRequest& request);
 

@@ -1,6 +1,6 @@
-// The tensors and settings of an Orpheus checkpoint: a directory as transformers publishes it, or
-// the language model as one GGUF file. Throws LoadError for what is missing, contradictory or not
-// supported.
+// The tensors and settings of an Orpheus checkpoint: a directory as transformers publishes it, or a
+// GGUF file with the language model. Throws LoadError for values that are missing, contradictory or
+// not supported.
 #pragma once
 
 #include <memory>
@@ -14,18 +14,18 @@
 namespace syrinx::orpheus {
 
 struct Checkpoint {
-  ModelConfig config;                     ///< all members except ids and block
-  Tokenizer tokenizer;                    ///< with random weights perhaps one of bytes
-  bool has_ids = true;                    ///< whether the tokenizer has the tokens of speech
-  std::unique_ptr<WeightSource> weights;  ///< of the language model, by transformers' names
+  ModelConfig config;                     ///< all fields except ids and block
+  Tokenizer tokenizer;                    ///< with random weights possibly a tokenizer of bytes
+  bool has_ids = true;                    ///< whether the tokenizer contains the tokens of speech
+  std::unique_ptr<WeightSource> weights;  ///< the language model's, with transformers' names
   std::string sizes;                      ///< path of the file that states the sizes
-  std::string directory;                  ///< the folder in which parts such as the codec may lie
+  std::string directory;                  ///< folder that may contain parts, such as the codec
 };
 
 Checkpoint open_checkpoint(const LoadSpec& spec);
 
-/// Returns whether a GGUF file is a Llama with the tokens of Orpheus. Throws LoadError for a broken
-/// file.
+/// Returns whether a GGUF file has a Llama with the tokens of Orpheus. Throws LoadError for a
+/// broken file.
 bool claims_file(const std::string& path);
 
 }  // namespace syrinx::orpheus

@@ -10,10 +10,10 @@
 namespace syrinx::orpheus {
 namespace {
 
-constexpr int64_t kLlamaVocab = 128256;  // Llama 3's, with its special tokens
-constexpr int64_t kOrpheusVocab = kLlamaVocab + 10 + kFrameTokens * 4096;  // without padding
+constexpr int64_t kLlamaVocab = 128256;  // size of Llama 3's vocabulary, with its special tokens
+constexpr int64_t kOrpheusVocab = kLlamaVocab + 10 + kFrameTokens * 4096;  // ids without padding
 constexpr int64_t kMostPadding = 64;
-// The length of sequences in training; the config has Llama's 131072.
+// Length of the sequences in training. The config still has Llama's 131072.
 constexpr int64_t kTrainedPositions = 8192;
 
 }  // namespace

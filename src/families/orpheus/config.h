@@ -1,6 +1,6 @@
 // Settings in config.json and the tokenizer of an Orpheus checkpoint. The config is that of a plain
-// Llama; what makes it Orpheus are the tokens <custom_token_N> at the end of the vocabulary. Throws
-// LoadError for what is missing, contradictory or not supported.
+// Llama. Orpheus differs by the tokens <custom_token_N> at the end of its vocabulary. Throws
+// LoadError for values that are missing, contradictory or not supported.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace syrinx::orpheus {
 
-/// Tokens of a frame, in the order in which they are made. Each has its own block of ids.
+/// Number of tokens of a frame, in the order of their steps. Each has its own block of ids.
 inline constexpr int kFrameTokens = 7;
-/// Latent frames of the codec for each frame of tokens.
+/// Number of the codec's latent frames for each frame of tokens.
 inline constexpr int kFrameLatents = 4;
-/// Codes of a latent frame: one for each of SNAC's three quantizers.
+/// Number of codes of a latent frame: one for each of SNAC's three quantizers.
 inline constexpr int kQuantizers = 3;
 
-/// The token of code 0 at a frame's first place.
+/// The token of code 0 at the first place of a frame.
 inline constexpr std::string_view kFirstCode = "<custom_token_10>";
 
-/// Ids that are not codes.
+/// Special ids, which are not codes.
 struct TokenIds {
   int32_t begin_of_text = 0;    ///< <|begin_of_text|>, which the tokenizer puts before the text
   int32_t end_of_text = 0;      ///< <|eot_id|>, the end of a turn
@@ -33,19 +33,19 @@ struct TokenIds {
   int32_t start_of_speech = 0;  ///< <custom_token_1>
   int32_t end_of_speech = 0;    ///< <custom_token_2>
   int32_t first_code = 0;       ///< <custom_token_10>
-  int32_t audio = 0;            ///< <|audio|>; 0: the vocabulary lacks it
+  int32_t audio = 0;            ///< <|audio|>; 0: not in the vocabulary
 };
 
-/// Sizes and ids. Plain data.
+/// Sizes and ids of a model. Plain data.
 struct ModelConfig {
   DecoderConfig lm;
   int64_t vocab = 0;
   int64_t max_positions = 8192;
   bool tied = true;      ///< the head is the embedding table
-  int64_t block = 4096;  ///< ids of one block, i.e. codes of a quantizer
+  int64_t block = 4096;  ///< ids of a block, which are the codes of one quantizer
   TokenIds ids;
 
-  /// Returns the first id that the head makes; the sampler counts ids from it.
+  /// Returns the first id for which the head has a logit. The sampler counts ids from this id.
   int32_t audio_begin() const { return ids.end_of_speech; }
   int32_t audio_ids() const {
     return static_cast<int32_t>(ids.first_code - audio_begin() + kFrameTokens * block);
@@ -56,18 +56,18 @@ struct ModelConfig {
   }
 };
 
-/// Whether this config.json belongs to the family: a Llama whose vocabulary is Llama 3's with the
-/// tokens of Orpheus after it.
+/// Returns whether a config.json belongs to the family: a Llama whose vocabulary is Llama 3's,
+/// followed by the tokens of Orpheus.
 bool claims(const Config& root);
 /// Reads all fields except ids and block.
 ModelConfig load_model_config(const Config& root);
-/// Returns the same for a Llama of these sizes; `positions` is what its file states.
+/// Returns such a config for a Llama of these sizes. `positions`: as its file states.
 ModelConfig decoder_config(const DecoderConfig& lm, int64_t vocab, int64_t positions, bool tied);
 /// Looks up the ids of the tokens by their names.
 TokenIds load_ids(const Tokenizer& tokenizer);
-/// Returns the ids of the published checkpoints, for random weights without a tokenizer.
+/// Returns the ids of the published checkpoints. For random weights without a tokenizer.
 TokenIds published_ids();
-/// Throws LoadError unless ids and blocks are in order and inside the vocabulary.
+/// Throws LoadError unless ids and blocks are in order and within the vocabulary.
 void check_ids(const ModelConfig& config, const std::string& where);
 
 }  // namespace syrinx::orpheus

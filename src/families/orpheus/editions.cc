@@ -20,7 +20,7 @@ std::vector<std::string> languages_and_genders() {
   return out;
 }
 
-/// Returns an edition of the authors of Orpheus: their package (orpheus_tts/engine_class.py).
+/// Returns an edition by the authors of Orpheus, as in their package (orpheus_tts/engine_class.py).
 Edition of_language(std::vector<const char*> named, const char* language,
                     std::vector<std::string> voices) {
   using T = TokenIds;
@@ -41,7 +41,7 @@ Edition of_language(std::vector<const char*> named, const char* language,
 const std::vector<Edition>& editions() {
   using T = TokenIds;
   static const std::vector<Edition> kAll{
-      // maya-research/Veena: the example of its model card.
+      // maya-research/Veena, as in the example of its model card.
       {.name = "Veena",
        .marker = "<spk_kavya>",
        .before = {&T::start_of_human},
@@ -53,7 +53,7 @@ const std::vector<Edition>& editions() {
        .sampling = {.temperature = 0.4f, .top_p = 0.9f, .repetition_penalty = 1.05f},
        .language = "auto",
        .licence = "Apache-2.0 (see the checkpoint); codec MIT"},
-      // maya-research/maya1: transformers_inference.py, whose tokenizer writes a first token, too.
+      // maya-research/maya1 (transformers_inference.py), whose tokenizer also writes a first token.
       {.name = "Maya1",
        .marker = "<laugh_harder>",
        .before = {&T::begin_of_text, &T::start_of_human, &T::begin_of_text},
@@ -71,7 +71,7 @@ const std::vector<Edition>& editions() {
        .sampling = {.temperature = 0.4f, .top_p = 0.9f, .repetition_penalty = 1.1f},
        .language = "english",
        .licence = "Apache-2.0 (see the checkpoint); codec MIT"},
-      // kenpath/svara-tts-v1: svara-tts-inference, tts_engine/encoder.py and transports.py.
+      // kenpath/svara-tts-v1, as in svara-tts-inference, tts_engine/encoder.py and transports.py.
       {.name = "svara",
        .marker = "",
        .named = {"svara"},
@@ -83,7 +83,7 @@ const std::vector<Edition>& editions() {
        .sampling = {.temperature = 0.75f, .top_k = 40, .top_p = 0.9f, .repetition_penalty = 1.1f},
        .language = "auto",
        .licence = "Apache-2.0 (see the checkpoint); codec MIT"},
-      // The authors' multilingual releases, and their names as GGUF files. Voices:
+      // The authors' multilingual releases, with their names as GGUF files. Source of the voices:
       // Lex-au/Orpheus-FastAPI:README.md.
       of_language({"3b-fr-", "3b-french"}, "french", {"pierre", "amelie", "marie"}),
       of_language({"3b-de-", "3b-german"}, "german", {"jana", "thomas", "max"}),

@@ -1,4 +1,4 @@
-// An Orpheus checkpoint written as llama.cpp keeps one, beside the published layout.
+// Compares an Orpheus checkpoint in llama.cpp's format with the published layout.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -30,7 +30,7 @@ class GgufText {
     list(key, 5, values.size());
     for (const int32_t value : values) append_number(metadata_, value);
   }
-  /// `sizes`: outermost first.
+  /// Adds a tensor. `sizes`: the outermost size comes first.
   void tensor(const std::string& name, std::vector<int64_t> sizes, std::span<const float> values) {
     put(tensors_, name);
     append_number(tensors_, static_cast<uint32_t>(sizes.size()));
@@ -72,8 +72,8 @@ class GgufText {
   uint64_t tensor_count_ = 0, entry_count_ = 0;
 };
 
-/// The small checkpoint with llama.cpp's positions of rope's scaling, and the same as one GGUF file
-/// in a folder with the codec.
+/// The small checkpoint, with llama.cpp's positions for the scaling of rope. Also the same model as
+/// one GGUF file, in a folder with the codec.
 class OrpheusGguf : public testing::Test {
  protected:
   OrpheusGguf() : copy_(SYRINX_BINARY_DIR "/parity/orpheus/golden/checkpoint") {
@@ -101,7 +101,7 @@ class OrpheusGguf : public testing::Test {
     file_.fraction("llama.attention.layer_norm_rms_epsilon", config_.lm.norm_eps);
     file_.fraction("llama.rope.freq_base", static_cast<float>(config_.lm.rope.theta));
   }
-  /// The converter fills the vocabulary up to the table's rows with unused tokens.
+  /// The converter adds unused tokens, so that the vocabulary has as many as the table has rows.
   void tokens() {
     constexpr int32_t kNormal = 1, kControl = 3, kUserDefined = 4, kUnused = 5;
     const auto json =
@@ -150,7 +150,7 @@ class OrpheusGguf : public testing::Test {
         put(*source, ours + from + ".weight", theirs + to + ".weight", heads);
       }
     }
-    // Factors of wavelengths that scaling by llama3's rule stretches.
+    // Writes the factors by which llama3's rule stretches wavelengths.
     RopeSpec plain = config_.lm.rope, stretched = plain;
     plain.dim = stretched.dim = config_.lm.head_dim;
     plain.scaling = {};
@@ -160,7 +160,7 @@ class OrpheusGguf : public testing::Test {
       factors.push_back(before.inv_freq().f32()[i] / after.inv_freq().f32()[i]);
     file_.tensor("rope_freqs.weight", {config_.lm.head_dim / 2}, factors);
   }
-  /// `heads`: the two halves of each head's rows become pairs of rows; 0: rows stay.
+  /// `heads`: number of heads whose two halves of rows become pairs; 0: rows are not changed.
   void put(WeightSource& source, const std::string& ours, const std::string& theirs,
            int heads = 0) {
     const Shape shape = source.shape(ours).value();

@@ -1,5 +1,5 @@
-// Guarantees of Orpheus only: tokens to frames, rules, bounds, voices, checks, faults of
-// checkpoints. Guarantees of all families are in spoken_families_test.cc and golden_test.cc.
+// Promises of only Orpheus: tokens to frames, rules, bounds, voices, checks, faults of checkpoints.
+// spoken_families_test.cc and golden_test.cc test promises of all families.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -31,7 +31,7 @@ class OrpheusTest : public testing::Test {
     request.say.text = text;
     return request;
   }
-  /// Returns the token of `code` at its place in the frame, as the sampler gives it.
+  /// Returns the token of `code` at its place in the frame, as the sampler counts tokens.
   int32_t token(int step, int32_t code) const {
     return model_.config().block_begin(step % kFrameTokens) + code;
   }
@@ -121,7 +121,7 @@ TEST_F(OrpheusTest, SpacesBeforeMarksGoAsServedByTheAuthors) {
   EXPECT_EQ(ids_of("I 'm sure they 've said we 're late , it is n't Tom 's"),
             ids_of("I'm sure they've said we're late, it isn't Tom's"));
   EXPECT_EQ(ids_of("rock ' roll"), ids_of("rock'roll"));
-  EXPECT_NE(ids_of("a ; b"), ids_of("a; b"));  // spaces before other marks are kept
+  EXPECT_NE(ids_of("a ; b"), ids_of("a; b"));  // spaces are kept before other marks
   SpeechRequest request = say("Hello.");
   request.voice.name = "julia";
   EXPECT_TRUE(model_.open(request).ok());
@@ -137,8 +137,8 @@ TEST_F(OrpheusTest, DescribesItself) {
   EXPECT_EQ(model_.graph().links()[0].policy.left, 0);
 }
 
-/// A copy of the small checkpoint in which unused tokens have the names of another edition's, with
-/// the expected prompt of a request: tokens, by name, around the ids of a text.
+/// A copy of the small checkpoint in which unused tokens have the names of another edition's
+/// tokens. Also the expected prompt of a request: the names of the tokens around the ids of a text.
 struct EditionCopy : CheckpointCopy {
   explicit EditionCopy(std::vector<std::string> tokens) : CheckpointCopy(checkpoint()) {
     const char* unused[] = {"<custom_token_0>", "<custom_token_6>", "<custom_token_7>",
@@ -188,7 +188,7 @@ TEST(OrpheusEditions, VeenaSpeaksWithATokenOfItsVoice) {
   expect_fault(load_fault_of([&] { broken.load(); }), "Veena has the token <spk_maitri>");
 }
 
-/// The published tokenizer of Orpheus ends with <|audio|>; svara is trained with the same one.
+/// The published tokenizer of Orpheus ends with <|audio|>. svara has the same tokenizer.
 TEST(OrpheusEditions, TheTokenOfSoundIsAlsoOrpheus) {
   const EditionCopy copy({"<|audio|>"});
   const Orpheus model = copy.load();
@@ -260,7 +260,7 @@ TEST(OrpheusClaims, TheVocabularyDecides) {
   EXPECT_FALSE(claimed(R"({"vocab_size": 156940})"));
 }
 
-/// A changed copy of the small checkpoint, and the error of loading it ("" when it loads).
+/// A changed copy of the small checkpoint, and the error of loading it. Empty: it loads.
 struct Copy : CheckpointCopy {
   Copy() : CheckpointCopy(checkpoint()) {}
   std::string fault() const {
@@ -273,7 +273,7 @@ TEST(OrpheusLoad, NamesTheCodecThatIsMissing) {
   std::filesystem::remove_all(copy.dir.path("snac_24khz"));
   ::setenv("HF_HUB_CACHE", copy.dir.path("cache").c_str(), 1);
   expect_fault(copy.fault(), "syrinx hub pull hubertsiuzdak/snac_24khz");
-  // The same codec from the hub's cache.
+  // Puts the same codec into the hub's cache.
   std::filesystem::create_directories(
       copy.dir.path("cache/models--hubertsiuzdak--snac_24khz/snapshots"));
   std::filesystem::copy(checkpoint() + "/snac_24khz",

@@ -13,14 +13,14 @@ namespace {
 constexpr const char* kCodec = "hubertsiuzdak/snac_24khz";
 constexpr const char* kNoVoice = "none";
 
-/// Fresh latent frames of the chunks: 43 ms first, then 85 ms, the audio of one frame of tokens.
+/// Fresh latent frames of the first chunk (43 ms) and of later chunks (85 ms, one frame of tokens).
 constexpr int kInitial = 2, kSteady = 4;
 
 uint64_t seed_of(const Sequence& sequence) {
   return static_cast<const SpokenSequence&>(sequence).seed();
 }
 
-/// Loads a Llama whose head has only the ids that can be spoken.
+/// Loads a Llama whose head has only the ids of speech.
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
                                  WeightType type) {
   const int64_t hidden = config.lm.hidden, begin = config.audio_begin();
@@ -38,7 +38,7 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
   return std::make_unique<CodecLm>(std::move(parts));
 }
 
-/// `place`: the folder of the language model, in which the codec may lie.
+/// Loads the codec. `place`: folder of the language model, which may contain the codec.
 std::unique_ptr<DacCodec> load_codec(const LoadSpec& spec, const std::string& place) {
   SnacConfig config;
   std::string dir;
@@ -109,7 +109,7 @@ void Orpheus::check_voices(const std::string& path) const {
     if (tokenizer_->id(token).value_or(static_cast<int32_t>(config_.vocab)) < config_.vocab)
       continue;
     load_fault(path, "vocab_size",
-               concat("a checkpoint of ", edition_->name, " has the token ", token));
+               concat("a checkpoint of ", edition_->name, " must have the token ", token));
   }
 }
 

@@ -1,6 +1,6 @@
-// Orpheus: a Llama that speaks tokens of SNAC. The edition defines the prompt around a voice and a
-// text (editions.h). Tokens come from the blocks of a frame in turn. The codec's latent frames are
-// made as soon as their codes are complete. Source:
+// Orpheus: a Llama that speaks with tokens of SNAC. The edition defines the prompt around a voice
+// and a text (editions.h). Tokens come from the blocks of a frame in turn. The codec's latent
+// frames are made as soon as their codes are complete. Source:
 // Orpheus-TTS:orpheus_tts_pypi/orpheus_tts/engine_class.py.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace syrinx::orpheus {
 
 class Orpheus : public SpokenPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit Orpheus(const LoadSpec& spec);
 
   const ModelConfig& config() const { return config_; }
@@ -25,7 +25,7 @@ class Orpheus : public SpokenPipeline {
 
  private:
   Orpheus(const LoadSpec& spec, Checkpoint files);
-  /// Throws LoadError where the edition's tokens are missing.
+  /// Throws LoadError if tokens of the edition are missing.
   void check_voices(const std::string& path) const;
   std::string lead(const std::string& voice, const SpeechRequest& request) const;
   Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;
@@ -33,14 +33,14 @@ class Orpheus : public SpokenPipeline {
   ModelConfig config_;
   const Edition* edition_ = nullptr;
   std::unique_ptr<Tokenizer> tokenizer_;
-  std::unique_ptr<Weights> weights_;  // kept: the table is read from the mapped file
+  std::unique_ptr<Weights> weights_;  // kept, because the table is read from the mapped file
   std::unique_ptr<DacCodec> codec_;
 };
 
-/// Returns the settings. A step is one token, counted from ModelConfig::audio_begin().
+/// Returns the settings. A step is one token; tokens are counted from ModelConfig::audio_begin().
 SpokenModel spoken_model(const ModelConfig& config, const Edition& edition);
-/// Returns the script of a request; `lead`: the text before the request's text, which names the
-/// voice. The references must outlive it.
+/// Returns the script of a request. `lead`: text that names the voice and precedes the text of the
+/// request. The references must outlive the script.
 std::unique_ptr<SpokenScript> script_of(const ModelConfig& config, const Tokenizer& tokenizer,
                                         const Edition& edition, std::string lead, bool ignore_stop);
 

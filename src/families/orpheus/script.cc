@@ -7,21 +7,21 @@
 namespace syrinx::orpheus {
 namespace {
 
-constexpr int64_t kSpareSteps = 1260;  // 15 s more than the text needs
-constexpr int64_t kStepsPerId = 70;    // slow speech: 0.85 s for one id
+constexpr int64_t kSpareSteps = 1260;  // steps more than the text needs: 15 s
+constexpr int64_t kStepsPerId = 70;    // steps of one id in slow speech: 0.85 s
 
 /// Beginnings of tokens that a text must not contain.
 constexpr std::array<std::string_view, 2> kTokens{"<custom_token_", "<spk_"};
 
 /// Numbers of tokens of a frame after which its latent frames 0 to 3 are complete, and the places
-/// of their codes. Quantizer 0 has one code for the frame, quantizer 1 one for each half, quantizer
-/// 2 one for each latent frame.
+/// of their codes. Quantizer 0 has one code for the frame, quantizer 1 one for each half, and
+/// quantizer 2 one for each latent frame.
 constexpr std::array<int, kFrameLatents> kComplete{3, 4, 6, 7};
 constexpr std::array<std::array<int, kQuantizers>, kFrameLatents> kPlaces{
     {{0, 1, 2}, {0, 1, 3}, {0, 4, 5}, {0, 4, 6}}};
 
-/// Removes spaces before marks and contractions, in this order. The authors' engine does so when it
-/// turns ids into text for the server (clean_up_tokenization_spaces of their tokenizer).
+/// Removes spaces before marks and contractions, in this order. The authors' engine does this when
+/// it turns ids into text for the server (clean_up_tokenization_spaces of their tokenizer).
 std::string clean(std::string text) {
   constexpr std::array<std::string_view, 10> kSpaced{" .",   " ?",  " !",  " ,",   " ' ",
                                                      " n't", " 'm", " 's", " 've", " 're"};
@@ -47,8 +47,8 @@ class Script : public SpokenScript {
         lead_(std::move(lead)),
         ignore_stop_(ignore_stop) {}
 
-  /// Orpheus' tokens are not special tokens in its tokenizer. So their names in a text are split,
-  /// to stay text, except the edition's tags.
+  /// Orpheus' tokens are not special in its tokenizer. So their names in a text are split to be
+  /// read as plain text, except the tags of the edition.
   Result<std::vector<int32_t>> encode(std::string_view segment, int64_t) override {
     std::string said = concat(lead_, segment);
     if (edition_.cleaned) said = clean(std::move(said));
@@ -56,7 +56,7 @@ class Script : public SpokenScript {
     const auto add = [&](std::string_view text) {
       for (const int32_t id : tokenizer_.encode(text, false)) ids.push_back(id);
     };
-    size_t begin = 0;  // beginning of the text that is not encoded yet
+    size_t begin = 0;  // offset of the text that is not encoded yet
     for (size_t at = 0; (at = said.find('<', at)) != said.npos; ++at) {
       const std::string_view rest = std::string_view(said).substr(at);
       const std::string_view word = rest.substr(0, rest.find('>') + 1);
@@ -77,7 +77,7 @@ class Script : public SpokenScript {
     return ids;
   }
 
-  /// Human turn, then the beginning of the answer.
+  /// Writes the human's turn, then the beginning of the answer.
   void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) override {
     past.clear();
     for (const auto id : edition_.before) out.add(config_.ids.*id);
@@ -89,7 +89,7 @@ class Script : public SpokenScript {
     ids[0] = config_.audio_begin() + codes[0];
   }
 
-  /// Allows the end only between frames, and not before the first.
+  /// Allows the end only between frames, and not before the first frame.
   SampleRule rule(const DelayedStreams& steps, int) const override {
     SampleRule rule;
     const int place = steps.steps() % kFrameTokens;

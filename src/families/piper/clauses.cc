@@ -10,7 +10,7 @@
 namespace syrinx::piper {
 namespace {
 
-/// Returns the mark of a character that may end a clause; 0 for other characters.
+/// Returns the mark for a character that may end a clause. Returns 0 for other characters.
 char mark_of(char32_t code) {
   constexpr std::array<std::pair<char32_t, char>, 23> kMarks{
       {{U',', ','},  {U':', ':'},  {U';', ';'},  {U'.', '.'},  {U'?', '?'},  {U'!', '!'},
@@ -23,9 +23,9 @@ char mark_of(char32_t code) {
   return 0;
 }
 
-/// Returns whether the mark ends a clause only before a space: in "3.5" and "10:30" it does not.
+/// Returns whether the mark ends a clause only before a space: it does not in "3.5" and "10:30".
 bool needs_space(char32_t code) { return code < 0x80 || code == U'…'; }
-/// Returns whether it is a dash, which ends a clause only between spaces.
+/// Returns whether the character is a dash, which ends a clause only between spaces.
 bool is_dash(char32_t code) { return code == U'—' || code == U'–'; }
 
 bool closes(char32_t code) {
@@ -62,7 +62,7 @@ class ClauseCutter {
 
  private:
   void finish(char mark) {
-    if (clause_.words.empty()) {  // a mark without words ends the previous clause
+    if (clause_.words.empty()) {  // a mark without words ends the clause before it
       if (mark != 0 && !out_.empty() && out_.back().mark == 0) out_.back().mark = mark;
     } else {
       clause_.mark = mark;
@@ -74,7 +74,7 @@ class ClauseCutter {
   bool ends_here(size_t after, char32_t code, char32_t before) const {
     if (is_dash(code) && !is_space(before)) return false;
     if (!needs_space(code) && !is_dash(code)) return true;
-    // Before further words of the sentence, a full stop belongs to an abbreviation.
+    // If more words of the sentence follow, a full stop belongs to an abbreviation.
     if (code == U'.' || code == U'…') return !says_more(after);
     while (after < text_.size()) {
       const CodePoint next = utf8_at(text_, after);
@@ -92,7 +92,7 @@ class ClauseCutter {
     return false;
   }
 
-  /// Adds bytes [at, end), which have no given sounds.
+  /// Adds the bytes [at, end), for which no sounds are given.
   void plain(size_t at, size_t end) {
     char32_t before = U' ';
     bool word = false;
@@ -109,7 +109,7 @@ class ClauseCutter {
           word = true;
         }
         if (word && says(c.value)) clause_.words.back().end = static_cast<int64_t>(after);
-        // Removes brackets: espeak-ng would read text after "[[" as phonemes.
+        // Removes brackets, because espeak-ng would read text after "[[" as phonemes.
         if (c.value == U'[' || c.value == U']') {
           clause_.say += ' ';
         } else {

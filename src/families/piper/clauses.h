@@ -1,5 +1,5 @@
-// Splits a sentence into the clauses that Piper makes phonemes from. A clause ends with a comma,
-// colon, semicolon or the sentence's mark. A word with given sounds is a clause of its own. Values;
+// Splits a sentence into the clauses from which Piper makes phonemes. A clause ends with a comma, a
+// colon, a semicolon or the sentence's mark. A word with given sounds is a separate clause. Values;
 // any thread.
 #pragma once
 
@@ -11,16 +11,16 @@
 
 namespace syrinx::piper {
 
-/// A word as bytes of the sentence's text.
+/// A word, as a range of bytes of the sentence's text.
 struct WrittenWord {
   int64_t begin = 0, end = 0;
 };
 
 struct Clause {
-  std::string say;  ///< words for espeak-ng with their mark, or phonemes in IPA
+  std::string say;  ///< words with their mark for espeak-ng, or phonemes in IPA
   bool ipa = false;
   std::vector<WrittenWord> words;
-  char mark = 0;  ///< , : ; . ? or !; 0: the next clause follows without a mark
+  char mark = 0;  ///< one of , : ; . ? !; 0: no mark before the next clause
 };
 
 std::vector<Clause> clauses_of(const WrittenText& sentence);

@@ -51,7 +51,7 @@ DurationPredictor::DurationPredictor(const VoiceParts& parts, int64_t hidden, in
     condition_weight_ = to_f32(condition.weight);
     condition_bias_ = to_f32(condition.bias);
   }
-  // Flow 0 scales and shifts. Flows 1, 3, 5, ... are splines; flow 1 was used in training only.
+  // Flow 0 scales and shifts. Flows 1, 3, 5, ... are splines. Flow 1 was only used in training.
   int64_t splines = 0;
   while (parts.has("dp.flows." + std::to_string(2 * splines + 3) + ".pre.weight")) ++splines;
   for (int64_t i = splines; i >= 1; --i) {
@@ -67,9 +67,9 @@ DurationPredictor::DurationPredictor(const VoiceParts& parts, int64_t hidden, in
     }
     flows_.push_back(std::move(flow));
   }
-  if (flows_.empty()) parts.shape("dp.flows.3.pre.weight", 3);  // throws LoadError
+  if (flows_.empty()) parts.shape("dp.flows.3.pre.weight", 3);  // this throws LoadError
   mean_ = parts.f32("dp.flows.0.m", {2, 1}).f32()[0];
-  // The factor is exp(-logs). Exporters fold the sign or the whole expression into the constant.
+  // The factor is exp(-logs). Exporters fold the sign, or the whole expression, into the constant.
   const auto first = [&](const char* name) { return parts.f32(name, {2, 1}).f32()[0]; };
   if (parts.has("dp.flows.0.logs")) {
     inverse_scale_ = std::exp(-first("dp.flows.0.logs"));
@@ -91,7 +91,7 @@ std::vector<float> DurationPredictor::condition(std::span<const float> embedding
   return out;
 }
 
-/// Inverts one spline flow: replaces `moved` [rows] by its preimage; `fixed` defines the splines.
+/// Inverts a spline flow: replaces `moved` [rows] by its preimage. `fixed` sets the splines.
 void DurationPredictor::undo(StepContext& ctx, const SplineFlow& flow, const RowBatch& told,
                              const View& fixed, const View& moved) const {
   const Arena::Mark mark(ctx.arena);
@@ -137,7 +137,7 @@ View DurationPredictor::run(StepContext& ctx, const RowBatch& hidden,
     first.f32()[row] = noise.f32()[2 * row];
     second.f32()[row] = noise.f32()[2 * row + 1];
   }
-  // The two channels are swapped before each flow and after the last.
+  // The two channels are swapped before each flow and after the last one.
   View fixed = first, moved = second;
   for (const SplineFlow& flow : flows_) {
     std::swap(fixed, moved);

@@ -1,8 +1,8 @@
 // VITS' stochastic duration predictor, run backwards: a flow of splines that depend on the text
-// turns noise into the logarithm of each id's frame count. Whole texts of several requests at once.
-// Source: vits:models.py (StochasticDurationPredictor), modules.py (DDSConv, ConvFlow).
-// Const after construction. P: ids of a text; H: hidden width of the text; W: width inside; G:
-// width of a speaker's embedding.
+// turns noise into the logarithm of each id's frame count. Processes whole texts of several
+// requests at once. Source: vits:models.py (StochasticDurationPredictor), modules.py (DDSConv,
+// ConvFlow). Const after construction. P: ids of a text; H: hidden width of the text; W: width
+// inside; G: width of a speaker's embedding.
 #pragma once
 
 #include <vector>
@@ -13,20 +13,20 @@ namespace syrinx::piper {
 
 class DurationPredictor {
  public:
-  /// `hidden`: H. `speaker`: G, 0: one speaker.
+  /// Loads the layers. `hidden`: H. `speaker`: G; 0 means a single speaker.
   DurationPredictor(const VoiceParts& parts, int64_t hidden, int64_t speaker);
 
-  /// Returns the summand of all rows, [W], for a speaker's embedding [G]; empty for a voice of one
-  /// speaker.
+  /// Returns the vector [W] that a speaker's embedding [G] adds to all rows. Empty for a voice with
+  /// one speaker.
   std::vector<float> condition(std::span<const float> embedding) const;
-  /// Returns the logarithms of the frame counts, [rows]. `hidden`: [P, H] of each text;
-  /// `conditions`: one per text; noise: [rows, 2], already scaled.
+  /// Returns the logarithms of the frame counts, [rows]. `hidden`: [P, H] of each text.
+  /// `conditions`: one per text. `noise`: [rows, 2], already scaled.
   View run(StepContext& ctx, const RowBatch& hidden,
            std::span<const std::span<const float>> conditions, const View& noise) const;
   size_t bytes() const;
 
  private:
-  /// Depthwise convolutions of growing dilation with residuals.
+  /// Depthwise convolutions with growing dilation and residuals.
   struct Dilated {
     struct Layer {
       SameConv depthwise;

@@ -33,7 +33,7 @@ Generator::Generator(const VoiceParts& parts, int64_t latent, int64_t speaker)
     return parts.has(module(i) + ".convs.0.weight") || parts.has(module(i) + ".convs1.0.weight");
   };
   while (all_blocks < 64 && is_block(all_blocks)) ++all_blocks;
-  if (count == 0) parts.shape("dec.ups.0.weight", 3);  // throws LoadError
+  if (count == 0) parts.shape("dec.ups.0.weight", 3);  // this throws LoadError
   if (all_blocks == 0 || all_blocks % count != 0) {
     parts.fail("dec.resblocks",
                concat("expected as many for each of ", count, " rates, got ", all_blocks));
@@ -80,7 +80,7 @@ void Generator::open(StreamMemory& memory) const {
         memory.queues.emplace_back(stage.up.out());
         for (const StreamConv& conv : convs) memory.convs.push_back(conv.open());
       }
-      memory.queues.emplace_back(stage.up.out());  // rows that wait for the slower blocks
+      memory.queues.emplace_back(stage.up.out());  // rows that wait until slower blocks have theirs
     }
   }
   memory.convs.push_back(last_.open());

@@ -1,9 +1,9 @@
-// HiFi-GAN's generator as a stream: latent rows to samples by transposed convolutions, each
-// followed by the mean of residual blocks of several widths. Every layer keeps the rows that it
-// needs later, so calls over parts of a stream yield the bits of one call over the whole stream.
-// Source: vits:models.py
-// (Generator), modules.py (ResBlock1, ResBlock2); arXiv 2010.05646. Const after construction. C:
-// latent channels; G: width of a speaker's embedding.
+// HiFi-GAN's generator as a stream. Turns latent rows into samples by transposed
+// convolutions. The mean of residual blocks of several widths follows each. Every layer keeps
+// the rows that it needs later, so calls over parts of a stream yield the same bits as one
+// call over the whole stream. Source: vits:models.py (Generator), modules.py (ResBlock1,
+// ResBlock2); arXiv 2010.05646. Const after construction. C: latent channels; G: width of a
+// speaker's embedding.
 #pragma once
 
 #include <vector>
@@ -15,26 +15,26 @@ namespace syrinx::piper {
 
 class Generator {
  public:
-  /// `latent`: C. `speaker`: G, 0: one speaker.
+  /// Loads the layers. `latent`: C. `speaker`: G; 0 means a single speaker.
   Generator(const VoiceParts& parts, int64_t latent, int64_t speaker);
 
   /// Returns the number of samples per latent row.
   int64_t hop() const { return hop_; }
-  /// Appends a stream's state of each layer to `memory`, in the order in which run() uses them.
+  /// Appends the state of each layer to a stream's `memory`, in the order in which run() uses them.
   void open(StreamMemory& memory) const;
-  /// Returns the summand of the first convolution's rows for a speaker's embedding; empty for a
-  /// voice of one speaker.
+  /// Returns the vector that a speaker's embedding adds to the first convolution's rows. Empty for
+  /// a voice with one speaker.
   std::vector<float> condition(std::span<const float> embedding) const;
-  /// Takes z [T, C] of each stream and returns the samples [.., 1] that later rows can no longer
-  /// change. conditions[i]: condition of stream i.
+  /// Processes z [T, C] of each stream. Returns the samples [.., 1] that later rows cannot change.
+  /// conditions[i]: condition of stream i.
   RowBatch run(LanePass& pass, const RowBatch& z,
                std::span<const std::span<const float>> conditions) const;
-  /// Returns the number of final samples after `rows` input rows when more rows may follow.
+  /// Returns the number of final samples after `rows` input rows if more rows may follow.
   int64_t certain(int64_t rows) const;
   size_t bytes() const;
 
  private:
-  /// Computes x += convs(leaky(x)) several times, each with one or two convolutions.
+  /// Computes x += convs(leaky(x)) several times; each time has one or two convolutions.
   struct Block {
     std::vector<std::vector<StreamConv>> parts;
   };

@@ -8,19 +8,19 @@
 namespace syrinx::piper {
 namespace {
 
-constexpr int64_t kPieceFrames = 128;    // frames of all streams per pass; bounds the scratch
+constexpr int64_t kPieceFrames = 128;    // frames of all streams per pass, to limit the scratch
 constexpr int64_t kLanePiece = 32;       // frames of one stream per pass
-constexpr int64_t kGeneratorFrames = 8;  // frames per generator call, to fit the CPU's cache
+constexpr int64_t kGeneratorFrames = 8;  // frames per generator call, which fit the CPU's cache
 
-/// The next frames of N streams, one lane per stream, in the arenas of a step.
+/// The next frames of N streams, with one lane per stream, in the arenas of a step.
 struct FrameBatch {
   std::span<StreamMemory*> memory;               ///< [N]
-  std::span<bool> last;                          ///< [N]: no frame follows in the stream
+  std::span<bool> last;                          ///< [N], whether no frame follows in the stream
   std::span<std::span<const float>> conditions;  ///< [N]
-  RowBatch latents;                              ///< copies of the jobs' latents
+  RowBatch latents;                              ///< copies of the latents of the jobs
 };
 
-/// Gathers the jobs' frames of `width` numbers, and the named members of the jobs' streams.
+/// Collects the jobs' frames of `width` numbers, and the named members of their streams.
 FrameBatch batch_of(StepContext& ctx, std::span<const Network::FrameJob> jobs, int64_t width,
                     StreamMemory Network::Stream::*memory,
                     std::vector<float> Network::Stream::*condition) {
@@ -143,8 +143,8 @@ void Network::speak_piece(StepContext& ctx, std::span<const FrameJob> jobs) cons
   const FrameBatch in = batch_of(ctx, jobs, latent_, &Stream::flow_memory, &Stream::flow);
   LanePass pass(ctx, in.memory, in.last);
   const RowBatch made = flow_->run(pass, in.latents, in.conditions);
-  // The generator has many rows and few weights, so each call takes as many rows as the CPU's cache
-  // holds.
+  // The generator has many rows and few weights. So each call processes as many rows as fit the
+  // CPU's cache.
   const std::span group = take_array<FrameJob>(ctx, std::ssize(jobs));
   size_t used = 0;
   int64_t frames = 0;
@@ -163,7 +163,7 @@ void Network::speak_piece(StepContext& ctx, std::span<const FrameJob> jobs) cons
   if (used > 0) generate(ctx, group.first(used));
 }
 
-/// Turns rows of the flow into samples; `jobs` has each stream at most once.
+/// Turns rows of the flow into samples. `jobs` must contain each stream at most once.
 void Network::generate(StepContext& ctx, std::span<const FrameJob> jobs) const {
   const Arena::Mark mark(ctx.arena);
   const FrameBatch in = batch_of(ctx, jobs, latent_, &Stream::generator_memory, &Stream::generator);

@@ -1,4 +1,4 @@
-// Tests Piper's network against onnxruntime on the same graphs and noise (tests/parity/piper):
+// Compares Piper's network with onnxruntime for the same graphs and noise (tests/parity/piper):
 // whole texts, pieces and batches.
 #include <gtest/gtest.h>
 
@@ -28,14 +28,14 @@ std::vector<GoldenVoice> golden_voices() {
   for (const char* name : {"one_speaker", "many_speakers", "pairs"}) {
     out.push_back({dir + name + ".onnx", dir + name + ".safetensors"});
   }
-  // A published voice, if the variable is set: the graph and the golden file of make_golden.py.
+  // Adds a published voice if the variable is set: its graph and the golden file of make_golden.py.
   const char* model = std::getenv("SYRINX_PIPER_VOICE");
   const char* golden = std::getenv("SYRINX_PIPER_GOLDEN");
   if (model && golden) out = {{model, golden}};
   return out;
 }
 
-/// Returns each voice twice: with f32 weights as in the file, and with the default type.
+/// Returns each voice twice: with f32 weights as in the file, and with weights of the default type.
 std::vector<std::pair<GoldenVoice, WeightType>> golden_runs() {
   std::vector<std::pair<GoldenVoice, WeightType>> out;
   for (const GoldenVoice& voice : golden_voices()) {
@@ -74,7 +74,7 @@ class GoldenRun {
     bench_.arena.reset();
     return out;
   }
-  /// [T, C]
+  /// Returns the latents [T, C] of a golden text.
   Tensor latents(const ReadText& text) const {
     const View noise = golden_.view("noise_z");
     Tensor out(noise.shape, DType::kF32);
@@ -89,7 +89,7 @@ class GoldenRun {
     EXPECT_EQ(t, noise.shape[0]);
     return out;
   }
-  /// Speaks pieces of the given sizes in turn, and checks that each call yields all final samples.
+  /// Speaks pieces of the given sizes in turn. Checks that each call returns all final samples.
   std::vector<float> speak(const View& latents, std::span<const int64_t> pieces) {
     Network::Stream stream = network_.open(embedding());
     const int64_t frames = latents.shape[0];
@@ -122,7 +122,7 @@ Tensor golden_latents(const GoldenVoice& voice) {
   return run.latents(run.read());
 }
 
-/// Largest distance from the original's samples, and mean distance relative to their power.
+/// The largest distance from the original's samples, and the mean distance relative to their power.
 struct Distance {
   float worst = 0;
   double rms = 0;
@@ -247,7 +247,7 @@ std::string load_fault_of(const std::string& path) {
 TEST(PiperNetwork, AnotherGraphIsRefusedByName) {
   const TestDir dir;
   EXPECT_NE(load_fault_of(dir.write("a.onnx", "")).find("found no graph"), std::string::npos);
-  // A model with an empty graph.
+  // Loads a model whose graph is empty.
   const std::string fault = load_fault_of(dir.write("b.onnx", std::string("\x3a\x00", 2)));
   EXPECT_NE(fault.find("enc_p.emb.weight"), std::string::npos) << fault;
   EXPECT_NE(fault.find("expected a Piper voice"), std::string::npos) << fault;

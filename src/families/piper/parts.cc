@@ -7,7 +7,7 @@ namespace syrinx::piper {
 namespace {
 
 constexpr int64_t kMostSize = 8192, kMostParts = 64;
-constexpr int64_t kMostReach = 4096;  // most rows that a stream keeps for a convolution
+constexpr int64_t kMostReach = 4096;  // most rows that a stream keeps for one convolution
 
 }  // namespace
 

@@ -15,7 +15,7 @@ namespace syrinx::piper {
 namespace {
 
 constexpr size_t kMostCluster = 8;  // most characters of a phoneme
-// Clauses that espeak-ng gets at once: within its time limit also on a busy machine.
+// Most clauses that espeak-ng gets at once. It meets its time limit even on a busy machine.
 constexpr size_t kMostAtOnce = 64;
 
 std::string one_line(const std::string& text) {
@@ -39,8 +39,8 @@ Result<std::string> run_espeak(const std::string& input, const std::string& voic
   return out;
 }
 
-/// Returns the voice to ask espeak-ng for. espeak-ng 1.51 (Debian 12) turns Chinese into pinyin and
-/// then reads that as English under the name "cmn"; its other voice for Chinese reads pinyin.
+/// Returns the voice's name for espeak-ng. espeak-ng 1.51 (Debian 12) converts Chinese to pinyin,
+/// then reads that as English under the name "cmn". Its other Chinese voice reads pinyin.
 std::string voice_to_ask(const std::string& voice) {
   if (voice != "cmn" && voice != "zh" && voice != "zh-cmn") return voice;
   enum { kUnknown, kReads, kReadsEnglish };
@@ -53,7 +53,7 @@ std::string voice_to_ask(const std::string& voice) {
   return found == kReadsEnglish ? "cmn-latn-pinyin" : voice;
 }
 
-/// Returns the lines that are not blank, without spaces at their ends.
+/// Returns the lines that are not blank, without spaces at both ends.
 std::vector<std::string> lines_of(std::string_view printed) {
   std::vector<std::string> out;
   for (size_t begin = 0; begin < printed.size();) {
@@ -67,7 +67,7 @@ std::vector<std::string> lines_of(std::string_view printed) {
   return out;
 }
 
-/// Removes the "(en)" that espeak-ng puts around words of another language.
+/// Removes the marks, such as "(en)", that espeak-ng puts around words of another language.
 std::string without_switches(const std::string& phonemes) {
   std::string out;
   for (size_t at = 0; at < phonemes.size();) {
@@ -88,7 +88,7 @@ class IdWriter {
     add(config.begin);
     add(config.pad);
   }
-  /// Writes the ids of characters in NFD, and of clusters that have ids of their own.
+  /// Writes the ids of characters in NFD, and of clusters that have their own ids.
   void phonemes(std::string_view text) {
     while (!text.empty()) {
       size_t sizes[kMostCluster] = {}, count = 0;
@@ -110,7 +110,7 @@ class IdWriter {
     }
   }
   int32_t next() const { return static_cast<int32_t>(ids_.size()); }
-  /// Moves the written ids into a sentence; without a known phoneme, the sentence gets no ids.
+  /// Moves the written ids into a sentence. If no phoneme was known, the sentence gets no ids.
   void take(SpokenText& out) {
     add(config_.end);
     if (any_) out.ids = std::move(ids_);
@@ -135,8 +135,8 @@ std::vector<std::string_view> split_at_spaces(std::string_view text) {
   return out;
 }
 
-/// Writes the words of a clause. If espeak-ng returns as many words as the text has, they are
-/// matched one to one; otherwise (numbers, joined words) they are spread evenly.
+/// Writes the words of a clause. If espeak-ng returns as many words as the text has, the words
+/// correspond one to one. Otherwise (numbers, joined words) they are spread evenly.
 void write_clause(const Clause& clause, const std::string& said, int64_t begin, IdWriter& ids,
                   std::vector<WordStart>& words) {
   const std::vector<std::string_view> parts = split_at_spaces(said);
@@ -204,8 +204,8 @@ Result<std::vector<std::string>> say_by_espeak(const std::vector<std::string>& c
 Result<std::vector<std::string>> say_by_process(const std::vector<std::string>& clauses,
                                                 const std::string& voice) {
   // espeak-ng may print no line or several lines for a clause. So an invented word precedes each
-  // clause, and its phonemes mark where the clause begins. A second word is tried if the first does
-  // not split the lines into one part per clause.
+  // clause, and the phonemes of that word mark the beginning of the clause. If the first word does
+  // not split the lines into one part per clause, a second word is tried.
   for (const std::string_view border : {"zdragzvok", "wubbleflink"}) {
     std::string input;
     for (const std::string& clause : clauses) {
@@ -256,7 +256,7 @@ Result<std::vector<SpokenText>> read_aloud(const PiperConfig& config, const SayC
     for (const Clause& clause : cut[i]) {
       const std::string phonemes =
           normalize(without_switches(clause.ipa ? clause.say : said[next++]), NormalForm::kNfd);
-      if (phonemes.empty()) continue;  // the clause's mark is dropped, too
+      if (phonemes.empty()) continue;  // this also drops the mark of the clause
       write_clause(clause, phonemes, sentences[i].begin, ids, text.words);
       if (clause.mark != 0) ids.phonemes(std::string(1, clause.mark));
       const bool more = &clause != &cut[i].back();

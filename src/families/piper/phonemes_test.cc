@@ -1,4 +1,4 @@
-// Tests how texts become clauses, phonemes and ids; a table of phonemes replaces espeak-ng.
+// Tests how texts become clauses, phonemes and ids. A table of phonemes replaces espeak-ng.
 #include "families/piper/phonemes.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(PiperClauses, SayingsStandInTheirPlaces) {
   EXPECT_EQ(all[2].mark, '.');
 }
 
-/// Returns the ids as characters of the fixture's map, without begin, end and pads.
+/// Returns the ids as characters of the fixture's map, without ids of begin, end and pads.
 std::string shown_ids(const PiperConfig& config, const SpokenText& text) {
   std::string out;
   for (size_t i = 2; i + 1 < text.ids.size(); i += 2) {
@@ -84,7 +84,7 @@ TEST(PiperPhonemes, AreThoseOfTheClausesWithTheirMarks) {
   EXPECT_EQ(text.words[1].end, 107);
   EXPECT_EQ(text.words[1].id, 2 + 2 * 4);
   EXPECT_EQ(text.words[2].id, 2 + 2 * 9);
-  EXPECT_TRUE(read_one(config, "ß !").ids.empty());  // no phoneme of these is known
+  EXPECT_TRUE(read_one(config, "ß !").ids.empty());  // the voice knows none of these phonemes
 }
 
 TEST(PiperPhonemes, WordsAreSpreadWhereTheirNumberDiffers) {
@@ -146,7 +146,7 @@ TEST(PiperPhonemes, EspeakSaysEachClause) {
   EXPECT_NE(said.value()[2].find("smˈɪθ"), std::string::npos) << said.value()[2];
 }
 
-/// Ends the espeak-ng processes that this process has started; returns their number.
+/// Ends the espeak-ng processes that this process has started. Returns their number.
 int end_espeaks() {
   int ended = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -175,7 +175,7 @@ TEST(PiperPhonemes, AKeptEspeakSaysWhatANewOneSays) {
       {"en-us", {"after it"}}};
   for (int round = 0; round < 2; ++round) {
     for (const auto& [voice, clauses] : all) {
-      std::vector<std::string> later;  // earlier clauses do not change the phonemes
+      std::vector<std::string> later;  // phonemes must not depend on earlier clauses
       for (const std::string& clause : clauses) {
         const auto kept = say_by_espeak({clause}, voice), fresh = say_by_process({clause}, voice);
         ASSERT_EQ(kept.ok(), fresh.ok()) << voice << " " << clause;
@@ -190,7 +190,7 @@ TEST(PiperPhonemes, AKeptEspeakSaysWhatANewOneSays) {
       }
     }
     if (round == 0) {
-      EXPECT_GT(end_espeaks(), 0);  // the next round starts new processes
+      EXPECT_GT(end_espeaks(), 0);  // so that the next round starts new processes
     }
   }
 }

@@ -12,10 +12,10 @@
 namespace syrinx::piper {
 namespace {
 
-// Bytes: espeak-ng reads 9,000 a processor second, all of them before the first sound.
+// In bytes. espeak-ng reads 9,000 bytes a processor second, and reads all before the first sound.
 constexpr size_t kMostEspeakText = 20'000;
 constexpr float kSlowest = 0.25f, kFastest = 4;
-/// New frames of the first and of later chunks; a frame is 11.6 ms at 22.05 kHz.
+/// Fresh frames of the first and of later chunks. A frame is 11.6 ms at 22.05 kHz.
 constexpr int kInitial = 8, kSteady = 32;
 
 void check_fit(const PiperConfig& config, const Network& network, const std::string& path) {
@@ -29,7 +29,7 @@ void check_fit(const PiperConfig& config, const Network& network, const std::str
   }
 }
 
-/// Returns all facts of a voice except those of its network.
+/// Returns the facts about a voice, except the facts about its network.
 PipelineInfo facts_of_voice(const LoadSpec& spec, const PiperConfig& config) {
   PipelineInfo info;
   info.family = "piper";
@@ -98,8 +98,10 @@ class PiperPipeline : public LoadedPipeline {
  private:
   static Status check(const SpeechRequest& request) {
     if (request.sampling.noise_scale && request.sampling.temperature) {
-      return Error{ErrorCode::kInvalid, "'temperature' is 'noise_scale' here; give one of them",
-                   "noise_scale"};
+      return Error{
+          ErrorCode::kInvalid,
+          "'temperature' and 'noise_scale' are the same option for this model; set only one",
+          "noise_scale"};
     }
     return ok_status();
   }
@@ -115,7 +117,9 @@ class PiperPipeline : public LoadedPipeline {
 
 std::shared_ptr<const Pipeline> load_with(const LoadSpec& spec, const SayClauses& say) {
   if (spec.dummy) {
-    throw LoadError(spec.dir + ": --dummy: the sizes of a Piper voice are those of its weights");
+    throw LoadError(
+        spec.dir +
+        ": --dummy is not supported, because only the weights state the sizes of a Piper voice");
   }
   return load_together({spec.dir, spec.dir + ".json"}, [&]() -> std::shared_ptr<const Pipeline> {
     return std::make_shared<const PiperPipeline>(spec, say);

@@ -8,7 +8,7 @@
 namespace syrinx::piper {
 namespace {
 
-/// Computes tanh(a + b) * sigmoid(c + d). Rows of `x` [T, 2 H] are (a, c); `added` is (b, d) or
+/// Computes tanh(a + b) * sigmoid(c + d). Rows of `x` [T, 2 H] are (a, c). `added` is (b, d), or
 /// empty.
 RowBatch gate(StepContext& ctx, const RowBatch& x, std::span<const std::span<const float>> added,
               size_t at) {
@@ -41,13 +41,13 @@ PriorFlow::PriorFlow(const VoiceParts& parts, int64_t latent, int64_t speaker)
   while (count < 64 && parts.has("flow.flows." + std::to_string(2 * count) + ".pre.weight")) {
     ++count;
   }
-  if (count == 0) parts.shape("flow.flows.0.pre.weight", 3);  // throws LoadError
+  if (count == 0) parts.shape("flow.flows.0.pre.weight", 3);  // this throws LoadError
   if (count % 2 != 0) {
     parts.fail("flow.flows", concat("expected an even number of couplings, got ", count));
   }
   hidden_ = parts.shape("flow.flows.0.pre.weight", 3)[0];
-  // The order of the channels is reversed before each coupling, so every second coupling reads them
-  // in reverse order. The reversals are folded into the weights.
+  // The order of the channels is reversed before each coupling, so every second coupling reads the
+  // channels in reverse. The weights include these reversals.
   for (int64_t i = count - 1; i >= 0; --i) {
     couplings_.push_back(load(parts, "flow.flows." + std::to_string(2 * i), i % 2 != 0));
   }
@@ -57,7 +57,7 @@ PriorFlow::Coupling PriorFlow::load(const VoiceParts& parts, const std::string& 
                                     bool flipped) const {
   const int64_t half = latent_ / 2;
   Coupling out;
-  // The channels of the stream that the coupling reads, and those that it changes.
+  // read(): a channel that the coupling reads. moved(): a channel that it changes.
   const auto read = [&](int64_t i) { return flipped ? latent_ - 1 - i : i; };
   const auto moved = [&](int64_t i) { return flipped ? half - 1 - i : half + i; };
   const LinearPart pre = parts.one_tap(module + ".pre", half, hidden_);
@@ -72,7 +72,7 @@ PriorFlow::Coupling PriorFlow::load(const VoiceParts& parts, const std::string& 
   const LinearPart post = parts.one_tap(module + ".post", hidden_, half);
   const Tensor some = to_f32(post.weight), some_bias = to_f32(post.bias);
   Tensor all({latent_, hidden_}, DType::kF32), all_bias({latent_}, DType::kF32);
-  for (int64_t o = 0; o < half; ++o) {  // negates the weights to invert the coupling
+  for (int64_t o = 0; o < half; ++o) {  // negated weights invert the coupling
     for (int64_t i = 0; i < hidden_; ++i) {
       all.f32()[moved(o) * hidden_ + i] = -some.f32()[o * hidden_ + i];
     }
@@ -111,8 +111,8 @@ void PriorFlow::open(StreamMemory& memory) const {
     for (size_t i = 0; i < coupling.waves.size(); ++i) {
       memory.convs.push_back(coupling.waves[i].in.open());
       if (i + 1 == coupling.waves.size()) continue;
-      memory.queues.emplace_back(hidden_);  // the residual
-      memory.queues.emplace_back(hidden_);  // skip outputs
+      memory.queues.emplace_back(hidden_);  // rows of the residual
+      memory.queues.emplace_back(hidden_);  // rows of the skip outputs
     }
   }
 }

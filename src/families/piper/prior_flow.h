@@ -1,9 +1,9 @@
 // VITS' prior flow, run backwards over a stream. It has residual couplings: a WaveNet of "same"
 // convolutions reads one half of the channels and changes the other half. Every layer keeps the
-// rows that it needs later, so calls over parts of a stream yield the bits of one call over the
-// whole stream. Output rows lag behind the input by the lookahead of the convolutions. Source:
-// vits:models.py (ResidualCouplingBlock), modules.py (ResidualCouplingLayer, WN). Const after
-// construction. C: latent channels; H: hidden width; G: width of a speaker's embedding.
+// rows that it needs later, so calls over parts of a stream yield the same bits as one call. Output
+// rows lag behind the input by the lookahead of the convolutions. Source: vits:models.py
+// (ResidualCouplingBlock), modules.py (ResidualCouplingLayer, WN). Const after construction. C:
+// latent channels; H: hidden width; G: width of a speaker's embedding.
 #pragma once
 
 #include <vector>
@@ -15,19 +15,19 @@ namespace syrinx::piper {
 
 class PriorFlow {
  public:
-  /// `latent`: C. `speaker`: G, 0: one speaker.
+  /// Loads the layers. `latent`: C. `speaker`: G; 0 means a single speaker.
   PriorFlow(const VoiceParts& parts, int64_t latent, int64_t speaker);
 
-  /// Appends a stream's state of each layer to `memory`, in the order in which run() uses them.
+  /// Appends the state of each layer to a stream's `memory`, in the order in which run() uses them.
   void open(StreamMemory& memory) const;
-  /// Returns the summands of the gates' inputs for a speaker's embedding, [couplings, layers, 2 H];
-  /// empty for a voice of one speaker.
+  /// Returns the values that a speaker's embedding adds to the gates' inputs, [couplings, layers, 2
+  /// H]. Empty for a voice with one speaker.
   std::vector<float> condition(std::span<const float> embedding) const;
-  /// Takes z [T, C] of each stream and returns the rows that later input can no longer change.
+  /// Processes z [T, C] of each stream. Returns the rows that later input cannot change.
   /// conditions[i]: condition of stream i.
   RowBatch run(LanePass& pass, const RowBatch& z,
                std::span<const std::span<const float>> conditions) const;
-  /// Returns the number of final rows after `rows` input rows when more rows may follow.
+  /// Returns the number of final rows after `rows` input rows if more rows may follow.
   int64_t certain(int64_t rows) const;
   size_t bytes() const;
 
@@ -37,7 +37,7 @@ class PriorFlow {
     PackedLinear residual, skip;  // the last layer has no residual
   };
   struct Coupling {
-    PackedLinear pre, post;  // over all C channels; weights of the unused half are zero
+    PackedLinear pre, post;  // over all C channels; unused weights are zero
     std::vector<Wave> waves;
     Tensor condition_weight, condition_bias;
   };

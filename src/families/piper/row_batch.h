@@ -1,6 +1,6 @@
-// Rows of several streams or texts, concatenated in one matrix, so that a layer runs over all of
-// them at once. A row's result never depends on the other lanes of the batch. The memory belongs to
-// an arena. C: columns.
+// Rows of several streams or texts, concatenated in one matrix, so that a layer can process all of
+// them at once. A row's result never depends on the other lanes of the batch. An arena owns the
+// memory. C: columns.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ namespace syrinx::piper {
 
 struct RowBatch {
   View all;                        ///< f32 [rows, C]
-  std::span<const int64_t> begin;  ///< first row of each lane, and the end of the last
+  std::span<const int64_t> begin;  ///< first row of each lane, then the end of the last lane
 
   size_t lanes() const { return begin.size() - 1; }
   int64_t rows() const { return begin.back(); }
@@ -21,23 +21,23 @@ struct RowBatch {
   View lane(size_t i) const { return all.slice(begin[i], begin[i + 1]); }
 };
 
-/// Takes a batch of `columns` columns with the lanes of `like`; uninitialised.
+/// Allocates a batch of `columns` columns with the lanes of `like`; uninitialised.
 RowBatch rows_like(StepContext& ctx, const RowBatch& like, int64_t columns);
-/// Takes a batch whose lane i has counts[i] rows; uninitialised.
+/// Allocates a batch whose lane i has counts[i] rows; uninitialised.
 RowBatch take_batch(StepContext& ctx, std::span<const int64_t> counts, int64_t columns);
 
-/// State of a stream's layers between calls, in the order of a pass.
+/// State of a stream's layers between calls, in the order in which a pass uses them.
 struct StreamMemory {
   std::vector<ConvState> convs;
   std::vector<RowQueue> queues;
 };
 
-/// One call of layers that look ahead, over several streams. A layer with a longer lookahead
-/// returns its rows later; rows that are added to them wait in queues. One thread; exists during
+/// One call of layers with lookahead, over several streams. A layer with a longer lookahead
+/// returns its rows later. Rows that are added to them wait in queues. One thread; exists during
 /// the call.
 class LanePass {
  public:
-  /// `last[i]`: no row follows in stream i.
+  /// `last[i]`: whether stream i ends with these rows.
   LanePass(StepContext& ctx, std::span<StreamMemory* const> memory, std::span<const bool> last)
       : ctx_(ctx),
         memory_(memory),
@@ -46,8 +46,8 @@ class LanePass {
 
   StepContext& ctx() const { return ctx_; }
 
-  /// Runs the next convolution of the pass and returns the rows that later input can no longer
-  /// change. With a slope, a StreamConv reads leaky_relu(x, slope).
+  /// Runs the next convolution of the pass. Returns the rows that later input cannot change. With a
+  /// slope, a StreamConv reads leaky_relu(x, slope).
   template <typename Layer, typename... Slope>
   RowBatch convolve(const Layer& layer, const RowBatch& x, Slope... slope) {
     const size_t at = conv_++;
@@ -65,13 +65,13 @@ class LanePass {
     return out;
   }
 
-  /// Puts the rows of x into the next queue of each stream; returns the queue's number. The rows
-  /// are not copied, so x must stay valid until add_held() or sum_held() has read them.
+  /// Puts the rows of x into the next queue of each stream. Returns the queue's number. Does not
+  /// copy the rows, so x must stay valid until add_held() or sum_held() has read them.
   size_t hold(const RowBatch& x);
-  /// Adds the oldest rows of a queue to x; the other rows wait for the next call. Called once per
+  /// Adds the oldest rows of a queue to x. The other rows wait for the next call. Call it once per
   /// queue.
   void add_held(size_t queue, const RowBatch& x);
-  /// Returns the sum of the oldest rows of these queues, as many rows as the shortest queue has.
+  /// Returns the sum of the oldest rows of these queues, for the rows that all of them have.
   RowBatch sum_held(std::span<const size_t> queues, int64_t columns);
 
  private:

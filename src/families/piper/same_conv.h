@@ -1,5 +1,5 @@
-// Layers over whole texts: a convolution with zeros around each text and as many output rows as
-// input rows, and a norm over the columns of a row. Const after construction.
+// Layers over whole texts: a convolution with zeros around each text, so that input and output have
+// the same number of rows, and a norm over the columns of a row. Const after construction.
 #pragma once
 
 #include "families/piper/parts.h"
@@ -10,8 +10,8 @@ namespace syrinx::piper {
 class SameConv {
  public:
   SameConv() = default;
-  /// Loads `module` of `parts`. It is depthwise where the weight has one input channel and `in` is
-  /// larger. Zeros keep the number of rows; where their number is odd, one more is at the end.
+  /// Loads `module` of `parts`. Depthwise if the weight has one input channel and `in` is larger.
+  /// Zeros keep the number of rows. If their number is odd, the end has one more.
   SameConv(const VoiceParts& parts, const std::string& module, int64_t in, int64_t out = -1);
 
   RowBatch run(StepContext& ctx, const RowBatch& x) const;

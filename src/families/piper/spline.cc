@@ -12,7 +12,7 @@ namespace {
 constexpr float kLeast = 1e-3f;  // least width and height of a bin, and least slope
 
 /// Writes knots from -kSplineBound to kSplineBound. Their distances are proportional to the softmax
-/// of `values`, with a minimum.
+/// of `values`, but have a minimum.
 void place_knots(std::span<const float> values, float* knots) {
   const float top = *std::max_element(values.begin(), values.end());
   std::array<float, kMostBins> shares;
@@ -44,7 +44,7 @@ float inverse_spline(float y, std::span<const float> widths, std::span<const flo
   place_knots(heights, v.data());
   size_t bin = 0;
   while (bin + 1 < bins && y >= v[bin + 1]) ++bin;
-  // At the ends the slope is 1, as outside the bounds the spline is the identity.
+  // At both ends the slope is 1, because the spline is the identity outside its bounds.
   const float left = bin == 0 ? 1.f : slope_of(slopes[bin - 1]);
   const float right = bin + 1 == bins ? 1.f : slope_of(slopes[bin]);
   const float width = x[bin + 1] - x[bin], height = v[bin + 1] - v[bin];

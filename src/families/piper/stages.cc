@@ -11,9 +11,9 @@
 namespace syrinx::piper {
 namespace {
 
-// Numbers of random streams, different from those of sampling.
+// Numbers of random streams that sampling does not use.
 constexpr uint32_t kDurationNoise = 0x70697064, kFrameNoise = 0x70697066;
-constexpr uint64_t kMostSentences = 1 << 20;  // sentences before the noise repeats
+constexpr uint64_t kMostSentences = 1 << 20;  // sentences before the noise repeats itself
 
 State& state_of(const ArSeq& seq) { return static_cast<State&>(*seq.state); }
 
@@ -52,7 +52,7 @@ void draw_frames(StepContext& ctx, const Network& network, State& state) {
 Reader::Reader(const Network& network) : network_(network) {
   traits_.hidden = 1;
   traits_.vocab = {1};
-  traits_.kv = {{1, 1, 8, DType::kF16}};  // never written
+  traits_.kv = {{1, 1, 8, DType::kF16}};  // required, but never written
   traits_.max_positions = kMostIds + 1;
   traits_.values = 1;
   traits_.writes = true;
@@ -65,7 +65,7 @@ void Reader::forward(StepContext& ctx, const ArBatch& batch, View hidden) const 
   const std::span states = take_array<State*>(ctx, batch.emits);
   size_t used = 0;
   for (const ArSeq& seq : batch.seqs) {
-    if (seq.emits == 0) continue;  // the text is read with its last row
+    if (seq.emits == 0) continue;  // the last row of a text reads the whole text
     State& state = state_of(seq);
     const std::span<const int32_t> ids = state.ids();
     const std::span<float> noise = take_array<float>(ctx, 2 * std::ssize(ids));

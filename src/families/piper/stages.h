@@ -1,5 +1,5 @@
-// Piper's network as stages of a graph. In one step, the Reader turns a sentence into frames of the
-// prior; the Speaker turns frames into samples. Const after construction.
+// Piper's network as stages of a graph. A step of the Reader turns a sentence into frames of the
+// prior. The Speaker turns frames into samples. Const after construction.
 #pragma once
 
 #include "families/piper/network.h"
@@ -8,8 +8,8 @@
 namespace syrinx::piper {
 
 /// A step reads a sentence: ids -> frames per id -> rows [T, C], drawn with the request's noise and
-/// written to the sequence (State). The step has one row per id; nothing is cached. The step's
-/// value is the number of frames; NaN if the network's durations are not numbers.
+/// written to the sequence (State). The step has one row per id, and nothing is cached. Its value
+/// is the number of frames, or NaN if the network's durations are NaN.
 class Reader : public ArStage {
  public:
   explicit Reader(const Network& network);
@@ -26,8 +26,8 @@ class Reader : public ArStage {
   ArTraits traits_;
 };
 
-/// Turns each row [C] of the prior into the samples of a frame. A stream passes all frames that
-/// have arrived to its network, so that each frame is computed once.
+/// Turns each row [C] of the prior into the samples of a frame. A stream passes all arrived frames
+/// to its network, so each frame is computed once.
 class Speaker : public ChunkStage {
  public:
   explicit Speaker(const Network& network) : network_(network) {}

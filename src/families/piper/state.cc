@@ -56,13 +56,13 @@ Status State::append_text(std::string_view text, bool last) {
   if (!open_) return text_is_complete();
   if (Status taken = take_text(text, last); !taken.ok()) return taken;
   if (!text_.ids.empty() || next_sentence() || !last) return ok_status();
-  text_.ids = config_.begin;  // last step of a request without another sentence
+  text_.ids = config_.begin;  // ids of the last step, if no sentence is left
   text_.ids.insert(text_.ids.end(), config_.pad.begin(), config_.pad.end());
   text_.ids.insert(text_.ids.end(), config_.end.begin(), config_.end.end());
   return ok_status();
 }
 
-/// Moves to the next sentence; returns false if no sentence waits.
+/// Moves to the next sentence. Returns false if no sentence waits.
 bool State::next_sentence() {
   if (waiting_.empty() && repeat_ && !open_) {
     waiting_.assign(spoken_.begin(), spoken_.end());

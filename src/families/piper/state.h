@@ -1,5 +1,5 @@
 // One request of a Piper voice. Each sentence is a segment of one step. The stage writes the frames
-// of a sentence here; advance() sends the frames. Used by one thread at a time.
+// of a sentence to this object, and advance() sends them. Used by one thread at a time.
 #pragma once
 
 #include <deque>
@@ -17,7 +17,7 @@ namespace syrinx::piper {
 
 /// Speaker and options of a request.
 struct Manner {
-  std::vector<float> embedding;  ///< embedding of the speaker; empty for a voice of one speaker
+  std::vector<float> embedding;  ///< embedding of the speaker; empty for a voice with one speaker
   std::vector<float> condition;  ///< DurationPredictor::condition() of `embedding`
   float noise_scale = 0, length_scale = 1, noise_w = 0;
 };
@@ -25,7 +25,7 @@ struct Manner {
 class State : public Sequence {
  public:
   State(const SpeechRequest& request, const PiperConfig& config, SayClauses say, Manner manner);
-  /// Reads the first text. Returns an Error if the text cannot be spoken.
+  /// Processes the first text. Returns an Error if it cannot be spoken.
   Status begin(const SpeechRequest& request);
 
   int prompt_rows() const override { return std::max(1, static_cast<int>(text_.ids.size())); }
@@ -41,9 +41,9 @@ class State : public Sequence {
   const Manner& manner() const { return manner_; }
   std::span<const int32_t> ids() const { return text_.ids; }
   uint64_t seed() const { return seed_; }
-  /// Returns the number of this sentence in its request; the noise depends on the number.
+  /// Returns the number of this sentence in its request. The noise depends on it.
   uint32_t sentence() const { return sentence_; }
-  /// The stage's results for this sentence: frames of each id, and all frames [T, width].
+  /// Results of the stage for this sentence: the frames of each id, and all frames [T, width].
   std::vector<int32_t> durations;
   std::vector<float> prior, frames;
 
@@ -62,7 +62,7 @@ class State : public Sequence {
   SentenceStream sentences_;
   std::deque<SpokenText> waiting_;
   std::vector<SpokenText> spoken_;  // sentences to repeat
-  SpokenText text_;                 // sentence of this segment
+  SpokenText text_;                 // sentence that is this segment
   UnsaidSymbols unsaid_;
   uint32_t sentence_ = 0;
   int64_t max_frames_ = 0, frames_before_ = 0;

@@ -1,5 +1,5 @@
-// A "same" convolution over a stream that looks ahead: it returns an output once the later inputs
-// that it needs have arrived. A leaky ReLU may be applied to the inputs, without another pass over
+// A "same" convolution over a stream, with lookahead: it returns an output once the later inputs
+// that it needs have arrived. Can apply a leaky ReLU to the inputs, without another pass over
 // memory. Const after construction; one ConvState per layer and stream. T: input rows of a job; C:
 // channels.
 #pragma once
@@ -16,13 +16,13 @@ class StreamConv {
     WeightType type = WeightType::kF32;
   };
   StreamConv() = default;
-  /// weight [O, C, K], bias [O] or empty; at most d * (K - 1) rows ahead.
+  /// Takes weight [O, C, K] and bias [O], which may be empty. `ahead`: at most d * (K - 1) rows.
   StreamConv(const View& weight, const View& bias, const Options& options);
 
   ConvState open() const;
-  /// Returns the number of output rows that the next T inputs yield.
+  /// Returns the number of output rows that the next T inputs will yield.
   int64_t rows(const ConvState& state, int64_t t, bool last = false) const;
-  /// Runs the jobs; each stream at most once per call. `slope`: of the leaky ReLU; 1: no ReLU.
+  /// Runs the jobs, with each stream at most once. `slope`: slope of the leaky ReLU; 1: no ReLU.
   void run(StepContext& ctx, std::span<const ConvJob> jobs, float slope = 1) const;
 
   int64_t in() const { return packed_.in(); }

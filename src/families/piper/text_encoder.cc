@@ -10,9 +10,9 @@
 namespace syrinx::piper {
 namespace {
 
-constexpr int64_t kRows = 64;  // rows whose scores are in memory at once
+constexpr int64_t kRows = 64;  // rows whose scores are in memory at the same time
 
-/// Adds the sum of shares[j] * rows[j], j < count, to out [width], four rows at a time.
+/// Adds the sum of shares[j] * rows[j], for j < count, to out [width], four rows at a time.
 void add_rows(const float* shares, const float* rows, int64_t stride, int64_t count, int64_t width,
               float* __restrict out) {
   int64_t j = 0;
@@ -66,7 +66,7 @@ TextEncoder::Layer TextEncoder::load_layer(const VoiceParts& parts, int64_t inde
 }
 
 /// Writes the attention's output for row `i` of a text of `count` rows. keys [D, count] belong to
-/// one head; `score` has space for count + D numbers.
+/// one head. `score` has space for count + D numbers.
 void TextEncoder::attend_row(const Layer& layer, const float* qkv, const float* keys, int64_t count,
                              int64_t i, int64_t head, float* score, float* out) const {
   const int64_t dim = hidden_ / heads_, width = 3 * hidden_, at = head * dim;

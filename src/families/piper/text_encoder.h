@@ -1,9 +1,9 @@
 // VITS' text encoder: turns each phoneme id into a hidden row, and into the mean and the log
 // deviation of its prior. Self-attention has learned vectors for near distances. Whole texts of
-// several requests run at once; a text's rows do not depend on the other texts.
-// Formula: VITS (arXiv 2106.06103) with Shaw's relative positions (arXiv 1803.02155).
-// Source of the layout: vits:models.py (TextEncoder), attentions.py (Encoder).
-// Const after construction. P: ids of a text; H: hidden width; C: latent width.
+// several requests run at once, and a text's rows do not depend on the other texts. Formula: VITS
+// (arXiv 2106.06103) with Shaw's relative positions (arXiv 1803.02155). Source of the layout:
+// vits:models.py (TextEncoder), attentions.py (Encoder). Const after construction. P: ids of a
+// text; H: hidden width; C: latent width.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ class TextEncoder {
     RowBatch hidden;  ///< [P, H] of each text
     RowBatch prior;   ///< [P, 2 C]: means, then logarithms of the deviations
   };
-  /// Reads one text per lane; ids must be below symbols().
+  /// Processes one text per lane. Its ids must be below symbols().
   Read run(StepContext& ctx, std::span<const std::span<const int32_t>> texts) const;
 
   int64_t symbols() const { return symbols_; }

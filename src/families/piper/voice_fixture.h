@@ -1,5 +1,5 @@
-// For tests: the .onnx.json of a small voice, and a SayClauses whose phonemes are the text's
-// letters.
+// For tests: the .onnx.json of a small voice, and a SayClauses that returns the text's letters as
+// phonemes.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace syrinx::piper {
 
-/// Returns JSON with 24 ids, as in the golden networks: ^ 1, _ 0, $ 2, a space, marks, and the
-/// letters up to p.
+/// Returns JSON with 24 ids, as in the golden networks: ^ is 1, _ is 0, $ is 2, then a space,
+/// marks, and the letters up to p.
 inline std::string small_json(int speakers = 1) {
   std::string ids;
   int next = 3;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kMostWidth = 1 << 14;
 
-/// Reads a file whose optional keys may be null or absent.
+/// A yaml file whose optional keys may be null or missing.
 struct Yaml {
   HyperYaml file;
   bool has(const std::string& key) const {
@@ -53,13 +53,13 @@ DecoderConfig load_lm(const Yaml& y) {
             .layout = RopeLayout::kInterleaved};
   c.norm = NormKind::kLayer;
   c.mlp = MlpKind::kGeluTanh;
-  c.final_norm = false;  // in this model the norm is not a part of the transformer
+  c.final_norm = false;  // this model has no final norm in the transformer
   c.names = block_names();
   return c;
 }
 
-/// Reads one side of the codec. `side`: prefix of its keys: "decoder_" if the decoder has its own
-/// sizes, or "".
+/// Reads one side of the codec. `side`: prefix of its keys; "decoder_" if the decoder has separate
+/// sizes, else "".
 MimiConfig load_side(const Yaml& y, const std::string& side) {
   const std::string sea = "mimi." + side + "seanet.", net = "mimi." + side + "transformer.";
   MimiConfig c;
@@ -92,7 +92,7 @@ MimiConfig load_side(const Yaml& y, const std::string& side) {
   c.head_dim = c.hidden / c.heads;
   c.interleaved = c.gelu_tanh = true;
   const double frame =
-      // samples per frame
+      // Gives the samples per frame.
       static_cast<double>(c.sample_rate) / y.file.f("mimi.frame_rate", 0.1, 1000);
   int64_t samples = 1;
   for (const int64_t ratio : c.ratios) samples *= ratio;
@@ -177,7 +177,7 @@ ModelConfig load_model_config(const std::string& path) {
   if (const char* key = "model_recommended_frames_after_eos"; y.has(key)) {
     c.tail = static_cast<int>(y.file.i(key, 0, 1000));
   }
-  // Rows of the three kinds are distinguished by their widths, which must differ.
+  // The widths of the three kinds of rows must differ, because a row is identified by its width.
   const int64_t width = c.lm.hidden, cache = c.cache_row();
   y.only("mimi.quantizer.dimension", c.latent != width && c.latent != cache && width != cache,
          "a size other than d_model");

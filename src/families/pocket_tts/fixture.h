@@ -25,7 +25,7 @@ inline nlohmann::json cases_of(const std::string& checkpoint) {
   return nlohmann::json::parse(read_file(golden_path(checkpoint + "/cases.json"), 1 << 20));
 }
 
-/// The recording of the golden voice.
+/// Returns the recording of the golden voice.
 inline Recording speech() {
   const std::vector<float> all = read_wav(SYRINX_BINARY_DIR "/parity/mimi/speech.wav").samples;
   return {{all.begin() + 8000, all.begin() + 8000 + 21000}, 24000};

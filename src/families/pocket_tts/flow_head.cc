@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kFrequencies = 128;
 
-/// Returns the embedding [W] of a time. Its norm divides by the standard deviation, but does not
+/// Returns the embedding [W] of a time. Its norm divides by the standard deviation but does not
 /// subtract the mean.
 std::vector<double> embed_time(const Weights& scope, int64_t width, double time) {
   const Tensor frequencies = scope.f32("freqs", {kFrequencies});

@@ -1,7 +1,7 @@
 // The head of Pocket TTS, which makes a latent from noise and a row of the language model in one
-// step: an MLP whose blocks are modulated by the row. Const after construction, shared by threads;
-// rows do not influence each other. CPU only.
-// Network: pocket_tts/modules/mlp.py, SimpleMLPAdaLN. E rows, W width of the head.
+// step: an MLP whose blocks the row modulates. Const after construction, shared by threads. Rows do
+// not influence each other. CPU only. Network: pocket_tts/modules/mlp.py, SimpleMLPAdaLN. E rows, W
+// width of the head.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ namespace syrinx::pocket_tts {
 
 class FlowHead {
  public:
-  /// `weights` is the scope of "flow_net.".
+  /// Loads the head. `weights`: the scope "flow_net.".
   FlowHead(const ModelConfig& config, const Weights& weights, WeightType type);
   /// Computes condition [E, ModelConfig::condition], noise [E, latent] -> out [E, latent].
   void run(StepContext& ctx, const View& condition, const View& noise, const View& out) const;
@@ -27,7 +27,7 @@ class FlowHead {
   ModelConfig config_;
   PackedLinear in_, condition_, last_modulation_, out_;
   std::vector<Block> blocks_;
-  Tensor time_;          // [W], embedding of the only step's times; empty if the head has no times
+  Tensor time_;          // [W], embedding of the times of the only step; empty if it has no times
   Tensor ones_, zeros_;  // [W], for the last norm
 };
 

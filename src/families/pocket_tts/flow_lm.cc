@@ -17,7 +17,7 @@ constexpr uint32_t kNoiseStream = 0;
 
 }  // namespace
 
-/// The rows of a batch: rows that run, and the voice rows before them with given keys and values.
+/// The rows of a batch: voice rows with given keys and values, and the rows behind them, which run.
 struct FlowLm::Rows {
   View x;       // [rows that run, H]
   View cached;  // [rows with given keys and values, ModelConfig::cache_row()]
@@ -26,7 +26,7 @@ struct FlowLm::Rows {
 };
 
 void VoiceRows::make_keys() {
-  constexpr uint64_t kVector = uint64_t{1} << 63;  // distinguishes these keys from those of ids
+  constexpr uint64_t kVector = uint64_t{1} << 63;  // distinguishes these keys from keys of ids
   const auto size = static_cast<int>(std::ssize(numbers) / width);
   keys.resize(static_cast<size_t>(size));
   for (int at = 0; at < size; ++at) {

@@ -1,8 +1,8 @@
-// The language model of Pocket TTS as an AR stage whose steps yield latents. It reads a voice, ids
-// of text and latents. A step yields a code for "the speech ends", and a latent that the head makes
-// from noise.
-// Const after construction. CPU only. Network: pocket_tts/models/flow_lm.py.
-// E sequences that yield a step, N rows in the batch, H width.
+// The language model of Pocket TTS as an AR stage whose steps yield latents. It reads a
+// voice, ids of text and latents. A step yields a code, which may announce the end, and a
+// latent that the head makes from noise. Const after construction. CPU only. Network:
+// pocket_tts/models/flow_lm.py. E sequences that yield a step, N rows in the batch, H
+// width.
 #pragma once
 
 #include "families/pocket_tts/flow_head.h"
@@ -10,9 +10,9 @@
 
 namespace syrinx::pocket_tts {
 
-/// The rows of a voice, with which a prompt begins. Each is an input row of the model [H], or the
-/// contents of the KV cache at that position [ModelConfig::cache_row()]: layer by layer, keys, then
-/// values.
+/// The rows of a voice at the beginning of a prompt. Each row is an input row of the model [H], or
+/// the contents of the KV cache at its position [ModelConfig::cache_row()]: layer by layer, keys,
+/// then values.
 struct VoiceRows {
   std::vector<float> numbers;  ///< [size, width]
   int64_t width = 0;
@@ -28,21 +28,21 @@ struct VoiceRows {
 
 class FlowLm : public ArStage {
  public:
-  /// `weights` is the scope of "flow_lm." and must outlive this: the table of ids is not copied.
+  /// `weights`: the scope "flow_lm."; must outlive this object, as the table of ids is not copied.
   FlowLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
-  /// Writes `hidden` [E, ModelConfig::condition], the input of the heads.
+  /// Writes hidden [E, ModelConfig::condition], the input of the heads.
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
-  /// Writes the logits of a step's only code; code 1 announces the end.
+  /// Writes the logits of a step's only code. Code 1 announces the end.
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
   void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
               View out) const override;
 
-  /// Returns the learned latent that comes before the first one.
+  /// Returns the learned latent that precedes the first latent.
   std::span<const float> first_latent() const { return {first_.f32(), size_t(config_.latent)}; }
-  /// Returns the learned row [H] before a voice; empty if the model has none.
+  /// Returns the learned row [H] that precedes a voice. Empty if the model has no such row.
   std::span<const float> voice_begin() const {
     return {voice_begin_.empty() ? nullptr : voice_begin_.f32(),
             voice_begin_.empty() ? 0 : size_t(config_.lm.hidden)};

@@ -43,7 +43,7 @@ TEST_P(PocketParity, RowsOfARecording) {
   EXPECT_LT(relative(floats(*rows), floats(golden.view("rows"))), 2e-5f);
 }
 
-/// Speaks a case, in as many steps as the authors' program took.
+/// Speaks a case in as many steps as the authors' program.
 Track spoken(const PocketTts& model, const nlohmann::json& c) {
   Runner runner(model);
   Track track = runner.open(request_of(c));
@@ -81,7 +81,7 @@ TEST_P(PocketParity, LatentsAndEndsOfEveryStep) {
   RecordProperty("worst_ends", std::to_string(worst_end * 1e6) + "e-6");
 }
 
-/// A head that makes latents from noise instead of adding to the noise has the same tensors.
+/// The head of this checkpoint makes latents from noise instead of adding to it. Tensors are equal.
 TEST(PocketDrifting, LatentsOfEveryStep) {
   const CheckpointCopy copy(golden_path("small/checkpoint"));
   copy.replace("pocket_tts.yaml", "type: pointwise", "type: drifting");
@@ -91,7 +91,7 @@ TEST(PocketDrifting, LatentsOfEveryStep) {
   EXPECT_LT(relative(track.rows, floats(golden.view("latents"))), 5e-5f);
 }
 
-/// A voice's file has the caches that the rows of its recording would make.
+/// A voice's file contains the caches that the rows of the voice's recording would make.
 TEST_P(PocketParity, AVoiceOfAFileIsThatOfItsRecording) {
   SpeechRequest file = request_of(golden_["cases"][0]), recording = file;
   recording.voice.name.clear();

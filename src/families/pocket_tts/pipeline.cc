@@ -11,10 +11,10 @@
 namespace syrinx::pocket_tts {
 namespace {
 
-/// A frame is 80 ms.
+/// Chunks of one frame, then of four; a frame is 80 ms.
 constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
-constexpr const char* kNoVoice = "default";  // the model chooses how it sounds
-/// The authors' default voices (pocket_tts/default_parameters.py), one for each language.
+constexpr const char* kNoVoice = "default";  // name of a voice that the model makes up
+/// Default voices of the authors' code, one per language (pocket_tts/default_parameters.py).
 constexpr const char* kUsuals[] = {"alba",   "giovanni", "lola", "juergen",
                                    "rafael", "estelle",  "daan"};
 
@@ -23,15 +23,15 @@ struct LatentStream : StreamState {
   MimiState state;
 };
 
-/// Returns number `at` of torch.linspace(0, 1, count).
+/// Returns value `at` of torch.linspace(0, 1, count).
 float fade_in(int64_t at, int64_t count) {
   const float step = 1.f / static_cast<float>(count - 1);
   return 2 * at < count ? step * static_cast<float>(at)
                         : 1.f - step * static_cast<float>(count - 1 - at);
 }
 
-/// Returns whether a tensor is missing or all zeros, like the encoder's in the edition without
-/// voice cloning.
+/// Returns whether a tensor is missing or all zeros. In the edition without voice cloning, the
+/// encoder's tensors are zeros.
 bool all_zeros(const Weights& scope, const std::string& name) {
   const std::optional<Shape> shape = scope.shape(name);
   if (!shape) return true;
@@ -59,7 +59,7 @@ std::unique_ptr<StreamState> LatentStage::open(Bundle) const {
 void LatentStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const std::span<MimiOutput> outputs = take_array<MimiOutput>(ctx, std::ssize(jobs));
-  // first sample of each job
+  // The first sample of each job.
   const std::span<int64_t> begins = take_array<int64_t>(ctx, std::ssize(jobs));
   for (size_t i = 0; i < jobs.size(); ++i) {
     MimiState& state = static_cast<LatentStream*>(jobs[i].state)->state;

@@ -1,5 +1,5 @@
 // Pocket TTS (Kyutai): a pipeline of a language model that yields latents, and the decoder of Mimi,
-// which makes samples of them.
+// which makes samples from them.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,13 @@
 
 namespace syrinx::pocket_tts {
 
-/// A file by which a published directory is recognised, and the error if the yaml file is missing.
+/// A file that identifies a published directory, and the error if its yaml file is missing.
 inline constexpr const char* kPublished = "embeddings/alba.safetensors";
 inline constexpr const char* kNeeds =
     "Pocket TTS needs pocket_tts.yaml beside it, the model's file of the Python package pocket-tts "
     "(of English pocket_tts/config/english.yaml)";
 
-/// Makes samples of latents; a stream keeps the decoder's whole past. The first 5 ms of a stream
+/// Makes samples from latents. A stream keeps the decoder's whole past. The first 5 ms of a stream
 /// are faded in, as in the authors' code.
 class LatentStage : public ChunkStage {
  public:
@@ -42,7 +42,7 @@ class LatentStage : public ChunkStage {
 /// The loaded model.
 class PocketTts : public LoadedPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit PocketTts(const LoadSpec& spec);
   Result<Opened> open(const SpeechRequest& request) const override;
 
@@ -58,7 +58,7 @@ class PocketTts : public LoadedPipeline {
   ModelConfig config_;
   std::unique_ptr<TextReader> reader_;
   std::unique_ptr<Weights>
-      weights_;  // kept for the table of ids and for weights that are loaded later
+      weights_;  // kept for the table of ids, and for weights that are loaded later
   std::unique_ptr<FlowLm> lm_;
   std::unique_ptr<LatentStage> stage_;
   std::unique_ptr<VoiceFiles<VoiceRows>> files_;

@@ -25,7 +25,7 @@ class PocketTest : public testing::Test {
     for (int i = 0; i < steps && !track.finished; ++i) runner.step(track);
     return track.rows;
   }
-  /// Takes a step with a latent of `value`; `end`: its code announces the end.
+  /// Takes a step with a latent of `value`. `end`: its code announces the end.
   Verdict said(Sequence& state, float value, bool end) {
     const std::vector<float> latent(static_cast<size_t>(model_.config().latent), value);
     std::vector<int32_t> frames;
@@ -42,7 +42,7 @@ class PocketTest : public testing::Test {
   }
 
   PocketTts model_;
-  std::vector<float> rows_;  // latents that were yielded
+  std::vector<float> rows_;  // latents that the steps yielded
 };
 
 TEST_F(PocketTest, SameBitsAloneAndInABatch) {
@@ -202,7 +202,7 @@ TEST_F(PocketTest, RefusesWhatItCannotDo) {
   EXPECT_NE(fault(voice(2048)).find("too long"), std::string::npos);
 }
 
-/// Tests of the error messages when a changed copy of the checkpoint is loaded.
+/// Tests the error messages for changed copies of the checkpoint.
 class PocketFaults : public testing::Test, protected CheckpointCopy {
  protected:
   static constexpr const char* kVoice = "embeddings/speech.safetensors";
@@ -279,7 +279,7 @@ TEST_F(PocketFaults, RandomWeightsNeedTheYamlAlone) {
   std::filesystem::remove(dir.path("tokenizer.model"));
   EXPECT_NE(fault(), "");
   std::filesystem::remove_all(dir.path("embeddings"));
-  replace("pocket_tts.yaml", "n_bins: ", "n_bins: 4");  // room for the letters of ASCII
+  replace("pocket_tts.yaml", "n_bins: ", "n_bins: 4");  // makes room for the letters of ASCII
   EXPECT_EQ(fault(true), "");
 }
 

@@ -50,7 +50,7 @@ Status State::append_text(std::string_view text, bool last) {
   return nothing_to_say();
 }
 
-/// Begins the next chunk with its prompt; false when no text waits.
+/// Begins the next chunk with its prompt. Returns false if no text waits.
 bool State::begin_chunk() {
   steps_before_ += steps_;
   steps_ = 0, end_step_ = -1;
@@ -64,7 +64,7 @@ bool State::begin_chunk() {
   auto limit = static_cast<int64_t>(std::ceil(seconds * config_.frame_rate()));
   if (max_frames_ > 0) limit = std::max<int64_t>(1, max_frames_ - steps_before_);
   max_steps_ = static_cast<int>(std::min(limit, ModelConfig::kMostPositions - prompt_rows()));
-  // Reserved here, so that steps allocate nothing.
+  // Memory is reserved here, so that steps allocate nothing.
   said_.reserve(static_cast<size_t>(max_steps_ * config_.latent));
   return true;
 }
@@ -74,7 +74,7 @@ Verdict State::end_chunk() {
   if (!more) return {Verdict::kFinished, FinishReason::kStop};
   if (max_frames_ > 0 && steps() >= max_frames_) return {Verdict::kFinished, FinishReason::kLength};
   begin_chunk();
-  // The authors' code decodes each chunk with a new decoder state.
+  // As in the authors' code, each chunk is decoded with a new decoder state.
   return {.next = Verdict::kNextSegment, .kept = voice_rows(), .new_streams = true};
 }
 

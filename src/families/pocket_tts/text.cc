@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 8> kClosers{"\"", "'", "\u201d", "\u2019"
                                                    ")",  "]", "\u00bb", " "};
 constexpr int kShortWords = 4, kPaddedWords = 5, kTail = 3, kShortTail = 5;
 
-/// Whether a character is white space by Python's str.isspace().
+/// Returns whether a character is white space for Python's str.isspace().
 bool is_python_space(char32_t code) { return is_space(code) || (code >= 0x1c && code <= 0x1f); }
 
 /// Returns the words of a text, separated by white space.
@@ -45,7 +45,7 @@ std::string stripped(std::string_view text) {
   return std::string(text);
 }
 
-/// Removes all `marks`, and with `blanks` also spaces, from the end of a text.
+/// Removes all marks in `marks` from the end of a text, and with `blanks` also spaces.
 template <size_t N>
 std::string_view without_ends(std::string_view text, const std::array<std::string_view, N>& marks,
                               bool blanks) {
@@ -71,9 +71,9 @@ std::string with_end_mark(const std::string& text) {
          stripped(std::string_view(text).substr(core.size()));
 }
 
-/// Removes a comma, semicolon or colon that follows an end mark, as left by deletions: "?, she"
-/// becomes
-/// "? she".
+/// Removes a comma, semicolon or colon that follows an end
+/// mark, which earlier deletions may leave: "?, she" becomes "?
+/// she".
 std::string without_stray_marks(std::string_view text) {
   std::string out;
   while (!text.empty()) {

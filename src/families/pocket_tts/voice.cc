@@ -15,7 +15,7 @@ constexpr const char* kRows = "rows";  // f32 [T, H]
 constexpr double kLongest_s = 30;      // longest recording, as in the authors' code
 
 /// The cache of one layer in a file: keys and values [2, 1, capacity, heads, D], and the number of
-/// positions in use.
+/// positions that are in use.
 struct LayerCache {
   View cache;
   int64_t used = 0;
@@ -37,7 +37,7 @@ LayerCache layer_of(const ModelConfig& config, const SafetensorsFile& file, int 
                          config.lm.head_dim, "], got ", cache->str()));
   }
   int64_t used = sizes[2];
-  // In older files, the size of a tensor is the number of positions in use.
+  // In older files, the size of this tensor is the number of positions in use.
   if (const SafetensorsEntry* end = file.find(scope + "current_end")) {
     if (end->sizes.size() != 1) fail("current_end", "expected one size, got " + end->str());
     used = end->sizes[0];
@@ -78,7 +78,7 @@ VoiceRows read_voice(const ModelConfig& config, const std::string& path) {
   return voice;
 }
 
-/// Replaces the quiet end of a recording with a pause of 80 ms. Formula:
+/// Replaces the quiet end of a recording by a pause of 80 ms. Formula:
 /// pocket_tts/data/audio_utils.py.
 std::vector<float> end_on_pause(std::vector<float> x, int64_t rate) {
   const int64_t frame = std::max<int64_t>(1, rate / 50), frames = std::ssize(x) / frame;

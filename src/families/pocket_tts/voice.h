@@ -1,5 +1,5 @@
 // Voices of Pocket TTS: published KV caches of its language model (a file in embeddings/ for each
-// voice), and rows that the encoder of Mimi makes of a recording. Const after construction;
+// voice), and rows that the encoder of Mimi makes from a recording. Const after construction;
 // thread-safe.
 #pragma once
 
@@ -14,12 +14,12 @@
 
 namespace syrinx::pocket_tts {
 
-/// Returns the voices of the files in a directory's embeddings/. Throws LoadError for a file that
-/// is not a voice of the model.
+/// Returns the voices in the folder embeddings/ of a directory. Throws LoadError for a file that is
+/// not a voice of the model.
 std::unique_ptr<VoiceFiles<VoiceRows>> open_voices(const ModelConfig& config,
                                                    const std::string& dir);
 
-/// The networks that make rows of a recording.
+/// The networks that make rows from a recording.
 struct VoiceNetworks {
   MimiLatentEncoder encoder;
   PackedLinear project;  // ModelConfig::encoder.encoded -> H
@@ -27,8 +27,8 @@ struct VoiceNetworks {
 std::unique_ptr<VoiceEncoder> make_voices(const ModelConfig& config,
                                           std::function<std::unique_ptr<VoiceNetworks>()> load);
 
-/// Returns the rows of a voice that was made of a recording; the model's learned row before a
-/// voice, if it has one, comes first. Returns an Error if this model cannot use the voice.
+/// Returns the rows of a voice made from a recording. If the model has a learned row for the
+/// beginning of a voice, that row comes first. Returns an Error if this model cannot use the voice.
 Result<std::shared_ptr<const VoiceRows>> rows_of(const ModelConfig& config, const FlowLm& lm,
                                                  const Voice& voice);
 

@@ -11,7 +11,7 @@ constexpr const char* kNoAligner =
     "this is a forced aligner, which gives words their times and writes no text; expected a "
     "Qwen3-ASR model";
 
-/// Refuses the forced aligner, in either layout.
+/// Throws LoadError if the model is the forced aligner, in either layout.
 void refuse_aligner(const Config& root, const Config& whole) {
   if (whole.has("classify_num")) whole.fail("classify_num", kNoAligner);
   if (!root.has("architectures")) return;

@@ -1,6 +1,6 @@
 // Settings in config.json of a Qwen3-ASR checkpoint, in the layout of its authors (everything in
 // "thinker_config", names "thinker.*") or of transformers (names "model.*"). Plain data. Throws
-// LoadError for what is missing, contradictory or not supported.
+// LoadError for values that are missing, contradictory or not supported.
 //
 // The authors rotate queries and keys by three equal positions ("mrope_section"), which is plain
 // RoPE.
@@ -15,11 +15,11 @@ namespace syrinx::qwen3_asr {
 struct ModelConfig {
   Qwen3AudioConfig audio;
   llm::ModelConfig text;   ///< the model that writes
-  int32_t audio_id = 0;    ///< id that stands for a recording's row
-  bool converted = false;  ///< the checkpoint has the layout of transformers
+  int32_t audio_id = 0;    ///< id that represents a row of a recording
+  bool converted = false;  ///< whether the checkpoint has the layout of transformers
 };
 
-/// Whether this config.json belongs to the family.
+/// Returns whether a config.json belongs to the family.
 bool claims(const Config& root);
 /// Reads and checks the sizes.
 ModelConfig load_model_config(const Config& root);

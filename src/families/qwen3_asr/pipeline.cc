@@ -17,18 +17,18 @@
 namespace syrinx::qwen3_asr {
 namespace {
 
-// The authors' lengths, in qwen_asr/inference/utils.py. They cut at 180 s if words get times.
-// Otherwise they cut at 1,200 s, which needs 1.8 GB of cache and yields the first words after
+// Lengths in the authors' code (qwen_asr/inference/utils.py). It cuts at 180 s if words get times.
+// Otherwise it cuts at 1,200 s, which needs 1.8 GB of cache and yields the first words after
 // minutes.
 constexpr double kStretchSeconds = 180, kSearchSeconds = 5;
 constexpr int64_t kLeastSamples = Qwen3AudioTower::kSampleRate / 2;
 constexpr int64_t kMostSamples =
     static_cast<int64_t>((kStretchSeconds + kSearchSeconds) * Qwen3AudioTower::kSampleRate);
-// Bounds of a transcript that does not end by itself: twice the rows (13 per second), and some more
-// ids.
+// Bound of the ids of a transcript that does not end by itself: twice its rows (13 per second) plus
+// some.
 constexpr int64_t kIdsPerRow = 2, kSpareIds = 64;
 
-/// The languages that the authors' code lets a client force, ISO 639.
+/// The languages (ISO 639) that clients of the authors' code may choose.
 constexpr std::array kLanguages = {"zh", "en", "yue", "ar", "de", "fr", "es", "pt", "id", "it",
                                    "ko", "ru", "th",  "vi", "ja", "tr", "hi", "ms", "nl", "sv",
                                    "da", "fi", "pl",  "cs", "tl", "fa", "el", "ro", "hu", "mk"};
@@ -53,7 +53,7 @@ class Writing : public HearingAnswer {
 }  // namespace
 
 struct Qwen3Asr::Stretch : FamilyTask {
-  std::string language;  ///< the authors' name of the language; empty: the model finds it
+  std::string language;  ///< the authors' name of the language; empty: the model finds the language
   std::string prompt;
 };
 
@@ -142,7 +142,7 @@ Dictated Qwen3Asr::dictated(const Dictation& asked, std::string_view answer, boo
 }
 
 /// Writes the authors' chat template: the client's prompt as the system's turn, the recording as
-/// the user's, and the language, if known, as the beginning of the answer.
+/// the user's turn, and the language, if known, as the beginning of the answer.
 Result<ChatPrompt> Qwen3Asr::prompt_of(const Stretch& stretch,
                                        std::span<const float> samples) const {
   ChatPrompt prompt;
@@ -172,7 +172,7 @@ Result<Opened> Qwen3Asr::open(const SpeechRequest& request) const {
   const auto stretch = std::dynamic_pointer_cast<Stretch>(request.task);
   if (!stretch) {
     return Error{ErrorCode::kUnsupported,
-                 "this model only transcribes; it takes no text and answers no messages",
+                 "this model only transcribes recordings; it does not accept text or messages",
                  request.writing.chat ? "messages" : "input"};
   }
   if (request.writing.recordings.size() != 1) {

@@ -1,5 +1,5 @@
 // Qwen3-ASR as a graph: the client's samples -> tower -> rows -> decoder -> text for the client. A
-// request transcribes one stretch of a recording; ears/dictation_recogniser.h cuts longer ones.
+// request transcribes one stretch of a recording. ears/dictation_recogniser.h cuts longer ones.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,10 @@ namespace syrinx::qwen3_asr {
 
 class Qwen3Asr : public LoadedPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit Qwen3Asr(const LoadSpec& spec);
 
-  /// Opens requests from dictation(). Refuses others, because this model answers no messages.
+  /// Opens requests from dictation(). Returns an Error for others: this model answers no messages.
   Result<Opened> open(const SpeechRequest& request) const override;
   Result<SpeechRequest> dictation(const Dictation& dictation) const override;
   Dictated dictated(const Dictation& asked, std::string_view answer, bool whole) const override;
@@ -40,7 +40,7 @@ class Qwen3Asr : public LoadedPipeline {
   llm::Generation generation_;
   std::optional<Tokenizer> tokenizer_;
   Ids ids_;
-  std::optional<Weights> weights_;  // kept: the table is read from the mapped file
+  std::optional<Weights> weights_;  // kept, because the table is read from the mapped file
   std::unique_ptr<Qwen3AudioTower> tower_;
   std::unique_ptr<TowerStage> hearing_;
   std::unique_ptr<CodecLm> lm_;

@@ -1,5 +1,5 @@
-// Qwen3-ASR compared with its authors' package and with transformers (tests/parity/qwen3_asr):
-// prompts, logits, ids, the reading of answers; and refused requests.
+// Compares Qwen3-ASR with its authors' package and with transformers (tests/parity/qwen3_asr):
+// prompts, logits, ids, the reading of answers. Also tests refused requests.
 // tests/parity/qwen3_asr/engine_test.cc has the promises of the graph.
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ SpeechRequest request_of(const Qwen3Asr& model, const ordered_json& c) {
   return request;
 }
 
-/// Returns the rows of the tower for a recording, as the graph's stage makes them.
+/// Returns the tower's rows for a recording, made by the graph's stage.
 std::vector<float> heard_rows(const Qwen3Asr& model, const SpeechRequest& request) {
   const Opened opened = model.open(request).take();
   const ChunkStage& stage = *model.graph().node(0).chunk;
@@ -76,7 +76,7 @@ std::vector<float> heard_rows(const Qwen3Asr& model, const SpeechRequest& reques
   return rows;
 }
 
-/// Compares prompt, logits and greedy ids with the authors', the prompt runs at once or in parts.
+/// Compares prompt, logits and greedy ids with the authors'. The prompt runs whole or in parts.
 TEST(Qwen3AsrParity, TranscriptsAreTheAuthors) {
   for (const std::string layout : kLayouts) {
     const ordered_json cases = json_of(layout + "/cases.json");
@@ -169,7 +169,7 @@ TEST(Qwen3AsrRequests, ThatItCannotServeAreRefused) {
   SpeechRequest request;
   request.say.text = "Hello";
   EXPECT_EQ(refusal(request),
-            "this model only transcribes; it takes no text and answers no messages");
+            "this model only transcribes recordings; it does not accept text or messages");
   request = asr.dictation({.recording = recording(16000)}).take();
   EXPECT_EQ(refusal(request), "");
   request.writing.recordings.push_back(recording(16000));
@@ -180,7 +180,7 @@ TEST(Qwen3AsrRequests, ThatItCannotServeAreRefused) {
             "the recording has 186 s; this model takes at most 180 s at once");
   const Dictation wordy{.recording = recording(9000), .prompt = std::string(70000, '1')};
   EXPECT_EQ(refusal(asr.dictation(wordy).take()).find(kPastContext), 0u);
-  // A transcript that does not end is bounded by the length of its recording.
+  // The length of its recording bounds a transcript that does not end.
   const auto opened = asr.open(asr.dictation({.recording = recording(16000)}).take());
   EXPECT_EQ(opened.value().sequence().max_steps(), 64 + 2 * 13);
 }

@@ -7,12 +7,12 @@
 namespace syrinx::qwen3_asr {
 namespace {
 
-constexpr size_t kMostRepeats = 20;  // repeats of a character that stay; more become one
+constexpr size_t kMostRepeats = 20;  // repeats of a character that are kept; more become one
 constexpr size_t kLongestPattern = 20;
 
 constexpr std::u32string_view kTag = U"<asr_text>";
 
-/// Returns the result of Python's str.isspace().
+/// Returns whether Python's str.isspace() would return true.
 bool is_space(char32_t c) {
   return (c >= 9 && c <= 13) || (c >= 28 && c <= 32) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
@@ -53,17 +53,17 @@ std::u32string without_runs(std::u32string_view text) {
 }
 
 /// Returns the length of the shortest pattern that is repeated often enough at the beginning of
-/// `text`; 0: none is.
+/// `text`. Returns 0 if no pattern is.
 size_t pattern_of(std::u32string_view text) {
   for (size_t size = 1; size <= kLongestPattern && size * kMostRepeats <= text.size(); ++size) {
     const auto repeated = text.substr(0, size * kMostRepeats);
-    // Equal to itself moved by `size`.
+    // The text equals itself shifted by `size`.
     if (repeated.substr(size) == repeated.substr(0, repeated.size() - size)) return size;
   }
   return 0;
 }
 
-/// Returns the language (ISO 639) that the part before the tag names; empty: none.
+/// Returns the language (ISO 639) named in the part before the tag. Empty if it names none.
 std::string language_of(std::string_view head) {
   constexpr std::string_view kBegin = "language ";
   if (lower_ascii(head).find("language none") != std::string::npos) return {};

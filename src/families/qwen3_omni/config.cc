@@ -8,7 +8,7 @@
 namespace syrinx::qwen3_omni {
 namespace {
 
-/// Reads blocks of the Qwen3 kind, without their feed-forward part.
+/// Reads decoder blocks like Qwen3's, but not their feed-forward part.
 DecoderConfig load_blocks(const Config& c) {
   DecoderConfig d;
   const auto size = [&](const char* key, int64_t most) {
@@ -21,7 +21,7 @@ DecoderConfig load_blocks(const Config& c) {
   d.head_dim = static_cast<int>(c.opt_i("head_dim", d.hidden / d.heads, 2, 256));
   d.norm_eps = static_cast<float>(c.f("rms_norm_eps", 0, 1));
   d.qk_norm = true;
-  // transformers 5 writes "rope_parameters"; earlier versions wrote "rope_theta" and
+  // transformers 5 writes "rope_parameters". Earlier versions wrote "rope_theta" and
   // "rope_scaling".
   const auto rope = c.opt_sub("rope_parameters"), scaling = c.opt_sub("rope_scaling");
   d.rope.theta = (rope ? *rope : c).f("rope_theta", 1);
@@ -43,7 +43,7 @@ MoeConfig load_experts(const Config& c, bool normalised) {
   const auto size = [&](const char* key, int64_t most) {
     return static_cast<int>(c.i(key, 1, most));
   };
-  // transformers 5 writes the talker's number under the second name.
+  // transformers 5 writes the talker's number of experts under the second name.
   m.experts = size(c.has("num_experts") ? "num_experts" : "num_local_experts", 1 << 12);
   m.top_k = size("num_experts_per_tok", 1 << 12);
   m.ffn = size("moe_intermediate_size", 1 << 16);
@@ -101,7 +101,7 @@ TalkerConfig load_talker(const Config& c, const llm::ModelConfig& thinker) {
   if (t.thinker_hidden != thinker.lm.hidden) {
     c.fail("thinker_hidden_size", "the thinker is " + std::to_string(thinker.lm.hidden) + " wide");
   }
-  // In the authors' code the rows after the last block exist only after the final norm.
+  // In the authors' code, rows after the last block exist only after the final norm.
   if (t.accept_layer == thinker.lm.layers) {
     c.fail("accept_hidden_layer", "must be before the last block");
   }
@@ -109,7 +109,8 @@ TalkerConfig load_talker(const Config& c, const llm::ModelConfig& thinker) {
   const auto id = [&](const char* key) { return static_cast<int32_t>(c.i(key, 0, last)); };
   t.codec = {id("codec_pad_id"),     id("codec_bos_id"),       id("codec_eos_token_id"),
              id("codec_nothink_id"), id("codec_think_bos_id"), id("codec_think_eos_id")};
-  if (t.codec.eos < t.audio_codes()) c.fail("codec_eos_token_id", "lies among the audio codes");
+  if (t.codec.eos < t.audio_codes())
+    c.fail("codec_eos_token_id", "must not be among the audio codes");
   for (const auto& [name, speaker] : c.map_i("speaker_id", 0, last))
     t.speakers[lower_ascii(name)] = static_cast<int32_t>(speaker);
   return t;

@@ -1,5 +1,5 @@
-// Settings in config.json of a Qwen3-Omni checkpoint. Plain data, checked when read: every id lies
-// inside its table. Throws LoadError for what is missing, contradictory or not supported.
+// Settings in config.json of a Qwen3-Omni checkpoint. Plain data, checked when read: every id is
+// inside its table. Throws LoadError for values that are missing, contradictory or not supported.
 //
 // Positions: by the config, thinker and talker rotate queries and keys by three positions (time,
 // height, width; "mrope_section", interleaved). Without pictures and videos, the authors' three
@@ -19,24 +19,24 @@
 
 namespace syrinx::qwen3_omni {
 
-/// Ids of the thinker's vocabulary.
+/// Ids of the thinker's vocabulary with a special meaning.
 struct TextIds {
   int32_t im_start = 0, im_end = 0, system = 0, user = 0, assistant = 0;
   int32_t tts_pad = 0, tts_bos = 0, tts_eos = 0;
-  int32_t audio = 0;             ///< id that stands for a recording's row
-  int32_t image = 0, video = 0;  ///< inputs that are not supported here
+  int32_t audio = 0;             ///< id that represents a row of a recording
+  int32_t image = 0, video = 0;  ///< inputs that this program does not support
 };
 
-/// Ids of the talker's vocabulary that are not audio codes.
+/// Special ids of the talker's vocabulary, which are not audio codes.
 struct CodecIds {
   int32_t pad = 0, bos = 0, eos = 0, nothink = 0, think_bos = 0, think_eos = 0;
 };
 
-/// The talker, which speaks. Its vocabulary: audio codes of codebook 0, then 1024 other ids.
+/// Sizes of the talker, which speaks. Vocabulary: audio codes of codebook 0, then 1024 other ids.
 struct TalkerConfig : qwen3_tts::TalkerSizes {
   int64_t thinker_hidden = 0;  ///< width of the thinker's rows
-  int64_t inner = 0;           ///< inner width of the projections of text and of the thinker's rows
-  int accept_layer = 0;        ///< the thinker's block before which the talker takes its rows
+  int64_t inner = 0;           ///< inner width of the projections of text and of thinker rows
+  int accept_layer = 0;        ///< number of the thinker's block whose input rows the talker gets
   CodecIds codec;
   std::map<std::string, int32_t> speakers;  ///< ids of speakers by lower-case name
 
@@ -47,14 +47,14 @@ struct TalkerConfig : qwen3_tts::TalkerSizes {
 /// Sizes and ids of all networks. Plain data.
 struct ModelConfig {
   TextIds text;
-  llm::ModelConfig thinker;  ///< takes recordings and writes text
+  llm::ModelConfig thinker;  ///< accepts recordings and writes text
   Qwen3AudioConfig audio;
-  bool speaks = false;  ///< the checkpoint has a talker (enable_audio_output)
+  bool speaks = false;  ///< whether the checkpoint has a talker (enable_audio_output)
   TalkerConfig talker;
   Qwen3CodecConfig codec;
 };
 
-/// Whether this config.json belongs to the family.
+/// Returns whether a config.json belongs to the family.
 bool claims(const Config& root);
 /// Reads and checks the sizes of all networks. Throws LoadError.
 ModelConfig load_model_config(const Config& root);

@@ -42,7 +42,7 @@ TEST(Qwen3OmniConfig, ReadsBothFormsOfTheFile) {
   EXPECT_EQ(c.codec.lead(), 555);
   EXPECT_EQ(c.talker.speakers.size(), 3u);
 
-  // The keys of versions before transformers 5.
+  // Uses the keys of versions before transformers 5.
   for (nlohmann::json* part :
        {&json["thinker_config"]["text_config"], &json["talker_config"]["text_config"],
         &json["talker_config"]["code_predictor_config"], &json["code2wav_config"]}) {

@@ -5,7 +5,7 @@
 namespace syrinx::qwen3_omni {
 namespace {
 
-/// Builds a network with `make`, as part `node` of the model.
+/// Builds a network by calling `make`, as the part `node` of the model.
 template <typename Make>
 auto built(const LoadSpec& spec, const char* node, Make&& make) {
   const AbsentTensors part = spec.part(node);

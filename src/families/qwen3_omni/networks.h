@@ -1,5 +1,5 @@
 // All networks of a Qwen3-Omni checkpoint, by their published names: thinker.{model, lm_head,
-// audio_tower}, talker and code2wav; thinker.visual is not loaded. Throws LoadError.
+// audio_tower}, talker and code2wav. thinker.visual is not loaded. Throws LoadError.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,12 @@
 namespace syrinx::qwen3_omni {
 
 struct Networks {
-  /// `weights` is the checkpoint's root. Throws LoadError if a tensor is missing or left over.
+  /// `weights`: the root of the checkpoint. Throws LoadError if a tensor is missing or unused.
   Networks(const ModelConfig& config, const Weights& weights, const LoadSpec& spec);
 
-  Weights weights;  ///< the checkpoint, whose tables are used without a copy
+  Weights weights;  ///< weights of the checkpoint, whose tables are not copied
   Qwen3AudioTower tower;
-  /// the thinker; its taps are the talker's input for recordings
+  /// The thinker. Its taps are the talker's input for recordings.
   std::unique_ptr<CodecLm> thinker;
   std::unique_ptr<CodecLm> talker;  ///< null unless config.speaks
   std::optional<Qwen3Codec> codec;

@@ -15,7 +15,7 @@
 namespace syrinx::qwen3_omni {
 namespace {
 
-constexpr double kClose = 2e-5;  // relative to the largest number
+constexpr double kClose = 2e-5;  // error relative to the largest value
 constexpr int kPositions = 96;
 
 struct GivenRows : Sequence {
@@ -54,14 +54,14 @@ class OmniParity : public testing::TestWithParam<std::tuple<const char*, const c
     ids_.assign(ids.i32(), ids.i32() + ids.count());
   }
 
-  /// Returns the audio tower's rows of the case's recording; empty without a recording.
+  /// Returns the audio tower's rows for the case's recording. Empty without a recording.
   Tensor heard() {
     if (recording_ == 0) return {};
     return fixture::encode_recording(networks_.tower, fixture::golden_signal(recording_, 7));
   }
 
-  /// Runs all ids through the thinker, `chunk` rows at a time; returns the logits and the talker's
-  /// rows.
+  /// Runs all ids through the thinker, `chunk` rows at a time. Returns the logits and the rows for
+  /// the talker.
   std::pair<Tensor, Tensor> think(int chunk) {
     const CodecLm& thinker = *networks_.thinker;
     const int64_t n = std::ssize(ids_), hidden = thinker.decoder().hidden;
@@ -95,7 +95,7 @@ class OmniParity : public testing::TestWithParam<std::tuple<const char*, const c
     return {rows.f32() + row * rows.shape[1], static_cast<size_t>(rows.shape[1])};
   }
 
-  /// Makes the talker's input: text and codec parts, with the taps at positions of recordings.
+  /// Makes the talker's input: parts of text and codes, with taps at positions of recordings.
   GivenRows input_of(std::span<const TalkerRow> rows, const View& tap) const {
     GivenRows input;
     for (const TalkerRow& row : rows) {
@@ -121,7 +121,7 @@ class OmniParity : public testing::TestWithParam<std::tuple<const char*, const c
     return talker_prompt(config_, std::span(ids_).first(prompt_),
                          config_.talker.speakers.at(lower(speaker_)), ids_[prompt_]);
   }
-  /// Returns the answer without its last id, which is not sent.
+  /// Returns the answer without its last id, which is not sent to the client.
   std::span<const int32_t> written() const {
     return std::span(ids_).subspan(prompt_, ids_.size() - prompt_ - 1);
   }
@@ -147,7 +147,7 @@ TEST_P(OmniParity, TheThinkerWritesAndSendsAsTheAuthors) {
   const auto [logits, tap] = think(1000);
   EXPECT_LT(fixture::difference(logits, golden_.view("thinker_logits")), kClose);
   EXPECT_LT(fixture::difference(tap, golden_.view("thinker_tap")), kClose);
-  for (int64_t i = prompt_; i < std::ssize(ids_); ++i) {  // greedy
+  for (int64_t i = prompt_; i < std::ssize(ids_); ++i) {  // chooses greedily
     const float* row = logits.f32() + (i - 1) * config_.thinker.vocab;
     EXPECT_EQ(std::max_element(row, row + config_.thinker.vocab) - row, ids_[i]);
   }
@@ -174,7 +174,7 @@ TEST_P(OmniParity, TheTalkerGetsTheAuthorsInputs) {
             kClose);
 }
 
-// Takes every step with the authors' codes; compares the logits of the talker and of its predictor.
+// Takes every step with the authors' codes. Compares the logits of the talker and the predictor.
 TEST_P(OmniParity, TheTalkerAndItsPredictorSpeakAsTheAuthors) {
   const CodecLm& talker = *networks_.talker;
   const int64_t c = config_.codec.codebooks, hidden = config_.talker.decoder.hidden;
@@ -237,15 +237,15 @@ TEST_P(OmniParity, TheFramesSoundAsTheAuthors) {
   EXPECT_LT(fixture::difference({tail, DType::kF32, {kept}}, want), 1e-4);
 }
 
-// Experts are chosen by small differences, so weights of fewer bits may change a row a lot: only
-// networks without experts are compared.
+// Small differences decide which experts are chosen, so weights with fewer bits may change a row a
+// lot. Only networks without experts are compared.
 TEST_P(OmniParity, OtherTypesOfWeightsLoad) {
   const Tensor rows = heard();
   for (const WeightType type : {WeightType::kBF16, WeightType::kQ8}) {
     LoadSpec spec;
     spec.weights = type;
     const Networks other(config_, Weights(open_weights(dir_ + "/checkpoint")), spec);
-    if (type == WeightType::kBF16) {  // 8 bits need groups of 64 inputs, but there are fewer
+    if (type == WeightType::kBF16) {  // 8 bits need groups of 64 inputs; the model has fewer
       EXPECT_LT(other.thinker->bytes(), networks_.thinker->bytes());
       EXPECT_LT(other.talker->bytes(), networks_.talker->bytes());
     }

@@ -15,17 +15,17 @@
 namespace syrinx::qwen3_omni {
 namespace {
 
-constexpr const char* kDefaultVoice = "ethan";  // the authors' default
-constexpr int kSpokenIds = 1024;                // default bound of an answer with audio
-constexpr double kHearsSeconds = 300;           // seconds of all recordings of a request
-constexpr ChunkPolicy kCode2WavPolicy{.initial = 1, .steady = 4};  // same as for Qwen3-TTS
+constexpr const char* kDefaultVoice = "ethan";  // default of the authors' code
+constexpr int kSpokenIds = 1024;                // default limit of ids of an answer with audio
+constexpr double kHearsSeconds = 300;           // longest sum of all recordings of a request
+constexpr ChunkPolicy kCode2WavPolicy{.initial = 1, .steady = 4};  // as for Qwen3-TTS
 constexpr size_t kHeadIds = 3;                                     // <|im_start|> assistant \n
 
 Error refused(std::string what, const char* param) {
   return {ErrorCode::kUnsupported, std::move(what), param};
 }
 
-/// Reads the thinker's sampling, which is greedy unless the checkpoint has other settings.
+/// Reads the thinker's sampling. It is greedy unless the checkpoint states otherwise.
 llm::Generation generation_of(const std::string& dir, const Config& root,
                               const Tokenizer& tokenizer, const ModelConfig& config) {
   llm::Generation out = llm::load_generation(dir, root, tokenizer);
@@ -121,8 +121,8 @@ Result<int32_t> Qwen3Omni::speaker(const SpeechRequest& request) const {
   return found->second;
 }
 
-/// Returns the prompt that reads `text` aloud: a user turn with the text, and the same text as the
-/// answer.
+/// Returns the prompt for reading `text` aloud: a user's turn with the text, then the same text as
+/// the answer.
 Result<ChatPrompt> Qwen3Omni::reading_aloud(const std::string& text) const {
   const Tokenizer& tokenizer = prompter_->tokenizer();
   const std::vector<int32_t> said = tokenizer.encode(text, false), line = tokenizer.encode("\n");
@@ -148,7 +148,7 @@ Result<ChatPrompt> Qwen3Omni::prompt_of(const SpeechRequest& request) const {
   return prompt;
 }
 
-/// Replaces the audio id of each recording by one audio id for each of its rows.
+/// Replaces the audio id of each recording by one audio id for each row of the recording.
 Status Qwen3Omni::place_recordings(const std::vector<std::vector<float>>& recordings,
                                    ChatPrompt& prompt) const {
   std::vector<int32_t> ids;
@@ -157,7 +157,9 @@ Status Qwen3Omni::place_recordings(const std::vector<std::vector<float>>& record
     if (id != config_.text.audio || number >= recordings.size()) {
       ids.push_back(id);
       if (id != config_.text.audio) continue;
-      return refused("the chat template has more places for recordings than there are", "messages");
+      return refused(
+          "the chat template has more places for recordings than the request has recordings",
+          "messages");
     }
     const std::vector<float>& samples = recordings[number];
     const int64_t rows = networks_->tower.count(std::ssize(samples));
@@ -192,7 +194,7 @@ Status Qwen3Omni::check_prompt(const ChatPrompt& prompt, bool speaks) const {
   const std::vector<int32_t>& ids = prompt.ids;
   for (const int32_t id : ids) {
     if (id == t.image || id == t.video)
-      return refused("this model is served without pictures and video", "messages");
+      return refused("this model does not accept pictures or video", "messages");
     if (id >= config_.thinker.vocab)
       return refused("the text has a token that the model does not know", "messages");
   }
@@ -224,8 +226,8 @@ Result<Opened> Qwen3Omni::open(const SpeechRequest& request) const {
     append_frames(recording, tower_->in_width(), opened.samples);
   }
   SpeechRequest answer = request;
-  answer.terms.max_frames = 0;  // the bound applies to the talker
-  // Rows of recordings that are sent to the talker have no keys, so that they always run.
+  answer.terms.max_frames = 0;  // the talker applies this bound instead
+  // Rows of recordings that are sent to the talker have no keys, so they always run.
   if (speaks) prompt.keys.clear();
   if (speaks && answer.writing.max_tokens == 0) answer.writing.max_tokens = kSpokenIds;
   // If a text is read aloud, only the talker's codes are sampled.

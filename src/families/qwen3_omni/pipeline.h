@@ -1,6 +1,6 @@
 // Qwen3-Omni as a graph: the client's samples -> tower -> rows -> thinker -> text for the client;
 // the thinker's ids and rows of recordings -> talker -> codes -> code2wav -> samples for the
-// client. A request that wants only text uses neither talker nor code2wav.
+// client. A request for text only uses neither talker nor code2wav.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,11 @@ namespace syrinx::qwen3_omni {
 
 class Qwen3Omni : public LoadedPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit Qwen3Omni(const LoadSpec& spec);
 
-  /// A chat is answered. A text alone is read aloud: the talker gets its ids as if they were the
-  /// thinker's answer. If the client wants only text, the thinker continues the given text.
+  /// Opens a request. A chat is answered. A text alone is read aloud: the talker gets its ids as
+  /// the thinker's answer. If the client requests only text, the thinker continues the text.
   Result<Opened> open(const SpeechRequest& request) const override;
 
  private:

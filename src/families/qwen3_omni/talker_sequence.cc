@@ -7,7 +7,7 @@
 namespace syrinx::qwen3_omni {
 namespace {
 
-constexpr int32_t kNotWritten = -1;  // text of the prompt's last row before the thinker's first id
+constexpr int32_t kNotWritten = -1;  // replaces the thinker's first id until it has arrived
 
 }  // namespace
 
@@ -18,7 +18,7 @@ TalkerSequence::TalkerSequence(const ModelConfig& config, std::span<const int32_
       sampling_(sampling),
       ignore_stop_(ignore_stop),
       prompt_(talker_prompt(config, ids, speaker, kNotWritten)) {
-  // Maps positions of the thinker to the number of the row among all sent rows.
+  // Maps positions of the thinker to numbers of the rows that were sent.
   std::vector<int32_t> sent;
   for (size_t pos = 0; pos < ids.size(); ++pos)
     if (ids[pos] == config.text.audio) sent.push_back(static_cast<int32_t>(pos));
@@ -32,7 +32,7 @@ TalkerSequence::TalkerSequence(const ModelConfig& config, std::span<const int32_
   const int64_t room = config.talker.max_positions - prompt_rows();
   const int64_t wish = max_frames > 0 ? max_frames : kMostFrames;
   max_steps_ = static_cast<int>(std::max<int64_t>(1, std::min(wish, room)));
-  // reserved here, so that steps allocate nothing
+  // Memory is reserved here, so that steps allocate nothing.
   firsts_.reserve(static_cast<size_t>(max_steps_));
   codes_.reserve(static_cast<size_t>(max_steps_ * config.codec.codebooks));
 }
@@ -45,13 +45,13 @@ int TalkerSequence::known_rows() const {
 
 bool TalkerSequence::ready() const {
   if (known_rows() < prompt_rows()) return false;
-  // The input of the step of frame f is the row of frame f - 1.
+  // The input of frame f's step is the row of frame f - 1.
   return frames() == 0 || talker_text(config_.text, written_, ended_, frames() - 1).has_value();
 }
 
 void TalkerSequence::prefix_keys(bool, std::vector<uint64_t>& keys) const {
   for (const TalkerRow& row : prompt_) {
-    if (row.text < 0) return;  // the text comes later
+    if (row.text < 0) return;  // this row's text comes later
     keys.push_back(uint64_t{static_cast<uint32_t>(row.text)} << 32 |
                    static_cast<uint32_t>(row.codec));
   }
@@ -67,7 +67,7 @@ SampleRule TalkerSequence::rule(int k) const {
 }
 
 Verdict TalkerSequence::advance(std::span<const int32_t> codes, StepOutput& out) {
-  // Ends without a frame if the thinker wrote nothing.
+  // Ends without a frame if the thinker has written nothing.
   if (codes[0] == config_.talker.codec.eos || written_.empty())
     return {Verdict::kFinished, FinishReason::kStop};
   out.frame(codes);

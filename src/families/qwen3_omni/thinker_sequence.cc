@@ -14,7 +14,7 @@ bool ThinkerSequence::tapped(int pos) const {
   return told_ && pos < prompt_rows() && id_at(pos) == config_.text.audio;
 }
 
-/// The ids of a text that is read aloud are forced.
+/// If a text is read aloud, its ids are forced.
 SampleRule ThinkerSequence::rule(int k) const {
   SampleRule rule = Answer::rule(k);
   if (said().empty()) return rule;
@@ -23,8 +23,8 @@ SampleRule ThinkerSequence::rule(int k) const {
   return rule;
 }
 
-/// Sends each id only when its text is sent, so that no stop string is spoken. As in the authors'
-/// code, never sends the last id before the end.
+/// Sends each id to the talker only when its text is sent, so that no stop string is spoken. Like
+/// the authors' code, never sends the last id before the end.
 Verdict ThinkerSequence::advance(std::span<const int32_t> codes, StepOutput& out) {
   const Verdict verdict = Answer::advance(codes, out);
   if (!told_) return verdict;

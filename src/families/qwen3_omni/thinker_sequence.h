@@ -1,6 +1,6 @@
-// The thinker's sequence of a request: its input (ids, and rows of the audio tower in place of
-// recordings), and the answer that it writes, whose ids go to the talker. Made on the caller's
-// thread, then touched by one thread at a time.
+// The thinker's sequence of a request: its input (ids, and rows of the audio tower for recordings),
+// and the answer that it writes, whose ids go to the talker. Made on the caller's thread, then used
+// by one thread at a time.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,13 @@ namespace syrinx::qwen3_omni {
 
 class ThinkerSequence : public HearingAnswer {
  public:
-  /// All arguments but the request must outlive this object. `told`: there is a talker, which gets
-  /// the ids.
+  /// All arguments except the request must outlive this object. `told`: whether a talker exists,
+  /// which receives the ids.
   ThinkerSequence(const ModelConfig& config, const llm::Generation& generation,
                   const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
                   bool told);
 
-  /// Returns true for rows of recordings, which are tapped for the talker.
+  /// Returns true for rows of recordings, because their taps are sent to the talker.
   bool tapped(int pos) const override;
   SampleRule rule(int k) const override;
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;

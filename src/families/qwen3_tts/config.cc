@@ -14,7 +14,7 @@ namespace {
 
 DecoderConfig load_decoder(const Config& c) {
   DecoderConfig d = load_llama_config(c);
-  // RoPE with sections for several axes is plain RoPE here, because all axes have the same
+  // RoPE with sections for several axes equals plain RoPE here, because all axes have the same
   // position.
   load_rope_theta(c);
   if (d.attention_bias) c.fail("attention_bias", "is not supported");
@@ -28,7 +28,7 @@ std::map<std::string, int64_t> lower_keys(const std::map<std::string, int64_t>& 
   return out;
 }
 
-/// Reads spk_is_dialect: a speaker's value is false or the name of a language.
+/// Reads spk_is_dialect. A speaker's value is false or the name of a language.
 std::map<std::string, std::string> load_dialects(const Config& talker) {
   std::map<std::string, std::string> out;
   const auto all = talker.opt_sub("spk_is_dialect");
@@ -71,7 +71,7 @@ void load_talker(const Config& c, ModelConfig& m) {
     p.fail("num_code_groups", "differs from the talker's " + std::to_string(m.codebooks));
   }
   if (m.codec.eos < m.audio_codes()) {
-    c.fail("codec_eos_token_id", "lies among the audio codes");
+    c.fail("codec_eos_token_id", "must not be among the audio codes");
   }
 }
 

@@ -19,7 +19,7 @@ inline std::string golden_dir(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/qwen3_tts/golden/" + name;
 }
 
-/// A request of cases.json.
+/// A request in cases.json.
 struct Case {
   std::string name;
   SpeechRequest request;
@@ -41,8 +41,8 @@ inline std::vector<int32_t> fed_text(const Qwen3Tts& model, const Track& track) 
   return out;
 }
 
-/// Returns the ids of the package's tokenizer: the instruction's turn, the role, the words of the
-/// recording and those to speak (each turn without its role and its end), and the end.
+/// Returns the ids of the package's tokenizer: the turn of the instruction, the role, the words of
+/// the recording and the words to speak (each turn without its role and its end), and the end.
 inline std::vector<int32_t> golden_text(const Qwen3Tts& model, const Safetensors& golden) {
   const auto part = [&](const char* name, int64_t skip, int64_t drop) {
     return ints(golden.view(name).slice(skip, golden.view(name).shape[0] - drop));
@@ -59,8 +59,8 @@ inline std::vector<int32_t> golden_text(const Qwen3Tts& model, const Safetensors
   return out;
 }
 
-/// Compares the ids of both. Text beside the frames may be incomplete; then it must be the
-/// beginning of the golden's.
+/// Compares the ids of model and golden. Text beside the frames may be incomplete. Then it must
+/// equal the beginning of the golden's text.
 inline void expect_same_text(const Qwen3Tts& model, const Track& track, const Safetensors& golden,
                              const SpeechRequest& request, const std::string& what) {
   const std::vector<int32_t> fed = fed_text(model, track);

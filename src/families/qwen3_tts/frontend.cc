@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kUser = "user\n";
 
-/// Returns the name of a language in checkpoints; clients often send codes.
+/// Returns the name of a language as checkpoints write it. Clients often send language codes.
 std::string language_name(std::string name) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kCodes{
       {{"en", "english"},
@@ -43,7 +43,7 @@ Frontend::Frontend(const ModelConfig& config, Tokenizer tokenizer)
   role_ = encode(std::string(kRoleText));
   if (role_.size() != kRoleIds) {
     throw LoadError("the tokenizer cuts \"assistant\" and a newline into " +
-                    std::to_string(role_.size()) + " ids, the model was made for 2");
+                    std::to_string(role_.size()) + " ids, but the model needs 2");
   }
   role_.insert(role_.begin(), config_.text.im_start);
 }
@@ -79,7 +79,7 @@ Result<VoiceChoice> Frontend::choose(const std::string& voice, const std::string
     }
     choice.language = static_cast<int32_t>(found->second);
   }
-  // A speaker of a dialect speaks the dialect, unless the request names another language.
+  // A speaker of a dialect uses the dialect, unless the request names another language.
   if (const auto dialect = config_.dialects.find(speaker);
       dialect != config_.dialects.end() && (name == "auto" || name == "chinese")) {
     choice.language = static_cast<int32_t>(config_.languages.at(dialect->second));

@@ -1,4 +1,4 @@
-// The talker and its predictor compared with the authors' package on small checkpoints: prompt ids,
+// Compares the talker and its predictor with the authors' package on small checkpoints: prompt ids,
 // prefill rows, logits of every step, greedy frames, and the audio of a request.
 #include "base/worst.h"
 #include "families/qwen3_tts/fixture.h"
@@ -7,13 +7,13 @@
 namespace syrinx::qwen3_tts {
 namespace {
 
-constexpr float kLogits = 1e-4f;  // relative to the largest logit of the row
+constexpr float kLogits = 1e-4f;  // error relative to the largest logit of the row
 
 class Parity : public testing::TestWithParam<const char*> {
  protected:
   Parity() : dir_(golden_dir(GetParam())), model_({dir_ + "/checkpoint", "tiny"}) {}
 
-  /// Returns the logits of codebook 0 that the golden has for every step: of codes and the end.
+  /// Returns the logits of codebook 0 that the golden has in every step: codes and the end.
   std::vector<float> kept(const std::vector<float>& row) const {
     const ModelConfig& c = model_.config();
     std::vector<float> out(row.begin(), row.begin() + c.audio_codes());
@@ -52,7 +52,7 @@ TEST_P(Parity, LogitsAndGreedyFrames) {
 
     std::vector<int32_t> frames = track.frames;
     ASSERT_GE(frames.size(), static_cast<size_t>(c.steps * codebooks)) << c.name;
-    frames.resize(c.steps * codebooks);  // the package never speaks its last step
+    frames.resize(c.steps * codebooks);  // the package does not speak its last step
     EXPECT_EQ(frames, ints(golden.view("frames"))) << c.name;
 
     const View full = golden.view("logits_full"), some = golden.view("logits_codes_end");

@@ -14,13 +14,13 @@ namespace syrinx::qwen3_tts {
 namespace {
 
 /// The codec's convolutions cost the same per frame for any chunk size. A step of the talker makes
-/// 80 ms of audio, so with a second chunk of 4 frames the executor mostly serves the talker.
+/// 80 ms of audio, so a second chunk of 4 frames leaves the executor mostly to the talker.
 constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
 
 struct CodecStream : StreamState {
   explicit CodecStream(Qwen3CodecState fresh) : state(std::move(fresh)) {}
   Qwen3CodecState state;
-  std::vector<int32_t> unheard;  // frames of the recording that are decoded before the first frame
+  std::vector<int32_t> unheard;  // frames of the recording, decoded before the first new frame
 };
 
 const std::string kRoles[] = {"assistant"};
@@ -31,14 +31,14 @@ std::unique_ptr<WeightSource> source(const LoadSpec& spec, const std::string& di
   });
 }
 
-/// Reads the codec's sizes; for random weights without a config, returns the published sizes.
+/// Reads the codec's sizes. Returns the published sizes for random weights without a config.
 Qwen3CodecConfig codec_config(const LoadSpec& spec, const std::string& dir) {
   const std::string path = join_path(dir, "config.json");
   if (spec.dummy && !is_file(path)) return {};
   return Qwen3CodecConfig::load(Config::load(path));
 }
 
-/// Reads the sizes of the codec's encoder, which is Mimi's, for its first `codebooks` codebooks.
+/// Reads the sizes of the codec's encoder, a Mimi, for its first `codebooks` codebooks.
 MimiConfig codec_encoder_config(const LoadSpec& spec, const std::string& dir, int64_t codebooks) {
   const std::string path = join_path(dir, "config.json");
   MimiConfig mimi;
@@ -57,8 +57,8 @@ MimiConfig codec_encoder_config(const LoadSpec& spec, const std::string& dir, in
 
 }  // namespace
 
-/// The codec's states after recently used recordings, because decoding a recording takes longer
-/// than making the first frame. Any thread; two threads that need the same missing state both
+/// A cache of the codec's states after recently used recordings, because decoding a recording takes
+/// longer than making the first frame. Any thread. If two threads need the same missing state, both
 /// compute it.
 class CodecStage::HeardStates {
  public:
@@ -80,7 +80,7 @@ class CodecStage::HeardStates {
  private:
   static constexpr size_t kMost = 32;
   std::mutex mutex_;
-  std::list<std::pair<std::vector<int32_t>, Qwen3CodecState>> states_;  // the last used one first
+  std::list<std::pair<std::vector<int32_t>, Qwen3CodecState>> states_;  // most recently used first
 };
 
 CodecStage::CodecStage(const Qwen3Codec& codec)
@@ -199,7 +199,7 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
 void Qwen3Tts::load_voices(const LoadSpec& spec, const std::string& codec_dir, bool codec_encoder) {
   const Weights speakers = weights_->scope("speaker_encoder");
   if (!speakers.has("fc.weight") && speakers.count("blocks") == 0) return;
-  // The codec's first codebooks equal those of a full Mimi.
+  // The codec's first codebooks equal those of a complete Mimi.
   MimiConfig codec = codec_encoder_config(spec, codec_dir, config_.codebooks);
   const int64_t hop = codec.hop();
   if (hop != codec_->config().hop() ||
@@ -217,7 +217,7 @@ void Qwen3Tts::load_voices(const LoadSpec& spec, const std::string& codec_dir, b
     if (codec_encoder) {
       const Weights all(source(spec, codec_dir));
       const Weights encoder = all.scope("encoder");
-      // Ignores codebooks that the talker lacks, and weights that only a decoder needs.
+      // Ignores codebooks that the talker does not have, and weights that only a decoder needs.
       encoder.build([&] { networks.codec = std::make_unique<MimiEncoder>(codec, encoder); },
                     {"quantizer.*.codebook.*", "quantizer.*.output_proj.weight"});
     }

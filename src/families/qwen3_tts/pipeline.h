@@ -14,19 +14,19 @@
 
 namespace syrinx::qwen3_tts {
 
-/// Loads the networks of the scope "talker", which must outlive the result.
+/// Loads the networks in the scope "talker". The weights must outlive the result.
 std::unique_ptr<CodecLm> load_talker(const ModelConfig& config, const Weights& weights,
                                      WeightType type);
 
-/// Turns frames into samples. The codec keeps its whole past, so there is neither left context nor
-/// lookahead. If the speech continues a recording, the codec first runs over the recording's end.
+/// Turns frames into samples. The codec keeps its whole past, so no left context or lookahead is
+/// needed. If the speech continues a recording, the codec first processes the recording's end.
 class CodecStage : public ChunkStage {
  public:
   explicit CodecStage(const Qwen3Codec& codec);
   ~CodecStage() override;
-  /// Returns how many frames of a recording the codec is run over first. The authors decode
-  /// recording and speech together in windows of 300 frames, each with the 25 frames before it. The
-  /// result is the number of frames before the speech in the window in which it begins.
+  /// Returns how many frames of a recording the codec processes first. The authors decode recording
+  /// and speech together in windows of 300 frames, each with the 25 frames before it. The result is
+  /// the number of frames before the speech in the window in which the speech begins.
   static size_t heard_frames(size_t recorded);
   Device device() const override { return codec_.device(); }
   FrameType in() const override {
@@ -49,7 +49,7 @@ class CodecStage : public ChunkStage {
 /// The loaded model.
 class Qwen3Tts : public LoadedPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit Qwen3Tts(const LoadSpec& spec);
 
   Result<Opened> open(const SpeechRequest& request) const override;
@@ -66,7 +66,7 @@ class Qwen3Tts : public LoadedPipeline {
 
   ModelConfig config_;
   std::unique_ptr<Frontend> frontend_;
-  std::unique_ptr<Weights> weights_;  // kept: the tables are read from the mapped file
+  std::unique_ptr<Weights> weights_;  // kept, because the tables are read from the mapped file
   std::unique_ptr<CodecLm> talker_;
   View codec_table_;  // table of code 0 and of named speakers, in the mapped file
   std::unique_ptr<Qwen3Codec> codec_;

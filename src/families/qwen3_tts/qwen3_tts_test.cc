@@ -1,4 +1,4 @@
-// Guarantees of the family without a golden: batches, recomputation, late text, checks, faults.
+// Promises of the family that need no golden: batches, recomputation, late text, checks, faults.
 #include "families/golden_checks.h"
 #include "families/late_segments.h"
 #include "families/qwen3_tts/checkpoint_copy.h"
@@ -82,7 +82,7 @@ TEST_F(Qwen3TtsTest, LateTextWaits) {
   late.say.open = true;
   Runner runner(model_);
   Track track = runner.open(late);
-  ASSERT_TRUE(track.state->ready());  // "Hello" is complete
+  ASSERT_TRUE(track.state->ready());  // the word "Hello" is complete
   for (int i = 0; i < 50; ++i) runner.step(track);
   EXPECT_FALSE(track.state->ready());
   const size_t before = track.logits.size();
@@ -129,7 +129,7 @@ TEST_F(Qwen3TtsTest, LongTextIsSpokenInSegments) {
 TEST_F(Qwen3TtsTest, AllSegmentsTogetherHaveOneBound) {
   std::string text;
   while (text.size() < 9000) text += "The quick brown fox jumps over the lazy dog. ";
-  auto opened = model_.open(request(text));  // a text of 60 frames
+  auto opened = model_.open(request(text));  // a text whose bound is 60 frames
   ASSERT_TRUE(opened.ok());
   Sequence& state = opened.value().sequence();
   std::vector<int32_t> codes(model_.config().codebooks, 1), frames;
@@ -161,7 +161,7 @@ TEST_F(Qwen3TtsTest, WhatDoesNotEndGoesOnAtItsBound) {
   EXPECT_EQ(segments_without_ends(state, [&](int) { return state.advance(codes, out); }), 3);
 }
 
-/// Late text is added to the last segment, whose bound is then that of its whole text.
+/// Late text joins the last segment. The bound of this segment then follows from its whole text.
 TEST_F(Qwen3TtsTest, LateTextBehindALongOneGoesToItsLastSegment) {
   const std::string sentence = "The quick brown fox jumps over the lazy dog. ";
   SpeechRequest r = request("");
@@ -190,7 +190,7 @@ TEST_F(Qwen3TtsTest, LateTextBehindALongOneGoesToItsLastSegment) {
   EXPECT_EQ(state.advance(codes, out).next, Verdict::kFinished);
 }
 
-/// Beside the audio, each row has one text id, then the end of the text, then padding.
+/// Each row beside the audio has one text id. The end of the text comes next, then padding.
 TEST_F(Qwen3TtsTest, TextBesideTheAudioEndsAndIsPadded) {
   const ModelConfig& c = model_.config();
   SpeechRequest r = request("Hello there, how are you?");
@@ -213,7 +213,7 @@ TEST_F(Qwen3TtsTest, TextBesideTheAudioEndsAndIsPadded) {
   }
   EXPECT_EQ(got, want);
 
-  // A recording with more frames than there are text ids.
+  // The recording has more frames than the text has ids.
   VoicePrompt voice;
   voice.text = "a";
   voice.frames.assign(static_cast<size_t>(40 * c.codebooks), 1);

@@ -9,8 +9,8 @@
 namespace syrinx::qwen3_tts {
 namespace {
 
-constexpr double kPieceMacs = 4e8;   // work of a piece: some tens of milliseconds
-constexpr int64_t kPieceRows = 256;  // rows of a piece of cheap work
+constexpr double kPieceMacs = 4e8;   // multiplications of a piece, some tens of milliseconds
+constexpr int64_t kPieceRows = 256;  // rows of a piece whose work is cheap
 constexpr double kLeastVariance = 1e-12;
 
 MelOptions mel_options(const SpeakerConfig& config) {
@@ -170,7 +170,7 @@ Pieces SpeakerEncoder::pool(StepContext* const& ctx, const Tensor& x, Tensor& st
   linear(*ctx, attend_all_, stats, all);
   co_await PieceEnd();
 
-  // Softmax over time for each channel. The maximum is subtracted first, so that no sum overflows.
+  // Softmax over time, for each channel. Subtracts the maximum first, so that no sum overflows.
   Tensor score({rows, width}, DType::kF32);
   std::vector<float> top(width, -INFINITY);
   for (int64_t begin = 0; begin < rows; begin += kPieceRows) {

@@ -1,7 +1,7 @@
-// The speaker encoder of Base checkpoints: an ECAPA-TDNN over a mel spectrogram, which turns a
-// recording into a vector as wide as the talker (an "x-vector"). Const after construction, shared
-// by threads.
-// Source: Qwen3-TTS:qwen_tts/core/models/modeling_qwen3_tts.py (Qwen3TTSSpeakerEncoder,
+// The speaker encoder of Base checkpoints: an ECAPA-TDNN over a mel spectrogram. It turns a
+// recording into a vector (an "x-vector") with the width of the talker. Const after
+// construction, shared by threads. Source:
+// Qwen3-TTS:qwen_tts/core/models/modeling_qwen3_tts.py (Qwen3TTSSpeakerEncoder,
 // mel_spectrogram). T mel frames, C channels.
 #pragma once
 
@@ -20,13 +20,13 @@ namespace syrinx::qwen3_tts {
 
 class SpeakerEncoder {
  public:
-  /// `weights` is the scope "speaker_encoder". All weights are kept in f32.
+  /// Loads the layers from `weights`, the scope "speaker_encoder". All weights stay f32.
   SpeakerEncoder(const SpeakerConfig& config, const Weights& weights);
 
   int sample_rate() const { return mel_.options().sample_rate; }
-  /// Length of the shortest recording that has a vector, in samples.
+  /// Number of samples of the shortest recording that can be encoded.
   static constexpr int64_t kLeastSamples = 4096;
-  /// Encodes mono samples at sample_rate() into a vector, in pieces, which use the context in `ctx`
+  /// Encodes mono samples at sample_rate() into a vector, in pieces that use the context in `ctx`
   /// while they run. Encoder, samples, vector and `ctx` itself must outlive the pieces.
   Pieces run(StepContext* const& ctx, std::span<const float> samples,
              std::vector<float>& vector) const;
@@ -34,7 +34,7 @@ class SpeakerEncoder {
   size_t bytes() const;
 
  private:
-  /// A convolution that keeps the length, with reflected ends, and the ReLU after it.
+  /// A convolution that keeps the length, with mirrored ends, and a ReLU after it.
   struct Layer {
     PackedConv1d conv;
     int64_t dilation = 1;
@@ -56,7 +56,7 @@ class SpeakerEncoder {
   MelSpectrogram mel_;
   Layer head_, merge_;
   std::vector<Block> blocks_;
-  // The attention reads each frame together with the mean and deviation of all frames.
+  // The attention reads each frame beside the mean and the deviation of all frames.
   PackedLinear attend_frame_, attend_all_, attend_;
   PackedLinear out_;
 };

@@ -11,12 +11,12 @@
 namespace syrinx::qwen3_tts {
 namespace {
 
-constexpr int64_t kNoEndBefore = 2;     // steps before the end may be sampled
-constexpr int64_t kSpareFrames = 125;   // ten seconds more than the text needs
-constexpr int64_t kFramesPerId = 15;    // for slow speech: 1.2 s for one id
-constexpr size_t kSegmentBytes = 4000;  // a longer text is cut at the end of a sentence
+constexpr int64_t kNoEndBefore = 2;     // the end cannot be sampled before this step
+constexpr int64_t kSpareFrames = 125;   // frames more than the text needs: ten seconds
+constexpr int64_t kFramesPerId = 15;    // frames of one id in slow speech: 1.2 s
+constexpr size_t kSegmentBytes = 4000;  // bytes; a longer text is cut at the end of a sentence
 
-/// Cuts the text into parts of whole sentences; the last part comes first.
+/// Cuts the text into parts of whole sentences. The last part comes first in the result.
 std::vector<std::string> segments(const std::string& text) {
   if (text.size() <= kSegmentBytes) return {text};
   SegmentQueue queue(kSegmentBytes, false, 0);
@@ -29,7 +29,7 @@ std::vector<std::string> segments(const std::string& text) {
   return parts;
 }
 
-/// Returns the sampling for requests that leave options out.
+/// Returns the sampling of requests that do not set options.
 SpokenModel drawing(const Defaults& d) {
   SpokenModel model;
   model.sampling = {d.sample ? d.temperature : 0, d.top_k, d.top_p, 0, d.repetition_penalty, 0};
@@ -44,7 +44,7 @@ uint64_t digest_of(uint64_t key, std::span<const T> values) {
   Digest digest;
   digest.number(key);
   digest.values(values);
-  return digest.key() | uint64_t{1} << 63;  // ids are below 2^31
+  return digest.key() | uint64_t{1} << 63;  // distinguishes keys from ids, which are below 2^31
 }
 
 }  // namespace
@@ -64,12 +64,12 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
   state->max_frames_ = request.terms.max_frames;
   state->ignore_stop_ = request.terms.ignore_stop;
   state->open_ = request.say.open;
-  // The authors' code has the same default.
+  // This default is that of the authors' code.
   const bool in_prompt = config.kind != Kind::kBase && !request.say.open;
   state->text_in_prompt_ = request.say.in_prompt.value_or(in_prompt);
   if (request.say.open && state->text_in_prompt_) {
-    return Error{ErrorCode::kUnsupported, "text that is still to come cannot all be in the prompt",
-                 "text_in_prompt"};
+    return Error{ErrorCode::kUnsupported,
+                 "late text cannot be in the prompt; leave 'text_in_prompt' out", "text_in_prompt"};
   }
   if (is_blank(request.say.text) && !request.say.open) return nothing_to_say();
   state->later_ = segments(request.say.text);
@@ -83,7 +83,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
   return std::unique_ptr<Sequence>(std::move(state));
 }
 
-/// With text beside the audio, later rows have no keys, because their text may be missing.
+/// If text is beside the audio, later rows have no keys, because their text may not have arrived.
 void State::prefix_keys(bool /*companion*/, std::vector<uint64_t>& keys) const {
   const int64_t certain = head_rows_ + static_cast<int64_t>(voice_text_.size());
   const size_t count =
@@ -101,7 +101,7 @@ void State::prefix_keys(bool /*companion*/, std::vector<uint64_t>& keys) const {
   }
 }
 
-/// Makes the prompt of the next waiting segment, which begins without frames.
+/// Makes the prompt of the next waiting segment, which has no frames yet.
 void State::begin_segment() {
   waiting_ = std::move(later_.back());
   later_.pop_back();
@@ -128,11 +128,11 @@ void State::begin_segment() {
     take_text(!text_open());
   }
   for (const PromptRow& row : prompt_) prompt_ids_.push_back(row.text);
-  firsts_.reserve(max_steps());  // reserved here, so that steps allocate nothing
+  firsts_.reserve(max_steps());  // memory is reserved here, so that steps allocate nothing
   frames_.reserve(max_steps() * config_.codebooks);
 }
 
-/// Takes the ids of the waiting text, as far as they are certain; `final`: no more text comes.
+/// Encodes the waiting text, as far as its ids are certain. `final`: no more text comes.
 void State::take_text(bool final) {
   std::vector<int32_t> ids;
   if (!stream_) {
@@ -157,7 +157,7 @@ void State::take_text(bool final) {
   while (put_ < pending_rows()) put_beside(config_.text.tts_pad);
 }
 
-/// Puts the next text id beside codec ids: first in the prompt's rows, then in the rows of frames.
+/// Puts the next text id beside codec ids: first in rows of the prompt, then in rows of frames.
 void State::put_beside(int32_t id) {
   if (put_ < pending_rows()) {
     prompt_[head_rows_ + put_].text = id;
@@ -240,7 +240,7 @@ void State::rows(int first, bool, InputRows& out) const {
   }
 }
 
-/// Returns the text id of row `pos` and writes its codes to `codes`.
+/// Returns the text id of row `pos`, and writes the row's codes to `codes`.
 int32_t State::row(int pos, std::span<int32_t> codes) const {
   if (pos < prompt_rows()) {
     const PromptRow& row = prompt_[pos];

@@ -1,5 +1,5 @@
-// One request: its prompt rows, the text that is fed beside the audio, and the frames so far. Made
-// on the caller's thread, then touched by the engine's thread only.
+// One request: the rows of its prompt, the text that is read beside the audio, and the frames so
+// far. Made on the caller's thread, then used by the engine's thread only.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace syrinx::qwen3_tts {
 
 class State : public Sequence {
  public:
-  /// Checks the request; `max_positions` limits prompt and frames together.
+  /// Checks the request and opens its sequence. `max_positions` limits prompt plus frames.
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Frontend& frontend,
                                                 int64_t max_positions, VoicePrompt voice,
                                                 const SpeechRequest& request);
@@ -32,8 +32,8 @@ class State : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// Writes rows of C codes and a text id: ids [C + 1]. A prompt row may have the voice's vector in
-  /// addition to its text.
+  /// Writes rows of C codes and a text id: ids [C + 1]. A row of the prompt may also have the
+  /// voice's vector.
   void rows(int first, bool companion, InputRows& out) const override;
   const std::vector<float>& vector() const { return voice_.vector; }
   /// Returns the frames [T, C] of the voice's recording, which the spoken frames continue.
@@ -48,7 +48,7 @@ class State : public Sequence {
   void take_text(bool final);
   void put_beside(int32_t id);
   int64_t pending_rows() const { return static_cast<int64_t>(prompt_.size()) - head_rows_; }
-  /// Returns whether more text of this segment may come.
+  /// Returns whether more text of this segment may arrive.
   bool text_open() const { return open_ && later_.empty(); }
   int64_t steps() const { return static_cast<int64_t>(firsts_.size()); }
 
@@ -63,20 +63,20 @@ class State : public Sequence {
   bool ignore_stop_ = false;
   bool text_in_prompt_ = true;
 
-  std::string waiting_;                  // text that has no ids yet
-  std::vector<std::string> later_;       // segments to come, last first
-  bool open_ = false;                    // more text may come
-  std::optional<StreamEncoder> stream_;  // encodes text beside the audio, once the stream has begun
-  int role_ids_ = 0;                     // leading ids of the stream that belong to the role
-  int64_t text_ids_ = 0;                 // text ids of this segment so far
+  std::string waiting_;                  // text that was not encoded yet
+  std::vector<std::string> later_;       // later segments, the last one first
+  bool open_ = false;                    // more text may arrive
+  std::optional<StreamEncoder> stream_;  // encoder of text beside the audio, once it has begun
+  int role_ids_ = 0;                     // first ids of the stream that belong to the role
+  int64_t text_ids_ = 0;                 // number of text ids of this segment so far
   std::vector<PromptRow> prompt_;
-  std::vector<int32_t> prompt_ids_;  // text ids of the prompt's rows; -1: not known yet
+  std::vector<int32_t> prompt_ids_;  // text ids of the prompt's rows; -1: unknown so far
   int64_t head_rows_ = 0;            // rows before the text
   int vector_row_ = -1;
-  int64_t put_ = 0;              // text ids placed beside codec ids, in the prompt and after it
-  std::vector<int32_t> beside_;  // text id of the row that follows each frame
+  int64_t put_ = 0;              // number of text ids beside codec ids, in the prompt and after it
+  std::vector<int32_t> beside_;  // text ids of the rows after each frame
   std::vector<int32_t> frames_;  // [steps, C]
-  std::vector<int32_t> firsts_;  // codebook 0 of each frame
+  std::vector<int32_t> firsts_;  // code of codebook 0 of each frame
   int64_t frames_before_ = 0;    // number of frames of earlier segments
 };
 

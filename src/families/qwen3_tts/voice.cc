@@ -29,7 +29,7 @@ Pieces hear(const VoiceNetworks& networks, RecordedVoice& recorded) {
   }
 }
 
-/// Returns a voice's "speaker" vector, or an error if it does not fit this model.
+/// Returns a voice's "speaker" vector, or an Error if the vector does not fit this model.
 Result<std::vector<float>> speaker_of(const ModelConfig& config, const Voice& voice) {
   const Tensor* found = voice.find(kSpeaker);
   const int64_t width = config.talker.hidden;

@@ -1,5 +1,5 @@
-// Voices of recordings compared with the authors' package: vectors, codes, prompts, logits, frames,
-// audio; and checks of voices.
+// Compares voices of recordings with the authors' package: vectors, codes, prompts, logits, frames
+// and audio. Also tests how voices are checked.
 #include "families/qwen3_tts/voice.h"
 
 #include "base/worst.h"
@@ -28,7 +28,7 @@ Voice clone(const Qwen3Tts& model, Recording recording) {
   return encoding->take();
 }
 
-/// Clones the recording of that name; `said` are its words.
+/// Clones the recording with the name `name`. `said` has its words.
 Voice clone(const Qwen3Tts& model, const Safetensors& recordings, const std::string& name,
             const std::string& said) {
   const std::span<const float> samples = floats(recordings.view(name));
@@ -199,7 +199,7 @@ TEST_F(VoiceTest, PromptsLogitsFramesAndAudioAreTheAuthors) {
     const auto decode = [&] {
       std::vector<float> got(static_cast<size_t>(want.count()));
       const auto stream = open_stream(stage, *runner.open(r).state);
-      for (int at = 0; at < count; at += 3) {  // chunks: the recording is decoded only once
+      for (int at = 0; at < count; at += 3) {  // the chunks decode the recording only once
         ChunkJob job;
         job.state = stream.get();
         job.fresh = std::min(3, count - at);

@@ -1,6 +1,6 @@
-// Makes voices of recordings for the S3 families whose encoders are ONNX files of the checkpoint:
+// Makes voices from recordings for the S3 families whose encoders are ONNX files in the checkpoint:
 // speech tokens, mel and speaker vector (put_reference). The encoders are loaded when the first
-// recording comes; otherwise const. Thread-safe. Source: CosyVoice:cosyvoice/cli/frontend.py.
+// recording arrives; otherwise const. Thread-safe. Source: CosyVoice:cosyvoice/cli/frontend.py.
 #pragma once
 
 #include <memory>
@@ -11,19 +11,19 @@
 
 namespace syrinx {
 
-/// How recordings become voices.
+/// Options for making voices from recordings.
 struct S3CloningOptions {
   bool dummy = false;        ///< the encoders have random weights
-  bool filled = false;       ///< a mel that is shorter than its tokens is filled up (take_filled())
-  double mel_top_hz = 8000;  ///< highest frequency of the mel
+  bool filled = false;       ///< a mel that is shorter than its tokens is extended (take_filled())
+  double mel_top_hz = 8000;  ///< highest frequency of the mel, in Hz
 };
 
 class S3Cloning : public RecordedVoices<std::unique_ptr<S3ReferenceEncoder>> {
  public:
-  /// Paths of the two networks; not used with random weights.
+  /// Paths of the two networks. Not used with random weights.
   struct Files {
     std::string tokenizer, speaker;
-    /// Returns the names of the missing networks; empty: none is missing.
+    /// Returns the names of the missing networks. Empty if none is missing.
     std::string missing() const;
   };
   S3Cloning(VoiceEncoderInfo info, Files files, const S3FlowConfig& flow,

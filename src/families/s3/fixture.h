@@ -14,7 +14,7 @@ namespace syrinx {
 
 inline std::string parity(const std::string& name) { return SYRINX_BINARY_DIR "/parity/" + name; }
 
-/// A copy of a family's golden checkpoint with the authors' voice "cloned", without the file
+/// A copy of a family's golden checkpoint with the authors' voice "cloned", but without the file
 /// `left_out`.
 struct ClonedCheckpoint {
   explicit ClonedCheckpoint(const std::string& family, const std::string& left_out = "") {
@@ -30,7 +30,7 @@ struct ClonedCheckpoint {
   TestDir dir;
 };
 
-/// Returns the samples that a chain of chunk stages makes of a sequence's frames in one call each.
+/// Returns the samples that chunk stages make from a sequence's frames, one call per stage.
 inline std::vector<float> through_chunk_stages(const Graph& graph, const Sequence& sequence,
                                                std::span<const int32_t> codes, StepContext& ctx) {
   std::vector<float> values;

@@ -11,13 +11,13 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kTableFrames = 15000;  // 300 s; later positions begin at the table's start again
+constexpr int64_t kTableFrames = 15000;  // 300 s; later positions start again at its beginning
 constexpr uint32_t kFlowNoise = 0x53330001;
 constexpr size_t kPromptsKept = 4;
 
 bool starts_segment(int32_t code) { return (code & kS3SegmentStart) != 0; }
 
-/// Returns how many frames of `codes` belong to the same segment as the first.
+/// Returns how many frames of `codes` belong to the same segment as the first frame.
 int64_t segment_frames(std::span<const int32_t> codes) {
   const auto next = std::find_if(codes.begin() + 1, codes.end(), starts_segment);
   return next - codes.begin();
@@ -34,7 +34,7 @@ Tensor filled_tensor(const Shape& shape, std::span<const float> values) {
   return tensor;
 }
 
-/// Compares the contents bit by bit, because a stage gets a voice only as a bundle.
+/// Compares contents bit by bit, because a stage receives a voice only in a bundle.
 bool same_values(const Tensor& a, const Tensor& b) {
   const int64_t count = a.empty() ? 0 : a.view().count();
   if (count != (b.empty() ? 0 : b.view().count())) return false;
@@ -51,12 +51,12 @@ struct S3FlowStage::Stream : StreamState {
   std::shared_ptr<const S3FlowVoice> voice;
   uint64_t seed = 0;
   bool full = false;
-  // state of the segment, once it has begun; unset with the full flow
+  // State of the segment, once it has begun. Unset with the full flow.
   std::optional<S3FlowState> flow;
-  int64_t taken = 0;  // fresh tokens of the segment so far
-  int64_t ahead = 0;  // later tokens that the flow has taken already
+  int64_t taken = 0;  // number of fresh tokens of the segment so far
+  int64_t ahead = 0;  // number of later tokens that the flow has read already
   uint32_t segment = 0;
-  std::vector<float> ready;  // mel values of tokens that are not fresh yet
+  std::vector<float> ready;  // mel values of tokens that are not yet fresh
 };
 
 S3FlowStage::S3FlowStage(const S3Flow& flow, S3Noise noise)
@@ -99,7 +99,7 @@ std::unique_ptr<StreamState> S3FlowStage::open(Bundle bundle) const {
   return stream;
 }
 
-/// Returns the kept voice with the same content, or this one.
+/// Returns the stored voice with the same content, or else `voice`.
 std::shared_ptr<const S3FlowVoice> S3FlowStage::known(S3FlowVoice voice) const {
   const std::lock_guard lock(mutex_);
   for (const Prompt& prompt : prompts_) {
@@ -128,7 +128,7 @@ void S3FlowStage::fill_noise(int64_t frame, std::span<float> out) const {
   }
 }
 
-/// Returns the flow state after the voice's prompt; kept while the voice is in use.
+/// Returns the flow's state after the voice's prompt. It is stored while the voice is in use.
 S3FlowState S3FlowStage::begin(StepContext& ctx,
                                const std::shared_ptr<const S3FlowVoice>& voice) const {
   {
@@ -150,7 +150,7 @@ S3FlowState S3FlowStage::begin(StepContext& ctx,
   return copy;
 }
 
-/// Turns the next codes of a segment into mel values, as far as these can no longer change.
+/// Turns the next codes of a segment into mel values, as far as later codes cannot change these.
 void S3FlowStage::solve(StepContext& ctx, std::span<const int32_t> codes, bool ended,
                         Stream& s) const {
   const int64_t prompt = static_cast<int64_t>(s.voice->tokens.size()) * flow_.config().ratio;

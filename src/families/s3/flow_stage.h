@@ -1,8 +1,8 @@
-// Speech tokens to mel frames, in whole blocks of 25 tokens, or in whole segments for requests with
-// the full flow. Blocks count from the beginning of the voice's prompt, so the first block of a
-// stream may be shorter; or, with S3FlowConfig::whole_prompt, from its end. The sequence that feeds
-// it, or the sequence's script, is an S3State.
-// Const after construction except a locked cache of prompts; any number of executors.
+// Turns speech tokens into mel frames, in whole blocks of 25 tokens. Requests with the full flow
+// use whole segments instead. Blocks count from the beginning of the voice's prompt, so the first
+// block of a stream may be shorter; or, with S3FlowConfig::whole_prompt, from its end. The sequence
+// that feeds the stage, or that sequence's script, is an S3State. Const after construction except a
+// locked cache of prompts; any number of executors.
 #pragma once
 
 #include <list>
@@ -13,17 +13,17 @@
 
 namespace syrinx {
 
-/// The noise from which the flow makes frames after the prompt.
+/// The noise from which the flow makes the frames behind the prompt.
 enum class S3Noise : uint8_t {
-  kFixed,   ///< the table that CosyVoice2 draws once with torch's seed 0, by position
-  kSeeded,  ///< drawn by the request's seed; the prompt's noise is the table's, so streams can
-            ///< share it
+  kFixed,   ///< the table that CosyVoice2 draws once, with torch's seed 0, indexed by position
+  kSeeded,  ///< drawn with the request's seed; the prompt's noise comes from the table, so streams
+            ///< can share it
 };
 
-/// The last number of a frame that the flow emits, after the frame's `ratio` mel frames.
+/// The last value of a frame that the flow sends, behind the frame's `ratio` mel frames.
 struct S3Mark {
-  bool starts = false;  ///< a segment other than the first begins here
-  int unheard = 0;      ///< leading mel frames that belong to the prompt
+  bool starts = false;  ///< a new segment begins here (false for the first segment)
+  int unheard = 0;      ///< number of first mel frames that belong to the prompt
 
   static S3Mark of(float value) {
     const int bits = static_cast<int>(value);
@@ -32,7 +32,7 @@ struct S3Mark {
   float value() const { return static_cast<float>((starts ? 1 : 0) + 2 * unheard); }
 };
 
-/// The flow as a chunk stage.
+/// The flow, as a chunk stage.
 class S3FlowStage : public ChunkStage {
  public:
   S3FlowStage(const S3Flow& flow, S3Noise noise);
@@ -42,7 +42,7 @@ class S3FlowStage : public ChunkStage {
   Bundle bundle(const Sequence& request) const override;
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
-  /// Ends a chunk at the next block's end, when its lookahead has arrived, or at the segment's end.
+  /// Ends a chunk at the end of the next block whose lookahead has arrived, or of the segment.
   int cut(const StreamState&, const WaitingFrames& waiting, int planned) const override;
   void follow(StreamState& stream, const ChunkJob& job) const override;
 

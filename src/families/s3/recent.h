@@ -1,5 +1,5 @@
-// The most recently used voices that requests gave as data, prepared. Requests with the same voice
-// share its preparation, its place in the prefix cache and the flow's prompt. Any thread.
+// The prepared forms of voices that recent requests contained as data. Requests with the same voice
+// share its preparation, its rows in the prefix cache and the flow's prompt. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class Recent {
  public:
   explicit Recent(size_t most = 16) : most_(most) {}
 
-  /// Returns null if the voice is not kept.
+  /// Returns the voice. Null if it is not stored.
   std::shared_ptr<const V> find(uint64_t key) {
     const std::lock_guard lock(mutex_);
     for (auto it = entries_.begin(); it != entries_.end(); ++it) {
@@ -24,7 +24,7 @@ class Recent {
     }
     return nullptr;
   }
-  /// Stores and returns `voice` under `key`, or returns the one that another thread stored there.
+  /// Stores and returns `voice` under `key`, or returns the voice that another thread stored.
   std::shared_ptr<const V> keep(uint64_t key, std::shared_ptr<const V> voice) {
     if (std::shared_ptr<const V> known = find(key)) return known;
     const std::lock_guard lock(mutex_);

@@ -6,7 +6,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kMostTokens = 1500;  // tokens of the longest voice: one minute
+constexpr int64_t kMostTokens = 1500;  // most tokens of a voice: one minute
 
 MelOptions mel_options(int64_t bands, double top_hz) {
   MelOptions o;

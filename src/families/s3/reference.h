@@ -1,7 +1,7 @@
-// Computes the features of a recording in the S3 families: speech tokens and mel, which the flow
-// continues, and a speaker vector. Const after construction, shared by threads; a Work is used by
-// one call at a time. Source: chatterbox:src/chatterbox/models/s3gen/s3gen.py (embed_ref),
-// CosyVoice: cosyvoice/cli/frontend.py (frontend_zero_shot).
+// Computes the features of a recording for the S3 families: speech tokens and mel, which the flow
+// continues, and a speaker vector. Const after construction, shared by threads. One call at a time
+// uses a Work. Source: chatterbox:src/chatterbox/models/s3gen/s3gen.py (embed_ref), CosyVoice:
+// cosyvoice/cli/frontend.py (frontend_zero_shot).
 #pragma once
 
 #include <memory>
@@ -16,23 +16,23 @@
 
 namespace syrinx {
 
-/// P tokens; mel [P * ratio, M], or up to `spare` frames more.
+/// The features of a recording: P tokens; mel [P * ratio, M], or up to `spare` frames more.
 struct S3Reference {
   std::vector<int32_t> tokens;
   Tensor mel;
   std::vector<float> speaker;
 };
 
-/// The features of a recording that the flow and the language model use.
+/// Computes the features of recordings that the flow and the language model use.
 class S3ReferenceEncoder {
  public:
   static constexpr int kMelRate = 24000;  ///< Hz
 
-  /// The state of one recording between calls.
+  /// The state of one recording that is being encoded.
   class Work {
    public:
     bool done() const { return mel_done_ && tokens_.done() && speaker_.done(); }
-    /// Returns the tokens of the recording so far; complete when done.
+    /// Returns the recording's tokens so far, which are complete after done().
     const std::vector<int32_t>& tokens() const { return tokens_.tokens(); }
 
    private:
@@ -44,21 +44,21 @@ class S3ReferenceEncoder {
     std::vector<float> mel_;
   };
 
-  /// `tokenizer` and `speaker` are the scopes of the two networks; `mel_top_hz`: the highest
-  /// frequency of the mel.
+  /// `tokenizer`, `speaker`: the scopes of the two networks. `mel_top_hz`: the highest frequency of
+  /// the mel.
   S3ReferenceEncoder(const Weights& tokenizer, const Weights& speaker, const S3FlowConfig& flow,
                      double mel_top_hz = 8000);
 
   const S3Tokenizer& tokenizer() const { return tokenizer_; }
   int64_t ratio() const { return ratio_; }
-  /// Begins a recording, given at 16 kHz and at 24 kHz.
+  /// Begins to encode a recording, which is given at 16 kHz and at 24 kHz.
   Work open(std::span<const float> at_16k, std::span<const float> at_24k) const;
-  /// Computes the next piece of an unfinished work.
+  /// Computes the next piece of an unfinished Work.
   void run(StepContext& ctx, Work& work) const;
-  /// Returns the result of a work that is done. The longer of tokens and mel is cut to the end of
-  /// the other, but mel keeps up to `spare` more frames (S3FlowVoice::mel).
+  /// Returns the result of a finished Work. The longer of tokens and mel is cut to the length of
+  /// the other. But mel keeps up to `spare` additional frames (S3FlowVoice::mel).
   S3Reference take(Work& work, int64_t spare = 0) const;
-  /// Does the same, but keeps all tokens: cuts the mel there, or repeats its last frame.
+  /// Does the same but keeps all tokens: cuts the mel to their length, or repeats its last frame.
   S3Reference take_filled(Work& work) const;
   size_t bytes() const { return tokenizer_.bytes() + speaker_.bytes(); }
 
@@ -69,17 +69,17 @@ class S3ReferenceEncoder {
   CamPlus speaker_;
 };
 
-/// Stores a reference as tensors of a voice: "tokens" i32 [P], "mel" f32 [P * ratio, M] or with
-/// spare frames more, "speaker_vector" f32.
+/// Stores a reference as tensors of a voice: "tokens" i32 [P], "mel" f32 [P * ratio, M] plus any
+/// spare frames, and "speaker_vector" f32.
 void put_reference(const S3Reference& reference, Voice& voice);
-/// Reads such a voice, whose file is not trusted: an Error says what does not fit. Without "tokens"
-/// and "mel" the voice has a speaker vector only.
+/// Reads an untrusted voice of that form. An Error says what does not fit. Without "tokens" and
+/// "mel", the voice has only a speaker vector.
 Result<std::shared_ptr<const S3FlowVoice>> flow_voice(const Voice& voice, const S3Flow& flow);
 
-/// Reads a tensor of ids below `bound`, at most `most` of them, or returns an Error.
+/// Reads a tensor of at most `most` ids below `bound`. Returns an Error for other tensors.
 Result<std::vector<int32_t>> voice_ids(const Voice& voice, const std::string& name, int64_t most,
                                        int64_t bound);
-/// Reads a tensor of `count` finite floats, or returns an Error.
+/// Reads a tensor of `count` finite floats. Returns an Error for other tensors.
 Result<std::vector<float>> voice_floats(const Voice& voice, const std::string& name, int64_t count);
 /// Makes tensors of a voice from values.
 Tensor tensor_of(std::span<const int32_t> values);

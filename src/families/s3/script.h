@@ -1,5 +1,5 @@
-// The common part of scripts (SpokenSequence) of families whose language model makes S3 tokens: the
-// tokens that are spoken, the bound of a full flow, and the state that the later stages read.
+// The common base of scripts (SpokenSequence) of families whose language model makes S3 tokens: the
+// spoken tokens, the bound of a full flow, and the state that later stages read.
 #pragma once
 
 #include <utility>
@@ -14,24 +14,24 @@ class S3Script : public SpokenScript, public S3State {
   int64_t step_limit() const override {
     return full_flow_ ? kMostFullTokens : SpokenScript::step_limit();
   }
-  /// Emits the step's code if it is a token; other codes are fed back but never spoken.
+  /// Sends the step's code if it is a token. Other codes are fed back but not spoken.
   int emit(const DelayedStreams& steps, std::span<int32_t> frame, StepOutput& out) override;
 
  protected:
-  /// `tokens`: codes below it are S3 tokens. `full_flow`: the flow attends to whole segments.
+  /// Codes below `tokens` are S3 tokens. `full_flow`: the flow attends to whole segments.
   S3Script(std::shared_ptr<const S3FlowVoice> voice, uint64_t seed, bool full_flow, int32_t tokens)
       : S3State(std::move(voice), seed, full_flow), tokens_(tokens) {}
 
-  /// Emits a token of the segment.
+  /// Sends a token of the segment.
   void speak(int32_t token, StepOutput& out);
 
  private:
   const int32_t tokens_;
-  bool spoke_ = false;   // a token was spoken in this segment or an earlier one
-  bool begins_ = false;  // tokens of earlier segments were spoken, but none of this segment
+  bool spoke_ = false;   // whether any token was spoken, in this segment or an earlier one
+  bool begins_ = false;  // whether tokens of earlier segments were spoken, but none of this segment
 };
 
-/// Returns the state that the stages after a sequence read: the sequence itself, or its script.
+/// Returns the state for the stages behind a sequence: the sequence itself, or its script.
 const S3State& s3_state_of(const Sequence& sequence);
 
 }  // namespace syrinx

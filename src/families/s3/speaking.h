@@ -1,5 +1,5 @@
-// The common part of pipelines whose language model makes S3 tokens: the voice of a request, the
-// graph after the language model, and a description.
+// The common base of pipelines whose language model makes S3 tokens: the voice of a request, the
+// graph behind the language model, and a description.
 #pragma once
 
 #include <array>
@@ -21,15 +21,15 @@
 
 namespace syrinx {
 
-/// Links flow and vocoder to a language model. Both choose their own chunks (ChunkStage::cut); the
-/// figures here are typical chunks.
+/// Links flow and vocoder to a language model. Both choose their chunks themselves
+/// (ChunkStage::cut). The sizes given here are typical chunks.
 inline std::array<Link, 2> s3_links(const S3FlowConfig& config, const S3FlowStage& flow,
                                     const S3VocoderStage& vocoder) {
   const int chunk = static_cast<int>(config.chunk);
   return {Link{"flow", &flow, {chunk, chunk, 0, static_cast<int>(config.lookahead)}},
           Link{"vocoder", &vocoder, {1, chunk, 0, vocoder.lookahead()}}};
 }
-/// Describes a flow for users, besides its size.
+/// Describes a flow for users, except its size in bytes.
 inline std::string shape_text(const S3FlowConfig& f, size_t bytes_per_second) {
   if (f.dit && f.plain_channels > 0) {
     return concat(f.dit->depth, " estimator blocks x ", f.dit->width, ", ", f.steps, " steps; ",
@@ -40,7 +40,7 @@ inline std::string shape_text(const S3FlowConfig& f, size_t bytes_per_second) {
                 " steps; ", bytes_per_second >> 20, " MB a second of a stream");
 }
 
-/// A loaded model of a CodecLm, a flow and a vocoder, with the voices that its checkpoint stores. A
+/// A loaded model: a CodecLm, a flow and a vocoder, with the voices that its checkpoint stores. A
 /// family derives from it and loads the networks. Const after construction; thread-safe.
 template <typename Voice>
 class S3Pipeline : public LoadedPipeline {
@@ -48,8 +48,8 @@ class S3Pipeline : public LoadedPipeline {
   const std::map<std::string, Voice>& voices() const { return stored_; }
 
  protected:
-  /// Puts the networks into the graph, and describes them. Samples of `rate` Hz; `fade`: factors of
-  /// the first samples.
+  /// Puts the networks into the graph and adds their descriptions. Samples have `rate` Hz. `fade`:
+  /// factors of the first samples.
   void join(const CodecLm& lm, const S3FlowConfig& config, int64_t rate, S3Noise noise,
             std::vector<float> fade = {}) {
     flow_stage_ = std::make_unique<S3FlowStage>(*flow_, noise);
@@ -64,8 +64,8 @@ class S3Pipeline : public LoadedPipeline {
     info_.parts.push_back({"vocoder", concat(samples, " samples a code"), hift_->bytes()});
   }
 
-  /// Returns the voice of a request: the voice data of the request, which `make` turns into a Voice
-  /// unless it was used recently; or the named voice of the checkpoint's `file`; or the default.
+  /// Returns the voice of a request: voice data, which `make` turns into a Voice unless it was used
+  /// recently, or the named voice in the checkpoint's `file`, or the default voice.
   template <typename Make>
   Result<std::shared_ptr<const Voice>> voice_of(const SpeechRequest& request, const char* file,
                                                 const Make& make) const {
@@ -79,7 +79,7 @@ class S3Pipeline : public LoadedPipeline {
     if (stored_.empty()) {
       return Error{ErrorCode::kUnsupported,
                    concat("this checkpoint has no stored voice (", file,
-                          "); give a recording or a voice made of one"),
+                          "); give a recording or a voice made from one"),
                    "voice"};
     }
     const std::string& name =

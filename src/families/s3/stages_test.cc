@@ -1,5 +1,5 @@
-// The stages behind the language model on the small networks of CosyVoice2's parity tests: streams
-// of several segments, in the stages' own chunks or as a whole.
+// Tests the stages behind the language model with the small networks of CosyVoice2's parity tests:
+// streams of several segments, in chunks that the stages choose or as a whole.
 #include <gtest/gtest.h>
 
 #include "families/s3/flow_stage.h"
@@ -65,7 +65,7 @@ struct Fixture {
     return flow.voice({1, 2, 3, 4, 5, 6, 7}, std::move(mel), speaker);
   }
 
-  /// Returns the output of a stage if `given` more frames arrive before each cut.
+  /// Returns the output of a stage. `given`: the number of frames that arrive before each cut.
   template <typename T>
   std::vector<float> run(const ChunkStage& stage, const Sequence& request,
                          const std::vector<T>& frames, int given, int lookahead) {
@@ -111,7 +111,7 @@ struct Fixture {
     return out;
   }
 
-  /// Returns the output of a stage for all frames of several streams in one batch.
+  /// Returns the output of a stage for all frames of several streams, computed in one batch.
   template <typename T>
   std::vector<std::vector<float>> run_together(const ChunkStage& stage,
                                                std::span<const Request* const> requests,
@@ -167,12 +167,12 @@ TEST(S3Stages, HoweverFramesComeTheSamplesAreTheSame) {
   for (const int given : {1, 2, 7, 30}) {
     f.most_fresh = 0;
     EXPECT_TRUE(f.run(flow, request, f.tokens, given, 3) == mel) << given;
-    EXPECT_LE(f.most_fresh, kChunk + 3);  // a block, or the end of a segment
+    EXPECT_LE(f.most_fresh, kChunk + 3);  // most_fresh is a block or the end of a segment
     EXPECT_TRUE(f.run(vocoder, request, mel, given, 10) == samples) << given;
   }
 }
 
-/// Runs streams of one voice, of another voice and with the full flow in the same calls.
+/// Runs streams of one voice, of another voice, and with the full flow, in the same calls.
 TEST(S3Stages, InABatchAStreamIsAsAlone) {
   Fixture f;
   const Request one(f.voice, 1), two(f.voice, 2), full(f.voice, 3, true);
@@ -249,7 +249,7 @@ TEST(S3Stages, TheFirstBlockIsWhatThePromptLeaves) {
     return flow.cut(*stream, {std::span(tokens).first(frames), {}, closed}, 99);
   };
   EXPECT_EQ(cut(0, false), 0);
-  EXPECT_EQ(cut(5, false), 0);  // 7 + 3 fill a block, the other 3 are its lookahead
+  EXPECT_EQ(cut(5, false), 0);  // 7 + 3 fill a block, but its lookahead of 3 is missing
   EXPECT_EQ(cut(6, false), 3);
   EXPECT_EQ(cut(12, false), 3);
   EXPECT_EQ(cut(5, true), 5);

@@ -1,4 +1,4 @@
-// The state of a request with S3 speech tokens that the stages after its language model read.
+// The state of a request with S3 speech tokens, for the stages behind its language model.
 #pragma once
 
 #include <memory>
@@ -8,13 +8,13 @@
 
 namespace syrinx {
 
-/// A bit in the first token of every segment except the first (a frame is one token). There the
-/// flow starts again from the voice's prompt, and the vocoder from silence, as in the originals,
-/// which speak a text in separate parts.
+/// A bit in the first token of every segment except the first (a frame is one token). At such a
+/// token, the flow starts again from the voice's prompt, and the vocoder from silence. The
+/// originals do this, because they speak a text in separate parts.
 inline constexpr int32_t kS3SegmentStart = 1 << 24;
 
-/// The largest number of tokens of a segment whose flow attends to all of it: 40 s, Chatterbox's
-/// bound of a call. The work grows with the square of the tokens and is one batch.
+/// The most tokens of a segment whose flow attends to the whole segment: 40 s, as Chatterbox allows
+/// in a call. The work grows with the square of the tokens and is one batch.
 inline constexpr int kMostFullTokens = 1000;
 
 /// The part of a sequence, or of its script, that the flow reads.
@@ -23,7 +23,7 @@ class S3State {
   virtual ~S3State() = default;
   const std::shared_ptr<const S3FlowVoice>& flow_voice() const { return flow_voice_; }
   uint64_t seed() const { return seed_; }
-  /// Returns whether the flow attends to whole segments, and so waits for their ends.
+  /// Returns whether the flow attends to whole segments, and therefore waits for their ends.
   bool full_flow() const { return full_flow_; }
 
  protected:

@@ -12,18 +12,18 @@ namespace syrinx {
 namespace {
 
 constexpr uint32_t kSourceNoise = 0x53330002, kSourcePhase = 0x53330003;
-constexpr int64_t kMostChunkTokens = 100;  // tokens of the largest chunk: four seconds
+constexpr int64_t kMostChunkTokens = 100;  // most tokens of a chunk: four seconds
 
 }  // namespace
 
 struct S3VocoderStage::Stream : StreamState {
   uint64_t seed = 0;
   std::optional<HiftState> hift;  // state of the segment, once it has begun
-  int64_t ahead = 0;              // later tokens that the vocoder has taken already
-  int64_t frames_before = 0;      // mel frames of earlier segments
-  int64_t frames = 0;             // fresh mel frames of this segment
+  int64_t ahead = 0;              // number of later tokens that the vocoder has read already
+  int64_t frames_before = 0;      // number of mel frames of earlier segments
+  int64_t frames = 0;             // number of fresh mel frames of this segment
   uint32_t segment = 0;
-  int64_t samples = 0;  // samples of the segment, emitted so far
+  int64_t samples = 0;  // number of samples of the segment that were sent
   std::vector<float> ready;
 };
 
@@ -87,7 +87,7 @@ void S3VocoderStage::run(StepContext& ctx, ChunkJob& job) const {
     const int64_t end = std::min<int64_t>(known, job.fresh);
     const bool ended = end == known && (known < frames || job.last);
     const int64_t fed = begin + s.ahead, fresh = known - fed;
-    const int64_t unheard = mark_of(begin).unheard;  // only at the beginning of a segment
+    const int64_t unheard = mark_of(begin).unheard;  // nonzero only at the beginning of a segment
     Arena::Mark mark(ctx.arena);
     const View all = ctx.arena.take({fresh * ratio_, mel}, DType::kF32);
     for (int64_t i = 0; i < fresh; ++i) {

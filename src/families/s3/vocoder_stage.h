@@ -1,6 +1,6 @@
-// Mel frames to samples, delayed by the vocoder's lookahead. Each segment is a separate stream, as
-// in the originals. Noise and phases follow from the request's seed and the frame. Const after
-// construction; any number of executors.
+// Turns mel frames into samples, delayed by the vocoder's lookahead. Each segment is a separate
+// stream, as in the originals. Noise and phases depend on the request's seed and the frame. Const
+// after construction; any number of executors.
 #pragma once
 
 #include "codec/hift.h"
@@ -11,7 +11,7 @@ namespace syrinx {
 
 class S3VocoderStage : public ChunkStage {
  public:
-  /// `ratio`: mel frames a token. `fade`: factors of the first samples of a segment.
+  /// `ratio`: mel frames per token. `fade`: factors of the first samples of a segment.
   S3VocoderStage(const Hift& hift, int64_t ratio, std::vector<float> fade = {});
 
   FrameType in() const override {
@@ -20,15 +20,15 @@ class S3VocoderStage : public ChunkStage {
   FrameType out() const override {
     return {Flow::kSamples, static_cast<int>(hift_.config().hop())};
   }
-  /// One output frame for each mel frame, except those of the prompt (S3Mark::unheard).
+  /// Returns one output frame per mel frame. Those of the prompt (S3Mark::unheard) have none.
   int most_out() const override { return static_cast<int>(ratio_); }
   int samples_per_token() const { return most_out() * out_width(); }
-  /// Returns the number of tokens that must follow before a token's samples are certain.
+  /// Returns how many later tokens must arrive before a token's samples are final.
   int lookahead() const;
   Bundle bundle(const Sequence& request) const override;
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
-  /// Takes all frames that are certain; at the end of a segment, all frames of the segment.
+  /// Takes all frames whose samples are final. At the end of a segment, takes all of its frames.
   int cut(const StreamState&, const WaitingFrames& waiting, int planned) const override;
 
  private:

@@ -164,7 +164,7 @@ size_t CodecLm::table_bytes() const {
   return sum + parts_.positions.bytes();
 }
 
-/// Scales the rows that are frames, one run of them after the other.
+/// Scales the rows that are frames, one run of consecutive rows at a time.
 void CodecLm::scale_frames(StepContext& ctx, std::span<const int32_t> ids, const View& x) const {
   const int64_t rows = x.shape[0], tables = std::ssize(parts_.tables);
   const auto is_frame = [&](int64_t r) { return ids[static_cast<size_t>(r * tables + 1)] >= 0; };
@@ -232,7 +232,7 @@ void CodecLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const
   if (batch.emits > 0) parts_.decoder.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
 }
 
-/// On a GPU the whole head runs for all rows, because no host code writes logits there. The same
+/// On a GPU the whole head runs for all rows, because no host code writes logits on a GPU. The same
 /// holds for models with drafts, whose positions have their own rules, and for models whose
 /// requests may ask for log-probabilities.
 void CodecLm::head_logits(StepContext& ctx, int k, const ArBatch& batch, const View& hidden,

@@ -1,9 +1,9 @@
 // The language model of a family as an AR stage. An input row is a sum of embeddings or a given
-// vector, with or without text beside it. A step makes one code by each head and further codes, if
-// any, by an inner decoder. The sequence describes its rows as data (Sequence::rows). A step has
-// two halves: first fill_rows() gets the rows from the sequences on the host; then the network's
-// work is queued, which reads only the filled arrays. Const after construction, shared by threads.
-// N rows of the batch, H width, T tables, K codes a step.
+// vector, with or without text added to it. A step makes one code with each head, and then further
+// codes if the model has an inner decoder. The sequence describes its rows as data
+// (Sequence::rows). A step has two halves. First fill_rows() gets the rows from the sequences on
+// the host. Then the network's work is queued, which reads only the filled arrays. Const after
+// construction, shared by threads. N rows of the batch, H width, T tables, K codes of a step.
 #pragma once
 
 #include <memory>
@@ -19,9 +19,9 @@
 
 namespace syrinx {
 
-/// The head of one stream, in parts. Each part is a matrix product of its own, run only over the
-/// rows that may choose from it at this step (Sequence::rule); in the other rows its logits are
-/// -inf. So the part for words costs nothing in speech, and a stream with a forced code costs
+/// The head of one stream, in parts. Each part is a separate matrix product that runs only for the
+/// rows that may choose from it at this step (Sequence::rule). In other rows its logits are -inf.
+/// So the part for words costs nothing during speech, and a stream with a forced code costs
 /// nothing.
 struct StreamHead {
   std::vector<PackedLinear> parts;
@@ -34,40 +34,39 @@ struct StreamHead {
 struct RowRange {
   int64_t begin = 0, end = 0;
 };
-/// The streams whose codes are chosen together.
+/// The row ranges of one part of a head.
 using HeadPart = std::vector<RowRange>;
 
-/// Packs the head of one stream, if several streams share a matrix [V, H]: logits = W (h + e), for
+/// Packs the head of one stream if several streams share a matrix [V, H]: logits = W (h + e), for
 /// the rows that the stream may choose. `e` [H] becomes a bias, W e. So all streams read the same
 /// h, and no stream computes the rows of another. For a GPU the head has one part.
 StreamHead pack_stream_head(const View& shared, std::span<const HeadPart> parts,
                             std::span<const float> e, WeightType type, Device device);
 
-/// Tables are views as stored, which must outlive the CodecLm; `tables` may have the same view
-/// several times.
+/// Parts of a CodecLm. Tables are views of the stored weights, which must outlive the CodecLm.
+/// `tables` may contain the same view several times.
 struct CodecLmParts {
   Decoder decoder;
   std::vector<View> tables;       ///< [T] of [V, H]
-  std::vector<StreamHead> heads;  ///< heads that read the decoder's hidden row
+  std::vector<StreamHead> heads;  ///< heads that read the hidden row of the decoder
   KvSpec kv;
   int64_t max_positions = 0;
-  std::unique_ptr<InnerCodes> inner =
-      {};                             ///< makes the codes after that of the only head; may be null
-  std::vector<int> inner_vocab = {};  ///< vocabulary of each of those codes
-  /// Factor of rows with an id of table 1, i.e. of frames; 1: rows are not scaled.
+  std::unique_ptr<InnerCodes> inner = {};  ///< makes the codes after the first one; may be null
+  std::vector<int> inner_vocab = {};       ///< vocabulary of each code that the inner decoder makes
+  /// Factor of rows that have an id of table 1, i.e. frames. 1: rows are not scaled.
   float frame_scale = 1;
-  /// Learned positions [max_positions, H] as stored, added to each row (GPT-2); empty: none.
+  /// Learned positions [max_positions, H] as stored, added to each row (GPT-2). May be empty.
   View positions = {};
-  /// Adds text beside the codes, by an id after those of the tables; null: the model has none.
+  /// Adds text to the codes; its id comes after those of the tables. Null: the model adds no text.
   std::unique_ptr<TextBeside> beside = {};
-  bool adds_vectors = false;  ///< each row has a vector, which is added to its ids' sum
-  /// makes the values of a step (ArTraits::values) from the hidden row; empty: none
+  bool adds_vectors = false;  ///< each row has a vector, which is added to the sum of its ids
+  /// makes the values of a step (ArTraits::values) from the hidden row; empty: no values
   PackedLinear values = {};
-  std::vector<Tensor> own_tables = {};  ///< owner of the tables that are not views as stored
-  float table_scale = 1;                ///< factor of the tables' sum, not of given vectors
-  float logit_cap = 0;  ///< logits become cap * tanh(logit / cap) (Gemma 2); 0: none
-  int tap_block = -1;   ///< rows before this block are tapped (ArTraits::tap); -1: none
-  bool drafts = false;  ///< ArTraits::drafts; needs a single head, of one part
+  std::vector<Tensor> own_tables = {};  ///< owner of tables that are not views of stored weights
+  float table_scale = 1;                ///< factor of the sum of table rows, not of given vectors
+  float logit_cap = 0;  ///< logits become cap * tanh(logit / cap) (Gemma 2); 0: no cap
+  int tap_block = -1;   ///< rows before this block are tapped (ArTraits::tap); -1: no taps
+  bool drafts = false;  ///< value of ArTraits::drafts; needs a single head with one part
 };
 
 /// The stage with its weights.
@@ -77,8 +76,8 @@ class CodecLm : public ArStage {
 
   const ArTraits& traits() const override { return traits_; }
   Device device() const override { return device_; }
-  /// Moves the weights. On a GPU each head has one part, because the host chooses the parts that
-  /// run.
+  /// Moves the weights. On a GPU each head must have one part, because the host chooses the parts
+  /// that run.
   void move_to(Device device);
   size_t scratch_bytes(int emits) const override;
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
@@ -109,11 +108,11 @@ class CodecLm : public ArStage {
   MovedTables moved_;
 };
 
-/// Describes the parts of a model for users: its decoder (with the word `kind` in front, if any),
-/// its inner decoder and its tables.
+/// Describes the parts of a model for users: its decoder, preceded by the word `kind` if given, its
+/// inner decoder and its tables.
 std::vector<PartInfo> describe_lm(const CodecLm& lm, const std::string& kind = "");
 
-/// Makes a head of one matrix product, for codes that are chosen from all of its outputs.
+/// Makes a head with a single matrix product, for codes that are chosen from all of its outputs.
 StreamHead whole_head(PackedLinear linear);
 
 }  // namespace syrinx

@@ -8,10 +8,12 @@ namespace {
 
 Status check_codes(const HeardTurn& turn, int64_t codebooks, int64_t codes) {
   if (std::ssize(turn.codes) % codebooks != 0) {
-    return turn.refused(concat(turn.codes.size(), " codes are not whole frames of ", codebooks));
+    return turn.refused(concat(turn.codes.size(), " codes are not whole frames: each frame needs ",
+                               codebooks, " codes"));
   }
   for (const int32_t code : turn.codes) {
-    if (code < 0 || code >= codes) return turn.refused(concat("code ", code, " of ", codes));
+    if (code < 0 || code >= codes)
+      return turn.refused(concat("code ", code, " must be from 0 to ", codes - 1));
   }
   return ok_status();
 }

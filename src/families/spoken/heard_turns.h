@@ -1,5 +1,5 @@
-// The turns of text and frames that a model hears before it speaks: the recording of the request's
-// voice, then the turns of its context. Free function; any thread. C codes a frame.
+// The turns of text and frames that come before the new speech in a prompt: the recording of the
+// request's voice, then the turns of its context. Free function; any thread. C codes per frame.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 namespace syrinx {
 
 struct HeardTurn {
-  bool own = false;   ///< the recording of the request's voice
-  std::string voice;  ///< the speaker, as ContextTurn::voice; empty where `own`
+  bool own = false;   ///< whether this is the recording of the request's voice
+  std::string voice;  ///< speaker, as in ContextTurn::voice; empty if `own`
   std::string text;
-  std::vector<int32_t> codes;  ///< [T, C]; may be empty in a context
-  std::string what;            ///< name of the turn in messages, e.g. "context turn 2"
+  std::vector<int32_t> codes;  ///< [T, C]; may be empty for a turn of the context
+  std::string what;            ///< name of the turn for messages, e.g. "context turn 2"
 
   Error refused(const std::string& why) const {
     return {ErrorCode::kInvalid, what + ": " + why, own ? "voice" : "context"};
   }
 };
 
-/// Returns the turns in order. Refuses data that is not whole frames of `codebooks` codes below
-/// `codes`, and a recording of more than `most` frames.
+/// Returns the turns in order. Returns an Error if data does not consist of whole frames of
+/// `codebooks` codes below `codes`, or a recording has more than `most` frames.
 Result<std::vector<HeardTurn>> heard_turns(const SpeechRequest& request, int64_t codebooks,
                                            int64_t codes, int64_t most);
 

@@ -7,13 +7,13 @@
 namespace syrinx {
 namespace {
 
-/// Returns the first code that the decoder makes: 0 where there is one more head than tables, else
-/// code 0 has a head of the large decoder.
+/// Returns the first code that the decoder makes: code 0 if it has one more head than tables.
+/// Otherwise code 1, and the large decoder has the head of code 0.
 int first_of(const InnerCodesParts& parts) {
   return parts.heads.size() > parts.tables.size() ? 0 : 1;
 }
 
-/// Returns entry `i` of several, or the one that all share.
+/// Returns entry `i` of a list, or its only entry if all codes share one.
 template <typename T>
 const T& of_code(const std::vector<T>& each, int i) {
   return each[each.size() == 1 ? 0 : static_cast<size_t>(i)];
@@ -34,8 +34,8 @@ void InnerCodes::move_to(Device device, MovedTables& moved) {
   for (View& table : parts_.tables) table = moved.move(device, table);
 }
 
-/// Returns the decoder's next rows: at the first code of a step, for each sequence the hidden row
-/// and code 0; later one row for each, with the previous code.
+/// Returns the decoder's next rows. At the first code of a step, each sequence has two rows: the
+/// hidden row and code 0. Later it has one row, the previous code.
 View InnerCodes::inputs(StepContext& ctx, int k, const View& hidden, const View& codes) const {
   const int64_t emits = hidden.shape[0];
   const bool only_projected = k > 1 && !parts_.projection.empty();

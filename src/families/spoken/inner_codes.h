@@ -1,7 +1,7 @@
 // The codes of a frame after its first, made one after another by a small decoder, which starts
 // again in every step: it reads the hidden row of the large decoder and code 0, then each sampled
-// code. Const after construction.
-// E sequences that yield a step, H width of the large decoder, D of the small one, C codes a frame.
+// code. Const after construction. E sequences that yield a step, H width of the large decoder, D of
+// the small decoder, C codes per frame.
 #pragma once
 
 #include <vector>
@@ -11,13 +11,13 @@
 
 namespace syrinx {
 
-/// Tables are views as stored, which must outlive the InnerCodes.
+/// Parts of InnerCodes. Tables are views of stored weights, which must outlive the InnerCodes.
 struct InnerCodesParts {
   InnerDecoder decoder;
-  std::vector<View> tables;         ///< [V, H] of code 0, 1, ...; or a single table for all codes
-  std::vector<PackedLinear> heads;  ///< of code 1, 2, ...; or a single head for all codes
-  PackedLinear projection = {};     ///< H -> D, applied to each input row; empty: H is D
-  Tensor own_table = {};            ///< owner of a table that is not a view as stored
+  std::vector<View> tables;         ///< [V, H] for code 0, 1, ...; or a single table for all codes
+  std::vector<PackedLinear> heads;  ///< for code 1, 2, ...; or a single head for all codes
+  PackedLinear projection = {};     ///< H -> D, applied to each input row; empty if H equals D
+  Tensor own_table = {};            ///< owner of a table that is not a view of stored weights
 };
 
 /// The inner decoder with its weights.

@@ -37,7 +37,7 @@ bool Prompt::same_row(int at, const Prompt& other) const {
 }
 
 void Prompt::append_keys(std::vector<uint64_t>& keys) const {
-  constexpr uint64_t kSeveral = uint64_t{1} << 63;  // a bit that no id sets
+  constexpr uint64_t kSeveral = uint64_t{1} << 63;  // this bit is set in no id
   for (int at = 0; at < size(); ++at) {
     const std::span<const int32_t> ids = row(at);
     const bool one = std::all_of(ids.begin() + 1, ids.end(), [](int32_t id) { return id < 0; });

@@ -1,6 +1,6 @@
-// The rows of a segment's prompt, as a family writes them: ids to be summed from the model's
-// tables, or a vector. Each row also has the id that the original implementation has there. A value
-// that borrows the vectors; one thread. T tables.
+// The rows of a segment's prompt, as a family writes them: ids whose table rows are summed, or a
+// vector. Each row also has the id that the original implementation has at its place. A value that
+// borrows the vectors; one thread. T tables.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ class Prompt {
   bool empty() const { return given_.empty(); }
   int size() const { return static_cast<int>(given_.size()); }
 
-  /// Appends a row of one id of table 0.
+  /// Appends a row with one id, of table 0.
   void add(int32_t id) { add_row(id)[0] = id; }
   void add(std::span<const int32_t> ids);
-  /// Appends a row and returns its ids [T], all -1. `written`: its id in written().
+  /// Appends a row and returns its ids [T], which are all -1. `written`: the row's id in written().
   std::span<int32_t> add_row(int32_t written);
-  /// Appends a row without an id in written().
+  /// Appends a row that has no id in written().
   std::span<int32_t> add_row();
   /// Appends a row that is a vector, which must stay valid as long as the prompt.
   void add_vector(GivenRow vector, int32_t written);
@@ -38,13 +38,13 @@ class Prompt {
   /// Returns the vector of a row; empty if the row has none.
   GivenRow& vector(int at) { return given_[static_cast<size_t>(at)]; }
   GivenRow vector(int at) const { return given_[static_cast<size_t>(at)]; }
-  /// Whether two prompts have the same row at a position.
+  /// Returns whether two prompts have the same row at a position.
   bool same_row(int at, const Prompt& other) const;
 
   /// Returns the ids in the order of their rows (Sequence::prompt_ids).
   std::span<const int32_t> written() const { return written_; }
-  /// Appends the rows' keys (Sequence::prefix_keys): a row of a single id of table 0 has that id as
-  /// its key; all other rows are hashed.
+  /// Appends the keys of the rows (Sequence::prefix_keys). The key of a row with a single id of
+  /// table 0 is that id. Keys of other rows are hashes.
   void append_keys(std::vector<uint64_t>& keys) const;
 
  private:

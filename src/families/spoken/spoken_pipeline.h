@@ -1,4 +1,4 @@
-// A loaded model that speaks with a CodecLm followed by a codec. A family derives its model from
+// A loaded model that speaks with a CodecLm followed by a codec. A family derives its pipeline from
 // this class, loads the networks in its constructor and describes each request by a SpokenScript.
 // Const after construction; thread-safe.
 #pragma once
@@ -24,8 +24,8 @@ class SpokenPipeline : public LoadedPipeline {
   /// Returns the script of a request, or an error if the model cannot speak it.
   virtual Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const = 0;
 
-  /// Puts the language model and the codec's stage into the graph, and describes them. The family's
-  /// constructor calls it once.
+  /// Puts the language model and the codec's stage into the graph, and adds their descriptions. The
+  /// family's constructor calls it once.
   void join(std::unique_ptr<CodecLm> lm, std::unique_ptr<ChunkStage> codec, const CodecInfo& info,
             ChunkPolicy policy);
 

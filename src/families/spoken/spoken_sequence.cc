@@ -42,11 +42,11 @@ Result<Opened> SpokenSequence::open(const SpokenModel& model,
   if (const Status text = sequence->text_.begin(request.say.text); !text.ok()) return text.error();
   sequence->begin_segment();
   if (sequence->prompt_rows() + model.least_steps > model.max_positions) {
-    return Error{
-        ErrorCode::kInvalid,
-        concat("text and context take ", sequence->prompt_rows(), " positions; the model has ",
-               model.max_positions, " and needs ", model.least_steps, " to speak"),
-        request.say.context.empty() && !request.voice.data ? "input" : "context"};
+    return Error{ErrorCode::kInvalid,
+                 concat("text and context take ", sequence->prompt_rows(),
+                        " positions, but the model has only ", model.max_positions, " and needs ",
+                        model.least_steps, " to speak"),
+                 request.say.context.empty() && !request.voice.data ? "input" : "context"};
   }
   return Opened(std::move(sequence));
 }
@@ -67,14 +67,14 @@ SpokenSequence::Kept SpokenSequence::begin_segment() {
   prompt_ = std::move(next), companion_ = std::move(companion);
   steps_.restart(0);
   if (!ready()) return {};
-  const int steps = max_steps();  // reserved here, so that steps allocate nothing
+  const int steps = max_steps();  // memory is reserved here, so that steps allocate nothing
   steps_.restart(steps);
   now_.frames.reserve(static_cast<size_t>(steps * model_.pattern.streams()));
   return kept;
 }
 
-/// Counts the leading rows of `next` that equal the rows computed so far: those of `fed`, the
-/// previous prompt, then those of its steps.
+/// Counts the first rows of `next` that equal the rows computed so far: the rows of `fed`, which is
+/// the previous prompt, then the rows of its steps.
 int SpokenSequence::rows_fed_before(const Prompt& fed, const Prompt& next) const {
   std::vector<int32_t> ids(static_cast<size_t>(model_.tables));
   const auto same_row = [&](int at) {
@@ -91,7 +91,7 @@ int SpokenSequence::rows_fed_before(const Prompt& fed, const Prompt& next) const
 Status SpokenSequence::append_text(std::string_view text, bool last) {
   if (const Status taken = text_.append(text, last); !taken.ok()) return taken;
   if (!ready()) begin_segment();
-  // A sentence is complete only when a letter after it has arrived, so a last text is never empty.
+  // A sentence is complete only after a later letter has arrived, so the last text is never empty.
   return ready() || !last ? ok_status() : nothing_to_say();
 }
 
@@ -138,7 +138,7 @@ void SpokenSequence::rows(int first, bool companion, InputRows& out) const {
   }
 }
 
-/// Inner codes with their own options have no penalty, so they need no history.
+/// Inner codes that have their own options have no penalty, so they need no history.
 std::span<const int32_t> SpokenSequence::history(int k) const {
   if (k > 0 && model_.inner_sampling) return {};
   return script_->history(steps_, k);
@@ -160,7 +160,7 @@ Verdict SpokenSequence::advance(std::span<const int32_t> codes, StepOutput& out)
   return steps_.done() ? end_segment() : Verdict{};
 }
 
-/// Returns the number of frames that the request may still have.
+/// Returns how many more frames the request may have.
 int64_t SpokenSequence::frames_left() const {
   return max_frames_ > 0 ? std::max<int64_t>(0, max_frames_ - frames_)
                          : std::numeric_limits<int32_t>::max();

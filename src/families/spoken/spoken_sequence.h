@@ -1,8 +1,8 @@
-// The sequence of families that read text and make frames: segments, late text, bounds, kept rows
-// and refusals. A family describes its model by a SpokenModel and a request by a SpokenScript; the
-// rest of a Sequence is here. Made on the caller's thread, then touched by one thread at a time
-// (model/request.h).
-// T tables, S streams of codes.
+// The sequence of families that read text and make frames: segments, late text,
+// bounds, kept rows and refusals. A family describes its model by a SpokenModel and a
+// request by a SpokenScript. The rest of a Sequence is here. Made on the caller's
+// thread, then used by one thread at a time (model/request.h). T tables, S streams of
+// codes.
 #pragma once
 
 #include <algorithm>
@@ -27,43 +27,43 @@ struct SpokenSegment {
   std::vector<int32_t> ids, frames;
 };
 
-/// A family's script of one request. The engine's or an executor's thread calls all functions
+/// Describes one request for its family. The engine's or an executor's thread calls all functions
 /// except splitter(), its result and encode(). step_row() and later functions allocate nothing.
 class SpokenScript {
  public:
   virtual ~SpokenScript() = default;
 
-  /// Returns how the family cuts text into segments; empty: at sentences (SpokenModel::text).
+  /// Returns the function that cuts text into segments. Empty: sentences (SpokenModel::text).
   virtual TextPlan::Split splitter() { return {}; }
   /// Returns the ids of a segment's text, in order. `begin`: the segment's first byte in the text
-  /// of the request, or the first byte of the text that splitter() cut it from.
+  /// of the request. With splitter(): the first byte of the text from which it cut the segment.
   virtual Result<std::vector<int32_t>> encode(std::string_view segment, int64_t begin) = 0;
-  /// Writes the prompt of segment `now`. `past`: the segments before it; may drop those that no
+  /// Writes the prompt of segment `now`. `past`: the segments before it; may remove those that no
   /// later prompt contains. Vectors must stay valid as long as the script.
   virtual void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) = 0;
-  /// Changes a copy of the prompt into the companion's prompt, which has as many rows.
+  /// Changes a copy of the prompt into the companion's prompt, with the same number of rows.
   virtual void make_companion(Prompt& /*prompt*/) const {}
-  /// Returns the largest number of steps of a segment, without the pattern's tail, for any request.
+  /// Returns the limit of steps of any request's segment, without the tail of the pattern.
   virtual int64_t step_limit() const { return std::numeric_limits<int32_t>::max(); }
-  /// Writes the input row for the codes [S] of step `step`: ids [T], which are all -1 before.
+  /// Writes the ids [T] of the input row for the codes [S] of step `step`. All ids are -1 before.
   virtual void step_row(int step, std::span<const int32_t> codes, std::span<int32_t> ids) const = 0;
   virtual SampleRule rule(const DelayedStreams& steps, int k) const = 0;
   /// Returns code k of the segment's steps so far, oldest first, for the repetition penalty.
   virtual std::span<const int32_t> history(const DelayedStreams& steps, int k) const {
     return steps.column(k).subspan(1);
   }
-  /// Returns whether a step ends the segment and is not part of it. A model whose streams end one
-  /// after another calls DelayedStreams::end_now() instead.
+  /// Returns whether a step ends the segment without being a part of it. A model whose streams end
+  /// one after another calls DelayedStreams::end_now() instead.
   virtual bool ends(DelayedStreams& steps, std::span<const int32_t> codes) const = 0;
-  /// Emits the frame that the last step completed, if any, from the buffer `frame` [S]. Returns how
-  /// many frames it emitted.
+  /// Sends the frame that the last step completed, if any; `frame` [S] is a buffer for it. Returns
+  /// the number of sent frames.
   virtual int emit(const DelayedStreams& steps, std::span<int32_t> frame, StepOutput& out);
-  /// Emits the frames after the last one of a segment that the model ended, at most `most`. Returns
-  /// how many.
+  /// Sends the frames behind the last one of a segment that the model ended, at most `most`.
+  /// Returns the number of sent frames.
   virtual int close(const DelayedStreams& /*steps*/, int64_t /*most*/, StepOutput& /*out*/) {
     return 0;
   }
-  /// Returns how many steps, without the pattern's tail, make `frames` frames.
+  /// Returns the number of steps, without the pattern's tail, that make `frames` frames.
   virtual int64_t steps_of(int64_t frames) const { return frames; }
 };
 
@@ -72,8 +72,8 @@ class SpokenSequence final : public Sequence {
  public:
   static constexpr int kMostStreams = 64;
 
-  /// Checks the request and begins it. `model` must outlive the sequence; an error in place of a
-  /// script refuses the request.
+  /// Checks a request and opens its sequence. `model` must outlive the sequence. If `script` is an
+  /// Error, returns that Error.
   static Result<Opened> open(const SpokenModel& model, Result<std::unique_ptr<SpokenScript>> script,
                              const SpeechRequest& request);
 
@@ -89,17 +89,17 @@ class SpokenSequence final : public Sequence {
   std::span<const int32_t> history(int k) const override;
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
-  /// Accepts only the end of an input, no frames.
+  /// Accepts only the end of an input, and no frames.
   Status take(int port, const Frames& frames) override;
 
   uint64_t seed() const { return seed_; }
-  /// For stages behind the model whose streams need the family's side of the request.
+  /// Returns the script, for stages behind the model whose streams need it.
   const SpokenScript& script() const { return *script_; }
 
  private:
   SpokenSequence(const SpokenModel& model, std::unique_ptr<SpokenScript> script,
                  const SpeechRequest& request);
-  /// Numbers of leading rows of a new prompt whose cache at the same positions is kept.
+  /// Numbers of first rows of a new prompt whose cached values are kept.
   struct Kept {
     int rows = 0, companion_rows = 0;
   };
@@ -114,15 +114,15 @@ class SpokenSequence final : public Sequence {
   const SampleParams sampling_, inner_sampling_;
   const std::optional<float> guidance_;
   const uint64_t seed_;
-  const int64_t max_frames_;  // RequestTerms::max_frames; 0: the text gives the bound
+  const int64_t max_frames_;  // RequestTerms::max_frames; 0: the text sets the bound
 
   TextPlan text_;
   std::deque<SpokenSegment> past_;
   SpokenSegment now_;
-  Prompt prompt_;     // empty while no segment waits
+  Prompt prompt_;     // empty unless a segment waits
   Prompt companion_;  // empty without guidance
   DelayedStreams steps_;
-  // frames emitted in all segments, and in the segments before this one
+  // frames sent in all segments, and in the segments before this one
   int64_t frames_ = 0, frames_before_ = 0;
 };
 

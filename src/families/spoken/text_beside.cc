@@ -76,7 +76,7 @@ void TextBeside::add(StepContext& ctx, std::span<const int32_t> ids,
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t count = std::ssize(ids), common = std::ssize(common_ids_);
   const int64_t given = std::ranges::count(ids, -1), first_made = common + given;
-  // The rows to add: projections of common ids, then of vectors, then those made here.
+  // The rows to add: projections of common ids, then those of vectors, then those of other ids.
   std::span<int32_t> rows = take_array<int32_t>(ctx, count), rare = take_array<int32_t>(ctx, count);
   int64_t vector = 0, made = 0;
   for (int64_t i = 0; i < count; ++i) {

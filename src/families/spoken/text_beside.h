@@ -1,7 +1,7 @@
-// Adds text to the codes in a talker's rows: rows of a text table through two linear layers with
-// SiLU between them. A row may have a vector of another network instead, through linear layers of
-// its own. Const after construction, shared by threads.
-// N rows, T width of the text table, H talker width.
+// Adds text to the codes in the rows of a talker: rows of a text table, projected by two linear
+// layers with SiLU between them. A row may instead have a vector from another network, which has
+// its own linear layers. Const after construction, shared by threads. N rows, T width of the text
+// table, H talker width.
 #pragma once
 
 #include <optional>
@@ -29,12 +29,12 @@ class ResizeMlp {
   PackedLinear fc1_, fc2_;
 };
 
-/// The text table and its two linear layers.
+/// A text table and its two linear layers.
 class TextBeside {
  public:
   /// `table` [V, T] must outlive this object. The projections of the `common` ids, which most steps
-  /// add, are computed once. `given`: the layers of the given vectors; without them, rows with
-  /// vectors are left as they are.
+  /// add, are computed once. `given`: the layers for given vectors. Without them, rows with vectors
+  /// are not changed.
   TextBeside(const View& table, ResizeMlp projection, std::vector<int32_t> common,
              std::optional<ResizeMlp> given = {});
 
@@ -44,7 +44,7 @@ class TextBeside {
   /// Moves the weights; `moved` owns the table on the device.
   void move_to(Device device, MovedTables& moved);
 
-  /// Adds to x[i] the projection of ids[i] or, for id -1, that of the row's vector. x [N, H].
+  /// Adds to x[i] the projection of ids[i], or for id -1 that of the row's vector. x [N, H].
   void add(StepContext& ctx, std::span<const int32_t> ids, std::span<const GivenRow> vectors,
            const View& x) const;
 

@@ -1,6 +1,6 @@
-// The text of a request before a model speaks it in segments: cut at sentences, whole or as it
-// arrives. Each segment is turned into ids as soon as it is complete, on the thread of the call
-// that brings the text. Refuses text that cannot be spoken. One thread at a time.
+// The text of a request before a model speaks it in segments: cut at sentences, as a whole or as it
+// arrives. Each segment is converted to ids as soon as it is complete, on the thread that adds the
+// text. Refuses text that cannot be spoken. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +15,34 @@
 namespace syrinx {
 
 struct TextPlanOptions {
-  size_t segment_bytes = 400;  ///< a longer text is cut at the end of a sentence
-  size_t short_chars = 60;     ///< shorter sentences of late text are spoken together with the next
+  size_t segment_bytes = 400;  ///< bytes; a longer text is cut at the end of a sentence
+  size_t short_chars = 60;     ///< characters; shorter sentences of late text join the next one
   int64_t most_ids = 0;        ///< largest number of ids of a segment; 0: no limit
 };
 
 /// The segments of one request's text.
 class TextPlan {
  public:
-  /// Returns the ids of a segment, which begins at byte `begin` of the text; an Error fails the
+  /// Returns the ids of a segment that begins at byte `begin` of the text. An Error fails the
   /// request.
   using Encode =
       std::function<Result<std::vector<int32_t>>(std::string_view segment, int64_t begin)>;
   /// Cuts text into a family's own segments: a `whole` text, or a sentence of late text that begins
-  /// at byte `begin` of all text. Segments without ids are not spoken.
+  /// at byte `begin` of the text so far. Segments without ids are not spoken.
   using Split =
       std::function<std::vector<std::string>(std::string_view text, int64_t begin, bool whole)>;
 
-  /// `open`: more text may come after the first. Without `split`, segments are whole sentences.
+  /// `open`: more text may follow the first. Without `split`, segments consist of whole sentences.
   TextPlan(const TextPlanOptions& options, bool open, Encode encode, Split split = {});
 
-  /// Takes the first text of a request.
+  /// Processes the first text of a request.
   Status begin(std::string_view text);
-  /// Takes more text; `last`: no more comes.
+  /// Processes more text; `last`: no more text follows.
   Status append(std::string_view text, bool last);
   bool open() const { return queue_.open(); }
-  /// Whether no segment is complete yet.
+  /// Returns whether no complete segment waits.
   bool empty() const { return waiting_.empty(); }
-  /// Returns the next segment's ids. Must not be called if empty().
+  /// Returns the next segment's ids and removes it. Must not be called if empty().
   std::vector<int32_t> next();
 
  private:
@@ -50,7 +50,7 @@ class TextPlan {
   Status add(std::string_view segment, int64_t begin);
   Status add_parts(std::string_view text, int64_t begin, bool whole);
 
-  bool late_;  // more text may come after the first text
+  bool late_;  // more text may follow the first text
   int64_t most_ids_;
   SegmentQueue queue_;
   Encode encode_;

@@ -1,6 +1,6 @@
-// The language model's sequence of a request: its input (ids, and rows of recordings when they
+// The language model's sequence of a request: its input (ids, and rows of recordings as they
 // arrive), and the answer, whose codes the flow speaks with the request's voice. Made on the
-// caller's thread, then touched by one thread at a time.
+// caller's thread, then used by one thread at a time.
 #pragma once
 
 #include "families/s3/state.h"
@@ -13,8 +13,8 @@ class Answer : public VoiceAnswer, public S3State {
  public:
   static constexpr AloudRuns kRuns{1, 4};
 
-  /// All arguments but the request must outlive this object. Without `speaks` only text is sampled,
-  /// and the flow's inputs for the voice are never used.
+  /// All arguments except the request must outlive this object. Without `speaks`, only text is
+  /// sampled, and the flow's inputs for the voice are not used.
   Answer(const Ids& ids, const llm::ModelConfig& config, const llm::Generation& generation,
          const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
          std::shared_ptr<const S3FlowVoice> voice, bool speaks)

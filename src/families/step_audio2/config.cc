@@ -13,9 +13,9 @@ namespace syrinx::step_audio2 {
 namespace {
 
 constexpr int64_t kMostStepSize = 1 << 16;
-// codes and samples per second; both are fixed
+// Codes and samples per second. Both are fixed.
 constexpr int64_t kStepRate = 25, kStepSampleRate = 24000;
-constexpr int64_t kRecent = 100;  // frames; fixed in the authors' code
+constexpr int64_t kRecent = 100;  // in frames; fixed in the authors' code
 
 void expect_name(const HyperYaml& y, const std::string& key, const std::string& name) {
   const std::string tag = y.s(key);
@@ -26,8 +26,8 @@ llm::ModelConfig load_lm(const Config& c) {
   llm::ModelConfig m;
   m.type = "qwen2";
   m.lm = load_llama_config(c);
-  load_rope_theta(c);          // without scaling
-  m.lm.attention_bias = true;  // biases of q, k and v, whatever the config says
+  load_rope_theta(c);          // without a scaling of positions
+  m.lm.attention_bias = true;  // biases of q, k and v, whatever the config states
   m.lm.output_bias = false;
   if (c.opt_b("tie_word_embeddings", false)) c.fail("tie_word_embeddings", "must be false");
   m.vocab = c.i("vocab_size", 1, 1 << 24);
@@ -125,17 +125,17 @@ HiftConfig load_hift_sizes(const Weights& weights, const S3FlowConfig& flow) {
 
 Tokenizer load_tokenizer(const std::string& dir, int64_t codes) {
   const Tokenizer plain = Tokenizer::load(dir);
-  load_ids(plain, codes);  // throws if a token is missing, which would be added below
+  load_ids(plain, codes);  // throws if a token is missing; the code below would add it
   std::vector<AddedToken> added;
   for (const char* token : {"<|BOT|>", "<|EOT|>", "<audio_start>", "<audio_end>", "<audio_patch>",
                             "<tts_start>", "<tts_end>", "<tts_pad>"}) {
     added.push_back({.content = token});
   }
-  // plain text, which is sent to clients
+  // These are plain text, which is sent to clients.
   for (const char* token : {"<tool_call>", "</tool_call>"}) {
     if (plain.id(token)) added.push_back({.content = token, .special = false});
   }
-  for (int64_t i = 0; i <= codes; ++i) {  // including the padding's id, if there is one
+  for (int64_t i = 0; i <= codes; ++i) {  // includes the padding's token, if it exists
     std::string token = concat("<audio_", i, ">");
     if (plain.id(token)) added.push_back({.content = std::move(token)});
   }

@@ -1,5 +1,5 @@
 // For tests of Step-Audio-2-mini: the small checkpoint of tests/parity/step_audio2, with and
-// without the encoders that make voices of recordings, and its requests.
+// without the encoders that make voices from recordings, and its requests.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +21,7 @@ inline LoadSpec spec_of(const std::string& dir) {
   return {.dir = dir, .model = "step", .weights = WeightType::kF32};
 }
 
-/// A copy of the checkpoint with CosyVoice2's small encoders, and a recording that is a voice.
+/// A copy of the checkpoint with CosyVoice2's small encoders, and a recording used as a voice.
 struct WholeCheckpoint {
   WholeCheckpoint() {
     namespace fs = std::filesystem;
@@ -48,7 +48,7 @@ inline nlohmann::ordered_json golden_cases() {
   return nlohmann::ordered_json::parse(read_file(golden("cases.json"), 1 << 20));
 }
 
-/// Returns the goldens' voice of `tokens` tokens, as data: see Voice in make_golden.py.
+/// Returns the goldens' voice of `tokens` tokens as data (class Voice in make_golden.py).
 inline std::shared_ptr<const Voice> golden_voice(int64_t tokens, int64_t codes = 40) {
   auto voice = std::make_shared<Voice>();
   voice->family = kFamily;

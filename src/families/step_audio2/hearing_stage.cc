@@ -6,11 +6,11 @@ namespace syrinx::step_audio2 {
 namespace {
 
 struct PieceStream : StreamState {
-  std::vector<Heard> pieces;  // pieces of recordings, with one key each
+  std::vector<Heard> pieces;  // pieces of recordings; each has one key
   size_t number = 0;          // index of the piece that is being encoded
-  int chunk = 0;              // index of that piece's next chunk
+  int chunk = 0;              // index of the next chunk of that piece
   StepAudioEncoder::Work work;
-  std::shared_ptr<const std::vector<float>> known;  // rows of the piece, if they are cached
+  std::shared_ptr<const std::vector<float>> known;  // rows of the piece if they are cached; or null
 };
 
 }  // namespace
@@ -21,8 +21,8 @@ std::unique_ptr<StreamState> HearingStage::open(Bundle bundle) const {
   return stream;
 }
 
-/// Returns the chunks of a piece. The last chunk takes at least half the frames, which are more
-/// than the piece's rows.
+/// Returns the number of chunks of a piece. The last chunk takes at least half of the frames, which
+/// are more than the rows of the piece.
 int HearingStage::chunks(int64_t samples) const {
   if (StepAudioEncoder::count(samples) == 0) return 1;
   return static_cast<int>(

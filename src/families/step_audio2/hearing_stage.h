@@ -1,8 +1,8 @@
-// The audio encoder as a chunk node. A piece of a recording arrives as frames of one mel frame's
-// samples, the last frame filled up with zeros, and becomes rows of the language model, all at
-// once. Its work is still cut into chunks, so that other batches get their turn: each chunk takes
-// one frame, and the last chunk takes all remaining frames. Rows of pieces are cached by key. Const
-// after construction, shared by threads; CPU only.
+// The audio encoder as a chunk node. A piece of a recording arrives in frames, each with one mel
+// frame's samples, the last one filled with zeros. It becomes rows of the language model as a
+// whole. But its work is cut into chunks, so that other batches can run in between: each chunk
+// takes one frame, and the last takes the rest. Rows of pieces are cached by key. Const after
+// construction, shared by threads; CPU only.
 #pragma once
 
 #include "codec/step_audio_encoder.h"
@@ -18,7 +18,7 @@ class HearingStage : public ChunkStage {
 
   static constexpr int kFrameSamples = 160;
   static constexpr int kPieceFrames = static_cast<int>(StepAudioEncoder::kPiece / kFrameSamples);
-  /// The first chunk of a piece reads the whole piece.
+  /// The first chunk of a piece contains the whole piece, mostly as lookahead.
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .lookahead = kPieceFrames};
   static int64_t frames(int64_t samples) { return (samples + kFrameSamples - 1) / kFrameSamples; }
 
@@ -34,7 +34,7 @@ class HearingStage : public ChunkStage {
   void run(StepContext& ctx, ChunkJob& job) const;
   int chunks(int64_t samples) const;
   const StepAudioEncoder& encoder_;
-  mutable HeardBefore before_;  // rows of pieces
+  mutable HeardBefore before_;  // cached rows of pieces
 };
 
 }  // namespace syrinx::step_audio2

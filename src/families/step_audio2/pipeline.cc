@@ -15,15 +15,15 @@
 namespace syrinx::step_audio2 {
 namespace {
 
-// largest number of ids of an answer with audio: the authors' bound
+// The authors' bound of the ids of an answer with audio.
 constexpr int kMostAnswerIds = 4096;
 constexpr double kHearsSeconds = 300;
-constexpr double kDictatesSeconds = 25;  // longest input of the encoder, in seconds
-constexpr int kMostDictated = 1024;      // largest number of ids of a transcript
-// The system message of the authors' recognition example: "Please write down the speech that you
-// hear."
+constexpr double kDictatesSeconds = 25;  // seconds of the encoder's longest input
+constexpr int kMostDictated = 1024;      // most ids of a transcript
+// The system message of the authors' recognition example. It means: "Please write down the speech
+// that you hear."
 constexpr const char* kRecognises = "请记录下你所听到的语音内容。";
-// Sampling as in the authors' code; top-k is the default of transformers.
+// Sampling of the authors' code; top-k is the default of transformers.
 constexpr float kTemperature = 0.7f, kTopP = 0.9f, kPenalty = 1.05f;
 constexpr int kTopK = 50;
 constexpr const char* kDefaultVoice = "default_female";
@@ -61,7 +61,7 @@ StepAudio2::StepAudio2(const LoadSpec& spec) {
 
 void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
-  // Only the weights show the adapter's inner width.
+  // The adapter's inner width follows only from its weights.
   if (const auto inner = weights_->shape("adapter.linear1.bias");
       !spec.dummy && inner && inner->dims() == 1) {
     config_.hearing.hidden = (*inner)[0];
@@ -79,7 +79,7 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
   move_networks(spec, *lm_);
   const std::string decoder = join_path(spec.dir, kDecoderFolder);
   const std::string yaml = join_path(decoder, "flow.yaml");
-  // With random weights the folder may be missing; then the sizes are the published ones.
+  // With random weights, the folder may be missing; then sizes are those of the published model.
   if (!spec.dummy || is_file(yaml)) {
     config_.flow = load_flow_config(yaml);
   } else {
@@ -94,7 +94,7 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
       flow_ = std::make_unique<S3Flow>(config_.flow, weights, at_least_8_bits(spec.weights));
     });
   }
-  // The vocoder was published with and without the name prefix of its training network.
+  // The vocoder's tensors were published with and without the prefix of their training.
   const Weights weights(plain_weights_at(spec, join_path(decoder, "hift.pt")));
   const bool prefixed = !spec.dummy && weights.count("generator.resblocks") > 0;
   const Weights scope = weights.scope(prefixed ? "generator" : "");
@@ -146,8 +146,8 @@ void StepAudio2::describe(const LoadSpec& spec) {
       {"vocoder", concat(vocoder_->samples_per_token(), " samples a code"), hift_->bytes()});
 }
 
-/// Returns a request's prompt; writes the samples for the hearing stage: whole frames for every
-/// piece of every recording.
+/// Returns the prompt of a request. Writes the samples for the hearing stage: whole frames for
+/// every piece of every recording.
 Result<ChatPrompt> StepAudio2::prompt_of(const SpeechRequest& request,
                                          std::vector<float>& samples) const {
   if (!request.writing.chat && request.writing.text_only)
@@ -193,7 +193,7 @@ Result<std::shared_ptr<const S3FlowVoice>> StepAudio2::voice(const SpeechRequest
                  concat("this checkpoint has no voices (assets/default_female.wav, and the files "
                         "that encode it",
                         info_.speech.no_cloning.empty() ? "" : ": " + info_.speech.no_cloning,
-                        "); give a recording or a voice made of one"),
+                        "); give a recording or a voice made from one"),
                  "voice"};
   }
   if (const Status known = check_voice(info_, request.voice.name); !known.ok())

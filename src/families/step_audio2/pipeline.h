@@ -16,11 +16,11 @@ namespace syrinx::step_audio2 {
 
 class StepAudio2 : public LoadedPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit StepAudio2(const LoadSpec& spec);
 
-  /// A chat is answered. A text alone is read aloud: its ids are given and only the audio is
-  /// sampled. If the client wants only text, the model continues the given text.
+  /// Opens a request. A chat is answered. A text alone is read aloud: its ids are given, and only
+  /// the audio is sampled. If the client wants only text, the model continues the text.
   Result<Opened> open(const SpeechRequest& request) const override;
   /// Returns a request in the form of the authors' recognition task (Step-Audio2:examples.py).
   Result<SpeechRequest> dictation(const Dictation& dictation) const override;
@@ -39,13 +39,13 @@ class StepAudio2 : public LoadedPipeline {
   std::unique_ptr<Tokenizer> tokenizer_;
   Ids ids_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // kept: the table is read from the mapped file
+  std::unique_ptr<Weights> weights_;  // kept, because the table is read from the mapped file
   std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<StepAudioEncoder> encoder_;
   std::unique_ptr<S3Flow> flow_;
   std::unique_ptr<Hift> hift_;
   Voices stored_;
-  std::shared_ptr<const S3FlowVoice> nobody_;  // voice of answers without audio
+  std::shared_ptr<const S3FlowVoice> nobody_;  // voice of answers that have no audio
   mutable Recent<S3FlowVoice> recent_;
   std::unique_ptr<HearingStage> hearing_;
   std::unique_ptr<S3FlowStage> flow_stage_;

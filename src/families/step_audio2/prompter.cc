@@ -11,17 +11,17 @@
 namespace syrinx::step_audio2 {
 namespace {
 
-constexpr int64_t kMostAloud = 512;  // largest number of ids of a text that is read aloud
+constexpr int64_t kMostAloud = 512;  // most ids of a text that is read aloud
 constexpr double kCodesASecond = 25;
 
-/// Returns the authors' name for the role of a message.
+/// Returns the authors' name of a message's role.
 std::string turn_of(const ChatJson& message) {
   const std::string role = role_of(message);
   if (role == "developer") return "system";
   return role == "user" ? "human" : role == "tool" ? "input" : role;
 }
 
-/// Returns the calls of an assistant's turn, in the form in which the model writes them.
+/// Returns the calls in an assistant's turn, as the model writes them.
 Result<std::string> calls_of(const ChatJson& message) {
   std::string out;
   const ChatJson calls = message.value("tool_calls", ChatJson());
@@ -42,7 +42,7 @@ Result<std::string> calls_of(const ChatJson& message) {
   return out;
 }
 
-/// Writes the turns of one conversation. Each text() is encoded on its own, as in the authors'
+/// Writes the turns of a conversation. Encodes each text() separately, as in the authors'
 /// code.
 class Scribe {
  public:
@@ -60,7 +60,7 @@ class Scribe {
     begin(role, text);
     out_.id(ids_.turn_end);
   }
-  /// Writes the end of the prompt after the last message; every recording must have been used.
+  /// Writes the end of the prompt. Returns an Error if a recording was not used.
   Status end(bool speaks);
 
  private:
@@ -68,7 +68,7 @@ class Scribe {
     out_.text(text);
     out_.flush();
   }
-  /// Writes the beginning of a turn; `more`: text of the turn that is encoded together with it.
+  /// Writes the beginning of a turn. `more`: text of the turn that is encoded together with it.
   void begin(const std::string& role, const std::string& more = "") {
     out_.id(ids_.turn);
     text(role + "\n" + more);
@@ -77,7 +77,7 @@ class Scribe {
     begin("assistant");
     if (speaks) out_.id(ids_.tts_start);
   }
-  /// Writes the tools after the system's text.
+  /// Writes the tools behind the system's text.
   void write_tools() {
     if (!tools_.empty()) turn("tool_json_schemas", std::exchange(tools_, {}));
   }
@@ -86,16 +86,16 @@ class Scribe {
   Status earlier_answer();
 
   const Ids& ids_;
-  const std::span<const int64_t> samples_;  // samples of each recording
+  const std::span<const int64_t> samples_;  // number of samples of each recording
   ChatReader reader_;
-  std::string tools_;  // tools that are not written yet
+  std::string tools_;  // tools that were not written yet
   PromptWriter out_;
 };
 
 Status Scribe::turn(const ChatJson& message) {
   const std::string role = turn_of(message);
   if (role != "system" && role != "human" && role != "assistant" && role != "input")
-    return refused_chat("this model has no messages of the role '" + role + "'");
+    return refused_chat("this model does not accept messages with the role '" + role + "'");
   if (role != "system") write_tools();
   const ChatJson content = message.value("content", ChatJson());
   if (role == "assistant" && is_answer(content)) return earlier_answer();
@@ -137,7 +137,7 @@ void Scribe::recording(int64_t samples) {
   }
 }
 
-/// Writes an earlier answer that was heard; the calls that it made are among its ids.
+/// Writes an earlier answer that was spoken. Its ids include the calls that it made.
 Status Scribe::earlier_answer() {
   const auto told = reader_.answer(kCodesASecond, ids_.code_end + 1,
                                    [this](int32_t id) { return ids_.is_code(id); });

@@ -1,5 +1,5 @@
-// Step-Audio-2-mini's text, prompts, language model and voices compared with transformers and the
-// authors' layout (tests/parity/step_audio2), and its refusals.
+// Compares Step-Audio-2-mini's text, prompts, language model and voices with transformers and the
+// authors' layout (tests/parity/step_audio2). Also tests refused requests.
 // tests/parity/step_audio2/engine_test.cc compares the output of the engine.
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST(StepText, IdsAreTransformers) {
             ints(file.view("special")));
 }
 
-/// Returns the rows of the encoder for the recordings, all at once.
+/// Returns the encoder's rows for all recordings, computed in one call.
 std::vector<float> heard_rows(const SpeechRequest& request) {
   const Weights weights(open_weights(golden("checkpoint")));
   auto config = StepAudioEncoderConfig::load(Config::load(golden("checkpoint/config.json")));
@@ -64,7 +64,7 @@ std::vector<float> heard_rows(const SpeechRequest& request) {
   return rows;
 }
 
-/// Compares prompt, logits and greedy ids with the authors' penalty, prompt at once or in parts.
+/// Compares prompt, logits and greedy ids with the authors' penalty; prompt whole or in parts.
 TEST(StepParity, AnswersAreTransformers) {
   const ordered_json all = golden_cases();
   for (const auto& [name, c] : all.items()) {
@@ -135,14 +135,14 @@ TEST(StepVoice, AReadingsBoundCountsCodes) {
   expect_so_many_codes(model(), request, [&](int32_t id) { return known.is_code(id); });
 }
 
-/// The full flow allows at most 1000 codes, four for each id of the text.
+/// The full flow allows at most 1000 codes. Each id of the text has four codes.
 TEST(StepVoice, ATextThatTheFullFlowCannotSayIsRefused) {
   SpeechRequest request;
   request.voice.data = golden_voice(20);
   request.terms.flow = FlowMode::kFull;
   const auto text_of = [](size_t ids) {
     std::string text;
-    for (size_t i = 0; i < ids; i += 2) text += "§";  // two ids
+    for (size_t i = 0; i < ids; i += 2) text += "§";  // adds two ids
     return text;
   };
   request.say.text = text_of(250);
@@ -160,7 +160,7 @@ TEST(StepVoice, ATextThatTheFullFlowCannotSayIsRefused) {
   EXPECT_TRUE(model().open(request).ok());
 }
 
-/// Compares the sampled ids and their probabilities with tests/parity/sampling.
+/// Compares sampled ids and their probabilities with tests/parity/sampling.
 TEST(StepVoice, DrawsAsTheAuthorsExamples) {
   const auto opened = model().open(request_of(golden_cases()["text"]));
   ASSERT_TRUE(opened.ok()) << opened.error().message;
@@ -213,7 +213,8 @@ TEST(StepVoice, RefusesWhatItCannotDo) {
   SpeechRequest request = request_of(cases["heard"]);
   EXPECT_EQ(refusal(request), "");
   request.writing.recordings = {};
-  EXPECT_EQ(refusal(request), "the chat has more places for recordings than there are");
+  EXPECT_EQ(refusal(request),
+            "the chat has more places for recordings than the request has recordings");
   request.writing.recordings = {std::make_shared<Recording>()};
   request.writing.recordings[0] = std::make_shared<Recording>(Recording{{}, 16000});
   EXPECT_EQ(refusal(request), "recording 1 is empty");
@@ -222,9 +223,9 @@ TEST(StepVoice, RefusesWhatItCannotDo) {
   EXPECT_EQ(refusal(request), "the chat has no place for a recording");
   const auto chat = [&](const ordered_json& messages) { return refusal(chat_of(messages)); };
   EXPECT_EQ(chat({{{"role", "critic"}, {"content", "x"}}}),
-            "this model has no messages of the role 'critic'");
+            "this model does not accept messages with the role 'critic'");
   request = chat_of({{{"role", "assistant"}, {"content", {{{"type", "answer"}}}}}});
-  EXPECT_EQ(refusal(request), "the chat has more places for answers than there are");
+  EXPECT_EQ(refusal(request), "the chat has more places for answers than the request has answers");
   request.writing.answers = {{std::make_shared<const std::vector<int32_t>>(1, ids().code_end + 1)}};
   EXPECT_EQ(refusal(request), "an earlier answer is not from this model");
   request.writing.answers = {{std::make_shared<const std::vector<int32_t>>(1, ids().code_end)}};
@@ -232,9 +233,9 @@ TEST(StepVoice, RefusesWhatItCannotDo) {
   request.writing.answers.push_back(request.writing.answers[0]);
   EXPECT_EQ(refusal(request), "the chat has no place for an answer");
   EXPECT_EQ(chat({{{"role", "user"}, {"content", {{{"type", "image"}}}}}}),
-            "this model takes text and recordings of users only");
+            "this model accepts only text, and recordings of users");
   EXPECT_EQ(chat({{{"role", "assistant"}, {"content", {{{"type", "audio"}}}}}}),
-            "this model takes text and recordings of users only");
+            "this model accepts only text, and recordings of users");
   EXPECT_EQ(chat({{{"role", "user"}, {"content", std::string(100000, '1')}}}).find(kPastContext),
             0u);
   SpeechRequest nothing;
@@ -258,8 +259,8 @@ TEST(StepVoice, ClientsWriteNoSpecialTokens) {
   EXPECT_EQ(std::count(made.begin(), made.end(), ids().audio + 3), 0);
 }
 
-/// Makes a voice from a recording with CosyVoice2's encoders, and expects the golden voice: its
-/// authors' tokens, mel and vector. Also uses the model's own voice, by name.
+/// Makes a voice from a recording with CosyVoice2's encoders, and expects the golden voice: the
+/// authors' tokens, mel and vector. Also uses the model's own voice by its name.
 TEST(StepVoices, ARecordingIsAVoice) {
   const WholeCheckpoint checkpoint;
   const StepAudio2 whole(spec_of(checkpoint.dir.path()));

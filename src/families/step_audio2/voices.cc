@@ -100,7 +100,7 @@ Voices load_voices(const LoadSpec& spec, const S3Flow& flow, const VoiceEncoder*
   if (!encoder) return voices;
   const VoiceEncoderInfo& info = encoder->info();
   for (const auto& path : files_in(join_path(spec.dir, "assets"), ".wav")) {
-    // The authors' other assets are examples of users' speech.
+    // The authors' other assets are examples of speech from users.
     if (!path.stem().string().starts_with("default_")) continue;
     const Recording recording = load_recording(path.string());
     if (recording.seconds() < info.min_s || recording.seconds() > info.max_s)

@@ -72,7 +72,7 @@ void load_features(const Config& c, ModelConfig& m) {
   if (type != "float32") c.fail("mel_filters_dtype", "only float32 is supported, not " + type);
 }
 
-/// Reads the processor's file: the spectrogram, and the lookaheads of the training.
+/// Reads the processor's file: the spectrogram, and the lookaheads used in training.
 void load_processor(const std::string& dir, ModelConfig& m) {
   const std::string all = join_path(dir, "processor_config.json");
   const std::string features = join_path(dir, "preprocessor_config.json");

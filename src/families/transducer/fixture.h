@@ -25,7 +25,7 @@ inline nlohmann::json cases_of(const std::string& checkpoint) {
       read_file(golden_path(checkpoint + "/cases.json"), 1 << 20))["cases"];
 }
 
-/// Returns the samples of a golden case: a repeated recording.
+/// Returns the samples of a golden case, which repeats a recording.
 inline std::vector<float> samples_of(const nlohmann::json& c) {
   const std::vector<float> all = read_wav(SYRINX_BINARY_DIR "/parity/mimi/speech.wav").samples;
   std::vector<float> out;
@@ -39,7 +39,7 @@ inline int lookahead_of(const nlohmann::json& run) {
   return run["lookahead"].is_null() ? 0 : run["lookahead"].get<int>();
 }
 
-/// One stream at the encoder, which gets chunks like those of the engine.
+/// One stream of the encoder, which gets the same chunks as from the engine.
 struct Stream {
   Stream(const HearingStage& stage, int lookahead) {
     Bundle bundle;
@@ -47,8 +47,8 @@ struct Stream {
     state = stage.open(std::move(bundle));
   }
   std::unique_ptr<StreamState> state;
-  std::vector<float> samples;  // received so far
-  int64_t taken = 0;           // hops taken so far
+  std::vector<float> samples;  // samples received so far
+  int64_t taken = 0;           // number of hops taken so far
   bool closed = false;
   std::vector<float> rows;
 

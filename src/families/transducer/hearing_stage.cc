@@ -8,20 +8,20 @@
 namespace syrinx::transducer {
 namespace {
 
-constexpr int64_t kMostRows = 128;  // rows of a stream in a chunk, so that other batches run soon
+constexpr int64_t kMostRows = 128;  // most rows of a stream in a chunk; other batches then run soon
 constexpr float kDeviationGuard = 1e-5f;
 
 struct HearingStream : StreamState {
-  int64_t chunk = 1;  // rows of a chunk
-  int64_t hops = 0;   // hops taken so far
+  int64_t chunk = 1;  // number of rows of a chunk
+  int64_t hops = 0;   // number of hops taken so far
   ConvSubsampling::State subsampling;
   FastConformer::State conformer;
 };
 
-/// Whether the recording ends with the fresh hops of a chunk.
+/// Returns whether the recording ends with the fresh hops of a chunk.
 bool ends(const ChunkJob& job) { return job.last && job.ahead == 0; }
 
-/// Gives each band of a whole recording mean 0 and deviation 1.
+/// Scales each band of a whole recording to mean 0 and deviation 1.
 void normalise(const View& x) {
   const int64_t rows = x.shape[0], mels = x.shape[1];
   for (int64_t b = 0; b < mels; ++b) {
@@ -78,7 +78,7 @@ int HearingStage::cut(const StreamState& state, const WaitingFrames& waiting, in
   const auto& stream = static_cast<const HearingStream&>(state);
   const int64_t hops = std::ssize(waiting.values) / config_.mel.hop;
   if (!config_.streams) return waiting.closed ? static_cast<int>(hops) : 0;
-  // A row needs no mel frame after the first of its `factor` frames.
+  // A row needs only the first of its `factor` mel frames.
   const int64_t factor = config_.factor();
   const int64_t needed_each = factor * stream.chunk, spare = factor - 1;
   const int64_t ready = stream.hops + hops - (waiting.closed ? 0 : policy().lookahead);
@@ -94,7 +94,7 @@ void HearingStage::follow(StreamState& state, const ChunkJob& job) const {
   static_cast<HearingStream&>(state).hops += job.fresh;
 }
 
-/// Computes the mel frames of a chunk's fresh hops, [fresh, mels].
+/// Computes the mel frames [fresh, mels] of a chunk's fresh hops.
 View HearingStage::mels(StepContext& ctx, const ChunkJob& job) const {
   const View out = ctx.arena.take({job.fresh, config_.mel.mels}, DType::kF32);
   const Arena::Mark mark(ctx.arena);

@@ -29,10 +29,10 @@ JointStage::JointStage(const ModelConfig& config, const Weights& weights, Weight
     traits_.vocab.push_back(static_cast<int>(durations));
   }
   traits_.max_positions = 1024;
-  traits_.writes = true;  // writes the predictor's state to the sequences
+  traits_.writes = true;  // writes the state of the predictor to the sequences
 }
 
-/// Runs the predictor for sequences with an id that it has not read.
+/// Runs the predictor for sequences with an id that the predictor has not read.
 void JointStage::predict(StepContext& ctx, std::span<Transcription* const> behind) const {
   const auto count = std::ssize(behind);
   const int64_t width = config_.hidden;

@@ -1,7 +1,7 @@
 // The predictor and the joint network of a transducer as an AR stage. The predictor, an LSTM over
-// the ids of text so far, runs for the sequences that have a new id; the joint network adds its
-// output to a row of the encoder. The predictor's state is the sequence's, so a step does not
-// depend on its position and there is no cache. Source:
+// the ids of text so far, runs for sequences with a new id. The joint network adds the predictor's
+// output to a row of the encoder. The sequence has the predictor's state, so a step does not depend
+// on its position, and no cache exists. Source:
 // transformers:src/transformers/models/{nemotron_asr_streaming,parakeet}/modeling_*.py. Const after
 // construction. CPU only. E sequences that yield a step, H hidden.
 #pragma once
@@ -18,7 +18,7 @@ class Transcription;
 
 class JointStage : public ArStage {
  public:
-  /// `weights` is the root scope.
+  /// Loads both networks. `weights`: the root scope.
   JointStage(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }

@@ -11,11 +11,11 @@
 namespace syrinx::transducer {
 namespace {
 
-// The longest recording that is processed as a whole; its keys, values and distances take 300 MB.
+// Longest recording that is processed as a whole, with 300 MB of keys, values and distances.
 constexpr double kLongestWhole_s = 60;
 constexpr size_t kLongestTokenizer = 64 << 20;
 
-/// Opens the vocabulary, without sentencepiece's rules for cutting texts: the model only writes.
+/// Opens the vocabulary. The model only writes, so no rules for cutting texts are needed.
 Tokenizer open_words(const LoadSpec& spec, int64_t most) {
   const std::string path = join_path(spec.dir, "tokenizer.json");
   if (spec.dummy && !is_file(path)) {
@@ -55,7 +55,7 @@ Transducer::Transducer(const LoadSpec& spec) {
   describe(spec);
 }
 
-/// Checks that the blank is not an id of text.
+/// Checks that the blank is not the id of a text.
 void Transducer::check_vocabulary(const LoadSpec& spec) const {
   if (spec.dummy && !has_tokenizer(spec.dir)) return;
   const std::string text = tokenizer_->bytes(config_.blank);
@@ -114,7 +114,7 @@ Result<SpeechRequest> Transducer::dictation(const Dictation& dictation) const {
 Result<Opened> Transducer::open(const SpeechRequest& request) const {
   if (!request.task) {
     return Error{ErrorCode::kUnsupported,
-                 "this model only transcribes; it takes no text and answers no messages",
+                 "this model only transcribes recordings; it does not accept text or messages",
                  request.writing.chat ? "messages" : "input"};
   }
   const auto hearing = std::dynamic_pointer_cast<Hearing>(request.task);

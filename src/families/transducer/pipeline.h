@@ -1,7 +1,7 @@
-// Recognisers of NVIDIA's in transformers' layout: Nemotron speech streaming (a cache-aware
-// FastConformer with an RNN-T), which writes words of a recording while its samples arrive, and
-// Parakeet (a FastConformer with a TDT or RNN-T), which hears a recording as a whole. Graph: the
-// client's samples -> encoder -> rows -> joint network -> text. Each recording is one request.
+// Recognisers by NVIDIA in transformers' layout. Nemotron speech streaming (a cache-aware
+// FastConformer with an RNN-T) writes words of a recording while its samples arrive. Parakeet (a
+// FastConformer with a TDT or RNN-T) processes a recording as a whole. Graph: the client's samples
+// -> encoder -> rows -> joint network -> text. Each recording is one request.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace syrinx::transducer {
 
 class Transducer : public LoadedPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit Transducer(const LoadSpec& spec);
 
   /// Opens a request whose task is a Hearing.

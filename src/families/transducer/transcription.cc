@@ -7,7 +7,7 @@
 namespace syrinx::transducer {
 namespace {
 
-constexpr int64_t kKeptRows = 256;  // most processed rows before they are dropped
+constexpr int64_t kKeptRows = 256;  // most processed rows that are kept
 
 }  // namespace
 
@@ -28,7 +28,7 @@ std::span<const float> Transcription::row() const {
   return std::span(rows_).subspan(static_cast<size_t>(at_ - dropped_) * width, width);
 }
 
-/// A recording without a further row ends with a step of its own.
+/// If no row is left, the recording ends with an additional step.
 SampleRule Transcription::rule(int k) const {
   if (at_ < have_) return {};
   return {.forced = k == 0 ? config_.blank : 0};
@@ -41,7 +41,7 @@ Status Transcription::take(int, const Frames& frames) {
   return ok_status();
 }
 
-/// Returns the number of rows by which a step moves; counts the ids at one row.
+/// Returns the number of rows by which a step moves. Counts the ids at one row.
 int64_t Transcription::moved(std::span<const int32_t> codes) {
   const bool blank = codes[0] == config_.blank;
   int64_t frames = config_.durations.empty() ? (blank ? 1 : 0) : config_.durations[codes[1]];
@@ -52,7 +52,7 @@ int64_t Transcription::moved(std::span<const int32_t> codes) {
   return 1;
 }
 
-/// Writes an id that takes `frames` rows, from the current row on.
+/// Writes an id that lasts `frames` rows, beginning with the current row.
 void Transcription::write(int32_t id, int64_t frames, StepOutput& out) {
   if (tokenizer_.is_special(id)) return;
   ScoredToken token{{tokenizer_.bytes(id), out.scores() ? out.scores()->drawn.logprob : 0}, {}};

@@ -1,7 +1,7 @@
-// The transcription of a recording: the joint network's side of a request. Rows come from the
+// The state of a request at the joint network: the transcription of a recording. Rows come from the
 // encoder. Each step chooses an id at the current row: text, or the blank, which moves to the next
 // row (RNN-T); or an id and the number of rows to move (TDT). Text is final. Made on the caller's
-// thread, then touched by one thread at a time.
+// thread, then used by one thread at a time.
 #pragma once
 
 #include <memory>
@@ -16,30 +16,30 @@
 
 namespace syrinx::transducer {
 
-/// The task of a request: to transcribe samples while they arrive, or a whole recording.
+/// The task of transcribing a recording, as a whole or while its samples arrive.
 struct Hearing : FamilyTask {
-  /// the whole recording; null: samples arrive one after another
+  /// The whole recording. Null: samples arrive one after another.
   std::shared_ptr<const Recording> recording;
   int lookahead = 0;
-  bool scores = false;  ///< tokens are sent with their log-probabilities
+  bool scores = false;  ///< whether tokens are sent with their log-probabilities
 };
 
-/// The sequence of one recording: it takes a step for each id of the joint network.
+/// The sequence of a recording. It takes a step for each id of the joint network.
 class Transcription : public Sequence {
  public:
-  /// The predictor's state, changed by the stage that runs the steps.
+  /// The state of the predictor. The stage that runs the steps changes it.
   struct Predictor {
     std::vector<float> hidden, cell;  ///< [layers, hidden]
-    std::vector<float> out;           ///< [hidden], output after the last id
-    int32_t next = -1;                ///< the id that it must read next; < 0: it has read all ids
+    std::vector<float> out;           ///< [hidden], output behind the last id
+    int32_t next = -1;                ///< id that it must read next; negative: it has read all ids
   };
 
-  /// Both config and tokenizer must outlive it.
+  /// `config` and `tokenizer` must outlive this object.
   Transcription(const ModelConfig& config, const Tokenizer& tokenizer, int lookahead, bool scores);
 
   int lookahead() const { return lookahead_; }
   Predictor& predictor() { return predictor_; }
-  /// Returns the row of the next step, [hidden]; empty: all rows of the recording were used.
+  /// Returns the row [hidden] of the next step. Empty if all rows of the recording were used.
   std::span<const float> row() const;
 
   int prompt_rows() const override { return 1; }
@@ -51,7 +51,7 @@ class Transcription : public Sequence {
   Status take(int port, const Frames& frames) override;
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
 
-  static constexpr int kSteps = 64;  // steps of a segment; a recording has any number of segments
+  static constexpr int kSteps = 64;  // steps of a segment; the number of segments is not limited
 
  private:
   void write(int32_t id, int64_t frames, StepOutput& out);
@@ -64,12 +64,12 @@ class Transcription : public Sequence {
   const bool scores_;
   SampleParams sampling_;
   Predictor predictor_;
-  std::vector<float> rows_;  // rows [dropped_, have_)
+  std::vector<float> rows_;  // rows [dropped_, have_) of the recording
   int64_t dropped_ = 0, have_ = 0, at_ = 0;
   bool closed_ = false;     // no more rows will arrive
-  int symbols_ = 0;         // ids chosen at the current row
-  int steps_ = 0;           // steps of this segment
-  bool told_ = false;       // text was written
+  int symbols_ = 0;         // number of ids chosen at the current row
+  int steps_ = 0;           // number of steps of this segment
+  bool told_ = false;       // whether text was written
   std::string unfinished_;  // bytes of an incomplete character
 };
 

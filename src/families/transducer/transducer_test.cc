@@ -1,4 +1,4 @@
-// Compares recognisers with transducers with transformers' code on small random checkpoints: rows
+// Compares recognisers with a transducer with transformers' code on small random checkpoints: rows
 // of the encoder for each lookahead, of whole recordings and of streams with caches; ids, moves and
 // logits. Streams have the same bits for any pieces and in any batch.
 #include <algorithm>
@@ -108,7 +108,7 @@ struct Steps {
     ASSERT_TRUE(sequences.back()->take(0, frames).ok());
     ids.emplace_back(), moves.emplace_back(), texts.emplace_back();
   }
-  /// Takes a step of all sequences that have not ended; false: all have ended.
+  /// Takes a step of all sequences that have not ended. Returns false if all have ended.
   bool step(const Transducer& model, std::vector<bool>& over) {
     const ArStage& stage = model.graph().ar();
     std::vector<ArSeq> seqs;
@@ -179,7 +179,7 @@ TEST_P(TransducerParity, LogitsBehindEachId) {
   Transcription& sequence = *steps.sequences[0];
   for (const int32_t id : ids) {
     std::vector<bool> over(1);
-    // The row stays: this step was not taken by the sequence.
+    // The row stays the same, because the sequence did not take this step.
     fixture::Bench bench(1);
     const ArStage& stage = model_.graph().ar();
     ArSeq seq{&sequence, 0, 1, 1};
@@ -234,7 +234,7 @@ TEST(Transducer, OpensItsOwnTasksAndSingleRecordingsOnly) {
   EXPECT_EQ(refusal_of(whole, listening.value()).param, "task");
 }
 
-/// Live audio gets a lookahead of at most 0.6 s; a complete recording, the checkpoint's default.
+/// Live audio gets a lookahead of at most 0.6 s; a complete recording the checkpoint's default.
 TEST(Transducer, HearsAheadByHowTheSamplesCome) {
   ModelConfig config;
   config.mel.hop = 160;

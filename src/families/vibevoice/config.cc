@@ -70,7 +70,7 @@ ModelConfig load_model_config(const Config& root) {
   c.text.final_norm = false;
   c.vae = SigmaVaeConfig::load(root.sub("acoustic_tokenizer_config"));
   load_head(root.sub("diffusion_head_config"), c);
-  // Rows of a voice and latents are distinguished by their widths.
+  // Only its width distinguishes a row of a voice from a latent, so the widths must differ.
   if (c.latent() >= c.cache_row()) {
     root.sub("acoustic_tokenizer_config")
         .fail("vae_dim", concat("expected fewer than the ", c.cache_row(),

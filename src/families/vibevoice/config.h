@@ -1,6 +1,6 @@
 // Settings in config.json of a VibeVoice-Realtime checkpoint. Plain data, checked when read. Throws
-// LoadError for what is missing, contradictory or not supported.
-// Source: VibeVoice:vibevoice/modular/configuration_vibevoice{,_streaming}.py.
+// LoadError for values that are missing, contradictory or not supported. Source:
+// VibeVoice:vibevoice/modular/configuration_vibevoice{,_streaming}.py.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,30 @@
 namespace syrinx::vibevoice {
 
 struct ModelConfig {
-  /// lower and upper layers of one decoder; equal except for their number
+  /// Lower and upper layers of one decoder. They differ only in their number.
   DecoderConfig text, speech;
   int64_t vocab = 0, max_positions = 0;
   int64_t head_layers = 0, head_ffn = 0;
   float head_eps = 1e-5f;
-  int64_t times = 1000;  ///< steps of the training's noise schedule
+  int64_t times = 1000;  ///< steps of the noise schedule in training
   SigmaVaeConfig vae;
 
   static constexpr int64_t kSampleRate = 24000;  ///< Hz
-  /// Solver steps of the authors' demos, which do not use ddpm_num_inference_steps.
+  /// Solver steps of the authors' demos, which ignore ddpm_num_inference_steps.
   static constexpr int kSolverSteps = 5;
 
   int64_t latent() const { return vae.latent; }
   int64_t hidden() const { return speech.hidden; }
   int64_t kv_width() const { return int64_t{speech.kv_heads} * speech.head_dim; }
-  /// Returns how many numbers the keys and values of one position have, in all layers: those of the
-  /// text model, then those of the speech model.
+  /// Returns how many values a position has as keys and values, in all layers: those of the text
+  /// model, then those of the speech model.
   int64_t cache_row() const { return 2 * (text.layers + speech.layers) * kv_width(); }
 };
 
-/// Whether this config.json belongs to the family. Claims VibeVoice's models for long speech and
-/// for recognition, too; load_model_config() refuses these by name.
+/// Returns whether a config.json belongs to the family. Accepts also VibeVoice's models for long
+/// speech and for recognition; load_model_config() refuses these with an error that names them.
 bool claims(const Config& root);
-/// Reads config.json; throws LoadError.
+/// Reads and checks config.json. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
 
 }  // namespace syrinx::vibevoice

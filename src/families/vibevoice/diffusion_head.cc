@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t kFrequencies = 128;
 
-/// Returns the deviation of the noise relative to the signal after each step of training: sigma /
-/// alpha of a cosine schedule, rounded as in the authors' program.
+/// Returns the deviation of the noise relative to the signal after each training step: sigma /
+/// alpha of a cosine schedule, rounded like in the authors' program.
 std::vector<float> noise_of_times(int64_t times) {
   const auto alpha_bar = [&](int64_t t) {
     const double at = static_cast<double>(t) / static_cast<double>(times);
@@ -39,7 +39,7 @@ DiffusionHead::Solver DiffusionHead::solver(const ModelConfig& config) {
   constexpr int kN = ModelConfig::kSolverSteps;
   const std::vector<float> noise = noise_of_times(config.times);
   Solver steps;
-  double lambda[kN], alpha[kN], sigma[kN];  // log of signal / noise; signal; noise
+  double lambda[kN], alpha[kN], sigma[kN];  // logarithm of signal / noise; signal; noise
   for (int i = 0; i < kN; ++i) {
     const double time = std::nearbyint(static_cast<double>(config.times - 1) * (kN - i) / kN);
     const double ratio = noise[static_cast<size_t>(time)];
@@ -51,7 +51,7 @@ DiffusionHead::Solver DiffusionHead::solver(const ModelConfig& config) {
   for (int i = 0; i < kN; ++i) {
     SolverStep& step = steps[i];
     step.of_x = static_cast<float>(alpha[i]), step.of_out = static_cast<float>(-sigma[i]);
-    if (i + 1 == kN) {  // the last step ends without noise, by Euler's method
+    if (i + 1 == kN) {  // the last step, by Euler's method, leaves no noise
       step.now = 1;
       break;
     }
@@ -86,7 +86,7 @@ DiffusionHead::DiffusionHead(const ModelConfig& config, const Weights& weights, 
   embed_times(weights.scope("t_embedder.mlp"));
 }
 
-/// Computes the embedding of each time of the solver; it is the same for every latent.
+/// Computes the embedding of each of the solver's times. It is the same for every latent.
 void DiffusionHead::embed_times(const Weights& weights) {
   const int64_t steps = ModelConfig::kSolverSteps, width = config_.hidden();
   Tensor waves({steps, 2 * kFrequencies}, DType::kF32);
@@ -114,7 +114,7 @@ void DiffusionHead::run(StepContext& ctx, std::span<const LatentJob> jobs) const
   if (jobs.empty()) return;
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t e = std::ssize(jobs), latent = config_.latent(), width = config_.hidden();
-  // Row `twins[i]` of the network's input is latent i without the text.
+  // Row twins[i] of the network's input is latent i without the text.
   const std::span<int64_t> twins = take_array<int64_t>(ctx, e);
   int64_t rows = e;
   for (int64_t i = 0; i < e; ++i) twins[i] = jobs[i].companion == nullptr ? -1 : rows++;

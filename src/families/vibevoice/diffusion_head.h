@@ -1,9 +1,9 @@
-// VibeVoice's diffusion head with its solver: makes a latent from noise and a row of the speech
-// model by DPM-Solver++ of second order, with classifier-free guidance. Const after construction,
-// shared by threads; latents do not influence each other. CPU only.
-// Network and solver: VibeVoice:vibevoice/modular/modular_vibevoice_diffusion_head.py,
-// vibevoice/schedule/dpm_solver.py.
-// E latents, D numbers of a latent, H width.
+// VibeVoice's diffusion head with its solver. Makes a latent from noise and a row of
+// the speech model by DPM-Solver++ of second order, with classifier-free guidance.
+// Const after construction, shared by threads. Latents do not influence each other. CPU
+// only. Network and solver:
+// VibeVoice:vibevoice/modular/modular_vibevoice_diffusion_head.py,
+// vibevoice/schedule/dpm_solver.py. E latents, D width of a latent, H width.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@
 
 namespace syrinx::vibevoice {
 
-/// A latent to be computed.
+/// A latent that DiffusionHead computes.
 struct LatentJob {
-  const float* row = nullptr;        ///< [H], the speech model's row
-  const float* companion = nullptr;  ///< [H], the row without text; null: no guidance
+  const float* row = nullptr;        ///< [H], row of the speech model
+  const float* companion = nullptr;  ///< [H], row without text; null: no guidance
   std::span<const float> noise;      ///< [D]
   float scale = 1;                   ///< scale of guidance
   float* out = nullptr;              ///< [D]
@@ -26,13 +26,13 @@ struct LatentJob {
 /// The network that predicts the noise of a latent, with its weights.
 class DiffusionHead {
  public:
-  /// `weights` is the scope of "prediction_head.".
+  /// Loads the layers. `weights`: the scope "prediction_head.".
   DiffusionHead(const ModelConfig& config, const Weights& weights, WeightType type);
-  /// Computes the latents. Rows with guidance and their companions run in one batch.
+  /// Computes the latents. Guided rows and their companions run in one batch.
   void run(StepContext& ctx, std::span<const LatentJob> jobs) const;
   size_t bytes() const;
 
-  /// A step of the solver, with v the network's output: latent = of_x x + of_out v; then x becomes
+  /// A step of the solver. With v the network's output, latent = of_x x + of_out v. Then x becomes
   /// keep x + now latent + before (latent - previous latent).
   struct SolverStep {
     double time = 0;
@@ -48,7 +48,7 @@ class DiffusionHead {
     PackedLinear modulation, up, down;  // H -> 3 H: shift, scale, gate
   };
   void embed_times(const Weights& weights);
-  /// Computes the network's output v [R, D] at solver step `step` for x [R, D]; conditions [R, H]
+  /// Computes the network's output v [R, D] at solver step `step` for x [R, D]. conditions [R, H]
   /// are the projected conditions.
   void estimate(StepContext& ctx, size_t step, const View& conditions, const View& x,
                 const View& v) const;

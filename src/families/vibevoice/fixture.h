@@ -1,4 +1,4 @@
-// For tests: the golden checkpoints, their cases, and steps with guidance.
+// For tests: the golden checkpoints and their cases, and steps with guidance.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ inline SpeechRequest request_of(const nlohmann::json& json) {
   return request;
 }
 
-/// A stage that keeps the rows of its last step.
+/// A stage that stores the rows of its last step.
 class WatchedStage : public ArStage {
  public:
   explicit WatchedStage(const ArStage& stage) : stage_(stage) {}
@@ -64,7 +64,7 @@ class WatchedStage : public ArStage {
   mutable std::vector<float> hidden_;
 };
 
-/// Runs one request with its companion, step by step like the engine.
+/// Runs one request with its companion, one step at a time, like the engine.
 class GuidedRun {
  public:
   GuidedRun(const VibeVoice& model, const SpeechRequest& request)
@@ -79,14 +79,14 @@ class GuidedRun {
 
   bool finished() const { return finished_; }
   bool ended() const { return finished_ && reason_ == FinishReason::kStop; }
-  /// Return the latents so far [steps, D], and the logit of the end in each row after a latent.
+  /// Return the latents so far [steps, D], and the end's logit in each row after a latent.
   const std::vector<float>& latents() const { return latents_; }
   const std::vector<float>& ends() const { return ends_; }
-  /// Return the rows that the latents are made from: the sequence's, and its companion's.
+  /// Return the rows from which the latents are made: the sequence's, and its companion's.
   const std::vector<float>& rows() const { return rows_; }
   const std::vector<float>& companion_rows() const { return companion_rows_; }
   Sequence& state() { return *state_; }
-  /// Takes a step, if the request can.
+  /// Takes a step if the request can take one.
   void step();
 
  private:
@@ -99,8 +99,8 @@ class GuidedRun {
   StepWork steps_;
   StepResults results_;
   std::vector<int32_t> table_;
-  int cached_[2] = {0, 0};  // positions of the sequence and of its companion
-  int taken_ = 0;           // steps of the segment
+  int cached_[2] = {0, 0};  // cached positions of the sequence, of its companion
+  int taken_ = 0;           // number of steps of the segment
   float end_ = 0;
   bool finished_ = false;
   FinishReason reason_ = FinishReason::kStop;

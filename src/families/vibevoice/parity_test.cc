@@ -56,7 +56,7 @@ TEST_P(VibeVoiceParity, LatentsAndEndsOfEveryStep) {
       worst_row = worse(worst_row, relative(own, companion));
       ++with_rows;
     }
-    // At a bound the last row does not run.
+    // If the speech ends at a bound, its last row does not run.
     worst_end = worse(worst_end, relative(run.ends(), floats(end).first(run.ends().size())));
     EXPECT_GE(std::ssize(run.ends()), end.count() - 1) << c["name"];
   }

@@ -10,9 +10,9 @@
 namespace syrinx::vibevoice {
 namespace {
 
-/// A frame is 133 ms.
+/// Chunks of one frame, then of two; a frame is 133 ms.
 constexpr ChunkPolicy kPolicy{1, 2, 0, 0};
-constexpr const char* kUsual = "en-Carter_man";  // the voice of the authors' demo
+constexpr const char* kUsual = "en-Carter_man";  // voice of the authors' demo
 constexpr const char* kRandom = "default";
 
 struct VaeStream : StreamState {
@@ -24,7 +24,7 @@ struct VaeStream : StreamState {
 
 VaeStage::VaeStage(const ModelConfig& config, const Weights& model, WeightType type)
     : config_(config),
-      // Its matrices are two fifths of the model, so they have the type of the language models.
+      // Its matrices are two fifths of the model, so they have the language models' type.
       decoder_(config.vae, model.scope("acoustic_tokenizer.decoder"), at_least_8_bits(type)) {
   factor_ = model.f32("speech_scaling_factor", {}).f32()[0];
   bias_ = model.f32("speech_bias_factor", {}).f32()[0];
@@ -90,7 +90,7 @@ void VibeVoice::load_voices(const LoadSpec& spec) {
     info_.speech.default_voice = kRandom;
   }
   if (files_->has(kUsual)) info_.speech.default_voice = kUsual;
-  // A file of another model is refused at once.
+  // Reads the default voice at once, so that a file of another model is refused now.
   if (!random_) files_->read(info_.speech.default_voice);
   info_.offers.add("guidance");
   lack_draws(info_);

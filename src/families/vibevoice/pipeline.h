@@ -1,5 +1,5 @@
 // VibeVoice-Realtime-0.5B (Microsoft): a pipeline of its language models, which yield latents, and
-// the decoder of its acoustic tokenizer, which makes samples of them.
+// the decoder of its acoustic tokenizer, which makes samples from latents.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@
 
 namespace syrinx::vibevoice {
 
-/// Makes samples of latents; a stream keeps the decoder's whole past.
+/// Makes samples from latents. A stream keeps the decoder's whole past.
 class VaeStage : public ChunkStage {
  public:
-  /// `model` is the scope of "model.".
+  /// Loads the decoder. `model`: the scope "model.".
   VaeStage(const ModelConfig& config, const Weights& model, WeightType type);
   FrameType in() const override { return {Flow::kRows, static_cast<int>(config_.latent())}; }
   FrameType out() const override { return {Flow::kSamples, static_cast<int>(config_.vae.hop())}; }
@@ -33,7 +33,7 @@ class VaeStage : public ChunkStage {
 /// The loaded model.
 class VibeVoice : public LoadedPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit VibeVoice(const LoadSpec& spec);
   Result<Opened> open(const SpeechRequest& request) const override;
 
@@ -47,12 +47,11 @@ class VibeVoice : public LoadedPipeline {
 
   ModelConfig config_;
   std::unique_ptr<Tokenizer> tokenizer_;
-  std::unique_ptr<Weights> weights_;  // kept for the table of ids
+  std::unique_ptr<Weights> weights_;  // kept, because the table of ids is not copied
   std::unique_ptr<SpeechLm> lm_;
   std::unique_ptr<VaeStage> stage_;
   std::unique_ptr<VoiceFiles<VoiceRows>> files_;
-  std::shared_ptr<const VoiceRows>
-      random_;  // the voice where weights are random and no files exist
+  std::shared_ptr<const VoiceRows> random_;  // voice for random weights without files
 };
 
 /// Loads a checkpoint; throws LoadError.

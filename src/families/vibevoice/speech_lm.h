@@ -1,11 +1,11 @@
 // VibeVoice-Realtime's two language models as one AR stage whose steps yield latents. The text
-// model reads ids; the speech model reads its rows and latents. A step yields a code, 1 for "the
-// previous latent was the last", and the next latent from the diffusion head. Both models' caches
-// are in the pages of the sequence: position n of the text model, which reads only ids, is stored
-// at position n of the speech model, which has at least as many positions. Const after
+// model reads ids. The speech model reads the text model's rows and latents. A step yields a code,
+// 1 for "the previous latent was the last", and the next latent from the diffusion head. The pages
+// of the sequence contain both models' caches. Position n of the text model, which reads only ids,
+// is stored at position n of the speech model, which has at least as many positions. Const after
 // construction. CPU only. Network:
 // VibeVoice:vibevoice/modular/modeling_vibevoice_streaming_inference.py. E sequences that yield a
-// step, N rows in the batch, H width, D numbers of a latent.
+// step, N rows in the batch, H width, D width of a latent.
 #pragma once
 
 #include "families/vibevoice/diffusion_head.h"
@@ -15,22 +15,22 @@ namespace syrinx::vibevoice {
 
 class SpeechLm : public ArStage {
  public:
-  /// A row has an id of text and its position in the text model, or a vector: a latent [D] or the
-  /// row of a voice (VoiceRows).
+  /// A row has an id of text and its position in the text model, or a vector. The vector is a
+  /// latent [D] or the row of a voice (VoiceRows).
   static constexpr int kTables = 2;
 
-  /// `root` has "model." and "tts_eos_classifier.", and must outlive this: the table of ids is not
-  /// copied.
+  /// Loads the models. `root` contains "model." and "tts_eos_classifier.". It must outlive this
+  /// object, because the table of ids is not copied.
   SpeechLm(const ModelConfig& config, const Weights& root, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
-  /// Writes `hidden` [E, H], the speech model's normed rows.
+  /// Writes hidden [E, H], the normalized rows of the speech model.
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
-  /// Writes the logits of a step's only code, 1 for the end. It has no guidance: the row of a
-  /// companion has the logits of its sequence.
+  /// Writes the logits of a step's only code, 1 for the end. The code has no guidance, so the row
+  /// of a companion gets the logits of its sequence.
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
-  /// Writes the latents. A step that ends the speech or only looks for the end yields zeros.
+  /// Writes the latents. A step that ends the speech, or only checks for the end, yields zeros.
   void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
               View out) const override;
 
@@ -38,7 +38,7 @@ class SpeechLm : public ArStage {
   size_t speech_bytes() const { return speech_.bytes(); }
   size_t head_bytes() const { return head_.bytes(); }
   size_t table_bytes() const { return table_.bytes(); }
-  size_t joint_bytes() const;  ///< bytes of the layers between and after the models
+  size_t joint_bytes() const;  ///< bytes of the layers between and behind the models
 
  private:
   struct Rows;

@@ -9,8 +9,8 @@
 namespace syrinx::vibevoice {
 namespace {
 
-/// Returns the most ids of a part: a window and its latents take 2.2 positions an id, and the
-/// speech goes on behind the text.
+/// Returns the most ids of a part. A window and its latents need 2.2 positions per id, and the
+/// speech continues after the text.
 int64_t most_ids(const ModelConfig& config, const VoiceRows& voice) {
   return (config.max_positions - voice.rows) / 4;
 }
@@ -57,7 +57,7 @@ void State::begin_part() {
   begin_window();
 }
 
-/// Begins the next segment of the part with a window of text; false: its text has not arrived.
+/// Begins the part's next segment with a window of text. Returns false if its text is missing.
 bool State::begin_window() {
   begun_ = text_.ready();
   steps_ = 0;
@@ -78,13 +78,13 @@ bool State::begin_window() {
     limit = std::min(limit, max_frames_ - frames());
   }
   max_steps_ = static_cast<int>(std::max<int64_t>(1, limit));
-  // Reserved here, so that steps allocate nothing.
+  // Memory is reserved here, so that steps allocate nothing.
   rows_.reserve(rows_.size() + static_cast<size_t>(max_steps_));
   said_.reserve(said_.size() + static_cast<size_t>(max_steps_ * config_.latent()));
   return true;
 }
 
-/// Continues with the next window. All rows except the companion's last one have run.
+/// Continues with the next window. All rows have run, except the last row of the companion.
 Verdict State::next_window() {
   const int kept = voice_->rows + static_cast<int>(std::ssize(rows_));
   const int companion_kept = voice_->companion_rows + static_cast<int>(part_frames()) - 1;
@@ -109,7 +109,7 @@ float State::step_guidance(int) const { return looking() ? 1 : guidance_.value_o
 
 SampleRule State::rule(int) const {
   SampleRule rule;
-  // The first step after text has no earlier latent that could be the last.
+  // In the first step after text, no earlier latent can be the last one.
   if (ignore_stop_ || steps_ == 0) rule.allowed[0] = {0, kEnd}, rule.ranges = 1;
   return rule;
 }

@@ -1,9 +1,9 @@
-// One request: its text in windows, and the latents so far. A segment begins with a window of text
-// and has six latents; its last step only checks whether the speech ends, and the next segment
-// continues all rows of this one. Without further text a segment continues to the end of the
-// speech. A text that is too long for the positions is spoken in parts; each begins with only the
-// voice's rows before it. Made on the caller's thread, then touched by one thread at a time. D:
-// width of a latent.
+// One request: its text in windows, and the latents so far. A segment begins with a window of
+// text and has six latents. Its last step only checks whether the speech ends, and the next
+// segment keeps all rows of this one. Without further text, a segment continues until the speech
+// ends. A text that needs too many positions is spoken in parts. Before each part come only the
+// voice's rows. Made on the caller's thread, then used by one thread at a time. D: width of a
+// latent.
 #pragma once
 
 #include <memory>
@@ -19,12 +19,12 @@ namespace syrinx::vibevoice {
 
 class State : public Sequence {
  public:
-  // The authors' values (modeling_vibevoice_streaming_inference.py,
+  // Values of the authors' code (modeling_vibevoice_streaming_inference.py,
   // realtime_model_inference_from_file.py).
   static constexpr int kLatents = 6;  ///< latents of a window (TTS_SPEECH_WINDOW_SIZE)
   static constexpr float kGuidance = 1.5f;
-  static constexpr int32_t kEnd = 1;  ///< the code for "the previous latent was the last"
-  // Bounds chosen here, for speech that does not end by itself:
+  static constexpr int32_t kEnd = 1;  ///< this code means that the previous latent was the last
+  // Bounds of this program, for speech that does not end by itself:
   static constexpr int64_t kFramesPerId = 8, kSpareFrames = 40;
 
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
@@ -38,7 +38,7 @@ class State : public Sequence {
   bool ready() const override { return begun_; }
   std::optional<float> guidance() const override { return guidance_; }
   float step_guidance(int k) const override;
-  /// Returns the ids of the part's text so far.
+  /// Returns the ids of the current part's text so far.
   std::span<const int32_t> prompt_ids() const override { return ids_; }
   const SampleParams& sampling(int) const override { return greedy_; }
   SampleRule rule(int k) const override;
@@ -50,11 +50,11 @@ class State : public Sequence {
   /// Returns the number of latents that the request has so far.
   int64_t frames() const { return frames_before_ + part_frames(); }
   float noise_scale() const { return noise_scale_; }
-  /// Returns whether the next step only checks for the end.
+  /// Returns whether the next step only checks whether the speech ends.
   bool looking() const { return windowed_ && steps_ == kLatents; }
 
  private:
-  /// The input of a row after the voice: an id of text and its position in the text model, or
+  /// The input of a row behind the voice: an id of text and its position in the text model, or the
   /// latent number `at` of the part.
   struct Row {
     int32_t id = -1, at = 0;
@@ -78,14 +78,14 @@ class State : public Sequence {
   const int max_frames_;
 
   TextWindows text_;
-  std::vector<Row> rows_;     // rows of this part, after those of the voice
+  std::vector<Row> rows_;     // rows of this part, behind those of the voice
   std::vector<int32_t> ids_;  // ids of this part
   std::vector<float> said_;   // latents of this part
   int prompt_ = 1, companion_prompt_ = 1;
-  bool begun_ = false;     // a window has begun
-  bool windowed_ = false;  // further text of the part follows this window
+  bool begun_ = false;     // whether a window has begun
+  bool windowed_ = false;  // whether more text of the part follows this window
   int steps_ = 0, max_steps_ = 1;
-  int64_t frames_before_ = 0;  // frames of earlier parts
+  int64_t frames_before_ = 0;  // number of frames of earlier parts
 };
 
 }  // namespace syrinx::vibevoice

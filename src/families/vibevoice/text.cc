@@ -9,10 +9,10 @@
 namespace syrinx::vibevoice {
 namespace {
 
-/// Whether a character is white space by Python's str.strip().
+/// Returns whether a character is white space for Python's str.strip().
 bool is_stripped(char32_t code) { return is_space(code) || (code >= 0x1c && code <= 0x1f); }
 
-/// Returns a character as the authors' demo passes it to the tokenizer.
+/// Returns a character as the authors' demo passes it to the tokenizer: with straight quotes.
 std::string_view straight(char32_t code, std::string_view written) {
   if (code == 0x2019) return "'";
   if (code == 0x201c || code == 0x201d) return "\"";
@@ -64,7 +64,7 @@ void TextWindows::encode(std::string_view text) {
   add(ids);
 }
 
-/// Adds final ids to the last part. If the part may end after them, it ends before the next id.
+/// Adds final ids to the last part. A part that may end after them ends before the next id.
 void TextWindows::add(const std::vector<int32_t>& ids) {
   for (const int32_t id : ids) {
     if (full_) {
@@ -85,7 +85,7 @@ void TextWindows::end_part() {
   std::vector<int32_t> ids;
   if (!blank_) encoder_.push("\n", ids);
   encoder_.finish(ids);
-  if (std::ssize(ids) == 1) full_ = false;  // a new line alone is not a part
+  if (std::ssize(ids) == 1) full_ = false;  // a single new line does not form a part
   add(ids);
   parts_.back().complete = true;
 }

@@ -28,7 +28,7 @@ class VibeVoiceTest : public testing::Test {
     for (int i = 0; i < steps; ++i) run.step();
     return run.latents();
   }
-  /// Takes a step with a latent of zeros; `end`: its code marks the previous latent as the last.
+  /// Takes a step with a latent of zeros. `end`: its code marks the previous latent as the last.
   Verdict said(Sequence& state, bool end = false) {
     const std::vector<float> latent(static_cast<size_t>(model_.config().latent()));
     std::vector<int32_t> frames;
@@ -39,7 +39,7 @@ class VibeVoiceTest : public testing::Test {
   }
 
   VibeVoice model_;
-  std::vector<float> rows_;  // latents that were yielded
+  std::vector<float> rows_;  // latents that the steps yielded
 };
 
 TEST_F(VibeVoiceTest, SameBitsAloneAndInABatch) {
@@ -151,7 +151,7 @@ TEST_F(VibeVoiceTest, BlankTextIsRefusedHoweverItComes) {
   EXPECT_FALSE(state->append_text("\n", true));
 }
 
-/// The positions of the small model are too few for this text.
+/// The small model has too few positions for this text as one part.
 TEST_F(VibeVoiceTest, LongTextIsSpokenInParts) {
   std::string text;
   for (int i = 0; i < 40; ++i) text += "The fox said hello there to the dog. ";
@@ -225,7 +225,7 @@ TEST_F(VibeVoiceTest, RefusesWhatItCannotDo) {
   EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.temperature = NAN; }), "temperature");
 }
 
-/// Tests of the error messages when a changed copy of the checkpoint is loaded.
+/// Tests the error messages for changed copies of the checkpoint.
 class VibeVoiceFaults : public testing::Test, protected CheckpointCopy {
  protected:
   VibeVoiceFaults() : CheckpointCopy(golden_path("other/checkpoint")) {}

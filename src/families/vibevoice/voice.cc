@@ -11,11 +11,11 @@
 namespace syrinx::vibevoice {
 namespace {
 
-/// The classes of transformers whose objects are in the files.
+/// Classes of transformers whose objects the files may contain.
 constexpr std::string_view kClasses[] = {"transformers.modeling_outputs BaseModelOutputWithPast",
                                          "transformers.cache_utils DynamicCache"};
 
-/// Reads one part of a voice's file: the cache and the output of one model.
+/// Reads one part of a voice's file: the cache and the output of one of the models.
 class Part {
  public:
   Part(const TorchPickle& file, const char* name, const DecoderConfig& model)
@@ -31,8 +31,8 @@ class Part {
 
   int64_t rows() const { return rows_; }
   Tensor output() const { return floats("last_hidden_state", {1, rows_, model_.hidden}); }
-  /// Writes the keys and values of all layers to `out`, whose rows are `stride` apart and have this
-  /// model's layers from number `at` on.
+  /// Writes the keys and values of all layers to `out`. Its rows are `stride` apart. The first
+  /// layer of this model has number `at`.
   void cache(int64_t at, int64_t stride, std::vector<float>& out) const {
     const int64_t heads = model_.kv_heads, size = model_.head_dim, width = heads * size;
     for (int64_t i = 0; i < 2 * int64_t{model_.layers}; ++i) {
@@ -88,7 +88,7 @@ VoiceRows read_voice(const ModelConfig& config, const std::string& path) {
   const TorchPickle file(path, kClasses);
   const Part text(file, "lm", config.text), speech(file, "tts_lm", config.speech);
   const Part companion(file, "neg_tts_lm", config.speech);
-  // A position of the text model is stored at an earlier or the same position of the speech model.
+  // The number of text positions must not exceed the number of speech positions, which store them.
   const int64_t most = config.max_positions / 2;
   if (text.rows() > speech.rows() || speech.rows() > most || companion.rows() > most) {
     load_fault(path, "",
@@ -125,7 +125,7 @@ std::unique_ptr<VoiceFiles<VoiceRows>> open_voices(const ModelConfig& config,
 
 std::shared_ptr<const VoiceRows> random_voice(const ModelConfig& config) {
   auto voice = std::make_shared<VoiceRows>();
-  // As many rows as a published voice has, if there are positions for them.
+  // Makes as many rows as a published voice has, if enough positions exist.
   voice->rows = static_cast<int>(std::min<int64_t>(183, config.max_positions / 4));
   voice->texts = std::min(60, voice->rows), voice->companion_rows = 1;
   const int64_t width = config.cache_row();

@@ -1,5 +1,5 @@
-// The published voices of VibeVoice-Realtime: files of PyTorch (voices/NAME.pt) with both models'
-// caches after a recording and its text, and the companion's caches without them. Const after
+// The published voices of VibeVoice-Realtime: PyTorch files (voices/NAME.pt) with both models'
+// caches after a recording and its text, and the companion's caches without these. Const after
 // construction; thread-safe.
 #pragma once
 
@@ -13,12 +13,12 @@
 
 namespace syrinx::vibevoice {
 
-/// A voice as the rows that its requests begin with. Each is the contents of the KV cache at its
+/// A voice as the first rows of its requests. Each row is the contents of the KV cache at its
 /// position [ModelConfig::cache_row()]: layer by layer, keys, then values. Only the first `texts`
-/// rows have a cache of the text model; the others have zeros there.
+/// rows have a cache of the text model; in other rows, it is zeros.
 struct VoiceRows {
   std::vector<float> numbers;  ///< [rows, cache_row]
-  /// [companion_rows, cache_row + H]: after its cache, each row has the speech model's output.
+  /// [companion_rows, cache_row + H]: in each row, the speech model's output follows the cache.
   std::vector<float> companion;
   int rows = 0, texts = 0, companion_rows = 0;
 
@@ -32,7 +32,7 @@ struct VoiceRows {
   }
 };
 
-/// Returns the voices of the files NAME.pt anywhere below a checkpoint's voices/ or demo/voices/.
+/// Returns the voices in files NAME.pt anywhere below voices/ or demo/voices/ of a checkpoint.
 std::unique_ptr<VoiceFiles<VoiceRows>> open_voices(const ModelConfig& config,
                                                    const std::string& dir);
 

@@ -1,5 +1,5 @@
-// For tests of models that hear, write and speak in one stream of ids: comparisons with goldens and
-// guarantees that several of them share.
+// For tests of models that process recordings, write and speak in one stream of ids: comparisons
+// with goldens, and promises that several of these models share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,9 +15,9 @@
 
 namespace syrinx {
 
-/// Checks that the ids of a track's prompt and answer equal the golden's, of which the first
-/// `prompt` are the prompt. Compares the logits of steps 0, 1, `steps` / 2 and the last, to `bound`
-/// (relative).
+/// Checks that the ids of a track's prompt and answer equal those of the golden, whose first
+/// `prompt` ids are the prompt. Compares the logits of steps 0, 1, `steps` / 2 and the last, to
+/// `bound` (relative).
 inline void expect_golden_answer(Runner& runner, Track& track, const Safetensors& golden,
                                  int prompt, int steps, int chunk, float bound) {
   const std::vector<int32_t> want = ints(golden.view("ids"));
@@ -38,13 +38,13 @@ inline void expect_golden_answer(Runner& runner, Track& track, const Safetensors
   }
 }
 
-/// Returns the sampled ids of an answer so far; valid as long as the track.
+/// Returns the sampled ids of an answer so far. Valid as long as the track.
 inline std::span<const int32_t> made_of(const Track& track) {
   const Sequence& answer = *track.state;
   return answer.history(0).subspan(answer.prompt_ids().size());
 }
 
-/// Checks that a later prompt contains the ids of an earlier answer; answers in text keep none.
+/// Checks that a later prompt contains the ids of an earlier answer. Answers in text have no ids.
 inline void expect_answers_to_come_back(const Pipeline& model, SpeechRequest request) {
   EXPECT_TRUE(model.info().writing.recalls);
   Runner runner(model);
@@ -59,8 +59,8 @@ inline void expect_answers_to_come_back(const Pipeline& model, SpeechRequest req
   EXPECT_TRUE(written.answer_ids.empty());
 }
 
-/// Checks that a recording at 44.1 kHz is resampled to 16 kHz as torchaudio does it, and that only
-/// the first of several channels is heard.
+/// Checks that a recording at 44.1 kHz is resampled to 16 kHz as in torchaudio, and that only the
+/// first of several channels is used.
 inline void expect_torchaudios_resampling(const Pipeline& model, SpeechRequest request) {
   EXPECT_TRUE(model.info().hearing.first_channel);
   ASSERT_EQ(request.writing.recordings.size(), 1u);
@@ -75,8 +75,8 @@ inline void expect_torchaudios_resampling(const Pipeline& model, SpeechRequest r
   EXPECT_TRUE(std::equal(want.begin(), want.end(), got.begin()));
 }
 
-/// Checks that a text that is read aloud with a bound has exactly that many codes; the ids of its
-/// text do not count. `is_code` separates codes from text. The text must be long enough not to end
+/// Checks that a text read aloud with a bound has exactly that many codes. The ids of its text do
+/// not count. `is_code` separates codes from text. The text must be so long that it cannot end
 /// before the bound.
 template <typename IsCode>
 void expect_so_many_codes(const Pipeline& model, SpeechRequest request, IsCode&& is_code) {

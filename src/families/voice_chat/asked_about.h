@@ -1,4 +1,4 @@
-// Makes the request with which families that answer chats transcribe a recording: a client's chat.
+// Makes the request with which families that answer chats transcribe a recording: a chat about it.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,8 +9,8 @@
 
 namespace syrinx {
 
-/// Returns a chat of a system message and a user's message, which is the recording followed by
-/// `question`. Empty texts are left out. The answer is text, sampled greedily.
+/// Returns a chat of a system message and a user's message: the recording, followed by `question`.
+/// Empty texts are left out. The answer is text, sampled greedily.
 inline SpeechRequest asked_about(const Dictation& dictation, const std::string& system,
                                  const std::string& question) {
   using Json = nlohmann::json;

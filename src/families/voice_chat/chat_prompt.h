@@ -1,4 +1,4 @@
-// The prompt of a language model that takes recordings. Plain values.
+// The prompt of a language model that accepts recordings. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace syrinx {
 
 struct ChatPrompt {
   std::vector<int32_t> ids;
-  std::vector<int32_t> places;    ///< positions of rows that recordings fill, ascending
-  std::vector<Heard> heard = {};  ///< parts of recordings, in the order of their places
-  /// prefix keys of the places; empty: these rows are never shared
+  std::vector<int32_t> places;    ///< positions of the rows that recordings fill, ascending
+  std::vector<Heard> heard = {};  ///< parts of recordings, in the order of `places`
+  /// Prefix keys of the places. Empty: these rows are never shared.
   std::vector<uint64_t> keys = {};
-  std::vector<int32_t> said = {};  ///< the answer's text, if it is only read aloud
+  std::vector<int32_t> said = {};  ///< text of the answer, if a text is only read aloud
 };
 
-/// Returns the recordings of a request, resampled to `rate` Hz, mono. Refuses empty recordings.
+/// Returns a request's recordings as mono samples at `rate` Hz. Returns an Error for empty ones.
 Result<std::vector<std::vector<float>>> recordings_at(const SpeechRequest& request, int rate,
                                                       Resampling how);
-/// Refuses a prompt of more than `most` ids.
+/// Returns an Error for a prompt of more than `most` ids.
 Result<ChatPrompt> checked(ChatPrompt prompt, int64_t most, const char* param);
-/// Refuses a text to be read aloud that has no ids or more than `most`.
+/// Returns an Error if a text to read aloud has no ids, or more than `most`.
 Status check_aloud(std::span<const int32_t> said, int64_t most);
 
 }  // namespace syrinx

@@ -44,7 +44,7 @@ Result<std::string> text_of(const ChatJson& content) {
     if (content.is_object() && content.contains("text") && content["text"].is_string()) {
       return content["text"].get<std::string>();
     }
-    return refused_chat("this model takes text and recordings of users only");
+    return refused_chat("this model accepts only text, and recordings of users");
   }
   std::string out;
   for (const ChatJson& part : content) {
@@ -57,7 +57,7 @@ Result<std::string> text_of(const ChatJson& content) {
 
 Result<size_t> ChatReader::recording() {
   if (next_ < recordings_) return next_++;
-  return refused_chat("the chat has more places for recordings than there are");
+  return refused_chat("the chat has more places for recordings than the request has recordings");
 }
 
 Status ChatReader::end() const {

@@ -1,5 +1,5 @@
 // The messages of a chat: their texts, and the places of recordings and earlier answers in them, in
-// order. A reader belongs to one prompt and one thread. Errors name "messages".
+// order. A reader belongs to one prompt and one thread. Errors have the parameter "messages".
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,16 +15,16 @@ namespace syrinx {
 using ChatJson = nlohmann::ordered_json;
 
 Error refused_chat(std::string what);
-/// Returns the error of a chat whose messages are not a list.
+/// Returns the error for a chat whose messages are not a list.
 Error no_list_of_messages();
 
 /// Returns the messages, each an object with a role.
 Result<ChatJson> messages_of(const Chat& chat);
-/// Returns the role of a message; "" if it has none.
+/// Returns the role of a message. Empty if it has no role.
 std::string role_of(const ChatJson& message);
-/// Returns whether a part of a content is a place for a recording.
+/// Returns whether a part of a content is the place of a recording.
 bool is_recording(const ChatJson& part);
-/// Returns whether a content is a place for an earlier answer.
+/// Returns whether a content is the place of an earlier answer.
 bool is_answer(const ChatJson& content);
 /// Returns the text of a content or of a part, without recordings.
 Result<std::string> text_of(const ChatJson& content);
@@ -37,22 +37,22 @@ class ChatReader {
 
   /// Returns the index of the recording for the next place.
   Result<size_t> recording();
-  /// Returns the ids of the answer for the next place, as far as it was heard; see known_ids().
+  /// Returns the ids of the next place's answer, up to the last code that was played (known_ids()).
   template <typename IsCode>
   Result<std::span<const int32_t>> answer(double codes_a_second, int64_t known, IsCode&& is_code) {
     if (answers_.empty()) {
-      return refused_chat("the chat has more places for answers than there are");
+      return refused_chat("the chat has more places for answers than the request has answers");
     }
     const EarlierAnswer& next = answers_.front();
     answers_ = answers_.subspan(1);
     return known_ids(next, codes_a_second, known, is_code);
   }
-  /// Refuses recordings and answers for which the chat had no place.
+  /// Returns an Error if the chat had no place for a recording or an answer.
   Status end() const;
 
  private:
   size_t recordings_, next_ = 0;
-  std::span<const EarlierAnswer> answers_;  // the answers that had no place yet
+  std::span<const EarlierAnswer> answers_;  // answers without a place so far
 };
 
 }  // namespace syrinx

@@ -10,9 +10,9 @@
 
 namespace syrinx {
 
-/// Returns the ids of an earlier answer that go into a prompt: all of them or, if it was heard only
-/// in part, those up to the last heard code. `codes_a_second`: the rate at which codes are heard;
-/// `is_code` separates codes from text. kInvalid: an id is outside of [0, known).
+/// Returns the ids of an earlier answer for a prompt: all ids or, if the client played only a part,
+/// those up to the last played code. `codes_a_second`: rate at which codes are played. `is_code`
+/// separates codes from text. Returns kInvalid if an id is outside of [0, known).
 template <typename IsCode>
 Result<std::span<const int32_t>> known_ids(const EarlierAnswer& answer, double codes_a_second,
                                            int64_t known, IsCode&& is_code) {

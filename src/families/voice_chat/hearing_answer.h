@@ -1,8 +1,8 @@
-// An answer to a prompt with recordings in it. Some of the prompt's rows, its places, are filled by
-// another network after it has processed the recordings: with ids (codes of a speech tokenizer) or
-// with rows that replace the table's (from an audio tower). Values for later networks are held back
+// An answer to a prompt with recordings. Another network fills some of the prompt's rows, its
+// places, after it has processed the recordings: with ids (codes of a speech tokenizer), or with
+// rows that replace the table's (from an audio tower). Values for later networks are held back
 // until all text before them is sent, so that no stop string is spoken. Made on the caller's
-// thread, then touched by one thread at a time.
+// thread, then used by one thread at a time.
 #pragma once
 
 #include <deque>
@@ -15,15 +15,15 @@ namespace syrinx {
 
 class HearingAnswer : public llm::Answer, public Hearer {
  public:
-  static constexpr int kHearing = 1;  ///< input port for the hearing network's output
+  static constexpr int kHearing = 1;  ///< input port for the output of the hearing network
 
   int heard_rows(int rows) const override { return rows_.before(rows); }
   bool ready() const override { return rows_.complete(); }
   int known_rows() const override { return ready() ? prompt_rows() : rows_.missing(); }
-  /// Appends the keys of ids and recordings; they end before the first row without a key.
+  /// Appends the keys of ids and recordings up to the first row without a key.
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   void step_keys(bool companion, std::vector<uint64_t>& keys) const override;
-  /// Returns no draft for given ids, because each has its own rule, which drafts cannot have.
+  /// Returns no draft for given ids, because each id has its own rule, which drafts cannot have.
   std::span<const int32_t> draft() const override {
     return said_.empty() ? Answer::draft() : std::span<const int32_t>();
   }
@@ -33,22 +33,22 @@ class HearingAnswer : public llm::Answer, public Hearer {
   void rows(int first, bool companion, InputRows& out) const override;
 
  protected:
-  /// `width`: of the rows for the prompt's places; 0: each place gets a number, added to the id.
+  /// `width`: of the rows for the prompt's places. 0: a place gets a number, added to its id.
   HearingAnswer(const llm::ModelConfig& config, const llm::Generation& generation,
                 const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
                 int64_t width);
 
-  /// Returns the answer's text, if it is only read aloud.
+  /// Returns the text of the answer, if a text is only read aloud.
   std::span<const int32_t> said() const { return said_; }
-  /// Sends `value` once the text so far is sent.
+  /// Sends `value` after the text so far is sent.
   void hold_back(int32_t value) { held_back_.push_back({value, text().known()}); }
-  /// Returns the next value that may be sent.
+  /// Returns the next value that may be sent. Returns nullopt if none may be sent now.
   std::optional<int32_t> next_passed();
 
  private:
   struct HeldBack {
     int32_t value = 0;
-    int64_t end = 0;  // bytes of the text before the value
+    int64_t end = 0;  // number of bytes of the text before the value
   };
   llm::HeardRows rows_;
   const bool as_ids_;

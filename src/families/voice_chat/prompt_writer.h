@@ -1,4 +1,4 @@
-// Writes a prompt of text between special tokens. Special tokens in a client's text are encoded as
+// Writes a prompt of text and special tokens. Special tokens in a client's text are encoded as
 // plain text. Header only; one thread.
 #pragma once
 
@@ -16,7 +16,7 @@ class PromptWriter {
   PromptWriter(const Tokenizer& tokenizer, ChatPrompt& prompt)
       : tokenizer_(tokenizer), prompt_(prompt) {}
 
-  /// Adds text; all text up to flush() is encoded together.
+  /// Adds text. All text up to the next flush() is encoded together.
   void text(std::string_view more) { text_ += more; }
   void flush() {
     if (!text_.empty()) append(tokenizer_.encode(std::exchange(text_, {}), false));
@@ -26,7 +26,7 @@ class PromptWriter {
     flush();
     append(some);
   }
-  /// Adds `count` places of a recording, each with the id `id`.
+  /// Adds `count` places of a recording, each of which has the id `id`.
   void places(int32_t id, int64_t count) {
     flush();
     for (int64_t i = 0; i < count; ++i) {

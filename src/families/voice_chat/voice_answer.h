@@ -1,21 +1,21 @@
-// An answer whose text goes to the client and whose audio goes to further stages as codes: ids of
-// one range of the vocabulary. If a text is only read aloud, it is the answer's text, which the
-// family's rules enforce. Made on the caller's thread, then touched by one thread at a time.
+// An answer whose text is sent to the client and whose audio goes to further stages as codes, which
+// are ids of one range of the vocabulary. If a text is only read aloud, it is the answer's text,
+// which the family's rules enforce. Made on the caller's thread, then used by one thread at a time.
 #pragma once
 
 #include "families/voice_chat/hearing_answer.h"
 
 namespace syrinx {
 
-/// The lengths of the alternating runs of ids of text and of codes in a text that is read aloud.
+/// Lengths of the alternating runs of text ids and of codes in a text that is read aloud.
 struct AloudRuns {
   int text = 1, codes = 1;
 };
-/// Returns the most ids of an answer with audio, not above `most`. The bound of the request counts
-/// frames; the `said` ids of a text that is read aloud come on top.
+/// Returns the most ids of an answer with audio, at most `most`. The bound of the request counts
+/// frames. The `said` ids of a text that is read aloud are added to it.
 int most_ids(const SpeechRequest& request, int64_t said, AloudRuns runs, int64_t most);
 
-/// The ids of audio: [begin, end), from the id of code 0 on.
+/// The ids of audio: [begin, end), where begin is the id of code 0.
 struct AudioIds {
   int32_t begin = 0, end = 0;
   bool has(int32_t id) const { return begin <= id && id < end; }
@@ -24,7 +24,7 @@ struct AudioIds {
 /// The sequence of one answer.
 class VoiceAnswer : public HearingAnswer {
  public:
-  /// All arguments but the request must outlive this object. Without `speaks` only text is sampled.
+  /// All arguments except the request must outlive this object. Samples only text if not `speaks`.
   VoiceAnswer(const llm::ModelConfig& config, const llm::Generation& generation,
               const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
               int64_t width, AudioIds audio, bool speaks);
@@ -36,11 +36,11 @@ class VoiceAnswer : public HearingAnswer {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
 
  protected:
-  /// Returns the rule of the next id of a text that is read aloud.
+  /// Returns the rule for the next id of a text that is read aloud.
   virtual SampleRule rule_aloud() const = 0;
 
  private:
-  /// Removes the ids of audio from a rule if no audio is wanted.
+  /// Removes the ids of audio from a rule if the client requests no audio.
   SampleRule of_text(SampleRule rule) const;
 
   const AudioIds audio_;

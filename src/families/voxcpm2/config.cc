@@ -12,8 +12,8 @@ namespace {
 
 constexpr int64_t kMostWidth = 1 << 16;
 
-/// Reads RoPE in the form of MiniCPM4: with a factor for each pair; the factors are those for long
-/// texts if the model was trained for these (VoxCPM:src/voxcpm/modules/minicpm4/model.py).
+/// Reads RoPE in the form of MiniCPM4, with a factor for each pair. A model that was trained for
+/// long texts has the factors for long texts (VoxCPM:src/voxcpm/modules/minicpm4/model.py).
 RopeSpec load_angles(const Config& lm) {
   const Config scaling = lm.sub("rope_scaling");
   RopeSpec rope;
@@ -35,7 +35,7 @@ RopeSpec load_angles(const Config& lm) {
   return rope;
 }
 
-/// Settings that all four networks share, and the language model's own sizes.
+/// Reads the settings that all four networks share, and the sizes of the language model.
 DecoderConfig load_lm(const Config& c) {
   DecoderConfig d;
   d.layers = static_cast<int>(c.i("num_hidden_layers", 1, 512));
@@ -60,7 +60,7 @@ DecoderConfig load_local(const Config& c, const DecoderConfig& lm) {
   d.ffn = static_cast<int>(c.opt_i("ffn_dim", 4096, 1, kMostWidth));
   d.head_dim = static_cast<int>(c.opt_i("kv_channels", d.hidden / d.heads, 0, 256));
   d.causal = false;
-  d.rope_positions = 64;  // a patch and its conditions
+  d.rope_positions = 64;  // positions for a patch and its conditions
   return d;
 }
 
@@ -107,7 +107,7 @@ ModelConfig load_model_config(const Config& root) {
   if (const auto cfm = dit.opt_sub("cfm_config"); cfm && cfm->opt_s("solver", "euler") != "euler") {
     cfm->fail("solver", cfm->s("solver") + " is not supported, euler is");
   }
-  m.vocab = lm.i("vocab_size", 105, 1 << 24);  // ids up to 104 mark audio
+  m.vocab = lm.i("vocab_size", 105, 1 << 24);  // ids up to 104 are marks of audio
   m.max_positions = root.opt_i("max_length", 8192, 64, 1 << 20);
   m.base.rope_positions = m.residual.rope_positions = m.max_positions;
   m.patch = root.opt_i("patch_size", 4, 1, 16);

@@ -1,5 +1,5 @@
 // Settings in config.json of a VoxCPM2 checkpoint. Plain data, checked when read. Throws LoadError
-// for what is missing, contradictory or not supported.
+// for values that are missing, contradictory or not supported.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 namespace syrinx::voxcpm2 {
 
 struct ModelConfig {
-  DecoderConfig base, residual;  ///< the language models, of equal width and with equal cache heads
-  DecoderConfig encoder, dit;    ///< the local networks, which read one patch at a time
+  DecoderConfig base, residual;  ///< the language models: equal width, the same cache heads
+  DecoderConfig encoder, dit;    ///< the local networks, which process one patch at a time
   int64_t vocab = 0;
   int64_t max_positions = 0;
-  int64_t patch = 4;      ///< P, latent frames of a step
-  int64_t fsq_width = 0;  ///< numbers that are rounded between the two language models
-  int64_t fsq_scale = 9;  ///< these are rounded to multiples of 1 / fsq_scale
+  int64_t patch = 4;      ///< P, latent frames in a step
+  int64_t fsq_width = 0;  ///< width of the rounded rows between the two language models
+  int64_t fsq_scale = 9;  ///< their values are rounded to multiples of 1 / fsq_scale
   AudioVaeConfig vae;
 
-  int64_t latent() const { return vae.latent; }  ///< returns D, the numbers of a latent frame
-  /// returns the numbers of a step's patch, [P, D]
+  int64_t latent() const { return vae.latent; }  ///< returns D, the width of a latent frame
+  /// Returns P * D, the width of a step's patch.
   int64_t patch_width() const { return patch * vae.latent; }
   int64_t patch_samples() const { return patch * vae.decoder_hop(); }
 };
 
-/// Whether this config.json belongs to the family.
+/// Returns whether a config.json belongs to the family.
 bool claims(const Config& root);
 /// Reads and checks the sizes of all networks. Throws LoadError.
 ModelConfig load_model_config(const Config& root);

@@ -24,8 +24,8 @@ inline std::string golden_path(const std::string& name) {
   return parity_file("voxcpm2/golden/" + name);
 }
 
-/// Returns `count` samples of ../mimi/speech.wav, from the offset in make_golden.py, as a recording
-/// at 16 kHz.
+/// Returns `count` samples of ../mimi/speech.wav at 16 kHz, beginning at the offset in
+/// make_golden.py.
 inline Recording speech(size_t count) {
   const std::vector<float> all = read_wav(parity_file("mimi/speech.wav")).samples;
   return {{all.begin() + 8000, all.begin() + 8000 + static_cast<int64_t>(count)}, 16000};
@@ -40,7 +40,7 @@ inline std::shared_ptr<const Voice> encode(const VoiceEncoder& encoder,
   return std::make_shared<const Voice>(work->take());
 }
 
-/// A request of cases.json, and the results of the authors' code for it.
+/// A request in cases.json, and the results of the authors' code for it.
 struct Case {
   std::string name;
   SpeechRequest request;
@@ -72,7 +72,7 @@ inline std::vector<Case> load_cases() {
   return cases;
 }
 
-/// Returns the case's request, with the voice that `encoder` makes of its recordings.
+/// Returns the request of a case, with the voice that `encoder` makes from its recordings.
 inline SpeechRequest request_of(const Case& c, const VoiceEncoder& encoder) {
   SpeechRequest request = c.request;
   if (c.reference + c.prompt == 0) return request;

@@ -16,14 +16,14 @@ namespace {
 
 constexpr uint32_t kNoiseStream = 0;
 
-/// Returns the layout of one cache for both language models, the base model's layers first.
+/// Returns the layout of the cache of both language models; the base model's layers come first.
 KvSpec cache_of(const ModelConfig& config, WeightType type) {
   KvSpec spec = config.base.kv_spec(cache_type(type));
   spec.layers += config.residual.layers;
   return spec;
 }
 
-/// Writes x [N, H] and y [N, H] side by side.
+/// Writes the rows of x [N, H] and y [N, H] side by side.
 void join_rows(const View& x, const View& y, const View& out) {
   const int64_t width = x.shape[1];
   for (int64_t i = 0; i < x.shape[0]; ++i) {
@@ -100,7 +100,7 @@ void LatentLm::round(StepContext& ctx, const View& x, std::span<const int32_t> r
   linear(ctx, fsq_in_, some, small);
   activate(ctx, Activation::kTanh, small, small);
   const auto scale = static_cast<float>(config_.fsq_scale);
-  for (int64_t i = 0; i < small.count(); ++i)  // ties to even, as in torch
+  for (int64_t i = 0; i < small.count(); ++i)  // rounds ties to even, like torch
     small.f32()[i] = std::nearbyint(small.f32()[i] * scale) / scale;
   linear(ctx, fsq_out_, small, some);
   scatter_rows(some, rows, x);

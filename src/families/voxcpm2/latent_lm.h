@@ -1,10 +1,10 @@
-// VoxCPM2's language models as one AR stage whose steps yield latents. The base model reads text
-// and patches, and its rows of patches are rounded (FSQ); the residual model reads these rows
-// together with the patches. A local transformer makes the next patch from both, for all emitting
-// rows of a batch at once; a small head says whether it was the last patch. Const after
-// construction. CPU only.
-// Networks: VoxCPM:src/voxcpm/model/voxcpm2.py.
-// E sequences that yield a step, H width, N rows in the batch, P * D numbers of a patch.
+// VoxCPM2's language models as one AR stage whose steps yield latents. The base model
+// reads text and patches, and its rows of patches are rounded (FSQ). The residual model
+// reads these rows together with the patches. A local transformer makes the next patch
+// from both, for all emitting rows of a batch at once. A small head decides whether it was
+// the last patch. Const after construction. CPU only. Networks:
+// VoxCPM:src/voxcpm/model/voxcpm2.py. E sequences that yield a step, H width, N rows in
+// the batch, P * D values of a patch.
 #pragma once
 
 #include "families/voxcpm2/local_nets.h"
@@ -14,15 +14,15 @@ namespace syrinx::voxcpm2 {
 
 class LatentLm : public ArStage {
  public:
-  /// `weights` is the checkpoint's root and must outlive this object: the table of ids is not
-  /// copied.
+  /// `weights`: the root of the checkpoint. It must outlive this object, because the table of ids
+  /// is not copied.
   LatentLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
-  /// Writes hidden [E, 2 H]: the rows of the base model (rounded for patches) and of the residual
-  /// model.
+  /// Writes hidden [E, 2 H]: the rows of the base model (rounded if they are patches), beside those
+  /// of the residual model.
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
-  /// Writes the logits of a step's only code: 1 marks its patch as the last one.
+  /// Writes the logits of a step's only code. Code 1 marks the step's patch as the last one.
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
   void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
@@ -30,17 +30,17 @@ class LatentLm : public ArStage {
 
   size_t base_bytes() const { return base_.bytes(); }
   size_t residual_bytes() const { return residual_.bytes(); }
-  size_t joint_bytes() const;  ///< bytes of the layers between and after the two models
+  size_t joint_bytes() const;  ///< bytes of the layers between and behind the two models
   size_t table_bytes() const { return table_.bytes(); }
   const LocalEncoder& encoder() const { return encoder_; }
   const LocalDit& dit() const { return dit_; }
 
  private:
-  /// The inputs of the rows of a batch.
+  /// The input rows of a batch.
   struct Inputs {
     View x;                          // [N, H]
-    View patches;                    // [N, H]: rows of patches; zeros elsewhere
-    std::span<const int32_t> audio;  // the indices of the rows that are patches
+    View patches;                    // [N, H], rows of patches; other rows are zeros
+    std::span<const int32_t> audio;  // indices of the rows that are patches
   };
   Inputs embed_rows(StepContext& ctx, const ArBatch& batch) const;
   void round(StepContext& ctx, const View& x, std::span<const int32_t> rows) const;

@@ -1,11 +1,11 @@
-// The two local networks of VoxCPM2, which read one patch of P latent frames at a time: the
-// encoder, which turns a patch into a row of the language models, and the diffusion transformer
-// with its solver, which makes a patch from their rows. Both run over many patches at once; a
-// patch's numbers do not depend on the other patches. Const after construction, shared by threads.
-// CPU only.
-// Networks:
+// The two local networks of VoxCPM2, which process one patch of P latent frames at a time.
+// The encoder turns a patch into a row of the language models. The diffusion transformer,
+// with its solver, makes a patch from rows of the language models. Both run over many patches
+// at once; a patch's values do not depend on the other patches. Const after construction,
+// shared by threads. CPU only. Networks:
 // VoxCPM:src/voxcpm/modules/{locenc/local_encoder,locdit/local_dit_v2,locdit/unified_cfm}.py
-// D numbers a latent frame, W width of the network, H of the language models, A and E patches.
+// D width of a latent frame, W width of the network, H of the language models, A and E
+// patches.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ namespace syrinx::voxcpm2 {
 /// Turns a patch of latents into a row of the language models.
 class LocalEncoder {
  public:
-  /// `root` has "feat_encoder." and "enc_to_lm_proj.".
+  /// Loads the layers. `root` contains "feat_encoder." and "enc_to_lm_proj.".
   LocalEncoder(const ModelConfig& config, const Weights& root, WeightType type);
   /// Computes patches [A, P * D] -> out [A, H].
   void run(StepContext& ctx, const View& patches, const View& out) const;
@@ -26,13 +26,13 @@ class LocalEncoder {
  private:
   ModelConfig config_;
   PackedLinear in_, to_lm_;
-  Tensor first_;  // [W]: the row before the frames; its output is that of the patch
+  Tensor first_;  // [W], the row before the frames; its output is the patch's
   Decoder decoder_;
 };
 
-/// A patch to be computed.
+/// A patch that LocalDit computes.
 struct PatchJob {
-  std::span<const float> before;  ///< [P, D], the previous patch; empty: zeros
+  std::span<const float> before;  ///< [P, D], the previous patch; empty means zeros
   std::span<const float> noise;   ///< [P, D]
   float scale = 2;                ///< scale of guidance; 1: no guidance, at half the cost
 };
@@ -42,11 +42,11 @@ class LocalDit {
  public:
   static constexpr int kSolverSteps = 10;
 
-  /// `root` has "feat_decoder.estimator." and "{lm,res}_to_dit_proj.".
+  /// Loads the layers. `root` contains "feat_decoder.estimator." and "{lm,res}_to_dit_proj.".
   LocalDit(const ModelConfig& config, const Weights& root, WeightType type);
   /// Computes hidden [E, 2 H] (rows of the two language models side by side) -> out [E, P * D] by
-  /// Euler's method from the noise, with the guidance of CFG-zero* (arXiv 2503.18886). The rows
-  /// without the condition run in the same batch as the rows with it.
+  /// Euler's method, beginning with the noise, with the guidance of CFG-zero* (arXiv 2503.18886).
+  /// Rows without the condition run in the same batch as rows with it.
   void run(StepContext& ctx, std::span<const PatchJob> jobs, const View& hidden,
            const View& out) const;
   size_t bytes() const;
@@ -57,8 +57,8 @@ class LocalDit {
   };
   static Times solver_times();
   void embed_times(const Weights& estimator);
-  /// Computes v [R, P * D] at time number `step` for x [R, P * D]; `told` [R, 2 + P, W] are the
-  /// conditions.
+  /// Computes v [R, P * D] for x [R, P * D] at the solver's time number `step`. `told` [R, 2 + P,
+  /// W] has the conditions.
   void estimate(StepContext& ctx, int step, const View& told, const View& x, const View& v) const;
 
   ModelConfig config_;

@@ -1,4 +1,4 @@
-// VoxCPM2 compared with the authors' code on a small checkpoint with the same noise: prompt ids,
+// Compares VoxCPM2 with the authors' code on a small checkpoint with the same noise: prompt ids,
 // latents of recordings, stop logits and decisions, latents of every step, samples.
 #include "base/worst.h"
 #include "families/voxcpm2/fixture.h"
@@ -93,7 +93,7 @@ TEST_F(VoxCpm2Parity, SamplesOfLatents) {
     ASSERT_EQ(std::ssize(got), want.count()) << name;
     worst = worse(worst, want.distance(got));
   }
-  EXPECT_LT(worst, 3e-4f);  // the authors' code differs from float64 by 9.5e-5
+  EXPECT_LT(worst, 3e-4f);  // the authors' code differs from a float64 run by 9.5e-5
   RecordProperty("worst_samples", std::to_string(worst * 1e6) + "e-6");
 }
 

@@ -10,18 +10,18 @@
 namespace syrinx::voxcpm2 {
 namespace {
 
-/// A patch is 160 ms.
+/// Chunks of one patch, then of two; a patch is 160 ms.
 constexpr ChunkPolicy kPolicy{1, 2, 0, 0};
 
 struct VaeStream : StreamState {
   AudioVaeState state;
-  std::vector<float> context;  // [*, P * D], kept until it is decoded
+  std::vector<float> context;  // [*, P * D], patches that are decoded before the first one
 };
 
 VaeStream& stream_of(const ChunkJob& job) { return *static_cast<VaeStream*>(job.state); }
 
-/// Returns the scope of the networks' tensors: the root, or "state_dict" if a program saved them
-/// there.
+/// Returns the scope of the networks' tensors: the root, or "state_dict" if the saving program used
+/// that name.
 Weights lm_scope(const Weights& root) {
   const Weights wrapped = root.scope("state_dict");
   return wrapped.count("base_lm.layers") > 0 ? wrapped : root;

@@ -1,4 +1,4 @@
-// VoxCPM2, which speaks in latents, as a pipeline of its language models and its AudioVAE.
+// VoxCPM2, which speaks with latents, as a pipeline of its language models and its AudioVAE.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@
 
 namespace syrinx::voxcpm2 {
 
-/// Turns patches into samples. The decoder keeps its whole past, so there is neither left context
-/// nor lookahead. If the speech continues a recording, the recording's last patches are decoded
-/// first and their samples dropped.
+/// Turns patches into samples. The decoder keeps its whole past, so the stage needs no left context
+/// and no lookahead. If the speech continues a recording, the recording's last patches are decoded
+/// first, and their samples are dropped.
 class VaeStage : public ChunkStage {
  public:
   VaeStage(const ModelConfig& config, const AudioVaeDecoder& vae) : config_(config), vae_(vae) {}
@@ -37,7 +37,7 @@ class VaeStage : public ChunkStage {
 /// The loaded model.
 class VoxCpm2 : public LoadedPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit VoxCpm2(const LoadSpec& spec);
 
   Result<Opened> open(const SpeechRequest& request) const override;
@@ -54,7 +54,7 @@ class VoxCpm2 : public LoadedPipeline {
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_,
-      vae_weights_;  // kept for a table and for weights that are loaded later
+      vae_weights_;  // kept for a table, and for weights that are loaded later
   std::unique_ptr<LatentLm> lm_;
   std::unique_ptr<AudioVaeDecoder> vae_;
   std::unique_ptr<VaeStage> stage_;

@@ -10,7 +10,7 @@
 namespace syrinx::voxcpm2 {
 namespace {
 
-/// Returns whether a token is at least two characters, all of them from U+4E00 to U+9FFF.
+/// Returns whether a token has at least two characters, all of them from U+4E00 to U+9FFF.
 bool is_chinese_word(std::string_view token) {
   size_t count = 0;
   for (size_t at = 0; at < token.size(); ++count) {
@@ -43,7 +43,7 @@ void Prompter::find_chinese(int32_t unknown) {
     if (is_chinese_word(tokens.back())) words.insert(tokens.back());
   }
   for (int32_t id = 0; id < tokenizer_.size(); ++id) {
-    // As in the authors' code, the mark of a space before a word is removed as well.
+    // As in the authors' code, the mark of a space before a word is removed, too.
     const std::string word = replaced(tokens[static_cast<size_t>(id)], " ", "");
     if (!words.contains(word)) continue;
     std::vector<int32_t>& ids = characters_[id];

@@ -12,9 +12,9 @@
 namespace syrinx::voxcpm2 {
 namespace {
 
-constexpr size_t kShortSentence = 60;  // shorter sentences are spoken together with the next
+constexpr size_t kShortSentence = 60;  // characters; shorter sentences are joined with the next one
 
-/// Returns the length in bytes of "(a description)" at the beginning of a text.
+/// Returns the length in bytes of a "(description)" at the beginning of a text.
 size_t leading_description(std::string_view text) {
   const size_t begin = text.find_first_not_of(' ');
   if (begin == text.npos || text[begin] != '(') return 0;
@@ -35,7 +35,7 @@ State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRe
             request.say.open, kShortSentence) {
   greedy_.temperature = 0;
   guidance_ = request.sampling.guidance.value_or(kGuidance);
-  // The description of voice or manner, in the authors' form.
+  // Adds the description of voice or manner in the authors' form.
   if (!request.say.instructions.empty())
     description_ = "(" + one_spaced(request.say.instructions) + ")";
 }
@@ -66,13 +66,13 @@ Status State::set_voice(const SpeechRequest& request) {
   return ok_status();
 }
 
-/// Returns the largest number of patches of earlier speech that serve as the voice.
+/// Returns the largest number of patches of earlier speech that may serve as the voice.
 int64_t State::most_like_patches() const {
   return std::min(kMostLikePatches, config_.max_positions / 8);
 }
 
-/// Cuts the text so far into parts. Each part fits into a prompt together with the voice; only the
-/// previous part may have to be omitted.
+/// Cuts the text so far into parts. Each part fits into a prompt together with the voice. Only the
+/// previous part may have to be left out.
 Status State::take_text(std::string_view text, bool last) {
   text_.push(text, last);
   const int64_t like = std::max(most_like_patches(), std::ssize(like_) / config_.patch_width()) + 2;
@@ -90,10 +90,11 @@ Status State::take_text(std::string_view text, bool last) {
     if (!begun_) rows += std::ssize(before_.patches) / config_.patch_width();
     begun_ = true;
     if (rows + least_steps() > config_.max_positions) {
-      return Error{ErrorCode::kInvalid,
-                   concat("a sentence and the voice take ", rows, " positions; the model has ",
-                          config_.max_positions, " and needs ", least_steps(), " to speak"),
-                   "input"};
+      return Error{
+          ErrorCode::kInvalid,
+          concat("a sentence and the voice take ", rows, " positions, but the model has only ",
+                 config_.max_positions, " and needs ", least_steps(), " to speak"),
+          "input"};
     }
     waiting_.push_back(std::move(part));
   }
@@ -103,12 +104,12 @@ Status State::take_text(std::string_view text, bool last) {
 Status State::append_text(std::string_view text, bool last) {
   if (!text_.open()) return text_is_complete();
   if (Status taken = take_text(text, last); !taken) return taken;
-  // A sentence is complete only when a letter after it has arrived, so a last text is never empty.
+  // A sentence is complete only after a later letter has arrived, so the last text is never empty.
   if (ready() || begin_part() || !last) return ok_status();
   return nothing_to_say();
 }
 
-/// Makes the next part's prompt; returns false if no text waits.
+/// Makes the prompt of the next part. Returns false if no text waits.
 bool State::begin_part() {
   steps_before_ += part_steps();
   said_.clear();
@@ -125,7 +126,7 @@ bool State::begin_part() {
   int64_t limit = std::min(kMostSteps, kStepsPerId * ids + kSpareSteps);
   if (max_frames_ > 0) limit = std::max<int64_t>(1, max_frames_ - steps_before_);
   max_steps_ = static_cast<int>(std::min(limit, config_.max_positions - prompt_rows()));
-  // Reserved here, so that the part's steps allocate nothing.
+  // Memory is reserved here, so that the part's steps allocate nothing.
   said_.reserve(static_cast<size_t>(max_steps_ * config_.patch_width()));
   return true;
 }

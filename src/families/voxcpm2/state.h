@@ -1,9 +1,9 @@
 // One request: its text in parts, each with a prompt of text and patches, and the patches so far. A
-// complete text is one part, as in the authors' code, unless it is long; late text is one part for
-// each sentence. A part continues the part before it, as if that were a recording. It also gets a
-// reference for the voice's sound: the recording or, without one, the beginning of the first part.
-// So prompts do not grow with the spoken text. Made on the caller's thread, then touched by the
-// engine's thread only. P * D numbers of a patch.
+// complete text is one part, as in the authors' code, unless it is long. Each sentence of late text
+// is one part. A part continues the part before it, as if that were a recording. Its prompt also
+// has a reference of the voice's sound: the recording or, without a recording, the beginning of the
+// first part. So prompts do not grow with the spoken text. Made on the caller's thread, then used
+// by the engine's thread only. P * D values of a patch.
 #pragma once
 
 #include <algorithm>
@@ -22,15 +22,15 @@ namespace syrinx::voxcpm2 {
 
 class State : public Sequence {
  public:
-  // The authors' values (VoxCPM:src/voxcpm/core.py).
+  // Values of the authors' code (VoxCPM:src/voxcpm/core.py).
   static constexpr float kGuidance = 2;
-  static constexpr int kLeastSteps = 3;  ///< steps before the end may be sampled
+  static constexpr int kLeastSteps = 3;  ///< steps before the end can be sampled
   static constexpr int64_t kMostSteps = 4096;
   static constexpr int64_t kStepsPerId = 6, kSpareSteps = 10;
   static constexpr int64_t kContext = 3;  ///< patches of the prompt that are decoded first
-  // Bounds chosen here:
-  static constexpr int64_t kMostPartBytes = 2000;   ///< two minutes and a half of English
-  static constexpr int64_t kMostLikePatches = 188;  ///< 30 s of speech that serve as the voice
+  // Bounds of this program, which the authors' code does not have:
+  static constexpr int64_t kMostPartBytes = 2000;   ///< bytes of two and a half minutes of English
+  static constexpr int64_t kMostLikePatches = 188;  ///< 30 s of earlier speech that serve as voice
 
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Prompter& prompter,
                                                 const SpeechRequest& request);
@@ -38,7 +38,7 @@ class State : public Sequence {
   int prompt_rows() const override { return std::max(1, prompt_.size()); }
   int max_steps() const override { return max_steps_; }
   bool ready() const override { return !prompt_.empty(); }
-  /// Returns the ids of the prompt; a patch has the id 0, as in the authors' code.
+  /// Returns the ids of the prompt. The id of a patch is 0, as in the authors' code.
   std::span<const int32_t> prompt_ids() const override { return prompt_.written(); }
   void prefix_keys(bool, std::vector<uint64_t>& keys) const override { prompt_.append_keys(keys); }
   const SampleParams& sampling(int) const override { return greedy_; }
@@ -46,12 +46,12 @@ class State : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// Writes rows of an id, ids [1], or of a patch [P * D] as the vector.
+  /// Writes rows that have an id, ids [1], or a patch [P * D] as their vector.
   void rows(int first, bool companion, InputRows& out) const override;
-  /// Returns the patch before the next one; empty if the prompt ends in text.
+  /// Returns the patch before the next one. Empty if the prompt ends with text.
   std::span<const float> last_patch() const;
   /// Returns the last patches of the recording that the speech continues: [*, P * D], may be empty.
-  /// Valid before the first step.
+  /// Valid only before the first step.
   std::span<const float> context() const;
   uint64_t seed() const { return seed_; }
   /// Returns the number of steps of the request so far.
@@ -60,11 +60,11 @@ class State : public Sequence {
   float guidance_scale() const { return guidance_; }
 
  private:
-  /// Words and their sound.
+  /// Words, and the patches of their sound.
   struct Spoken {
     std::string text;
     std::vector<float> patches;
-    bool here = false;  ///< in this request, after its description; false: in a recording
+    bool here = false;  ///< from this request, behind its description; false: from a recording
   };
 
   State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request);
@@ -89,18 +89,18 @@ class State : public Sequence {
   const bool ignore_stop_;
   const int max_frames_;
 
-  SegmentQueue text_;                // text that is not yet cut into parts
-  bool begun_ = false;               // a part of the text was cut
-  std::string description_;          // description in brackets, before the words of this request
-  std::deque<std::string> waiting_;  // parts to come
+  SegmentQueue text_;                // text that was not cut into parts yet
+  bool begun_ = false;               // whether a part of the text was cut
+  std::string description_;          // description in brackets, before the words of the request
+  std::deque<std::string> waiting_;  // later parts of the text
   std::vector<float> like_;          // patches of the voice's reference
-  Spoken before_;                    // the words and patches that the speech continues
-  std::string now_;                  // words of this part
+  Spoken before_;                    // words and patches that the speech continues
+  std::string now_;                  // words of the current part
 
-  Prompt prompt_{1};         // the part's prompt, including the patches above; empty: no part waits
-  std::vector<float> said_;  // patches of this part's steps
-  int max_steps_ = 1;        // bound of this part
-  int64_t steps_before_ = 0;  // steps of earlier parts
+  Prompt prompt_{1};          // prompt of the part with the patches above; empty: no part waits
+  std::vector<float> said_;   // patches of this part's steps
+  int max_steps_ = 1;         // largest number of steps of this part
+  int64_t steps_before_ = 0;  // number of steps of earlier parts
 };
 
 }  // namespace syrinx::voxcpm2

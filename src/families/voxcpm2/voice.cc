@@ -12,7 +12,7 @@ namespace {
 /// that the new speech continues.
 struct Part {
   const char *tensor, *mode;
-  bool silence_first;  ///< the silence that fills up the last patch is put before the audio
+  bool silence_first;  ///< the silence that fills the last patch goes before the audio
 };
 constexpr Part kReference{"reference", "reference", false}, kPrompt{"prompt", "continuation", true};
 constexpr const Part* kParts[] = {&kReference, &kPrompt};
@@ -43,8 +43,8 @@ Pieces hear(const ModelConfig& config, const AudioVaeEncoder& codec, RecordedVoi
   }
 }
 
-/// Returns the longest recording in seconds. A recording may be used twice, and an eighth of the
-/// room is for its words.
+/// Returns the seconds of the longest recording. A recording may be used twice, and an eighth of
+/// the positions is for its words.
 double longest_recording(const ModelConfig& config) {
   const double patch_s = static_cast<double>(config.patch * config.vae.encoder_hop()) /
                          static_cast<double>(config.vae.sample_rate);
@@ -57,7 +57,7 @@ int64_t most_voice_rows(const ModelConfig& config) { return config.max_positions
 
 std::unique_ptr<VoiceEncoder> make_voices(const ModelConfig& config,
                                           std::function<std::unique_ptr<AudioVaeEncoder>()> load) {
-  // According to the authors, a recording used in both ways gives the most similar voice.
+  // According to the authors, a recording used in both ways yields the most similar voice.
   VoiceEncoderInfo info{
       .family = "voxcpm2",
       .version = "2",

@@ -1,6 +1,6 @@
-// Voices of recordings: a recording's latents, which the model uses for the sound of a voice
-// (reference), as the beginning of the speech (continuation), or for both. Const after
-// construction; thread-safe.
+// Voices of recordings: a recording's latents, which the model uses as a reference of the voice's
+// sound, as the beginning of the speech (continuation), or as both. Const after construction;
+// thread-safe.
 #pragma once
 
 #include <functional>
@@ -13,19 +13,19 @@
 
 namespace syrinx::voxcpm2 {
 
-/// Makes voices of recordings; `load` loads the encoder when the first recording comes.
+/// Makes an encoder of voices. `load` loads its network when the first recording arrives.
 std::unique_ptr<VoiceEncoder> make_voices(const ModelConfig& config,
                                           std::function<std::unique_ptr<AudioVaeEncoder>()> load);
 
-/// Returns the largest number of positions of a prompt that a voice and its words may take.
+/// Returns the largest number of positions that a voice and its words may have in a prompt.
 int64_t most_voice_rows(const ModelConfig& config);
 
-/// The patches of a voice, [*, P * D] each; at least one of the two is not empty.
+/// The patches of a voice, each [*, P * D]. At least one of the two is not empty.
 struct VoicePatches {
   std::vector<float> reference, prompt;
 };
 
-/// Returns the patches of a voice, or an error if it does not fit this model.
+/// Returns the patches of a voice, or an Error if they do not fit this model.
 Result<VoicePatches> voice_patches(const ModelConfig& config, const Voice& voice);
 
 }  // namespace syrinx::voxcpm2

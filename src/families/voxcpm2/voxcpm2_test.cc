@@ -1,4 +1,4 @@
-// Guarantees of the family without a golden: batches, recomputation, options, voices, checks,
+// Promises of the family that need no golden: batches, recomputation, options, voices, checks,
 // faults.
 #include "audio/resampler.h"
 #include "families/checkpoint_copy.h"
@@ -35,7 +35,7 @@ class VoxCpm2Test : public testing::Test {
     for (int i = 0; i < steps; ++i) runner.step(track);
     return track.rows;
   }
-  /// Takes a step as if the model had made a patch of `value`; `stop`: the last patch of a part.
+  /// Takes a step as if the model had made a patch of `value`. `stop`: it is the part's last patch.
   Verdict said(Sequence& state, float value, bool stop) const {
     const std::vector<float> patch(static_cast<size_t>(model_.config().patch_width()), value);
     std::vector<int32_t> frames;
@@ -70,7 +70,7 @@ TEST_F(VoxCpm2Test, SameBitsAloneAndInABatch) {
   expect_same_alone_and_in_a_batch(model_, requests, 10);
 }
 
-/// Streams that begin with silence and a stream that continues a recording, in the same calls.
+/// The same calls decode streams that begin with silence, and a stream that continues a recording.
 TEST_F(VoxCpm2Test, InABatchTheDecoderIsAsAlone) {
   const ChunkStage& stage = *model_.graph().links()[0].stage;
   SpeechRequest goes_on = request("hello");
@@ -79,13 +79,13 @@ TEST_F(VoxCpm2Test, InABatchTheDecoderIsAsAlone) {
   for (const SpeechRequest& r : {request("hello"), goes_on, request("fine")})
     states.push_back(open(r));
   const int64_t width = stage.in_width(), samples = stage.out_width();
-  std::vector<std::vector<float>> patches;  // four of each stream
+  std::vector<std::vector<float>> patches;  // four patches of each stream
   for (size_t i = 0; i < states.size(); ++i) {
     patches.emplace_back(static_cast<size_t>(4 * width));
     philox_normal(i, 0, 0, patches.back());
   }
   fixture::Bench bench(2);
-  // Runs the streams `which`, in calls of two patches.
+  // Runs the streams in `which` with calls of two patches each.
   const auto run = [&](std::span<const size_t> which) {
     std::vector<std::unique_ptr<StreamState>> streams;
     for (const size_t i : which) streams.push_back(open_stream(stage, *states[i]));
@@ -177,7 +177,7 @@ TEST_F(VoxCpm2Test, LongTextsAreSpokenInParts) {
   for (; parts < 100; ++parts) {
     const std::vector<int32_t> prompt = {state->prompt_ids().begin(), state->prompt_ids().end()};
     if (parts == 2) {
-      // The prompt has a voice, the earlier words with their audio, and the new words.
+      // The prompt has a voice, earlier words with their audio, and new words.
       EXPECT_EQ(prompt.front(), Prompter::kReferenceStart);
       EXPECT_EQ(prompt[6], Prompter::kReferenceEnd);
       EXPECT_EQ(std::vector(prompt.end() - 6, prompt.end()),
@@ -200,7 +200,7 @@ TEST_F(VoxCpm2Test, LongTextsAreSpokenInParts) {
   }
   EXPECT_GT(parts, 5);
   EXPECT_LT(parts, 20);
-  // A part begins where the previous part ended: all parts together are the text.
+  // A part begins where the previous part ended, so all parts together are the text.
   SpeechRequest shorter = r;
   shorter.say.text = r.say.text.substr(0, 200);
   EXPECT_EQ(std::ssize(ids(shorter)), std::ssize(p.text(shorter.say.text)) + 1);
@@ -326,7 +326,7 @@ TEST_F(VoxCpm2Test, VoicesInThreeModes) {
   EXPECT_EQ(std::ssize(static_cast<const State&>(*state).context()),
             State::kContext * model_.config().patch_width());
   EXPECT_TRUE(static_cast<const State&>(*open(patches("reference"))).context().empty());
-  // A recording's length must leave room for speech, even if it is used twice.
+  // A recording must leave positions for speech, even if it is used twice.
   const VoiceEncoderInfo& info = model_.voice_encoder()->info();
   EXPECT_EQ(info.max_s, 224 / model_.info().speech.frame_rate);
   EXPECT_EQ(check_recording(info, speech(40000)).error().message,
@@ -358,7 +358,7 @@ TEST_F(VoxCpm2Test, RecordingsAreResampledAsTheAuthorsDo) {
 TEST_F(VoxCpm2Test, SaysWhatItIs) {
   const PipelineInfo& info = model_.info();
   EXPECT_EQ(info.speech.sample_rate, 48000);
-  EXPECT_EQ(info.speech.frame_rate, 200);  // the small model has 4 latents of 60 samples
+  EXPECT_EQ(info.speech.frame_rate, 200);  // in the small model, a patch is 4 latents of 60 samples
   EXPECT_EQ(info.speech.late_text, LateText::kSentence);
   EXPECT_EQ(info.parts.size(), 7u);
   for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
@@ -411,7 +411,7 @@ TEST_F(VoxCpm2Test, RefusesWhatItCannotDo) {
             std::string::npos);
 }
 
-/// A changed copy of the checkpoint, and the error of loading it ("" when it loads).
+/// A changed copy of the checkpoint, and the error of loading it. Empty: it loads.
 class VoxCpm2Faults : public testing::Test, protected CheckpointCopy {
  protected:
   VoxCpm2Faults() : CheckpointCopy(golden_path("checkpoint")) {}
@@ -481,7 +481,7 @@ TEST_F(VoxCpm2Faults, TheVaeIsTakenWholeToo) {
   EXPECT_NE(fault().find("bia_"), std::string::npos) << fault();
   std::filesystem::remove(dir.path("audiovae.pth"));
   EXPECT_NE(fault().find("audiovae.pth"), std::string::npos) << fault();
-  // Random weights need neither file, but use the tokenizer if there is one.
+  // Random weights need none of the files, but use the tokenizer if it exists.
   std::filesystem::remove(dir.path("model.safetensors"));
   EXPECT_EQ(fault(true), "");
   std::filesystem::remove(dir.path("tokenizer.json"));

@@ -12,10 +12,10 @@ namespace {
 
 constexpr int kMedian = 7, kMargin = kMedian / 2;
 constexpr int64_t kColumns = 64;
-constexpr int kHeadsAStep = 8;  // about 50 ms of a core for the longest texts
+constexpr int kHeadsAStep = 8;  // about 50 ms of one core for the longest texts
 
-/// Replaces each number of columns [begin, end), at most kColumns, by its distance from the
-/// column's mean in standard deviations; by 0 if all rows are equal.
+/// Replaces each value of the columns [begin, end), at most kColumns, by its distance from the
+/// column's mean in standard deviations. Writes 0 if all rows are equal.
 void standardise(std::span<float> weights, int64_t rows, int64_t columns, int64_t begin,
                  int64_t end) {
   std::array<double, kColumns> mean{}, by{};
@@ -30,8 +30,8 @@ void standardise(std::span<float> weights, int64_t rows, int64_t columns, int64_
   each([&](int64_t c, float& x) { x = static_cast<float>((x - mean[c]) * by[c]); });
 }
 
-/// Returns the median of the seven numbers around `at`, with the row reflected at its ends; if the
-/// row is too short, the number itself.
+/// Returns the median of the seven values around `at`, with the row mirrored at both ends. Returns
+/// the value itself if the row is too short.
 float median_at(std::span<const float> row, int64_t at) {
   const auto count = std::ssize(row);
   if (count <= kMargin) return row[at];
@@ -70,7 +70,7 @@ AlignedText::AlignedText(const ModelConfig& config, const Generation& generation
   a.probabilities.assign(a.text.size(), 0.f);
 }
 
-/// Returns the number of heads that each step computes; each step needs a position after the
+/// Returns the number of heads that each step computes. Each step needs a position behind the
 /// prompt.
 int AlignedText::heads_a_step() const {
   const auto heads = std::ssize(generation_.alignment_heads);
@@ -125,7 +125,7 @@ void AlignedText::weigh(StepContext& ctx, const KvPool& pool, std::span<const in
   }
 }
 
-/// Adds one head's share to the mean of all heads.
+/// Adds the share of one head to the mean of all heads.
 void AlignedText::add_head(StepContext& ctx, const View& weights) {
   const int64_t rows = prompt_, columns = alignment_->columns();
   const std::span<float> all(weights.f32(), static_cast<size_t>(rows * columns));

@@ -10,13 +10,13 @@
 namespace syrinx::whisper {
 namespace {
 
-constexpr int kTimestamps = 1501;  // 0.00 to 30.00 s
+constexpr int kTimestamps = 1501;  // times from 0.00 to 30.00 s
 
-// The size of the first published multilingual vocabulary; later ones are larger.
+// Size of the first published multilingual vocabulary. Later vocabularies are larger.
 constexpr int64_t kMultilingualVocab = kEnglishVocab + 1;
 
-/// Reads the languages, written "<|en|>" for "en". Each must have its own id, from `first` to
-/// `last`.
+/// Reads the languages, which are written "<|en|>" for "en". Each must have its own id, from
+/// `first` to `last`.
 std::map<std::string, int32_t> load_languages(const Config& config, int32_t first, int32_t last) {
   std::map<std::string, int32_t> out;
   std::set<int64_t> seen;
@@ -31,8 +31,8 @@ std::map<std::string, int32_t> load_languages(const Config& config, int32_t firs
   return out;
 }
 
-/// Returns whether the model is multilingual: by is_multilingual, else by lang_to_id. Both must
-/// agree with each other, and with the vocabulary if it has a published size.
+/// Returns whether the model is multilingual: by is_multilingual, or else by lang_to_id. Throws
+/// LoadError if these differ, or if they contradict a vocabulary of a published size.
 bool multilingual(const Config& config, int64_t vocab) {
   constexpr const char* kKey = "is_multilingual";
   const bool named = config.has("lang_to_id") && !config.raw()["lang_to_id"].empty();
@@ -116,7 +116,7 @@ Generation load_generation(const Config& config, const ModelConfig& model) {
   if (g.no_timestamps < 2 || g.timestamps() + kTimestamps > model.vocab) {
     config.fail("no_timestamps_token_id", "must come before 1501 ids of timestamps");
   }
-  if (g.end >= g.timestamps()) config.fail("eos_token_id", "lies among the timestamps");
+  if (g.end >= g.timestamps()) config.fail("eos_token_id", "must not be among the timestamps");
   g.previous =
       static_cast<int32_t>(config.opt_i("prev_sot_token_id", g.no_timestamps - 2, 0, last));
   if (multilingual(config, model.vocab)) {

@@ -13,8 +13,8 @@
 namespace syrinx::whisper {
 namespace {
 
-/// A tensor's name here and in CTranslate2, which joins `parts` tensors (queries, keys and values)
-/// into one variable; this tensor is part `part`.
+/// A tensor's name here and in CTranslate2. CTranslate2 joins `parts` tensors (queries, keys and
+/// values) into one variable, of which this tensor is number `part`.
 struct Ct2Name {
   const char* ours;
   const char* theirs;
@@ -45,7 +45,7 @@ constexpr Ct2Name kKinds[] = {{"weight", "weight"},
                               {"bias", "bias"},
                               {"bias", "beta"}};
 
-/// Returns the number of layers of "encoder" or "decoder".
+/// Returns the number of layers of the stack "encoder" or "decoder".
 int64_t layers_of(const Ct2File& file, const std::string& stack) {
   constexpr int64_t kMost = 256;
   int64_t layers = 0;
@@ -101,10 +101,10 @@ class Ct2Weights : public WeightSource {
   }
 
  private:
-  /// Rows of a variable that are a separate tensor here.
+  /// Rows of a variable that form a separate tensor here.
   struct Part {
     const Ct2Variable* variable;
-    const Ct2Variable* scale;  ///< scales of an 8-bit variable, one for each row; else null
+    const Ct2Variable* scale;  ///< scales of an 8-bit variable, one per row; otherwise null
     int64_t first, rows;
 
     Shape shape() const {
@@ -112,7 +112,7 @@ class Ct2Weights : public WeightSource {
       sizes[0] = rows;
       return Shape(std::span<const int64_t>(sizes));
     }
-    /// Returns the stored numbers, which may be unaligned.
+    /// Returns a view of the stored values, which may be unaligned.
     View view() const {
       const Shape all = shape();
       const auto row = static_cast<size_t>(all.count() / std::max<int64_t>(rows, 1)) *
@@ -133,7 +133,7 @@ class Ct2Weights : public WeightSource {
       }
       const int64_t rows = sizes[0] / name.parts;
       const Part part{variable, file_->find(stem + "_scale"), name.part * rows, rows};
-      // The published model has no bias of keys; CTranslate2 stores zeros for it.
+      // The published model has no bias of keys. CTranslate2 stores zeros instead.
       const bool keys = std::string_view(name.ours).ends_with("k_proj");
       if (keys && std::string_view(kind.ours) == "bias") {
         const View zeros = part.view();
@@ -146,7 +146,7 @@ class Ct2Weights : public WeightSource {
     }
   }
 
-  /// Unpacks 8-bit numbers: each divided by the scale of its row.
+  /// Unpacks 8-bit values by dividing each by the scale of its row.
   View scaled(const Part& part) {
     const Ct2Variable* scale = part.scale;
     if (scale == nullptr || scale->dtype != DType::kF32 || scale->sizes.size() != 1 ||
@@ -179,7 +179,7 @@ class Ct2Weights : public WeightSource {
   std::deque<Tensor> latest_;
 };
 
-/// Throws LoadError if an option that this network lacks is set.
+/// Throws LoadError if the file sets an option that this network does not have.
 void expect_off(const Ct2File& file, const std::string& name) {
   if (file.find(name) != nullptr && file.number(name) != 0) file.fail(name, "is not supported");
 }
@@ -229,7 +229,7 @@ Generation load_ct2_generation(const Config& root, const ModelConfig& model,
                       {"suppress_tokens", root.raw()["suppress_ids"]},
                       {"begin_suppress_tokens", root.raw()["suppress_ids_begin"]}};
   if (root.has("alignment_heads")) g["alignment_heads"] = root.raw()["alignment_heads"];
-  // The converter lists languages even for models of English only.
+  // The converter lists languages even for English-only models.
   g["is_multilingual"] = model.vocab != kEnglishVocab && root.has("lang_ids");
   if (g["is_multilingual"]) {
     for (const int64_t id : root.ints("lang_ids", 0, tokenizer.size() - 1)) {

@@ -1,6 +1,6 @@
-// Whisper in CTranslate2's format, in which faster-whisper's models are published: model.bin,
-// config.json with lists of ids, tokenizer.json. Sizes are taken from the variables, and ids that
-// config.json lacks from the tokenizer. Throws LoadError.
+// Whisper in CTranslate2's format, in which faster-whisper publishes models: model.bin, config.json
+// with lists of ids, tokenizer.json. Sizes come from the variables. Ids that config.json lacks come
+// from the tokenizer. Throws LoadError.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@
 
 namespace syrinx::whisper {
 
-/// The weight file of such a directory.
+/// The name of the weight file in such a directory.
 inline constexpr const char* kCt2File = "model.bin";
 
 /// Returns whether this config.json belongs to a Whisper that CTranslate2 converted.
 bool claims_ct2(const Config& root);
 
-/// A model in the form of the published layout.
+/// A model, converted to the form of the published layout.
 struct Ct2Model {
   ModelConfig config;
   /// Variables by their names in transformers. 8-bit and unaligned variables are copied. The latest

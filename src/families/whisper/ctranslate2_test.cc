@@ -1,5 +1,5 @@
-// Whisper in the format of CTranslate2's converter, compared with the published layout that it
-// converted.
+// Compares Whisper in the format of CTranslate2's converter with the published layout from which it
+// was converted.
 #include "families/whisper/ctranslate2.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 std::string parity(const std::string& name) { return SYRINX_BINARY_DIR "/parity/whisper/" + name; }
 
-/// Makes a directory in the form of faster-whisper's published models.
+/// Makes a directory like those of faster-whisper's published models.
 void make_ct2(const TestDir& dir, const std::string& name) {
   for (const char* file : {"model.bin", "config.json"})
     std::filesystem::copy_file(parity(name) + "/" + file, dir.path(file));
@@ -41,7 +41,7 @@ TEST(Ct2Whisper, IsTheModelThatWasConverted) {
   const auto published = open_weights(parity("small"));
   size_t count = 0;
   for (const std::string& name : published->names()) {
-    if (name == "proj_out.weight") continue;  // the embedding table again
+    if (name == "proj_out.weight") continue;  // the same as the embedding table
     const Shape shape = published->shape(name).value();
     const View want = published->take(name, shape), got = stored.weights->take(name, shape);
     ASSERT_FALSE(got.empty()) << name;

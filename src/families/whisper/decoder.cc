@@ -10,7 +10,7 @@
 namespace syrinx::whisper {
 namespace {
 
-constexpr int64_t kScoredRows = 16;  // rows whose logits are in memory at a time
+constexpr int64_t kScoredRows = 16;  // rows whose logits are in memory at the same time
 
 DecoderText& text_of(const ArSeq& seq) { return static_cast<DecoderText&>(*seq.state); }
 
@@ -49,7 +49,7 @@ WhisperDecoder::WhisperDecoder(const ModelConfig& config, std::span<const Alignm
     blocks_.emplace_back(weights.scope("layers", i), config_, type);
   final_ = LayerNorm(weights.scope("layer_norm"), w, 1e-5f);
   head_ = load_linear(weights, "embed_tokens", config.vocab, w, false, at_least_8_bits(type));
-  root.ignore("proj_out.weight");  // the embedding table again
+  root.ignore("proj_out.weight");  // the same as the embedding table
   const KvSpec cache{static_cast<int>(config.layers), static_cast<int>(config.heads),
                      static_cast<int>(w / config.heads),
                      type == WeightType::kF32 ? DType::kF32 : DType::kF16};
@@ -70,7 +70,7 @@ size_t WhisperDecoder::bytes() const {
   return sum;
 }
 
-/// The rows of a batch, split: for each sequence the rows of its memory and those of its ids.
+/// The rows of a batch, split: for each sequence, rows of its memory and rows of its ids.
 struct WhisperDecoder::Rows {
   Rows(StepContext& ctx, const ArBatch& batch) {
     const auto sequences = std::ssize(batch.seqs);
@@ -92,16 +92,16 @@ struct WhisperDecoder::Rows {
     text.row_begin = text_begin;
   }
   std::span<int32_t> memory_begin, text_begin, memory_len, bound;
-  /// Returns the position of row i of sequence b among the sequence's ids.
+  /// Returns the position of row i of sequence b, counted in the sequence's ids.
   int place(const ArBatch& batch, size_t b, int i) const {
     const int rows = text_begin[b + 1] - text_begin[b];
     return batch.ragged.kv_len[b] - rows + (i - text_begin[b]) - bound[b];
   }
   Ragged memory, text;
-  bool aligned = false;  // some sequence stores attention
+  bool aligned = false;  // whether any sequence stores attention
 };
 
-/// Computes keys and values of the batch's memory rows, for all layers.
+/// Computes keys and values of the batch's memory rows for all layers.
 void WhisperDecoder::remember(StepContext& ctx, const ArBatch& batch, const Rows& rows) const {
   if (rows.memory.rows() == 0) return;
   const Arena::Mark mark(ctx.arena);
@@ -132,8 +132,8 @@ void WhisperDecoder::note_queries(int layer, const ArBatch& batch, const Rows& r
   }
 }
 
-/// Stores, for each aligned text, the probabilities of the ids that its rows in this batch predict;
-/// once all rows have been run, computes some heads' weights.
+/// Stores, for each aligned text, the probabilities of the ids that its rows in this batch predict.
+/// Once all of its rows have run, computes the weights of some heads.
 void WhisperDecoder::align(StepContext& ctx, const ArBatch& batch, const Rows& rows,
                            const View& x) const {
   for (size_t b = 0; b < batch.seqs.size(); ++b) {

@@ -1,10 +1,10 @@
 // Whisper's decoder as an AR stage. A sequence's cache begins with its memory: positions [0,
-// DecoderText::memory_rows()) hold each layer's keys and values for cross-attention to the
-// encoder's rows. The ids follow; they attend to earlier ids by self-attention and to the memory by
+// DecoderText::memory_rows()) contain each layer's keys and values for cross-attention to the
+// encoder's rows. The ids follow. They attend to earlier ids by self-attention and to the memory by
 // cross-attention. Nothing else is computed for a row of the memory. It is cached, dropped and
 // computed again like any row of a prompt. Source:
-// transformers:src/transformers/models/whisper/modeling_whisper.py. Const after construction.
-// E sequences that yield a step, W width, V vocabulary. CPU only.
+// transformers:src/transformers/models/whisper/modeling_whisper.py. Const after construction. E
+// sequences that yield a step, W width, V vocabulary. CPU only.
 #pragma once
 
 #include "families/whisper/config.h"
@@ -15,7 +15,7 @@ namespace syrinx::whisper {
 
 class WhisperDecoder : public ArStage {
  public:
-  /// `weights` is the root scope. `heads`: the heads that alignments need.
+  /// Loads the decoder. `weights`: the root scope. `heads`: the heads that alignments need.
   WhisperDecoder(const ModelConfig& config, std::span<const AlignmentHead> heads,
                  const Weights& weights, WeightType type);
 
@@ -44,8 +44,8 @@ class WhisperDecoder : public ArStage {
   Tensor positions_;  // [max_ids, W]
   std::vector<Block> blocks_;
   LayerNorm final_;
-  PackedLinear head_;            // [V, W], the table
-  std::vector<bool> looked_at_;  // by layer: whether alignments need it
+  PackedLinear head_;            // [V, W], the embedding table
+  std::vector<bool> looked_at_;  // for each layer: whether alignments need it
 };
 
 }  // namespace syrinx::whisper

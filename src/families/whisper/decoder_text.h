@@ -1,5 +1,5 @@
-// The decoder's input for one request: first the rows that the encoder made of a window, which
-// are its memory, then ids. Made on the caller's thread, then touched by one thread at a time.
+// The decoder's input for one request: first its memory, which is the rows that the encoder made
+// from a window, then ids. Made on the caller's thread, then used by one thread at a time.
 #pragma once
 
 #include <memory>
@@ -31,18 +31,18 @@ class DecoderText : public Sequence {
   std::span<const float> memory(int pos) const {
     return std::span(*memory_).subspan(size_t(pos) * width_, width_);
   }
-  /// Returns the id of a row `pos` after the memory.
+  /// Returns the id of row `pos`, which comes after the memory.
   int32_t input(int pos) const { return ids_[static_cast<size_t>(pos - memory_rows_)]; }
-  /// Reads the network's logits [V] of the next step as the request needs, and sets those of
-  /// forbidden ids to minus infinity. Called by the executor that runs the step.
+  /// Reads the network's logits [V] for the next step. Sets those of forbidden ids to minus
+  /// infinity. Called by the executor that runs the step.
   virtual void shape(std::span<float> /*logits*/) {}
-  /// Returns the window that the encoder must process; null: its rows are given.
+  /// Returns the window that the encoder must process. Null if its rows are given.
   virtual const WhisperWindow* audio() const { return nullptr; }
-  /// Returns this object if attention is to be stored; else null.
+  /// Returns this object if it stores attention, else null.
   virtual AlignedText* aligned() { return nullptr; }
 
  protected:
-  /// `memory` may still grow.
+  /// `memory` may have fewer rows at first and grow later.
   DecoderText(int width, int memory_rows, WindowRows memory)
       : width_(width), memory_rows_(memory_rows), memory_(std::move(memory)) {}
 
@@ -51,7 +51,7 @@ class DecoderText : public Sequence {
 
  private:
   const int width_, memory_rows_;
-  const WindowRows memory_;  // [memory_rows_, W]; at first fewer rows
+  const WindowRows memory_;  // [memory_rows_, W]; initially fewer rows
 };
 
 }  // namespace syrinx::whisper

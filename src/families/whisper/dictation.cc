@@ -22,7 +22,7 @@ Dictation::Dictation(const ModelConfig& config, const Generation& generation,
       rows_(std::move(rows)) {
   const Generation& g = generation_;
   const Window& w = *window_;
-  // Half of the positions are for the text before the window, half for the window's own text.
+  // Half of the positions are for the text before the window. The other half is for its own text.
   const auto half = static_cast<size_t>(config.max_ids / 2);
   if (!w.before.empty()) {
     ids_.push_back(g.previous);
@@ -37,7 +37,7 @@ Dictation::Dictation(const ModelConfig& config, const Generation& generation,
   }
   if (!w.timestamps && !w.only_language) forced_.push_back(g.no_timestamps);
   const auto initial = ids_.size() + forced_.size();
-  // As in the authors' code: sampling ends when there is one id more than positions.
+  // As in the authors' code, sampling ends when ids exceed positions by one.
   most_ = static_cast<int>(std::min(half, static_cast<size_t>(config.max_ids) + 1 - initial));
   if (most_ids > 0) most_ = static_cast<int>(std::min<uint64_t>(most_, most_ids));
   if (w.only_language) most_ = 0;
@@ -90,7 +90,7 @@ Verdict Dictation::advance(std::span<const int32_t> codes, StepOutput& out) {
   return {};
 }
 
-/// Sends text in whole characters; timestamps and other special ids are not sent.
+/// Sends text in whole characters. Does not send timestamps and other special ids.
 void Dictation::tell(int32_t id, StepOutput& out) {
   if (id >= generation_.end) return;
   unfinished_ += tokenizer_.bytes(id);

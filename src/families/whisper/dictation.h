@@ -1,6 +1,6 @@
-// Transcribes one window. Its rows come from the encoder. The ids are: the text before the window;
-// the start; language, task and the choice of timestamps, each forced or found; the sampled ids.
-// Each id is a step.
+// Transcribes one window, whose rows come from the encoder. The ids are: the text before the
+// window, the start, then language, task and the choice of timestamps (each is forced or found),
+// then the sampled ids. Each id is a step.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace syrinx::whisper {
 
 class Dictation : public DecoderText {
  public:
-  /// The arguments must outlive it. open_window() must have accepted the window.
+  /// The arguments must outlive the Dictation. open_window() must have accepted the window.
   Dictation(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
             std::shared_ptr<Window> window, uint64_t most_ids);
 
@@ -29,11 +29,11 @@ class Dictation : public DecoderText {
   const WhisperWindow* audio() const override { return window_->rows ? nullptr : &window_->audio; }
 
  private:
-  static constexpr int32_t kFound = -1;  // value in forced_: the model finds the language
+  static constexpr int32_t kFound = -1;  // entry of forced_: the model finds the language
   using Coming = std::shared_ptr<std::vector<float>>;
   Dictation(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
             std::shared_ptr<Window> window, uint64_t most_ids, Coming rows);
-  /// Returns the id that the next step must give; < 0: the id is sampled.
+  /// Returns the id that the next step must yield. A negative value means that the id is sampled.
   int32_t forced() const { return step_ < std::ssize(forced_) ? forced_[step_] : -1; }
   Verdict end(FinishReason reason, StepOutput& out);
   void tell(int32_t id, StepOutput& out);
@@ -41,7 +41,7 @@ class Dictation : public DecoderText {
   const Generation& generation_;
   const Tokenizer& tokenizer_;
   const std::shared_ptr<Window> window_;
-  const Coming rows_;  // the rows of the memory so far; none arrive if Window::rows is set
+  const Coming rows_;  // rows of the memory so far; unused if Window::rows is set
   SampleParams sampling_;
   std::vector<int32_t> forced_;  // ids of the first steps
   int most_ = 1;

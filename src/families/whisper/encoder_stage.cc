@@ -15,7 +15,7 @@ struct EncoderStream : StreamState {
 }  // namespace
 
 Bundle EncoderStage::bundle(const Sequence& sequence) const {
-  // A request with given rows needs no encoder.
+  // A request whose rows are given needs no encoder.
   const WhisperWindow none;
   const WhisperWindow* given = static_cast<const DecoderText&>(sequence).audio();
   const WhisperWindow& audio = given != nullptr ? *given : none;
@@ -28,7 +28,7 @@ Bundle EncoderStage::bundle(const Sequence& sequence) const {
 }
 
 std::unique_ptr<StreamState> EncoderStage::open(Bundle bundle) const {
-  WhisperWindow told;  // the window of the request; its samples arrive as frames
+  WhisperWindow told;  // window of the request; its samples arrive as frames
   told.lead = static_cast<int>(bundle.number("lead", WhisperWindow::kMargin));
   told.frames = static_cast<int>(bundle.number("frames", WhisperWindow::kFrames));
   told.rows = static_cast<int>(bundle.number("rows", WhisperEncoder::kRows));

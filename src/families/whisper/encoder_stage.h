@@ -1,7 +1,7 @@
-// The encoder as a chunk node. A window arrives as frames of one hop and becomes the decoder's
-// memory, all at once. Its work is still cut into chunks, so that other batches get their turn:
+// The encoder as a chunk node. A window arrives in frames of one hop and becomes the decoder's
+// memory as a whole. But its work is cut into chunks, so that other batches can run in between:
 // each chunk takes one frame, and the last chunk takes all remaining frames. Only the last chunk
-// writes rows, because there are far fewer rows than frames.
+// writes rows, because a window has far fewer rows than frames.
 #pragma once
 
 #include "codec/whisper_encoder.h"
@@ -15,7 +15,7 @@ class EncoderStage : public ChunkStage {
       : encoder_(config, weights, type) {}
 
   static constexpr int kFrames = WhisperWindow::kFrames + 2 * WhisperWindow::kMargin;
-  /// The first chunk sees the whole window.
+  /// The first chunk contains the whole window, mostly as lookahead.
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .lookahead = kFrames};
 
   const WhisperEncoder& encoder() const { return encoder_; }

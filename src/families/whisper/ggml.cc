@@ -30,7 +30,7 @@ class GgmlWeights : public WeightSource {
     const auto found = file_->tensors().find(name);
     if (found == file_->tensors().end()) return {};
     std::vector<int64_t> sizes = found->second.sizes;
-    // The converter gives the biases of convolutions a second dimension of size 1.
+    // The converter adds a second dimension of size 1 to the biases of convolutions.
     if (sizes.size() == 2 && sizes[1] == 1 && name.ends_with(".bias")) sizes.pop_back();
     return Shape(std::span<const int64_t>(sizes));
   }
@@ -72,7 +72,7 @@ class GgmlWeights : public WeightSource {
   std::deque<Tensor> latest_;
 };
 
-/// Reads the next tensor of the file; returns its name.
+/// Reads the next tensor of the file. Returns its name.
 std::string read_tensor(ByteReader& in, const std::string& path, GgmlTensor& tensor) {
   const auto dims = in.number<uint32_t>(kMostDims);
   const auto length = in.number<uint32_t>(kMostName);
@@ -119,9 +119,9 @@ GgmlFile::GgmlFile(const std::string& path) : file_(MappedFile::open(path)) {
     if (size < 1 || size > kMostSize) load_fault(path, name, concat("is out of range: ", size));
     sizes_[name] = size;
   }
-  in.number<int32_t>();  // type of most tensors; not needed
+  in.number<int32_t>();  // type of most tensors, which is not needed
   const auto bands = in.number<uint32_t>(1024), bins = in.number<uint32_t>(1 << 14);
-  in.bytes(size_t{bands} * bins * sizeof(float));  // the mel's filters, which are computed here
+  in.bytes(size_t{bands} * bins * sizeof(float));  // the mel's filters, which are computed instead
   const auto count = in.number<int32_t>(kMostTokens);
   for (int32_t i = 0; i < count; ++i)
     tokens_.emplace_back(in.bytes(in.number<uint32_t>(kMostToken)));
@@ -129,7 +129,7 @@ GgmlFile::GgmlFile(const std::string& path) : file_(MappedFile::open(path)) {
     GgmlTensor tensor;
     const std::string name = read_tensor(in, path, tensor);
     if (!tensors_.emplace(name, std::move(tensor)).second) {
-      load_fault(path, "tensor " + shown(name), "is there twice");
+      load_fault(path, "tensor " + shown(name), "occurs twice");
     }
   }
 }

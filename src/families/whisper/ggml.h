@@ -1,7 +1,7 @@
-// Whisper in whisper.cpp's format (ggml-base.bin): sizes, the bytes of its tokens, and tensors
-// under the names of the authors' package, some of them quantized. Nothing in the file is trusted;
-// faults are LoadErrors. Const after construction.
-// Layout: ggml-org/whisper.cpp:models/convert-pt-to-ggml.py.
+// Whisper in whisper.cpp's format (ggml-base.bin): sizes, the bytes of its tokens, and tensors with
+// the names of the authors' package, some of them quantized. Everything in the file is checked;
+// faults are LoadErrors. Const after construction. Layout:
+// ggml-org/whisper.cpp:models/convert-pt-to-ggml.py.
 #pragma once
 
 #include <map>
@@ -16,17 +16,17 @@
 
 namespace syrinx::whisper {
 
-/// A tensor of such a file.
+/// A tensor of a ggml file.
 struct GgmlTensor {
-  std::vector<int64_t> sizes;  ///< sizes, outermost first
+  std::vector<int64_t> sizes;  ///< outermost dimension first
   uint32_t type_number = 0;
-  const GgmlType* type = nullptr;  ///< null: unknown; its bytes cannot be skipped
-  std::string_view data;           ///< the numbers, not aligned
+  const GgmlType* type = nullptr;  ///< null: unknown, so its bytes cannot be skipped
+  std::string_view data;           ///< stored values, not aligned
 
   std::string str() const;
 };
 
-/// One open file; tensors are views into it.
+/// An open file. Its tensors are views into it.
 class GgmlFile {
  public:
   explicit GgmlFile(const std::string& path);
@@ -34,7 +34,7 @@ class GgmlFile {
   const std::string& path() const { return file_->path(); }
   /// Returns the sizes under their names in the authors' `dims`: n_mels, n_vocab, ...
   const std::map<std::string, int64_t>& sizes() const { return sizes_; }
-  /// Returns the bytes of each rank's token; special tokens are not included.
+  /// Returns the bytes of each token, by rank; without special tokens.
   const std::vector<std::string>& tokens() const { return tokens_; }
   const std::map<std::string, GgmlTensor>& tensors() const { return tensors_; }
 

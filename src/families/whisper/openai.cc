@@ -17,7 +17,7 @@ namespace {
 
 using Sizes = std::map<std::string, int64_t>;
 
-/// Languages in the order of their ids; a smaller vocabulary has only the first of them.
+/// Languages in the order of their ids. A smaller vocabulary has only the first languages.
 constexpr std::array<std::string_view, 100> kLanguages{
     "en", "zh", "de", "es",  "ru", "ko", "fr", "ja", "pt", "tr", "pl", "ca", "nl", "ar", "sv",
     "it", "id", "hi", "fi",  "vi", "he", "uk", "el", "ms", "cs", "ro", "da", "hu", "ta", "no",
@@ -26,10 +26,10 @@ constexpr std::array<std::string_view, 100> kLanguages{
     "gl", "mr", "pa", "si",  "km", "sn", "yo", "so", "af", "oc", "ka", "be", "tg", "sd", "gu",
     "am", "yi", "lo", "uz",  "fo", "ht", "ps", "tk", "nn", "mt", "sa", "lb", "my", "bo", "tl",
     "mg", "as", "tt", "haw", "ln", "ha", "ba", "jw", "su", "yue"};
-// numbers of ids that are neither ranks nor languages
+// Numbers of ids that are neither ranks nor languages.
 constexpr int64_t kTimestampIds = 1501, kMarks = 8;
 
-/// Part of a tensor's name, here and in the authors' package.
+/// A part of a tensor's name, here and in the authors' package.
 struct OpenAiName {
   const char* ours;
   const char* theirs;
@@ -54,7 +54,7 @@ constexpr OpenAiName kOpenAiLayer[] = {{"self_attn.q_proj", "attn.query"},
                                        {"fc2", "mlp.2"},
                                        {"final_layer_norm", "mlp_ln"}};
 
-/// Maps the names in transformers to the package's names after `prefix`.
+/// Maps names in transformers to the names in the package, which follow `prefix`.
 std::map<std::string, std::string> names_of(const ModelConfig& config, const std::string& prefix) {
   std::map<std::string, std::string> out;
   for (const bool encodes : {true, false}) {
@@ -101,7 +101,7 @@ ModelConfig config_of(const Sizes& sizes, const std::string& path) {
   return load_model_config(Config::parse(json.dump(), path));
 }
 
-/// Returns the special tokens, which follow `ranks` ordinary tokens, without timestamps.
+/// Returns the special tokens, except timestamps. They follow `ranks` ordinary tokens.
 std::vector<AddedToken> specials_of(int64_t ranks, int64_t vocab, const std::string& path) {
   const int64_t languages = vocab - ranks - kTimestampIds - kMarks;
   if (languages < 1 || languages > std::ssize(kLanguages)) {
@@ -126,7 +126,7 @@ std::vector<AddedToken> specials_of(int64_t ranks, int64_t vocab, const std::str
   return out;
 }
 
-/// Returns the ids of symbols that are written but not spoken.
+/// Returns the ids of symbols that are written but never spoken.
 std::vector<int64_t> not_spoken(const Tokenizer& tokenizer) {
   constexpr std::string_view kSingle = "\"#()*+/:;<=>@[\\]^_`{|}~";
   std::vector<std::string> symbols;
@@ -135,7 +135,7 @@ std::vector<int64_t> not_spoken(const Tokenizer& tokenizer) {
        {"「", "」",  "『", "』", "<<",  ">>",  "<<<", ">>>", "--", "---", "-(", "-[",
         "('", "(\"", "((", "))", "(((", ")))", "[[",  "]]",  "{{", "}}",  "♪♪", "♪♪♪"})
     symbols.emplace_back(each);
-  const size_t plain = symbols.size();  // for later symbols, the first of several ids counts
+  const size_t plain = symbols.size();  // of later symbols, only the first of several ids counts
   for (const char* each : {"♩", "♪", "♫", "♬", "♭", "♮", "♯"}) symbols.emplace_back(each);
   std::set<int64_t> out{tokenizer.encode(" -").front(), tokenizer.encode(" '").front()};
   for (size_t i = 0; i < symbols.size(); ++i) {
@@ -172,7 +172,7 @@ Generation generation_of(const Tokenizer& tokenizer, const ModelConfig& model,
   return load_generation(Config::parse(g.dump(), path), model);
 }
 
-/// Opens the vocabulary in the directory of a .pt file.
+/// Opens the vocabulary file in the directory of a .pt file.
 Tokenizer tokenizer_beside(const std::string& path, int64_t vocab) {
   const size_t slash = path.rfind('/');
   const std::string dir = slash == path.npos ? "." : path.substr(0, slash);
@@ -181,7 +181,7 @@ Tokenizer tokenizer_beside(const std::string& path, int64_t vocab) {
   if (is_file(join_path(dir, "tokenizer.json")) && !is_file(ranks)) return Tokenizer::load(dir);
   if (!is_file(ranks)) {
     load_fault(path, "",
-               concat("has no vocabulary; put one beside it: ", name,
+               concat("has no vocabulary; put it into the same folder: ", name,
                       " of the package openai-whisper (whisper/assets), or tokenizer.json"));
   }
   const Tokenizer plain = Tokenizer::from_tiktoken(ranks, kGpt2Pattern, "");

@@ -1,8 +1,8 @@
-// Whisper in the formats of its authors' package and of whisper.cpp. A .pt file of the package has
-// its vocabulary in the same directory: multilingual.tiktoken (gpt2.tiktoken for English only) or a
-// tokenizer.json. A file of whisper.cpp contains its vocabulary. The special ids follow from their
-// order. Throws LoadError.
-// Formulas: openai/whisper:whisper/tokenizer.py, whisper/decoding.py (_get_suppress_tokens).
+// Whisper in the formats of its authors' package and of whisper.cpp. A .pt file of the package
+// needs a vocabulary in the same directory: multilingual.tiktoken (gpt2.tiktoken for English only)
+// or a tokenizer.json. A file of whisper.cpp contains its vocabulary. The special ids follow from
+// their order. Throws LoadError. Formulas: openai/whisper:whisper/tokenizer.py, whisper/decoding.py
+// (_get_suppress_tokens).
 #pragma once
 
 #include <memory>
@@ -15,10 +15,10 @@
 
 namespace syrinx::whisper {
 
-/// The endings of such files' names.
+/// The endings of the names of .pt files and of ggml files.
 inline constexpr std::string_view kTorchEnd = ".pt", kGgmlEnd = ".bin";
 
-/// A model in the form of the transformers layout.
+/// A model, converted to the form of the transformers layout.
 struct OpenAiModel {
   ModelConfig config;
   Generation generation;
@@ -26,7 +26,7 @@ struct OpenAiModel {
   std::unique_ptr<WeightSource> weights;
 };
 
-/// Opens a file of either kind.
+/// Opens a file in either format.
 OpenAiModel open_openai(const std::string& path);
 
 }  // namespace syrinx::whisper

@@ -1,5 +1,5 @@
-// Whisper in the formats of its authors' package and whisper.cpp
-// (tests/parity/whisper/make_openai.py), compared with the published layout of the same networks.
+// Compares Whisper in the formats of its authors' package and of whisper.cpp
+// (tests/parity/whisper/make_openai.py) with the published layout of the same networks.
 #include "families/whisper/openai.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ TEST_P(OpenAiWhisper, IsTheModelThatWasStored) {
   const auto want = open_weights(large_dir());
   size_t count = 0;
   for (const std::string& name : want->names()) {
-    if (name == "proj_out.weight") continue;  // the embedding table again
+    if (name == "proj_out.weight") continue;  // the same as the embedding table
     const Shape shape = want->shape(name).value();
     ASSERT_EQ(model.weights->shape(name), shape) << name;
     const Tensor a = to_f32(want->take(name, shape)), b = to_f32(model.weights->take(name, shape));
@@ -85,7 +85,7 @@ TEST(OpenAiFaults, AreNamed) {
   const TestDir dir;
   std::filesystem::copy_file(openai("large.pt"), dir.path("large.pt"));
   expect_fault(openai_fault_of(dir.path("large.pt")),
-               "large.pt: has no vocabulary; put one beside it: "
+               "large.pt: has no vocabulary; put it into the same folder: "
                "multilingual.tiktoken");
   std::filesystem::copy_file(large_dir() + "/tokenizer.json", dir.path("tokenizer.json"));
   EXPECT_EQ(openai_fault_of(dir.path("large.pt")), "") << "that of transformers will do";
@@ -102,8 +102,8 @@ TEST(OpenAiFaults, AreNamed) {
   expect_fault(openai_fault_of(dir.path("large.pt")), "has no room for 1 ordinary ones");
 }
 
-/// A file that is truncated at any byte, or has any byte of its beginning changed, either loads or
-/// is refused.
+/// Cuts a file at any byte, or changes any byte of its beginning. Such a file either loads or is
+/// refused.
 TEST(OpenAiFaults, OfWhisperCppAreBounded) {
   const TestDir dir;
   const std::string bytes = slurp(openai("ggml-large-q8_0.bin"));
@@ -129,7 +129,7 @@ TEST(OpenAiFaults, OfWhisperCppAreBounded) {
   std::string other = bytes;
   other[0] = 'x';
   expect_fault(opened(other), "expected a model of whisper.cpp (ggml)");
-  expect_fault(opened(bytes + bytes.substr(tensors)), "is there twice");
+  expect_fault(opened(bytes + bytes.substr(tensors)), "occurs twice");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ Whisper::Whisper(const LoadSpec& spec) {
                                                 at_least_8_bits(spec.weights));
     }
     const AbsentTensors part = spec.part("decoder");
-    // With 4 bits the decoder would drop sentences.
+    // With 4-bit weights the decoder would omit sentences.
     decoder_ = std::make_unique<WhisperDecoder>(config_, generation_.alignment_heads, weights,
                                                 at_least_8_bits(spec.weights));
   });
@@ -58,7 +58,7 @@ std::unique_ptr<WeightSource> Whisper::open_files(const LoadSpec& spec) {
   return weights_at(spec, spec.dir);
 }
 
-/// Checks that the vocabulary has the languages of generation_config.json at the same ids.
+/// Checks that the vocabulary has the languages of generation_config.json, with the same ids.
 void Whisper::check_vocabulary(const std::string& file) const {
   for (const auto& [language, id] : generation_.languages) {
     const std::string token = "<|" + language + "|>";
@@ -104,7 +104,7 @@ Result<std::shared_ptr<Window>> Whisper::window_of(const SpeechRequest& request)
   }
   if (request.writing.chat || !request.say.text.empty() || request.say.open) {
     return Error{ErrorCode::kUnsupported,
-                 "this model only transcribes; it takes no text and answers no messages",
+                 "this model only transcribes recordings; it does not accept text or messages",
                  request.writing.chat ? "messages" : "input"};
   }
   if (request.writing.recordings.size() != 1) {
@@ -127,11 +127,11 @@ Result<std::shared_ptr<Window>> Whisper::window_of(const SpeechRequest& request)
 Status Whisper::check_language(const std::string& language, bool given) const {
   const Generation& g = generation_;
   if (g.multilingual() && (given || !language.empty()) && !g.languages.contains(language)) {
-    return Error{ErrorCode::kInvalid, "this model does not know the language " + language,
+    return Error{ErrorCode::kInvalid, "this model does not support the language " + language,
                  "language"};
   }
   if (!g.multilingual() && !language.empty() && language != "en") {
-    return Error{ErrorCode::kUnsupported, "this model knows English only", "language"};
+    return Error{ErrorCode::kUnsupported, "this model supports only English", "language"};
   }
   return ok_status();
 }
@@ -160,7 +160,7 @@ Status Whisper::check(const Alignment& a) const {
 
 Status Whisper::check(const Window& window) const {
   if (!generation_.multilingual() && (window.translate || window.only_language)) {
-    return Error{ErrorCode::kUnsupported, "this model knows English only", "model"};
+    return Error{ErrorCode::kUnsupported, "this model supports only English", "model"};
   }
   if (Status fault = check_language(window.language, false); !fault) return fault;
   const WhisperWindow& audio = window.audio;
@@ -172,7 +172,7 @@ Status Whisper::check(const Window& window) const {
   }
   for (const int32_t id : window.before) {
     if (id < 0 || id >= config_.vocab) {
-      return Error{ErrorCode::kInvalid, concat("there is no id ", id), "prompt"};
+      return Error{ErrorCode::kInvalid, concat("unknown id ", id), "prompt"};
     }
   }
   if (!(window.temperature >= 0 && window.temperature <= 100)) {

@@ -1,7 +1,7 @@
 // Whisper in the transformers layout. A request recognises the speech of one window of up to 30 s:
-// the client's samples -> encoder -> rows -> decoder, whose memory they are -> text. A loop around
-// it handles long recordings, fallbacks and the joining of windows (ears/whisper_recogniser.h); it
-// makes requests with SpeechRequest::task.
+// the client's samples -> encoder -> rows, which are the decoder's memory -> decoder -> text.
+// Another loop (ears/whisper_recogniser.h) handles long recordings and fallbacks, joins windows,
+// and makes the requests with SpeechRequest::task.
 #pragma once
 
 #include <memory>
@@ -19,12 +19,12 @@ namespace syrinx::whisper {
 
 class Whisper : public LoadedPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit Whisper(const LoadSpec& spec);
 
-  /// Opens a request whose task is a Window or an Alignment. For a request with a recording
-  /// instead, transcribes the first 30 s without timestamps, in its `language` or the language
-  /// found.
+  /// Opens a request whose task is a Window or an Alignment. If the request has a recording
+  /// instead, transcribes its first 30 s without timestamps, in `language` or in the language that
+  /// the model finds.
   Result<Opened> open(const SpeechRequest& request) const override;
 
   const ModelConfig& config() const { return config_; }
@@ -38,7 +38,7 @@ class Whisper : public LoadedPipeline {
   bool whole(const std::vector<float>& values, int rows) const;
   Status check(const Alignment& alignment) const;
   Status check_language(const std::string& language, bool given) const;
-  /// Reads sizes, ids and the tokenizer; returns the weights.
+  /// Reads sizes, ids and the tokenizer. Returns the weights.
   std::unique_ptr<WeightSource> open_files(const LoadSpec& spec);
   void check_vocabulary(const std::string& file) const;
   void describe(const LoadSpec& spec);

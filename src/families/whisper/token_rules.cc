@@ -37,7 +37,7 @@ void apply_grammar(const Generation& g, std::span<const int32_t> sampled, std::s
   const auto last = std::find_if(sampled.rbegin(), sampled.rend(),
                                  [&](int32_t id) { return g.is_timestamp(id); });
   if (last != sampled.rend()) {
-    // The next segment may begin where the previous one ended.
+    // A segment may begin at the time at which the previous one ended.
     forbid(logits, first, *last + (after_one && !pair ? 0 : 1));
   }
   if (count == 0) {

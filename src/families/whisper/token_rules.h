@@ -1,9 +1,9 @@
-// The authors' rules for the next id: ids that are never allowed, ids that may not begin a text
-// because they have none, and the grammar of timestamps. A segment is a timestamp, text, a
-// timestamp; the next segment or the end follows at once. Timestamps never decrease, and a segment
-// is never of length 0. If all timestamps together are likelier than the likeliest text id, a
-// timestamp must follow.
-// Source: whisper:whisper/decoding.py, the LogitFilters. Pure; any thread. V vocabulary.
+// The authors' rules for the next id. Some ids are never allowed. Ids that have no text cannot
+// begin a text. Timestamps follow a grammar: a segment is a timestamp, text and a timestamp;
+// the next segment or the end follows at once. Timestamps never decrease, and no segment has
+// length 0. If all timestamps together are likelier than the likeliest text id, a timestamp
+// must follow. Source: whisper:whisper/decoding.py, the LogitFilters. Pure; any thread. V
+// vocabulary.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace syrinx::whisper {
 
-/// Sets the logits [V] of ids that may not follow `sampled`, the ids of this window so far, to
-/// minus infinity.
+/// Sets the logits [V] of ids that must not follow `sampled` to minus infinity. `sampled`: ids of
+/// this window so far.
 void apply_rules(const Generation& g, bool timestamps, std::span<const int32_t> sampled,
                  std::span<float> logits);
 

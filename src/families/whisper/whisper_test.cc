@@ -47,7 +47,7 @@ std::shared_ptr<Window> golden_window(const Whisper& model, std::span<const floa
   return window;
 }
 
-/// Returns the rows of the encoder for a window, through its stage as the engine runs it.
+/// Returns the encoder's rows for a window. Runs the stage as the engine does.
 std::vector<float> encoded(StepContext& ctx, const Whisper& model, const Sequence& sequence,
                            std::span<const float> samples) {
   const EncoderStage& stage = model.encoder();
@@ -109,8 +109,8 @@ TEST_P(WhisperParity, Encoder) {
   }
 }
 
-/// Feeds the recording's first window with the text of the f32 weights. Compares logits of allowed
-/// ids: relative RMS, median of the steps; the figures are those of docs/fidelity.md.
+/// Uses the recording's first window and the text of the f32 weights. Compares logits of allowed
+/// ids: relative RMS, median of the steps. docs/fidelity.md has the same figures.
 TEST_P(WhisperParity, NarrowWeightsStayClose) {
   const json& c = cases_["windows"][0];
   const auto written = [&](WeightType weights, std::span<const int32_t> ids) {
@@ -143,7 +143,7 @@ TEST_P(WhisperParity, NarrowWeightsStayClose) {
   }
 }
 
-/// Returns the relative RMS difference of the encoder's rows from those of f32 weights.
+/// Returns the relative RMS difference of the encoder's rows from the rows with f32 weights.
 double encoder_off(const std::string& dir, WeightType type, std::span<const float> recording) {
   const auto rows = [&](WeightType weights) {
     const Whisper model({dir, "whisper", weights});
@@ -161,7 +161,7 @@ double encoder_off(const std::string& dir, WeightType type, std::span<const floa
   return rms_off(rows(type), rows(WeightType::kF32));
 }
 
-/// With 8-bit weights, the encoder's queries, keys and values keep 16 bits.
+/// Even with 8-bit weights, the encoder's queries, keys and values have 16 bits.
 TEST_P(WhisperParity, TheEncoderInEightBitsStaysClose) {
   for (const auto& [type, bound] : {std::pair{WeightType::kBF16, 0.004},
                                     {WeightType::kQ8, 0.006},
@@ -173,7 +173,7 @@ TEST_P(WhisperParity, TheEncoderInEightBitsStaysClose) {
   }
 }
 
-/// Compares steps with the masks, ids and figures of the authors' decode().
+/// Compares steps with the masks, ids and values of the authors' decode().
 TEST_P(WhisperParity, Windows) {
   int number = 0;
   for (const json& c : cases_["windows"]) {
@@ -183,7 +183,7 @@ TEST_P(WhisperParity, Windows) {
     Track track = open_window(runner, model_, window);
     const std::string key = "logits_" + std::to_string(number++);
     const auto allowed = c["allowed"].get<std::vector<int>>();
-    // The goldens have the engine's random numbers; this runner counts them differently.
+    // The goldens have the engine's random numbers, which this runner numbers differently.
     const bool random = window->temperature > 0;
     size_t drawn = 0;
     while (!track.finished && (!random || drawn < 1)) {
@@ -215,7 +215,7 @@ TEST_P(WhisperParity, Windows) {
   }
 }
 
-/// A window with kept rows gives the same text, and the encoder does not run.
+/// A window with kept rows yields the same text without running the encoder.
 TEST_P(WhisperParity, RowsOfAnEarlierAttempt) {
   Runner runner(model_);
   const auto window = golden_window(model_, recording_, cases_["windows"][0]);
@@ -294,7 +294,7 @@ TEST_P(WhisperParity, RefusesWhatItCannotDo) {
   SpeechRequest request;
   EXPECT_EQ(fault(request), "a recording is needed");
   request.say.text = "x";
-  EXPECT_NE(fault(request).find("takes no text"), std::string::npos);
+  EXPECT_NE(fault(request).find("does not accept text"), std::string::npos);
   const auto window = golden_window(model_, recording_, cases_["windows"][0]);
   request.task = window;
   EXPECT_EQ(fault(request), "");
@@ -308,7 +308,7 @@ TEST_P(WhisperParity, RefusesWhatItCannotDo) {
   EXPECT_EQ(fault(request), "the task belongs to another family");
 }
 
-/// Makes a checkpoint that names its alignment heads.
+/// Makes a checkpoint that lists its alignment heads.
 std::string with_heads(const TestDir& dir, const std::string& name, const json& heads) {
   std::filesystem::copy(checkpoint(name), dir.path(), std::filesystem::copy_options::recursive);
   json file = json::parse(read_file(dir.path("generation_config.json"), 1 << 20));
@@ -317,7 +317,7 @@ std::string with_heads(const TestDir& dir, const std::string& name, const json& 
   return dir.path();
 }
 
-/// Runs an alignment whose rows are given, whole or in chunks.
+/// Runs an alignment whose rows are given, as a whole or in chunks.
 void align(Runner& runner, const std::shared_ptr<Alignment>& alignment, int chunk) {
   SpeechRequest request;
   request.task = alignment;
@@ -330,7 +330,7 @@ void align(Runner& runner, const std::shared_ptr<Alignment>& alignment, int chun
   EXPECT_TRUE(track.finished);
 }
 
-/// Compares attention, and the beginning of each id, with the authors' find_alignment().
+/// Compares attention, and the time at which each id begins, with the authors' find_alignment().
 TEST_P(WhisperParity, Alignments) {
   const json words = json::parse(read_file(checkpoint(GetParam()) + "/golden/words.json", 1 << 20));
   const auto columns = words["columns"].get<int64_t>();
@@ -347,7 +347,7 @@ TEST_P(WhisperParity, Alignments) {
       json without = c;
       without["options"] = json::object();
       const auto window = golden_window(model, recording, without);
-      window->audio.frames = c["frames"];  // a shorter recording
+      window->audio.frames = c["frames"];  // as if the recording were shorter
       SpeechRequest request;
       request.task = window;
       const Track track = runner.open(request);
@@ -378,7 +378,7 @@ TEST_P(WhisperParity, Alignments) {
       id = end;
     }
     for (const int chunk :
-         // the bits must not change if the prompt runs in pieces and its cache is dropped
+         // The prompt runs whole, or in pieces with its cache dropped. The bits must be the same.
          {333, 7}) {
       const auto again = std::make_shared<Alignment>(*alignment);
       align(runner, again, chunk);
@@ -472,14 +472,14 @@ TEST(WhisperRecordings, SameWindowsHoweverTheyCome) {
   WhisperRecording short_one(80);
   short_one.push({}, true);
   EXPECT_EQ(short_one.window(0).frames, 0);
-  whole.forget(20000);  // after the end
+  whole.forget(20000);  // position after the end
   EXPECT_EQ(whole.window(whole.frames()).frames, 0);
 }
 
 // ------------------------------------------------------------------------------- the rules alone
 
-/// Ids: 0..9 text, 10 end, 11 start, 12 and 13 languages, 14 no speech, 15 no timestamps, from 16
-/// on timestamps.
+/// Ids: 0 to 9 text, 10 end, 11 start, 12 and 13 languages, 14 no speech, 15 no timestamps, 16 and
+/// above timestamps.
 Generation small_rules() {
   Generation g;
   g.start = 11, g.end = 10, g.no_timestamps = 15;
@@ -502,24 +502,24 @@ std::vector<int32_t> allowed_after(std::vector<int32_t> sampled, std::vector<flo
 
 TEST(WhisperRules, TimestampsComeInPairsAndRise) {
   using Ids = std::vector<int32_t>;
-  std::vector<float> text(22, -9.f);  // text is likelier than all timestamps together
+  std::vector<float> text(22, -9.f);  // makes text likelier than all timestamps together
   text[5] = 9, text[10] = 8;
-  EXPECT_EQ(allowed_after({}, text), (Ids{16, 17, 18}));  // an early timestamp must come first
+  EXPECT_EQ(allowed_after({}, text), (Ids{16, 17, 18}));  // a small timestamp must come first
   EXPECT_EQ(allowed_after({17}, text), (Ids{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}));
-  // Within a segment: text or a later timestamp; a timestamp that gives the segment length 0 is not
-  // allowed.
+  // Within a segment, text or a later timestamp is allowed. An equal timestamp is not, because the
+  // segment would have length 0.
   EXPECT_EQ(allowed_after({17, 4}, text),
             (Ids{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 18, 19, 20, 21}));
-  // After the segment's end: the same time again, a later time, or the end id; no text.
+  // After a segment, the same time, a later time or the end is allowed, but no text.
   EXPECT_EQ(allowed_after({17, 4, 19}, text), (Ids{10, 11, 12, 13, 19, 20, 21}));
   EXPECT_EQ(allowed_after({17, 4, 19, 19}, text), (Ids{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}));
   EXPECT_EQ(allowed_after({17, 4, 21, 21, 2}, text),
-            (Ids{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}));  // no later timestamp is left
+            (Ids{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}));  // no later timestamp exists
 }
 
 TEST(WhisperRules, TimestampsTogetherOutweighText) {
   std::vector<float> logits(22, 0.f);
-  logits[5] = 1.f;  // e < 4, the last four timestamps
+  logits[5] = 1.f;  // the four largest timestamps together have probability 4 > e
   EXPECT_EQ(allowed_after({17, 4}, logits), (std::vector<int32_t>{18, 19, 20, 21}));
   logits[5] = 1.5f;
   EXPECT_EQ(allowed_after({17, 4}, logits).size(), 17u);

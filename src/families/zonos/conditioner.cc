@@ -9,7 +9,7 @@
 namespace syrinx::zonos {
 namespace {
 
-constexpr float kNormEps = 1e-5f;  // torch's default, independent of the backbone's
+constexpr float kNormEps = 1e-5f;  // torch's default; the backbone's value may differ
 
 }  // namespace
 

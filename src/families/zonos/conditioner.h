@@ -1,7 +1,7 @@
-// The rows before the audio: one for each symbol of the text and one for each condition
-// (speaker, emotion, pitch, ...), as the model reads them. Const after construction; any thread.
-// Source: Zonos:zonos/conditioning.py.
-// H width, S symbols, C conditions.
+// The rows before the audio, as the model reads them: one for each symbol of the
+// text, and one for each condition (speaker, emotion, pitch, ...). Const after
+// construction; any thread. Source: Zonos:zonos/conditioning.py. H width, S symbols,
+// C conditions.
 #pragma once
 
 #include <vector>
@@ -16,23 +16,23 @@ namespace syrinx::zonos {
 
 class PrefixConditioner {
  public:
-  /// `weights` is the scope "prefix_conditioner".
+  /// Loads the layers. `weights`: the scope "prefix_conditioner".
   PrefixConditioner(const ModelConfig& config, const Weights& weights, WeightType type);
 
-  /// Returns the rows [S, H] of all symbols, by id.
+  /// Returns the rows [S, H] of all symbols, in the order of their ids.
   const Tensor& symbols() const { return symbols_; }
-  /// Returns the rows [C, H] of all conditions except the phonemes, in the order of the config.
-  /// Absent conditions are unconditional.
+  /// Returns the rows [C, H] of all conditions except the phonemes, in the config's order. A
+  /// missing condition has its unconditional row.
   Tensor rows(const Conditions& conditions) const;
 
-  size_t bytes() const;  ///< bytes without the symbols
+  size_t bytes() const;  ///< bytes of the weights, without the symbols
 
  private:
   struct Part {
     ConditionerConfig config;
-    Tensor table = {};              // table of integers [count, H]; or frequencies [H / 2, inputs]
-    Tensor weight = {}, bias = {};  // of the projection: weight [H, inputs], bias [H]
-    Tensor unconditional = {};      // [H]
+    Tensor table = {};              // table of integers [count, H], or frequencies [H / 2, inputs]
+    Tensor weight = {}, bias = {};  // layer of the projection: weight [H, inputs], bias [H]
+    Tensor unconditional = {};      // [H], for a condition without numbers
   };
   Part load_part(const ConditionerConfig& config, const Weights& weights) const;
   void apply(const Part& part, const std::vector<double>& numbers, float* out) const;

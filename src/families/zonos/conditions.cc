@@ -12,10 +12,10 @@
 namespace syrinx::zonos {
 namespace {
 
-constexpr size_t kMostInstructions = 4096;  // bytes
+constexpr size_t kMostInstructions = 4096;  // longest instructions in bytes
 constexpr const char* kSpaces = " \t\n;";
 
-/// Returns the defaults of the authors' make_cond_dict; conditions that it lacks are unconditional.
+/// Returns the defaults of the authors' make_cond_dict. Other conditions are unconditional.
 Conditions default_conditions() {
   return {{"emotion", {0.3077, 0.0256, 0.0256, 0.0256, 0.0256, 0.0256, 0.2564, 0.3077}},
           {"fmax", {22050}},
@@ -27,7 +27,7 @@ Conditions default_conditions() {
 
 Error fault(std::string what) { return {ErrorCode::kInvalid, std::move(what), "instructions"}; }
 
-/// Parses "1,0.5" as numbers; returns nothing for other text.
+/// Parses numbers such as "1,0.5". Returns nullopt for other text.
 std::optional<std::vector<double>> parse_numbers(const std::string& text) {
   std::vector<double> out;
   const char* at = text.c_str();
@@ -42,7 +42,7 @@ std::optional<std::vector<double>> parse_numbers(const std::string& text) {
   }
 }
 
-/// Takes one "name=numbers".
+/// Reads one item "name=numbers" and stores its numbers.
 Status take_condition(const ModelConfig& config, const std::string& item, Conditions& conditions) {
   const size_t equals = item.find('=');
   const std::string name = item.substr(0, equals);
@@ -67,7 +67,7 @@ Status take_condition(const ModelConfig& config, const std::string& item, Condit
   }
   for (const double x : *numbers) {
     if (x < found->min || x > found->max) {
-      return fault(name + " lies in " + std::to_string(found->min) + " to " +
+      return fault(name + " must be between " + std::to_string(found->min) + " and " +
                    std::to_string(found->max));
     }
   }

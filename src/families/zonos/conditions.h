@@ -1,5 +1,5 @@
-// Converts a request's instructions for its speech to numbers of the model's conditions. Pure
-// functions. Source of the defaults: Zonos:zonos/conditioning.py.
+// Converts a request's instructions to the numbers of the model's conditions. Pure functions.
+// Source of the defaults: Zonos:zonos/conditioning.py.
 #pragma once
 
 #include <map>
@@ -11,17 +11,17 @@
 
 namespace syrinx::zonos {
 
-/// The numbers of each condition, by its name; a condition without numbers is unconditional.
+/// The numbers of each condition, by its name. A condition without numbers is unconditional.
 using Conditions = std::map<std::string, std::vector<double>>;
 
-/// Returns the code, in languages(), of a request's language; an Error for languages without
-/// phonemes.
+/// Returns the code, as in languages(), of a request's language. Returns an Error for a language
+/// without phonemes.
 Result<std::string> language_of(const std::string& language);
-/// Returns the model's number for such a code.
+/// Returns the model's number for a code of languages().
 double language_number(const std::string& code);
 
-/// Returns the authors' defaults with the changes of instructions such as "pitch_std=45
-/// emotion=1,0,0,0,0,0,0,0 fmax=none". Without speaker and language.
+/// Returns the authors' defaults, changed by instructions such as "pitch_std=45
+/// emotion=1,0,0,0,0,0,0,0 fmax=none". The result lacks speaker and language.
 Result<Conditions> conditions_of(const ModelConfig& config, const std::string& instructions);
 
 /// Returns only the conditions that must have numbers.

@@ -6,7 +6,7 @@
 namespace syrinx::zonos {
 namespace {
 
-/// Tensor names of the authors' classes (Zonos:zonos/backbone/_torch.py); fc1 is [value | gate].
+/// Tensor names in the authors' classes (Zonos:zonos/backbone/_torch.py). fc1 is [value | gate].
 constexpr DecoderNames kNames{.attention_norm = "norm",
                               .qkv = "mixer.in_proj",
                               .o = "mixer.out_proj",

@@ -1,5 +1,5 @@
 // Settings in config.json of a Zonos checkpoint. Plain data, checked when read. Throws LoadError
-// for what is missing, contradictory or not supported.
+// for values that are missing, contradictory or not supported.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,31 @@
 
 namespace syrinx::zonos {
 
-/// A part of the prefix: one row or, for kPhonemes, a row for each symbol of the text.
+/// A part of the prefix: one row, or for kPhonemes a row for each symbol of the text.
 struct ConditionerConfig {
   enum Kind { kPhonemes, kVector, kFourier, kInteger };
   Kind kind = kVector;
   std::string name;    ///< "speaker", "emotion", ...
   int64_t inputs = 1;  ///< number of inputs; 0 for kPhonemes
   double min = 0, max = 1;
-  bool projected = false;  ///< has a linear layer after it
-  bool learned = false;    ///< has a learned vector for "unconditional"
+  bool projected = false;  ///< whether a linear layer follows
+  bool learned = false;    ///< whether "unconditional" has a learned vector
 };
 
-/// Sizes and ids. Plain data.
+/// Sizes and ids of a model. Plain data.
 struct ModelConfig {
   DecoderConfig lm;
   int64_t max_positions = 4096;
   int64_t codebooks = 9;
-  int32_t eos = 1024;   ///< the end; all codes are smaller
-  int32_t mask = 1025;  ///< replaces the codes that a delayed codebook lacks
+  int32_t eos = 1024;   ///< id of the end; all codes are smaller
+  int32_t mask = 1025;  ///< id that replaces the codes which a delayed codebook lacks
   std::vector<ConditionerConfig> conditioners;
-  bool projected = true;  ///< there is a linear layer over the whole prefix
+  bool projected = true;  ///< whether a linear layer processes the whole prefix
 
   int64_t codes() const { return eos; }
 };
 
-/// Whether this config.json belongs to the family.
+/// Returns whether a config.json belongs to the family.
 bool claims(const Config& root);
 /// Reads and checks the sizes. Throws LoadError.
 ModelConfig load_model_config(const Config& root);

@@ -1,4 +1,4 @@
-// For tests: the golden files, and letters in place of phonemes.
+// For tests: the golden files, and letters that replace phonemes.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ inline std::string golden(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/zonos/golden/" + name;
 }
 
-/// Replaces the phonemizer: letters are the symbols.
+/// Replaces the phonemizer: returns the letters of the text as symbols.
 inline Result<std::string> letters(std::string_view text, std::string_view) {
   return std::string(text);
 }

@@ -19,7 +19,7 @@ std::string_view significant(std::string_view digits) {
 
 std::string ordinal(std::string_view digits) {
   std::string words = inflect_number(digits);
-  const size_t at = words.find_last_of(" -") + 1;  // 0 if there is only one word
+  const size_t at = words.find_last_of(" -") + 1;  // 0 if `words` is a single word
   const std::string last = words.substr(at);
   constexpr std::array<std::pair<const char*, const char*>, 7> kOdd{{{"one", "first"},
                                                                      {"two", "second"},
@@ -36,7 +36,7 @@ std::string ordinal(std::string_view digits) {
   return words + "th";
 }
 
-/// Returns the words of a number of four digits, read in pairs like a year: "nineteen oh five".
+/// Returns the words of a four-digit number that is read in pairs, like a year: "nineteen oh five".
 std::string pairs(int n) {
   const auto pair = [](int two) -> std::string {
     if (two == 0) return "oh oh";
@@ -55,14 +55,14 @@ std::string plain_number(std::string_view digits) {
   return pairs(n);
 }
 
-/// A match of a rule: its bytes and their replacement.
+/// A match of a rule: the number of matched bytes, and their replacement.
 struct Match {
-  size_t size = 0;  // 0: nothing
+  size_t size = 0;  // 0: the rule does not match
   std::string words;
 };
 using Rule = std::function<Match(std::string_view rest)>;
 
-/// Applies a rule in one pass over the text, at every position that no earlier match covers.
+/// Applies a rule in one pass over the text, at every position that is not in an earlier match.
 std::string replaced(std::string_view text, const Rule& rule) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -85,7 +85,7 @@ size_t run_of(std::string_view text, const char* more) {
   return n;
 }
 
-/// Replaces [0-9][0-9,]+[0-9] by the same without commas.
+/// Matches [0-9][0-9,]+[0-9] and removes the commas.
 Match commas(std::string_view rest) {
   if (!digit(rest[0])) return {};
   size_t n = run_of(rest, ",");
@@ -98,7 +98,7 @@ Match commas(std::string_view rest) {
   return match;
 }
 
-/// Replaces £[0-9,]*[0-9]+.
+/// Replaces matches of £[0-9,]*[0-9]+.
 Match pounds(std::string_view rest) {
   constexpr std::string_view kSign = "\xc2\xa3";
   if (!rest.starts_with(kSign)) return {};
@@ -113,7 +113,7 @@ std::string amount(std::string_view number, const char* one, const char* more) {
   return std::string(kept) + " " + (kept == "1" ? one : more);
 }
 
-/// Replaces $[0-9.,]*[0-9]+.
+/// Replaces matches of $[0-9.,]*[0-9]+.
 Match dollars(std::string_view rest) {
   if (rest[0] != '$') return {};
   size_t n = run_of(rest.substr(1), ".,");
@@ -126,7 +126,7 @@ Match dollars(std::string_view rest) {
     parts.push_back(number.substr(begin, end - begin));
     begin = end + 1;
   }
-  // Not an amount, if commas that are not between digits are left.
+  // If commas are left that are not between digits, the text is not an amount.
   const bool odd = parts.size() > 2 || number.find(',') != number.npos;
   if (odd) return {n + 1, std::string(number) + " dollars"};
   const bool whole = !significant(parts[0]).empty();
@@ -137,7 +137,7 @@ Match dollars(std::string_view rest) {
   return {n + 1, first + (whole && cents ? ", " : "") + second};
 }
 
-/// Replaces [0-9]+\.[0-9]+.
+/// Replaces matches of [0-9]+\.[0-9]+.
 Match decimals(std::string_view rest) {
   const size_t whole = run_of(rest, "");
   if (whole == 0 || whole + 1 >= rest.size() || rest[whole] != '.') return {};
@@ -147,7 +147,7 @@ Match decimals(std::string_view rest) {
                                 std::string(rest.substr(whole + 1, part))};
 }
 
-/// Replaces [0-9]+(st|nd|rd|th).
+/// Replaces matches of [0-9]+(st|nd|rd|th).
 Match ordinals(std::string_view rest) {
   const size_t n = run_of(rest, "");
   if (n == 0) return {};
@@ -157,7 +157,7 @@ Match ordinals(std::string_view rest) {
   return {n, std::string(rest.substr(0, n))};
 }
 
-/// Replaces [0-9]+.
+/// Replaces matches of [0-9]+.
 Match numbers(std::string_view rest) {
   const size_t n = run_of(rest, "");
   return {n, n > 0 ? plain_number(rest.substr(0, n)) : ""};

@@ -1,5 +1,5 @@
-// Numbers as English words, as Zonos' authors write them before they make phonemes, whatever the
-// language (Zonos:zonos/conditioning.py, normalize_numbers).
+// Numbers as English words, in any language of the text. Zonos' authors write numbers this way
+// before they make phonemes (Zonos:zonos/conditioning.py, normalize_numbers).
 #pragma once
 
 #include <string>

@@ -38,7 +38,7 @@ const std::unordered_map<std::string_view, int32_t>& symbols() {
     int32_t id = kFirst;
     for (const std::string_view set : {kPunctuation, kLetters, kIpa}) {
       for (const std::string_view c : characters(set))
-        map[c] = id++;  // if a character occurs twice, its last id counts
+        map[c] = id++;  // if a character occurs twice, the later id counts
     }
     return map;
   }();
@@ -55,8 +55,8 @@ bool is_mark(std::string_view c) {
   return kMarks.contains(c);
 }
 
-/// A text split at punctuation marks: `marks` are the runs of marks with the white space around
-/// them, `words` the texts between. They alternate; words[0] comes before marks[0].
+/// A text split at punctuation marks. `marks` are the runs of marks with the white space around
+/// them, `words` the texts between them. Both alternate; words[0] comes before marks[0].
 struct Split {
   std::vector<std::string> words, marks;
 };
@@ -83,8 +83,8 @@ Split split_at_marks(std::string_view text) {
 }
 
 // The end of a word in SSML. A missing sound ends a clause like an abbreviation, without the stress
-// of a clause's last word, which the authors' library calls lack, too. The first tag ends the word,
-// the second makes an empty line after it.
+// of a clause's last word. The authors' library calls lack this stress, too. The first tag ends the
+// word, and the second makes an empty line after it.
 constexpr std::string_view kWordEnd = "<audio src=\"-\"/><audio src=\"-\"/>";
 
 std::string escaped(std::string_view word) {
@@ -117,7 +117,7 @@ Result<std::string> run_espeak(const std::string& input, std::string_view langua
   return out;
 }
 
-/// Returns the phonemes of each word; a word's lines are joined by spaces.
+/// Returns the phonemes of each word. The lines of a word are joined by spaces.
 std::vector<std::string> read_words(std::string_view printed) {
   std::vector<std::string> out;
   std::string word;
@@ -136,11 +136,11 @@ std::vector<std::string> read_words(std::string_view printed) {
   return out;
 }
 
-/// Returns the phonemes of words that may be silent (a single symbol), for which lines cannot be
-/// matched to words. A nonsense word is spoken before each word; its phonemes mark the border.
+/// Returns the phonemes of words that may be silent (a single symbol), so that lines cannot be
+/// matched to words. A nonsense word is spoken before each word, and its phonemes mark the border.
 Result<std::vector<std::string>> say_with_borders(const std::vector<std::string>& words,
                                                   std::string_view language) {
-  // The second border is tried if a word of the text sounds like the first.
+  // If a word of the text sounds like the first border, the second border is tried.
   for (const std::string_view border : {"zdragzvok", "wubbleflink"}) {
     const std::string between = std::string(border) + std::string(kWordEnd);
     std::string input = between;
@@ -164,7 +164,7 @@ Result<std::vector<std::string>> say_with_borders(const std::vector<std::string>
   return Error{ErrorCode::kInternal, "espeak-ng does not report the ends of words", "input"};
 }
 
-/// Runs a separate espeak-ng process.
+/// Gets the phonemes from a separate espeak-ng process.
 Result<std::vector<std::string>> say_by_process(const std::vector<std::string>& words,
                                                 std::string_view language) {
   std::string input;
@@ -207,8 +207,8 @@ Result<std::string> espeak_phonemes(std::string_view text, std::string_view lang
 Result<std::string> say_phonemes(const Phonemize& phonemize, std::string_view text,
                                  std::string_view language, std::span<const Saying> sayings) {
   if (sayings.empty()) return phonemize(text, language);
-  std::string plain, out;  // `plain`: text before the next given phones; `out`: phonemes so far
-  // Spaces at the ends of `plain` are kept: they separate it from the given phones.
+  std::string plain, out;  // `plain`: text before the next given phones. `out`: phonemes so far
+  // Spaces at the ends of `plain` are kept, because they separate it from the given phones.
   const auto say_plain = [&]() -> Status {
     if (!plain.empty() && plain.find_first_not_of(' ') == plain.npos) {
       out += plain;

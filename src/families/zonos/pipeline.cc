@@ -14,12 +14,12 @@ namespace {
 
 constexpr const char* kCodec = "descript/dac_44khz";
 constexpr size_t kMostSpeakers = 1000;
-constexpr size_t kMostText = 20'000;  // bytes: each segment costs a run of espeak-ng at admission
+constexpr size_t kMostText = 20'000;  // bytes; each segment needs a run of espeak-ng at admission
 
-/// Fresh frames of the chunks: 46 ms first, then 93 ms.
+/// Fresh frames of the first chunk (46 ms) and of later chunks (93 ms).
 constexpr int kInitial = 4, kSteady = 8;
 
-/// Reads the only tensor of a file, [count] except for dimensions of size 1.
+/// Reads the only tensor of a file. Its shape is [count], apart from dimensions of size 1.
 std::vector<double> load_speaker(const std::string& path, int64_t count) {
   const std::unique_ptr<WeightSource> file = open_weights(path);
   const std::vector<std::string> names = file->names();
@@ -37,7 +37,7 @@ std::vector<double> load_speaker(const std::string& path, int64_t count) {
   return {vector.f32(), vector.f32() + count};
 }
 
-/// Loads the language model. A step makes a code of every codebook, by independent heads.
+/// Loads the language model. A step makes a code of every codebook with independent heads.
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Tensor& symbols,
                                  const Weights& weights, WeightType type) {
   CodecLmParts parts{Decoder(config.lm, weights.scope("backbone"), type),
@@ -56,7 +56,7 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Tensor& symbol
   return std::make_unique<CodecLm>(std::move(parts));
 }
 
-/// Replaces espeak-ng for measuring with random weights: letters are symbols, too.
+/// Replaces espeak-ng in measurements with random weights: returns the letters as symbols.
 Result<std::string> letters(std::string_view text, std::string_view) { return std::string(text); }
 
 }  // namespace
@@ -74,8 +74,8 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   std::unique_ptr<CodecLm> lm;
   weights_->build([&] {
-    // Always loaded, even if the AR stage is in another process: its rows give the prefix keys of
-    // prompts.
+    // Always loaded, even if the AR stage is in another process, because its rows give the prefix
+    // keys of prompts.
     conditioner_ = std::make_unique<PrefixConditioner>(
         config_, weights_->scope("prefix_conditioner"), spec.weights);
     const AbsentTensors part = spec.part("ar");
@@ -126,7 +126,7 @@ void Zonos::load_speakers(const LoadSpec& spec) {
   }
 }
 
-/// Finds the speaker encoder, whose two files are published separately; without them the model
+/// Finds the speaker encoder, whose two files are published separately. Without them, the model
 /// speaks but cannot clone voices.
 void Zonos::find_speaker_encoder(const LoadSpec& spec) {
   std::string dir;
@@ -149,7 +149,7 @@ void Zonos::find_speaker_encoder(const LoadSpec& spec) {
     const auto build = [&] {
       encoder = std::make_unique<SpeakerEncoder>(network, projection, width);
     };
-    // The original stores its mel filters; here they are computed.
+    // The original stores its mel filters. Here they are computed.
     projection.build([&] { network.build(build, {"featCal.*"}); });
     return encoder;
   };

@@ -15,7 +15,7 @@ namespace syrinx::zonos {
 
 class Zonos : public SpokenPipeline {
  public:
-  /// Throws LoadError.
+  /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit Zonos(const LoadSpec& spec, Phonemize phonemize = espeak_phonemes);
 
   Result<Voice> voice_of_embedding(std::span<const float> embedding) const override;
@@ -30,7 +30,7 @@ class Zonos : public SpokenPipeline {
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;
-  std::unique_ptr<Weights> weights_;  // kept: the tables are read from the mapped file
+  std::unique_ptr<Weights> weights_;  // kept, because the tables are read from the mapped file
   std::unique_ptr<PrefixConditioner> conditioner_;
   std::unique_ptr<Frontend> frontend_;
   std::unique_ptr<DacCodec> codec_;

@@ -8,15 +8,15 @@
 namespace syrinx::zonos {
 namespace {
 
-// The authors' defaults (Zonos:zonos/{model,sampling}.py).
+// Defaults of the authors' code (Zonos:zonos/{model,sampling}.py).
 constexpr float kMinP = 0.1f, kRepetitionPenalty = 3.f, kGuidance = 2.f;
 constexpr int kPenaltyWindow = 2;
-constexpr int64_t kMostFrames = 86 * 30;  // frames of the longest segment: the model's bound, 30 s
+constexpr int64_t kMostFrames = 86 * 30;  // frames of the longest segment; the model allows 30 s
 
-constexpr int64_t kSpareFrames = 430;     // five seconds more than the text needs
-constexpr int64_t kFramesPerSymbol = 20;  // for slow speech: 4.3 symbols a second
-constexpr size_t kSegmentBytes = 250;     // about 17 s
-constexpr int64_t kMostSymbols = 2000;    // symbols of a segment
+constexpr int64_t kSpareFrames = 430;     // frames more than the text needs: five seconds
+constexpr int64_t kFramesPerSymbol = 20;  // frames of a symbol in slow speech, 4.3 a second
+constexpr size_t kSegmentBytes = 250;     // bytes of a segment: about 17 s
+constexpr int64_t kMostSymbols = 2000;    // most symbols of a segment
 
 class Script : public SpokenScript {
  public:
@@ -65,10 +65,10 @@ class Script : public SpokenScript {
     std::ranges::copy(codes, ids.begin() + 1);
   }
 
-  /// Only codebook 0 may sample the end, and not before the first frame.
+  /// Only codebook 0 may sample the end, but not before the first frame.
   SampleRule rule(const DelayedStreams& steps, int k) const override {
     SampleRule rule;
-    if (steps.idle(k)) {  // this codebook gets a mask in this step
+    if (steps.idle(k)) {  // in this step, the codebook gets a mask
       rule.forced = 0;
       return rule;
     }
@@ -103,7 +103,7 @@ class Script : public SpokenScript {
   const std::vector<Saying> sayings_;
   const std::shared_ptr<const Lexicon> lexicon_;
   const bool ignore_stop_;
-  const Tensor rows_, companion_rows_;  // rows of the conditions, [C, H]
+  const Tensor rows_, companion_rows_;  // rows [C, H] of the conditions
 };
 
 }  // namespace

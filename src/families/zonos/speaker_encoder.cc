@@ -11,14 +11,14 @@ namespace syrinx::zonos {
 namespace {
 
 constexpr int64_t kMels = 80;
-constexpr int64_t kStages = 4;  // stages of the ResNet; each except the first halves time and bands
+constexpr int64_t kStages = 4;  // stages of the ResNet; all but the first halve time and bands
 constexpr int64_t kMostBlocks = 100;  // blocks of a stage
-constexpr float kFoldedEps = 1e-5f;   // torch's default
+constexpr float kFoldedEps = 1e-5f;   // default of torch
 constexpr double kLambda = 1e-4;      // constant of SimAM
 constexpr double kLeastVariance = 1e-5;
-constexpr double kPieceMacs = 4e8;    // work of a piece: some tens of milliseconds
-constexpr int64_t kTile = 128;        // positions whose neighbourhoods are gathered at a time
-constexpr int64_t kPieceSteps = 256;  // time steps of a piece of cheap work
+constexpr double kPieceMacs = 4e8;    // multiplications of a piece, some tens of milliseconds
+constexpr int64_t kTile = 128;        // positions whose neighbourhoods are gathered at once
+constexpr int64_t kPieceSteps = 256;  // time steps of a piece whose work is cheap
 
 MelOptions mel_options() {
   MelOptions o;
@@ -32,7 +32,7 @@ MelOptions mel_options() {
   return o;
 }
 
-/// A batch norm as a line for each channel: x * gain + shift.
+/// A batch norm as a linear function for each channel: x * gain + shift.
 struct Norm {
   std::vector<float> gain, shift;
 };
@@ -51,8 +51,8 @@ Norm load_norm(const Weights& weights, int64_t width) {
   return norm;
 }
 
-/// Returns the size at `axis` of a tensor of `dims` dimensions; the published size if the source
-/// has no shapes.
+/// Returns the size at `axis` of a tensor with `dims` dimensions. Returns the published size if the
+/// source has no shapes.
 int64_t size_of(const Weights& weights, int dims, int axis, int64_t published, int64_t most) {
   const std::optional<Shape> shape = weights.shape("weight");
   if (!shape || shape->dims() != dims) return published;
@@ -138,8 +138,8 @@ void SpeakerEncoder::load_blocks(const Weights& front, int64_t planes) {
   }
 }
 
-/// Loads the pooling. The authors flatten channels before bands; here bands come first, and the
-/// weights are reordered.
+/// Loads the pooling. In the authors' weights, channels come before bands. Here bands come first,
+/// so the weights are reordered.
 void SpeakerEncoder::load_pooling(const Weights& network) {
   int64_t bands = kMels;
   for (int64_t stage = 1; stage < kStages; ++stage) bands = halved(bands);
@@ -158,7 +158,7 @@ void SpeakerEncoder::load_pooling(const Weights& network) {
     }
   }
   attend_in_ = PackedLinear::pack(first, WeightType::kF32, in.take("bias", {narrow}));
-  // The norm is between ReLU and the second convolution, into which it is folded.
+  // The norm comes between ReLU and the second convolution. It is folded into that convolution.
   const Norm norm = load_norm(attention.scope("2"), narrow);
   const Tensor said = out.f32("weight", {pooled_, narrow, 1});
   const Tensor said_bias = out.f32("bias", {pooled_});
@@ -221,8 +221,8 @@ Pieces SpeakerEncoder::convolve(StepContext* const& ctx, const Conv& conv, const
   }
 }
 
-/// x = relu(simam(conv(relu(conv(x)))) + shortcut(x)). SimAM: x * sigmoid(d / (4 (v + l)) + 1/2),
-/// where d is the square of the distance to the channel's mean and v their average.
+/// x = relu(simam(conv(relu(conv(x)))) + shortcut(x)). SimAM: x * sigmoid(d / (4 (v + l)) + 1/2). d
+/// is the square of the distance to the channel's mean, v the average of d, l is kLambda.
 Pieces SpeakerEncoder::block(StepContext* const& ctx, const Block& block, Image& x) const {
   Image inner, y;
   for (Pieces p = convolve(ctx, block.first, x, true, inner); !p.done(); p.next()) {
@@ -331,7 +331,7 @@ Pieces SpeakerEncoder::run(StepContext* const& ctx, std::span<const float> sampl
     mel_.run(samples, begin, std::min(steps, begin + kPieceSteps), x.data.f32() + begin * kMels);
     co_await PieceEnd();
   }
-  for (int64_t f = 0; f < kMels; ++f) {  // subtracts each band's mean over time
+  for (int64_t f = 0; f < kMels; ++f) {  // subtracts the mean over time from each band
     double sum = 0;
     for (int64_t t = 0; t < steps; ++t) sum += x.data.f32()[t * kMels + f];
     const auto mean = static_cast<float>(sum / static_cast<double>(steps));

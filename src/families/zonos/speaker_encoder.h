@@ -1,9 +1,9 @@
-// The network that turns a recording into a speaker vector: a ResNet over the mel frames as an
-// image (basic blocks with SimAM attention), attentive statistics, and a linear discriminant
-// projection. Published separately from the model, as two PyTorch files; all sizes are read from
-// their tensors. Const after construction, shared by threads.
-// Source: Zonos:zonos/speaker_cloning.py (ResNet293_based, SpeakerEmbeddingLDA).
-// T time steps, F mel bands, C channels; activations [T, F, C].
+// The network that turns a recording into a speaker vector: a ResNet that reads the mel frames as
+// an image (basic blocks with SimAM attention), attentive statistics, and a linear discriminant
+// projection. Published separately from the model, in two PyTorch files. All sizes are read from
+// their tensors. Const after construction, shared by threads. Source:
+// Zonos:zonos/speaker_cloning.py (ResNet293_based, SpeakerEmbeddingLDA). T time steps, F mel bands,
+// C channels; activations [T, F, C].
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,16 @@ class SpeakerEncoder {
   static constexpr const char* kNetwork = "ResNet293_SimAM_ASP_base.pt";
   static constexpr const char* kProjection = "ResNet293_SimAM_ASP_base_LDA-128.pt";
 
-  /// `network` and `projection` are the roots of the two files; `width` is the width that the model
-  /// reads. Weights are kept in f32. The caller must call their finish() to report faults.
+  /// `network` and `projection`: the roots of the two files. `width`: the width of vector that the
+  /// model reads. Weights stay f32. The caller must call finish() of both roots to report faults.
   SpeakerEncoder(const Weights& network, const Weights& projection, int64_t width);
 
-  /// Returns random weights of the published sizes for either file, for measuring.
+  /// Returns random weights with the published sizes for either file, for measurements.
   static std::unique_ptr<WeightSource> dummy();
 
   int sample_rate() const { return mel_.options().sample_rate; }
-  /// Encodes mono samples at sample_rate(), at least one window, into a vector [width], in pieces,
-  /// which use the context in `ctx` while they run. Encoder, samples, vector and `ctx` itself must
+  /// Encodes mono samples at sample_rate(), at least one window, into a vector [width], in pieces
+  /// that use the context in `ctx` while they run. Encoder, samples, vector and `ctx` itself must
   /// outlive the pieces.
   Pieces run(StepContext* const& ctx, std::span<const float> samples,
              std::vector<float>& vector) const;
@@ -42,14 +42,14 @@ class SpeakerEncoder {
   size_t bytes() const;
 
  private:
-  /// A convolution of 3 x 3 or 1 x 1 with its batch norm folded in, padded with zeros so that
-  /// stride 1 keeps the size.
+  /// A convolution of 3 x 3 or 1 x 1, with its batch norm folded in. Zeros are added at the
+  /// borders, so that stride 1 keeps the size.
   struct Conv {
-    PackedLinear linear;  // columns: time tap, mel tap, channel
+    PackedLinear linear;  // order of columns: time tap, mel tap, channel
     int64_t taps = 3, stride = 1;
   };
   struct Block {
-    Conv first, second, shortcut;  // shortcut empty: the input is added unchanged
+    Conv first, second, shortcut;  // an empty shortcut adds the input unchanged
   };
   /// Activations [T, F, C].
   struct Image;

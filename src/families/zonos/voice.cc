@@ -45,8 +45,8 @@ Result<std::vector<double>> vector_of(const Speakers& speakers, const std::strin
   if (found != speakers.end()) return found->second;
   std::string known = "none";
   for (const auto& [each, vector] : speakers) known += ", " + each;
-  return Error{ErrorCode::kNotFound, "there is no voice \"" + name + "\"; known are " + known,
-               "voice"};
+  return Error{ErrorCode::kNotFound,
+               "the model has no voice \"" + name + "\"; its voices are " + known, "voice"};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Speaker vectors of recordings compared with the authors' network; voices as data and mixes of
-// them.
+// Compares speaker vectors of recordings with the authors' network. Also tests voices as data and
+// mixes of voices.
 #include "families/zonos/voice.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST_F(ZonosVoice, VectorsOfRecordingsAreTheAuthors) {
                                  .mode = encoder->info().modes[0].name}));
   }
   fixture::Bench bench;
-  // The first three are encoded together, then the fourth alone.
+  // The first three recordings are encoded together, then the fourth alone.
   int pieces = 0;
   for (const size_t count : {size_t{3}, size_t{4}}) {
     for (std::vector<VoiceEncoding*> batch;; ++pieces) {

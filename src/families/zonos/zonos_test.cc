@@ -1,5 +1,5 @@
-// Guarantees of the family without a golden of the language model: numbers and phonemes equal to
-// the authors' code, the delay pattern, rules, conditions, voices, checks and faults of
+// Promises of the family that need no golden of the language model: numbers and phonemes equal to
+// the authors' code, the delay pattern, rules, conditions, voices, checks, and faults of
 // checkpoints.
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ TEST(ZonosNumbers, AsTheAuthorsWriteThem) {
   for (const auto& pair : all) {
     EXPECT_EQ(normalize_numbers(pair[0].get<std::string>()), pair[1].get<std::string>());
   }
-  // The authors' code fails on numbers of more than 36 digits.
+  // The authors' code fails for numbers with more than 36 digits.
   EXPECT_TRUE(normalize_numbers(std::string(40, '1')).starts_with("one one one"));
 }
 
@@ -38,7 +38,7 @@ TEST(ZonosPhonemes, SymbolsAndLanguagesAreTheAuthors) {
   const auto symbols = facts()["symbols"].get<std::vector<std::string>>();
   EXPECT_EQ(symbol_count(), static_cast<int32_t>(symbols.size()) + 4);
   for (size_t i = 0; i < symbols.size(); ++i) {
-    size_t last = i;  // if a character occurs twice, its last id counts
+    size_t last = i;  // if a character occurs twice, the later id counts
     for (size_t j = i; j < symbols.size(); ++j) {
       if (symbols[j] == symbols[i]) last = j;
     }
@@ -63,7 +63,7 @@ TEST(ZonosPhonemes, AreThoseOfTheAuthorsLibraryCalls) {
     ASSERT_TRUE(got.ok()) << got.error().message;
     EXPECT_EQ(got.value(), row[2].get<std::string>()) << row[1];
   }
-  // SSML in a text is read as text, and invalid bytes do no harm.
+  // SSML in a text is read as plain text. Invalid bytes cause no error.
   const auto markup = espeak_phonemes("a <break time=\"9s\"/> & b \xff</speak>", "en-us");
   ASSERT_TRUE(markup.ok());
   EXPECT_NE(markup.value().find("b"), std::string::npos);
@@ -72,7 +72,7 @@ TEST(ZonosPhonemes, AreThoseOfTheAuthorsLibraryCalls) {
 
 TEST(ZonosPhonemes, SilentWordsStartNoProgramEach) {
   if (!run_program({"espeak-ng", "--version"}, "").ok()) GTEST_SKIP() << "no espeak-ng";
-  // A program with espeak-ng's name that counts its runs; no other test keeps a process for this
+  // A program with the name espeak-ng counts its runs. No other test keeps a process for this
   // language.
   constexpr const char* kLanguage = "en-gb-scotland";
   const TestDir dir;
@@ -91,8 +91,8 @@ TEST(ZonosPhonemes, SilentWordsStartNoProgramEach) {
   ASSERT_TRUE(got.ok()) << got.error().message;
   const std::string runs = read_file(dir.path("runs"), 1 << 20);
   EXPECT_LE(std::ranges::count(runs, '\n'), 3);
-  // The result equals that of single words: silent words stay silent, and no phonemes move to
-  // another word.
+  // The result equals that of single words: silent words stay silent, and no word gets the phonemes
+  // of another word.
   std::string alone = std::string(50, ',');
   for (const char* sign : {"§", "☭", "♖", "⌘", "❦"}) {
     alone += espeak_phonemes(sign, kLanguage).value() + ";";
@@ -137,7 +137,7 @@ class ZonosTest : public testing::Test {
     codes.insert(codes.begin(), -1);
     return {codes, {}};
   }
-  /// Takes a step whose code of codebook k is 100 step + k, or the end.
+  /// Takes a step in which the code of codebook k is 100 * step + k, or the end.
   Verdict feed(Sequence& state, int step, bool end = false) {
     std::vector<int32_t> codes;
     for (int k = 0; k < 9; ++k) codes.push_back(100 * step + k);
@@ -173,7 +173,7 @@ TEST_F(ZonosTest, TheDelayPattern) {
     EXPECT_EQ(opened->rule(0).forced, -1);
     EXPECT_EQ(feed(*opened, step).next, Verdict::kContinue);
   }
-  // The code of codebook k in frame f is from step f + k.
+  // The code of codebook k in frame f comes from step f + k.
   EXPECT_EQ(frames_, (std::vector<int32_t>{0, 101, 202, 303, 404, 505, 606, 707, 808,  //
                                            100, 201, 302, 403, 504, 605, 706, 807, 908}));
   const int prompt = opened->prompt_rows();
@@ -186,7 +186,7 @@ TEST_F(ZonosTest, TheDelayPattern) {
 TEST_F(ZonosTest, TheEndIsDrained) {
   const auto opened = open(say("Hello."));
   for (int step = 0; step < 3; ++step) feed(*opened, step);
-  EXPECT_EQ(feed(*opened, 3, true).next, Verdict::kContinue);  // frames 0, 1, 2 are spoken
+  EXPECT_EQ(feed(*opened, 3, true).next, Verdict::kContinue);  // only frames 0, 1 and 2 are spoken
   for (int step = 4; step < 10; ++step) {
     EXPECT_EQ(opened->rule(step - 3).forced, 0);
     EXPECT_EQ(opened->rule(step - 2).forced, step - 2 > step ? 0 : -1);
@@ -213,7 +213,7 @@ TEST_F(ZonosTest, Defaults) {
   state->prefix_keys(true, uncond);
   ASSERT_EQ(keys.size(), uncond.size());
   EXPECT_EQ(keys[0], uncond[0]);
-  EXPECT_EQ(keys[7], uncond[7]);  // the text has the same keys
+  EXPECT_EQ(keys[7], uncond[7]);  // the keys of the text are the same
   EXPECT_NE(keys[keys.size() - 2], uncond[keys.size() - 2]) << "the last condition";
 }
 
@@ -230,7 +230,7 @@ TEST_F(ZonosTest, ConditionsByName) {
   EXPECT_NE(keys_of(""), keys_of("emotion=none"));
   EXPECT_EQ(keys_of("emotion=1,0,0,0,0,0,0,1"), keys_of("emotion=0.5,0,0,0,0,0,0,0.5"));
   EXPECT_NE(keys_of("pitch_std=0"),
-            keys_of("pitch_std=400"));  // the smallest and the largest value are both allowed
+            keys_of("pitch_std=400"));  // the smallest and the largest value are allowed
   for (const char* wrong : {"slowly please", "pitch_std=loud", "pitch_std=401", "emotion=1,2",
                             "emotion=0,0,0,0,0,0,0,0", "speaker=1", "espeak=1", "pitch_std=nan"}) {
     request.say.instructions = wrong;
@@ -239,7 +239,7 @@ TEST_F(ZonosTest, ConditionsByName) {
 }
 
 TEST_F(ZonosTest, VoicesAndLanguages) {
-  EXPECT_EQ(model_.info().speech.voices.size(), 3u);  // none, ann (.pt), bob (.safetensors)
+  EXPECT_EQ(model_.info().speech.voices.size(), 3u);  // voices: none, ann (.pt), bob (.safetensors)
   SpeechRequest request = say("Hello.");
   request.voice.name = "ann";
   open(request);
@@ -257,7 +257,7 @@ TEST_F(ZonosTest, VoicesAndLanguages) {
   }
 }
 
-/// A changed copy of the small checkpoint, and the error of loading it ("" when it loads).
+/// A changed copy of the small checkpoint, and the error of loading it. Empty: it loads.
 struct Copy : CheckpointCopy {
   Copy() : CheckpointCopy(golden("checkpoint")) {}
   std::string fault() const {

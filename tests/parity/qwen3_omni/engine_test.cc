@@ -293,7 +293,8 @@ TEST(Omni, RefusesWhatItCannotDo) {
   request.writing.text_only = true;
   EXPECT_EQ(refusal(request), "") << "who is silent needs no voice";
   request.writing.recordings = {};
-  EXPECT_EQ(refusal(request), "the chat template has more places for recordings than there are");
+  EXPECT_EQ(refusal(request),
+            "the chat template has more places for recordings than the request has recordings");
   request.writing.recordings = {recording(20000, 7), recording(20000, 7)};
   EXPECT_EQ(refusal(request), "the chat template has no place for a recording");
   request.writing.recordings = {recording(100, 7)};
@@ -304,7 +305,7 @@ TEST(Omni, RefusesWhatItCannotDo) {
   const auto part = [](const char* type) {
     return chat_of({{{"role", "user"}, {"content", {{{"type", type}, {type, ""}}}}}});
   };
-  EXPECT_EQ(refusal(part("image")), "this model is served without pictures and video");
+  EXPECT_EQ(refusal(part("image")), "this model does not accept pictures or video");
   // A recording's id in a client's text is plain text, not a place for a recording.
   EXPECT_EQ(refusal(chat_of({{{"role", "user"}, {"content", "<|audio_pad|>"}}})), "");
   SpeechRequest empty;
