@@ -61,7 +61,7 @@ struct EngineOptions {
   double max_audio_s = 0;         ///< seconds of audio at which a request ends with kLength; 0: no
                                   ///< bound
   std::shared_ptr<const Lexicon> lexicon = {};  ///< applied to all requests after their own lexicon
-  double repetition_s = 6;  ///< seconds for which a stream may repeat itself before it ends; 0: any
+  double repetition_s = 6;  ///< seconds that a stream may repeat itself before it ends; 0: no limit
 };
 
 /// The reading speed that deadlines of text assume, in tokens per second. A fast reader (400 words

@@ -55,7 +55,7 @@ struct StepResults {
   int codes_per_step = 0;
   std::vector<int32_t> codes;        ///< [E, K]
   std::vector<SampleStatus> status;  ///< [E], the first error among the codes of a row
-  std::vector<StepScores> scores;    ///< [E], for rows that requested scores; empty: no row did
+  std::vector<StepScores> scores;    ///< [E], for rows that requested scores; may be empty
   std::vector<float> values;         ///< [E, ArTraits::values]
   /// [rows, ArTraits::tap] of the sequences whose taps are requested, in order
   std::vector<float> taps;
