@@ -1,5 +1,5 @@
-// For tests of all families that write or speak: for each family, by its name, a small checkpoint
-// and a request.
+// A small checkpoint and a request for each family, by the family's name, for tests of all families
+// that write or speak.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -48,7 +48,7 @@ std::vector<int32_t> ids_of(const Pipeline& model, const std::string& text) {
   return {ids.begin(), ids.end()};
 }
 
-/// A running passage.
+/// The state of a passage that runs.
 struct Scored {
   Track track;
   std::vector<int32_t> follow, likeliest;

@@ -1,5 +1,5 @@
-// The golden checkpoint through the whole engine: ESPnet's sounds with and without guidance, its
-// texts about recordings, words before speech in one answer, the same samples alone and in a crowd.
+// Runs the golden checkpoint through the whole engine: ESPnet's audio with and without guidance,
+// its texts about recordings, words before speech in one answer, the same samples among others.
 #include "engine/testing/listening.h"
 #include "engine/testing/mixed_schedules.h"
 #include "families/bagpiper/fixture.h"
@@ -7,7 +7,7 @@
 namespace syrinx::bagpiper {
 namespace {
 
-/// Collects texts and sounds in their order; consecutive texts are joined, and so are sounds.
+/// Collects texts and audio in their order. Consecutive texts are joined; consecutive audio, too.
 struct Ordered : Collector {
   struct Piece {
     std::string text;
@@ -73,7 +73,7 @@ TEST_F(BagpiperEngine, SpeaksAsEspnet) {
   EXPECT_GE(find("guided").golden->view("frames").shape[0], 200);
 }
 
-// Words, sound, words, words, sound: parts after the first sound are sent only when they are
+// Text, audio, text, text, audio: parts after the first audio are sent only when they are
 // complete.
 TEST_F(BagpiperEngine, PartsComeInTheirOrder) {
   const auto server = engine();
@@ -92,11 +92,11 @@ TEST_F(BagpiperEngine, PartsComeInTheirOrder) {
   EXPECT_EQ(sink->wait().prompt_tokens, c.golden->view("prompt_ids").shape[0]);
 }
 
-// Parts after the first sound are cut at the limits of words, of sound and of rows.
+// Parts after the first audio end at the limits of words, of audio and of rows.
 TEST_F(BagpiperEngine, WhatFollowsIsBounded) {
   const auto server = engine();
   SpeechRequest request = find("back").request;
-  request.writing.max_tokens = 20;  // seven tokens before the sound, up to 19 after it
+  request.writing.max_tokens = 20;  // seven tokens before the audio, up to 19 after it
   const auto words = answered(*server, request);
   EXPECT_EQ(words->wait().reason, FinishReason::kLength);
   EXPECT_TRUE(words->samples() == decoded(find("back")));

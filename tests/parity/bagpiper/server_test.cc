@@ -1,5 +1,5 @@
-// Bagpiper's small checkpoint behind the real server's sockets: questions about recordings answered
-// in words, scenes made audible by chat, texts read aloud.
+// Tests Bagpiper's small checkpoint through the real server's sockets: written answers to questions
+// about recordings, scenes made audible by chat, texts read aloud.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -67,7 +67,7 @@ class BagpiperServer : public testing::Test {
                        "\r\n\r\n", text));
     return client.read();
   }
-  /// Sends a golden request and returns its answer in words and sound.
+  /// Sends a golden request and returns its answer in words and audio.
   TestAnswer scene(const ordered_json& c, const ordered_json& fields) {
     ordered_json body{{"model", "bagpiper"},
                       {"messages", c["messages"]},
@@ -138,7 +138,7 @@ TEST_F(BagpiperServer, AnswersQuestionsAboutARecording) {
 
 TEST_F(BagpiperServer, WritesARecordingDown) {
   std::vector<float> samples;
-  std::string want;  // the answer about a recording for which it is not empty after the thoughts
+  std::string want;  // the first answer about a recording that is not empty after its thoughts
   for (int64_t count = 20000; want.empty() && count < 30000; count += 1000) {
     samples = fixture::golden_signal(count, static_cast<uint32_t>(count));
     want = written(samples);

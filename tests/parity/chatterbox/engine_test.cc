@@ -1,5 +1,5 @@
-// The golden checkpoint through the whole engine, guidance pairs included: the authors' samples of
-// the other mode of the flow, and the same samples of several parts alone and in a crowd.
+// Runs the golden checkpoint, guidance pairs included, through the engine: the authors' samples of
+// the flow's other mode, and the same samples of several parts alone and among others.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -74,7 +74,7 @@ TEST(ChatterboxEngine, SameSamplesAloneAndInACrowd) {
   for (int i = 0; i < 9; ++i) request.say.text += "The quick brown fox jumps over the lazy dog. ";
   request.sampling.seed = 5;
   request.terms.max_frames = 60;
-  const auto make = [](const EngineOptions&) { return engine(4); };  // two pairs at a time
+  const auto make = [](const EngineOptions&) { return engine(4); };  // room for two pairs
   expect_the_same_in_a_crowd(make, request, 6, [](int i, SpeechRequest& other) {
     if (i % 2 == 1)
       other.say.text = "Hello there", other.sampling.guidance = 1.f, other.sampling.seed = i;

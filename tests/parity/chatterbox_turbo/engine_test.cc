@@ -1,5 +1,5 @@
-// The golden checkpoint of Chatterbox Turbo through the whole engine: the authors' samples of the
-// full mode, and the silence behind a part.
+// Runs the golden checkpoint of Chatterbox Turbo through the whole engine: the authors' samples of
+// the full mode, and the silence after a part.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

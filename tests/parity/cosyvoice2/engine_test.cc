@@ -1,5 +1,5 @@
-// The golden checkpoint through the whole engine: the samples of the authors' code in its streaming
-// mode, and the same samples alone, in a crowd, and under other first chunks.
+// Runs the golden checkpoint through the whole engine: the samples of the authors' code in its
+// streaming mode, and the same samples alone, among others, and with other first chunks.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,8 +22,8 @@ std::unique_ptr<Engine> engine(const std::string& weights = "f32", int max_batch
   return golden_engine(golden("checkpoint"), {.max_batch = max_batch}, weights);
 }
 
-// Compares with the authors' cli/model.py from the text to the samples, offline and with its own
-// bounds of the length: one speech of 4 s that ends by itself, and one of 17.6 s.
+// Compares with the authors' cli/model.py from the text to the samples, offline, with the model's
+// own limits of length: a speech of 4 s that ends by itself, and one of 17.6 s.
 TEST(CosyVoice2Engine, SpeaksAsTheAuthorsOfflineCalls) {
   const auto server = engine();
   const Safetensors golden_file(golden("cli.safetensors"));
@@ -40,8 +40,8 @@ TEST(CosyVoice2Engine, SpeaksAsTheAuthorsOfflineCalls) {
     const std::vector<float> got = spoken(*server, request);
     const GoldenSamples want(golden_file, name + ".samples");
     ASSERT_EQ(std::ssize(got), want.count()) << name;
-    // Errors of the pitch add up in the phases of harmonics: the longer the speech, the larger the
-    // difference.
+    // Errors of the pitch add up in the phases of harmonics, so the difference grows with the
+    // length of the speech.
     EXPECT_LT(want.distance(got), name == "ends" ? 1e-4f : 5e-4f) << name;
     RecordProperty(name, std::to_string(want.distance(got) * 1e6) + "e-6");
   }

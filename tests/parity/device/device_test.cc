@@ -1,5 +1,5 @@
-// The families with their stages on a GPU, real or emulated (kernels/cuda/emulation): golden
-// samples of the originals, the same samples alone and in a crowd, and the error that narrow
+// Tests the families with their stages on a GPU, real or emulated (kernels/cuda/emulation): golden
+// samples of the originals, the same samples alone and among others, and the error that narrow
 // weights cause.
 #include "tensor/device.h"
 
@@ -26,15 +26,15 @@ namespace {
 
 constexpr Device kGpu = Device::kCuda;
 
-/// A golden checkpoint, and its case that has samples.
+/// A golden checkpoint, and one of its cases that has samples.
 struct Model {
   std::string name;
-  std::string dir;       ///< below tests/parity
-  std::string golden;    ///< the case's name; empty: the CPU's samples are compared with
-  int frames = 0;        ///< frames of the case to speak: a long one takes the emulation minutes
-  int lookahead = 0;     ///< frames whose samples depend on those after them
+  std::string dir;       ///< relative to tests/parity
+  std::string golden;    ///< the case's name; if empty, the samples are compared with the CPU's
+  int frames = 0;        ///< frames of the case to speak; a long case takes the emulation minutes
+  int lookahead = 0;     ///< frames whose samples depend on later frames
   std::string voice;     ///< for requests that are not golden
-  int crowd_frames = 0;  ///< frames of such requests
+  int crowd_frames = 0;  ///< frames of each of these requests
 };
 
 void PrintTo(const Model& model, std::ostream* out) { *out << model.name; }
@@ -56,7 +56,7 @@ const Model kModels[] = {
     {"glm4_voice", "glm4_voice", "", 30, 0, "", 26},
 };
 
-/// Returns the directory of the goldens: SYRINX_GOLDENS if the tests run on another machine
+/// Returns the directory of the goldens: SYRINX_GOLDENS if tests run on another machine
 /// (tools/gpu_kit).
 std::string parity_dir() {
   const char* other = std::getenv("SYRINX_GOLDENS");
@@ -122,12 +122,12 @@ Result<std::string> phonemes(std::string_view text, std::string_view) {
   return std::string(text);
 }
 
-/// Loads a checkpoint by its family's name: the small vocabularies do not identify a published
-/// model.
+/// Loads a checkpoint by its family's name, because the small vocabularies do not identify a
+/// published model.
 std::shared_ptr<const Pipeline> load(const Model& model, WeightType weights, Device device) {
   const LoadSpec spec{golden_dir(model) + "/checkpoint", "tiny", weights, false, device};
   if (model.name == "zonos") return std::make_shared<zonos::Zonos>(spec, phonemes);
-  const Family* best = nullptr;  // the one with the longest name
+  const Family* best = nullptr;  // the family with the longest name
   for (const Family& family : families()) {
     const std::string_view name = family.name;
     if (model.name.starts_with(name) &&
@@ -173,7 +173,7 @@ std::vector<float> on_cpu(const Model& model) {
   return samples(*submit(server, golden_request(model)));
 }
 
-/// Compares samples with those of the original implementation. `graph`: of the model.
+/// Compares samples with those of the original implementation. `graph` is that of the model.
 void expect_golden(const Model& model, const Graph& graph, std::span<const float> got) {
   const Safetensors file(golden_dir(model) + "/" + model.golden + ".safetensors");
   const GoldenSamples want(file);
@@ -220,7 +220,7 @@ TEST_P(OnGpu, SameSamplesAloneAndInACrowd) {
   request.sampling.seed = 5;
   request.terms.max_frames = GetParam().crowd_frames;
   request.terms.ignore_stop = true;
-  if (GetParam().name == "bagpiper") request.writing.max_tokens = 8;  // of words before the speech
+  if (GetParam().name == "bagpiper") request.writing.max_tokens = 8;  // limit of words before audio
   const std::vector<float> alone =
       samples(*submit(*engine(GetParam(), WeightType::kBF16), request));
   EXPECT_FALSE(alone.empty());
@@ -266,7 +266,7 @@ TEST_P(OnGpu, NarrowWeightsStayClose) {
     ASSERT_EQ(other.size(), exact.size());
     double error = 0, power = 0;
     for (size_t i = 0; i < exact.size(); ++i) {
-      if (!std::isfinite(exact[i])) continue;  // a part of a head that did not run on the CPU
+      if (!std::isfinite(exact[i])) continue;  // a part of a head that was not computed on the CPU
       error += std::pow(double{other[i]} - exact[i], 2);
       power += double{exact[i]} * exact[i];
     }
@@ -297,7 +297,7 @@ class Reader : public Sink {
   std::promise<Outcome> ended_;
 };
 
-/// Answers a request by a checkpoint below tests/parity.
+/// Returns the answer of a checkpoint in tests/parity to a request.
 std::shared_ptr<Reader> answer(const std::string& dir, const SpeechRequest& request,
                                Device device) {
   const LoadSpec spec{parity_dir() + dir, "tiny", WeightType::kF32, false, device};
@@ -313,7 +313,7 @@ std::shared_ptr<Reader> answer(const std::string& dir, const SpeechRequest& requ
   return reader;
 }
 
-/// A model that writes recordings down.
+/// A model that transcribes recordings gives the CPU's texts.
 TEST(HearsOnGpu_cuda, AsOnTheCpu) {
   if (const std::string why = device_missing(kGpu); !why.empty()) GTEST_SKIP() << why;
   const std::string dir = "qwen3_asr/golden/hf/checkpoint";
@@ -342,7 +342,7 @@ SpeechRequest chat(const std::string& schema = "") {
   return request;
 }
 
-/// Models that write, by their folders below tests/parity.
+/// The parameter is the folder of a text model in tests/parity.
 class WritesOnGpu : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {

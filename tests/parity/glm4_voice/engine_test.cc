@@ -1,5 +1,5 @@
-// GLM-4-Voice through the engine: against its authors' code (see README.md), and the promises of
-// the graph under any schedule, on the small checkpoint.
+// Tests GLM-4-Voice through the engine: its results equal those of its authors' code (see
+// README.md), and the small checkpoint keeps the promises of the graph under any schedule.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -47,13 +47,13 @@ SpeechRequest golden_request(const ordered_json& c) {
   return request;
 }
 
-/// Golden answers to speech, in text and speech; each answer as a whole.
+/// Compares golden answers to speech, in text and speech, each as a whole.
 TEST(GlmEngine, AnswersAsTheAuthors) {
   expect_golden_answers(glm(), golden_cases(), golden_request, golden_path,
                         [](int64_t codes) { return GlmFlowConfig().frames(codes) * 256; });
 }
 
-/// Blocks of the flow with their cross-fades, for lengths around the end of a block.
+/// Compares blocks of the flow with their cross-fades, for lengths around the end of a block.
 TEST(GlmEngine, MelsAreStreamedAsTheAuthors) {
   const auto pipeline = glm();
   const ChunkStage& flow = *pipeline->graph().node(kFlow).chunk;
@@ -100,7 +100,7 @@ TEST(GlmEngine, MelsAreStreamedAsTheAuthors) {
   }
 }
 
-/// Blocks of several answers in one call are the same as in calls of their own.
+/// Blocks of several answers in one call equal blocks that were computed alone.
 TEST(GlmEngine, InABatchABlockIsAsAlone) {
   const auto pipeline = glm();
   const ChunkStage& flow = *pipeline->graph().node(kFlow).chunk;
@@ -108,7 +108,7 @@ TEST(GlmEngine, InABatchABlockIsAsAlone) {
       ints(Safetensors(golden_path("decoder.safetensors")).view("codes"));
   fixture::Bench bench;
   using Mels = std::vector<std::vector<float>>;
-  // Two blocks of each answer; the end of the first block waits for the second.
+  // Each answer has two blocks; the end of the first block waits for the second.
   const auto run = [&](std::span<const size_t> begins) {
     std::vector<std::unique_ptr<StreamState>> streams;
     for (size_t i = 0; i < begins.size(); ++i) streams.push_back(flow.open({}));

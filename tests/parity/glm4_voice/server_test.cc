@@ -1,5 +1,5 @@
-// GLM-4-Voice's small checkpoint behind the real server's sockets: speech in, text and speech out,
-// by chat and by the Realtime API.
+// Tests GLM-4-Voice's small checkpoint through the real server's sockets: speech in, text and
+// speech out, by chat and by the Realtime API.
 #include "families/glm4_voice/pipeline.h"
 #include "io/file.h"
 #include "server/http/spoken_chats_test.h"

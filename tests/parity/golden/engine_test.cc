@@ -1,5 +1,5 @@
-// The models of families/golden_models.h through the whole engine: audio of the originals, the same
-// samples alone and in a crowd, and text that arrives while the model speaks.
+// Runs the models of families/golden_models.h through the whole engine: audio of the originals, the
+// same samples alone and among others, and text that arrives while the model speaks.
 #include "engine/testing/listening.h"
 #include "families/golden_models.h"
 #include "io/golden_samples.h"
@@ -20,7 +20,7 @@ TEST_P(GoldenEngine, SpeaksAsTheOriginal) {
   const auto server = engine();
   int compared = 0;
   for (GoldenCase& c : golden_cases(GetParam())) {
-    // Here segments end only by themselves.
+    // These segments end only by themselves, not at a limit.
     const auto by_bound = [](const GoldenCase::Segment& segment) { return !segment.ended; };
     if (!c.golden->find("samples") ||
         std::any_of(c.segments.begin(), c.segments.end() - 1, by_bound)) {
@@ -63,7 +63,7 @@ TEST_P(GoldenEngine, SameSamplesAloneAndInACrowd) {
 TEST_P(GoldenEngine, LateTextSoundsTheSameHoweverItComes) {
   ASSERT_EQ(GetParam().late_text[0] != 0,
             load_golden(GetParam())->info().speech.late_text != LateText::kNone);
-  if (GetParam().late_text[0] == 0) return;  // spoken_families_test: it is refused
+  if (GetParam().late_text[0] == 0) return;  // refused; see spoken_families_test
   SpeechRequest request;
   request.sampling.temperature = 0.f;
   request.sampling.seed = 3;

@@ -1,4 +1,4 @@
-// Higgs Audio's small checkpoint behind the real server's sockets: speech with the voice of a
+// Tests Higgs Audio's small checkpoint through the server's sockets: speech with the voice of a
 // recording in the request, or of one stored before, equals speech with the golden voice's frames.
 #include <gtest/gtest.h>
 
@@ -118,7 +118,7 @@ TEST(HiggsServer, SpeaksWithTheVoiceOfARecording) {
   const TestAnswer named = say({{"voice", "anna"}});
   ASSERT_EQ(named.status, 200) << named.body;
   EXPECT_EQ(named.body, sent.body);
-  // A recording shorter than a second.
+  // The recording is shorter than a second.
   const TestAnswer brief =
       say({{"ref_audio", "data:audio/wav;base64," + base64(heard_wav().substr(0, 44 + 24000))}});
   EXPECT_EQ(brief.status, 400) << brief.body;

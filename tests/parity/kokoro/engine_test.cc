@@ -1,5 +1,5 @@
-// A small Kokoro checkpoint through the engine: the samples of the authors' code, the same bits
-// alone and in a crowd, text that comes late, word times, bounds.
+// Tests a small Kokoro checkpoint through the engine: the samples of the authors' code, the same
+// bits alone and among others, text that arrives late, times of words, limits.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -88,7 +88,7 @@ TEST(KokoroEngine, AMostOfFramesIsKept) {
   EXPECT_EQ(spoken(*server, request).size(), 900 * kHop);
 }
 
-/// A sink that also keeps the marks of words.
+/// A sink that also keeps the times of words.
 class Marked : public Reader {
  public:
   void words(std::span<const WordMark> marks) override {

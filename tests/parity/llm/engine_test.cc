@@ -1,4 +1,4 @@
-// Small text models against transformers (see README.md), through the engine.
+// Compares small text models with transformers (see README.md), through the engine.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -88,7 +88,7 @@ TEST_P(LlmEngine, WritesWhatTransformersWrites) {
   EXPECT_TRUE(engine->pipeline().info().writes);
   const std::vector<Case> all = cases(GetParam());
   std::vector<std::shared_ptr<Reader>> readers;
-  for (const Case& c : all) {  // all cases at once, in any batches
+  for (const Case& c : all) {  // all cases run at once, in any batches
     readers.push_back(std::make_shared<Reader>());
     const auto id = engine->submit(c.request, readers.back());
     ASSERT_TRUE(id.ok()) << id.error().message;

@@ -1,6 +1,6 @@
-// Long speech in several voices against the originals (see long.py), because errors of caches,
-// positions and windows may appear late. Each request runs alone, then all of a family in one
-// batch.
+// Compares long speech in several voices with the originals (see long.py), because errors of
+// caches, positions and windows may appear late. Each request runs alone, then all of a family in
+// one batch.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ using nlohmann::json;
 
 struct Small {
   const char *family, *dir;
-  int forced_steps = 0;  ///< number of first steps that have forced codes, without logits
+  int forced_steps = 0;  ///< the first steps, whose codes are given and have no logits
 };
 
 SpeechRequest request_of(const json& told) {
@@ -57,8 +57,8 @@ std::vector<double> direction(uint32_t state, int64_t count) {
   return out;
 }
 
-/// Returns fingerprints [S, 2] of the logits of the first `steps` steps; of code k, the first
-/// widths[k] logits count.
+/// Returns fingerprints [S, 2] of the logits of the first `steps` steps. The first widths[k] logits
+/// of code k count.
 std::vector<float> fingerprints(const Trace& t, int64_t steps, const std::vector<int64_t>& widths) {
   std::vector<float> out;
   const int64_t all = std::accumulate(widths.begin(), widths.end(), int64_t{0});
@@ -85,7 +85,7 @@ class LongParity : public testing::TestWithParam<Small> {
     for (const auto& each : std::filesystem::directory_iterator(checkpoint)) {
       std::filesystem::create_symlink(each.path(), place_.path(each.path().filename()));
     }
-    if (is_file(folder_ + "/cloned.pt")) {  // a second voice
+    if (is_file(folder_ + "/cloned.pt")) {  // the checkpoint has a second voice
       std::filesystem::create_directories(place_.path("voices"));
       std::filesystem::create_symlink(folder_ + "/cloned.pt", place_.path("voices/cloned.pt"));
     }
@@ -121,7 +121,7 @@ TEST_P(LongParity, EveryFrameAndAllLogitsAreTheOriginals) {
           << "request " << name << ", frame " << i / t.frame_codes << ", code "
           << i % t.frame_codes;
     }
-    // The last step that the original stores is that of the last frame.
+    // The last step that the original stores is the step of the last frame.
     const int64_t width = std::ssize(t.logits[0]) / t.logit_steps;
     const float* last = t.logits[0].data() + (each["steps"].get<int64_t>() - 1) * width;
     float top = 0;

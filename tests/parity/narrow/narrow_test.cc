@@ -18,7 +18,7 @@ constexpr int kSteps = 40;
 constexpr WeightType kNarrow[] = {WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8,
                                   WeightType::kMixed, WeightType::kQ4};
 
-/// Bounds of the distance in %, for each of kNarrow: 1.5 times the measured value. Logits are those
+/// Limits of the distance in %, for each of kNarrow: 1.5 times the measured value. Logits are taken
 /// after guidance.
 struct Bounds {
   const char* family;
@@ -92,14 +92,14 @@ TEST_P(Narrow, WeightsOfEveryKindStayClose) {
     if (inner.empty()) continue;
     RecordProperty(name + "_inner", std::to_string(100 * median(inner)) + " %");
   }
-  EXPECT_LT(far[0], far[1]);  // bf16, q8
-  EXPECT_LT(far[1], far[2]);  // q8, q8a8
-  EXPECT_LT(far[2], far[3]);  // q8a8, mixed
+  EXPECT_LT(far[0], far[1]);  // bf16 is closer than q8
+  EXPECT_LT(far[1], far[2]);  // q8 is closer than q8a8
+  EXPECT_LT(far[2], far[3]);  // q8a8 is closer than mixed
   // For the small Orpheus both distances are about two thirds, where more error no longer raises
   // the distance. For the small Pocket TTS the distance is a third. Its only linear layer in 8 bits
-  // changes less than the error that six steps pass on to each other.
+  // changes less than the error that six steps pass on.
   if (far[4] < 50 && family != std::string("pocket_tts")) {
-    EXPECT_LT(far[3], far[4]);  // mixed, q4
+    EXPECT_LT(far[3], far[4]);  // mixed is closer than q4
   }
 }
 

@@ -1,5 +1,5 @@
-// The golden checkpoints through the whole engine: ESPnet's speech and text with and without
-// guidance, words before speech in one answer, the same samples alone and in a crowd.
+// Runs the golden checkpoints through the whole engine: ESPnet's speech and text with and without
+// guidance, words before speech in one answer, the same samples alone and among others.
 #include "codec/qwen3_audio_fixture.h"
 #include "engine/testing/listening.h"
 #include "families/opuslm/fixture.h"
@@ -80,7 +80,7 @@ TEST_F(OpusLmEngine, WritesRecordingsDown) {
   const std::string answer =
       nlohmann::json::parse(read_file(golden_path("hearing.json"), 1 << 10))["answer"];
   EXPECT_EQ(answered(server, asked)->text(), answer);
-  // Requests to read aloud beside the dialogue, and several dialogues, do not change each other.
+  // Requests to read aloud and several dialogues run at the same time and do not affect each other.
   const Case& c = find("short");
   std::vector<std::shared_ptr<Reader>> heard, read;
   for (int i = 0; i < 4; ++i) {
@@ -95,8 +95,8 @@ TEST_F(OpusLmEngine, WritesRecordingsDown) {
   }
 }
 
-/// Rows run while the rest of a recording is still being encoded; the result is the same as with
-/// the whole recording.
+/// Rows run while the rest of a recording is still encoded. The result is the same as with the
+/// whole recording.
 TEST_F(OpusLmEngine, HearsAllOfALongRecording) {
   const ModelDir dir(false, true);
   EngineOptions options;
@@ -108,7 +108,7 @@ TEST_F(OpusLmEngine, HearsAllOfALongRecording) {
   SpeechRequest expected = server.pipeline().dictation({recording}).take();
   expected.terms.ignore_stop = true;
   expected.writing.max_tokens = 20;
-  expected.sampling.temperature = 1.f;  // with greedy sampling these weights write nothing
+  expected.sampling.temperature = 1.f;  // these weights write nothing with greedy sampling
   const VoiceEncoder& ears = *server.pipeline().voice_encoder();
   const auto encoding = ears.open(*recording);
   fixture::Bench bench(1);
@@ -142,7 +142,7 @@ TEST_F(OpusLmEngine, AnswersInWordsThenByVoice) {
   }
 }
 
-/// The companion of an answer's speech has pads in the place of all earlier rows, so requests share
+/// The companion of an answer's speech has pads instead of all earlier rows, so requests share
 /// these rows.
 TEST_F(OpusLmEngine, PadsOfCompanionsAreRunOnce) {
   const auto server = engine(true);
@@ -150,7 +150,7 @@ TEST_F(OpusLmEngine, PadsOfCompanionsAreRunOnce) {
   request.sampling.guidance = 2.f;
   request.sampling.temperature = 1.f;
   request.terms.ignore_stop = true;
-  request.writing.max_tokens = 90;  // more rows than the common beginning of the two prompts
+  request.writing.max_tokens = 90;  // more rows than the two prompts have in common
   const auto rows_of = [&](uint64_t seed) {
     request.sampling.seed = seed;
     const Counter& rows = server->metrics().stages[server->pipeline().graph().writer()].units;

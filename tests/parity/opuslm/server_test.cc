@@ -1,6 +1,6 @@
-// The small checkpoints behind the real server's sockets: transcription by its route and by chat;
-// the dialogue model, which answers speech with speech; and the plain model in a conversation, as
-// recogniser, language model and speaker, one after another.
+// Tests the small checkpoints through the real server's sockets: transcription by its route and by
+// chat; the dialogue model, which answers speech with speech; and the plain model in a
+// conversation, as recogniser, language model and speaker in turn.
 #include "base/ascii.h"
 #include "families/opuslm/fixture.h"
 #include "server/http/spoken_chats_test.h"
@@ -15,11 +15,11 @@ class OpusLmServer : public testing::Test {
 };
 
 /// The plain model takes no recordings in conversations and does not answer with speech. So each
-/// turn is transcribed, answered in words, and the words are read aloud.
+/// turn is transcribed and answered in words, and the words are read aloud.
 TEST_F(OpusLmServer, ThePlainModelHoldsAConversationInThreeSteps) {
   spoken::Talk talk(server_, "opus", 60);
   std::vector<spoken::Talk::Answer> answers;
-  // Sampling is greedy, and for some recordings these weights write nothing that can be answered.
+  // Sampling is greedy, and with these weights some transcripts are empty and cannot be answered.
   for (int turn = 0; turn < 20 && answers.size() < 2; ++turn) {
     spoken::Talk::Answer answer =
         talk.ask(spoken::pcm_of(9000 + 1000 * turn, static_cast<uint32_t>(turn + 1)));

@@ -1,4 +1,4 @@
-// A Piper voice as a family of the engine, with the goldens' networks.
+// Tests a Piper voice as a family of the engine, with the goldens' networks.
 #include "engine/engine.h"
 
 #include <gtest/gtest.h>
@@ -96,7 +96,7 @@ TEST(Piper, WordsHaveTheirTimes) {
   ASSERT_EQ(heard.words.size(), 7U);
   EXPECT_EQ(heard.words[0].begin, 0);
   EXPECT_EQ(heard.words[0].end, 4);
-  EXPECT_EQ(heard.words[3].begin, 15);  // first word of the second sentence
+  EXPECT_EQ(heard.words[3].begin, 15);  // the first word of the second sentence
   EXPECT_EQ(heard.words[6].end, 31);
   for (size_t i = 1; i < heard.words.size(); ++i) {
     EXPECT_GT(heard.words[i].frame, heard.words[i - 1].frame);
@@ -130,7 +130,7 @@ TEST(Piper, SpeedSeedAndNoiseChangeWhatIsHeard) {
   EXPECT_GT(hear(engine, slow).samples.size(), plain.samples.size() * 3 / 2);
   EXPECT_NE(hear(engine, other).samples, plain.samples);
   const Heard still = hear(engine, calm);
-  EXPECT_EQ(still.samples.size(), plain.samples.size());  // the same noise for durations
+  EXPECT_EQ(still.samples.size(), plain.samples.size());  // the durations have the same noise
   EXPECT_NE(still.samples, plain.samples);
 }
 
@@ -140,7 +140,7 @@ TEST(Piper, NoisesAndLengthAreOptions) {
   const Heard plain = hear(engine, small_request());
   SpeechRequest same = small_request(), calm = small_request(), even = small_request(),
                 longer = small_request();
-  same.sampling.noise_scale = 0.667f, same.sampling.noise_w = 0.8f;  // the file's values
+  same.sampling.noise_scale = 0.667f, same.sampling.noise_w = 0.8f;  // the values of the file
   same.voice.length_scale = 1.f;
   EXPECT_EQ(hear(engine, same), plain);
   calm.sampling.noise_scale = 0.f;
@@ -148,7 +148,7 @@ TEST(Piper, NoisesAndLengthAreOptions) {
   EXPECT_EQ(still.samples.size(), plain.samples.size());
   EXPECT_NE(still.samples, plain.samples);
   SpeechRequest cold = small_request();
-  cold.sampling.temperature = 0.f;  // another name of noise_scale
+  cold.sampling.temperature = 0.f;  // sets noise_scale as well
   EXPECT_EQ(hear(engine, cold), still);
   even.sampling.noise_w = 0.f;
   EXPECT_NE(hear(engine, even).samples.size(), plain.samples.size());
@@ -156,7 +156,7 @@ TEST(Piper, NoisesAndLengthAreOptions) {
   SpeechRequest slow = small_request();
   slow.voice.speed = 0.5f;
   EXPECT_EQ(hear(engine, longer), hear(engine, slow));
-  longer.voice.speed = 2;  // divides length_scale
+  longer.voice.speed = 2;  // length_scale is divided by it
   EXPECT_EQ(hear(engine, longer), plain);
   calm.sampling.temperature = 1.f;
   const auto both = voice->open(calm);
@@ -172,7 +172,7 @@ TEST(Piper, WarnsOfSymbolsThatTheVoiceCannotSay) {
     return sink->wait().warnings;
   };
   EXPECT_TRUE(warnings(kText).empty());
-  // 'x', 'y' and 'z' have no ids; each is named once.
+  // 'x', 'y' and 'z' have no ids; the warning names each of them once.
   EXPECT_EQ(warnings("Abc yzy. Def z. Yx."),
             (std::vector<std::string>{
                 "the voice has no sound for U+0079, U+007A, U+0078; they were omitted"}));
@@ -190,7 +190,7 @@ TEST(Piper, AVoiceThatIsReplacedMeanwhileIsTheOldTheNewOrAFault) {
   std::thread writer([&] {
     for (int i = 1; !done; ++i) {
       const size_t which = static_cast<size_t>(i) % 2;
-      if (i % 4 < 2) {  // writes the file in place, not by a rename
+      if (i % 4 < 2) {  // writes the file in place, without a rename
         std::ofstream(path, std::ios::binary) << graphs[which];
         std::ofstream(path + ".json") << configs[which];
       } else {
@@ -208,7 +208,7 @@ TEST(Piper, AVoiceThatIsReplacedMeanwhileIsTheOldTheNewOrAFault) {
       const size_t speakers = voice->info().speech.voices.size();
       EXPECT_TRUE(speakers == 1 || speakers == 3) << speakers;
     } catch (const LoadError&) {
-      // The file was incomplete, or the writer paused between the two files for longer than a load.
+      // The file was incomplete, or the writer paused between the two files for too long.
     }
   }
   done = true;
@@ -216,7 +216,7 @@ TEST(Piper, AVoiceThatIsReplacedMeanwhileIsTheOldTheNewOrAFault) {
   dir.write("small.onnx", graphs[1]);
   dir.write("small.onnx.json", configs[1]);
   EXPECT_EQ(load_with({path, "small"}, say_letters)->info().speech.voices.size(), 3u);
-  std::filesystem::remove(path);  // removed after it was listed, before it is loaded
+  std::filesystem::remove(path);  // removed between the listing and the load
   try {
     load_with({path, "small"}, say_letters);
     FAIL();
@@ -271,7 +271,7 @@ TEST(Piper, BoundsAndRefusals) {
   EXPECT_FALSE(voice->open(small_request("")).ok());
 }
 
-/// The limit is one of espeak-ng, which reads a whole text before the first sound.
+/// The limit comes from espeak-ng, which reads a whole text before the first audio.
 TEST(Piper, LongTextsAreSpokenUpToALimit) {
   const auto voice = small_voice("one_speaker");
   const size_t most = voice->info().max_text_bytes;
@@ -280,7 +280,7 @@ TEST(Piper, LongTextsAreSpokenUpToALimit) {
   std::string sentences;
   while (sentences.size() + std::strlen(kText) <= most) sentences += kText;
   for (const std::string& text :
-       {sentences, std::string(most, 'a')}) {  // a single long word is cut, too
+       {sentences, std::string(most, 'a')}) {  // a single long word has the limit, too
     SpeechRequest request = small_request(text);
     request.terms.max_frames = 2000;
     const auto sink = std::make_shared<Collector>();

@@ -1,5 +1,5 @@
-// The golden checkpoints through the whole engine: audio of the authors' program, and the same
-// samples alone and in a crowd, streamed or whole; texts in chunks, whole or as they come; voices
+// Runs the golden checkpoints through the whole engine: audio of the authors' program, the same
+// samples alone and among others, streamed or whole; texts in chunks, at once or in pieces; voices
 // of files and of recordings.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Qwen3-ASR through the engine: the authors' ids, and the promises of the graph under any schedule,
-// on the small checkpoints (see make_golden.py).
+// Tests Qwen3-ASR through the engine: the authors' ids, and the promises of the graph under any
+// schedule, on the small checkpoints (see make_golden.py).
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

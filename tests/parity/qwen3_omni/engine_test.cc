@@ -1,5 +1,5 @@
-// Qwen3-Omni through the engine: against transformers (see README.md), and the promises of the
-// graph under any schedule, on the small checkpoints.
+// Tests Qwen3-Omni through the engine: its results equal those of transformers (see README.md), and
+// the small checkpoints keep the promises of the graph under any schedule.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -58,7 +58,7 @@ SpeechRequest golden_request(const ordered_json& c) {
     request.writing.recordings.push_back(recording(samples, seed++));
   request.voice.name = c["speaker"];
   request.writing.max_tokens = 9;
-  request.terms.max_frames = 11;  // transformers makes no frame of the last of its 12 steps
+  request.terms.max_frames = 11;  // transformers makes no frame from the last of its 12 steps
   return request;
 }
 
@@ -116,7 +116,7 @@ std::vector<SpeechRequest> kinds(const std::string& size) {
   std::vector<SpeechRequest> out;
   const ordered_json cases = golden_cases(size);
   for (const auto& [name, c] : cases.items()) {
-    SpeechRequest drawn = golden_request(c);  // the talker samples, also if the thinker is greedy
+    SpeechRequest drawn = golden_request(c);  // the talker samples even if the thinker is greedy
     drawn.sampling.seed = 5 + out.size();
     drawn.writing.max_tokens = 60;
     drawn.terms.max_frames = 40;
@@ -132,7 +132,7 @@ std::vector<SpeechRequest> kinds(const std::string& size) {
   aloud.terms.max_frames = 30;
   out.push_back(aloud);
   SpeechRequest nothing = out.front();
-  nothing.writing.max_tokens = 1;  // the last id is never sent to the talker: nothing to speak
+  nothing.writing.max_tokens = 1;  // the talker never gets the last id, so it has nothing to speak
   out.push_back(nothing);
   SpeechRequest stops = out.front();
   stops.writing.stop = {"assJ", "te"};
@@ -214,7 +214,7 @@ TEST(OmniSchedules, StagesRunBesideOrBehindEachOther) {
     ScriptedMachine machine(script, &executor);
     machine.add(pipeline);
     const auto client = machine.submit(request);
-    double thought_s = 0, first_frame_s = 0;  // the thinker's last step, the talker's first
+    double thought_s = 0, first_frame_s = 0;  // the thinker's last step and the talker's first step
     machine.script.ends = [&](Batch& batch) {
       if (batch.node == kThinker) thought_s = machine.now();
       if (batch.node == kTalker && first_frame_s == 0) first_frame_s = machine.now();
@@ -228,7 +228,7 @@ TEST(OmniSchedules, StagesRunBesideOrBehindEachOther) {
   }
 }
 
-/// With bf16 weights too, the bits do not depend on the other requests in a batch.
+/// With bf16 weights, too, the bits do not depend on the other requests in a batch.
 TEST(OmniSchedules, TheSameBitsInBf16) {
   Executor executor(2);
   const auto pipeline = load_omni(golden_dir("published") + "/checkpoint", WeightType::kBF16);
@@ -333,7 +333,7 @@ TEST(Omni, RecordingsMayHaveAnyRate) {
   EXPECT_TRUE(std::equal(heard.begin(), heard.end(), samples.begin())) << "as the authors do";
 }
 
-/// The chat template is that of chat_template.json, which transformers' processors read first.
+/// The chat template equals chat_template.json, which transformers' processors read first.
 TEST(Omni, ItsTemplateIsThatOfItsProcessor) {
   const CheckpointCopy copy(golden_dir("other") + "/checkpoint");
   const auto prompt = [&] {

@@ -1,4 +1,4 @@
-// Golden checkpoints through the whole engine: instructions that requests share, and voices of
+// Runs golden checkpoints through the whole engine: instructions that requests share, and voices of
 // recordings. Tests that other families share are in ../golden/engine_test.cc.
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// The ids that may be sampled and their probabilities, against those that the originals sample from
-// (see make_golden.py): each family's own parameters, rules and history, for requests with many
-// settings. The ids must be equal, the probabilities nearly; and samples must follow them.
+// Compares the ids that may be sampled and their probabilities with those that the originals sample
+// from (see make_golden.py): each family's own parameters, rules and history, with many settings.
+// The ids must be equal, the probabilities nearly equal, and samples must follow them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -40,7 +40,7 @@ SpeechRequest request_of(const nlohmann::json& c) {
   SpeechRequest request = parity::small_request(c["family"], "Hello there.");
   if (c.contains("chat")) request.writing.chat = std::make_shared<Chat>(Chat{c["chat"].dump(), ""});
   request.sampling.seed = 11;
-  if (c["family"] == "higgs_audio")  // the defaults of the sampler, not of a speech request
+  if (c["family"] == "higgs_audio")  // the sampler's defaults instead of those of speech requests
     request.sampling.temperature = request.sampling.top_p = 1.f, request.sampling.top_k = 0;
   const nlohmann::json& asked = c["request"];
   const auto take = [&]<typename T>(const char* name, std::optional<T>& to) {
@@ -62,7 +62,7 @@ class SamplingParity : public testing::TestWithParam<std::string> {
     auto opened = model_->open(request_of(c));
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
     if (!opened.ok()) return nullptr;
-    // The sequence of the stage that samples codes; for Qwen3-Omni that is the talker.
+    // The sequence of the stage that samples codes (for Qwen3-Omni, the talker).
     std::unique_ptr<Sequence> sequence = std::move(opened.value().sequences.back());
     if (GetParam() == "qwen3_omni") {
       const int32_t written = 20;
@@ -82,7 +82,7 @@ class SamplingParity : public testing::TestWithParam<std::string> {
   const std::shared_ptr<const Pipeline> model_ = parity::load_small(GetParam());
 };
 
-/// Expects that 20,000 samples follow `want`, by a chi-squared test; rare ids count as one cell.
+/// Expects that 20,000 samples follow `want`, by a chi-squared test. Rare ids count as one cell.
 void expect_drawn(std::span<const float> row, SampleRow how, std::span<const double> want,
                   const std::string& what) {
   constexpr int kDraws = 20'000, kBatch = 500;

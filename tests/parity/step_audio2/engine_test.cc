@@ -1,5 +1,5 @@
-// Step-Audio-2-mini through the engine: against its authors' code (see README.md), and the promises
-// of the graph under any schedule, on the small checkpoint.
+// Tests Step-Audio-2-mini through the engine: its results equal those of its authors' code (see
+// README.md), and the small checkpoint keeps the promises of the graph under any schedule.
 #include <gtest/gtest.h>
 
 #include "engine/testing/spoken_answers.h"
@@ -16,7 +16,7 @@ std::shared_ptr<const Pipeline> step_model() {
   return step_audio2::load(spec_of(golden("checkpoint")));
 }
 
-/// Golden answers to speech, in text and speech; each answer as a whole.
+/// Compares golden answers to speech, in text and speech, each as a whole.
 TEST(StepEngine, AnswersAsTheAuthors) {
   expect_golden_answers(step_model(), golden_cases(), request_of, golden,
                         [](int64_t codes) { return codes * 960; });
@@ -26,7 +26,7 @@ std::vector<SpeechRequest> kinds() {
   std::vector<SpeechRequest> cases;
   for (const ordered_json& c : golden_cases()) {
     SpeechRequest& request = cases.emplace_back(request_of(c));
-    for (auto& recording : request.writing.recordings) {  // shorter, because schedules run often
+    for (auto& recording : request.writing.recordings) {  // short recordings make schedules quick
       auto shorter = std::make_shared<Recording>(*recording);
       shorter->samples.resize(std::min<size_t>(shorter->samples.size(), 20000));
       recording = shorter;
@@ -52,10 +52,10 @@ TEST(StepSchedules, IsCancelledAtAnyMoment) {
 TEST(StepSchedules, TextAloneRunsNeitherFlowNorVocoder) {
   SpeechRequest request = request_of(golden_cases()["heard"]);
   request.writing.max_tokens = 20;
-  expect_text_alone(step_model(), request, 4);  // stem, two layers, adapter
+  expect_text_alone(step_model(), request, 4);  // the stem, two layers and the adapter
 }
 
-/// The first audio comes 28 codes after the prompt, long before the answer has ended.
+/// The first audio is sent 28 codes after the prompt, long before the answer has ended.
 TEST(StepSchedules, SpeaksWhileItGoesOn) {
   SpeechRequest request;
   request.say.text = "Hello there, how are you? Now write about it, 12345 and they're here.";

@@ -1,5 +1,5 @@
-// Step-Audio-2-mini's small checkpoint behind the real server's sockets: speech in, text and speech
-// out, by chat, by transcription and by the Realtime API.
+// Tests Step-Audio-2-mini's small checkpoint through the real server's sockets: speech in, text and
+// speech out, by chat, by transcription and by the Realtime API.
 #include "families/step_audio2/fixture.h"
 #include "server/http/spoken_chats_test.h"
 

@@ -1,5 +1,5 @@
-// The golden checkpoints through the whole engine: audio of the authors' program, and the same
-// samples alone and in a crowd, streamed or whole; texts whole or as they come.
+// Runs the golden checkpoints through the whole engine: audio of the authors' program, the same
+// samples alone and among others, streamed or whole; texts at once or in pieces.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// The golden checkpoint through the whole engine: audio of the original implementation, and the
-// same samples alone and in a crowd, in a hurry or not; texts in parts, whole or as they come.
+// Runs the golden checkpoint through the whole engine: audio of the original implementation, the
+// same samples alone and among others, at any latency; texts in parts, at once or in pieces.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -83,7 +83,7 @@ TEST(VoxCpm2Engine, ALongTextIsSpokenToItsEnd) {
   const auto sink = ask(*server, request);
   EXPECT_EQ(sink->wait().reason, FinishReason::kStop) << sink->wait().error.message;
   const std::vector<float> alone = sink->samples();
-  const size_t part = 4 * 4 * 60;  // at least
+  const size_t part = 4 * 4 * 60;  // at least this many samples
   EXPECT_GE(alone.size(), 8 * part);
   std::vector<std::shared_ptr<Reader>> sinks;
   for (int i = 0; i < 4; ++i) {
