@@ -86,7 +86,7 @@ class Weights {
   /// its names. At most kMostParts.
   int64_t count(const std::string& name) const;
 
-  /// Takes a tensor in its stored type: f32, bf16 or f16. Not even a fault gives an empty result.
+  /// Takes a tensor in its stored type: f32, bf16 or f16. Returns zeros after a fault.
   View take(const std::string& name, const Shape& shape) const;
   /// Takes a tensor converted to f32.
   Tensor f32(const std::string& name, const Shape& shape) const;

@@ -1,6 +1,6 @@
-// Converts a request's text for its voice into a voice as data: names of the model's and the
-// store's voices, mixes of voices, recordings and embeddings. Shared by the command line and the
-// server. Free functions and plain data; any thread.
+// Finds the voice that a request describes, by the name of a voice of the model or the store, a mix
+// of voices, a recording or an embedding. Returns the voice as data. Shared by the command line and
+// the server. Free functions and plain data; any thread.
 #pragma once
 
 #include <functional>
