@@ -75,7 +75,7 @@ def tag():
 
 
 def contents():
-    """Returns Returns {name in the wheel: (bytes, executable)}."""
+    """Returns {name in the wheel: (bytes, executable)}."""
     place, library = prefix()
     files = tree(os.path.join(HERE, "syrinx"), "syrinx")
     files["syrinx/libsyrinx.so.0"] = os.path.realpath(library)
