@@ -33,7 +33,7 @@ MimiLatentDecoder::MimiLatentDecoder(const MimiConfig& config, const Weights& we
   options.type = conv;
   head_ = mimi::load_conv(next(0), hidden, width, config_.taps, options);
   for (const int64_t ratio : config_.ratios) {
-    const Weights raise = next(2).scope(names.raise);  // activations have numbers, too
+    const Weights raise = next(2).scope(names.raise);  // activations also have an index
     Block block;
     block.up = {raise.take("weight", {width, width / 2, 2 * ratio}),
                 raise.take("bias", {width / 2}), ratio, conv};

@@ -47,7 +47,7 @@ struct WhisperOptions {
   /// speech, the whole window is transcribed. Not used with word_times.
   bool trims = false;
   static constexpr double kTail_s = 4;
-  /// Detector of voices. Windows without a voice are skipped as silence. Null skips no windows.
+  /// Detector of voices: windows without a voice are skipped. If null, no window is skipped.
   std::shared_ptr<const SileroVad> vad = {};
 };
 

@@ -49,7 +49,7 @@ class KvPool {
   static int64_t pages_for(int64_t positions) { return (positions + kPageRows - 1) / kPageRows; }
 
   Device device() const { return device_; }
-  /// Returns a copy with its own memory on `device`. No kernel may be writing this pool.
+  /// Returns a copy with its own memory on `device`. No kernel may write to this pool.
   KvPool copy_to(Device device) const;
   KvPool clone() const { return copy_to(device_); }
   /// Copies all rows of a page, over all layers. No kernel may be writing either page. `from` may

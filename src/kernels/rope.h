@@ -48,7 +48,7 @@ class RopeTable {
   int64_t cached_positions() const { return cos_.empty() ? 0 : cos_.shape()[0]; }
   /// Computes cos and sin [dim / 2] of any position >= 0.
   void angles(int64_t position, float* cos, float* sin) const;
-  /// Return the tables [cached_positions, dim / 2] f32.
+  /// Return the tables of cos and sin, [cached_positions, dim / 2] f32.
   const View& cos() const { return cos_.view(); }
   const View& sin() const { return sin_.view(); }
   /// Returns the angle in radians per position for each pair, [dim / 2] f32.

@@ -25,7 +25,7 @@ TEST(Sample, MinPMayComeFirst) {
   for (int i = 0; i < 5; ++i) logits.f32()[i] = static_cast<float>(std::log(mass[i]));
   SampleRow row;
   row.params.min_p = 0.3f;  // keeps the first four ids, with 0.9 of the mass
-  row.params.top_p = 0.7f;  // keeps three of the four: 0.75 / 0.9 of the mass; two have 0.6 / 0.9
+  row.params.top_p = 0.7f;  // keeps 3 of the 4 ids: 0.75 / 0.9 of the mass; 2 have 0.6 / 0.9
   row.seed = 1;
   const auto drawn = [&](bool first) {
     row.params.min_p_first = first;

@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-/// Copies that run together, stored in ctx.host; the constructor gets their limit.
+/// A list of copies that run together, in ctx.host. The constructor gets its capacity.
 class Copies {
  public:
   Copies(StepContext& ctx, size_t most)

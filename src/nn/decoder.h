@@ -28,7 +28,7 @@ constexpr bool is_gated(MlpKind kind) {
   return kind == MlpKind::kSwiGlu || kind == MlpKind::kGeGlu;
 }
 
-/// Names of a block's parts and of the final norm in a checkpoint. The defaults: transformers'.
+/// Names of a block's parts and of the final norm in a checkpoint; by default those of Llama.
 struct DecoderNames {
   const char* blocks = "layers";
   const char* attention_norm = "input_layernorm";

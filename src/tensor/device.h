@@ -64,7 +64,7 @@ class Stream {
     (sign(what), ...);
     notes_.add(call);
   }
-  /// Within repeat(), returns device memory with these numbers, valid until its end; else null.
+  /// Within repeat(), returns a device copy of `host`, valid until its end. Otherwise null.
   void* staged(const void* host, size_t bytes);
 
   /// Counters of the kernels for this stream.

@@ -34,7 +34,7 @@ struct GemmGroupQ4 {
 /// The weights of a GemmCall. `data` points to panel 0.
 struct GemmWeights {
   const uint8_t* data = nullptr;
-  int type = 0;  // WeightType
+  int type = 0;  // a value of WeightType
   int64_t panels = 0, panel_bytes = 0, padded_k = 0;
   int64_t spans = 1, span_len = 0, span_step = 0;
 };

@@ -80,7 +80,7 @@ SYRINX_INLINE V8 alternating(V8 n) {
   return fnma(all(4.f), magnitude(sub(half, round(half))), all(1.f));
 }
 
-/// Computes sin(x), and below cos(x). Absolute errors < 2e-7 for |x| < 8192.
+/// Computes sin(x); cos() computes cos(x). Absolute errors < 2e-7 for |x| < 8192.
 SYRINX_INLINE V8 sin(V8 x) {
   const V8 n = round(mul(x, all(0.318309886183790671538f)));
   return mul(alternating(n), sine_behind(x, n));

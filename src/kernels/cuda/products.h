@@ -24,7 +24,7 @@ struct TileCall {
   const void* weight = nullptr;  // [rows][padded_k] f32 or bf16
   bool bf16 = false;
   int64_t rows = 0, k = 0, padded_k = 0;
-  const Segment* segments = nullptr;  // on the device
+  const Segment* segments = nullptr;  // array in device memory
   int segment_count = 0;
   int64_t tiles = 0;  // number of tiles in all segments
   int64_t x_stride = 0, x_offset = 0, span_len = 0, span_step = 0;

@@ -10,7 +10,7 @@
 namespace syrinx::cuda {
 namespace {
 
-/// Describes the rows in host scratch, not yet with their ranges, histories and masks.
+/// Describes the rows in host scratch memory, without their ranges, histories and masks.
 std::span<DeviceSampleRow> describe(StepContext& ctx, std::span<const SampleRow> rows) {
   std::span<DeviceSampleRow> specs =
       take_array<DeviceSampleRow>(ctx, static_cast<int64_t>(rows.size()));
