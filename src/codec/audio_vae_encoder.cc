@@ -45,7 +45,7 @@ void AudioVaeEncoder::run(StepContext& ctx, Stream& stream, std::span<const floa
   SYRINX_CHECK(frames >= 1 && frames <= kPieceFrames &&
                    std::ssize(latents) == frames * config_.latent &&
                    std::ssize(samples) == frames * config_.encoder_hop(),
-               "audio vae encoder: ", samples.size(), " samples do not match ", latents.size(),
+               "[audio_vae_encoder] ", samples.size(), " samples do not match ", latents.size(),
                " numbers of latents");
   ConvState* state = stream.convs.data();
   const auto convolve = [&](const CausalConv1d& conv, const View& rows) {

@@ -68,7 +68,7 @@ View DacCodec::dequantise(StepContext& ctx, std::span<const int32_t> codes) cons
   const View entries = ctx.host.take({frames, q * dim}, DType::kF32);
   float* to = entries.f32();
   for (size_t i = 0; i < codes.size(); ++i) {
-    SYRINX_CHECK(codes[i] >= 0 && codes[i] < config_.codebook_size, "dac codec: code ", codes[i],
+    SYRINX_CHECK(codes[i] >= 0 && codes[i] < config_.codebook_size, "[dac_codec] code ", codes[i],
                  " must be below ", config_.codebook_size);
     to = std::copy_n(codebooks_[i % q].f32() + codes[i] * dim, dim, to);
   }
@@ -88,9 +88,9 @@ void DacCodec::run(StepContext& ctx, std::span<const DacCodecJob> jobs) const {
     SYRINX_CHECK(window * q == static_cast<int64_t>(job.codes.size()) && job.fresh <= window &&
                      static_cast<int64_t>(job.out.size()) == job.fresh * hop &&
                      (job.last || job.fresh == 0 || window - job.fresh >= config_.lookahead()),
-                 "dac codec: ", job.codes.size(), " codes, ", job.fresh, " fresh frames, ",
-                 job.out.size(), " samples");
-    SYRINX_CHECK(!state.ended_ || fresh == 0, "dac codec: frames follow the last frame");
+                 "[dac_codec] sizes do not match: ", job.codes.size(), " codes, ", job.fresh,
+                 " fresh frames, ", job.out.size(), " samples");
+    SYRINX_CHECK(!state.ended_ || fresh == 0, "[dac_codec] frames follow the last frame");
     const bool last = job.last && !state.ended_;
     const int64_t samples = decoder_.samples(state.fed_, fresh, last);
     inner[i] = {&state.decoder_, dequantise(ctx, job.codes.last(fresh * q)),

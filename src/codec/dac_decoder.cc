@@ -77,7 +77,7 @@ void DacDecoder::run(StepContext& ctx, std::span<const DacDecoderJob> jobs) cons
     }
     while (first < jobs.size() && done[first] == jobs[first].latent.shape[0] &&
            (ended[first] || !jobs[first].last)) {
-      SYRINX_CHECK(written[first] == jobs[first].out.count(), "dac decoder: ", written[first],
+      SYRINX_CHECK(written[first] == jobs[first].out.count(), "[dac_decoder] ", written[first],
                    " samples, but `out` is ", jobs[first].out.shape.str());
       ++first;
     }
@@ -214,8 +214,8 @@ void DacDecoder::delay_rows(StepContext& ctx, std::span<const Part> parts, size_
     const int64_t wanted = out.rows[p] * channels;
     const int64_t from_past = std::min(wanted, old), from_in = wanted - from_past;
     const int64_t kept = old - from_past, rest = fresh - from_in;
-    SYRINX_CHECK(kept + rest <= held.past.view().count(), "dac decoder: the rows exceed the delay ",
-                 held.past.shape().str());
+    SYRINX_CHECK(kept + rest <= held.past.view().count(),
+                 "[dac_decoder] the rows exceed the delay ", held.past.shape().str());
     // The remaining rows are moved to the front of `past` through scratch memory, because source
     // and target may overlap.
     float* moved = kept > 0 ? take_f32(ctx, kept, 1).f32() : nullptr;

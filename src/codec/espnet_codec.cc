@@ -66,12 +66,12 @@ void EspnetCodec::run(StepContext& ctx, const EspnetCodecJob& job) const {
   SYRINX_CHECK(window * q == std::ssize(job.codes) && job.fresh <= window &&
                    std::ssize(job.out) == job.fresh * hop &&
                    (job.last || job.fresh == 0 || window - job.fresh >= config_.lookahead()),
-               "espnet codec: ", job.codes.size(), " codes, ", job.fresh, " fresh frames, ",
-               job.out.size(), " samples");
-  SYRINX_CHECK(!state.ended_ || fresh == 0, "espnet codec: frames follow the last frame");
+               "[espnet_codec] sizes do not match: ", job.codes.size(), " codes, ", job.fresh,
+               " fresh frames, ", job.out.size(), " samples");
+  SYRINX_CHECK(!state.ended_ || fresh == 0, "[espnet_codec] frames follow the last frame");
   const std::span<const int32_t> codes = job.codes.last(static_cast<size_t>(fresh * q));
   for (const int32_t code : codes) {
-    SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "espnet codec: code ", code,
+    SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "[espnet_codec] code ", code,
                  " must be below ", config_.codebook_size);
   }
   const bool end = job.last && !state.ended_;
@@ -89,7 +89,7 @@ void EspnetCodec::run(StepContext& ctx, const EspnetCodecJob& job) const {
   }
   state.fed_ += fresh;
   state.taken_ += job.fresh;
-  SYRINX_CHECK(state.ready_.size() >= job.out.size(), "espnet codec: ", state.ready_.size(),
+  SYRINX_CHECK(state.ready_.size() >= job.out.size(), "[espnet_codec] ", state.ready_.size(),
                " samples of ", job.out.size());
   std::copy_n(state.ready_.begin(), job.out.size(), job.out.begin());
   state.ready_.erase(state.ready_.begin(), state.ready_.begin() + std::ssize(job.out));

@@ -93,10 +93,10 @@ void FishCodec::run(StepContext& ctx, std::span<const FishCodecJob> jobs) const 
   for (size_t i = 0; i < jobs.size(); ++i) {
     const auto codes = std::ssize(jobs[i].codes), samples = std::ssize(jobs[i].out);
     frames[i] = codes / q;
-    SYRINX_CHECK(codes % q == 0 && samples == frames[i] * hop, "fish codec: ", codes,
+    SYRINX_CHECK(codes % q == 0 && samples == frames[i] * hop, "[fish_codec] ", codes,
                  " codes do not match ", samples, " samples");
     for (const int32_t code : jobs[i].codes)
-      SYRINX_CHECK(code >= 0, "fish codec: negative code ", code);
+      SYRINX_CHECK(code >= 0, "[fish_codec] negative code ", code);
   }
   run_passes(
       ctx, frames, kPassFrames,

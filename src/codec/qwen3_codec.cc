@@ -46,11 +46,11 @@ void Qwen3Codec::run(StepContext& ctx, std::span<const Qwen3CodecJob> jobs) cons
   for (size_t i = 0; i < jobs.size(); ++i) {
     const Qwen3CodecJob& job = jobs[i];
     for (const int32_t code : job.codes) {
-      SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "qwen3 codec: code ", code,
+      SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "[qwen3_codec] code ", code,
                    " must be below ", config_.codebook_size);
     }
     SYRINX_CHECK(job.codes.size() % q == 0 && job.out.size() == job.codes.size() / q * hop,
-                 "qwen3 codec: ", job.codes.size(), " codes do not match ", job.out.size(),
+                 "[qwen3_codec] ", job.codes.size(), " codes do not match ", job.out.size(),
                  " samples");
     frames[i] = static_cast<int64_t>(job.codes.size()) / q;
   }
@@ -117,7 +117,7 @@ void Qwen3Codec::hear(StepContext& ctx, Qwen3CodecState& state,
   const auto all = static_cast<int64_t>(codes.size() / q);
   const int64_t sounding = std::min(all, reach()), silent = all - sounding;
   for (const int32_t code : codes) {
-    SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "qwen3 codec: code ", code,
+    SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "[qwen3_codec] code ", code,
                  " must be below ", config_.codebook_size);
   }
   const Qwen3CodecJob quiet{&state, codes.first(silent * q), {}};

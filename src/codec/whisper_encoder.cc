@@ -105,8 +105,9 @@ WhisperWindow WhisperRecording::window(int64_t first) const {
   WhisperWindow window;
   window.lead = static_cast<int>(std::min<int64_t>(first, kMargin));
   const int64_t from = (first - window.lead) * kHop - dropped_;
-  SYRINX_CHECK(first >= 0 && first <= frames() && from >= 0, "[whisper_recording] from frame ",
-               first, " of ", frames(), ", forgotten before ", dropped_ / kHop);
+  SYRINX_CHECK(first >= 0 && first <= frames() && from >= 0,
+               "[whisper_recording] no window at frame ", first, " of ", frames(),
+               ": samples before frame ", dropped_ / kHop, " were dropped");
   window.frames = static_cast<int>(std::min<int64_t>(frames() - first, WhisperWindow::kFrames));
   window.loudest = loudest_;
   window.samples.resize(size_t{WhisperWindow::kFrames + 2 * kMargin} * kHop);

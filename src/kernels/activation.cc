@@ -41,7 +41,7 @@ namespace {
 using GateLoop = void (*)(const float* gate, const float* up, float* out, int64_t count);
 
 void check_gate(const char* who, const View& x, const View& out) {
-  SYRINX_CHECK(x.shape.dims() == 2 && x.shape[1] % 2 == 0, "[", who, "] expected x [N, even], got ",
+  SYRINX_CHECK(x.shape.dims() == 2 && x.shape[1] % 2 == 0, "[", who, "] x must be [N, 2F], got ",
                x.shape.str());
   expect_shape(who, out, {x.shape[0], x.shape[1] / 2});
 }

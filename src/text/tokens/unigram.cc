@@ -265,7 +265,7 @@ std::shared_ptr<UnigramTables> read_model(const std::string& path) {
           throw LoadError(path + ": expected a unigram model, got another kind of sentencepiece");
         }
         if (f.id == 24 && f.number != 0)
-          throw LoadError(path + ": unsupported: blanks after words");
+          throw LoadError(path + ": blanks after words are not supported");
         if (f.id == 35) out->byte_fallback = f.number != 0;
       });
     } else if (part.id == 3) {
