@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Counts the methods of every class in src/, at most 30, and the lines of every source file of src/ and
-tests/, at most 600, so that each has one duty. Constructors, destructors, functions with `= delete` or `= default`,
-and methods of nested classes do not count. Run: class_size.py SOURCE_DIR. Prints every breach as file: class: count;
-exit code 1 when there is one.
+"""Counts the methods of every class in src/, at most 30, and the lines of every source file of src/ and tests/, at most
+600, so that each has one task. Constructors, destructors, functions with `= delete` or `= default`, and methods of nested
+classes do not count. Run: class_size.py SOURCE_DIR. Prints every violation as file: class: count; exit code 1 if there is
+one.
 """
 import pathlib
 import re
@@ -19,7 +19,7 @@ NAME = re.compile(r'(operator\s*[^\s\w(]+|operator\s*\(\)|[~A-Za-z_]\w*)\s*\(')
 
 
 def body_end(text, begin):
-    """Returns the index after the brace that closes the one at `begin`."""
+    """Returns the index after the brace that matches the brace at `begin`."""
     depth = 0
     for at in range(begin, len(text)):
         depth += {'{': 1, '}': -1}.get(text[at], 0)
@@ -29,7 +29,7 @@ def body_end(text, begin):
 
 
 def without(text, opening, closing):
-    """Returns the text without the contents of the brackets, which stay as a pair."""
+    """Returns the text with the contents of the brackets removed; the brackets remain."""
     out, depth = [], 0
     for at, c in enumerate(text):
         if c == closing and depth > 0 and not (c == '>' and text[at - 1] == '-'):
@@ -55,7 +55,7 @@ def methods(name, body):
         if '=' in before or re.search(r'\b(?:using|friend|static_assert|class|struct|enum|typedef)\b', before):
             continue
         called = match.group(1)
-        # Skips a constructor, or the rest of its list of members.
+        # Skips a constructor, or the rest of its initialiser list.
         if called in (name, 'static_assert', 'alignas', 'decltype') or called.startswith('~') or not before.strip():
             continue
         found.append(called)

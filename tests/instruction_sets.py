@@ -1,6 +1,6 @@
-"""Checks that code for more than the base instruction set stays in its files. The linker keeps one copy of each
-inline function of a header; if that copy comes from such a file, the program crashes on older processors. So no
-symbol that other files could share (weak) may contain such instructions. instruction_sets.py OBJECT...
+"""Checks that code for more than the base instruction set stays in its files. The linker keeps one copy of each inline
+function of a header. If that copy comes from such a file, the program crashes on older processors. So no symbol that
+other files could share (weak) may contain such instructions. instruction_sets.py OBJECT...
 """
 
 import pathlib
@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-ADVANCED = re.compile(r"%[yz]mm|\tv[a-z]")  # all instructions of AVX begin with v
+ADVANCED = re.compile(r"%[yz]mm|\tv[a-z]")  # all AVX instructions begin with v
 FUNCTION = re.compile(r"^[0-9a-f]+ <(.+)>:$")
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks that includes in src/ point up the list of layers or stay in their folder.
+"""Checks that files in src/ include only files of their folder or of lower layers.
 
-A layer may include itself and those before it in LAYERS. families/, link/ and engine/ know only model/
-and what is above it, never each other. Tests may use what lies below (a test of a low layer may need a
-toy model), but not across the families/engine wall either.
-Files only for tests are in a folder testing/ of their layer; only tests include them. The rooms of ROOMS (folders in
-a layer) have such an order, too: lowest first. Run: layers.py SOURCE_DIR. Prints every breach as file:line; exit code
-1 when there is one.
+A layer may include itself and the layers before it in LAYERS. families/, link/ and engine/ may include model/
+and the layers before it, but not each other. Tests may include layers after their own (a test of a low layer
+may need a toy model), but not across the families/engine boundary. Files only for tests are in a folder
+testing/ of their layer, and only tests include them. The rooms of ROOMS (folders in a layer) have such an
+order, too: lowest first. Run: layers.py SOURCE_DIR. Prints every violation as file:line; exit code 1 if there
+is one.
 """
 import pathlib
 import re
@@ -40,7 +40,7 @@ def room_breach(parts, target):
     if rooms is None or target[0] != parts[0]:
         return None
     here, there = parts[1], target[1]
-    if parts[0] == "cli" and len(parts) == 2:  # the list of all commands, and the program
+    if parts[0] == "cli" and len(parts) == 2:  # the list of all commands, and the program itself
         here = rooms[-1]
         if len(target) == 2:
             return None

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks the alignment of shared memory that kernels read 16 bytes at a time. nvcc aligns an array of numbers only to
 one number. The emulation of a GPU cannot detect this, because a C++ compiler aligns every array to 16 bytes. So this
-program reads the text. If the address of a __shared__ array becomes a pointer to float4, uint4, ..., its declaration
-needs alignas with the size of that type. Run: shared_alignment.py SOURCE_DIR. Prints every breach as file: line:
-name; exit code 1 when there is one.
+script reads the source. If the address of a __shared__ array becomes a pointer to float4, uint4, ..., its declaration
+needs alignas with the size of that type. Run: shared_alignment.py SOURCE_DIR. Prints every violation as file: line:
+name; exit code 1 if there is one.
 """
 import pathlib
 import re

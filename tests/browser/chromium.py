@@ -1,7 +1,7 @@
 """Drives a headless Chromium through its DevTools protocol. Standard library only.
 
-The browser is SYRINX_CHROMIUM, or the first of Debian's names that is found. It speaks over a pair
-of pipes (--remote-debugging-pipe), so there is no port and no WebSocket.
+The browser is SYRINX_CHROMIUM, or the first of Debian's names that is found. The connection is a pair of pipes
+(--remote-debugging-pipe), so there is no port and no WebSocket.
 """
 import base64
 import fcntl
@@ -45,7 +45,7 @@ def find():
 
 
 class Browser:
-    """A browser process with its own profile; use it in a with statement."""
+    """A browser process with its own profile, for a with statement."""
 
     def __init__(self, *flags):
         self.profile = tempfile.mkdtemp(prefix="syrinx_browser_")
@@ -174,7 +174,7 @@ class Page:
 
     def problems(self, optional=("/metrics", "/openapi.json")):
         """Returns the problems; requests for optional paths may fail."""
-        self.run("0")  # pending events arrive first
+        self.run("0")  # so that pending events arrive first
         found = []
         for session, method, parameters in self.browser.events:
             if session != self.session:

@@ -1,4 +1,4 @@
-"""The base of the tests of the playground."""
+"""The base class for tests of the playground."""
 import os
 import sys
 import unittest
@@ -35,7 +35,7 @@ class PlaygroundTest(unittest.TestCase):
         return page
 
     def idle(self, page, timeout_s=60):
-        """Waits until everything was spoken and played."""
+        """Waits until all audio is complete and was played."""
         page.wait("document.querySelector('#speak').textContent === 'Speak'", timeout_s)
 
     def figures(self, page):

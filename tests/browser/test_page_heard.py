@@ -1,12 +1,12 @@
-"""Tests that the playground plays exactly the server's samples. Plays in real time, and therefore runs alone on the
-machine (tests/CMakeLists.txt). Skipped (77) without Chromium.
+"""Tests that the playground plays exactly the server's samples. Playback takes real time, so this test runs alone on
+the machine (tests/CMakeLists.txt). Skipped (77) without Chromium.
 """
 import array
 
 import playground
 from playground import TEXT
 
-# Records all sound for the loudspeaker: every node that is connected to it gets a second output.
+# Records all audio for the loudspeaker: every node that is connected to it gets a second output.
 LISTEN = """
 window.heard = [];
 const connect = AudioNode.prototype.connect;
@@ -33,7 +33,7 @@ window.samplesHeard = () => {
 
 class Heard(playground.PlaygroundTest):
     def speak_without_a_gap(self):
-        """Returns (page, figures); repeats if the machine was too busy."""
+        """Returns (page, figures). Tries again if the machine was too busy."""
         for _ in range(5):
             page = self.open(before=LISTEN)
             page.replace("#text", TEXT)

@@ -1,7 +1,7 @@
 """Tests transcription in a real browser: recordings are chosen and dropped, shown with times, played from there, and
 saved as files. Skipped (77) without Chromium or PocketSphinx.
 
-SYRINX_SCREENSHOTS=DIR keeps pictures of what the tests saw.
+SYRINX_SCREENSHOTS=DIR stores screenshots.
 """
 import json
 import os
@@ -17,7 +17,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "http")]
 import chromium  # noqa: E402
 import harness  # noqa: E402
 
-# The second is longer than a subtitle.
+# The second text is longer than a subtitle.
 TEXTS = ["Good morning.", "The quick brown fox jumps over the lazy dog and the old man walks home along the river with a "
          "letter for his sister."]
 # A possible answer of the server, for tests of the page.
@@ -111,7 +111,7 @@ class Recording(unittest.TestCase):
             rows = self.written(page)
             self.assertGreater(len(rows), 1)
             self.assertEqual(page.run("document.querySelector('#heard-name').textContent"), "Two birds.wav")
-            # The keyboard reaches the last segment, which plays from its time.
+            # The keyboard selects the last segment, and the recording plays from that segment's time.
             page.run("document.querySelector('#segments button').focus()")
             for _ in rows[1:]:
                 page.key("ArrowDown")
@@ -123,7 +123,7 @@ class Recording(unittest.TestCase):
             self.assertFalse(page.run("document.querySelector('#sound').hidden"))
             page.wait("document.querySelector('#segments li:last-child button').matches('[aria-current=true]')")
             self.picture(page, "recording")
-            # Compares with the server's own subtitles, cut by the times of words.
+            # Compares with the server's own subtitles, which are divided by the times of words.
             srt = self.saved(page, place, "Two birds.srt")
             self.assertEqual(srt, self.heard("srt"))
             self.assertGreater(srt.count("-->"), len(rows))
@@ -157,7 +157,7 @@ class Recording(unittest.TestCase):
         self.drop(page, other)
         page.wait("document.querySelector('#hear-trouble').textContent")
         self.assertTrue(page.run("document.querySelector('#transcript').hidden"))
-        # The error disappears when the next try begins, which can be stopped.
+        # The error disappears when the next try begins, and the user can stop that try.
         page.run("window.fetch = (_, {signal}) => new Promise((_, no) => "
                  "signal?.addEventListener('abort', () => no(new DOMException('', 'AbortError'))))")
         self.drop(page, self.file)

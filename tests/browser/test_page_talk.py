@@ -2,7 +2,7 @@
 random text model answers, the built-in voice speaks, and the next question interrupts it. Skipped (77) without
 Chromium or PocketSphinx.
 
-SYRINX_SCREENSHOTS=DIR keeps pictures of what the tests saw.
+SYRINX_SCREENSHOTS=DIR stores screenshots.
 """
 import base64
 import json
@@ -20,10 +20,10 @@ import harness  # noqa: E402
 
 WRITER = os.path.join(harness.PARITY, "llm", "qwen3")
 QUESTION = "The quick brown fox jumps over the lazy dog."
-PAUSE_S = 8  # pause between two questions: the answer begins meanwhile, and the next question interrupts it
+PAUSE_S = 8  # pause between two questions: the answer begins in it, and the next question interrupts the answer
 RATE = 24000
 
-# Records each sound for the loudspeaker (its time, start and cut, and the delay of the loudspeaker) and the
+# Records each piece of audio for the loudspeaker (its time, start and cut, and the loudspeaker's delay) and the
 # microphone.
 WATCH = """
 window.pieces = [];
@@ -61,15 +61,15 @@ class Piece:
         self.end = at + self.seconds
 
     def heard(self):
-        """Returns its length in seconds."""
+        """Returns the length of this piece in seconds."""
         return self.seconds if self.stopped is None else min(max(0, self.stopped - self.at), self.seconds)
 
 
 def answers_of(pieces, made):
-    """Returns {item: its pieces} for each assignment of the played pieces to items. In an assignment, the pieces of
-    an item are the beginning of its audio, in order and without gaps. `made`: [(item, bytes)]. Answers that begin
-    with the same silence may be distinguished in several ways; a wrong sample in none."""
-    ways = [(-1, 0, {})]  # the current answer, its played length, its pieces
+    """Returns {item: its pieces} for each possible assignment of the played pieces to items. In an assignment, the
+    pieces of an item are the beginning of its audio, in order and without gaps. `made`: [(item, bytes)]. If answers
+    begin with the same silence, there may be several assignments. If a sample is wrong, there is none."""
+    ways = [(-1, 0, {})]  # tuples of the current answer, its played length, and its pieces
     for piece in pieces:
         fresh = []
         for now, told, parts in ways:
@@ -133,7 +133,7 @@ class Talk(unittest.TestCase):
         page.wait(mine("some((e) => e.textContent.includes('fox'))"), 120)
         page.wait("document.querySelector('#talk').dataset.state === 'answering'", 120)
         page.wait("pieces.length > 0", 60)
-        # The question is asked again and interrupts the answer after a part of it was heard.
+        # The question is asked again, and interrupts the answer when a part of it was played.
         cut = "find((e) => parseFloat(e.querySelector('.note').textContent.split(' ').at(-2)) > 0)"
         page.wait(theirs(cut) + " !== undefined", 120)
         self.assertEqual(page.run(chromium.CONTRAST), [])
@@ -141,7 +141,7 @@ class Talk(unittest.TestCase):
             page.call("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False)
             self.assertLessEqual(page.run("document.documentElement.scrollWidth"), width)
             self.picture(page, f"talk-{width}")
-        # Sounds for the loudspeaker come from audio that had arrived.
+        # Audio for the loudspeaker comes from audio that had arrived.
         pieces = [Piece(*each) for each in page.run("given()")]
         sent, came = self.said(page, "Sent"), self.said(page, "Received")
         self.assertEqual(sent[0]["type"], "session.update")
@@ -153,8 +153,8 @@ class Talk(unittest.TestCase):
             if event["type"] == "response.output_audio.delta":
                 made[event["item_id"]] = made.get(event["item_id"], b"") + base64.b64decode(event["delta"])
         made_s = len(made[item]) / 2 / RATE
-        # The played samples are those that were made, as many as were reported to the server. On a busy machine
-        # playback may pause, also before it is cut off.
+        # The played samples equal the generated ones, as many as the page reported to the server. On a busy machine
+        # playback may pause, also before the interruption.
         ways = [way[item] for way in answers_of(pieces, list(made.items())) if item in way]
         self.assertNotEqual(ways, [], "something else was played than was made")
         told_s = truncate["audio_end_ms"] / 1000
@@ -165,17 +165,17 @@ class Talk(unittest.TestCase):
             self.assertGreater(after.at, before.end - 0.5 / RATE, "two pieces at once")
             if after.at > before.end + 0.5 / RATE:
                 self.assertGreater(after.given, before.end, "a gap, though the next piece was there in time")
-        # The transcript is the part that was heard, as the server knows it.
+        # The server's transcript has only the part that was played.
         whole = "".join(e["delta"] for e in came
                         if e["type"] == "response.output_audio_transcript.delta" and e["item_id"] == item)
         kept = self.wait_for(page, "conversation.item.retrieved", item)["item"]["content"][0]["transcript"]
         self.assertTrue(whole.startswith(kept))
-        if told_s < made_s - 2:  # the last words at least were not heard
+        if told_s < made_s - 2:  # at least the last words were not played
             self.assertLess(len(kept), len(whole))
         page.wait(theirs(cut) + f".querySelector('span').textContent === {json.dumps(kept or '…')}")
         came = self.said(page, "Received")
         self.assertEqual([e for e in came if e["type"] == "error"], [])
-        # Escape ends it, and gives the microphone back.
+        # The Escape key ends the conversation and releases the microphone.
         page.key("Escape")
         page.wait("document.querySelector('#talk-button').innerText.trim() === 'Talk'")
         self.wait_idle(self.server)
@@ -205,7 +205,7 @@ class Talk(unittest.TestCase):
             self.assertTrue(page.run("document.querySelector('#recording').disabled"))
 
     def test_without_a_microphone(self):
-        # A page that is neither from this machine nor encrypted gets no microphone.
+        # A page from another machine without encryption gets no microphone.
         with chromium.Browser("--host-resolver-rules=MAP elsewhere.test 127.0.0.1") as browser, \
                 harness.Server("--quiet", "--model", WRITER, "--allowed-host", "elsewhere.test") as server:
             page = browser.page()
@@ -214,13 +214,13 @@ class Talk(unittest.TestCase):
             self.assertIn("--tls-cert", said)
             self.assertIn(f"ssh -L {server.port}:localhost:{server.port} elsewhere.test", said)
             self.assertTrue(page.run("document.querySelector('#talk-button').disabled"))
-            # A page from this machine may request a microphone, but there is none.
+            # A page from this machine may request a microphone, but the machine has none.
             page.open(f"http://127.0.0.1:{server.port}/")
             page.wait("!document.querySelector('#talk-button').disabled")
             page.click("#talk-button")
             page.wait("document.querySelector('#talk-trouble').textContent === 'There is no microphone.'")
             self.assertEqual(page.run("document.querySelector('#talk-button').innerText.trim()"), "Talk")
-        # The user refuses.
+        # The user denies the microphone.
         with chromium.Browser(FLAGS[0]) as browser:
             browser.call("Browser.setPermission", permission={"name": "microphone"}, setting="denied")
             page = browser.page()
@@ -239,7 +239,7 @@ class Talk(unittest.TestCase):
         raise AssertionError("a conversation was left behind")
 
     def test_key_and_a_server_that_goes_away(self):
-        for key in ("sesame", "open sesame"):  # the second cannot be a subprotocol
+        for key in ("sesame", "open sesame"):  # the second key cannot be a subprotocol
             with harness.Server("--quiet", "--model", WRITER, env={"SYRINX_API_KEY": key}) as server:
                 page = self.browser.page(before=f"sessionStorage.setItem('syrinx-key', {key!r});")
                 self.addCleanup(page.close)

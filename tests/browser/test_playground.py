@@ -14,15 +14,15 @@ import time
 import wave
 from html.parser import HTMLParser
 
-import playground  # finds the next two
+import playground  # so that the next two modules are found
 from playground import HERE, TEXT
 import chromium
 import harness
 
 
 def page_words(html):
-    """Returns the texts of a page that are visible or read aloud, without names of languages and keys, and without
-    code."""
+    """Returns the texts of a page that are visible or read aloud, without code and without names of languages and
+    keys."""
     words, open_tags = set(), []
     left_out = {"title", "noscript", "h1", "kbd", "textarea", "svg"}
 
@@ -78,7 +78,7 @@ class Playground(playground.PlaygroundTest):
         at = page.run("document.querySelector('.seek').value")
         time.sleep(0.3)
         self.assertEqual(page.run("document.querySelector('.seek').value"), at)
-        page.click(".seek")  # in its middle
+        page.click(".seek")  # a click into the middle of the take
         page.wait("document.querySelector('.play').textContent === 'Pause'")
         middle = page.run("Number(document.querySelector('.seek').max)") / 2
         self.assertAlmostEqual(page.run("Number(document.querySelector('.seek').value)"), middle,
@@ -146,7 +146,7 @@ class Playground(playground.PlaygroundTest):
         page.replace("#temperature-b", "0.9")
         page.click("#speak")
         page.wait("document.querySelectorAll('.take').length === 2")
-        page.wait("document.querySelector('.take.b .play').textContent === 'Pause'")  # after A
+        page.wait("document.querySelector('.take.b .play').textContent === 'Pause'")  # B follows A
         self.idle(page)
         a, b = self.figures(page)
         self.assertTrue(a.endswith("seed 1") and b.endswith("seed 2"), (a, b))
@@ -234,7 +234,7 @@ class Playground(playground.PlaygroundTest):
             page.click("#speak")
             page.wait("document.querySelector('#trouble').textContent.includes('be reached')")
             page.wait("document.querySelector('#state').dataset.state === 'gone'")
-            page.wait("getComputedStyle(document.querySelector('#engine')).opacity < 0.5")  # they are old
+            page.wait("getComputedStyle(document.querySelector('#engine')).opacity < 0.5")  # the figures are old
 
     def test_key(self):
         with harness.Server("--quiet", env={"SYRINX_API_KEY": "open sesame"}) as server:
@@ -441,7 +441,7 @@ class Playground(playground.PlaygroundTest):
             page.wait("document.querySelector('#speak').textContent === 'Stop'")
             page.wait("document.querySelector('#speak').textContent === 'Speak'", timeout_s=30)
         self.assertEqual(page.run("document.querySelector('#preview-trouble').textContent"), "")
-        page.click("#voice-list li button")  # stopped by the page's one button
+        page.click("#voice-list li button")  # the page's one button stops it
         page.wait("document.querySelector('#speak').textContent === 'Stop'")
         page.click("#speak")
         page.wait("document.querySelector('#speak').textContent === 'Speak'")
@@ -485,13 +485,13 @@ class Playground(playground.PlaygroundTest):
         self.assertIn("agrees", kept["consent"])
         page.wait("[...document.querySelector('#voice-a').options].some((o) => "
                   "o.value === 'anna-bell')")
-        # The same name again is refused, with a message that disappears at the next try.
+        # The same name is refused a second time, with a message that disappears at the next try.
         page.call("DOM.setFileInputFiles", nodeId=chosen, files=[recording])
         page.replace("#voice-name", "Anna Bell")
         page.click("#voice-consent")
         page.click("#keep")
         self.assertIn("already", page.wait(trouble))
-        # By keyboard: the first press asks, the second deletes.
+        # With the keyboard, the first press asks for confirmation and the second deletes.
         page.run("document.querySelector('#own-voices button').focus()")
         page.key("Enter")
         page.wait("document.querySelector('#own-voices button').textContent.includes('for good')")
@@ -537,7 +537,7 @@ class Playground(playground.PlaygroundTest):
         sums = page.run(f"""import('/playground/api.js').then((m) =>
             Object.fromEntries(m.parseMetrics({json.dumps(metrics)})))""")
         self.assertEqual(sums, {"a": 1, "b": 5, "b/ar": 3})
-        # A tone of 1 kHz is loudest in the band of 1 kHz, and a long take has no more columns.
+        # A tone of 1 kHz is loudest in the band of 1 kHz. A long take has no more columns.
         tone = page.run("""import('/playground/take.js').then(({Take}) => {
             const take = new Take(16000, 1);
             const pcm = Int16Array.from({length: 16000 * 60},
@@ -555,7 +555,7 @@ class Playground(playground.PlaygroundTest):
         self.assertLessEqual(tone[0], 4096)
         self.assertEqual(tone[0], 60 * 16000 // tone[1])
         self.assertEqual(tone[4], 0)
-        self.assertIn(tone[2], range(26, 30))  # 1000 mel of 2840, in 80 bands
+        self.assertIn(tone[2], range(26, 30))  # 1000 mel of 2840 mel, in 80 bands
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tests a list of texts, spoken by an engine and by servers: resumption, distribution, reports."""
+"""Tests `syrinx batch` on an engine and on servers: resumption, distribution, reports."""
 import http.server
 import io
 import json
@@ -125,7 +125,7 @@ class Batch(unittest.TestCase):
         entries = {entry["id"]: entry for entry in self.manifest()}
         self.assertIn("nobody", entries["bad"]["error"])
         self.assertIn("file", entries["good"])
-        done = self.batch(path, code=1)  # without --retry-failed nothing is tried again
+        done = self.batch(path, code=1)  # without --retry-failed no text is tried again
         self.assertIn(b"continuing: 2 of 2 are done, 1 of them failed (--retry-failed)", done.stderr)
         self.assertIn(b"0 of 2 spoken", done.stdout)
         done = self.batch(path, "--retry-failed", code=1)

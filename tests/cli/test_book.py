@@ -54,7 +54,7 @@ class Book(unittest.TestCase):
         for name in names:
             data = self.read("birds", name)
             self.assertEqual(harness.wav_header(data)[1], len(data) - 44)
-        # The samples do not depend on parallel work, and are the same in one file.
+        # The samples do not depend on the number of jobs, and one file has the same samples.
         done = self.book("birds.txt", "-o", "all.wav", "--jobs", "1")
         self.assertEqual(done.returncode, 0, done.stderr)
         # One file has pauses of 0.7 s between chapters.
@@ -175,7 +175,7 @@ class Book(unittest.TestCase):
         self.assertEqual(vague.returncode, 2)
         self.assertIn(b"-o name.wav is one file, -o name/ a directory", vague.stderr)
         self.assertEqual(sorted(os.listdir(self.dir)), ["birds.txt"])
-        os.mkdir(self.path("name"))  # an existing directory decides
+        os.mkdir(self.path("name"))  # the output is an existing directory
         done = self.book("birds.txt", "-o", "name")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("01-chapter-1.wav", os.listdir(self.path("name")))
@@ -228,7 +228,7 @@ class Book(unittest.TestCase):
         try:
             while piece := os.read(master, 4096):
                 shown += piece
-        except OSError:  # the other end is closed
+        except OSError:  # the other end has closed the terminal
             pass
         os.close(master)
         self.assertEqual(process.wait(60), 0)
@@ -237,7 +237,7 @@ class Book(unittest.TestCase):
         self.assertEqual(max(map(len, lines)), 39)
 
     def test_a_directory_of_its_own(self):
-        """Without a given directory, the book is never in the root, and never replaces a file."""
+        """Without a given directory, the book is never in the root, and replaces no file."""
         for name in ("notes", ".notes"):
             with open(self.path(name), "w", encoding="utf-8") as file:
                 file.write("Hello there.")

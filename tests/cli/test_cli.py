@@ -297,7 +297,7 @@ class Look(unittest.TestCase):
 
         rows, greedy = codes("--ref-mode", "x-vector")
         self.assertEqual((rows, greedy), codes("--ref-mode", "x-vector", "--seed", "7"))
-        self.assertGreater(codes("--ref-text", "hello there")[0], rows)  # its words and frames are there
+        self.assertGreater(codes("--ref-text", "hello there")[0], rows)  # the voice has words and frames
         self.assertNotEqual(greedy, codes("--ref-mode", "x-vector", "--top-k", "0", "--seed", "7")[1])
         drawn = ["--ref-mode", "x-vector", "--temperature", "1.5", "--top-k", "0"]
         self.assertEqual(codes(*drawn, "--seed", "7"), codes(*drawn, "--seed", "7"))

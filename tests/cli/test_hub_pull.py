@@ -94,7 +94,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
 
 class Quiet(http.server.ThreadingHTTPServer):
     def handle_error(self, *_):
-        pass  # clients disconnect: the tests cause that
+        pass  # the tests cause clients to disconnect
 
 
 class HubPull(unittest.TestCase):
@@ -138,7 +138,7 @@ class HubPull(unittest.TestCase):
         self.assertNotIn(b"secret", done.stdout + done.stderr)
         Hub.log.clear()
         self.assertEqual(self.pull("Org/Name").returncode, 0)
-        self.assertEqual(len(Hub.log), 1)  # the list alone: everything is there
+        self.assertEqual(len(Hub.log), 1)  # only the list was requested, as all files are present
         # The other commands find the model there.
         env = {"HF_HOME": self.home.name, "HF_HUB_CACHE": ""}
         self.assertIn(b"no known family", run_cli("inspect", "Org/Name", env=env).stderr)
@@ -286,7 +286,7 @@ class HubPull(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         snapshot = os.path.join(self.home.name, "hub", "models--hexgrad--Kokoro-82M", "snapshots", COMMIT)
         self.assertEqual(done.stdout.decode().strip(), snapshot)
-        self.assertEqual(os.listdir(snapshot), ["config.json"])  # only files that the family reads
+        self.assertEqual(os.listdir(snapshot), ["config.json"])  # only the files that the family reads
         self.assertIn(b"hexgrad/Kokoro-82M: 1 file, 22 bytes; licence Apache-2.0\n", done.stderr)
         # The other commands find the model by that name.
         env = {"HF_HOME": self.home.name, "HF_HUB_CACHE": ""}

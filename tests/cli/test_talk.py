@@ -53,7 +53,7 @@ class Chat(unittest.TestCase):
         self.assertEqual(done.stderr.count(b"first text"), 2)
 
     def typed(self):
-        """Starts a chat at a terminal; returns its process, the terminal, and a function that waits for output."""
+        """Starts a chat at a terminal. Returns its process, the terminal, and a function that waits for output."""
         main, child = pty.openpty()
         process = subprocess.Popen([harness.BIN, *COMMON, "-o", self.wav("typed.wav")],
                                    stdin=child, stdout=child, stderr=child, close_fds=True)
@@ -75,10 +75,10 @@ class Chat(unittest.TestCase):
         return process, main, until
 
     def test_typed(self):
-        """The answer is drafted while the user types; it is the same as without drafts."""
+        """The answer is drafted while the user types, and equals the answer without drafts."""
         process, main, until = self.typed()
         os.write(main, b"Who arr")
-        until(rb"\x1b\[2m  \S")  # a draft
+        until(rb"\x1b\[2m  \S")  # a draft appears
         os.write(main, b"\x7f")
         time.sleep(0.5)
         for byte in b"e you?":
@@ -95,7 +95,7 @@ class Chat(unittest.TestCase):
         process, main, until = self.typed()
         os.write(main, b"Who are you?\n")
         until(rb"first audio \d+ ms")
-        time.sleep(0.5)  # it waits for the next question
+        time.sleep(0.5)  # the chat waits for the next question
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(30), -signal.SIGINT)
         self.assertEqual(os.listdir(self.dir.name), ["typed.wav"])
@@ -113,7 +113,7 @@ class Chat(unittest.TestCase):
 
 
 class BuiltIn(unittest.TestCase):
-    """Tests chats without --model: wren answers."""
+    """Tests chats without --model, which the built-in model wren answers."""
 
     def setUp(self):
         self.dir = tempfile.TemporaryDirectory()
@@ -128,11 +128,11 @@ class BuiltIn(unittest.TestCase):
         self.assertRegex(done.stdout.decode(), r"^It is \d\d:\d\d\.\n$")
 
     def question(self):
-        """Writes a file with the output of a recorder."""
+        """Writes a file that contains the output of a recorder."""
         question, raw = self.path("question.wav"), self.path("question.raw")
         self.assertEqual(run_cli("say", "What time is it?", "--voice", "curlew", "-o", question).returncode, 0)
         with wave.open(question) as file, open(raw, "wb") as out:
-            self.assertEqual(file.getframerate(), 24000)  # keeps two of three samples, for the rate of recorders
+            self.assertEqual(file.getframerate(), 24000)  # keeps two of three samples, which gives a recorder's rate
             spoken = array.array("h", file.readframes(file.getnframes()))
             heard = ((spoken[3 * i // 2] + spoken[(3 * i + 1) // 2]) // 2
                      for i in range(len(spoken) * 2 // 3))
@@ -140,7 +140,7 @@ class BuiltIn(unittest.TestCase):
         return raw
 
     def test_spoken_questions(self):
-        """The recorder returns a question once, and nothing when it is started again."""
+        """The recorder returns a question once. When it starts again, it returns no samples."""
         raw = self.question()
         recorder = f"cat {raw} 2>/dev/null; rm -f {raw}"
         done = run_cli("chat", "--listen", "-o", self.path("answer.wav"), env={"SYRINX_RECORDER": recorder})
@@ -165,7 +165,7 @@ class BuiltIn(unittest.TestCase):
             if not heard:
                 self.skipTest(process.stderr.read().decode())
             self.assertIn(b"It is", process.stdout.readline())
-            time.sleep(0.5)  # it listens again
+            time.sleep(0.5)  # the chat listens again
             process.send_signal(signal.SIGINT)
             self.assertEqual(process.wait(30), -signal.SIGINT)
         finally:

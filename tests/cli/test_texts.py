@@ -150,7 +150,7 @@ class Play(unittest.TestCase):
     def test_a_real_player(self):
         if not shutil.which("ffplay"):
             self.skipTest("no ffplay")
-        os.symlink(shutil.which("ffplay"), os.path.join(self.dir, "ffplay"))  # and no other player
+        os.symlink(shutil.which("ffplay"), os.path.join(self.dir, "ffplay"))  # no other player is found
         done = subprocess.run([BIN, "say", "--model", MODEL, "Hello.", "--play"], cwd=self.dir,
                               capture_output=True, timeout=60, check=False,
                               env={"PATH": self.dir, "SDL_AUDIODRIVER": "dummy"})
@@ -165,7 +165,7 @@ class Play(unittest.TestCase):
         self.say("-o", "a.pcm")
         self.assertTrue(self.read("a.pcm") == self.read("a.wav")[44:])
         streamed, kept = self.say("-o", "-", "--format", "flac").stdout, self.read("a.flac")
-        self.assertTrue(streamed[42:] == kept[42:])  # except STREAMINFO, which has the length
+        self.assertTrue(streamed[42:] == kept[42:])  # all but STREAMINFO, which contains the length
         for name in ["a.wma", "a.xyz", "noending"]:
             done = self.say("-o", name)
             self.assertEqual((done.returncode, os.path.exists(os.path.join(self.dir, name))),
@@ -179,7 +179,7 @@ class Play(unittest.TestCase):
         self.say("-o", "a.wav")
         seconds = (len(self.read("a.wav")) - 44) / 2 / harness.wav_header(self.read("a.wav"))[0]
         self.say("-o", "a.flac")
-        with open(os.path.join(self.dir, "b.wav"), "wb") as out:  # as "> b.wav" does
+        with open(os.path.join(self.dir, "b.wav"), "wb") as out:  # like the shell's "> b.wav"
             subprocess.run([BIN, "say", "--model", MODEL, "Hello there.", "-o", "-"], stdout=out,
                            stderr=subprocess.DEVNULL, check=True)
         self.assertTrue(self.read("b.wav") == self.read("a.wav"))
@@ -207,7 +207,7 @@ class Play(unittest.TestCase):
             self.assertEqual(self.read("remarks"), b"", line)
 
     def test_interrupted(self):
-        """After Ctrl-C, an existing file is unchanged, and there is no temporary file."""
+        """After Ctrl-C, an existing file is unchanged and no temporary file is left."""
         for what in [signal.SIGINT, signal.SIGTERM]:
             with open(os.path.join(self.dir, "kept.wav"), "wb") as file:
                 file.write(b"older")
@@ -216,7 +216,7 @@ class Play(unittest.TestCase):
                 cwd=self.dir, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             deadline = time.monotonic() + 60
             while len(os.listdir(self.dir)) < 2 and time.monotonic() < deadline:
-                time.sleep(0.005)  # waits until it has begun to write
+                time.sleep(0.005)  # waits until the program has begun to write
             self.assertEqual(len(os.listdir(self.dir)), 2)
             process.send_signal(what)
             self.assertEqual(process.communicate(timeout=20)[1], b"")

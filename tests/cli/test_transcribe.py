@@ -79,7 +79,7 @@ class Transcribe(unittest.TestCase):
         self.assertTrue(self.text.endswith("\n"))
 
     def test_several_into_a_directory(self):
-        """One of the files is not a recording: the error names it, and the others are transcribed."""
+        """One of the files is not a recording. The error names it, and the other files are transcribed."""
         broken, other = self.at("letter.wav"), self.at("again.wav")
         with open(broken, "w", encoding="utf-8") as file:
             file.write("Dear sister, " * 100)

@@ -1,5 +1,5 @@
-"""Tests CSM in a conversation: earlier turns as recordings, and a speaker by number with a recording, from the
-command line and over HTTP; and float recordings with an offset."""
+"""Tests CSM in a conversation: earlier turns as recordings, a numbered speaker with a recording, and float recordings
+with an offset, from the command line and over HTTP."""
 import base64
 import math
 import os
@@ -43,7 +43,7 @@ class Turns(unittest.TestCase):
         out = os.path.join(self.dir.name, "out.wav")
         done = run_cli("say", TEXT, "--model", CSM, "--weights", "f32", "--temperature", "0", "--max-frames",
                        str(FRAMES), "-o", out, *options)
-        self.assertEqual(done.returncode, 3, done.stderr)  # cut at the requested number of frames
+        self.assertEqual(done.returncode, 3, done.stderr)  # the requested number of frames was reached
         with open(out, "rb") as file:
             return samples_of(file.read())
 

@@ -1,16 +1,16 @@
-"""Measures when a model that takes and returns speech begins to answer. A question is spoken into the Realtime API in
-real time. The model has random weights in the published shapes of a family, with as many layers as fit into memory.
+"""Measures how soon a model that takes and returns speech begins to answer. A question is spoken into the Realtime API in real
+time. The model has random weights in the published shapes of a family, with as many layers as fit into memory.
 
     tests/http/answer_times.py glm4_voice --layers 4 --weights q8 --turns 3
 
-Each question has its own session; with --conversation, all are in one. With --at-once a question is sent in one piece
-at its end, so that no part of it can be processed before.
+Each question has its own session; with --conversation, all are in one. With --at-once a question is sent in one piece at its end,
+so no part of it can be processed earlier.
 
-Parts: from the end of the question's sound until the server says that it ended (the detector's pause), then until the first
-text (hearing, the prompt, a step), then until the first audio (steps, flow, vocoder). The times of the model's parts
-before that moment (`ahead`) and after it are from the server's metrics. --noise adds the noise of a microphone in a
-quiet room; without it, pauses are digital silence. The vocabulary has as many ids of text for each code as the
-family's answers have, so that random answers have the family's rhythm on average. Answers have no meaning.
+Parts: from the end of the question's audio until the server reports its end (the detector's pause), then until the first text
+(encoder, prompt, one step), then until the first audio (steps, flow, vocoder). The times of the model's parts before that moment
+(`ahead`) and after it are from the server's metrics. --noise adds the noise of a microphone in a quiet room; without it, pauses
+are digital silence. The vocabulary has as many text ids per code as the family's answers, so random answers have the family's
+rhythm on average. Answers have no meaning.
 """
 import argparse
 import array
@@ -48,8 +48,8 @@ def token(content):
 
 
 def glm4_voice(folder, layers):
-    """Makes glm-4-voice-9b, except for its number of layers (40) and its text; the two other checkpoints have their
-    published sizes."""
+    """Makes glm-4-voice-9b with another number of layers (instead of 40) and another text vocabulary. The two other checkpoints
+    have their published sizes."""
     codes, ranks = 16384, texts(8192)
     lines = [f"{base64.b64encode(text).decode()} {rank}\n" for rank, text in enumerate(ranks)]
     with open(os.path.join(folder, "tokenizer.model"), "w", encoding="utf-8") as file:
@@ -67,11 +67,11 @@ def glm4_voice(folder, layers):
 
 
 def step_audio2(folder, layers):
-    """Makes Step-Audio-2-mini, except for the number of its language model's layers (28) and its text."""
+    """Makes Step-Audio-2-mini with another number of language model layers (instead of 28) and another text vocabulary."""
     codes, ranks = 6561, texts(1640)
     letters = [chr(b) if 33 <= b <= 126 or 161 <= b <= 172 or b >= 174 else None for b in range(256)]
     others = itertools.count(256)
-    letters = [letter or chr(next(others)) for letter in letters]  # as GPT-2 writes bytes
+    letters = [letter or chr(next(others)) for letter in letters]  # GPT-2's letters for bytes
     words = ["".join(letters[b] for b in text) for text in ranks]
     merges = [f"{word[:-1]} {word[-1]}\n" for word in words[256:]]
     with open(os.path.join(folder, "vocab.json"), "w", encoding="utf-8") as file:
@@ -95,14 +95,14 @@ FAMILIES = dict(glm4_voice=(glm4_voice, 40), step_audio2=(step_audio2, 28))
 
 
 def stage_seconds(server):
-    """Returns the seconds of batches so far, by stage."""
+    """Returns the seconds that batches took so far, by stage."""
     metrics = server.get("/metrics")[2]
     found = re.findall(r'_step_seconds_sum\{[^}]*stage="(\w+)"[^}]*\} (\S+)', metrics)
     return {stage: float(value) for stage, value in found}
 
 
 def noisy(pcm, amplitude, seed):
-    """Returns 16-bit samples with added white noise of this RMS."""
+    """Returns 16-bit samples with added white noise of the given RMS."""
     if not amplitude:
         return pcm
     noise = random.Random(seed)
@@ -118,7 +118,7 @@ def open_session(server, name, at_once):
 
 
 def turn(server, ws, question, quiet, seconds, at_once):
-    """Asks one question of a session; returns times by the client's clock, and the times of the stages."""
+    """Asks one question in a session. Returns times by the client's clock, and the times of the stages."""
     server.wait_running(0, 60)
     times, wanted = {}, ["input_audio_buffer.speech_stopped", "response.output_audio_transcript.delta",
                          "response.output_audio.delta"]

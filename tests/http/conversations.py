@@ -1,9 +1,9 @@
-"""Holds many conversations at once, in real time. Every speaker has a microphone that never stops, asks, listens to
-the whole answer and asks again. A client plays its answer while it arrives; a gap is a moment without audio to play.
+"""Holds many conversations at once, in real time. Every client has a microphone that never stops. It asks, plays the whole
+answer while it arrives, and asks again. A gap is a moment without audio to play.
 
-`conversations.py --conversations 20 --seconds 120` starts a server (finch, wren, PocketSphinx) and prints figures;
-`--ears DIR` sets another recogniser, such as a Whisper; further options are passed to the server (`--vad FILE`).
-One thread serves all connections, so that the clients take little of the machine; the lateness of that thread is printed.
+`conversations.py --conversations 20 --seconds 120` starts a server (finch, wren, PocketSphinx) and prints figures; `--ears
+DIR` sets another recogniser, such as a Whisper; further options are passed to the server (`--vad FILE`). One thread serves
+all connections, so that the clients need little processor time. The script prints how late that thread was.
 """
 import argparse
 import base64
@@ -28,7 +28,7 @@ PAUSE_S = 1  # pause between the end of an answer and the next question
 
 
 def append_frame(pcm):
-    """Returns the WebSocket frame of an append, with a mask of zeros, because Python masks slowly."""
+    """Returns the WebSocket frame of an append. Its mask is zero, because Python masks slowly."""
     event = {"type": "input_audio_buffer.append", "audio": base64.b64encode(pcm).decode()}
     data = json.dumps(event).encode()
     return struct.pack("!BBH", 0x81, 0x80 | 126, len(data)) + bytes(4) + data
@@ -70,13 +70,13 @@ class Talker:
         self.got, self.unsent = b"", b""
         self.questions, self.asking, self.ask_at = questions, iter(()), first_at
         self.due = first_at
-        self.spoke_until = None  # time of the question's end
+        self.spoke_until = None  # time at which the question ended
         self.player, self.answered = Player(), False
         self.turns, self.troubles = [], []
         self.turn = {}
 
     def speak(self, now):
-        """Sends the due piece."""
+        """Sends the piece that is due."""
         if self.ask_at is not None and now >= self.ask_at:
             self.asking, self.ask_at = iter(next(self.questions)), None
             self.turn = {}
@@ -129,7 +129,7 @@ class Talker:
             self.turn.setdefault("stopped", now)
         elif kind.endswith("input_audio_transcription.completed"):
             self.turn["heard"], self.turn["transcript"] = now, event["transcript"]
-            if not event["transcript"]:  # no question was recognised: it is asked again
+            if not event["transcript"]:  # no question was recognised, so it is asked again
                 self.end(now)
         elif kind.endswith("input_audio_transcription.failed"):
             if event["error"]["code"] == "server_is_overloaded":
@@ -157,7 +157,7 @@ def waits_of(server, part, since):
 
 
 def hearing_and_all(process):
-    """Returns processor seconds of the threads with low priority, and of all threads."""
+    """Returns the processor seconds of the threads with low priority, and of all threads."""
     low = every = 0
     for task in os.listdir(f"/proc/{process.pid}/task"):
         try:
@@ -167,18 +167,18 @@ def hearing_and_all(process):
             continue
         seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         every += seconds
-        low += seconds if int(fields[16]) > os.getpriority(os.PRIO_PROCESS, process.pid) else 0  # nice
+        low += seconds if int(fields[16]) > os.getpriority(os.PRIO_PROCESS, process.pid) else 0  # lower priority
     return low, every
 
 
 def hold(server, count, seconds, enough=0, ears="pocketsphinx"):
-    """Holds conversations for `seconds`, or until each had `enough` turns. Returns (turns, troubles, largest lateness
-    of the clients)."""
+    """Holds conversations for `seconds`, or until each had `enough` turns. Returns (turns, problems, the clients' largest
+    delay)."""
     spoken = []
     for at, text in enumerate(QUESTIONS):
         pcm = server.speak({"input": text, "voice": "raven", "response_format": "pcm", "seed": at})[2]
         spoken.append(frames_of(pcm))
-    period = 6.0  # about one turn, so that the first questions are spread
+    period = 6.0  # about one turn, which spreads the first questions
     began = time.monotonic() + 0.5
     talkers = [Talker(server, itertools.cycle(spoken[i % len(spoken):] + spoken[:i % len(spoken)]),
                       began + period * i / count, ears) for i in range(count)]
@@ -216,8 +216,8 @@ def measure(count, seconds, ears, options):
 
 
 def report(server, count, seconds, ears):
-    """Returns whether every conversation was answered or refused, and no stream had a gap, except those caused by its
-    client."""
+    """Returns whether every conversation was answered or refused, and no stream had a gap. Gaps that a client itself
+    caused do not count."""
     before = hearing_and_all(server.process)
     began = time.monotonic()
     turns, troubles, late = hold(server, count, seconds, ears=ears)

@@ -16,11 +16,11 @@ import tempfile
 import time
 import unittest
 
-# Tests store no voices in the directory of the user that runs them.
+# Tests must not store voices in the directory of the user that runs them.
 VOICES = tempfile.TemporaryDirectory()
 os.environ.setdefault("SYRINX_VOICES", VOICES.name)
 BIN = os.environ.get("SYRINX_BIN", "build/release/syrinx")
-# Goldens with their checkpoints, as the build makes them.
+# Goldens with their complete checkpoints, which the build makes.
 PARITY = os.path.join(os.path.dirname(os.path.abspath(BIN)), "parity")
 MODEL = os.environ.get("SYRINX_MODEL", "finch")
 SENTENCE = "The quick brown fox jumps over the lazy dog, and nobody knows why. "
@@ -51,7 +51,7 @@ class Server:
     """Runs `syrinx serve` on a free port; use it in a with statement."""
 
     def __init__(self, *options, env=None, model=MODEL, before=(), program=BIN):
-        """`before`: a command that gets the server's command line as its arguments."""
+        """`before`: a command that is put in front of the server's command line."""
         command = [*before, program, "serve", "--model", model, "--port", "0", *options]
         environment = dict(os.environ, **(env or {}))
         name = f"syrinx_test_{os.getpid()}_{id(self)}.log"
@@ -66,7 +66,7 @@ class Server:
             self.process.wait()
             raise RuntimeError("the server did not start: " + self.read_log())
         self.port = int(match.group(1))
-        self.context = None  # context of TLS
+        self.context = None  # the TLS context
 
     def read_log(self):
         self.log.flush()
@@ -74,7 +74,7 @@ class Server:
             return log.read()
 
     def wait_for_log(self, text, seconds=10):
-        """Returns the log when it contains `text`, or after `seconds`, because a thread writes it."""
+        """Returns the log when it contains `text`, or after `seconds`, because another thread writes it."""
         deadline = time.monotonic() + seconds
         while text not in self.read_log() and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -111,7 +111,7 @@ class Server:
         return answer.status, answer.headers, json.loads(body) if "json" in kind else body.decode()
 
     def open_speech(self, body, headers=None):
-        """Posts a body (a dict or bytes); returns when the answer's head has arrived, before its body."""
+        """Posts a body (a dict or bytes). Returns after the head of the answer, before its body."""
         connection = self.connect()
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         connection.request("POST", SPEECH, data,
@@ -140,7 +140,7 @@ class Server:
         return time.monotonic() - began
 
     def raw(self, receive_buffer=None):
-        """Returns a plain socket, for clients that misbehave."""
+        """Returns a plain socket, for clients that break the protocol."""
         connection = socket.socket()
         if receive_buffer:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
@@ -160,7 +160,7 @@ def raw_request(body, extra=""):
 
 
 def wav_header(data):
-    """Returns (sample rate, stated bytes of samples)."""
+    """Returns (sample rate, bytes of samples that the header states)."""
     if data[:4] != b"RIFF" or data[8:16] != b"WAVEfmt " or data[36:40] != b"data":
         raise AssertionError(f"not a WAV header: {data[:44]!r}")
     kind, channels, rate, _, _, bits = struct.unpack("<HHIIHH", data[20:36])

@@ -1,6 +1,6 @@
-"""For schemathesis: values that no schema states. A text must be speakable, a name must be that of a served model.
-Requests that match the schema get such values; their other fields, and requests that are meant to be wrong, stay as
-drawn."""
+"""Gives schemathesis values that no schema states. A text must be speakable, and a name must be that of a served model.
+Requests that match the schema get such values. Their other fields, and requests that are invalid on purpose, are not
+changed."""
 import schemathesis
 
 SAID = "Hello there."

@@ -7,7 +7,7 @@ audio of the answer.
     tests/http/spoken_turns.py --ears DIR --writer FILE         other models
     ... --side '' --side '--executors shared'                   two servers with these options, in turn
     ... --side PROGRAM                                          another program, as a side
-    ... --conversations 20 --seconds 40                         then as many at once on each side
+    ... --conversations 20 --seconds 40                         then 20 at once on each side
 
 Times are medians in ms since the last sample of the question was sent. `voice` is the server's own mean, of
 syrinx_turn_*_seconds, since the last voice. `processor` has seconds of the server for a turn.
@@ -76,7 +76,7 @@ class Side:
     def measure(self, question):
         before = processor_s(self.server.process)
         row, text = turn(self.server, self.model, question)
-        time.sleep(1)  # lets the rest of the answer arrive
+        time.sleep(1)  # so that the rest of the answer arrives
         self.spent.append(processor_s(self.server.process) - before)
         self.rows.append(row)
         self.texts.add(text)
@@ -90,7 +90,7 @@ class Side:
         try:
             sums = [conversations.waits_of(self.server, part, "voice") for part in ("transcript", "first_text", "first_audio")]
         except IndexError:
-            return  # an older program without these
+            return  # an older program does not have these metrics
         print("  voice until transcript, first text, first audio: "
               + ", ".join(f"{1000 * seconds / max(1, count):.0f}" for count, seconds in sums) + " ms, means")
 
@@ -105,7 +105,7 @@ def interruptions(server, question, times=4):
             def listen(stop=stop, ws=ws):
                 events = ws.until_type("input_audio_buffer.speech_started")
                 stop["voice_ms"] = events[-1]["audio_start_ms"]
-                # A client that reads fast may already have the whole answer; then it is silent from here on.
+                # A client that reads fast may already have the whole answer. In that case it stays silent from here on.
                 if "response.done" not in [event["type"] for event in events]:
                     ws.until_type("response.done")
                 stop["done"] = time.monotonic()
@@ -119,8 +119,8 @@ def interruptions(server, question, times=4):
             began = time.monotonic()
             ws.talk(question, pace=True)
             listener.join()
-            # The voice began after a prefix of 300 ms, and the detector was sure of it 120 ms later; a piece is sent
-            # at its beginning.
+            # The voice began after a prefix of 300 ms, and the detector reported it 120 ms later. Each piece is sent at its
+            # beginning.
             enough = began + (stop["voice_ms"] + 300 + 120 - 1000) / 1000
             rows.append(1000 * (stop["done"] - enough))
     print(f"interrupted: {statistics.median(rows):.1f} ms from enough of a voice to the answer's end, most {max(rows):.1f}")
@@ -151,7 +151,7 @@ def main():
         question = sides[0].server.speak({"input": QUESTION, "response_format": "pcm", "seed": 5})[2]
         print(f"a question of {len(question) / 2 / conversations.RATE:.1f} s, load {os.getloadavg()[0]:.1f}", flush=True)
         for side in sides:
-            side.measure(question)  # pages of the weights are read for the first time
+            side.measure(question)  # the first turn reads the pages of the weights for the first time
             side.rows, side.spent = [], []
         for at in range(args.turns):
             for side in sides if at % 2 == 0 else sides[::-1]:

@@ -49,7 +49,7 @@ class Agents(unittest.TestCase):
 
         frames = asyncio.run(speak())
         self.assertEqual({frame.sample_rate for frame in frames}, {RATE})
-        self.assertGreater(len(frames), 3)  # audio comes in pieces, not at the end
+        self.assertGreater(len(frames), 3)  # audio comes in pieces, not all at the end
         self.assertAlmostEqual(sum(frame.duration for frame in frames), self.seconds, delta=1)
 
     @needs("pipecat")

@@ -121,8 +121,8 @@ class Chat(unittest.TestCase):
             self.assertEqual(json.loads(text)["error"]["param"], param, text)
 
     def test_many_messages(self):
-        """A body with as many messages as it may have is refused for the prompt's length, and no other request waits
-        long."""
+        """A body with the largest number of messages is refused because its prompt is too long. No other request waits long for
+        that."""
         body = {"messages": [{"role": "user", "content": ""}] * 30_000}
         status, _, text = self.post("/v1/chat/completions", json.dumps(body, separators=(",", ":")).encode())
         self.assertEqual(status, 400, text[:300])

@@ -30,7 +30,7 @@ class Clients(unittest.TestCase):
             self.assertEqual(server.running(), 1)
             client.close()
             self.assertLess(server.wait_running(0), 5)
-            early = server.raw()  # leaves before the first audio
+            early = server.raw()  # this client leaves before the first audio
             early.sendall(harness.raw_request({"input": LONG}))
             early.close()
             server.wait_running(0)
@@ -99,7 +99,7 @@ class Stopping(unittest.TestCase):
             answer = server.open_speech({"input": LONG})
             server.terminate()
             with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
-                while answer.read(1 << 16):  # reads more slowly than the audio is made
+                while answer.read(1 << 16):  # reads more slowly than the audio is generated
                     time.sleep(0.05)
             self.assertEqual(server.process.wait(timeout=30), 0)
             answer.connection.close()
@@ -191,7 +191,7 @@ class Tls(unittest.TestCase):
                 for answer in pool.map(lambda _: server.speak(body), range(8)):
                     self.assertTrue(answer[2] == first[2])
             connection = server.connect()
-            for _ in range(3):  # the connection is kept
+            for _ in range(3):  # the connection is reused
                 connection.request("GET", "/live")
                 self.assertEqual(connection.getresponse().read(), b'{"status":"ok"}\n')
             connection.close()

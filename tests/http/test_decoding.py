@@ -1,5 +1,5 @@
-"""Tests the decoding of recordings in confined children: hostile uploads, killed children and helpers, and the
-server's messages."""
+"""Tests that recordings are decoded in restricted child processes: hostile uploads, killed children and helpers, and
+the server's messages."""
 import os
 import random
 import signal
@@ -10,15 +10,15 @@ import unittest
 import harness
 from test_transcription import form, wav
 
-# Whether a model clones is known after it was loaded; until then consents are accepted.
+# The server knows only after it loads a model whether that model clones. Until then it accepts consents.
 MAY_CLONE = ("--model", "/nowhere/cloner")
 CONSENTS = "/v1/audio/voice_consents"
 TRANSCRIPTIONS = "/v1/audio/transcriptions"
 
 
 def children(pid):
-    """Returns the children of a process, from the lists of its threads or, if the kernel has none, from the parents
-    of all processes."""
+    """Returns the children of a process from the lists of its threads, or from the parents of all processes if the
+    kernel has no such lists."""
     found = []
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
@@ -28,7 +28,7 @@ def children(pid):
                 if int(file.read().rsplit(")", 1)[1].split()[1]) == pid:
                     found.append(int(entry))
         except (OSError, IndexError):
-            pass  # it has ended
+            pass  # the process has ended
     return found
 
 
@@ -54,7 +54,7 @@ def hostile_files():
         yield name + " and zeros", head + bytes(5000)
         yield name + " and ones", head + b"\xff" * 5000
         yield name + " and noise", head + rng.randbytes(5000)
-    # These state larger sizes than they have.
+    # These files state larger sizes than they have.
     yield "a wav of 4 GB", b"RIFF\xff\xff\xff\xffWAVEfmt " + struct.pack(
         "<IHHIIHH", 16, 1, 64, 16000, 16000, 2, 16) + b"data\xff\xff\xff\xff" + bytes(100)
     yield "boxes of 2^63 bytes", b"\0\0\0\x1cftypM4A \0\0\0\0M4A mp42\0\0\0\1moov" + b"\x7f" * 400
@@ -123,7 +123,7 @@ class Decoding(unittest.TestCase):
         for name, data in hostile_files():
             status, text = self.consent(data)
             if name.startswith("amr") and status == 200:
-                continue  # its decoder may accept any noise as speech
+                continue  # the decoder of such files may accept any noise as speech
             self.assertEqual(status, 400, (name, text))
             self.assertIn("record", text, name)
         self.assertEqual(self.consent(self.tone(1))[0], 200)
@@ -136,7 +136,7 @@ class Decoding(unittest.TestCase):
         body, kind = form([("model", "pocketsphinx")], self.tone(600))
         connection = self.server.connect(timeout=120)
         connection.request("POST", TRANSCRIPTIONS, body, {"Content-Type": kind})
-        # The child waits, far ahead of the recogniser.
+        # The child waits because it is far ahead of the recogniser.
         child = until(lambda: children(self.helper()))[0]
         self.speaks()
         until(lambda: os.path.exists(f"/proc/{child}"))

@@ -1,4 +1,4 @@
-"""Tests many clients at once, and crowds that misbehave: good clients get the same answers as alone."""
+"""Tests many clients at once, some of which break the protocol. Correct clients get the same answers as alone."""
 import concurrent.futures
 import contextlib
 import json
@@ -42,7 +42,7 @@ class Crowd:
 
 class Load(unittest.TestCase):
     def test_two_hundred_streams(self):
-        # The wait may be long: this tests only that all are answered.
+        # The wait may be long, because this tests only that all are answered.
         with harness.Server("--quiet", "--max-wait", "300") as server:
             bodies = [{"input": "Hello there, all of you.", "seed": i % 3,
                        "response_format": FORMATS[i % 6]} for i in range(18)]
@@ -60,7 +60,7 @@ class Load(unittest.TestCase):
             self.assertEqual(server.get("/health")[2]["streams"], 0)
 
     def undisturbed(self, server, crowd):
-        """Checks good clients beside a crowd: all get the same bytes as alone."""
+        """Checks correct clients beside such a crowd: all get the same bytes as alone."""
         body = {"input": SENTENCE, "seed": 5}
         alone = server.speak(body)[2]
         with crowd:
@@ -138,8 +138,8 @@ class Load(unittest.TestCase):
             self.assertEqual(server.speak({"input": "Hello."})[0], 200)
 
     def chats(self, *options):
-        """Returns (status, text) of fifty chats at once, after a few from which the server learns how fast they
-        end."""
+        """Returns (status, text) of fifty concurrent chats. A few chats run before them, from which the server learns
+        how long a chat takes."""
         body = json.dumps({"model": "wren", "messages": [{"role": "user", "content": "What can you do?"}],
                            "max_tokens": 60, "temperature": 0})
 

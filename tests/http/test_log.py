@@ -1,4 +1,4 @@
-"""Tests that a log that is not read, or whose reader ends, never stops the server."""
+"""Tests that the server continues if its log is not read, or if the log's reader ends."""
 import fcntl
 import http.client
 import os
@@ -42,7 +42,7 @@ class Piped:
         self.reader = None
 
     def ask(self, path, body=None):
-        """Returns (status, bytes); an error if no answer comes within 20 s."""
+        """Returns (status, bytes), or raises an error if no answer comes within 20 s."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         connection.request("POST" if body else "GET", path, body,
                            {"Content-Type": "application/json"} if body else {})
@@ -52,7 +52,7 @@ class Piped:
         return answer.status, data
 
     def fill_log(self, lines):
-        """Adds lines to the log: each unknown path makes one."""
+        """Adds lines to the log. Each request for an unknown path adds one."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         for _ in range(lines):
             connection.request("GET", "/nowhere")
@@ -87,9 +87,9 @@ class Piped:
 
 class Log(unittest.TestCase):
     def test_a_pipe_that_is_not_read_stops_nothing(self):
-        # A line takes about 25 bytes: more than the pipe and the 1 MiB that may wait.
+        # A line takes about 25 bytes. Together they exceed the pipe and the 1 MiB that may wait.
         with Piped() as server:
-            server.fill_log(1000)  # these fill the pipe
+            server.fill_log(1000)  # these lines fill the pipe
             server.assert_serves(self)
             self.assertEqual(server.dropped(), 0)
             while server.dropped() == 0:

@@ -1,5 +1,5 @@
 """Tests long-running and restricted servers: models that are unloaded, a short soak, few descriptors, read-only file
-systems without /tmp, IPv6, a sub-path behind a proxy.
+systems without /tmp, IPv6, a path prefix behind a proxy.
 """
 import http.client
 import http.server
@@ -99,7 +99,7 @@ class Narrow(unittest.TestCase):
 
 
 class Prefix(http.server.BaseHTTPRequestHandler):
-    """A proxy that forwards /speech/X as /X, and nothing else."""
+    """A proxy that forwards /speech/X as /X, and refuses all other paths."""
 
     target = 0
 

@@ -36,7 +36,7 @@ class OpenAiClient(unittest.TestCase):
 
     def test_default_format(self):
         data = self.client.audio.speech.create(model="tts-1", voice="alloy", input="Hi.").content
-        self.assertEqual(data[0], 0xFF)  # a frame of MP3
+        self.assertEqual(data[0], 0xFF)  # the first byte of an MP3 frame
 
     def test_formats(self):
         magic = {"mp3": b"\xff", "opus": b"OggS", "aac": b"\xff", "flac": b"fLaC", "wav": b"RIFF"}
@@ -129,7 +129,7 @@ class OpenAiChat(unittest.TestCase):
         self.assertEqual((text, len(sound)), (said.transcript, size))
 
     def test_the_shape_of_vllm_omni(self):
-        """Reads an answer as their clients do."""
+        """Reads an answer in the way of vLLM-Omni's clients."""
         shape = {"audio_shape": "vllm-omni"}
         whole = self.ask({"voice": "aiden", "format": "wav"}, extra_body=shape)
         text, sound = "", b""

@@ -36,7 +36,7 @@ class OpenAiRealtime(unittest.TestCase):
         cls.server.__exit__()
 
     def until(self, connection, kind):
-        """Returns events up to one of a kind; validates each, which the client does not do."""
+        """Returns events up to the first one of a kind. Validates each event, which the client itself does not do."""
         out = []
         while not out or out[-1].type != kind:
             event = EVENT.validate_json(connection.recv_bytes())
@@ -54,7 +54,7 @@ class OpenAiRealtime(unittest.TestCase):
             out = []
             while not out or out[-1].type != kind:
                 event = json.loads(connection.recv_bytes())
-                if "session" in event:  # the beta allowed only OpenAI's models
+                if "session" in event:  # the beta's types allow only OpenAI's models
                     event["session"]["model"] = "gpt-realtime"
                 out.append(allowed.validate_python(event))
                 self.assertNotEqual(out[-1].type, "error", out[-1])

@@ -1,4 +1,4 @@
-"""Tests that the description of the API is right for every path; if schemathesis is installed, also with it."""
+"""Tests that the description of the API is right for every path. If schemathesis is installed, it runs, too."""
 import importlib.util
 import os
 import subprocess
@@ -56,14 +56,14 @@ class OpenApi(unittest.TestCase):
                 capture_output=True, text=True, check=False, cwd=folder, env=environment)
         self.assertEqual(done.returncode, 0, done.stdout[-6000:])
 
-    # Runs every check: requests that match the schema are accepted, others are refused, and every answer is
-    # described. meanings.py sets texts and names that no schema states.
+    # Runs every check: requests that match the schema are accepted, others are refused, and every answer is described.
+    # meanings.py sets texts and names that no schema states.
     def test_schemathesis(self):
         self.schemathesis(*(word for path in FORMS for word in ("--exclude-path", path)),
                           hooks="meanings")
 
-    # In a form everything is text, so null and wrong types are not detectable. No schema can state whether a
-    # recording matches a field. Therefore forms are not tested for the acceptance of all matching requests.
+    # In a form every value is text, so null and wrong types cannot be detected. No schema can state whether a recording
+    # matches a field. So these tests do not require that all matching forms are accepted.
     def test_schemathesis_of_forms(self):
         self.schemathesis("--exclude-checks", "positive_data_acceptance",
                           *(word for path in FORMS for word in ("--include-path", path)))

@@ -30,7 +30,7 @@ ENDED = events_of("output_audio.done", "output_audio_transcript.done", "content_
 
 
 class Conversation(WebSocket):
-    """A session; the test sends audio at any speed."""
+    """A session of a client that may send audio at any speed."""
 
     def __init__(self, server, query="?model=qwen3", headers=(), **session):
         # PocketSphinx runs at low priority: beside four busy processes a question of 2 s took 40 s.
@@ -54,7 +54,7 @@ class Conversation(WebSocket):
         return self.until_type("session.updated")[-1]["session"]
 
     def until_type(self, *kinds):
-        """Returns events up to the first of one of these kinds."""
+        """Returns events up to the first event of one of these kinds."""
         out = []
         while True:
             out.append(self.event())
@@ -104,7 +104,7 @@ def text_of(events):
 
 
 def kinds(events):
-    """Returns the types of events; equal consecutive types once."""
+    """Returns the types of events. Equal types in a row appear once."""
     out = []
     for event in events:
         if not out or out[-1] != event["type"]:
@@ -167,11 +167,11 @@ class Realtime(unittest.TestCase):
             first = text_of(events)
             self.assertTrue(first)
             self.assertEqual(audio_of(events), b"")
-            # The conversation continues: the same question again gets another answer.
+            # The conversation continues, so the same question gets another answer.
             ws.say("What is the weather?")
             ws.respond()
             self.assertNotEqual(text_of(ws.until_type("response.done")), first)
-            # Outside the conversation it gets the first answer again.
+            # Outside the conversation, the question gets the first answer again.
             ws.respond(conversation="none", input=[{"type": "message", "role": "user", "content": [
                 {"type": "input_text", "text": "What is the weather?"}]}])
             beside = ws.until_type("response.done")
@@ -180,8 +180,8 @@ class Realtime(unittest.TestCase):
             self.assertIsNone(beside[-1]["response"]["conversation_id"])
 
     def test_names_of_the_beta(self):
-        """The names of the beta are used only on request, by a header or, from browsers, a subprotocol; then no
-        others are used."""
+        """The names of the beta are used only on request: by a header or, from browsers, by a subprotocol. In that case no other
+        names are used."""
         for header in ("OpenAI-Beta: realtime=v1",
                        "Sec-WebSocket-Protocol: realtime, openai-insecure-api-key.x, openai-beta.realtime-v1"):
             with Conversation(self.server, headers=[header]) as ws:
@@ -233,7 +233,7 @@ class Realtime(unittest.TestCase):
             self.assertLessEqual(len(base64.b64decode(kept["audio"])), RATE * 2 * 40 // 1000)
 
     def test_truncation_by_word_times(self):
-        """The part of the answer that was heard consists of whole words, and grows with time."""
+        """The played part of an answer consists of whole words, and grows with time."""
         with self.open() as ws:
             ws.say("Count, please.")
             ws.respond()
@@ -304,12 +304,12 @@ class Realtime(unittest.TestCase):
                 self.assertEqual((got["type"], got["error"]["event_id"]), ("error", "mine"))
                 if code != "*":
                     self.assertEqual(got["error"]["code"], code)
-            ws.say("Hi")  # and the session still works
+            ws.say("Hi")  # the session still works
 
     def test_long_appends(self):
-        """15 MiB in one append are processed like many small appends; a larger append ends the connection."""
+        """An append of 15 MiB is processed like many small appends. A larger append ends the connection."""
         with self.open(audio={"input": {"turn_detection": None}}) as ws:
-            for _ in range(3):  # each session frees its place
+            for _ in range(3):  # each session releases its place
                 append = {"type": "input_audio_buffer.append",
                           "audio": base64.b64encode(bytes(15 << 20)).decode()}
                 unmasked(ws, json.dumps(append).encode())
@@ -318,7 +318,7 @@ class Realtime(unittest.TestCase):
             try:
                 unmasked(ws, b" " * (22 << 20))
             except OSError:
-                pass  # the connection is closed before all of the append has arrived
+                pass  # the connection was closed before the whole append had arrived
             try:
                 while ws.recv() is not None:
                     pass
@@ -356,7 +356,7 @@ class Realtime(unittest.TestCase):
             thread.join()
         self.assertEqual(len(results), 20)
         self.assertEqual({text_of(events) for events in results}, {text_of(alone)})
-        for events in [alone, *results]:  # the voice samples randomly, so samples differ
+        for events in [alone, *results]:  # the voice is sampled at random, so the samples differ
             self.assertAlmostEqual(len(audio_of(events)) / len(audio_of(alone)), 1, delta=0.3)
             for what in ["status", "status_details"]:
                 self.assertEqual(events[-1]["response"][what], alone[-1]["response"][what])
@@ -375,7 +375,7 @@ class BuiltIn(unittest.TestCase):
                 events = ws.until_type("response.done")
                 self.assertRegex(text_of(events), r"^It is \d\d:\d\d\.$")
                 self.assertGreater(len(audio_of(events)), RATE)
-                ws.say("What can you do?")  # the question is typed: there is no wait of a spoken turn
+                ws.say("What can you do?")  # the question was typed, so it has no waits of a spoken turn
                 ws.respond()
                 ws.until_type("response.done")
             waits = {since: [conversations.waits_of(server, part, since) for part in ("transcript", "first_text", "first_audio")]
@@ -383,11 +383,11 @@ class BuiltIn(unittest.TestCase):
         for since, parts in waits.items():
             self.assertEqual([count for count, _ in parts], [1, 1, 1], since)
             self.assertEqual(parts, sorted(parts, key=lambda part: part[1]), since)
-        self.assertGreater(waits["voice"][0][1], waits["decision"][0][1] + 0.49)  # the pause
+        self.assertGreater(waits["voice"][0][1], waits["decision"][0][1] + 0.49)  # differs by the detector's pause
 
     def test_a_tool_that_must_be_called(self):
-        """If a tool call is required, wren sets a timer even when asked for a sum, in conversations and in chats.
-        Other models refuse that."""
+        """If a tool call is required, wren sets a timer even for a question about a sum, in conversations and in chats. Other
+        models refuse such a request."""
         timer = {"name": "set_timer", "description": "Sets a timer.", "parameters": {
             "type": "object", "properties": {unit: {"type": "integer"} for unit in ("hours", "minutes", "seconds")}}}
         tools, question = [{"type": "function", **timer}], "How much is two plus three?"
@@ -417,8 +417,8 @@ class BuiltIn(unittest.TestCase):
             self.assertEqual(choice["message"]["tool_calls"][0]["function"]["name"], "set_timer")
 
     def test_conversations_beside_each_other(self):
-        """Several microphones never stop, in real time. Every question is answered, and no answer has a gap, except
-        those caused by clients. conversations.py measures twenty of them."""
+        """Several microphones never stop, in real time. Every question is answered. No answer has a gap, except gaps that a
+        client itself caused. conversations.py measures twenty of them."""
         with harness.Server("--quiet", "--model", "wren") as server:
             if "pocketsphinx" not in [m["id"] for m in server.get("/v1/models")[2]["data"]]:
                 self.skipTest("PocketSphinx is not installed")

@@ -1,6 +1,6 @@
-"""Tests whole turns with the services of LiveKit and Pipecat for the Realtime API and for transcription: a greeting,
-questions that another program speaks, answers, interruptions, and a tool whose result is spoken. Skipped (exit code
-77) if neither is installed, or no recogniser or speaker."""
+"""Tests whole turns with the services of LiveKit and Pipecat for the Realtime API and for transcription: a greeting, questions
+that another program speaks, answers, interruptions, and a tool whose result is spoken. Skipped (exit code 77) if both are
+missing, or if there is no recogniser or speaker."""
 import asyncio
 import functools
 import importlib.util
@@ -36,7 +36,7 @@ def needs(name):
 
 @functools.cache
 def spoken(text):
-    """Returns speech by flite, another program: 16-bit samples at RATE, the same in each run (no dither)."""
+    """Returns speech by another program, flite: 16-bit samples at RATE, the same in each run (no dither)."""
     with tempfile.TemporaryDirectory() as folder:
         wav = pathlib.Path(folder) / "said.wav"
         subprocess.run(["flite", "-voice", "slt", "-t", text, "-o", wav], check=True)
@@ -65,8 +65,8 @@ class Agents(unittest.TestCase):
         cls.server.__exit__()
 
     def times_around(self, text, end):
-        """Speaks the text once more. Returns the seconds at which the last word that ends within `end` characters
-        begins, and the next word."""
+        """Speaks the text once more. Returns the seconds at which two words begin: the last word that ends within `end`
+        characters, and the next word."""
         answer = self.server.open_speech({"input": text, "stream_format": "sse", "response_format": "pcm",
                                           "word_timestamps": True})
         words = [(word["begin"], word["start_s"]) for line in answer if line.startswith(b"data: {")
@@ -80,7 +80,7 @@ class Agents(unittest.TestCase):
 @needs("livekit")
 class LiveKit(Agents):
     class Talk:
-        """A session of their RealtimeModel, with its reports."""
+        """A session of LiveKit's RealtimeModel, with its reports."""
 
         def __init__(self, base, model, **options):
             from livekit.plugins import openai
@@ -107,7 +107,7 @@ class LiveKit(Agents):
             return await asyncio.wait_for(self.generations.get(), PATIENCE_S)
 
         async def reply(self, *items):
-            """Returns the answer to the conversation so far and to these items."""
+            """Returns the answer to the conversation so far plus these items."""
             context = self.session.chat_ctx.copy()
             context.items.extend(items)
             await self.session.update_chat_ctx(context)
@@ -122,14 +122,14 @@ class LiveKit(Agents):
 
         @llm.function_tool(raw_schema={"name": "set_timer", "description": "Sets a timer.", "parameters": TIMER})
         async def set_timer(raw_arguments):
-            pass  # called here as an agent's session would
+            pass  # the tool is called here, as an agent's session would do
 
         async def talk():
             async with http_context.open():
                 agent = self.Talk(self.base, "wren")
                 await agent.session.update_instructions("Be brief.")
                 greeting = await agent.reply(llm.ChatMessage(role="user", content=["Hello!"]))
-                agent.say(spoken("What time is it?") + silence(4500))  # semantic_vad waits
+                agent.say(spoken("What time is it?") + silence(4500))  # semantic_vad waits for more
                 answer = await read(await agent.next_generation())
                 await agent.session.update_tools([set_timer])
                 agent.say(spoken("Set a timer for five minutes.") + silence(4500))
@@ -154,8 +154,8 @@ class LiveKit(Agents):
             self.assertGreater(each.samples, RATE // 10, each.text)
 
     def test_interruption_in_the_middle(self):
-        """A voice interrupts a long answer while it is played: the words that were heard stay, and the next turn
-        works as usual."""
+        """A voice interrupts a long answer during playback. The played words remain in the conversation, and the next turn
+        works."""
         from livekit.agents.utils import http_context
         kept = asyncio.Queue()
 
@@ -190,13 +190,13 @@ class LiveKit(Agents):
         self.assertTrue(cut.text.startswith(heard))
         self.assertLess(0, len(heard))
         self.assertLess(len(heard), len(cut.text))
-        # Random ids make long words, so their number has no meaning: the last heard word began in time.
+        # Random ids make long words, so their number has no meaning. The last played word began in time.
         begin_s, later_s = self.times_around(cut.text, len(heard))
         self.assertLess(begin_s, 0.5 + SLACK_S)
         self.assertGreater(later_s, 0.5 - SLACK_S)
 
     def test_transcription(self):
-        """Uses their recogniser, by the Realtime API and by files, streaming and not."""
+        """Uses LiveKit's recogniser, by the Realtime API and by files, streaming and not."""
         from livekit import rtc
         from livekit.agents import stt
         from livekit.agents.utils import http_context
@@ -251,7 +251,7 @@ async def read(generation, first=None):
 @needs("pipecat")
 class Pipecat(Agents):
     class Line:
-        """A pipeline around a service, its output at both ends, and its runner."""
+        """A pipeline around a service, with an output at both ends and its runner."""
 
         def __init__(self, *processors):
             from pipecat.pipeline.pipeline import Pipeline
@@ -271,7 +271,7 @@ class Pipecat(Agents):
             self.began.set()
 
         async def run(self, script):
-            """Runs `script` beside the pipeline, which then ends."""
+            """Runs `script` while the pipeline runs, and ends the pipeline after it."""
             from pipecat.frames.frames import EndFrame
             from pipecat.workers.runner import WorkerRunner
 
@@ -296,7 +296,7 @@ class Pipecat(Agents):
                               for piece in pieces(pcm)])
 
         async def until(self, kind):
-            """Returns frames up to the first of a kind."""
+            """Returns frames up to the first frame of a kind."""
             from pipecat.frames.frames import ErrorFrame
             out = []
             while not out or not isinstance(out[-1], kind):
@@ -340,7 +340,7 @@ class Pipecat(Agents):
             await line.say(spoken("What time is it?") + silence(800))
             answer = await line.until(TTSStoppedFrame)
             await line.say(spoken("Set a timer for five minutes.") + silence(800))
-            told = await line.until(TTSStoppedFrame)  # the call itself has no speech
+            told = await line.until(TTSStoppedFrame)  # the tool call itself has no speech
             return greeting, answer, told
 
         tools = ToolsSchema(standard_tools=[FunctionSchema(
@@ -358,7 +358,7 @@ class Pipecat(Agents):
         self.assertRegex(said, r"it is \d\d:\d\d")
 
     def test_interruption_in_the_middle(self):
-        """A voice interrupts a long answer while it is played: the words that were heard stay."""
+        """A voice interrupts a long answer during playback. The played words remain."""
         from pipecat.frames.frames import (InterruptionFrame, LLMContextFrame, ProposedUserStartedSpeakingFrame,
                                            TTSAudioRawFrame)
         from pipecat.processors.aggregators.llm_context import LLMContext
@@ -374,9 +374,9 @@ class Pipecat(Agents):
             await line.until(TTSAudioRawFrame)
             await line.say(spoken("What time is it?"))
             await line.until(ProposedUserStartedSpeakingFrame)
-            await line.send(InterruptionFrame())  # sends the frame that their transports send on an interruption
+            await line.send(InterruptionFrame())  # sends the frame that Pipecat's transports send on an interruption
             await line.say(silence(800))
-            await line.until(TTSAudioRawFrame)  # the question is answered
+            await line.until(TTSAudioRawFrame)  # then the question is answered
             first = next(iter(said))
             return said[first], (await service.retrieve_conversation_item(first)).content[0].transcript
 
@@ -391,7 +391,7 @@ class Pipecat(Agents):
 
         def listen(turn_detection, *after):
             async def script(line):
-                await asyncio.sleep(0.5)  # it sends nothing before the session is established
+                await asyncio.sleep(0.5)  # the service sends no audio before the session is established
                 await line.say(spoken("What time is it?") + silence(800))
                 await line.send(*after)
                 return (await line.until(TranscriptionFrame))[-1].text

@@ -1,6 +1,6 @@
-"""Tests the bounds of Realtime sessions with the real program: one that never reads, and one with long silence. Their
-memory is bounded, they end as documented or continue, and other sessions are not affected. `./check` has minutes of
-silence, `./check long` an hour (SYRINX_SILENCE_MINUTES=60)."""
+"""Tests the limits of Realtime sessions with the real program: a client that never reads, and long silence. Memory is limited,
+the sessions end as documented or continue, and other sessions are not affected. `./check` has minutes of silence, `./check
+long` an hour (SYRINX_SILENCE_MINUTES=60)."""
 import base64
 import json
 import os
@@ -14,7 +14,7 @@ from test_realtime import Conversation, audio_of, silence, text_of, unmasked
 
 WRITER = os.path.join(harness.PARITY, "llm", "qwen3")
 MINUTES = float(os.environ.get("SYRINX_SILENCE_MINUTES", "5"))
-STALL_S = 2  # --stall-timeout
+STALL_S = 2  # value of --stall-timeout
 MB = 1 << 20
 
 
@@ -34,8 +34,8 @@ class Bounds(unittest.TestCase):
         cls.server.__exit__()
 
     def answer_s(self, ws):
-        """Asks a line of text; returns the seconds until the first audio. Random weights may write nothing, or text
-        that no voice can speak; then it asks again."""
+        """Asks a question in text; returns the seconds until the first audio. Random weights may write an empty text, or one
+        that no voice can speak. In that case it asks again."""
         for _ in range(20):
             ws.say("Hello!")
             began = time.monotonic()
@@ -45,21 +45,21 @@ class Bounds(unittest.TestCase):
             if events[-1]["type"] == "response.done":
                 continue
             events += ws.until_type("response.done")
-            self.assertIn(events[-1]["response"]["status"], ("completed", "incomplete"))  # ended at its length limit
+            self.assertIn(events[-1]["response"]["status"], ("completed", "incomplete"))  # the answer ended at its length limit
             self.assertTrue(text_of(events))
             return took
         self.fail("twenty answers without audio")
 
     def test_a_session_that_never_reads(self):
-        """The client asks without end; the server stops reading from it, and closes the connection after the stall
-        timeout."""
+        """The client sends requests without end. The server stops its reads from that client, and closes the connection after
+        the stall timeout."""
         with Conversation(self.server) as other:
             other.update(max_output_tokens=20)
             alone = statistics.median(self.answer_s(other) for _ in range(5))
             before, cut = memory(self.server.process), self.server.read_log().count("the client does not read")
             with Conversation(self.server) as deaf:
                 deaf.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-                # The reply to each update contains the whole session: far more than the server keeps for a client.
+                # The reply to each update contains the whole session, which is far more than the server keeps for a client.
                 update = json.dumps({"type": "session.update", "session": {
                     "type": "realtime", "instructions": "x" * 100_000}}).encode()
                 deaf.socket.settimeout(0.5)
@@ -77,7 +77,7 @@ class Bounds(unittest.TestCase):
                     self.assertLess(time.monotonic() - began, STALL_S + 20)
                     time.sleep(0.05)
                 self.assertGreater(time.monotonic() - began, STALL_S)
-                # The data in the socket can be read, then the connection ends without a close frame: 1006.
+                # The data in the socket can be read. After it the connection ends without a close frame: 1006.
                 deaf.socket.settimeout(30)
                 try:
                     while deaf.recv() is not None:
@@ -88,7 +88,7 @@ class Bounds(unittest.TestCase):
             self.assertLess(statistics.median(self.answer_s(other) for _ in range(5)), 3 * alone + 0.2)
 
     def silence_for(self, ws, minutes):
-        """Appends silence in pieces of ten seconds, as fast as the server takes it; returns the seconds."""
+        """Appends silence in pieces of ten seconds, as fast as the server accepts them. Returns the seconds."""
         piece = json.dumps({"type": "input_audio_buffer.append",
                             "audio": base64.b64encode(silence(10_000)).decode()}).encode()
         began = time.monotonic()
@@ -110,14 +110,14 @@ class Bounds(unittest.TestCase):
         ws.until_type(written + "completed", written + "failed")
 
     def test_silence_for_long(self):
-        """With and without a detector: at most the audio of one turn is kept, no answer comes, and a later voice is
-        heard."""
+        """With and without a detector, the server keeps at most the audio of one turn and does not answer. A later voice is
+        answered."""
         question = self.server.speak({"input": "What time is it?", "response_format": "pcm", "seed": 5})[2]
         for turns in ({"type": "server_vad", "create_response": False}, None):
             with Conversation(self.server) as ws, Conversation(self.server) as other:
                 ws.update(audio={"input": {"turn_detection": turns, "transcription": {"model": "any"}}})
                 other.update(max_output_tokens=20)
-                self.heard(ws, question, turns)  # so that the recogniser has allocated its memory
+                self.heard(ws, question, turns)  # so that the recogniser allocates its memory
                 self.silence_for(ws, 0.5)
                 before = memory(self.server.process)
                 took = self.silence_for(ws, MINUTES)
@@ -146,7 +146,7 @@ class Bounds(unittest.TestCase):
         self.assertLess(memory(self.server.process) - before, 48 * MB)
 
     def test_a_long_reply_to_one_that_reads_slowly(self):
-        """Only the time without any reading counts, not the time for the whole reply."""
+        """The stall timeout is compared with the time without any read, not with the time of the whole reply."""
         with Conversation(self.server) as slow:
             slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
             content = {"type": "input_audio", "audio": base64.b64encode(bytes(60 * 48_000)).decode(), "transcript": "none"}
@@ -165,7 +165,7 @@ class Bounds(unittest.TestCase):
                 read += more
 
     def test_silence_beside_an_answer(self):
-        """While silence is sent at full speed, an answer of another session is complete."""
+        """An answer of another session is complete while silence arrives at full speed."""
         with Conversation(self.server) as ws, Conversation(self.server) as other:
             other.say("Hello!")
             other.respond()

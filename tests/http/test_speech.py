@@ -47,7 +47,7 @@ class Speech(unittest.TestCase):
             body = {"input": SENTENCE, "seed": 3, "sample_rate": rate}
             pcm = self.server.speak({**body, "response_format": "pcm"})[2]
             samples = len(pcm) // 2
-            # Surplus samples that a decoder may yield; aac cannot declare its priming.
+            # A decoder may return extra samples, because aac cannot declare its priming.
             for name, least, most in [("wav", 0, 0), ("flac", 0, 0), ("opus", 0, 0),
                                       ("mp3", 0, 2 * 576), ("aac", 1024, 2 * 1024),
                                       ("m4a", 1024, 2 * 1024)]:
@@ -65,7 +65,7 @@ class Speech(unittest.TestCase):
         whole = len(self.server.speak(body)[2])
         for speed in (0.25, 0.5, 2.0, 4.0):
             size = len(self.server.speak({**body, "speed": speed})[2])
-            self.assertAlmostEqual(size * speed / whole, 1, delta=0.1)  # a model's own speed is not exact
+            self.assertAlmostEqual(size * speed / whole, 1, delta=0.1)  # the speed of a model is not exact
 
     def test_volume(self):
         body = {"input": SENTENCE, "seed": 3, "response_format": "pcm", "encoding": "pcm_f32le"}
@@ -115,7 +115,7 @@ class Speech(unittest.TestCase):
         answer = self.server.open_speech({"input": SENTENCE * 200, "response_format": "pcm"})
         self.assertEqual(answer.status, 200)
         self.assertGreater(len(answer.read(1000)), 0)
-        self.assertEqual(self.server.running(), 1)  # the first bytes arrived before the end
+        self.assertEqual(self.server.running(), 1)  # the first bytes arrived before the end of the request
         answer.connection.close()
         self.server.wait_running(0)
 

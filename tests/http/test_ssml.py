@@ -109,7 +109,7 @@ class Ssml(unittest.TestCase):
         self.assertEqual([m["name"] for m in messages[-2]["marks"]], ["m"])
         _, messages = self.stream([document.replace("</prosody>", "")])
         self.assertEqual(messages[-1]["message"], self.refused(document.replace("</prosody>", ""))["message"])
-        # Plain text around a document is spoken as without the document.
+        # Plain text around a document sounds the same as without the document.
         audio, _ = self.stream([document, "Good morning."])
         alone, _ = self.stream(["Good morning."])
         self.assertEqual(audio, whole + alone)
@@ -121,7 +121,7 @@ class Ssml(unittest.TestCase):
         self.assertNotEqual(accent, plain)
 
     def silence_s(self, text, **fields):
-        """Returns the longest stretch within the speech that is 40 dB below its loudest."""
+        """Returns the longest pause within the speech: the part that is 40 dB below the loudest sample."""
         samples = array.array("h", self.samples(text, **fields))
         least = max(abs(s) for s in samples) / 100
         loud = [i for i, s in enumerate(samples) if abs(s) > least]

@@ -1,5 +1,5 @@
 """Tests a server whose stages run in other processes: the bytes are the same, a process is killed under load, unknown
-and wrong peers connect to its socket. Also over gRPC with keys."""
+and unsuitable peers connect to its socket. Also over gRPC with keys."""
 import base64
 import concurrent.futures
 import contextlib
@@ -26,7 +26,7 @@ PATIENCE_S = 60
 
 
 class Holder:
-    """Runs `syrinx serve --stage`: the process that holds stages."""
+    """Runs `syrinx serve --stage`, the process that runs stages."""
 
     def __init__(self, path, stages, *options, model=harness.MODEL, env=None):
         self.path = path
@@ -85,7 +85,7 @@ def recording(seconds):
 
 
 def omni_question(seed, tokens=12, stream=False):
-    """Returns the question of a client that sends a recording and a text, and wants a spoken answer."""
+    """Returns the request of a client that sends a recording and a text, and wants a spoken answer."""
     heard = {"type": "input_audio", "input_audio": {"data": recording(1 + seed / 2), "format": "wav"}}
     return json.dumps({
         "modalities": ["text", "audio"], "audio": {"voice": "aiden", "format": "pcm16"}, "seed": seed,
@@ -166,8 +166,8 @@ class Stages(unittest.TestCase):
             self.assertTrue(stage_of(server, 0)["up"] and stage_of(server, 1)["up"])
 
     def test_qwen3_omni_in_three_processes(self):
-        """The encoder of recordings runs in one process, thinker and talker in the server, the vocoder in another.
-        Then one of two encoder processes is killed."""
+        """The encoder of recordings runs in one process, thinker and talker in the server, the vocoder in another
+        process. Then one of two encoder processes is killed."""
         seeds = range(4)
         with harness.Server("--quiet", model=OMNI) as server:
             alone = [ask_omni(self, server, seed) for seed in seeds]
@@ -192,7 +192,7 @@ class Stages(unittest.TestCase):
             return [ask_omni(self, server, seed) for seed in seeds]
 
     def check_omni_apart(self, address):
-        """Checks AR nodes in any process: the talker with its voice, the thinker, both, each in its own."""
+        """Checks AR nodes in other processes: the talker with its voice, the thinker, both together, and both apart."""
         seeds = range(4)
         alone = self.omni_alone(seeds)
         for places in (["talker,code2wav"], ["thinker"], ["tower,thinker", "talker", "code2wav"]):
@@ -208,7 +208,7 @@ class Stages(unittest.TestCase):
                 self.assertEqual(server.get("/ready")[0], 200)
                 for stage in server.get("/health")[2]["models"][0]["remote_stages"]:
                     self.assertGreater(stage["batches"], 0, stage)
-                if places == ["talker,code2wav"]:  # an answer in text needs no talker
+                if places == ["talker,code2wav"]:  # an answer in text does not use the talker
                     holder.kill()
                     wait_for(lambda: not stage_of(server)["up"])
                     self.assertTrue(read_omni(self, server))
@@ -221,10 +221,10 @@ class Stages(unittest.TestCase):
         self.check_omni_apart(lambda _: "grpc://127.0.0.1:0")
 
     def test_kill_of_a_talker_under_load(self):
-        """One of two processes with the talker is killed while it runs: no client notices. Then the other one is
+        """One of two processes with the talker is killed while it runs, and no client notices. Then the other one is
         killed."""
         bodies = [{"input": "hello there and so on " * 40, "seed": seed, "voice": "aiden", "response_format": "pcm"}
-                  for seed in (14, 15, 18, 32)]  # with these seeds the speech is longer than the buffers
+                  for seed in (14, 15, 18, 32)]  # with these seeds the speech exceeds the buffers
         with harness.Server("--quiet", model=OMNI) as server, \
                 concurrent.futures.ThreadPoolExecutor(len(bodies)) as pool:
             want = list(pool.map(lambda body: server.speak(body)[2], bodies))
@@ -248,7 +248,7 @@ class Stages(unittest.TestCase):
             busy, spare = (first, second) if steps(first) > steps(second) else (second, first)
             busy.process.send_signal(signal.SIGKILL)
             busy.process.wait()
-            rest = list(pool.map(lambda answer: answer.read(), playing))  # no stream is cut off
+            rest = list(pool.map(lambda answer: answer.read(), playing))  # no stream is incomplete
             for answer, head, tail, whole in zip(playing, heard, rest, want):
                 self.assertEqual(head + tail, whole)
                 answer.connection.close()
@@ -258,7 +258,7 @@ class Stages(unittest.TestCase):
                 self.assertTrue(answer.read(3200))
             spare.process.send_signal(signal.SIGKILL)
             spare.process.wait()
-            for answer in playing:  # the audio is cut off, and never ends as if it were complete
+            for answer in playing:  # the audio ends early, and its end is an error
                 with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
                     answer.read()
                 answer.connection.close()
@@ -296,7 +296,7 @@ class Stages(unittest.TestCase):
                 self.assertTrue(answer.read(3200))
             holder.process.send_signal(signal.SIGKILL)
             holder.process.wait()
-            for answer in playing:  # the audio is cut off, and never ends as if it were complete
+            for answer in playing:  # the audio ends early, and its end is an error
                 with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
                     answer.read()
                 answer.connection.close()
@@ -316,8 +316,8 @@ class Stages(unittest.TestCase):
                 self.assertEqual(server.get("/ready")[0], 200)
 
     def test_drain(self):
-        """A process that is asked to end does so when its streams have ended. New requests go to another process, or
-        are refused."""
+        """After a signal, a process ends when its streams have ended. New requests go to another process, or are
+        refused."""
         long = {"input": SENTENCE * 40, "seed": 1, "response_format": "pcm"}
         short = {"input": "Good evening.", "seed": 2, "response_format": "pcm"}
         other = self.path + "2"
@@ -365,7 +365,7 @@ class Stages(unittest.TestCase):
                 self.assertGreater(stage_of(server, number)["batches"], 0)
             holder.process.send_signal(signal.SIGKILL)
             holder.process.wait()
-            rest = list(pool.map(lambda answer: answer.read(), playing))  # no stream is cut off
+            rest = list(pool.map(lambda answer: answer.read(), playing))  # no stream is incomplete
             for answer, head, tail, whole in zip(playing, heard, rest, want):
                 self.assertEqual(head + tail, whole)
                 answer.connection.close()
@@ -384,7 +384,7 @@ class Stages(unittest.TestCase):
             done = subprocess.run(["curl", "-s", "--http2-prior-knowledge", "-H", "te: trailers", "-H",
                                    "content-type: application/grpc", "--data-binary", "@-", at],
                                   input=b"\0" * 5, capture_output=True, timeout=PATIENCE_S, check=True)
-            self.assertEqual(done.stdout, b"\0\0\0\0\2\x08\1")  # SERVING
+            self.assertEqual(done.stdout, b"\0\0\0\0\2\x08\1")  # the answer SERVING
 
     @harness.NEEDS_GRPC
     def test_between_hosts(self):
@@ -476,7 +476,7 @@ class Stages(unittest.TestCase):
                     stranger.connect(self.path)
                     stranger.sendall(words)
                     with contextlib.suppress(ConnectionError):
-                        while stranger.recv(4096):  # the peer may get the reason
+                        while stranger.recv(4096):  # the peer may receive the reason
                             pass
             self.assertEqual(server.speak({"input": "Good evening."})[0], 200)
             self.assertEqual(stage_of(server)["connections"], 1)

@@ -1,5 +1,5 @@
-"""Tests transcription: PocketSphinx returns the same text through the API as its own program; forms, formats and
-events of OpenAI's API; bad uploads."""
+"""Tests transcription: PocketSphinx gives the same text through the API as its own program; forms, formats and events
+of OpenAI's API; invalid uploads."""
 import concurrent.futures
 import io
 import json
@@ -118,7 +118,7 @@ class Transcription(unittest.TestCase):
                                **{"timestamp_granularities[]": "word"})
 
     def heard(self, i):
-        """Returns verbose() for sentence i alone; each sentence is transcribed once."""
+        """Returns verbose() for sentence i alone. Each sentence is transcribed only once."""
         if i not in self.heard_alone:
             self.heard_alone[i] = self.verbose(self.speech[i])
         return self.heard_alone[i]
@@ -203,7 +203,7 @@ class Transcription(unittest.TestCase):
         self.assertEqual(silence[1]["text"], "")
 
     def test_models(self):
-        self.assertNotEqual(self.names[0], "pocketsphinx")  # models that speak come first
+        self.assertNotEqual(self.names[0], "pocketsphinx")  # models that speak are listed first
         for name in ("pocketsphinx", "whisper-1", "gpt-4o-transcribe"):
             status, _, model = self.server.get("/v1/models/" + name)
             self.assertEqual((status, model["id"], model["hears"]), (200, "pocketsphinx", True))
@@ -289,7 +289,7 @@ class Transcription(unittest.TestCase):
         self.assertGreater(len(verbose["words"]), 15)
 
     def test_many_at_once_hear_the_same(self):
-        """Sends more recordings than are transcribed at a time."""
+        """Sends more recordings than the server transcribes at a time."""
         short = (1, 2, 3)
         want = [self.heard(i) for i in short]
         with concurrent.futures.ThreadPoolExecutor(9) as pool:

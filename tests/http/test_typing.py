@@ -1,5 +1,5 @@
-"""Tests a client that types, over the Realtime API with the real program. It sends pieces of a question and changes;
-the answer is drafted, and its first sentence is spoken ahead. The client gets the same answer as without drafts."""
+"""Tests a client that types, over the Realtime API with the real program. It sends pieces of a question and changes.
+The server drafts the answer and speaks its first sentence early. The client gets the same answer as without drafts."""
 import time
 import unittest
 
@@ -46,7 +46,7 @@ class Typing(unittest.TestCase):
         return ws.until_type("response.done")
 
     def plain(self, question):
-        """Returns the answer and its audio without prediction."""
+        """Returns the answer and its audio without drafts."""
         with self.open(predict=False) as ws:
             ws.say(question)
             ws.respond()
@@ -58,7 +58,7 @@ class Typing(unittest.TestCase):
             before = self.predictions()
             with self.open() as ws:
                 self.type(ws, "Wha")
-                self.type(ws, question[:-6] + "xyz", "replace")  # a word that is taken back
+                self.type(ws, question[:-6] + "xyz", "replace")  # a word that the user deletes again
                 self.type(ws, question[:-1], "replace")
                 self.wait_for(lambda: self.predictions()["spoken_ahead"] > before["spoken_ahead"])
                 self.type(ws, question[-1])
@@ -114,7 +114,7 @@ class Typing(unittest.TestCase):
                              "input_text_buffer_too_long")
             ws.send({"type": "input_text_buffer.clear"})
             ws.until_type("input_text_buffer.cleared")
-            # Sends a thousand updates per second, none of which is answered; then the end, then one more.
+            # Sends a thousand updates per second, which get no answers, then the end, then one more update.
             began = time.monotonic()
             for i in range(1000):
                 self.type(ws, f"What is {i % 50} plus 5?", "replace")

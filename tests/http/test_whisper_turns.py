@@ -1,5 +1,5 @@
-"""Tests spoken turns with a small random Whisper and the real program: more speakers than it can transcribe in time,
-and sound in which a voice detector finds no voice."""
+"""Tests spoken turns with a small random Whisper and the real program: more speakers than it can transcribe in time, and noise in
+which a voice detector finds no voice."""
 import json
 import os
 import statistics
@@ -46,7 +46,7 @@ class WhisperTurns(unittest.TestCase):
         return server
 
     def test_more_speakers_than_it_can_hear(self):
-        """Admitted speakers get their transcripts within the bound, the others an error at once."""
+        """Accepted speakers get their transcripts in time; the others get an error at once."""
         server = self.server()
         question = silence(300) + server.speak({"input": QUESTION, "response_format": "pcm", "seed": 5})[2] + silence(1500)
 
@@ -84,7 +84,7 @@ class WhisperTurns(unittest.TestCase):
         self.assertEqual(turn(server)[1]["type"], COMPLETED, "it has caught up")
 
     def test_sound_without_a_voice(self):
-        """With a detector, neither recordings nor turns without a voice reach the recogniser."""
+        """With a detector, the recogniser gets neither recordings nor turns without a voice."""
         for says in (False, True):
             with tempfile.TemporaryDirectory() as folder:
                 server = self.server("--vad", detector(os.path.join(folder, "vad.safetensors"), says))

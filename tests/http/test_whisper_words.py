@@ -1,5 +1,5 @@
-"""Tests the times of words with a small random Whisper: over HTTP and on the command line, only on request, within
-the recording and in order."""
+"""Tests the times of words with a small random Whisper, over HTTP and on the command line: they come only on request,
+within the recording and in order."""
 import io
 import json
 import os
@@ -56,7 +56,7 @@ class WhisperWords(unittest.TestCase):
             self.assertTrue(0 <= word["probability"] <= 1 and word["word"].strip() == word["word"] != "")
             if after:
                 self.assertLessEqual(word["start"], after["start"])
-        # In a language without blanks, words are characters; together they are the text.
+        # In a language without blanks each character is a word, and all words together are the text.
         self.assertEqual("".join(word["word"] for word in words), "".join(heard["text"].split()))
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "noise.wav")

@@ -95,7 +95,7 @@ class Clients(unittest.TestCase):
     def test_cartesia_voices_and_events(self):
         from cartesia import Cartesia
         client = Cartesia(api_key="any", base_url=f"http://{self.host}")
-        ids = [voice.id for voice in client.voices.list(limit=2)]  # page after page
+        ids = [voice.id for voice in client.voices.list(limit=2)]  # the client fetches page after page
         self.assertEqual(len(ids), len(set(ids)))
         self.assertIn("our-voice", ids)
         self.assertEqual(client.voices.get("our-voice").name, self.own)
@@ -144,7 +144,7 @@ class Clients(unittest.TestCase):
             language="en", output_format={"container": "wav", "encoding": "pcm_f32le",
                                           "sample_rate": 44100})
         data = wav.read()
-        self.assertEqual((data[:4], data[20:22]), (b"RIFF", b"\x03\x00"))  # floats
+        self.assertEqual((data[:4], data[20:22]), (b"RIFF", b"\x03\x00"))  # the samples are floats
 
     @needs("deepgram")
     def test_deepgram(self):

@@ -1,4 +1,4 @@
-"""Tests Wyoming with several models, the built-in voice and two Piper voices of a directory, and the real program."""
+"""Tests Wyoming with the real program and several models: the built-in voice and two Piper voices of a directory."""
 import json
 import os
 import shutil
@@ -14,7 +14,7 @@ GOLDEN = os.path.join(harness.PARITY, "piper/golden")
 
 
 def voice_config(speakers):
-    """Returns the .onnx.json of a golden's network; its ids are characters, so that espeak-ng is not needed."""
+    """Returns the .onnx.json of a golden's network. Its ids are characters, so espeak-ng is not needed."""
     ids = {"_": [0], "^": [1], "$": [2]}
     for number, letter in enumerate(" ,.?!" + string.ascii_lowercase[:16], 3):
         ids[letter] = [number]
@@ -122,7 +122,7 @@ class WyomingTest(unittest.TestCase):
         self.assertEqual(self.speak(name="de_DE-one-low")[0], 16000)  # the server still works
         with open(path, "wb") as file:
             file.write(whole)
-        deadline = time.monotonic() + 30  # a failed load is repeated after some seconds
+        deadline = time.monotonic() + 30  # after some seconds a failed load is tried again
         while isinstance(self.speak(name="de_DE-gone-low"), str):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.5)

@@ -1,4 +1,4 @@
-"""A small WebSocket client and a Wyoming client in the standard library, for the tests here."""
+"""A small WebSocket client and a Wyoming client for the tests here, in the standard library."""
 import base64
 import json
 import os
@@ -7,7 +7,7 @@ import struct
 
 
 class WebSocket:
-    """One connection. It returns text frames as str, binary frames as bytes, and None at the end."""
+    """One connection. recv() returns text frames as str, binary frames as bytes, and None at the end."""
 
     def __init__(self, port, target, headers=(), timeout=60, context=None):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)

@@ -36,7 +36,7 @@ def wait_until(holds, what, timeout_s=60):
 
 
 class Stream:
-    """A speech request whose client reads little, so that the answer waits in the worker. Only the balancer repeats
+    """A speech request whose client reads slowly, so that the answer waits in the worker. Only the balancer repeats
     requests."""
 
     def __init__(self, port, body, headers=None):
@@ -82,7 +82,7 @@ class Worker:
             [BIN, "serve", "--model", MODEL, "--threads", "1", "--ears", "none", "--quiet",
              "--port", str(self.port), "--agent-port", str(self.agent_port),
              "--wyoming-port", str(self.wyoming_port),
-             # Clients pause here, and share the cores with four workers.
+             # Clients pause in these tests, and share the cores with four workers.
              "--stall-timeout", "250", "--drain-timeout", "250"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             env=dict(os.environ, **(self.env or {})))
@@ -119,8 +119,8 @@ class Worker:
 
 
 class Fleet:
-    """Workers and a balancer; use it in a with statement. With the workers of another fleet, it is a second balancer
-    for them."""
+    """Workers and a balancer, for a with statement. With the workers of another fleet, it is a second balancer for
+    them."""
 
     def __init__(self, count=4, workers=None):
         ports = iter(free_ports((0 if workers else 3 * count) + 3))
@@ -143,7 +143,7 @@ class Fleet:
         for i, worker in enumerate(self.workers.values(), 1):
             own |= {8080 + i: worker.port, 9080 + i: worker.agent_port,
                     10200 + i: worker.wyoming_port}
-        # Port 1 stands for absent workers.
+        # Port 1 replaces the ports of absent workers.
         text = re.sub(r"(?<=[: ])(80\d\d|908\d|1020\d|8404)\b",
                       lambda found: str(own.get(int(found[0]), 1)), text)
         self.folder = tempfile.TemporaryDirectory()
@@ -169,7 +169,7 @@ class Fleet:
             self.folder.cleanup()
 
     def table(self):
-        """Returns HAProxy's state of its servers: rows by (proxy, server)."""
+        """Returns the state of HAProxy's servers: rows by (proxy, server)."""
         connection = http.client.HTTPConnection("127.0.0.1", self.stats_port, timeout=10)
         connection.request("GET", "/;csv")
         lines = connection.getresponse().read().decode().splitlines()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures the load that 1, 2 and 4 workers behind HAProxy hold, each with a share of a core.
+"""Measures the load that 1, 2 and 4 workers behind HAProxy can serve, each with a share of a core.
 
   SYRINX_BIN=build/release/syrinx tests/packaging/scaling.py [--share 0.1] [--workers 1,2,4] [-- BENCH...]
 
-For each number the highest rate with p90 of first audio within 100 ms (`syrinx bench --search`; what
-follows -- goes to it). Shares are quotas of Linux control groups (version 1 or 2), so it wants root and
-leaves nothing behind. No test: it takes minutes, and a machine that has the cores for all shares.
+Prints for each number of workers the highest rate with p90 of first audio within 100 ms (`syrinx bench --search`, which
+gets the arguments after --). Shares are quotas of Linux control groups (version 1 or 2). So it needs root, and removes
+its groups at the end. Needs minutes, and cores for all shares.
 """
 import argparse
 import contextlib
@@ -41,7 +41,7 @@ def share(name, cores, pid):
 
 
 def held(count, cores, options):
-    """Returns the requests per second that `count` workers hold."""
+    """Returns the requests per second that `count` workers can serve."""
     with contextlib.ExitStack() as stack, fleet.Fleet(count) as workers:
         for name, worker in workers.workers.items():
             stack.enter_context(share(f"syrinx-{os.getpid()}-{name}", cores, worker.process.pid))

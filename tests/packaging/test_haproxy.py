@@ -17,7 +17,7 @@ import harness
 from ws import WebSocket, Wyoming
 
 SHORT = {"input": "All is well.", "voice": "finch", "response_format": "pcm", "seed": 1}
-# Longer than all buffers on the way: most of it is still in the worker when its head has arrived.
+# Longer than all buffers between worker and client, so most of it is still in the worker when its head arrives.
 LONG = dict(SHORT, input=harness.SENTENCE * 16)
 
 
@@ -78,7 +78,7 @@ class Haproxy(unittest.TestCase):
         return max(set(names), key=names.count)
 
     def whole(self, stream):
-        """Returns whether the audio was complete; audio that was cut off must be an error, never a short success."""
+        """Returns whether the audio is complete. Incomplete audio must be an error, never a short success."""
         try:
             audio = stream.rest()
         except (OSError, http.client.HTTPException):
@@ -87,7 +87,7 @@ class Haproxy(unittest.TestCase):
         return True
 
     def fates(self, streams):
-        """Returns whether each stream is complete; reads them in parallel, because workers do not wait forever."""
+        """Returns whether each stream is complete. Reads them in parallel, because workers do not wait forever."""
         with ThreadPoolExecutor(len(streams)) as readers:
             return list(readers.map(self.whole, streams))
 
@@ -98,7 +98,7 @@ class Haproxy(unittest.TestCase):
         self.assertNotRegex(done.stderr, "WARNING|ALERT")
 
     def test_requests_spread(self):
-        # A worker that the last test restarted or loaded has a small share at first.
+        # At first, a worker that the last test restarted or loaded has a small share.
         for name, worker in self.fleet.workers.items():
             fleet.wait_until(lambda at=worker: at.says() == "up 100%\n", name + " is rested")
             fleet.wait_until(lambda at=name: self.fleet.table()["workers", at]["weight"] == "100",
@@ -107,12 +107,12 @@ class Haproxy(unittest.TestCase):
         served = [stream.worker for stream in streams]
         self.assertEqual(set(served), set(self.fleet.workers))
         self.assertLessEqual(served.count(self.busiest(streams)), 3)
-        # Every worker makes the same speech.
+        # All workers generate the same speech.
         self.assertTrue(all(self.fates(streams)))
 
     def test_weights_follow_what_is_free(self):
         worker = self.fleet.workers["w1"]
-        # Waits of new requests in the last test are forgotten within seconds.
+        # The worker forgets the waits of the last test's requests within seconds.
         fleet.wait_until(lambda: worker.says() == "up 100%\n", "it is rested")
         streams = [fleet.Stream(worker.port, LONG) for _ in range(8)]
         for stream in streams:
@@ -140,7 +140,7 @@ class Haproxy(unittest.TestCase):
             fleet.wait_until(lambda: not self.fleet.takes(victim), "it is taken out")
         for worker, whole in fates:
             self.assertEqual(whole, worker != victim, fates)
-        # At most one short request is cut: the one of the killed worker.
+        # At most one short request fails: the request of the killed worker.
         cut = [worker for status, worker, _ in asking.answers if status == 0]
         self.assertIn(cut, ([], [victim]))
         whole = [answer for answer in asking.answers if answer[0] != 0]
@@ -154,12 +154,12 @@ class Haproxy(unittest.TestCase):
         self.fleet.workers["w1"].start()
         fleet.wait_until(lambda: self.fleet.takes("w1"), "it is back")
         row = self.fleet.table()["workers", "w1"]
-        self.assertLess(int(row["throttle"]), 90, row)  # percent of its share, over ten seconds
+        self.assertLess(int(row["throttle"]), 90, row)  # percent of its share, in the last ten seconds
         fleet.wait_until(lambda: int(self.fleet.table()["workers", "w1"]["throttle"] or 100) > int(row["throttle"]),
                          "its share grows")
 
     def test_what_had_not_begun_is_served_elsewhere(self):
-        """Tests requests by load and by voice. A stopped worker accepts requests and does not answer."""
+        """Tests requests by load and by voice. A stopped worker accepts requests but does not answer."""
         for voice in ["finch", "finch(3)+raven(1)"]:
             body = dict(SHORT, voice=voice)
             expected = self.fleet.speak(body)[2]
@@ -179,15 +179,15 @@ class Haproxy(unittest.TestCase):
             self.tearDown()
 
     def test_two_balancers(self):
-        """Two balancers do not know each other's requests; agents report to both. A dead worker ends its streams, a
-        dead balancer the streams that pass through it; the rest continues."""
+        """Two balancers do not see each other's requests, but agents report to both. A dead worker ends its own
+        streams, and a dead balancer the streams that pass through it. All others continue."""
         with fleet.Fleet(workers=self.fleet.workers) as other:
             streams = [each.stream(LONG) for _ in range(6) for each in (self.fleet, other)]
             for stream in streams:
                 self.assertEqual(stream.head().status, 200)
             served = [stream.worker for stream in streams]
             self.assertEqual(set(served), set(self.fleet.workers))
-            self.assertLessEqual(served.count(self.busiest(streams)), 6, served)  # of twelve, by four
+            self.assertLessEqual(served.count(self.busiest(streams)), 6, served)  # twelve requests for four workers
             victim = self.busiest(streams)
             with Asking(self.fleet) as here, Asking(other) as there:
                 time.sleep(0.1)
@@ -240,7 +240,7 @@ class Haproxy(unittest.TestCase):
         asked = dict(body, input=SHORT["input"])
         home = {self.fleet.speak(asked)[1] for _ in range(5)}
         self.assertEqual(len(home), 1)
-        # Other forms of the same voice.
+        # Tests other forms of the same voice.
         for way in [dict(asked, voice={"id": "finch(2)+curlew(1)"})]:
             self.assertEqual({self.fleet.speak(way)[1]}, home)
         self.assertEqual({self.fleet.speak(asked, {"X-Voice": "FINCH(2)+curlew(1)"})[1]}, home)
@@ -251,8 +251,8 @@ class Haproxy(unittest.TestCase):
         served = [stream.head().worker for stream in streams]
         for stream in streams:
             stream.__exit__()
-        # HAProxy bounds by the requests that it has counted; requests of the same moment exceed the
-        # bound by a few.
+        # HAProxy's limit uses the requests that it has counted. Simultaneous requests exceed the limit by a
+        # few.
         self.assertLessEqual(max(map(served.count, served)), 8, served)
 
     def test_who_hangs_up_is_not_spoken_to(self):

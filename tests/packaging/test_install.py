@@ -39,7 +39,7 @@ class Install(unittest.TestCase):
         self.dir = place.name
 
     def check_tree(self, prefix, named_prefix):
-        """`prefix` is where the files are, `named_prefix` the prefix that they contain."""
+        """`prefix` is where the files are. `named_prefix` is the prefix that the files contain."""
         for name in FILES:
             self.assertTrue(os.path.isfile(os.path.join(prefix, name)), name)
         with gzip.open(os.path.join(prefix, "share/man/man1/syrinx.1.gz"), "rt") as page:
@@ -47,7 +47,7 @@ class Install(unittest.TestCase):
         unit = os.path.join(prefix, "lib/systemd/system/syrinx.service")
         with open(unit, encoding="utf-8") as file:
             self.assertIn(f"\nExecStart={named_prefix}/bin/syrinx serve ", file.read())
-        # Outside of the source tree, the voice is found beside the program.
+        # Outside of the source tree, the program finds the voice beside itself.
         wav = os.path.join(self.dir, "said.wav")
         run(os.path.join(prefix, "bin/syrinx"), "say", "Installed.", "-o", wav, cwd=self.dir)
         with open(wav, "rb") as file:
@@ -63,7 +63,7 @@ class Install(unittest.TestCase):
                                   capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             done = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=20", unit],
-                                  capture_output=True, text=True, check=False)  # 20 is an exposure of 2.0
+                                  capture_output=True, text=True, check=False)  # 20 means an exposure of 2.0
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_debian_package(self):

@@ -1,7 +1,7 @@
 """Compares packaging/kubernetes with Kubernetes' own schemas, and with the server's names.
 
-The schemas are those that kubernetes-validate (PyPI) carries; skipped (77) without it. It has none for the kinds of
-the inference gateway and of kustomize; for these, only names and links are compared.
+The schemas come from kubernetes-validate (PyPI); skipped (77) without it. It has no schemas for the kinds of the
+inference gateway and of kustomize. For these, only names and links are compared.
 """
 import glob
 import os
@@ -47,7 +47,7 @@ def only(kind, folder=FOLDER):
 
 
 def patched(base, patch):
-    """Merges like kustomize: entries of lists by their name or mount path; other lists are replaced."""
+    """Merges like kustomize: entries of lists by their name or mount path. Other lists are replaced."""
     if isinstance(base, dict):
         both = {key: patched(base[key], patch[key]) for key in base.keys() & patch.keys()}
         return {**base, **patch, **both}
@@ -89,7 +89,7 @@ class Kubernetes(unittest.TestCase):
         labels = holder["spec"]["template"]["metadata"]["labels"]
         self.assertEqual(service["spec"]["selector"], labels)
         self.assertEqual(only("PodDisruptionBudget", STAGES)["spec"]["selector"]["matchLabels"], labels)
-        self.assertNotEqual(labels, only("Service")["spec"]["selector"])  # no client connects to a holder
+        self.assertNotEqual(labels, only("Service")["spec"]["selector"])  # stage processes have no clients
         (port,) = container_of(holder)["ports"]
         arguments = container_of(holder)["args"]
         (stage,), (address,) = values_of(arguments, "--stage"), values_of(arguments, "--listen-stage")
@@ -123,7 +123,7 @@ class Kubernetes(unittest.TestCase):
                 address = holder.stdout.readline().split("; servers connect to ")[1].split(" (ready")[0]
                 serve, *options = here(container_of(self.server_with_stages())["args"], address)
                 remote = options[options.index("--remote"):]
-                del remote[2:4]  # both stage processes are one here
+                del remote[2:4]  # the test runs only one stage process
                 self.assertEqual(serve, "serve")
                 with harness.Server("--quiet", *remote) as server:
                     self.assertEqual(server.get("/ready")[0], 200)

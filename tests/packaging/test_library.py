@@ -1,5 +1,5 @@
-"""Tests libsyrinx for C programs: the header's example is built against the installed library, with pkg-config and
-with CMake, and runs. The library exports nothing else. Skipped (77) if tools are missing. Standard library only.
+"""Tests libsyrinx for C programs: the header's example is built against the installed library, with pkg-config and with
+CMake, and runs. The library exports no other symbols. Skipped (77) if tools are missing. Standard library only.
 """
 import os
 import re
@@ -44,7 +44,7 @@ class Library(unittest.TestCase):
                     PKG_CONFIG_PATH=os.path.join(library, "pkgconfig"))
 
     def check_program(self, program):
-        """It speaks two texts of some seconds into hello.f32, and prints the words of both."""
+        """The program speaks two texts of some seconds into hello.f32, and prints the words of both."""
         out = run(program, cwd=self.dir, env=self.environment())
         self.assertRegex(out, r"word of bytes 0 to 5 at 0\.\d\d s")
         self.assertRegex(out, r"word of bytes 5 to 9 at ")
@@ -58,7 +58,7 @@ class Library(unittest.TestCase):
         program = os.path.join(self.dir, "hello")
         run("cc", "-std=c99", *STRICT, self.source, "-o", program, *flags)
         size = self.check_program(program)
-        self.assertEqual(self.check_program(program), size)  # the same seed
+        self.assertEqual(self.check_program(program), size)  # the same, because the seed is the same
 
     def test_from_cmake(self):
         with open(os.path.join(self.dir, "CMakeLists.txt"), "w", encoding="utf-8") as file:

@@ -1,6 +1,6 @@
-"""Tests the Python package: wheel_checks.py tests its wheel, packed from an installed libsyrinx, in a new
-environment. The same files give the same bytes, and the program in the wheel runs. Skipped (77) without pip or numpy:
-nothing is downloaded.
+"""Tests the Python package. It packs a wheel from an installed libsyrinx, and wheel_checks.py tests that wheel in a new
+environment. The same files give the same bytes, and the program in the wheel runs. Skipped (77) without pip or numpy,
+as the test downloads nothing.
 """
 import glob
 import importlib.util
@@ -38,7 +38,7 @@ class Wheel(unittest.TestCase):
         again = self.pack(prefix, inside("again"), SOURCE_DATE_EPOCH="1700000000")
         with open(wheel, "rb") as one, open(again, "rb") as two:
             self.assertTrue(one.read() == two.read(), "the bytes differ")
-        shutil.rmtree(prefix)  # only the wheel is left
+        shutil.rmtree(prefix)  # so that only the wheel is left
 
         venv.create(inside("venv"), symlinks=True)
         packages, = glob.glob(inside("venv", "lib", "python*", "site-packages"))

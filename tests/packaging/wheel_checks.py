@@ -1,4 +1,4 @@
-"""Run by test_python.py with the interpreter that has the wheel."""
+"""Tests the installed wheel. test_python.py runs this with the interpreter that has the wheel."""
 import asyncio
 import gc
 import threading
@@ -99,7 +99,7 @@ class Checks(unittest.TestCase):
         heard, ticks = asyncio.run(all_at_once())
         for samples in heard:
             self.assertTrue(np.array_equal(samples, self.samples))
-        self.assertGreater(ticks, 3)  # the loop went on meanwhile
+        self.assertGreater(ticks, 3)  # the event loop continued meanwhile
 
     def test_waiting_leaves_the_interpreter_to_others(self):
         speech = self.finch.speak("", open_text=True)
@@ -107,7 +107,7 @@ class Checks(unittest.TestCase):
         reader = threading.Thread(target=lambda: heard.append(speech.read()))
         reader.start()
         time.sleep(0.05)
-        with self.assertRaises(ValueError):  # there is a reader already
+        with self.assertRaises(ValueError):  # the stream already has a reader
             speech.read()
         speech.feed(TEXT)
         speech.end()

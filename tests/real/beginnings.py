@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Judges what Whisper base hears of unfinished speech: the windows of live turns, with 4 s of silence behind them,
-beside whole windows of 30 s.
+"""Judges what Whisper base transcribes from unfinished speech: the windows of live turns, with 4 s of silence after them, beside
+whole windows of 30 s.
 
     SYRINX_BIN=build/release/syrinx tests/real/beginnings.py
 
-Recordings of speech are cut after 2 and 5 s. Wanted are the words that faster-whisper (float32) hears in the whole
-recording up to there; the word at the cut may be there or not.
+Recordings of speech are cut after 2 and 5 s. The expected words are those that faster-whisper (float32) finds in the whole
+recording up to the cut. The word at the cut is optional.
 """
 import json
 import os
@@ -28,7 +28,7 @@ CUTS_S = (2, 5)
 
 
 def clips(folder):
-    """Yields (recording, seconds, path) of beginnings of recordings with speech; at 24 kHz for the server."""
+    """Yields (recording, seconds, path) of beginnings of recordings with speech, at 24 kHz for the server."""
     for each in recordings.all_recordings():
         if not each.language or each.kind == "long":
             continue
@@ -52,7 +52,7 @@ def heard_live(server, path):
 
 
 def wrong(text, segments, cut_s):
-    """Returns (wrong words of `text`, wanted words)."""
+    """Returns (wrong words of `text`, expected words)."""
     said = [word for segment in segments for word in segment["words"]]
     ended = "".join(word for word, _, end_s in said if end_s <= cut_s)
     begun = "".join(word for word, begin_s, _ in said if begin_s < cut_s)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Prints arguments of `syrinx chat` for a talk with trained models: Whisper base, Qwen2.5-Coder-0.5B and finch.
 
-Says on the standard error what is downloaded, how large it is and under which licence; writes the arguments, one a
-line, to the standard output. `./run chat --real` calls it.
+Writes to standard error what it downloads, with size and licence. Writes the arguments, one per line, to standard
+output. `./run chat --real` calls it.
 """
 import os
 import pathlib

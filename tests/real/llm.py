@@ -1,7 +1,7 @@
-"""Qwen2.5-Coder-0.5B-Instruct with its trained weights: Syrinx beside llama.cpp, and each kind of weights beside f32.
+"""Tests Qwen2.5-Coder-0.5B-Instruct with its trained weights: Syrinx beside llama.cpp, each kind of weights beside f32.
 
-llama.cpp reads the same numbers, written out in f32 by its own quantizer. Answers are greedy, 40 tokens, to the
-questions of questions.txt; the texts of passages.txt are given word for word and scored (text_scores.cc).
+llama.cpp reads the same numbers, which its own quantizer converted to f32. Answers to questions.txt are greedy, with 40
+tokens. The texts of passages.txt are given token by token and scored (text_scores.cc).
 """
 import concurrent.futures
 import json
@@ -98,7 +98,7 @@ class Server:
 
 
 def same_words(a, b):
-    """Returns how many words two texts share at their beginning."""
+    """Returns how many words two texts share at their beginnings."""
     a, b = a.split(), b.split()
     return next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
 
@@ -118,7 +118,7 @@ def run(syrinx, tool, threads, say):
         say(f"qwen: syrinx --weights {weights}")
         row = {}
         with Server(syrinx, model, "--weights", weights, "--threads", str(threads)) as server:
-            with concurrent.futures.ThreadPoolExecutor(len(theirs)) as clients:  # alone or together, the answers are equal
+            with concurrent.futures.ThreadPoolExecutor(len(theirs)) as clients:  # answers are the same alone and together
                 answers = list(clients.map(server.answer, questions()))
         exact_answers = exact_answers or answers
         row["as_llama_cpp"] = sum(a == b for a, b in zip(answers, theirs))

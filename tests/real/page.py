@@ -57,7 +57,7 @@ def whisper_details(name, kept):
 
 
 def ends(ours, theirs, room=90):
-    """Returns two texts from shortly before their first difference."""
+    """Returns parts of two texts, which start shortly before the texts differ."""
     begin = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), min(len(ours), len(theirs)))
     begin = max(0, begin - 25)
 

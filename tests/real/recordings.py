@@ -2,7 +2,7 @@
 
     VENV/bin/python tests/real/recordings.py     makes them and lists them
 
-Everything is made from the same bytes each time: noise has a fixed seed, and what is joined or mixed is of the list.
+The result is the same each time: noise has a fixed seed, and only listed recordings are joined or mixed.
 """
 import dataclasses
 import pathlib
@@ -17,7 +17,7 @@ RATE = 16000
 @dataclasses.dataclass
 class Recording:
     name: str
-    language: str        # Whisper's code of the language; "" without speech
+    language: str        # Whisper's code of the language; "" if there is no speech
     kind: str            # clean, noisy, long, silence or music
     path: pathlib.Path
     text: str = ""       # the spoken words, if the package states them
@@ -91,7 +91,7 @@ def joined(parts, pause_s):
 
 
 class Sources:
-    """The folders that hold the packages' files."""
+    """The folders that contain the packages' files."""
 
     def __init__(self):
         files = fetch.fetch("recordings")
@@ -182,7 +182,7 @@ def others(sources):
 
 
 def all_recordings():
-    """Returns every recording; makes those whose files are not in the cache yet."""
+    """Returns every recording, and makes those whose files are not in the cache yet."""
     sources = Sources()
     folder = fetch.cache() / "recordings"
     folder.mkdir(exist_ok=True)

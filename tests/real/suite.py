@@ -3,8 +3,8 @@
 
     VENV/bin/python tests/real/suite.py --syrinx build/release/syrinx --scores build/release/text_scores [PART...]
 
-Parts: tiny.en, base, voices, qwen; all by default. What a part found is kept in the cache, and the page is made of
-all that is there. Ends with 'N passed, N failed, N skipped'.
+Parts: tiny.en, base, voices, qwen; all by default. Results of a part are kept in the cache, and the page is made from all
+of these. Prints 'N passed, N failed, N skipped' at the end.
 """
 import argparse
 import datetime
@@ -24,7 +24,7 @@ def say(line):
 
 
 def run(part, arguments):
-    """Runs a part; returns its results and its faults."""
+    """Runs a part. Returns its results and its faults."""
     if part == "qwen":
         import llm
         result = llm.run(arguments.syrinx, arguments.scores, arguments.threads, say)

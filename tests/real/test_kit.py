@@ -1,4 +1,4 @@
-"""Tests the basis of tests/real without a network: the table of packages, wrong downloads, word errors."""
+"""Tests the tools of tests/real without a network: the table of packages, wrong downloads, word errors."""
 import hashlib
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Writes files as torch.save() does, of nested dicts of float32 arrays, without torch."""
+"""Writes files like torch.save(), from nested dicts of float32 arrays, without torch."""
 import collections
 import io
 import pickle
@@ -15,7 +15,7 @@ class _Storage:
 
 
 def _modules():
-    """Stand-ins for the two names of torch that such a pickle holds."""
+    """Makes modules with the two names of torch that such a pickle contains."""
     torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
     torch.FloatStorage = type("FloatStorage", (), {"__module__": "torch"})
 

@@ -1,7 +1,7 @@
-"""Piper and Kokoro with their trained weights: Syrinx beside onnxruntime on the same ids, and what Whisper hears.
+"""Tests Piper and Kokoro with their trained weights: Syrinx beside onnxruntime on the same ids, and Whisper's transcripts.
 
-Piper's noise is set to none on both sides, so that samples can be compared. Kokoro's ONNX graph adds no noise and
-computes in 8 bits; its frames and spectra are compared. Every sentence is then written down by Whisper base.
+Piper's noise is zero on both sides, so that samples can be compared. Kokoro's ONNX graph adds no noise and computes in 8 bits;
+its frames and spectra are compared. Whisper base then transcribes every sentence.
 """
 import json
 import shutil
@@ -15,7 +15,7 @@ import models
 import numpy as np
 from words import errors
 
-# Without commas: Kokoro speaks a first sentence in two parts where it has one.
+# No commas, because Kokoro divides a first sentence at its comma.
 SENTENCES = ("The quick brown fox jumps over the lazy dog near the bank of the river.",
              "She sells sea shells by the sea shore.",
              "Good morning everyone and welcome to the annual meeting of the society.",
@@ -49,7 +49,7 @@ def apart(a, b):
 
 
 def trace(syrinx, model, weights, text, *options):
-    """Returns the ids of a text and the samples that Syrinx makes of them."""
+    """Returns the ids of a text and the samples that Syrinx makes from them."""
     from safetensors.numpy import load_file
     with tempfile.NamedTemporaryFile(suffix=".safetensors") as dump:
         subprocess.run([syrinx, "trace", "-m", model, "--weights", weights, "--text", text, "--dump", dump.name, *options],
@@ -102,7 +102,7 @@ class Kokoro:
 
 
 def heard(syrinx, recordings):
-    """Counts wrong words of recordings as Whisper base in f32 hears them; `recordings`: paths and spoken words."""
+    """Counts wrong words in the transcripts of Whisper base in f32. `recordings`: paths and spoken words."""
     wrong = count = 0
     texts = subprocess.run([syrinx, "transcribe", "-q", "-m", models.whisper("base"), "--weights", "f32", "--language", "en",
                             "--format", "json", "-o", recordings[0][0].parent, *(path for path, _ in recordings)], check=False)

@@ -1,7 +1,7 @@
-"""Whisper with its trained weights: Syrinx beside faster-whisper, and each kind of weights beside f32.
+"""Tests Whisper with its trained weights: Syrinx beside faster-whisper, and each kind of weights beside f32.
 
-Both read the same files of recordings.py, take one beam at temperature 0 and report the times of words. What
-faster-whisper says is kept in the cache by the recording's SHA-256, so a second run is quicker.
+Both read the same files of recordings.py, use one beam at temperature 0 and report the times of words. Answers of
+faster-whisper are cached by the recording's SHA-256, so a second run is quicker.
 """
 import hashlib
 import json
@@ -13,12 +13,12 @@ import fetch
 import models
 from words import errors, words
 
-KINDS = ("bf16", "q8", "q8a8")  # q4 and mixed mean q8 for Whisper
-NEAR_S = 0.021                  # one step of a timestamp, 20 ms, and some room
+KINDS = ("bf16", "q8", "q8a8")  # for Whisper, q4 and mixed are the same as q8
+NEAR_S = 0.021                  # 20 ms, one step of a timestamp, plus tolerance
 
 
 def reference(name, directory, recordings, threads):
-    """faster-whisper's answers in float32, by recording."""
+    """Returns faster-whisper's answers in float32, by recording."""
     place = fetch.cache() / "references" / f"whisper-{name}.json"
     known = json.loads(place.read_text()) if place.is_file() else {}
     model = None
@@ -38,7 +38,7 @@ def reference(name, directory, recordings, threads):
 
 
 def transcribe(syrinx, directory, recordings, weights, threads):
-    """Returns Syrinx's answers by recording, and the seconds that all took together."""
+    """Returns Syrinx's answers by recording, and the total seconds."""
     with tempfile.TemporaryDirectory() as folder:
         began = time.monotonic()
         subprocess.run([syrinx, "transcribe", "-m", directory, "--weights", weights, "--words", "--no-fallback", "-q",
@@ -111,7 +111,7 @@ def run(syrinx, name, recordings, threads, say):
 
 
 def faults(result):
-    """Returns the faults for which a run of the suite fails."""
+    """Returns the faults that make a run of the suite fail."""
     spoken = [each for each in result["recordings"] if each["language"]]
     differ = [each["name"] for each in spoken if not each["text"]]
     found = []

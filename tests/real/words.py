@@ -1,4 +1,4 @@
-"""Counts word errors like tests of recognisers: the fewest words to insert, delete or replace."""
+"""Counts word errors as in tests of recognisers: the fewest words to insert, delete or replace."""
 import re
 import unicodedata
 
@@ -6,14 +6,14 @@ CHINESE = re.compile(r"([\u3400-\u9fff])")
 
 
 def words(text):
-    """Returns a text's words in lower case without punctuation; a Chinese character is a word."""
+    """Returns a text's words in lower case without punctuation. Each Chinese character is a word."""
     text = unicodedata.normalize("NFKC", text).lower()
     text = "".join(c if unicodedata.category(c)[0] in "LNM" or c == "'" else " " for c in text)
     return CHINESE.sub(r" \1 ", text).split()
 
 
 def errors(text, wanted):
-    """Returns how many words of `text` are wrong, and how many `wanted` has."""
+    """Returns the number of wrong words in `text`, and the number of words in `wanted`."""
     got, want = words(text), words(wanted)
     row = list(range(len(want) + 1))
     for i, word in enumerate(got, 1):

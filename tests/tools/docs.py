@@ -44,7 +44,7 @@ def broken_links(page, text):
 
 
 def joined(text):
-    """Returns the text with commands that continue after a backslash joined to one line."""
+    """Returns the text, in which a backslash at the end of a command's line joins the next line to it."""
     return re.sub(r'\\\n\s*', ' ', text)
 
 
@@ -61,7 +61,7 @@ def options(help_text):
 
 
 class Program:
-    """The options of the program's commands, as its help states them."""
+    """Knows the options of the program's commands from its help."""
 
     def __init__(self, path):
         self.path = path

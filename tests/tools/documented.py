@@ -4,24 +4,24 @@
 Usage: documented.py ROOT [--list] [ROOM...]. Prints the documented share of each kind and of all; --list
 prints each declaration that lacks a comment. Fails below FLOOR percent. It counts definitions of class,
 struct and enum, and declarations of functions, at namespace scope, as clang-format lays them out: in the
-first column. A comment on the line before, or behind the declaration, documents it; so does the comment at
-the top of a file its first declaration, and that of an overload the next one of the same name. Not
-counted: headers of tests, operators, members defined outside of their class, specialisations, and
-namespaces detail and internal."""
+first column. A declaration is documented by a comment on the line before it or after it on its line, by the
+comment at the top of the file if it is the first, or by that of an overload right before it. Not counted:
+headers of tests, operators, members defined outside of their class, specialisations, and namespaces detail
+and internal."""
 import collections
 import pathlib
 import re
 import sys
 
-FLOOR = 96  # percent
+FLOOR = 96  # in percent
 OF_TESTS = re.compile(r'(?:_test|fixture|_checks?|expect_\w+|golden_\w+|test_\w+)\.h$|/testing/|/emulation/')
-INSIDE = re.compile(r'_impl\.h$|/kernels/cpu/simd_\w+\.h$')  # of one instruction set, for one kernel's file
+INSIDE = re.compile(r'_impl\.h$|/kernels/cpu/simd_\w+\.h$')  # for one instruction set and one kernel's file
 TYPE = re.compile(r'(?:template <.*> )?(?:class|struct|enum class|enum|union)(?: alignas\(\w+\))?(?: \[\[\w+\]\])? (\w+)')
 FUNCTION = re.compile(r'([\w:~]+)\(')
 
 
 def statements(text):
-    """Yields (line number, the statement in one line, whether a body follows, comment before, blank before)."""
+    """Yields (line number, the statement in one line, whether a body follows, comment before, blank line before)."""
     lines = text.split('\n')
     hidden = 0  # depth of namespaces that are not counted
     at = 0

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that code which the documentation quotes is in the source.
+"""Checks that code in the documentation is the same as in the source.
 
-A block of code whose first line is "// PATH" or "# PATH", a path of this repository, must consist of
-consecutive lines of that file; a line "..." stands for any number of lines. Paths in `code` marks that
-begin with src/, tests/, docs/, tools/ or cmake/ must exist (* and {a,b} may stand in them)."""
+A block of code whose first line is "// PATH" or "# PATH", a path of this repository, must consist of consecutive lines
+of that file; a line "..." means any number of lines. Paths in `code` marks that begin with src/, tests/, docs/,
+tools/ or cmake/ must exist (they may contain * and {a,b})."""
 import itertools
 import pathlib
 import re
@@ -26,7 +26,7 @@ def parts(block):
 
 
 def missing_parts(block, source):
-    """Returns the runs that do not follow one another in the source."""
+    """Returns the runs that are not in the source in this order."""
     at = 0
     for part in parts(block):
         found = source.find(part + '\n', at)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that every family has a page and a row in the README, and that docs/families/README.md is current.
 
-Usage: families.py ROOT [--write]. The table is made of src/families/families.cc and the pages' tables of options."""
+Usage: families.py ROOT [--write]. The table is made from src/families/families.cc and from the pages' tables of options."""
 import pathlib
 import re
 import sys

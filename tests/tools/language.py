@@ -22,8 +22,8 @@ QUOTED = re.compile(r'`[^`]*`|\b\w+\(\)')  # names of the code
 TEST_NAME = re.compile(r'\bTEST(?:_F|_P)?\(\w+, (?:I\d+_)?(\w+)\)')
 NAME_RULED_OUT = re.compile(r'(?:^|(?<=[a-z0-9]))(?:Who|Whoever|Nobody|Somebody|Everybody|Tells?|Told)(?![a-z])')
 
-SPOKEN = pathlib.Path('src/text/english')  # its strings are data of the language
-SPEAKS = ('questions.cc', 'workload.cc', 'main.cc', 'sentence_rules.cc')  # files whose strings are data, too
+SPOKEN = pathlib.Path('src/text/english')  # strings in this folder are data of the language
+SPEAKS = ('questions.cc', 'workload.cc', 'main.cc', 'sentence_rules.cc')  # strings in these files are data, too
 
 
 def texts(line, strings=True):

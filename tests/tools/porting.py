@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks that docs/porting.md names every file of src/ that calls the system, and no other.
+"""Checks that docs/porting.md names every file of src/ that calls the system, and no other file.
 
-Such a file includes a header of Linux or POSIX, or has a path in /proc or /sys. Not checked: tests, and what is built
-with CUDA only. A header needs no name of its own beside its .cc file.
-Run: porting.py SOURCE_DIR. Prints every file that is not named and every name without such a file.
+Such a file includes a header of Linux or POSIX, or has a path in /proc or /sys. Not checked: tests, and files that are
+built only with CUDA. A header needs no entry of its own if its .cc file has one. Run: porting.py SOURCE_DIR. Prints every
+file that is not named and every name without such a file.
 """
 import fnmatch
 import pathlib
@@ -35,7 +35,7 @@ def files_that_call(source):
 
 
 def names_of(page):
-    """The paths in the first column of the table."""
+    """Returns the paths in the first column of the table."""
     for line in page.splitlines():
         if line.startswith('| `'):
             for name in re.findall(r'`([^`]+)`', line.split('|')[1]):

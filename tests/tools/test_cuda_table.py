@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/cuda_table without nvcc: names, loops and waits of a listing, and what counts as worse."""
+"""Tests tools/cuda_table without nvcc: names, loops and waits of a listing, and the definition of worse."""
 import importlib.machinery
 import importlib.util
 import pathlib

@@ -62,10 +62,10 @@ class GpuKitTest(unittest.TestCase):
         self.assertIn("20.0 (25)", done.stdout)
         self.assertIn("Orpheus-3B: a kernel faulted", done.stdout)
         results = json.loads((self.kit / "out" / "results.json").read_text())
-        self.assertEqual(len(results["rows"]["steps"]), 1)  # the incomplete line is left out
+        self.assertEqual(len(results["rows"]["steps"]), 1)  # the incomplete line is ignored
 
     def test_ends_in_time(self):
-        # A part needs 5 s; the runner has 9 s to start, some of which a busy machine may need.
+        # A part needs 5 s. The runner has 9 s to start, because a busy machine may need some of them.
         done, states = self.run_kit(14, "gpu_test steps")
         self.assertTrue(states["gpu_test"].startswith("cut after"), states)
         self.assertEqual(states["steps"], "no time left")

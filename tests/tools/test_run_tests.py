@@ -8,7 +8,7 @@ import unittest
 PATH = pathlib.Path(__file__).resolve().parents[2] / "tools" / "run_tests"
 loader = importlib.machinery.SourceFileLoader("run_tests", str(PATH))
 run_tests = importlib.util.module_from_spec(importlib.util.spec_from_loader("run_tests", loader))
-sys.modules["run_tests"] = run_tests  # its dataclass needs this
+sys.modules["run_tests"] = run_tests  # the module's dataclass needs this
 loader.exec_module(run_tests)
 
 PASSED = "Test Passed."
@@ -17,7 +17,7 @@ SKIPPED = "Test Pass Reason:\nSkip regular expression found in output. Regex=[\\
 
 
 def part(name, output, end):
-    """Returns one test as ctest writes it."""
+    """Returns one test in the form that ctest writes."""
     return (f'1/2 Testing: {name}\n1/2 Test: {name}\nOutput:\n{"-" * 20}\n{output}\n<end of output>\n'
             f'Test time =   1.50 sec\n{"-" * 20}\n{end}\n"{name}" time elapsed: 00:00:01\n')
 
@@ -44,7 +44,7 @@ class RunTests(unittest.TestCase):
         output = case("A.b", "OK") + case("A.c", None)
         self.assertEqual(self.results(part("io:A", output, FAILED)),
                          {"io:A.b": "passed", "io:A.c": "failed"})
-        # Also if ctest stopped at another test that was skipped.
+        # Tests also that ctest stopped at another test, which was skipped.
         output = case("A.b", "SKIPPED") + case("A.c", None)
         self.assertEqual(self.results(part("io:A", output, SKIPPED)),
                          {"io:A.b": "skipped", "io:A.c": "failed"})

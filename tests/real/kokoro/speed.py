@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Processor seconds for a second of audio, one thread each, in turn: Syrinx and onnxruntime with the weights of checkpoint.py.
+"""Compares Syrinx and onnxruntime: processor seconds per second of audio, one thread each, with checkpoint.py's weights.
 
     VENV/bin/python speed.py --syrinx build/release/syrinx --checkpoint OUT [--rounds 2]
 
-Syrinx: what a text takes beyond its first sentence alone, so that loading does not count.
-onnxruntime: the int8 graph on the same sentence, after one run that is not counted.
+Syrinx: the time of a text minus that of its first sentence alone, so loading does not count. onnxruntime: the int8 graph on the
+same sentence, after one run that does not count.
 """
 import argparse
 import json
