@@ -77,10 +77,12 @@ TEST(Finch, SpeaksWordByWordWhatItSpeaksAtOnce) {
 
 /// Returns the LM's inputs (symbol, phrase, place, accent) for an open request whose pointer always
 /// moves by one. The text arrives in pieces of `size` bytes, each when the LM has nothing to speak.
+/// Writes the number of frames to `count`, if it is not null.
 std::vector<std::array<int32_t, 4>> heard(const Pipeline& voice, const std::string& text,
-                                          size_t size, bool at_once) {
+                                          size_t size, bool at_once, bool in_prompt = false,
+                                          size_t* count = nullptr) {
   SpeechRequest request = greedy(at_once ? text : "");
-  request.say.in_prompt = false;
+  request.say.in_prompt = in_prompt;
   request.say.open = !at_once;
   const auto state = open(request, voice);
   auto& finch = static_cast<FinchState&>(*state);
@@ -105,6 +107,7 @@ std::vector<std::array<int32_t, 4>> heard(const Pipeline& voice, const std::stri
     constexpr std::array<float, kMoves> kOneOn{-100, 100, -100, -100};
     StepOutput step(frames, words, nullptr, nullptr, kOneOn);
     const Verdict verdict = state->advance(std::array<int32_t, kBooks>{1, 1, 1}, step);
+    if (count != nullptr) *count = frames.size();
     if (verdict.next == Verdict::kFinished) return out;
     if (verdict.next == Verdict::kNextSegment) position = 0;
   }
@@ -157,6 +160,19 @@ TEST(Finch, ReadsWordByWordAsItReadsAtOnce) {
   }
   EXPECT_GT(cases, 500);
   EXPECT_EQ(other, 0);
+}
+
+TEST(Finch, KeepsThePauseBeforeASentenceThatArrivesLate) {
+  const Pipeline& voice = *wordwise_voice();
+  const std::string text = "One two.\n\nThree four five.";
+  for (const bool in_prompt : {true, false}) {
+    size_t at_once = 0, late = 0, plain = 0;
+    heard(voice, text, 0, true, in_prompt, &at_once);
+    heard(voice, text, text.find(" four"), false, in_prompt, &late);
+    heard(voice, "One two. Three four five.", 0, true, in_prompt, &plain);
+    EXPECT_GT(at_once, plain) << "the paragraph has no pause";
+    EXPECT_EQ(late, at_once) << in_prompt;
+  }
 }
 
 }  // namespace

@@ -178,7 +178,8 @@ bool FinchState::next_segment() {
       spoken_.clear();
     }
     if (sentences_.empty()) {
-      segment_ = {};
+      // The next sentence may arrive late: the pause before it is kept.
+      segment_ = {.symbols = {}, .words = {}, .pause_s = segment_.pause_s};
       return begin_sentence();
     }
     for (Segment& segment : frontend_->read(sentences_.front())) {
