@@ -4,11 +4,11 @@
     VENV/bin/pip install torch transformers==4.57.3 safetensors numpy snac==1.2.1 and what qwen3_tts/make_golden.py asks for
     VENV/bin/python float64.py [--write] [--only FAMILY]
 
-The checkpoints and codes of the golden files are read; the original runs once in float32 and once in float64 (casts to
-float32 inside it go to float64 as well). Printed are the largest distance of the two, and of the golden file's numbers
-from float64. With --write the file's numbers become those of float64, rounded once, so that a test's bound is one
-against exact arithmetic; long sounds are then thinned again (thin.py). To make one of these goldens anew, run this
-behind it.
+Reads the checkpoints and codes of the golden files. The original runs once in float32 and once in float64 (casts to
+float32 inside it become float64 as well). Prints the largest distance of the two, and of the golden file's numbers
+from float64. With --write the file gets the numbers of float64, rounded once, so that a test's limit is one against
+exact arithmetic. Long samples are then thinned again (thin.py). To make one of these goldens anew, run this after
+it.
 """
 import argparse
 import contextlib
@@ -42,7 +42,7 @@ def in_float64():
 
 
 def both(run):
-    """run(dtype) in float32 and in float64: dictionaries of tensors."""
+    """Returns run(dtype) in float32 and in float64: dictionaries of tensors."""
     with torch.inference_mode():
         single = run(torch.float32)
         with in_float64():
@@ -134,7 +134,7 @@ def orpheus(path):
     weights, config = load_file(folder / "model.safetensors"), LlamaConfig.from_pretrained(folder)
     config._attn_implementation = "eager"
     latents, block = golden["frames"].long().view(-1, 4, 3), 64
-    # The seven tokens of a frame, as the authors lay them out.
+    # The order in which the authors place the seven tokens of a frame.
     places = [(0, 0), (0, 1), (0, 2), (1, 2), (2, 1), (2, 2), (3, 2)]
     steps = torch.stack([latents[:, t, q] + place * block for place, (t, q) in enumerate(places)], 1).flatten()
     rows = golden["logits"].shape[0]
@@ -147,7 +147,7 @@ def orpheus(path):
         history = steps[: rows - 1] + ids["<custom_token_10>"]
         inputs = torch.cat([golden["prompt_ids"].long(), history])[None]
         logits = model(inputs).logits[0, -rows:]
-        begin = ids["<custom_token_2>"]  # of the head: the end of speech, then all that are behind it
+        begin = ids["<custom_token_2>"]  # rows of the head from the end of speech on
         return {"logits": logits[:, begin : begin + golden["logits"].shape[1]]}
 
     return both(run)
@@ -160,7 +160,7 @@ FILES = [("qwen3_tts/golden/equal_width/codec.safetensors", qwen), ("qwen3_tts/g
 
 
 def kept(tensor, golden, name):
-    """As the file has it: thinned where that is."""
+    """Returns the tensor in the file's form: thinned if the file's tensor is thinned."""
     if "count." + name not in golden:
         return tensor
     edge, stride = thin.EDGE, thin.STRIDE

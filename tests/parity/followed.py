@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""How far bf16 and 8 bits lead in the families whose originals are no program that speaks greedily: what narrow.py prints.
+"""Prints narrow.py's table for families without a greedy original: the errors that bf16 and 8 bits cause.
 
     VENV/bin/python followed.py --syrinx build/release/syrinx --voxcpm DIR [--steps 100] [--only FAMILY ...]
 
-Environment as of narrow.py (transformers 4.57.3), and voxcpm2/make_golden.py's. Syrinx speaks a text greedily with f32 weights;
-the original's language model, the class of transformers that its authors' program runs, is fed that history in float32 and in
-bf16. The first gives the logits that Syrinx has, to 1e-4 of the largest, which is checked; the first step at which the second
-would choose another code is "the first other step", up to which distances count, as in narrow.py. Syrinx' own rows are free runs.
+The environment is that of narrow.py (transformers 4.57.3) and of voxcpm2/make_golden.py. Syrinx speaks a text greedily with f32
+weights. The original's language model, the class of transformers that its authors' program runs, gets that history in float32 and
+in bf16. The float32 logits must equal those of Syrinx to 1e-4 of the largest, which is checked. "The first other step" is the
+first at which bf16 would choose another code. Distances count up to it, as in narrow.py. Rows of Syrinx are free runs.
 
-VoxCPM2 has no codes: its authors' program speaks with the noise of a seed, as Syrinx does, and distances are those of the
-latents, relative RMS, median over the patches of a request that ends by itself; from the second patch on they add up.
+VoxCPM2 has no codes. Its authors' program speaks with the noise of a seed, like Syrinx. Distances are those of the latents,
+relative RMS, median over the patches of a request that ends by itself. From the second patch on, errors add up.
 """
 import argparse
 import json
@@ -186,7 +186,7 @@ FAMILIES = {"glm4_voice": glm4_voice, "step_audio2": step_audio2, "higgs": higgs
 
 
 def codes_of(name, folder, config, width):
-    """Returns the range of speech ids in stream 0, from the config or the names of ids; all if no id is text."""
+    """Returns the range of speech ids in stream 0, from the config or the names of ids, or all ids if none is text."""
     if name == "opuslm":
         return config["ssl_token_start"], config["ssl_token_end"]
     if name == "bagpiper":
@@ -227,7 +227,7 @@ def measure(program, name, folder, steps):
             for dtype in (torch.float32, torch.bfloat16)]
     apart = float((rows[0] - told[:steps]).abs().max() / told.abs().max())
     assert apart < 1e-4, (name, apart)
-    # The ids of a given text are not chosen; codes are chosen among codes.
+    # The ids of a given text are not chosen, and codes are chosen only among codes.
     first, last = codes_of(name, folder, config, rows[0].shape[1])
     chosen = codes[:, 0]
     drawn = (chosen >= first) & (chosen < last)

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""How far narrow weights lead: the original in bfloat16, and Syrinx with bf16 and 8-bit weights, against float32.
+"""Measures the errors of narrow weights: the original in bfloat16, and Syrinx with bf16 and 8-bit weights, against float32.
 
     VENV/bin/python narrow.py --syrinx build/release/syrinx --zonos DIR --chatterbox DIR --cosyvoice DIR --fish DIR \
         [--steps 100] [--only FAMILY ...]
 
-The environment is that of qwen3_tts/make_golden.py, with what the scripts of zonos, chatterbox,
-cosyvoice2 and fish_speech ask for, and for
-cosyvoice2 transformers 4.46.3: later ones give its code other attention from the second step on, without a word. The
-directories are checkouts of their authors' repositories. One greedy request of each family; each program is compared with
-itself in float32. Printed are the first step in which a code differs, and until there the distance of codebook 0's logits:
-relative RMS, median over the steps. Weights of the small checkpoints are bf16 numbers, or are rounded to such first.
+The environment is that of qwen3_tts/make_golden.py, with the packages of the scripts of zonos, chatterbox, cosyvoice2 and
+fish_speech. For cosyvoice2 it needs transformers 4.46.3, because later versions give its code other attention from the second
+step on, without a message. The directories are checkouts of the authors' repositories. Each family gets one greedy request,
+and each program is compared with itself in float32. Prints the first step in which a code differs, and the distance of
+codebook 0's logits up to it: relative RMS, median over the steps. Weights of the small checkpoints are bf16 numbers, or are
+first rounded to them.
 """
 import argparse
 import json
@@ -109,7 +109,7 @@ def measure(args, family, folder, case, original, sources):
         return delayed(frames) if family == "zonos" else frames, logits
 
     compare(f"{family}, the original in bf16", run(torch.float32), run(torch.bfloat16))
-    if family == "orpheus":  # the program knows it by its published vocabulary
+    if family == "orpheus":  # Syrinx identifies it by its published vocabulary
         print("orpheus, Syrinx: engine_parity_test, SmallerWeightsLeadNotFar, tells it")
         return
     wide = syrinx(args.syrinx, folder, case, args.steps, "f32")

@@ -1,8 +1,8 @@
-"""Originals of the families that speak by codes, on their small golden checkpoints: what narrow.py and long.py compare.
+"""Runs originals of the families that speak by codes, on their small golden checkpoints, for narrow.py and long.py.
 
-Each class takes a folder of goldens whose checkpoint is whole (seeded.restored) and a dtype, in which all of the language
-model runs. speak(case, steps) takes a case of the goldens, greedily and without a penalty unless the case has one (Zonos and
-Chatterbox keep their own), and returns a Speech. `margin` is the smallest distance of the two best allowed logits so far.
+Each class takes a folder of goldens with a complete checkpoint (seeded.restored), and a dtype for the whole language model.
+speak(case, steps) takes a case of the goldens, greedily and without a penalty unless the case has one (Zonos and Chatterbox
+keep their own), and returns a Speech. `margin` is the smallest distance of the two best allowed logits so far.
 """
 import functools
 import importlib.util
@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def script(family):
-    """The family's make_golden.py as a module."""
+    """Returns the family's make_golden.py as a module."""
     path = HERE / family / "make_golden.py"
     spec = importlib.util.spec_from_file_location(f"{family}_golden", path)
     module = importlib.util.module_from_spec(spec)
@@ -35,7 +35,7 @@ def lead(row):
 
 @functools.cache
 def directions(count):
-    """Two directions [2, count] of numbers in [-1, 1), which long_test.cc makes again."""
+    """Returns two directions [2, count] of numbers in [-1, 1), which long_test.cc generates again."""
     out = []
     for state in (1, 2):
         row = []
@@ -47,15 +47,15 @@ def directions(count):
 
 
 def fingerprints(rows):
-    """[..., N] as two numbers each: any other number of the N shows in them."""
+    """Returns two numbers for each row [..., N], which change if any of the N numbers changes."""
     return (rows.double() @ directions(rows.shape[-1]).T).float()
 
 
 class Speech(NamedTuple):
     frames: torch.Tensor   # [T, C], or tokens [T, 1]
-    logits: torch.Tensor   # of codebook 0 [T, V], of every step, before any rule
-    prints: torch.Tensor   # [T, 2] of every step's logits of all codebooks, one behind the other
-    widths: list           # how many those are of each codebook
+    logits: torch.Tensor   # [T, V], of codebook 0 in every step, before any rule
+    prints: torch.Tensor   # [T, 2] of every step's logits of all codebooks, concatenated
+    widths: list           # the number of logits of each codebook in `prints`
 
 
 class Original:
@@ -81,7 +81,7 @@ class Csm(Original):
         state["depth_decoder.model.embed_tokens.weight"] = state["backbone_model.embed_tokens.embed_audio_tokens.weight"]
         model.load_state_dict(state)
         self.model = model.to(dtype)
-        self.codes = config.codec_config.codebook_size  # ids behind them are never sampled
+        self.codes = config.codec_config.codebook_size  # ids after them are never sampled
 
     def speak(self, case, steps):
         ids, rows = self.golden(case, "prompt_ids")[None], []
@@ -121,7 +121,7 @@ class Qwen(Original):
         return self.batch([case], steps)[0]
 
     def batch(self, cases, steps):
-        """All of them in one call of the package, with its padding."""
+        """Speaks all cases in one call of the package, with its padding."""
         model, made, rows = self.tts.model, [], []
         codes = model.config.talker_config.vocab_size - 1024
         generate = model.generate
@@ -150,7 +150,7 @@ class Qwen(Original):
         for hook in hooks:
             hook.remove()
         widths = [row.shape[1] for row in rows[0]]
-        whole = [step for step in rows if len(step) == len(widths)]  # the last one's frame is not made
+        whole = [step for step in rows if len(step) == len(widths)]  # the frame of the last step is not made
         rows = torch.stack([torch.cat(step, 1) for step in whole], 1)  # [B, T, N]
         return [Speech(frames, rows[i, :len(frames), :codes], fingerprints(rows[i, :len(frames)]), widths)
                 for i, frames in enumerate(made[0][0])]
@@ -166,7 +166,7 @@ class Orpheus(Original):
         self.ids = {t["content"]: t["id"] for t in added}
 
     def speak(self, case, steps):
-        """`steps` tokens; the end of speech is never taken. Frames [T] are codes of their places."""
+        """Speaks `steps` tokens; the end of speech is never chosen. Frames [T] are codes of their places."""
         from transformers.generation.logits_process import RepetitionPenaltyLogitsProcessor
         first, end, block = self.ids["<custom_token_10>"], self.ids["<custom_token_2>"], 64
         penalty = RepetitionPenaltyLogitsProcessor(case["penalty"]) if case.get("penalty", 1) != 1 else None
@@ -188,7 +188,7 @@ class Orpheus(Original):
 
 
 class Zonos(Original):
-    """`source` is a checkout of the authors' repository; the codec is not run."""
+    """Zonos' language model. `source` is a checkout of the authors' repository. The codec does not run."""
 
     def __init__(self, folder, dtype, source):
         super().__init__(folder, dtype)
@@ -203,7 +203,7 @@ class Zonos(Original):
                          "bob": load_file(folder / "checkpoint/speakers/bob.safetensors")["speaker"].float()[None, None]}
 
     def speak(self, case, steps, end=True):
-        """Frames of all codebooks; with `end` false the end of speech is never taken."""
+        """Returns frames of all codebooks. If `end` is false, the end of speech is never chosen."""
         rows, compute = [], self.model._compute_logits
 
         def record(*args):
@@ -234,7 +234,7 @@ class Zonos(Original):
 
 
 class Chatterbox(Original):
-    """T3 alone; `source` as for Zonos. The small one has 300 positions of speech."""
+    """Only T3; `source` as for Zonos. The small checkpoint has 300 positions of speech."""
 
     def __init__(self, folder, dtype, source):
         super().__init__(folder, dtype)
@@ -257,7 +257,7 @@ class Chatterbox(Original):
 
 
 class CosyVoice2(Original):
-    """The language model alone; `source` as for Zonos. Only with transformers 4.46.3, as its own script."""
+    """Only the language model; `source` as for Zonos. Works only with transformers 4.46.3, like its own script."""
 
     def __init__(self, folder, dtype, source):
         super().__init__(folder, dtype)
@@ -281,13 +281,13 @@ class CosyVoice2(Original):
         self.voices = torch.load(folder / "checkpoint/spk2info.pt")
 
     def speak(self, case, steps):
-        """For the first part of the text; the end is taken as soon as the original allows it."""
+        """Speaks the first part of the text. The end is chosen as soon as the original allows it."""
         voice, rows = self.voices[case["voice"]], []
         empty = torch.zeros(1, 0, dtype=torch.int32)
         golden = load_file(self.folder / f"{case['name']}.safetensors")
         prompt = golden["prompt_ids"][: int(golden["prompt_sizes"][0])][None]
         speech = voice.get("llm_prompt_speech_token", empty) if "instruct" not in case else empty
-        text = prompt[:, 1:prompt.shape[1] - 1 - speech.shape[1]]  # with the voice's words in front of it
+        text = prompt[:, 1:prompt.shape[1] - 1 - speech.shape[1]]  # with the voice's words before it
         heard = self.llm.llm_decoder.register_forward_hook(lambda _m, _i, out: rows.append(out[0].float().clone()))
         tokens, sizes = [], lambda x: torch.tensor([x.shape[1]], dtype=torch.int32)
         stream = self.llm.inference(text=text, text_len=sizes(text), prompt_text=empty, prompt_text_len=sizes(empty),
@@ -305,7 +305,7 @@ class CosyVoice2(Original):
 
 
 class FishSpeech(Original):
-    """Both networks, through the authors' generate_long(); `source` as for Zonos. For a text that is one message."""
+    """Both networks, through the authors' generate_long(); `source` as for Zonos. The text must be one message."""
 
     def __init__(self, folder, dtype, source):
         super().__init__(folder, dtype)

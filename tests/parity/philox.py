@@ -1,9 +1,9 @@
-"""The counter-based random numbers of src/kernels/sample.h, for fixing an original's noise."""
+"""The counter-based random numbers of src/kernels/sample.h, which replace an original's noise."""
 import numpy as np
 
 
 def philox(counter, key):
-    """Philox 4x32-10. counter [4, N] uint64 holding 32-bit numbers, key two integers."""
+    """Returns numbers of Philox 4x32-10. counter: [4, N] uint64 that contain 32-bit numbers; key: two integers."""
     c, mask = [x.astype(np.uint64) for x in counter], np.uint64(0xFFFFFFFF)
     k0, k1 = key
     for _ in range(10):
@@ -36,6 +36,6 @@ def philox_uniforms(seed, step, stream, count):
 
 
 def block_noise(seed, block, count):
-    """Noise of block `block` of DacDecoder (src/codec/dac_decoder.h), rows [0, count)."""
+    """Returns the noise of block `block` of DacDecoder (src/codec/dac_decoder.h), rows [0, count)."""
     parts = [philox_normal(seed, step, 64 + block, 256) for step in range((count + 255) // 256)]
     return np.concatenate(parts)[:count] if parts else np.empty(0, np.float32)

@@ -1,34 +1,34 @@
 #!/usr/bin/env python3
-"""Goldens in less space, in Python's standard library: random weights are made again, other numbers are compressed.
+"""Stores goldens in less space: random weights are generated again, other numbers are compressed. Standard library only.
 
     python3 tests/parity/seeded.py FROM TO
 
 makes folder TO look like FROM: links to the files there, but each FILE.packed becomes the FILE that it holds, and each
-FILE.seeded.json, packed or not, the FILE that it describes. The build does so with tests/parity, and tests read
+FILE.seeded.json, packed or not, the FILE that it describes. The build does this for tests/parity, and tests read
 build/.../parity (`SYRINX_BINARY_DIR "/parity/"`, `harness.PARITY`).
 
     python3 tests/parity/seeded.py pack FOLDER...
     python3 tests/parity/seeded.py unpack FOLDER...
 
-replaces each large FILE and each recipe that gets a tenth smaller by FILE.packed, and back: for scripts that read goldens where
-they lie.
+replaces each large FILE and each recipe that gets a tenth smaller by FILE.packed, and back, for scripts that read goldens in
+place.
 
     python3 tests/parity/seeded.py copied FILE SOURCE
 
-replaces FILE by a recipe that copies from SOURCE what both have.
+replaces FILE by a recipe that copies from SOURCE the parts that both contain.
 
-FILE.packed is one byte w (1, 2 or 4) and xz of the file's bytes 0, w, 2w, ..., then 1, w + 1, ..., then what is left
-over: the exponents of numbers lie beside each other.
+FILE.packed is one byte w (1, 2 or 4) and xz of the file's bytes 0, w, 2w, ..., then 1, w + 1, ..., then the remaining bytes.
+So the exponents of numbers are next to each other.
 
-A recipe is a JSON object. `runs` lists [name, place, dtype, count, scale, middle]: from byte `place` of the file on lie
-`count` numbers of dtype F32 or BF16, each middle + scale * u in float64, rounded to float32 and then to the dtype
-(nearest, ties to even). u = i / 2^31, where i are the little-endian int32 that SHAKE-128 makes of the UTF-8 bytes of
-"`seed` name". `rest` is base64 of the packed form of the file XOR those numbers (zero bytes where there are none), so
-whatever is not random, in any format, is kept as it is; `sha256` is that of the file. `copies` lists [file, from, place,
-bytes]: bytes of another file (a path from the recipe's folder) at byte `from`, which FILE has at byte `place`.
+A recipe is a JSON object. `runs` lists [name, place, dtype, count, scale, middle]: at byte `place` of the file begin `count`
+numbers of dtype F32 or BF16, each middle + scale * u in float64, rounded to float32 and then to the dtype (nearest, ties to
+even). u = i / 2^31, where i are the little-endian int32 that SHAKE-128 makes of the UTF-8 bytes of "`seed` name". `rest` is
+base64 of the packed form of the file XOR those numbers (zero bytes where there are none), so all data that is not random, in
+any format, is kept unchanged; `sha256` is that of the file. `copies` lists [file, from, place, bytes]: bytes of another file
+(a path from the recipe's folder) at byte `from`, which FILE has at byte `place`.
 
-A script that makes goldens sets random weights as ever, calls Weights.over() before it changes single rows, and
-Weights.hollow() on the files when all is done; `restored()` gives other scripts a checkpoint as one would download it.
+A script that makes goldens sets random weights as usual, calls Weights.over() before it changes single rows, and
+Weights.hollow() on the complete files. `restored()` gives other scripts a checkpoint as if downloaded.
 """
 import array
 import base64
@@ -44,13 +44,13 @@ import tempfile
 ENDING = ".seeded.json"
 PACKED = ".packed"
 LARGE = (".safetensors", ".pt", ".pth", ".bin", ".onnx", ".gguf", ".wav", ".model", ".json")  # suffixes that pack() looks at
-LEAST = 11000  # bytes of a file that is packed
-BLOCK = 64  # bytes; copied() finds equal parts by their blocks
+LEAST = 11000  # smallest size of a packed file, in bytes
+BLOCK = 64  # size in bytes; copied() finds equal parts by their blocks
 SMALLEST = 64  # the smallest tensor that a recipe lists
 
 
 def numbers(seed, name, count, scale, middle):
-    """float32, as array("f")."""
+    """Returns float32 numbers as array("f")."""
     bits = array.array("i", hashlib.shake_128(f"{seed} {name}".encode()).digest(4 * count))
     step = scale / 2**31
     return array.array("f", [middle + step * i for i in bits])
@@ -65,7 +65,7 @@ def encoded(values, dtype):
 
 
 def xored(data, recipe):
-    """`data` with the recipe's numbers XORed in: turns a file into its rest and back."""
+    """Returns `data` with the recipe's numbers XORed in, which turns a file into its rest and back."""
     out = bytearray(data)
     for name, place, dtype, count, scale, middle in recipe["runs"]:
         made = encoded(numbers(recipe["seed"], name, count, scale, middle), dtype)
@@ -86,7 +86,7 @@ def with_copies(data, recipe, folder):
 
 
 def equal_parts(data, original):
-    """[from, place, bytes] for the parts of `data`, at `place`, that `original` has at `from`."""
+    """Returns [from, place, bytes] for the parts of `data`, at `place`, that `original` has at `from`."""
     where, parts, at = {}, [], 0
     for begin in range(0, len(original) - BLOCK + 1, BLOCK):
         block = original[begin:begin + BLOCK]
@@ -138,7 +138,7 @@ def packed(data):
 
 
 def unpacked(data):
-    """Returns the bytes that packed() was given. Older recipes may have xz alone: width 1 without its byte."""
+    """Returns the original bytes of packed() data. Older recipes may contain only xz: width 1 without its byte."""
     width, planes = (1, lzma.decompress(data)) if data[:1] == b"\xfd" else (data[0], lzma.decompress(data[1:]))
     each = len(planes) // width
     out = bytearray(planes)
@@ -203,7 +203,7 @@ def plain_name(path):
 
 
 def mirror(source, target):
-    """Makes links and files in `target` (absolute) for those of `source`. Files newer than their recipe stay."""
+    """Makes links and files in `target` (absolute) for those of `source`. Files newer than their recipe stay unchanged."""
     seeded = set(source.rglob("*" + ENDING)) | set(source.rglob("*" + PACKED))
     links = {p for p in source.rglob("*") if p.is_symlink()}  # links to files that may be packed
     holds = {folder for p in seeded | links for folder in p.parents}
@@ -251,7 +251,7 @@ def mirror(source, target):
 
 @contextlib.contextmanager
 def restored(folder):
-    """Gives a temporary copy of a folder of goldens in which the seeded files are whole."""
+    """Yields a temporary copy of a folder of goldens with complete files instead of recipes."""
     with tempfile.TemporaryDirectory() as place:
         mirror(pathlib.Path(folder).resolve(), pathlib.Path(place) / "whole")
         yield pathlib.Path(place) / "whole"

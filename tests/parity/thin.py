@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Keeps fewer samples of the long sounds in golden files, and says how many there were.
+"""Keeps fewer samples of long audio in golden files, together with the original count.
 
     python3 tests/parity/thin.py FILE.safetensors...
 
-Keeps, in each tensor `samples*` [n] with more than 8192 numbers, the first and the last 2048 and, between
-them, every 7th; `count.samples*` i32 [1] is n. No hop of a codec is a multiple of 7, so within seven
-frames every place of a frame is kept. Thinned files stay as they are. io/golden_samples.h reads them;
-run this after making goldens anew.
+Keeps, in each tensor `samples*` [n] with more than 8192 numbers, the first and the last 2048 and, between them,
+every 7th. `count.samples*` i32 [1] is n. No hop of a codec is a multiple of 7, so within seven frames every place of
+a frame is kept. Thinned files do not change again. io/golden_samples.h reads them. Run this after making goldens
+anew.
 """
 import json
 import pathlib

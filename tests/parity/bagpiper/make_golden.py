@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Writes a small Bagpiper checkpoint in the published layout and what ESPnet's program computes from it.
+"""Writes a small Bagpiper checkpoint in the published layout, and the results of ESPnet's program with it.
 
     python3.12 -m venv VENV
     VENV/bin/pip install torch==2.11.0 torchaudio==2.11.0 transformers==5.14.1 safetensors numpy joblib
     VENV/bin/pip download --no-deps espnet==202611 && unzip espnet-202611-*.whl -d SOURCE
     VENV/bin/python make_golden.py --source SOURCE [--out DIR] && python3 ../thin.py golden/*.safetensors
 
-SOURCE holds ESPnet's release 202611, of which these files run as they are: below espnet2/speechlm/model/speechlm
+SOURCE is ESPnet's release 202611. These of its files run without changes: below espnet2/speechlm/model/speechlm
 lm/parallel.py, multimodal_io/audio.py, multimodal_io/text.py, speechlm_job.py: the vocabulary, prompts, recordings and
-their resampling, generation with its masks, phases and guidance, undoing of the delay, and the text of an answer. The
-decoder is Qwen3ForCausalLM, the tower that of Qwen3OmniMoeThinkerForConditionalGeneration, the codec XcodecModel of
-transformers, as there; their names are the published ones (1382 with the published sizes, which is checked). Everything is
-float32 on the CPU, one thread; the samples are exact (float64). Recordings are not stored: `signal` makes them, and so do
-the tests.
-Each case stores its smallest margin between the two best logits that may be chosen.
+their resampling, generation with its masks, phases and guidance, undoing of the delay, and the text of an answer. As
+there, the decoder is Qwen3ForCausalLM, the tower Qwen3OmniMoeThinkerForConditionalGeneration's, and the codec
+XcodecModel of transformers. Their names are the published ones (1382 at the published sizes, which the script checks).
+Everything is float32 on the CPU, one thread; the samples are exact (float64). Recordings are not stored: `signal`
+generates them, and so do the tests. Each case stores its smallest margin between the two best logits that may be
+chosen.
 """
 import argparse
 import importlib
@@ -44,7 +44,7 @@ LEAST = 50
 
 
 def signal(count, seed):
-    """Noise from whole numbers that swells and falls: the same bits in any language."""
+    """Returns noise from integers that swells and falls: the same bits in any language."""
     out = np.empty(count, np.float32)
     state = seed
     for i in range(count):
@@ -62,7 +62,7 @@ def write_tokenizer(folder):
     tok.train_from_iterator(CORPUS * 20, trainer)
     tok.add_special_tokens(["<|endoftext|>"])
     tok.add_tokens(["<think>", "</think>"])
-    assert tok.token_to_id("!") == 0  # as in Qwen's
+    assert tok.token_to_id("!") == 0  # as in Qwen's tokenizer
     tok.save(str(folder / "tokenizer.json"), pretty=False)
     return PreTrainedTokenizerFast(tokenizer_object=tok)
 
@@ -75,13 +75,13 @@ def base_config(words):
 
 
 def published(config):
-    """Returns the config as config.json of Qwen3-8B-Base has it."""
+    """Returns the config in the form of Qwen3-8B-Base's config.json."""
     out = config.to_dict()
     return out | {"rope_theta": out.pop("rope_parameters")["rope_theta"]}
 
 
 def thinker(audio):
-    """Returns the audio tower alone, which is all that ESPnet keeps."""
+    """Returns only the audio tower, the part that ESPnet keeps."""
     config = Qwen3OmniMoeThinkerConfig(
         audio_config=audio,
         vision_config=dict(depth=0, hidden_size=8, num_heads=1, intermediate_size=8, out_hidden_size=8,
@@ -99,7 +99,7 @@ def codec(acoustic, semantic, **sizes):
 
 
 def vocabulary(ios):
-    """The vocabulary of these IOs, by SpeechLMJobTemplate."""
+    """Returns the vocabulary of these IOs, by SpeechLMJobTemplate."""
     template = job.SpeechLMJobTemplate.__new__(job.SpeechLMJobTemplate)
     template.config, template.multimodal_io = {}, ios
     template._build_vocabulary(SPECIAL)
@@ -164,9 +164,9 @@ def randomise(model):
             elif "norm" in name or "ln_post" in name:
                 value = (0 if name.endswith("bias") else 1) + 0.2 * noise
             elif name == "model.embed_tokens.weight":
-                value = 0.5 * noise  # the pad's row too: the original does not zero it in stream 0
+                value = 0.5 * noise  # also the pad's row, which the original does not zero in stream 0
             elif name == "stream_emb.weight":
-                value = 0.8 * noise  # the row of stream 0 as well, where it is not used
+                value = 0.8 * noise  # also the row of stream 0, which has no use
             elif name == "lm_head.weight":
                 value = 2 / np.sqrt(WIDTH) * noise
             elif name.endswith(("inited", "cluster_size")):
@@ -177,7 +177,7 @@ def randomise(model):
                 value = 0.3 * noise
             elif name.startswith("model.") and name.endswith(("o_proj.weight", "down_proj.weight")):
                 value = 3 / np.sqrt(p.shape[1]) * noise
-            elif "acoustic_decoder" in name:  # no large numbers, whose sines are rounding errors
+            elif "acoustic_decoder" in name:  # small numbers, because sines of large numbers are rounding errors
                 value = 0.6 * noise / np.sqrt(max(1, p[0].numel()))
             else:
                 value = 1.3 * noise / np.sqrt(max(1, p[0].numel()))
@@ -221,7 +221,7 @@ def lead(logits):
 
 
 class Recorder:
-    """Records what generation fed, computed and chose at each step."""
+    """Records the inputs, logits and choices of each step."""
 
     def __init__(self, model):
         self.model, self.steps, self.inner = model, [], model._step
@@ -251,7 +251,7 @@ class Recorder:
 
 
 def own_choices(logits, first_code):
-    """Cuts logits [L, S, V] to each stream's choices: all ids up to its last code, else pad and own codes."""
+    """Cuts logits [L, S, V] to the choices of each stream: in stream 0 all ids up to the last code, in others pad and codes."""
     size = CODES + 1
     parts = [logits[:, 0, :first_code + size]]
     for s in range(1, STREAMS):
@@ -260,7 +260,7 @@ def own_choices(logits, first_code):
 
 
 class NotAskedFor(Exception):
-    """Raised where a text-only answer would go on with sound, or where enough parts are made."""
+    """Raised if an answer without speech would continue with audio, or if enough parts exist."""
 
 
 class Part:
@@ -337,7 +337,7 @@ def run_case(model, preprocessor, case, codec_model, first_code):
             out["companion_logits"] = parts[1].logits(keep, first_code, companion=True)
         if case.get("keep_samples"):
             out["samples"] = exact(codec_model, out["frames"][:case["keep_samples"]])
-    # The text that the model adds after the answer it was asked for.
+    # The text that the model adds after the requested answer.
     case["more"], case["stopped"] = [], parts[-1].ended()
     for n, part in enumerate(parts[forced:]):
         spoke = part.kind == AUDIO
@@ -347,7 +347,7 @@ def run_case(model, preprocessor, case, codec_model, first_code):
     print(case["name"], [(part.kind, len(part.ids), part.ended()) for part in parts])
     words = sum(len(part.ids) for part in parts if part.kind == TEXT)
     rows = sum(len(part.ids) + 2 for part in parts)
-    if len(parts) > forced:  # nothing of them is cut, where bounds are those of all parts together
+    if len(parts) > forced:  # limits count all parts together and cut no part
         assert words <= case["max_tokens"] and rows < case["max_tokens"] + case["most"] + 32, (words, rows)
     return {k: v.contiguous().clone() for k, v in out.items()}
 
@@ -376,7 +376,7 @@ def codec_golden(codec_model, folder):
 def tower_golden(ios, adaptor, folder):
     """Writes the tower's rows for recordings, some of which fit whole chunks and hops."""
     io, out = ios["continuous_audio"], {}
-    # The first of two channels is heard.
+    # Only the first of two channels is read.
     for length, rate in [(205, 16000), (1600, 16000), (15999, 16000), (16160, 16000), (50000, 16000), (15000, 24000),
                          (40000, 44100)]:
         channels = np.stack([signal(length, length)] + [signal(length, 1)] * (rate != 16000))
@@ -462,8 +462,8 @@ def main():
     round_to_bf16(model)
     weights.over(model, "module.", keep=("norm", "alpha"))
     with torch.no_grad():
-        model.lm_head.weight[[END, END_PART]] *= 1.35  # so that some end
-        # These kinds are never the likeliest, as the program has no masks for them.
+        model.lm_head.weight[[END, END_PART]] *= 1.35  # so that some answers end
+        # These kinds must never be the likeliest, because the program has no masks for them.
         model.lm_head.weight[AUDIO + 1:AUDIO + 4] = model.lm_head.weight[TEXT:AUDIO + 1].mean(0)
     round_to_bf16(model)
     state = {k: v.detach().to(torch.bfloat16).contiguous().clone() for k, v in model.state_dict().items()}
@@ -471,7 +471,7 @@ def main():
     torch.save({"module": state}, folder / "model.pt")
     model.prepare_inference()
     intervals = meta["vocab_intervals"]
-    # Outside of training the preprocessor reads a conversation up to the first answer.
+    # Outside of training, the preprocessor reads a conversation only up to the first answer.
     preprocessor = job.SpeechLMPreprocessor(True, ios, meta["vocab"], intervals)
     codec_golden(codec_model, args.out)
     tower_golden(ios, model.adaptor["continuous_audio"], args.out)

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """Writes the goldens that src/text/tokenizer_test.cc compares with.
 
-Trains one small byte-level BPE on texts in the public domain (below), saves it in the forms in
-which checkpoints are published, and records what the `tokenizers` library makes of many strings.
+Trains one small byte-level BPE on texts in the public domain (below), saves it in the published forms, and records the results of
+the `tokenizers` library for many strings.
 
   pip install tokenizers transformers
   python3 tests/parity/bpe/make_golden.py
   python3 tests/parity/bpe/make_golden.py --tiktoken FILE [--cut llama3] -o DIR
 
-The last is for vocabularies of published size, which are not kept here. Packages have such files: dashscope 2.0.2 Qwen's
-(resources/qwen.tiktoken), llama-models 0.3.0 Llama 3's (llama3/tokenizer.model, --cut llama3), openai-whisper 20250625 Whisper's
-(assets/multilingual.tiktoken, --cut gpt2). Then: SYRINX_BPE_GOLDENS=DIR/ text_test --gtest_filter='*TokenizerParity*'
+The last command is for vocabularies of published size, which are not in the repository. Packages have such files: dashscope 2.0.2
+Qwen's (resources/qwen.tiktoken), llama-models 0.3.0 Llama 3's (llama3/tokenizer.model, --cut llama3), openai-whisper 20250625
+Whisper's (assets/multilingual.tiktoken, --cut gpt2). Then run: SYRINX_BPE_GOLDENS=DIR/ text_test --gtest_filter='*TokenizerParity*'
 
-Made with tokenizers 0.23.3 and transformers 5.23.0 (pieces with 0.22.2). The same every time.
+Made with tokenizers 0.23.3 and transformers 5.23.0 (pieces with 0.22.2). The output is the same in each run.
 """
 import argparse
 import base64
@@ -125,8 +125,8 @@ def bpe(vocab, merges, **options):
 
 
 def ranked(path, all_ways):
-    """Vocabulary and merges of a file of tiktoken: each token is the merge of the two parts that lower ranks leave of it, or, in
-    `all_ways`, of any two that are tokens (so Llama 3's is published, with 280,147 merges)."""
+    """Returns vocabulary and merges of a tiktoken file. Each token is the merge of the two parts that remain after all merges of
+    lower rank or, with `all_ways`, of any two tokens (as in Llama 3's file, with 280,147 merges)."""
     ranks = {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in path.read_text().splitlines())}
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     shown = {b: chr(b) for b in printable}
@@ -168,7 +168,7 @@ def qwen(vocab, merges):
 
 
 def llama3(vocab, merges):
-    """Three digits a piece, whole words before merges, a token at the beginning."""
+    """Makes a tokenizer with pieces of three digits, whole words before merges, and a token at the beginning."""
     tok = bpe(vocab, merges, ignore_merges=True)
     tok.pre_tokenizer = pre_tokenizers.Sequence([
         pre_tokenizers.Split(Regex(LLAMA3), "isolated"), pre_tokenizers.ByteLevel(False, use_regex=False)])
@@ -182,7 +182,7 @@ def llama3(vocab, merges):
 
 
 def gpt2(vocab, merges):
-    """GPT-2's own pattern, a space in front, and added tokens with every flag."""
+    """Makes a tokenizer with GPT-2's own pattern, a space in front, and added tokens with every flag."""
     tok = bpe(vocab, merges)
     tok.normalizer = normalizers.Sequence([normalizers.NFC()])
     tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
@@ -196,7 +196,7 @@ def gpt2(vocab, merges):
 
 
 def stages(vocab, merges):
-    """Every kind of cutting stage, one after the other."""
+    """Makes a tokenizer with every kind of cutting stage, one after the other."""
     tok = bpe(vocab, merges, unk_token="<|endoftext|>" if "<|endoftext|>" in vocab else None)
     tok.pre_tokenizer = pre_tokenizers.Sequence([
         pre_tokenizers.Split("\n", "removed"), pre_tokenizers.Split(" ", "merged_with_next"),
@@ -210,7 +210,7 @@ def stages(vocab, merges):
 
 
 def pieces(_vocab, _merges):
-    """As sentencepiece has it (Llama 2, MiniCPM): characters, marks in place of spaces, bytes for characters without a token."""
+    """Makes a tokenizer like sentencepiece's (Llama 2, MiniCPM): characters, marks instead of spaces, byte tokens as a fallback."""
     marks = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
     learned = Tokenizer(models.BPE(unk_token="<unk>"))
     learned.normalizer, learned.pre_tokenizer = marks, pre_tokenizers.Split("\u2581", "merged_with_next")
@@ -219,7 +219,7 @@ def pieces(_vocab, _merges):
     vocab = {t: i for i, t in enumerate(["<unk>", "<s>", "</s>"] + [f"<0x{b:02X}>" for b in range(256)])}
     for piece in sorted(model["vocab"], key=model["vocab"].get):
         vocab.setdefault(piece, len(vocab))
-    del vocab["<0x00>"]  # without this token the byte is unknown
+    del vocab["<0x00>"]  # without this token, the byte is unknown
     tok = Tokenizer(models.BPE(vocab, [tuple(m) for m in model["merges"]], unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     tok.normalizer = marks
     tok.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(),
@@ -231,8 +231,8 @@ def pieces(_vocab, _merges):
 
 
 def any_text(count):
-    """Words of this file and others beside it, and characters of all planes, in disorder; not marks that the library's
-    normaliser is too old to put in order (docs/guide/checkpoints.md)."""
+    """Returns words of this file and of others in this folder, and characters of all planes, in random order. Marks that the
+    library's old normaliser cannot put in order are omitted (docs/guide/checkpoints.md)."""
     rng = random.Random(9)
     words = [w for path in sorted(pathlib.Path(__file__).parent.glob("../*/*.py")) for w in path.read_text().split(" ")]
     ranges = [(0x20, 0x7f), (0xa0, 0x250), (0x370, 0x530), (0x590, 0x700), (0x900, 0xd80), (0xe00, 0xe80), (0x1e00, 0x2000),
@@ -265,13 +265,13 @@ def main():
         plain = [tok.encode(s, add_special_tokens=False).ids for s in cases]
         golden["variants"][make.__name__] = {
             "ids": ids,
-            "plain": {str(i): p for i, p in enumerate(plain) if p != ids[i]},  # specials as text
+            "plain": {str(i): p for i, p in enumerate(plain) if p != ids[i]},  # with special tokens as text
             "text": {str(i): t for i, t in enumerate(tok.decode(x, skip_special_tokens=False) for x in ids)
                      if t != cases[i]},
             "skipped": {str(i): t for i, t in enumerate(tok.decode(x, skip_special_tokens=True) for x in ids)
                         if t != cases[i]},
         }
-        # Compact files: what is saved is indented for people.
+        # Writes compact JSON, because the library's own is indented.
         path = HERE / f"{make.__name__}.json"
         path.write_text(json.dumps(json.loads(path.read_text()), ensure_ascii=False, separators=(",", ":")))
     (HERE / "golden.json").write_text(json.dumps(golden, separators=(",", ":")))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What Jinja2 makes of small templates: expressions.json, for src/text/jinja to be compared with.
+"""Renders small templates with Jinja2: expressions.json, for tests of src/text/jinja.
 
-Needs jinja2 (3.1 was used). The environment is that of transformers' apply_chat_template()."""
+Needs jinja2 (3.1 was used). The environment is the same as in transformers' apply_chat_template()."""
 import json
 import pathlib
 
@@ -50,7 +50,7 @@ TEMPLATES = [
     "{{ range(10) | slice(3) | list }}", "{{ range(10) | slice(3, 'x') | list }}", "{{ range(2) | slice(4) | list }}",
     "{{ range(2) | slice(4, 0) | list }}", "{{ range(9) | slice(3, 'x') | list }}",
     "{{ people | map(attribute='home.zip', default=7) | list }}",
-    # call
+    # call blocks
     "{% macro m() %}<{{ caller() }}>{% endmacro %}{% call m() %}in{% endcall %}",
     "{% macro m(x) %}{{ caller(x, 2) }};{{ caller(b=x, a=0) }}{% endmacro %}{% call(a, b=7) m(n) %}{{ a }}-{{ b }}-{{ s }}{% endcall %}",
     "{% macro m() %}{{ caller(1) }}{{ caller() }}{% endmacro %}{% call(a, b='d') m() %}[{{ a }}{{ b }}]{% endcall %}",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Renders chat templates with transformers, for src/text/jinja to be compared with.
+"""Renders chat templates with transformers, for tests of src/text/jinja.
 
   make_golden.py                          templates/*.jinja beside this file -> golden.json
   make_golden.py --templates DIR -o FILE  others (published ones, which are not kept here): run
@@ -83,7 +83,7 @@ def golden(path):
         case = {"chat": name, "tools": tools is not None, "more": more}
         try:
             case["text"] = render(source, chat, tools, more)
-        except Exception as fault:  # an error of Jinja or of Python
+        except Exception as fault:  # the error may come from Jinja or from Python
             case["refused"] = f"{type(fault).__name__}: {fault}"[:200]
         cases.append(case)
     return {"name": path.name, "template": source, "cases": cases}
@@ -98,7 +98,7 @@ def main():
     templates = [golden(path) for path in sorted(args.templates.glob("*.jinja"))]
     for template in templates:
         print(template["name"], sum("text" in case for case in template["cases"]), "of", len(template["cases"]))
-    # Newer versions of transformers add further names for the reasoning. Templates get the same names here.
+    # Newer versions of transformers add further names for the reasoning. Here, templates get the same names.
     chats = {name: chat_template_utils._alias_reasoning_fields(chat) for name, chat in CHATS.items()}
     document = {"now": NOW, "tokens": TOKENS, "chats": chats, "tools": [WEATHER, CLOCK], "templates": templates}
     args.output.write_text(json.dumps(document, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes what the authors' code makes of make_golden.py's checkpoint as it is: attention of the flow over everything.
+"""Writes the authors' results with make_golden.py's checkpoint in the default mode: the flow attends to everything.
 
     VENV/bin/python make_full_golden.py --chatterbox chatterbox
 
-The environment is that of make_golden.py. `samples` are those of the first 24 greedy tokens of its case "samples",
-`emotional` the rows of the voice that generate(exaggeration=1.25) feeds to the language model.
+The environment is that of make_golden.py. `samples` belong to the first 24 greedy tokens of its case "samples".
+`emotional` has the rows of the voice that generate(exaggeration=1.25) feeds to the language model.
 """
 import argparse
 import pathlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a small random Chatterbox checkpoint in the published layout and what the authors' code makes of it.
+"""Writes a small random Chatterbox checkpoint in the published layout, and the results of the authors' code with it.
 
     git clone https://github.com/resemble-ai/chatterbox
     python3.11 -m venv VENV
@@ -7,9 +7,9 @@
         omegaconf safetensors numpy scipy tqdm pillow
     VENV/bin/python make_golden.py --chatterbox chatterbox
 
-Only sizes differ from the published ones. The language model runs in float32 on the CPU, its draw replaced by the
-largest of the processed logits; the flow in float32 in streaming mode (its chunk sizes, which the authors' code leaves
-at 0, are set) with the noise that Syrinx draws; the vocoder in float64, with Syrinx's noise and phases.
+Only sizes differ from the published ones. The language model runs in float32 on the CPU. Its draw is replaced by the largest of
+the processed logits. The flow runs in float32 in streaming mode (its chunk sizes are set, which the authors' code leaves at 0)
+with the noise that Syrinx draws, the vocoder in float64, with Syrinx's noise and phases.
 """
 import argparse
 import json
@@ -55,7 +55,7 @@ def philox(counter, seed):
 
 
 def normals(step, stream, count):
-    """Box-Muller over Philox 4x32-10: key = seed, counter = (step, i, stream, 1)."""
+    """Returns normal numbers by Box-Muller over Philox 4x32-10: key = seed, counter = (step, i, stream, 1)."""
     bits = philox([step, np.arange(count // 4), stream, 1], SEED)
     out = np.empty((count // 4, 4))
     for pair in (0, 2):

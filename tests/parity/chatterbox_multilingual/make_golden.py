@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes a small random Chatterbox Multilingual checkpoint in the published layout and what the authors' code makes of it.
+"""Writes a small random Chatterbox Multilingual checkpoint in the published layout, and the authors' results with it.
 
     (the environment of ../chatterbox_turbo/make_golden.py)
     VENV/bin/python make_golden.py --chatterbox TURBO [--tokenizer FILE]
 
-Text goes through punc_norm() of mtl_tts.py and MTLTokenizer without the optional packages (pykakasi, dicta_onnx, spacy_pkuseg,
-russian_text_stresser). T3.inference runs as for ../chatterbox, without the watch over its attention, which only a table of
-2454 texts has. `--tokenizer`: the published grapheme_mtl_merged_expanded_v1.json instead of a small one, for a comparison of ids.
+Text passes through punc_norm() of mtl_tts.py and MTLTokenizer without the optional packages (pykakasi, dicta_onnx, spacy_pkuseg,
+russian_text_stresser). T3.inference runs as for ../chatterbox, without the check of its attention, which exists only for a text
+table of 2454. `--tokenizer` takes the published grapheme_mtl_merged_expanded_v1.json instead of a small one, to compare ids.
 """
 import argparse
 import importlib.util

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes small random Chatterbox Turbo checkpoints in the published layout and what the authors' code makes of them.
+"""Writes small random Chatterbox Turbo checkpoints in the published layout, and the results of the authors' code with them.
 
     python3.11 -m venv VENV
     VENV/bin/pip install torch==2.15.0 transformers==5.24.0 safetensors numpy scipy tqdm pillow
@@ -8,10 +8,10 @@
     VENV/bin/pip download --no-deps chatterbox-tts==0.1.7 && unzip chatterbox_tts-*.whl -d TURBO/src
     VENV/bin/python make_golden.py --chatterbox TURBO
 
-Only sizes differ from the published ones. T3.inference_turbo runs in float32, its draw replaced by the largest of the
-processed logits; the flow in float32 with two steps of mean flow, the vocoder in float64, both with the noise that Syrinx
-draws (../chatterbox/make_golden.py). `samples` is the streaming mode, `samples_full` the authors' own. `wide` is a second language
-model with the same codec. `loudness.json`: pyloudnorm's loudness of a signal that the test makes again.
+Only sizes differ from the published ones. T3.inference_turbo runs in float32 with the largest of the processed logits instead of a
+draw. The flow runs in float32 with two steps of mean flow, the vocoder in float64, both with the noise that Syrinx draws
+(../chatterbox/make_golden.py). `samples` has the streaming mode, `samples_full` the authors' own mode. `wide` is a second language
+model with the same codec. `loudness.json` has pyloudnorm's loudness of a signal that the test generates, too.
 """
 import argparse
 import importlib.util
@@ -32,7 +32,7 @@ spec.loader.exec_module(base)
 
 NAMES = ("t3_turbo_v1", "s3gen_meanflow")
 SHAPES = {"": dict(hidden=64, layers=2, positions=400, seed=43), "wide": dict(hidden=128, layers=1, positions=500, seed=52)}
-TAGS = {"[laugh]": False, "[sigh]": True}  # special or not
+TAGS = {"[laugh]": False, "[sigh]": True}  # whether each tag is a special token
 CASES = [
     dict(name="long", text="hello there… how are you?", steps=210),
     dict(name="tags", text="The quick brown fox [laugh] — “jumps” over: the lazy dog [sigh];", steps=60),
@@ -72,7 +72,7 @@ def build_t3(shape, texts):
 
 
 def generate(t3, cond, ids, steps):
-    """Returns the greedy tokens of T3.inference_turbo (with the stop if drawn) and each step's logits of the head."""
+    """Returns the greedy tokens of T3.inference_turbo (with the stop token if drawn) and the head's logits of each step."""
     rows, drawn = [], []
     hook = t3.speech_head.register_forward_hook(lambda _m, _i, out: rows.append(out[0, -1].clone()))
     saved = torch.multinomial
@@ -116,7 +116,7 @@ def teach_the_end(t3, cases, cond):
 
 
 def chirp(rate, seconds):
-    """Returns the signal that the test also makes: silence, then a tone that rises and gets louder."""
+    """Returns the signal that the test also generates: silence, then a tone that rises and gets louder."""
     t = np.arange(int(rate * seconds), dtype=np.float64) / rate
     wave = np.sin(2 * np.pi * (100 * t + 40 * t * t)) * np.clip(t - 1, 0, None) * 0.05
     return wave.astype(np.float32)

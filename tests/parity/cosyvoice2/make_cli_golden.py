@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes what the authors' own path from a text to samples, cli/model.py, makes with the checkpoint of make_golden.py.
+"""Writes the results of the authors' own path from a text to samples, cli/model.py, with make_golden.py's checkpoint.
 
     VENV/bin/python make_cli_golden.py --cosyvoice CosyVoice --matcha Matcha-TTS
 
-The environment is that of make_golden.py. CosyVoice2Model.tts runs as it stands, offline (`stream=False`, so the flow attends
-to everything), with its own bounds of the length; only the draw is the largest logit, and the vocoder is in float64 with
-Syrinx's noise. golden/cli.safetensors gets `NAME.samples` of each of CASES, long ones thinned (thin.py).
+The environment is that of make_golden.py. CosyVoice2Model.tts runs unchanged, offline (`stream=False`, so the flow attends to
+everything), with its own limits of length. Only the draw is replaced by the largest logit, and the vocoder is in float64 with
+Syrinx's noise. golden/cli.safetensors gets `NAME.samples` of each of CASES; long ones are thinned (thin.py).
 """
 import argparse
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a small random CosyVoice2 checkpoint in the published layout and what the authors' code makes of it.
+"""Writes a small random CosyVoice2 checkpoint in the published layout, and the results of the authors' code with it.
 
     git clone https://github.com/FunAudioLLM/CosyVoice && git clone https://github.com/shivammehta25/Matcha-TTS
     python3.11 -m venv VENV
@@ -8,9 +8,9 @@
     VENV/bin/python make_golden.py --cosyvoice CosyVoice --matcha Matcha-TTS
 
 Language model and flow run in float32 on the CPU, the flow in streaming mode; the vocoder in float64, with the noise
-that Syrinx draws for the request's seed (its counter-based generator is written out below). Sampling is the largest
-logit. Each case stores its smallest margin between the two best logits: far above float noise, else greedy tokens would
-be no golden. The text normalisers (wetext, ttsfrd) and the spelling of numbers are left out, as in Syrinx.
+that Syrinx draws for the request's seed (its counter-based generator is written out below). Sampling takes the largest
+logit. Each case stores its smallest margin between the two best logits. It must be far above float noise, so that
+greedy tokens are reproducible. Text normalisers (wetext, ttsfrd) and spelled numbers are omitted.
 """
 import argparse
 import json
@@ -141,7 +141,7 @@ def stub(name, **members):
 
 
 def philox_normals(seed, step, stream, count):
-    """Normal numbers of Philox 4x32-10 and Box-Muller: key = seed, counter = (step, i, stream, 1)."""
+    """Returns normal numbers of Philox 4x32-10 and Box-Muller: key = seed, counter = (step, i, stream, 1)."""
     c = [np.full(count // 4, step, np.uint64), np.arange(count // 4, dtype=np.uint64),
          np.full(count // 4, stream, np.uint64), np.full(count // 4, 1, np.uint64)]
     key = [seed & 0xFFFFFFFF, seed >> 32]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes what the authors' text_normalize makes of texts with numbers where no normaliser is installed: golden/numbers.json.
+"""Writes the results of the authors' text_normalize for texts with numbers, without a normaliser: golden/numbers.json.
 
     VENV/bin/pip install inflect==7.5.0
     VENV/bin/python make_numbers_golden.py --cosyvoice CosyVoice
 
-The environment is that of make_golden.py (torch, transformers, regex and tiktoken do). CosyVoiceFrontEnd runs as it stands, with the
-tokenizer of the small checkpoint and the package inflect; ONNX and Whisper are not needed for it.
+The environment is that of make_golden.py (torch, transformers, regex and tiktoken suffice). CosyVoiceFrontEnd runs unchanged, with
+the tokenizer of the small checkpoint and the package inflect. It does not need ONNX and Whisper for this.
 """
 import argparse
 import importlib.machinery

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes two small random checkpoints of Fun-CosyVoice3 in the published layout and what the authors' code makes of them.
+"""Writes two small random checkpoints of Fun-CosyVoice3 in the published layout, and the authors' results with them.
 
     git clone https://github.com/FunAudioLLM/CosyVoice && git clone https://github.com/shivammehta25/Matcha-TTS
     python3.11 -m venv VENV
@@ -8,9 +8,9 @@
     VENV/bin/python make_golden.py --cosyvoice CosyVoice --matcha Matcha-TTS
 
 Language model and flow run in float32 on the CPU, the flow in streaming mode; the vocoder in float64, with the noise that
-Syrinx draws for the request's seed. Sampling is the largest logit. Tokens pass through CosyVoice3Model.llm_job, which
-leaves long silence out. One number is changed in their code: the id of <|endofprompt|>, which it holds as 151646. Helpers
-are those of ../cosyvoice2/make_golden.py.
+Syrinx draws for the request's seed. Sampling takes the largest logit. Tokens pass through CosyVoice3Model.llm_job, which
+omits long silence. One number in their code is replaced: 151646, the id of <|endofprompt|>. Helpers come from
+../cosyvoice2/make_golden.py.
 """
 import argparse
 import importlib.util
@@ -241,7 +241,7 @@ def randomise(llm, flow, hift, random, codes):
         weights = {"llm": seeded.Weights(31), "flow": seeded.Weights(32), "hift": seeded.Weights(34)}
         for name, model in (("llm", llm), ("flow", flow), ("hift", hift)):
             weights[name].over(model, keep=["stft_window", "llm_decoder.weight"])
-        llm.llm_decoder.weight[codes:] = 0  # special ids are never the likeliest
+        llm.llm_decoder.weight[codes:] = 0  # special ids must never be the likeliest
     return weights
 
 
@@ -309,7 +309,7 @@ def inputs_of(frontend, case, part):
     if "embedding" not in voice:
         return frontend.frontend_zero_shot(part, "", None, 24000, case["voice"])
     inputs = frontend.frontend_sft(part, case["voice"])
-    if END not in part:  # as in frontend_instruct2
+    if END not in part:  # like frontend_instruct2
         inputs["prompt_text"] = frontend._extract_text_token(SYSTEM + END)[0]
     return inputs
 
@@ -408,8 +408,8 @@ def make(name, s, args):
 
 
 def tokenizer_onnx(model, path):
-    """Writes the weights under the names and operations by which s3tokenizer finds them in the published graph. The
-    file holds nothing else and cannot be run."""
+    """Writes the weights under the names and operations by which s3tokenizer finds them in the published graph. The file has
+    no other contents and cannot be run."""
     from onnx import helper, numpy_helper, save
     from s3tokenizer.utils import onnx2torch_v3
     tensors, nodes, count = [], [], itertools.count(3000)
@@ -466,7 +466,7 @@ def reference(checkpoint):
         weights = seeded.Weights(36)
         weights.over({k: p.t() if id(p) in linear else p for k, p in model.named_parameters()})
         down = model.quantizer._codebook.project_down
-        down.weight[3:] = 0  # the small language model has 40 codes: only three digits may turn
+        down.weight[3:] = 0  # the small language model has 40 codes, so only three digits may change
         down.bias[3:] = -4
     tokenizer_onnx(model, checkpoint / "speech_tokenizer_v3.onnx")
     weights.hollow(checkpoint / "speech_tokenizer_v3.onnx")

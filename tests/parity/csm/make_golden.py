@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Writes two small CSM checkpoints and what transformers' CsmForConditionalGeneration computes from them.
+"""Writes two small CSM checkpoints, and the results of transformers' CsmForConditionalGeneration with them.
 
     python3.11 -m venv VENV
     VENV/bin/pip install torch==2.9.1 transformers==4.57.3 safetensors numpy
     VENV/bin/python make_golden.py [--out DIR]
 
-Everything is float32 on the CPU with the eager attention, one thread. Layout and names are the published
-ones (sesame/csm-1b as transformers stores it); only sizes and ids are smaller. Two runs on one machine give
-the same bytes; each case stores its smallest margin between the two best logits ("margin"): far above float
-noise, else greedy frames would be no golden. Mimi's window is set as in ../mimi/make_golden.py.
+Everything is float32 on the CPU with the eager attention, one thread. Layout and names are the published ones
+(sesame/csm-1b as transformers stores it); only sizes and ids are smaller. Two runs on one machine give the same bytes;
+each case stores its smallest margin between the two best logits ("margin"). It must be far above float noise, so that
+greedy frames are reproducible. Mimi's window is set as in ../mimi/make_golden.py.
 """
 import argparse
 import importlib.util
@@ -86,7 +86,7 @@ def randomise(model, seed, codes):
     weights = mimi.seeded.Weights(seed)
     weights.over(model)
     with torch.no_grad():
-        model.lm_head.weight[codes:] = 0  # ids that the codec has no entries for
+        model.lm_head.weight[codes:] = 0  # ids without entries in the codec
         model.depth_decoder.codebooks_head.weight[..., codes:] = 0
     mimi.dead_entries(model.codec_model)
     mimi.level(model.codec_model)
@@ -94,8 +94,8 @@ def randomise(model, seed, codes):
 
 
 def teach(model, ids, frames, steps):
-    """Makes greedy decoding answer the prompt `ids` with `frames` and then the end frame: by the heads alone, so that
-    the rest stays random."""
+    """Makes greedy decoding answer the prompt `ids` with `frames` and then the end frame. Only the heads are changed, so
+    that the other weights stay random."""
     books = model.config.num_codebooks
     target = torch.cat([frames, torch.zeros(1, books, dtype=torch.long)])
     adam = torch.optim.Adam([model.lm_head.weight, model.depth_decoder.codebooks_head.weight], lr=1e-2)
@@ -122,7 +122,7 @@ def prompt_text(case):
 
 
 def model_inputs(model, processor, case):
-    """Returns generate()'s input as the processor makes it, and the codes of each turn's audio."""
+    """Returns generate()'s input in the processor's form, and the codes of each turn's audio."""
     gen = torch.Generator().manual_seed(len(case["name"]))
     audio = []
     for turn in case["context"]:
@@ -171,7 +171,7 @@ def lead(logits):
 
 def run_case(model, processor, case, keep_logits):
     inputs, codes = model_inputs(model, processor, case)
-    # Without a mask generate() takes frames for padding: both have the id 128002.
+    # Without a mask, generate() treats frames as padding: both have the id 128002.
     inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
     record = Recorder(model)
     with torch.no_grad():
@@ -181,7 +181,7 @@ def run_case(model, processor, case, keep_logits):
     frames = out.sequences[0]
     books, size = model.config.num_codebooks, model.config.codec_config.codebook_size
     case["ended"] = bool((frames[-1] == 0).all())
-    steps = len(frames)  # the end frame too
+    steps = len(frames)  # includes the end frame
     assert int(frames.max()) < size
     first, inner = torch.stack(record.first), torch.stack(record.inner).view(steps, books - 1, -1)
     case["steps"] = steps
@@ -208,7 +208,7 @@ SIZES = {
                    rope_scaling=dict(rope_type="llama3", factor=32.0, low_freq_factor=0.001953125,
                                      high_freq_factor=0.0078125, original_max_position_embeddings=16)),
         codec=mimi.SIZES["published_rates"]["config"]),
-    # This one has other sizes, untied tables, plain angles and one f32 file, and is taught to end.
+    # This checkpoint has other sizes, untied tables, plain angles and one f32 file, and learns to end.
     "taught": dict(
         seed=32, dtype=torch.float32, tied=False, teach=(45, 160),
         backbone=dict(hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
@@ -261,7 +261,7 @@ def main():
             prompt = processor.tokenizer(prompt_text(CASES[name][0]), add_special_tokens=False, return_tensors="pt")
             teach(model, prompt.input_ids, target, steps)
         state = {k: v.to(size["dtype"]).contiguous() for k, v in model.state_dict().items()}
-        model.load_state_dict(state)  # the weights as rounded in the file
+        model.load_state_dict(state)  # the weights in the file's rounding
         for layer in model.modules():
             if hasattr(layer, "_embed"):
                 layer._embed = None
@@ -269,7 +269,7 @@ def main():
                           depth_decoder_temperature=0.9, depth_decoder_top_k=40, max_new_tokens=125)
         (folder / "generation_config.json").write_text(json.dumps(generation, indent=1) + "\n")
         plain = config.to_dict()
-        if size["tied"]:  # as published: shards under another name, tied tables once
+        if size["tied"]:  # as published: shards under another name, and tied tables stored once
             state.pop("depth_decoder.model.embed_tokens.weight")
             plain["transformers_weights"] = "transformers.safetensors.index.json"
             shards = [{}, {}]

@@ -1,4 +1,4 @@
-"""A small DAC checkpoint and what DacModel of transformers (4.57.3) decodes with it.
+"""Writes a small DAC checkpoint, and the samples that DacModel of transformers (4.57.3) decodes with it.
 
 Run: python make_golden.py
 """
@@ -38,7 +38,7 @@ def main():
     model.save_pretrained(folder)
     kept = load_file(folder / "model.safetensors")
     save_file({k: v for k, v in kept.items() if not k.startswith("encoder.") or k == "encoder.conv1.bias"},
-              folder / "model.safetensors", metadata={"format": "pt"})  # the encoder is not read
+              folder / "model.safetensors", metadata={"format": "pt"})  # Syrinx does not read the encoder
     gen = torch.Generator().manual_seed(3)
     codes = torch.randint(0, 1024, (1, 9, 60), generator=gen)
     out = {"codes": codes[0].t().contiguous().int()}

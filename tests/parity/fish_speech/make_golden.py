@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a small Fish Speech S2 checkpoint and what the authors' code computes from it.
+"""Writes a small Fish Speech S2 checkpoint, and the results of the authors' code with it.
 
     git clone https://github.com/fishaudio/fish-speech    (made with 3dd1f85)
     python3.11 -m venv VENV
@@ -7,10 +7,10 @@
     VENV/bin/pip install --no-deps descript-audio-codec==1.0.0
     VENV/bin/python make_golden.py --source fish-speech [--out DIR]
 
-Everything is float32 on the CPU, one thread; the authors' tables of angles are bf16 in any case. Names and
-layout are the published ones (fishaudio/s2-pro: config.json, tokenizer.json, model.safetensors, codec.pth);
-only sizes and ids are smaller. Two runs on one machine give the same bytes; each case stores its smallest
-margin between the two best logits: far above float noise, else greedy frames would be no golden.
+Everything is float32 on the CPU, one thread; the authors' tables of angles are bf16 in any case. Names and layout are the
+published ones (fishaudio/s2-pro: config.json, tokenizer.json, model.safetensors, codec.pth); only sizes and ids are smaller.
+Two runs on one machine give the same bytes; each case stores its smallest margin between the two best logits, which must be far
+above float noise.
 """
 import argparse
 import json
@@ -47,7 +47,7 @@ class Stub(types.ModuleType):
 
 
 def stub_dac():
-    """Stubs the dependencies of descript-audio-codec, of which the authors' codec needs only the layers."""
+    """Replaces the dependencies of descript-audio-codec, from which the authors' codec needs only the layers."""
     for name in ["audiotools", "audiotools.ml", "audiotools.ml.layers", "audiotools.core", "dac", "dac.model",
                  "dac.model.base"]:
         sys.modules[name] = Stub(name)
@@ -89,7 +89,7 @@ def published_name(name):
 
 
 def lm_weights(args, seed, end):
-    """Random tensors of the authors' own model, under their published names."""
+    """Returns random tensors of the authors' own model, under their published names."""
     model = llama.DualARTransformer(args)
     gen = torch.Generator().manual_seed(seed)
     state = {}
@@ -101,20 +101,20 @@ def lm_weights(args, seed, end):
         else:
             value = 1.3 / np.sqrt(p.shape[1]) * torch.randn(p.shape, generator=gen)
         if name == "embeddings.weight":
-            value[end] *= 0.8  # otherwise hardly any answer is long
+            value[end] *= 0.8  # otherwise hardly any answer would be long
         state[published_name(name)] = value.to(torch.bfloat16)
     return state
 
 
 def codec_model():
-    """The authors' codec in small. What their yaml gives the transformers of the encoder depends on widths of 64."""
+    """Returns the authors' codec in small. The encoder's transformers, as configured in their yaml, need widths of 64."""
     from fish_speech.models.dac import modded_dac, rvq
 
     def general(n_layer, n_head, dim, intermediate_size):
         return modded_dac.ModelArgs(block_size=64, n_layer=n_layer, n_head=max(n_head, 1), dim=dim, head_dim=min(64, dim),
                                     intermediate_size=24, rope_base=10000, norm_eps=1e-5)
 
-    # Every transformer makes a mask of 32768 x 32768, which none of these uses.
+    # Every transformer makes a mask of 32768 x 32768, which no test uses.
     ones = torch.ones
     torch.ones = lambda *size, **kwargs: ones(*(1, 1) if size[0] == 32768 else size, **kwargs)
 
@@ -262,7 +262,7 @@ def lead(logits):
 
 
 def run_case(model, case, codec):
-    """Greedy: with top-k 1 both draws of the authors' sampler are the largest logit."""
+    """Runs a case greedily: with top-k 1, both draws of the authors' sampler are the largest logit."""
     gen = torch.Generator().manual_seed(len(case["name"]))
     texts, codes = [], []
     for turn in case["references"]:
@@ -352,7 +352,7 @@ def main():
     level_codec(codec)
     state = {k: v.to(torch.bfloat16) for k, v in codec.state_dict().items()}
     codec.load_state_dict({k: v.float() for k, v in state.items()})
-    state["quantizer.post_module.freqs_cis"] = torch.zeros(8, 16, 2, dtype=torch.bfloat16)  # unlike the angles
+    state["quantizer.post_module.freqs_cis"] = torch.zeros(8, 16, 2, dtype=torch.bfloat16)  # differs from the angles
     state["quantizer.post_module.causal_mask"] = torch.ones(8, 8, dtype=torch.bool)
     torch.save(state, folder / "codec.pth")
     codec_golden(codec, args.out)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes what GGUF is read against.
+"""Writes the goldens of the GGUF reader.
 
   make_golden.py CONVERTER      CONVERTER: llama.cpp's convert_hf_to_gguf.py
 
-- types.gguf and types.safetensors, beside this file: two rows of each type of ggml that is read, and its numbers, both by the
+- types.gguf and types.safetensors, beside this file: two rows of each type of ggml that Syrinx reads, and its numbers, both by the
   converter's package gguf. Types that the package cannot write are random bytes with small scales.
-- llama.gguf and qwen2.gguf: the checkpoints of ../llm as llama.cpp's converter keeps them, in bf16, their numbers unchanged.
-  The converter finds the kind of tokenizer by its hash, which a tokenizer of tests has not: the kind is given to it.
-- vocab.gguf and vocab.json: a vocabulary of characters with scores, and what texts become with it, by transformers.
+- llama.gguf and qwen2.gguf: the checkpoints of ../llm after llama.cpp's converter, in bf16, with unchanged numbers. The converter
+  finds the kind of tokenizer by its hash, which test tokenizers do not have, so it gets the kind as an argument.
+- vocab.gguf and vocab.json: a vocabulary of characters with scores, and the tokens of texts by transformers.
 
 llama.cpp of May 2025 (llama_cpp_python 0.3.9), transformers 4.51 (which that converter was written for), torch 2.15.
 """
@@ -63,7 +63,7 @@ def models(converter):
         with tempfile.TemporaryDirectory() as made:
             made = pathlib.Path(made)
             shutil.copytree(HERE.parent / "llm" / name, made / name)
-            # The files have the form that transformers wrote until 4.51.
+            # The files have the form that transformers wrote until version 4.51.
             file, jinja = made / name / "tokenizer_config.json", made / name / "chat_template.jinja"
             config = json.loads(file.read_text())
             config["tokenizer_class"] = "PreTrainedTokenizerFast"
@@ -76,7 +76,7 @@ def models(converter):
 
 
 def vocabulary():
-    """Returns pieces by score like sentencepiece's, with byte tokens for missing characters."""
+    """Returns pieces with scores like sentencepiece's, with byte tokens for missing characters."""
     from transformers.integrations.ggml import convert_gguf_tokenizer
 
     rng = np.random.default_rng(3)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The small checkpoints of ../llm/kinds as llama.cpp's converter keeps them, as recipes (../seeded.py).
+"""Converts the small checkpoints of ../llm/kinds with llama.cpp's converter and stores them as recipes (../seeded.py).
 
   make_kinds.py CONVERTER      CONVERTER: llama.cpp's convert_hf_to_gguf.py
 
 bf16, norms f32. The converter takes vocabularies of tokenizer.model or by hash, which the tokenizers of tests have not: tokens
-are written here from tokenizer.json, with the ranks of merges as scores. That converter of May 2025 does not have SmolLM3 yet,
-which later ones convert as Llama under another name; so it is here. Configs are given as transformers wrote them until 4.51.
+are written here from tokenizer.json, with the ranks of merges as scores. That converter of May 2025 lacks SmolLM3; like later
+ones, this script converts it as Llama under another name. Configs have the form of transformers until 4.51.
 """
 import importlib.util
 import json

@@ -7,10 +7,10 @@
         numpy scipy pillow tiktoken regex
     VENV/bin/python make_golden.py --glm GLM-4-Voice --matcha Matcha-TTS
 
-Speech tokenizer, flow and vocoder are the authors' classes; the language model is transformers' GlmForCausalLM, which
-computes the same from the weights under other names; text is encoded by tiktoken with the authors' pattern. All in
-float32 on the CPU (the vocoder in float64), eager attention, one thread. Recordings are not stored: `signal` makes them
-from whole numbers, and the tests do the same. See README.md for what each file holds.
+Speech tokenizer, flow and vocoder are the authors' classes; the language model is transformers' GlmForCausalLM, which computes
+the same from the weights under other names; text is encoded by tiktoken with the authors' pattern. All in float32 on the CPU
+(the vocoder in float64), eager attention, one thread. Recordings are not stored: `signal` generates them from integers, and
+the tests do the same. README.md lists the contents of each file.
 """
 import argparse
 import base64
@@ -53,7 +53,7 @@ LENGTHS = [1, 401, 1280, 1281, 12800, 13121, 38400, 38401, 90003]
 
 
 def signal(count, seed):
-    """Noise from whole numbers that swells and falls: the same bits in any language."""
+    """Returns noise from integers that swells and falls: the same bits in any language."""
     out = np.empty(count, np.float32)
     state = seed
     for i in range(count):
@@ -70,7 +70,7 @@ def stub(name, **members):
 
 
 def randomise(model, generator, scale=1.0):
-    """Matrices and filters of length near `scale`, norms near one, so that signals neither die nor explode."""
+    """Sets matrices and filters of length near `scale` and norms near one, so that signals neither vanish nor grow."""
     with torch.no_grad():
         for name, value in model.named_parameters():
             noise = torch.randn(value.shape, generator=generator)
@@ -94,7 +94,7 @@ def randomise(model, generator, scale=1.0):
 # ------------------------------------------------------------------------------------------------- text
 
 def train_ranks():
-    """Returns ranks of the bytes, then of the corpus's merges by count, as tiktoken's trainer makes them."""
+    """Returns the bytes and the corpus's merges by count, ranked as by tiktoken's trainer."""
     ranks = {bytes([b]): b for b in range(256)}
     pieces = [[bytes([b]) for b in piece.encode()] for piece in regex.findall(PATTERN, CORPUS)]
     while len(ranks) < RANKS:
@@ -138,7 +138,7 @@ class Text:
 
 
 def prompts(text):
-    """Returns prompts with earlier answers: the demo decodes each answer and appends it to the question."""
+    """Returns prompts with earlier answers. As in the demo, each answer is decoded and appended to the question."""
     codes = lambda some: "".join(f"<|audio_{c}|>" for c in some)
     head = "<|assistant|>streaming_transcription\n"
     answer = "Hello there, how are you? It's" + codes(range(26)) + " what we'll do, they're here." + codes(range(30, 39))
@@ -227,17 +227,17 @@ def make_lm(folder, ranks, generator):
     model = GlmForCausalLM(config).eval()
     randomise(model, generator)
     with torch.no_grad():
-        for layer in model.model.layers:  # so that attention decides the ids
+        for layer in model.model.layers:  # so that attention has an effect on the ids
             layer.self_attn.q_proj.weight.mul_(2)
             layer.self_attn.o_proj.weight.mul_(2)
         model.model.embed_tokens.weight.copy_(torch.randn(VOCAB, LM["hidden_size"], generator=generator).bfloat16().float())
         head = model.lm_head.weight
         head.mul_(3)
         head[RANKS:AUDIO_0] = 0  # no special tokens
-        for token, rank in ranks.items():  # no tokens that hold a part of a character
+        for token, rank in ranks.items():  # no tokens that contain a part of a character
             if token.decode(errors="replace").encode() != token or token < b" ":
                 head[rank] = 0
-        head[AUDIO_0 + CODES:] = 100  # ids without a token are never drawn, however likely
+        head[AUDIO_0 + CODES:] = 100  # ids without a token must never be drawn, even if they are likely
         for p in model.parameters():
             p.copy_(p.bfloat16().float())
     state = model.state_dict()
@@ -415,7 +415,7 @@ def make_decoder(folder, generator):
         for p in hift.parameters():
             p.copy_(p.bfloat16().float())
     for model, name in ((flow, "flow.pt"), (hift, "hift.pt")):
-        # All tensors are views of one storage: a file for each small tensor would take half of the archive.
+        # All tensors are views of one storage, because a file for each small tensor would take half of the archive.
         state = model.state_dict()
         parts = torch.cat([v.flatten() for v in state.values()]).bfloat16().split([v.numel() for v in state.values()])
         torch.save({k: part.view(v.shape) for (k, v), part in zip(state.items(), parts)}, folder / name)
@@ -431,9 +431,9 @@ def make_mel(flow, token, prompt_token, prompt_feat):
 
 
 def stream_mel(flow, codes, fade):
-    """The blocks of the authors' web demo and token2wav()'s cross-fade, but for its vocoder's cached frame, which the
-    demo hands back to the flow a second time as part of the prompt (so that each block loses a frame), and with the
-    last frames sent also where an answer ends with a block."""
+    """Returns the blocks of the authors' web demo with token2wav()'s cross-fade. The vocoder's cached frame differs: the demo
+    gives it to the flow a second time as part of the prompt, so each block loses a frame. The last frames are sent even if
+    an answer ends with a block."""
     overlap = int(5 / 12.5 * 22050 / 256)
     window = np.hamming(2 * overlap)
     sizes = [25, 50, 100, 150, 200]

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes a small random HiFT vocoder and what the authors' code makes of random mels with it.
+"""Writes a small random HiFT vocoder, and the authors' samples for random mels with it.
 
     git clone https://github.com/FunAudioLLM/CosyVoice && git clone https://github.com/resemble-ai/chatterbox
     python3.11 -m venv VENV && VENV/bin/pip install torch==2.9.1 safetensors numpy scipy
     VENV/bin/python make_golden.py --cosyvoice CosyVoice --chatterbox chatterbox
 
-The original runs in float64 on the CPU, so that its own rounding (phases are sums of whole streams) does not
-count. Its noise is drawn here and stored: the weighted sum over the harmonics, divided by the length of the
-weights, which is one standard normal number a sample.
+The original runs in float64 on the CPU, so that its rounding (phases are sums of whole streams) has no effect. Its
+noise is drawn here and stored: the weighted sum over the harmonics, divided by the length of the weights, which is one
+standard normal number per sample.
 """
 import argparse
 import importlib.util
@@ -41,7 +41,7 @@ def stub(name, **members):
 
 
 def randomise(model, generator):
-    """Gives filters a norm near 1, so that the signal neither dies nor explodes; pitch reaches ~400 Hz."""
+    """Gives filters a norm near 1, so that the signal neither vanishes nor grows. The pitch reaches ~400 Hz."""
     def normal(shape, scale=1.0):
         return torch.randn(shape, generator=generator) * scale
 
@@ -64,7 +64,7 @@ def randomise(model, generator):
 
 
 def run(module, model, mel, generator):
-    """Returns the original's samples, and the noise and phases that it was given."""
+    """Returns the original's samples, and its noise and phases."""
     drawn = []
 
     def randn_like(x):

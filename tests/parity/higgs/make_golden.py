@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Writes a small Higgs Audio v3 checkpoint and what the serving code of its authors computes from it.
+"""Writes a small Higgs Audio v3 checkpoint, and the results of its authors' serving code with it.
 
     python3.11 -m venv VENV
     VENV/bin/pip install torch torchaudio==2.9.1 transformers==5.5.0 safetensors numpy
     VENV/bin/pip download --no-deps sglang-omni==0.1.9 && unzip sglang_omni-*.whl -d SOURCE
     VENV/bin/python make_golden.py --source SOURCE [--out DIR] && python3 ../thin.py golden/*.safetensors
 
-Boson AI published no program of their own with v3: they point to SGLang-Omni, whose prompt, sampler, fused tables
-and undoing of the delay are run here as they are (sglang itself, for GPUs, is not needed for these); the decoder
-is Qwen3Model, the codec HiggsAudioV2TokenizerModel of transformers. Everything is float32 on the CPU, one thread,
-but for cos and sin, which the serving code rounds to bf16, and the samples, which are exact (float64). Names and
-layout are the published ones (bosonai/higgs-tts-3-4b: config.json, tokenizer.json, model.safetensors in bf16 with
-the codec bundled); only sizes and ids are smaller. Two runs on one machine give the same bytes; each case stores
-its smallest margin between the two best logits: far above float noise, else greedy codes would be no golden.
+Boson AI published no program of their own with v3. They refer to SGLang-Omni, whose prompt, sampler, fused tables and undoing of
+the delay run here unchanged (these do not need sglang itself, for GPUs); the decoder is Qwen3Model, the codec
+HiggsAudioV2TokenizerModel of transformers. Everything is float32 on the CPU, one thread, except cos and sin, which the serving
+code rounds to bf16, and the samples, which are exact (float64). Names and layout are the published ones (bosonai/higgs-tts-3-4b:
+config.json, tokenizer.json, model.safetensors in bf16 with the codec bundled); only sizes and ids are smaller. Two runs on one
+machine give the same bytes; each case stores its smallest margin between the two best logits, which must be far above float
+noise.
 """
 import argparse
 import importlib
@@ -73,7 +73,7 @@ def model_config(vocab):
 
 
 class Higgs:
-    """The networks that the serving code composes to the language model."""
+    """The networks of which the serving code makes the language model."""
 
     def __init__(self, config):
         text = Qwen3Config(**{k: v for k, v in config["text_config"].items() if k not in ("model_type", "rope_theta")},
@@ -135,7 +135,7 @@ def codec_model():
 
 
 def randomise_codec(codec, seed):
-    """Random tensors in bf16, as published."""
+    """Returns random tensors in bf16, as published."""
     gen = torch.Generator().manual_seed(seed)
     state = {}
     for name, t in sorted(codec.state_dict().items()):
@@ -155,11 +155,11 @@ def randomise_codec(codec, seed):
         elif name.startswith("acoustic_decoder") and "conv_t1" in name:
             value = 0.7 * noise / np.sqrt(2 * t.shape[0])
         elif name.startswith("acoustic_decoder") and "res_unit" in name:
-            value = 0.4 * noise / np.sqrt(t[0].numel())  # else large numbers, whose sines are rounding errors
+            value = 0.4 * noise / np.sqrt(t[0].numel())  # otherwise numbers are large, and their sines are rounding errors
         else:
             value = noise / np.sqrt(max(1, t[0].numel()))
         state[name] = value.to(torch.bfloat16)
-    # Scales the codec so that samples are about as loud as speech, as there is no tanh.
+    # Scales the codec so that samples are about as loud as speech, because it has no tanh.
     codec.load_state_dict({k: v.float() for k, v in state.items()})
     with torch.no_grad():
         sound = codec.decode(torch.randint(0, CODES, (1, BOOKS, 40), generator=gen)).audio_values
@@ -190,7 +190,7 @@ def codec_golden(codec, folder):
 
 
 def signal(count, seed):
-    """Noise from whole numbers that swells and falls: the same bits in any language."""
+    """Returns noise from integers that swells and falls: the same bits in any language."""
     out = np.empty(count, np.float32)
     state = seed
     for i in range(count):
@@ -199,7 +199,7 @@ def signal(count, seed):
     return torch.from_numpy(out)
 
 
-# Recordings: whole frames; one padded on both sides; one whose odd strides give one more row; a longer one.
+# Recordings: whole frames; with padding on both sides; with one more row, as odd strides give; a longer one.
 RECORDINGS = [24000, 24500, 24950, 47000]
 
 
@@ -265,7 +265,7 @@ def hubert_golden(folder):
 
 
 def prompts_golden(adapter, folder):
-    """Writes the ids of texts with blanks, which the program keeps."""
+    """Writes the ids of texts with blanks, which the program does not remove."""
     texts = ["Hello there. ", "  and so on", "\tand other things \n\n", "doesn't it?  12345 times! "]
     out = [dict(text=text, reference="", ids=adapter.build_prompt(text)) for text in texts]
     out += [dict(text="and other things ", reference=said, ids=adapter.build_prompt("and other things ", num_ref_tokens=9,
@@ -325,7 +325,7 @@ def run_case(model, adapter, case, codec):
             out = model.backbone(inputs_embeds=row[None], past_key_values=out.past_key_values, use_cache=True)
         steps = torch.stack(steps)
         frames = codec_delay.reverse_delay_pattern(steps)
-        frames = torch.where(frames >= CODES, torch.zeros_like(frames), frames)  # as in the vocoder
+        frames = torch.where(frames >= CODES, torch.zeros_like(frames), frames)  # the vocoder does the same
         kept = case.get("keep_samples")
         if kept:
             result["samples"] = exact(codec, frames[:kept])

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Writes two small random Kokoro checkpoints in the published layout and what the authors' code makes of them.
+"""Writes two small random Kokoro checkpoints in the published layout, and the results of the authors' code with them.
 
     python3.11 -m venv VENV && VENV/bin/pip install torch==2.15.0 transformers==5.24.0 loguru attrs numpy safetensors scipy
     VENV/bin/pip download --no-deps -d KOKORO kokoro==0.9.4 && unzip -d KOKORO KOKORO/*.whl
     VENV/bin/python make_golden.py --kokoro KOKORO
 
-The authors' code is run as it is but for its widths 1024, 512, 128 and 64, which are constants there. It runs in float64 on
-the CPU. Its noise is the noise that Syrinx draws: one normal number a sample, spread over the harmonics so that their
-weighted sum is that number times the length of the weights. Imaginary parts
-that are zero but for rounding (of the first stretch, which is mirrored, and of the first and last bins) are zero, as
-the sign of a half turn would be chance. `published`: keys behind "module.", no affine
-norms, as hexgrad/Kokoro-82M has them; `plain`: the names of the modules, with norms, and other rates.
+The authors' code runs unchanged, except for its constant widths 1024, 512, 128 and 64. It runs in float64 on the CPU with
+the noise that Syrinx draws: one normal number per sample, spread over the harmonics so that their weighted sum is that
+number times the length of the weights. Imaginary parts that are zero except for rounding (of the first stretch, which is
+mirrored, and of the first and last bins) are set to zero, as the sign of half a turn would be random. `published` has the
+keys of hexgrad/Kokoro-82M behind "module.", without affine norms; `plain` has the names of the modules, with norms, and
+other rates.
 """
 import argparse
 import json
@@ -139,7 +139,7 @@ def run(model, case, voice, vocabulary):
     keep = {}
 
     def rounded(module, inputs, output):
-        keep["pitch"] = output.float().double()  # with the precision of the file, as every later phase depends on it
+        keep["pitch"] = output.float().double()  # in the file's precision, because every later phase depends on it
         return keep["pitch"]
 
     hooks = [
@@ -181,7 +181,7 @@ def main():
         vocabulary = {symbol: i + 1 for i, symbol in enumerate(SYMBOLS)}
         config = dict(sizes, n_token=len(SYMBOLS) + 1, multispeaker=True, vocab=vocabulary)
         (checkpoint / "config.json").write_text(json.dumps(config, ensure_ascii=False, indent=1))
-        # The authors' code loads a checkpoint first: it gets the weights of an empty one.
+        # The authors' code loads a checkpoint first, so it gets one with the weights of an empty model.
         empty = checkpoint / "empty.pth"
         torch.save({}, empty)
         random = torch.Generator().manual_seed(11 + number)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Small random text models in the published layouts, and what transformers computes from them.
+"""Makes small random text models in the published layouts, and the results of transformers with them.
 
   make_golden.py      writes llama/, qwen2/, qwen3/ beside this file: a checkpoint (bf16), cases.json and one
                       safetensors file a case: prompt_ids, tokens, logits of the first steps (f32)
 
-transformers 5.23, torch 2.15, tokenizers 0.23. The tokenizers are trained on the sentences below; the chat
-templates are those of ../chat_template. Answers are greedy, by generate() in float32 on the CPU.
+transformers 5.23, torch 2.15, tokenizers 0.23. The tokenizers are trained on the sentences below; the chat templates are those of
+../chat_template. Answers are greedy, by generate() in float32 on the CPU.
 """
 import json
 import pathlib
@@ -58,7 +58,7 @@ def make_tokenizer(kind, out):
     day = '{%- set date_string = "26 July 2025" %}\n' if kind == "llama" else ""
     fast.chat_template = day + (TEMPLATES / f"{marks['template']}.jinja").read_text()
     fast.save_pretrained(out)
-    if kind == "qwen2":  # at its usual value in published checkpoints
+    if kind == "qwen2":  # the template is in its usual place
         (out / "chat_template.jinja").unlink()
         config = json.loads((out / "tokenizer_config.json").read_text())
         config["chat_template"] = fast.chat_template
@@ -85,7 +85,7 @@ def make_model(kind, tok, out):
     model = model.to(torch.bfloat16)
     model.generation_config.update(do_sample=True, temperature=0.6, top_p=0.9, top_k=20, repetition_penalty=1.05, eos_token_id=ids)
     model.save_pretrained(out)
-    if kind != "qwen3":  # as older versions of transformers wrote it
+    if kind != "qwen3":  # in the form of older versions of transformers
         config = json.loads((out / "config.json").read_text())
         rope = config.pop("rope_parameters")
         config["rope_theta"] = rope.pop("rope_theta")

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Small random text models of the kinds that differ from Llama's by switches, and what transformers computes from them.
+"""Makes small random text models that differ from Llama's by switches, and the results of transformers with them.
 
   make_kinds.py       writes kinds/ beside this file: KIND/ is a checkpoint as published, whose weights are a recipe
                       (../seeded.py); cases.json has the prompt, the chat and the answers of each kind, golden.safetensors
                       KIND.ids, KIND.chat_ids, KIND.tokens and KIND.logits (f32, of the first steps)
 
-transformers 5.24, torch 2.15, tokenizers 0.23. Windows are shorter than the prompts, so that they matter. Tokenizers have the
-structure of the published ones: characters and bytes for mistral and gemma, the tokenizer of ../qwen2 for the others. Chat
-templates are written here, in the manner of each.
+transformers 5.24, torch 2.15, tokenizers 0.23. Windows are shorter than the prompts, so that they have an effect. Tokenizers have
+the structure of the published ones: characters and bytes for mistral and gemma, the tokenizer of ../qwen2 for the others. Chat
+templates are written here, in the style of each kind.
 """
 import json
 import os

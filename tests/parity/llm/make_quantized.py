@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The small Qwen3 of make_golden.py with its linears in 4 bits, as GPTQ and AWQ publish them.
+"""Makes the small Qwen3 of make_golden.py with linear layers in 4 bits, as GPTQ and AWQ publish them.
 
   make_quantized.py     writes quantized/{gptq,awq,golden}.safetensors beside this file
 
-Needs numpy. Both files hold the same numbers, zeros and scales (groups of 32, round to nearest) in the layout of
-AutoGPTQ (checkpoint_format gptq, zeros stored less one, g_idx) and of AutoAWQ (version gemm): see
-src/io/quantized_weights.h. golden: prompt_ids, greedy tokens and the logits of each step, computed here in float64
-from the weights that the numbers mean. The table and the norms are those of qwen3/model.safetensors.
+Needs numpy. Both files hold the same numbers, zeros and scales (groups of 32, round to nearest) in the layout of AutoGPTQ
+(checkpoint_format gptq, zeros stored less one, g_idx) and of AutoAWQ (version gemm): see src/io/quantized_weights.h. golden:
+prompt_ids, greedy tokens and the logits of each step, computed here in float64 from the dequantized weights. The table and the
+norms are those of qwen3/model.safetensors.
 """
 import json
 import pathlib
@@ -16,7 +16,7 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).parent
 GROUP, STEPS = 32, 5
-AWQ_ORDER = [0, 2, 4, 6, 1, 3, 5, 7]  # the output that lies at each place of a word
+AWQ_ORDER = [0, 2, 4, 6, 1, 3, 5, 7]  # the output at each place of a word
 TYPES = {"F32": np.float32, "F16": np.float16, "I32": np.int32}
 
 
@@ -49,7 +49,7 @@ def save(path, tensors):
 
 
 def quantize(weight):
-    """weight [out, in] -> numbers [out, in], zeros and f16 scales [groups, out]; zeros are 1 to 15."""
+    """Quantizes a weight [out, in] to numbers [out, in], zeros and f16 scales [groups, out]; zeros are 1 to 15."""
     out, width = weight.shape
     w = weight.reshape(out, width // GROUP, GROUP)
     low, high = np.minimum(w.min(2), 0), np.maximum(w.max(2), 0)
@@ -62,7 +62,7 @@ def quantize(weight):
 
 
 def words(values, axis, order=range(8)):
-    """Eight numbers along `axis` in each int32; place i of a word holds number order[i] of the eight."""
+    """Packs eight numbers along `axis` into each int32; place i of a word contains number order[i] of the eight."""
     values = np.moveaxis(values, axis, -1)
     eight = values.reshape(*values.shape[:-1], -1, 8)
     packed = np.zeros(eight.shape[:-1], np.uint32)
@@ -109,7 +109,7 @@ def main():
     weights = load(base / "model.safetensors")
     golden = load(base / "golden" / "text.safetensors")
     ids = [int(i) for i in golden["prompt_ids"]]
-    # The forward pass above is the published one: transformers' logits, before anything is quantised.
+    # The forward pass above is the published one: its logits equal transformers' before anything is quantized.
     off = np.abs(forward(config, weights, ids) - golden["logits"][0]).max()
     assert off < 1e-3, off
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Adds long speech in several voices to the goldens of six families: what drifts would show late.
+"""Adds long speech in several voices to the goldens of six families, to find drifts that appear late.
 
     VENV/bin/python long.py --zonos DIR --chatterbox DIR --cosyvoice DIR [--only FAMILY ...]
 
 Environments and directories are those of narrow.py. Each family's golden folder gets long.json (requests, and the smallest
-margin between the two best allowed logits) and long.safetensors: of request N the frames `N` i32 [T, C], the last step's
-logits of codebook 0 `N.logits`, and `N.prints` [S, 2]: of every step's logits of all codebooks two numbers in which any
-other logit would show (originals.fingerprints); `widths` of long.json is how many logits each codebook has there.
-Everything is greedy, in float32, and goes on beyond the end of speech.
+margin between the two best allowed logits) and long.safetensors. Request N has there the frames `N` i32 [T, C], the last
+step's logits of codebook 0 `N.logits`, and `N.prints` [S, 2]: two numbers of every step's logits of all codebooks, which
+change with any logit (originals.fingerprints). `widths` of long.json is the number of logits of each codebook. Everything is
+greedy, in float32, and continues beyond the end of speech.
 """
 import argparse
 import json
@@ -109,7 +109,7 @@ def main():
                 out[name], out[name + ".logits"] = said.frames.int().contiguous(), said.logits[-1].contiguous()
                 out[name + ".prints"] = said.prints.contiguous()
             save_file(out, HERE / place / "long.safetensors")
-            seeded.Weights(0).hollow(HERE / place / "long.safetensors")  # nothing random, but it gets smaller
+            seeded.Weights(0).hollow(HERE / place / "long.safetensors")  # not random, but hollow() makes the file smaller
             (HERE / place / "long.json").write_text(
                 json.dumps({"margin": model.margin, "widths": said.widths, "requests": requests}, indent=1,
                            ensure_ascii=False) + "\n")

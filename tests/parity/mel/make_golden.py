@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes a signal and its mel spectrograms as the libraries that models were trained with compute them.
+"""Writes a signal, and its mel spectrograms by the libraries that models were trained with.
 
     python3.11 -m venv VENV
     VENV/bin/pip install torch==2.15.0 torchaudio==2.11.0 librosa==0.11.0 safetensors numpy
     VENV/bin/python make_golden.py
 
-Every line of `variants` is one front end in the authors' own words; float64 where the library allows it.
+Every line of `variants` is one front end as the authors call it, in float64 where the library allows it.
 """
 import pathlib
 

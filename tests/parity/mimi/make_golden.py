@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes two small random Mimi checkpoints and what transformers' MimiModel computes from them.
+"""Writes two small random Mimi checkpoints, and the results of transformers' MimiModel with them.
 
     python3.11 -m venv VENV
     VENV/bin/pip install torch==2.9.1 transformers==4.57.3 safetensors numpy
@@ -8,10 +8,10 @@
 Everything is float32 on the CPU with the eager attention, one thread. Layout and names are the published
 ones (kyutai/mimi); only sizes are smaller.
 
-The window. Mimi was trained with attention over the last 250 positions (moshi's `context`), and its config
-says so (sliding_window). transformers 4.57.3 builds a plain causal mask for it, which is the same up to 250
-positions (125 frames) and differs after them. The goldens are computed with transformers' own
-sliding-window mask instead; the script checks that both agree as long as they must.
+Mimi was trained with attention over the last 250 positions (moshi's `context`), which its config states as well
+(sliding_window). transformers 4.57.3 builds a plain causal mask for it, which is the same up to 250 positions (125
+frames) and differs after them. So the goldens use transformers' own sliding-window mask. The script checks that both
+masks give the same results up to 250 positions.
 """
 import argparse
 import json
@@ -38,7 +38,7 @@ def windowed(on):
 
 
 def randomise(model, seed, gain):
-    """Random weights at scales where every part of the network matters to its output."""
+    """Sets random weights at scales where every part of the network affects its output."""
     gen = torch.Generator().manual_seed(seed)
     rand = lambda t, scale: t.copy_(torch.randn(t.shape, generator=gen) * scale)
     state = dict(model.named_parameters()) | dict(model.named_buffers())
@@ -57,13 +57,13 @@ def randomise(model, seed, gain):
                 rand(p, 0.2)
             elif last == "weight":
                 fan_in = np.prod(p.shape[1:]) if "upsample" not in name else 2
-                # Sharp attention, so that a wrong window or position shows.
+                # Sharp attention, so that a wrong window or position has an effect.
                 sharp = 2.5 if "q_proj" in name or "k_proj" in name else 1.0
                 rand(p, sharp * gain / np.sqrt(fan_in))
 
 
 def dead_entries(model):
-    """Makes one entry of each codebook hardly used, so that the floor decides."""
+    """Makes one entry of each codebook almost unused, so that the floor applies to it."""
     with torch.no_grad():
         for name, p in model.named_buffers():
             if name.endswith("cluster_usage"):
@@ -96,7 +96,7 @@ def random_model(config, seed):
 
 
 def decode_goldens(model, keep, lengths):
-    """Writes the samples of random codes decoded whole; all lengths are prefixes of one list of codes."""
+    """Writes the samples of random codes decoded at once. All lengths are prefixes of one list of codes."""
     config, longest = model.config, max(lengths)
     gen = torch.Generator().manual_seed(7)
     codes = torch.randint(0, config.codebook_size, (1, config.num_quantizers, longest), generator=gen)
@@ -112,13 +112,13 @@ def decode_goldens(model, keep, lengths):
                 assert torch.equal(plain, wav)
             else:
                 print("  window matters at", n, "frames:", float((plain - wav).abs().max()))
-            out[f"tail_{n}"] = wav[-keep:].clone()  # the network is causal: the ends depend on everything before
+            out[f"tail_{n}"] = wav[-keep:].clone()  # the network is causal, so the ends depend on everything before
     print("  decode: peak", float(wav.abs().max()), "rms", float(wav.pow(2).mean().sqrt()))
     return out
 
 
 def speech(path, samples):
-    """Returns the first samples of a 16-bit WAV, taken as if at the model's rate."""
+    """Returns the first samples of a 16-bit WAV, at the model's rate instead of its own."""
     with wave.open(str(path)) as file:
         data = np.frombuffer(file.readframes(samples), dtype="<i2")
     return torch.from_numpy(data.astype(np.float32) / 32768)
@@ -184,7 +184,7 @@ def main():
         config = MimiConfig(**size["config"])
         model, made = random_model(config, size["seed"])
         weights = {k: v.to(size["dtype"]).contiguous() for k, v in model.state_dict().items()}
-        model.load_state_dict(weights)  # the weights as rounded in the file
+        model.load_state_dict(weights)  # the weights in the file's rounding
         save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
         made.hollow(folder / "model.safetensors")
         (folder / "config.json").write_text(json.dumps(config.to_dict(), indent=1) + "\n")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes two small random MOSS-TTS-Realtime checkpoints, each with its codec, and what the authors' code computes of them.
+"""Writes two small random MOSS-TTS-Realtime checkpoints, each with its codec, and the results of the authors' code with them.
 
     git clone https://github.com/OpenMOSS/MOSS-TTS             # 58b20a0
     git clone https://github.com/OpenMOSS/MOSS-Audio-Tokenizer # 56df9ee
@@ -7,11 +7,11 @@
     VENV/bin/pip install torch==2.9.1 transformers==5.0.0 safetensors numpy
     VENV/bin/python make_golden.py MOSS-TTS MOSS-Audio-Tokenizer [--out DIR]
 
-Everything is float32 on the CPU with the eager attention, one thread; the local transformer runs without torch.compile.
-Layout and names are the published ones, only sizes and ids are smaller. A case goes through the authors' streaming session:
-whole texts as ids (push_text_tokens()), as their server does it. Two runs on one machine give the same bytes. Each
-case stores its smallest margin between the two best logits after the penalty ("margin"): far above float noise, else greedy
-frames would be no golden.
+Everything is float32 on the CPU with the eager attention, one thread; the local transformer runs without torch.compile. Layout
+and names are the published ones, only sizes and ids are smaller. A case runs in the authors' streaming session: whole texts as
+ids (push_text_tokens()), like their server. Two runs on one machine give the same bytes. Each case stores its smallest margin
+between the two best logits after the penalty ("margin"). It must be far above float noise, so that greedy frames are
+reproducible.
 """
 import argparse
 import importlib
@@ -35,7 +35,7 @@ WORDS = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{
 CORPUS = ["assistant\n", "system\n", "user\n", "context\n", "the quick brown fox jumps over the lazy dog",
           "hello there, how are you?", "You are a highly expressive engine", "numbers 1 2 3 4 5 and other things"]
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|audio_pad|>", "<|text_pad|>"]
-WINDOW = 50  # frames that the penalty sees
+WINDOW = 50  # number of frames in the penalty's window
 BOS, EOS = 1, 2  # behind the id of the pad
 
 
@@ -56,7 +56,7 @@ def write_tokenizer(folder):
 
 
 def randomise(model, seed):
-    """Random weights at scales where every part of the networks matters to their output."""
+    """Sets random weights at scales where every part of the networks affects their output."""
     gen = torch.Generator().manual_seed(seed)
     rand = lambda t, scale: t.copy_(torch.randn(t.shape, generator=gen) * scale)
     with torch.no_grad():
@@ -85,7 +85,7 @@ def codec_config(module, size):
                     positional_embedding="rope", max_period=10000, gating="none", layer_scale=0.01, conv_layout=True, **size_of)
     patch = lambda n: dict(module_type="PatchedPretransform", patch_size=n)
     first, patches, width = size["first"], size["patches"], size["latent"]
-    # The last patch holds the samples of a row; each other one halves the rate (or more).
+    # The last patch contains the samples of a row. Each other patch halves the rate (or more).
     blocks = size["blocks"]
     encoder, channels = [patch(first)], first
     for i, block in enumerate(reversed(blocks)):
@@ -110,16 +110,16 @@ def codec_config(module, size):
 
 
 def speech(samples, rate, seed):
-    """Something that rises, hums and hisses."""
+    """Returns audio with a rising tone, a hum and a hiss."""
     t = np.arange(samples) / rate
     noise = np.random.default_rng(seed).standard_normal(samples)
     tone = np.sin(2 * np.pi * (120 + 40 * t) * t) + 0.5 * np.sin(2 * np.pi * 410 * t)
     sound = 0.2 * tone * (1 + np.sin(2 * np.pi * 3 * t)) / 2 + 0.03 * noise
-    return (np.round(sound * 32768) / 32768).astype(np.float32)  # so that it packs well
+    return (np.round(sound * 32768) / 32768).astype(np.float32)  # so that the file compresses well
 
 
 class Recorder:
-    """What the parts of the model see and say: all rows, and of the last turn logits, local rows and margin."""
+    """Records inputs and outputs of the model's parts: all rows, and of the last turn logits, local rows and margin."""
 
     def __init__(self, model, inferencer):
         self.rows = []
@@ -152,7 +152,7 @@ class Recorder:
 
 
 class Speaker:
-    """The authors' session over one model."""
+    """Runs the authors' session on one model."""
 
     def __init__(self, api, model, tokenizer, codes, books):
         self.model, self.tokenizer, self.codes, self.books = model, tokenizer, codes, books
@@ -175,7 +175,7 @@ class Speaker:
         return rows
 
     def speak(self, session, text, steps):
-        """Returns the frames of a turn whose head is set, and whether it ended."""
+        """Returns the frames of a turn whose beginning is set, and whether the turn ended."""
         frames = session.push_text_tokens(self.tokenizer.encode(text, add_special_tokens=False))[:steps]
         if not frames:
             frames = session.end_text()
@@ -186,22 +186,22 @@ class Speaker:
         return (frames[:ends[0, 0]], True) if len(ends) else (frames, False)
 
     def run(self, case, voice, turns, record):
-        """`turns`: (kind, text, frames) before the answer; the last one is a user's, or there are none."""
+        """Runs a case. `turns`: (kind, text, frames) before the answer; the last one is a user's, or there are none."""
         session = self.session(case["penalty"])
         head = self.processor.make_ensemble(voice)
-        if not turns:  # as by the authors' inferencer.py
+        if not turns:  # like the authors' inferencer.py
             rows = np.concatenate([head, self.plain("<|im_start|>assistant\n")])
             session.reset_turn(input_ids=rows, include_system_prompt=False, reset_cache=True)
         for i, (kind, text, frames) in enumerate(turns):
             if kind == "user" and frames is not None:
                 session.set_voice_prompt_tokens(voice)
                 session.reset_turn(user_text=text, user_audio_tokens=frames, include_system_prompt=i == 0, reset_cache=i == 0)
-            elif kind == "user":  # as by the authors' app.py, which begins anew
+            elif kind == "user":  # like the authors' app.py, which begins a new turn
                 rows = self.plain("<|im_end|>\n<|im_start|>user\n" + text + "<|im_end|>\n<|im_start|>assistant\n")
                 rows = np.concatenate([head, rows]) if i == 0 else rows
                 session.reset_turn(input_ids=rows, include_system_prompt=False, reset_cache=i == 0)
             else:
-                made, _ = self.speak(session, text, frames + 1)  # so that the last frame is fed, too
+                made, _ = self.speak(session, text, frames + 1)  # so that the last frame is an input, too
                 turns[i] = (kind, text, made[:frames])
         record.turn()
         return self.speak(session, case["text"], case["max_frames"])
@@ -231,7 +231,7 @@ def run_case(speaker, codec, case, size):
             result[f"context_{i}"] = torch.as_tensor(codes).int()
     case.update(steps=len(frames), ended=ended, margin=record.margin)
     logits = torch.stack(record.logits).view(-1, books, size["codes"] + 3)
-    # All rows of the prompt, those of the turns before included: their caches went on.
+    # All rows of the prompt, also those of earlier turns, because their caches continue.
     prompt = torch.cat(record.rows[: record.before + 1])
     result |= {"prompt": prompt.int(), "prompt_ids": prompt[:, 0].int(), "frames": frames.int(),
                "fed": torch.cat(record.rows[record.before + 1:])[:60].int(),
@@ -246,7 +246,7 @@ def run_case(speaker, codec, case, size):
 
 
 def teach_end(model, hidden, logits, eos, begin):
-    """Gives the end the row of a hidden row of code 0 that no earlier one resembles, so that it wins there for the first time."""
+    """Gives the end id the row of a hidden state that no earlier one resembles, so that the end first wins there."""
     for at in range(begin, len(hidden)):
         row = hidden[at] * (1.05 * logits[at].max() / hidden[at].square().sum())
         scores = torch.stack([h @ row for h in hidden[:at]])
@@ -269,7 +269,7 @@ SIZES = {
                       num_key_value_heads=2, head_dim=16, max_position_embeddings=40960, rope_theta=1000000),
         local=dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
                    head_dim=8)),
-    # Other sizes, fewer codes, a window that speech leaves, plain files.
+    # Other sizes, fewer codes, a window shorter than the speech, plain files.
     "other_shapes": dict(
         seed=52, dtype=torch.float32, books=7, rvq_codes=6, codes=64, entry=4, rvq=16, latent=16, rate=8000, seconds=1,
         first=48, patches=[4, 2],
@@ -359,8 +359,8 @@ def main():
         model = api.model.MossTTSRealtime(config).float().eval()
         random = randomise(model, size["seed"])
         for head in model.local_transformer.local_lm_heads:
-            head.weight[codes:] = 0  # no codes of the codec
-        model.load_state_dict({k: v.to(size["dtype"]).float() for k, v in model.state_dict().items()})  # of the file
+            head.weight[codes:] = 0  # ids without codes of the codec
+        model.load_state_dict({k: v.to(size["dtype"]).float() for k, v in model.state_dict().items()})  # as rounded in the file
         codec = api.codec_model.MossAudioTokenizerModel(codec_config(api.codec_config, size)).float().eval()
         codec_random = randomise(codec, size["seed"] + 1)
         cases = CASES[name]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes small OpusLM checkpoints and what ESPnet computes from them.
+"""Writes small OpusLM checkpoints, and the results of ESPnet with them.
 
     python3.11 -m venv VENV
     VENV/bin/pip install torch==2.9.1 transformers==4.57.3 safetensors numpy einops typeguard pyyaml
@@ -7,16 +7,16 @@
     git -C ESPNET archive speechlm3 espnet2 | tar x -C SOURCE
     VENV/bin/python make_golden.py --codec espnet-202511 --speechlm SOURCE [--out DIR] && python3 ../thin.py golden/*.safetensors
 
-ESPNET is a clone of ESPnet with the branch speechlm3 (5f0a39acd00d), on which OpusLM was made; the released packages have none
-of it. Its own files run: espnet2/speechlm/core_lm/{ar_delay,ar_parallel}.py (the loop with its delay, drain and end),
-net_utils.py (the choice of ids), inference_utils.py (masks, settings) and espnet2/train/preprocessor.py, whose
-SpeechLMPreprocessor lays out every prompt. Only what they import and do not call here is left out: kaldiio, torchaudio, and the
-tokenizers of training data; words are given as ids, which the preprocessor takes as well. The master branch differs in these
-files by nothing that is run here. One row of the serving code of ESPnet's group (espnet/vllm) that the preprocessor does not have
-is added by hand: the end of speech behind what a plain model hears. The decoders are Olmo2Model and LlamaModel of transformers,
-as there. The codec is ESPnet's decoder and quantizer as released. Everything is float32 on the CPU, one thread; the samples are
-exact (float64). Names are the published ones; only sizes are smaller, tensors of the codec are bf16, and of its encoder and buffers
-there are only some. Two runs on one machine give the same bytes; each case stores its smallest margin between the two best logits.
+ESPNET is a clone of ESPnet with the branch speechlm3 (5f0a39acd00d), on which OpusLM was made and which the released packages do
+not have. Its own files run: espnet2/speechlm/core_lm/{ar_delay,ar_parallel}.py (the loop with its delay, drain and end),
+net_utils.py (the choice of ids), inference_utils.py (masks, settings) and espnet2/train/preprocessor.py, whose SpeechLMPreprocessor
+lays out every prompt. Their unused imports are replaced: kaldiio, torchaudio, and the tokenizers of training data. Words are given
+as ids, which the preprocessor accepts, too. In these files, the master branch has the same code for everything that runs here. One
+row of the serving code of ESPnet's group (espnet/vllm) that the preprocessor does not have is added by hand: the end of speech
+after a plain model's recording. The decoders are Olmo2Model and LlamaModel of transformers, as there. The codec is ESPnet's decoder
+and quantizer as released. Everything is float32 on the CPU, one thread; the samples are exact (float64). Names are the published
+ones; only sizes are smaller, tensors of the codec are bf16, and it has only some of the encoder and buffers. Two runs on one
+machine give the same bytes; each case stores its smallest margin between the two best logits.
 """
 import argparse
 import importlib
@@ -78,7 +78,7 @@ def config_json(words, dialogue):
 
 
 class Decoders(torch.nn.Module):
-    """As espnet2/speechlm/module/huggingface.py holds a model of transformers."""
+    """Contains a model of transformers, like espnet2/speechlm/module/huggingface.py."""
 
     def __init__(self, config):
         super().__init__()
@@ -111,7 +111,7 @@ def build(config, seed):
             if "norm" in name:
                 value = 1 + 0.2 * noise
                 if "post_" in name and config["model_type"] == "opuslm":
-                    value *= 2  # else steps would go round in circles
+                    value *= 2  # otherwise the steps repeat in a circle
             elif name == "emb.weight":
                 value = 0.5 * noise
                 value[PAD] = 0
@@ -119,7 +119,7 @@ def build(config, seed):
                 value = 0.8 * noise
             elif name == "lm_head.weight":
                 value = 2 / np.sqrt(WIDTH) * noise
-                value[END] *= 1.5  # so that some end
+                value[END] *= 1.5  # so that some answers end
             elif name.endswith(("o_proj.weight", "down_proj.weight")):
                 value = 4 / np.sqrt(p.shape[1]) * noise
             else:
@@ -146,7 +146,7 @@ TOKENS = {PAD: "<pad>", 1: "<unk>", END: "<sos/eos>", SYSTEM: "<system_prompt>",
 
 
 def trained_with(vocab):
-    """What ESPnet keeps of the training."""
+    """Returns the settings that ESPnet keeps from the training."""
     return types.SimpleNamespace(token_list=[TOKENS.get(i, f"<{i}>") for i in range(vocab)], codec_token_in_use=STREAMS,
                                  token_bias=dict(ssl=(FIRST_UNIT, FIRST_CODE), codec=(FIRST_CODE, FIRST_WORD),
                                                  text_bpe=(FIRST_WORD, vocab)))
@@ -164,18 +164,18 @@ def words(text):
 
 
 def local_codes(local):
-    """[T, S] of a unit and codes each, as ESPnet's codec_ssl files have them: codes one stream's range behind the other's."""
+    """Returns [T, S] of a unit and codes, as in ESPnet's codec_ssl files: the ranges of the streams follow one another."""
     offset = torch.tensor([0] + [UNITS + s * CODES for s in range(STREAMS - 1)])
     return (local + offset).numpy()
 
 
 def first_frames(local):
-    """A longer voice is cut at a random place there; here from its beginning."""
+    """Returns the first frames of a voice. ESPnet takes a random part of a longer voice; here it is the beginning."""
     return local_codes(local)[:SPEAKER_FRAMES]
 
 
 def prompt_of(vocab, task, data, parts):
-    """Rows of what ESPnet's preprocessor makes, up to and with `parts` ids of the last segment, which is to be made."""
+    """Returns the rows of ESPnet's preprocessor, up to and including `parts` ids of the last segment, which is to be generated."""
     seq = preprocessor_of(vocab)(task, data)["dec_seq"]
     starts = [i for i, first in enumerate(seq[:, 0]) if 32 <= first < 64]
     end = starts[-1] + 1
@@ -187,7 +187,7 @@ NOTHING = np.zeros(0, dtype=np.int64)
 
 
 def settings(vocab, start, least, most):
-    """ESPnet's settings for what is made behind `start`, greedily."""
+    """Returns ESPnet's settings for a greedy answer after `start`."""
     modality = "text_bpe" if start == TEXT else "codec_ssl"
     kind = inference_utils.TextInferenceConfig if start == TEXT else inference_utils.SpeechInferenceConfig
     return kind(device="cpu", nbest=1, nq=STREAMS, search_algo="greedy_search", eos=END, length_method="absolute",
@@ -200,8 +200,8 @@ def lead(logits):
 
 
 def generate(lm, prompt, least, most):
-    """ESPnet's loop. prompt ends in the id that says what is made. Tokens [L, S], logits [L, S, V], margin, whether it ended by
-    itself, the frames or words."""
+    """Runs ESPnet's loop. The prompt ends with the id of the answer's kind. Returns tokens [L, S], logits [L, S, V], margin,
+    whether it ended by itself, and the frames or words."""
     start = prompt[-1][0]
     fed, logits, margins = [], [], []
     inner = net_utils.logits_to_tokens
@@ -220,10 +220,10 @@ def generate(lm, prompt, least, most):
     lm.decoders.reset()
     hook.remove()
     ar_delay.logits_to_tokens = inner
-    tokens = torch.stack(fed[2:])  # before them are the prompt and its last row
+    tokens = torch.stack(fed[2:])  # the first two are the prompt and its last row
     ends = (tokens[:most - (0 if start == TEXT else STREAMS - 2), 0] == END).nonzero()
     ended = len(ends) > 0
-    last = int(ends[0]) + STREAMS if ended else most  # the frame of the end is whole then
+    last = int(ends[0]) + STREAMS if ended else most  # at the end, the frame of the end is complete
     tokens = tokens[:last]
     if ended:
         assert len(done[0]) == int(ends[0])
@@ -231,7 +231,7 @@ def generate(lm, prompt, least, most):
 
 
 def guided(lm, prompt, scale, most):
-    """The same by hand, with a companion whose prompt is all pads: u + w (c - u), before the masks."""
+    """Runs the loop by hand with a companion, whose prompt is all pads: u + w (c - u), before the masks."""
     delayed = lm.delay_interleave(torch.tensor(prompt)[None])[0]
     mask = settings(lm.lm_head.out_features, SPEECH, 0, most).mask
     inputs, caches, tokens, logits, margins = [delayed, torch.zeros_like(delayed)], [None, None], [], [], []
@@ -256,13 +256,13 @@ def guided(lm, prompt, scale, most):
 
 
 def codes_of(frames):
-    """[T, S] ids to [T, S - 1] codes, a pad being the first."""
+    """Returns the codes [T, S - 1] of ids [T, S]; a pad becomes the first code."""
     offset = torch.tensor([FIRST_CODE + s * CODES for s in range(STREAMS - 1)])
     return (frames[:, 1:] - offset).clamp_min(0).int()
 
 
 def own_choices(logits):
-    """[L, S, V] to what each stream may choose from: control ids, units and text; pad and codes."""
+    """Cuts [L, S, V] to the choices of each stream: control ids, units and text in stream 0, pad and codes in others."""
     first = torch.cat([logits[:, 0, :FIRST_CODE], logits[:, 0, FIRST_WORD:]], 1)
     rest = [torch.cat([logits[:, s, :1], logits[:, s, FIRST_CODE + (s - 1) * CODES: FIRST_CODE + s * CODES]], 1)
             for s in range(1, STREAMS)]
@@ -270,7 +270,7 @@ def own_choices(logits):
 
 
 def dialogue_of(messages, voice=None):
-    """As ESPnet's dialogue files have it: role, kind, whether it was made, content."""
+    """Returns a dialogue in the form of ESPnet's files: role, kind, whether it was generated, content."""
     out = [] if voice is None else [("system", "codec_ssl", False, first_frames(voice).flatten())]
     return out + [(m["role"], "text_bpe", m["role"] == "assistant", words(m["content"])) for m in messages]
 
@@ -339,7 +339,7 @@ def run_case(lm, case, codec):
             speech = speech_result(prompt, tokens, logits, keep)
             out |= {"speech_" + k: v for k, v in speech.items()}
             case["margin"] = min(margin, spoken_margin)
-    # After the end ESPnet makes the codes of the end's own frame as well.
+    # After the end, ESPnet also generates the codes of the end's own frame.
     case.update(steps=len(tokens) - (kind == "read" and ended), ended=bool(ended))
     if local is not None:
         out["local"] = local.int()
@@ -358,7 +358,7 @@ def text_result(case, prompt, tokens, logits, keep):
 
 
 class Codec(torch.nn.Module):
-    """espnet2/gan_codec/dac/dac.py: DACGenerator.decode."""
+    """Contains the parts of DACGenerator.decode, from espnet2/gan_codec/dac/dac.py."""
 
     def __init__(self):
         super().__init__()
@@ -384,7 +384,7 @@ def codec_model(seed):
         elif name.endswith("original0"):
             value = 1.0 + 0.2 * noise
             if "block" in name or "shortcut" in name:
-                value *= 0.5  # else large numbers, whose sines are rounding errors
+                value *= 0.5  # otherwise numbers are large, and their sines are rounding errors
         elif "bias" in name:
             value = 0.1 * noise
         elif name.endswith(("embed", "embed_avg", "cluster_size")):
@@ -403,7 +403,7 @@ def codec_model(seed):
     for part in ["bias", "parametrizations.weight.original0"]:
         state[last + part] = (state[last + part].float() * 0.3 / sound.std()).to(torch.bfloat16)
     codec.load_state_dict({k: v.float() for k, v in state.items()})
-    buffers = ("inited", "cluster_size", "embed_avg")  # of the first quantizer only
+    buffers = ("inited", "cluster_size", "embed_avg")  # only those of the first quantizer
     file = {"codec.generator." + k: v.contiguous() for k, v in state.items()
             if not k.endswith(buffers) or "layers.0." in k}
     file["codec.generator.encoder.model.0.conv.conv.bias"] = torch.zeros(2)
@@ -413,7 +413,7 @@ def codec_model(seed):
 
 
 def exact(codec, codes):
-    """Samples of frames [T, Q], in float64."""
+    """Returns samples of frames [T, Q], in float64."""
     codes = codes.t()[:, None].long()
     with torch.no_grad():
         single = codec.float()(codes)[0, 0]
@@ -470,14 +470,14 @@ def load_speechlm(speechlm):
     global ar_delay, net_utils, inference_utils, preprocessor
 
     class Unused(types.ModuleType):
-        """What is imported there and not called here."""
+        """Replaces names that are imported there but not called here."""
         __path__ = []
 
         def __getattr__(self, name):
             return type(name, (), {"__init__": lambda self, *args, **kwargs: None})
 
     class Missing(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-        """Stand-ins for modules that are neither installed nor in the sources."""
+        """Replaces modules that are neither installed nor in the sources."""
 
         def find_spec(self, name, path=None, target=None):
             return importlib.machinery.ModuleSpec(name, self)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what OpusLM hears with, small, and what ESPnet hears with it.
+"""Writes small networks with which OpusLM reads recordings, and ESPnet's results with them.
 
     python3.11 -m venv VENV
     VENV/bin/pip install torch==2.9.1 transformers==4.57.3 scikit-learn==1.9.1 joblib==1.6.0 safetensors numpy einops \
@@ -7,13 +7,13 @@
     VENV/bin/pip download --no-deps --no-binary :all: espnet==202511 && tar xzf espnet-202511.tar.gz
     VENV/bin/python make_hearing.py --espnet espnet-202511 [--out DIR]
 
-Run after make_golden.py: the codec and the language model are those of golden/checkpoint, to whose codec an encoder is
-added. From the release run: XEUS' parts (CNNFrontend, LinearProjection, EBranchformerEncoder, as espnet/xeus is configured:
-convolutional positions, plain attention, macaron feed-forwards) put together by ESPnetSSLModel, whose encode() gives the
-rows of every block, the last one normed once more; SEANetEncoder and the residual quantizer. Units are what KMeans of
-scikit-learn, kept by joblib, predicts, as ESPnet's serving code asks it. The frames of both are as many as the shorter has.
-What is written down is drawn greedily by Olmo2Model over prompts laid out here. Everything is float32 on the CPU, one
-thread. Two runs on one machine give the same bytes; the smallest margins of units and codes are printed.
+Run after make_golden.py: the codec and the language model are those of golden/checkpoint, to whose codec an encoder is added. These
+parts of the release run: XEUS' parts (CNNFrontend, LinearProjection, EBranchformerEncoder, as espnet/xeus is configured:
+convolutional positions, plain attention, macaron feed-forwards) put together by ESPnetSSLModel, whose encode() gives the rows of
+every block, the last one normalised once more; SEANetEncoder and the residual quantizer. Units come from scikit-learn's KMeans,
+stored by joblib, as in ESPnet's serving code. Both get as many frames as the shorter one. Olmo2Model writes transcripts greedily,
+after prompts that are made here. Everything is float32 on the CPU, one thread. Two runs on one machine give the same bytes; the
+smallest margins of units and codes are printed.
 """
 import argparse
 import json
@@ -35,7 +35,7 @@ UNITS, LENGTHS, FITTED = 40, [9333, 16000, 20111], [16000, 17000, 20111]
 
 
 def signal(count, seed):
-    """As codec/qwen3_audio_fixture.h: golden_signal()."""
+    """Returns golden_signal() of codec/qwen3_audio_fixture.h."""
     state, out = seed, np.empty(count, np.float32)
     for i in range(count):
         state = (state * 1664525 + 1013904223) & 0xFFFFFFFF
@@ -45,7 +45,7 @@ def signal(count, seed):
 
 
 def seeded(module, seed, scale):
-    """Random weights that bf16 holds exactly."""
+    """Sets random weights that bf16 represents exactly."""
     gen = torch.Generator().manual_seed(seed)
     state = {}
     for name, t in sorted(module.state_dict().items()):
@@ -107,7 +107,7 @@ def margin(distances):
 
 
 class CodecEncoder(torch.nn.Module):
-    """The half of espnet2/gan_codec/dac/dac.py: DACGenerator.encode that has weights of its own."""
+    """Contains the half of espnet2/gan_codec/dac/dac.py: DACGenerator.encode that has weights of its own."""
 
     def __init__(self, seanet):
         super().__init__()
@@ -118,7 +118,7 @@ class CodecEncoder(torch.nn.Module):
 
 
 def build_codec(golden, out):
-    """The codec of golden/checkpoint with an encoder."""
+    """Returns the codec of golden/checkpoint with an encoder."""
     from espnet2.gan_codec.shared.encoder import seanet
     from espnet2.gan_codec.shared.quantizer.residual_vq import ResidualVectorQuantizer
     file = torch.load(golden / "checkpoint" / CODEC, weights_only=True)
@@ -126,7 +126,7 @@ def build_codec(golden, out):
     state = seeded(codec, 9, codec_scale)
     last = f"encoder.model.{len(codec.encoder.model) - 1}.conv.conv."
     gain, bias = last + "parametrizations.weight.original0", last + "bias"
-    with torch.no_grad():  # so that frames lie among the entries
+    with torch.no_grad():  # so that frames are among the entries
         latent = codec.encoder(signal(16000, 1)[None, None])[0]
     scale = 1.5 / latent.std(1)
     state[bias] = (scale * (state[bias].float() - latent.mean(1))).to(torch.bfloat16)
@@ -160,7 +160,7 @@ def encode_codes(encoder, quantizer, wav):
 
 
 class Words:
-    """Writes down greedily, as ESPnet does: stream 0 alone is drawn, all others are pads."""
+    """Transcribes greedily, like ESPnet: only stream 0 is drawn, all others are pads."""
 
     def __init__(self, folder, config):
         self.config = c = config
@@ -197,9 +197,9 @@ class Words:
                 logits = self.head @ (self.model(inputs_embeds=fed[None]).last_hidden_state[0, -1] + self.bias)
                 allowed = torch.full_like(logits, -torch.inf)
                 allowed[c["text_token_start"]:] = logits[c["text_token_start"]:]
-                kind = c["text_bpe_start_end_token_id"]  # ESPnet's mask leaves it
+                kind = c["text_bpe_start_end_token_id"]  # ESPnet's mask allows it
                 allowed[kind] = logits[kind]
-                if out:  # at least one id, as its recipe says
+                if out:  # at least one id, as in ESPnet's recipe
                     allowed[c["eos_token_id"]] = logits[c["eos_token_id"]]
                 best = allowed.topk(2).values
                 least = min(least, float(best[0] - best[1]))

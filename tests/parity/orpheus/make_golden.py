@@ -1,10 +1,10 @@
-"""A small Orpheus checkpoint in the published layout and what the originals compute from it.
+"""Writes a small Orpheus checkpoint in the published layout, and the results of the originals with it.
 
-The originals: LlamaForCausalLM of transformers (4.57.3) for the language model, the authors' prompt and
-token code (https://github.com/canopyai/Orpheus-TTS, orpheus_tts_pypi/orpheus_tts/{engine_class,decoder}.py,
-given with --source, run as it is), and the snac package (1.2.1) for the codec, with its noise fixed.
-Their code has the ids of the published vocabulary written into it; here those numbers stand for the tokens
-of the same names in a small vocabulary, and 64 for the 4096 codes of a block.
+The originals: LlamaForCausalLM of transformers (4.57.3) for the language model, the authors' prompt and token code
+(https://github.com/canopyai/Orpheus-TTS, orpheus_tts_pypi/orpheus_tts/{engine_class,decoder}.py, given with --source,
+unchanged), and the snac package (1.2.1) for the codec, with fixed noise. Their code contains ids of the published
+vocabulary as numbers. Here those numbers mean the tokens of the same names in a small vocabulary, and 64 replaces the
+4096 codes of a block.
 
   python make_golden.py --source DIR      # DIR: a checkout of the repository
 """
@@ -30,7 +30,7 @@ LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[
           r"|\s*[\r\n]+|\s+(?!\S)|\s+")
 CORPUS = ["Hello there, how are you today? I am fine, thank you, and the weather is very good in the north.",
           "tara: leo: zoe: The quick brown fox jumps over the lazy dog. <laugh> <sigh> <gasp> It isn't 1234!"]
-# The numbers in the authors' code and the tokens that they are.
+# Numbers in the authors' code, and the names of their tokens.
 NAMES = {128259: "<custom_token_3>", 128009: "<|eot_id|>", 128260: "<custom_token_4>", 128261: "<custom_token_5>",
          128257: "<custom_token_1>"}
 
@@ -83,7 +83,7 @@ def write_checkpoint(folder):
 
 
 def authors_code(source, tok, snac):
-    """Imports the two files of the package with what they load from the hub replaced."""
+    """Imports the two files of the package. The parts that they load from the hub are replaced."""
     package = source / "orpheus_tts_pypi" / "orpheus_tts"
     vllm = types.ModuleType("vllm")
     vllm.AsyncLLMEngine = vllm.AsyncEngineArgs = vllm.SamplingParams = object
@@ -106,7 +106,7 @@ def authors_code(source, tok, snac):
 
 
 class SmallIds:
-    """torch, as the prompt code sees it: its written-out ids become those of the small vocabulary."""
+    """Replaces torch for the prompt code, so that its constant ids become those of the small vocabulary."""
 
     def __init__(self, tok):
         self.tok, self.all_ids = tok, None
@@ -129,7 +129,7 @@ def prompt_ids(model, engine, tok, text, voice):
 
 
 def decode(decoder, snac, tok, ids):
-    """Frames and samples of the tokens by the authors' code, all frames in one window."""
+    """Returns frames and samples of the tokens by the authors' code, with all frames in one window."""
     codes = [decoder.turn_token_into_id(tok.decode([int(i)]), n) for n, i in enumerate(ids)]
     seen = {}
     calls = iter(range(100))

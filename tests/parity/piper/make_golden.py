@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes small random Piper voices and what onnxruntime makes of them with fixed noise; or, with --voice, the
-numbers of a published voice.
+"""Writes small random Piper voices, and onnxruntime's results with them and fixed noise. With --voice, it writes the
+results of a published voice.
 
     git clone https://github.com/rhasspy/piper
     python3.11 -m venv VENV && VENV/bin/pip install torch onnx onnxruntime numpy safetensors
@@ -21,7 +21,7 @@ import onnxruntime
 from safetensors.numpy import save_file
 
 HERE = pathlib.Path(__file__).resolve().parent
-SCALES = np.array([0.667, 1.0, 0.8], np.float32)  # noise, length, noise of the durations
+SCALES = np.array([0.667, 1.0, 0.8], np.float32)  # scales of the noise, the length, and the noise of durations
 
 COMMON = {"n_vocab": 24, "spec_channels": 17, "segment_size": 8, "filter_channels": 24, "n_heads": 2,
           "n_layers": 2, "kernel_size": 3, "p_dropout": 0.0, "use_sdp": True}
@@ -66,7 +66,7 @@ def randomise(model, generator):
                 value.copy_(noise / np.sqrt(value[0].numel()))
             else:
                 value.copy_(0.2 * noise)
-        model.dp.flows[0].m.copy_(torch.tensor([[-0.8], [0.3]]))  # some frames an id
+        model.dp.flows[0].m.copy_(torch.tensor([[-0.8], [0.3]]))  # so that an id has some frames
         model.dp.flows[0].logs.copy_(torch.tensor([[0.7], [0.3]]))
 
 
@@ -100,7 +100,7 @@ def export(models, name, path):
 
 
 def run(path, ids, speaker, seed=1):
-    """What onnxruntime makes of the graph, all noise drawn here."""
+    """Returns onnxruntime's result with a graph. All noise is drawn here."""
     model = onnx.load(str(path))
     graph, noise = model.graph, {}
     for node in list(graph.node):
@@ -133,7 +133,7 @@ def run(path, ids, speaker, seed=1):
 
 
 def strip(path):
-    """Keeps the nodes that read weights, which are all that Syrinx reads of a graph."""
+    """Keeps only the nodes that read weights, because Syrinx reads no other parts of a graph."""
     model = onnx.load(str(path))
     graph = model.graph
     weights = {tensor.name for tensor in graph.initializer}
@@ -152,7 +152,7 @@ def main():
     parser.add_argument("--out", help="where its numbers go")
     args = parser.parse_args()
     if args.voice:
-        symbols = np.random.default_rng(2).integers(3, 120, 40)  # pads stand between them
+        symbols = np.random.default_rng(2).integers(3, 120, 40)  # pads are between them
         ids = [1] + [i for symbol in symbols for i in (0, int(symbol))] + [0, 2]
         save_file(run(args.voice, ids, None), args.out)
         return

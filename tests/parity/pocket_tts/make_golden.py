@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Writes small Pocket TTS checkpoints and what the authors' code computes from them.
+"""Writes small Pocket TTS checkpoints, and the results of the authors' code with them.
 
     python3.11 -m venv VENV
     VENV/bin/pip install torch pocket-tts==4.0.1 tokenizers sentencepiece
     VENV/bin/python make_golden.py [--source FOLDER_OF_THE_PACKAGE] [--out DIR]
 
-The authors' TTSModel runs as it is, float32 on the CPU, one thread; only its noise is that of src/kernels/sample.h
-(../philox.py). Names and layout are the published ones: model.safetensors, tokenizer.model or tokenizer.json, embeddings/, and
-the package's yaml as pocket_tts.yaml; only sizes are smaller. "distilled" has the keys of english.yaml; "small" those of
-english_2m_2026-10.yaml: shared heads, a wider attention, a low-rank table, a narrowed row, another decoder, a head
-without times. Two runs give the same bytes but for the last bits of samples.
+The authors' TTSModel runs unchanged, float32 on the CPU, one thread; only its noise is that of src/kernels/sample.h (../philox.py).
+Names and layout are the published ones: model.safetensors, tokenizer.model or tokenizer.json, embeddings/, and the package's yaml
+as pocket_tts.yaml; only sizes are smaller. "distilled" has the keys of english.yaml; "small" those of english_2m_2026-10.yaml:
+shared heads, a wider attention, a low-rank table, a narrowed row, another decoder, a head without times. Two runs give the same
+bytes, except for the last bits of samples.
 """
 import argparse
 import base64
@@ -33,7 +33,7 @@ CORPUS = ["Hello there, how are you today? The quick brown fox jumps over the la
 
 
 def write_tokenizers(folder, kind):
-    """A unigram model by sentencepiece itself; as tokenizer.json what a conversion of it says."""
+    """Writes a unigram model of sentencepiece, and its conversion as tokenizer.json."""
     import io
     import sentencepiece
 
@@ -111,8 +111,8 @@ def randomise(module, seed):
                 p.copy_(noise)
             else:
                 p.copy_(noise / np.sqrt(max(1, p[0].numel())))
-            # As trained ones: latents of size 1, and steps that do not enlarge a difference of their input. With
-            # the plain draw latents are of size 10, and rounding grows by 1.2 a step, a million times in 80.
+            # As in trained models, latents have size 1, and steps do not enlarge a difference in their input. With the plain draw
+            # latents have size 10, and rounding grows by 1.2 per step, a million times in 80 steps.
             if name.endswith(("input_linear.weight", "final_layer.linear.weight")):
                 p.mul_(0.25)
             p.copy_(p.to(torch.bfloat16))
@@ -126,7 +126,7 @@ def speech(count, skip=8000):
 
 
 class Noise:
-    """In place of torch.nn.init.normal_: the step of the request that its seed belongs to."""
+    """Replaces torch.nn.init.normal_ with the noise of the current step and seed."""
 
     def __init__(self):
         self.seed, self.step = 0, 0
@@ -141,7 +141,7 @@ class Noise:
 
 
 def run_case(model, noise, case, voices):
-    """Through the authors' generate_audio(); what it decides is read off on the way."""
+    """Runs a case through the authors' generate_audio(), and records its decisions."""
     seen = {"ids": [], "latents": [], "end": [], "chunks": [], "begins": []}
     lm, frames = model.flow_lm, []
     run, prepare = model._run_flow_lm_and_increment_step, lm.conditioner.prepare
@@ -150,7 +150,7 @@ def run_case(model, noise, case, voices):
         ids = prepare(text)
         seen["chunks"].append(text)
         seen["begins"].append((len(seen["latents"]), sum(frames)))
-        noise.step = sum(frames)  # the step that a chunk ends with yields no frame
+        noise.step = sum(frames)  # the last step of a chunk makes no frame
         seen["ids"] += [len(ids[0]), *ids[0].tolist()]
         return ids
 
@@ -201,7 +201,7 @@ def init(model):
 
 
 def level_end(model, noise, voices, share):
-    """So that a share of the steps wants to end."""
+    """Sets the end head's bias so that it would end at a share of the steps."""
     case = dict(CASES[0], text=CASES[0]["text"])
     model.eos_threshold = 1e9
     rows = run_case(model, noise, case, voices)["end"]
@@ -243,7 +243,7 @@ def make(name, out):
     model = TTSModel.load_model(config=path)
     path.unlink()
     randomise(model, 5)
-    with torch.no_grad():  # samples of about 0.2
+    with torch.no_grad():  # so that samples are about 0.2
         tail = model.mimi.decoder.model[-1].conv
         from pocket_tts.modules.stateful_module import init_states
         noise = torch.randn(1, 20, 12, generator=torch.Generator().manual_seed(1))

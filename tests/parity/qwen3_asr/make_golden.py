@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes two small random Qwen3-ASR checkpoints, one a published layout, and what their authors' code computes.
+"""Writes two small random Qwen3-ASR checkpoints, one per published layout, and their authors' results with them.
 
     python3 -m venv VENV
     VENV/bin/pip install torch transformers==4.57.6 numpy safetensors && VENV/bin/pip install --no-deps qwen-asr==0.0.6
@@ -9,8 +9,8 @@
     python3 ../seeded.py pack golden
 
 Everything is computed in float32 on the CPU with the eager attention, one thread. `original` also writes the tables
-`answers.json` (raw answers and what is read in them) and `cuts.json` (where long recordings are cut). Recordings are
-not stored: `signal` makes them from whole numbers, and the tests do the same.
+`answers.json` (raw answers and their parts) and `cuts.json` (where long recordings are cut). Recordings are not stored:
+`signal` generates them from integers, and the tests do the same.
 """
 import argparse
 import importlib.machinery
@@ -65,7 +65,7 @@ CUTS = [(400000, 3, [[150000, 153000], [170000, 172000], [330000, 340000]], 10),
 
 
 def signal(count, seed):
-    """Noise from whole numbers that swells and falls: the same bits in any language."""
+    """Returns noise from integers that swells and falls: the same bits in any language."""
     out = np.empty(count, np.float32)
     state = seed
     for i in range(count):
@@ -75,7 +75,7 @@ def signal(count, seed):
 
 
 def byte_letters():
-    """The letters that byte-level BPE writes bytes with, by byte."""
+    """Returns the letters that byte-level BPE uses for bytes, by byte."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     other = iter(range(256, 512))
     return [chr(b) if b in plain else chr(next(other)) for b in range(256)]
@@ -110,7 +110,7 @@ def make_tokenizer(folder, in_one_file):
     return len(vocab) + len(added), {t["content"]: id for id, t in added.items()}
 
 
-# What the authors' template writes for a context and one recording.
+# The result of the authors' template for a context and one recording.
 TEMPLATE = """{%- set ns = namespace(text='') -%}{%- for m in messages if m.role == 'system' -%}
 {%- if m.content is string -%}{%- set ns.text = ns.text + m.content -%}{%- else -%}
 {%- for c in m.content -%}{%- set ns.text = ns.text + c.text -%}{%- endfor -%}{%- endif -%}
@@ -122,7 +122,7 @@ TEMPLATE = """{%- set ns = namespace(text='') -%}{%- for m in messages if m.role
 
 
 def randomise(model, seed):
-    """Random weights at scales where every part of the network matters to its output."""
+    """Sets random weights at scales where every part of the network affects its output."""
     gen = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, p in sorted(model.named_parameters()):
@@ -138,7 +138,7 @@ def randomise(model, seed):
 
 
 def import_original():
-    """The package, without its readers of files and its splitters of words, which need other packages."""
+    """Imports the package without its file readers and word splitters, which need other packages."""
     for name in ("librosa", "soundfile", "nagisa", "soynlp", "soynlp.tokenizer"):
         sys.modules[name] = types.ModuleType(name)
         sys.modules[name].__spec__ = importlib.machinery.ModuleSpec(name, None)
@@ -148,8 +148,8 @@ def import_original():
 
 
 def attend_by_windows(tower):
-    """Gives the tower the attention that FlashAttention 2 computes. Others ignore the package's windows: then each row
-    sees the whole recording, which neither vLLM nor transformers do."""
+    """Gives the tower the attention that FlashAttention 2 computes. Others ignore the package's windows. With them each
+    row attends to the whole recording, unlike in vLLM and transformers."""
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
     def by_windows(_module, query, key, value, attention_mask, scaling, cu_seq_lens_q, **_):
@@ -248,7 +248,7 @@ def main():
     model.to(size["dtype"]).save_pretrained(checkpoint, safe_serialization=True)
     file, random = checkpoint / "model.safetensors", seeded.Weights(size["seed"])
     state = load_file(file)
-    if args.layout == "original":  # published files hold a head, too, which the tied table replaces
+    if args.layout == "original":  # published files contain a head, too, which the tied table replaces
         state["thinker.lm_head.weight"] = state["thinker.model.embed_tokens.weight"].clone()
     random.over(state)
     save_file(state, file, metadata={"format": "pt"})

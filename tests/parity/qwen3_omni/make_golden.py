@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes two small random Qwen3-Omni checkpoints and what transformers computes from them.
+"""Writes two small random Qwen3-Omni checkpoints, and the results of transformers with them.
 
     python3 -m venv VENV
     VENV/bin/pip install torch==2.9.1 transformers==5.23.0 numpy safetensors
     VENV/bin/python make_golden.py [--out DIR]
 
-Everything is computed in float32 on the CPU with the eager attention, one thread. The checkpoints use the
-published layout and names; only sizes and ids are smaller. Recordings are not stored: `signal` makes them
-from whole numbers, and the tests do the same. See README.md for what each file holds.
+Everything is computed in float32 on the CPU with the eager attention, one thread. The checkpoints use the published layout and
+names; only sizes and ids are smaller. Recordings are not stored: `signal` generates them from integers, and the tests do the
+same. README.md lists the contents of each file.
 """
 import argparse
 import json
@@ -24,7 +24,7 @@ from transformers.models.qwen3_omni_moe.processing_qwen3_omni_moe import _get_fe
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import seeded  # noqa: E402
 
-# Ids of the small vocabulary; words lie above.
+# Ids of the small vocabulary; words have higher ids.
 IDS = dict(im_start_token_id=0, im_end_token_id=1, system_token_id=2, user_token_id=3, assistant_token_id=4,
            tts_pad_token_id=5, tts_bos_token_id=6, tts_eos_token_id=7)
 NEWLINE, AUDIO_START, AUDIO_END, AUDIO, IMAGE, VIDEO, WORDS = 8, 9, 10, 11, 12, 13, 16
@@ -46,7 +46,7 @@ SIZES = {
         code2wav=dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=2,
                       intermediate_size=48, decoder_dim=32, upsample_rates=[8, 5, 4, 3], upsampling_ratios=[2, 2]),
         rope=[4, 2, 2]),
-    # Otherwise in all that a config may say: weights of experts as they are, other windows and rates, f32.
+    # Differs in all values of a config: no norm_topk_prob, other windows and rates, f32.
     "other": dict(
         dtype=torch.float32, vocab=64, accept=1, codes=32, groups=4, hop_store=0,
         thinker=dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, head_dim=24,
@@ -68,7 +68,7 @@ LENGTHS = [320, 1599, 2720, 15999, 16000, 16160, 32000, 33600, 70401]
 
 
 def signal(count, seed):
-    """Noise from whole numbers that swells and falls: the same bits in any language."""
+    """Returns noise from integers that swells and falls: the same bits in any language."""
     out = np.empty(count, np.float32)
     state = seed
     for i in range(count):
@@ -77,7 +77,7 @@ def signal(count, seed):
     return out
 
 
-# In the manner of the published one: what a message's content may be, and what stands for a recording.
+# A template like the published one, for all contents of a message, with the marks of a recording.
 TEMPLATE = """{%- for message in messages -%}
 <|im_start|>{{ message.role }}
 {% if message.content is string -%}
@@ -105,12 +105,12 @@ ROLES = ["sy te tem stem system", "us er user", "as ass is ist an ant assist ass
 
 
 def make_tokenizer(folder, vocab):
-    """Byte-level BPE that knows the roles' names and else letters, so that the words of a prompt have texts."""
+    """Makes a byte-level BPE that knows the roles' names and otherwise letters, so that the words of a prompt have texts."""
     names = {2: "system", 3: "user", 4: "assistant", 8: "\u010a"}
     pieces = [p for role in ROLES for p in role.split() if p not in names.values()]
     letters = "WORDS0123456789ABCEFGHIJKLMNPQTUVXYZ" + "aeimnrstuy" + "bcdfghjklopqvwxz\u0120.,?!-:;()" + "[]{}<>=+*/"
     ids = [i for i in range(WORDS, vocab)]
-    late = [c for c in "aeimnrstuy"] + pieces  # what roles are made of stands at the end
+    late = [c for c in "aeimnrstuy"] + pieces  # the pieces of roles are at the end
     first = [c for c in letters if c not in late][: len(ids) - len(late)]
     table = {text: id for text, id in zip(first + late, ids)} | {text: id for id, text in (names | SPECIALS).items()}
     assert sorted(table.values()) == list(range(vocab))
@@ -139,7 +139,7 @@ def make_tokenizer(folder, vocab):
 
 
 def prompt_ids(tokenizer, extractor, messages, recordings):
-    """As the processor makes them; without its part for pictures, which needs other packages."""
+    """Returns prompt ids as the processor makes them, without its part for pictures, which needs other packages."""
     processor = Qwen3OmniMoeProcessor.__new__(Qwen3OmniMoeProcessor)
     processor.feature_extractor, processor.audio_token = extractor, SPECIALS[AUDIO]
     text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True).split(SPECIALS[AUDIO])
@@ -180,7 +180,7 @@ def make_config(size):
 
 
 def randomise(model, seed):
-    """Random weights at scales where every part of the network matters to its output."""
+    """Sets random weights at scales where every part of the network affects its output."""
     gen = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, p in sorted(model.named_parameters()):
@@ -216,7 +216,7 @@ def level(code2wav, size):
 
 
 def features(extractor, samples):
-    """As the processor calls it."""
+    """Calls the extractor as the processor does."""
     out = extractor(samples, sampling_rate=16000, padding=True, truncation=False, return_attention_mask=True,
                     return_tensors="pt")
     return out["input_features"], out["attention_mask"]
@@ -238,7 +238,7 @@ def turn(role, body):
 
 
 def conversation_golden(model, extractor, size, prompt, samples, speaker):
-    """One request, whole: what the thinker reads and writes, the inputs of the talker, the frames, the samples."""
+    """Runs one whole request: what the thinker reads and writes, the talker's inputs, the frames, the samples."""
     golden, thinker_in = {}, dict(input_ids=torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt)).long())
     if samples:
         mel, mask = features(extractor, samples)
@@ -269,9 +269,9 @@ def conversation_golden(model, extractor, size, prompt, samples, speaker):
     golden["talker_pad"] = seen["in"]["tts_pad_embed"][0]
     result = seen["out"]
     codes = torch.stack([h[-1] for h in result.hidden_states if h[-1] is not None], dim=1)[0]
-    golden["talker_logits"] = torch.cat(result.logits)[:, : size["codes"] + 128]  # no one asks for the rest
+    golden["talker_logits"] = torch.cat(result.logits)[:, : size["codes"] + 128]  # the tests do not use the rest
     golden["codes"] = codes.int()
-    # Run the predictor once more on the codes that were drawn.
+    # Runs the predictor once more on the codes that were drawn.
     past = torch.cat([h[0][-1][:, -1:] for h in result.hidden_states[: len(codes)]], dim=1)[0]
     inner = []
     predictor = model.talker.code_predictor
@@ -283,7 +283,7 @@ def conversation_golden(model, extractor, size, prompt, samples, speaker):
     golden["inner_logits"] = torch.stack(inner)
     assert all((row.argmax(-1) == frame[1:]).all() for row, frame in zip(inner, codes))
     golden["samples"] = wav.reshape(-1)[-(2500 if len(samples) < 2 else 600):]
-    if len(samples) > 1:  # what the parts compute is in the other goldens
+    if len(samples) > 1:  # the results of the parts are in the other goldens
         golden = {name: golden[name] for name in ("ids", "codes", "samples")}
     return golden, wav.numel()
 
@@ -305,12 +305,12 @@ def main():
         level(model.code2wav, size)
         model.to(size["dtype"]).save_pretrained(folder / "checkpoint")
         (folder / "checkpoint" / "generation_config.json").unlink(missing_ok=True)
-        # Numbers that a recipe can describe, tensor by tensor as the file has them: experts lie in it one by one.
+        # Numbers that a recipe can describe, one tensor of the file at a time, because the file stores each expert apart.
         file, random = folder / "checkpoint/model.safetensors", seeded.Weights(number + 1)
         state = load_file(file)
         random.over(state)
         save_file(state, file, metadata={"format": "pt"})
-        # Read again rather than converted back: that would round tables that are no weights.
+        # Read again instead of converted back, because that would round tables that are not weights.
         model = Qwen3OmniMoeForConditionalGeneration.from_pretrained(
             folder / "checkpoint", dtype=torch.float32, attn_implementation="eager").eval()
         extractor = WhisperFeatureExtractor(feature_size=128)
@@ -322,7 +322,7 @@ def main():
         text = lambda count, step: tokenizer.decode(words(count, step))
         audio = dict(type="audio", audio="")
         heard = signal(20000, 7)
-        # Whole seconds, because transformers fills up a shorter one when it encodes several at once.
+        # Whole seconds, because transformers pads a shorter recording if it encodes several at once.
         pair = [signal(48000, 8), signal(16000, 9)]
         rows = lambda samples: int(_get_feat_extract_output_lengths(np.array([len(samples) // 160]))[0])
         spoken = lambda samples: [AUDIO_START] + [AUDIO] * rows(samples) + [AUDIO_END]

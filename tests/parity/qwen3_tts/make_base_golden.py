@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes a small random Base checkpoint and what the authors' package makes of recordings with it.
+"""Writes a small random Base checkpoint, and the results of the authors' package for recordings with it.
 
-The environment is that of make_golden.py, whose helpers are used. golden/base gets the checkpoint,
-`recordings.safetensors` (signals at 24 kHz, the vector and the codes of each) and one file for each case of
-cases.json: a voice cloned from one of those recordings, in context or by its vector alone.
+The environment is that of make_golden.py, whose helpers this script uses. golden/base gets the checkpoint,
+`recordings.safetensors` (signals at 24 kHz, the vector and the codes of each) and one file for each case of cases.json:
+a voice cloned from one of those recordings, in context or by its vector alone.
 """
 import argparse
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes two small random Qwen3-TTS checkpoints and what the authors' package computes from them.
+"""Writes two small random Qwen3-TTS checkpoints, and the results of the authors' package with them.
 
     python3.11 -m venv VENV
     VENV/bin/pip install torch==2.9.1 torchaudio==2.9.1 transformers==4.57.3 accelerate==1.12.0 \
@@ -7,10 +7,10 @@
     VENV/bin/pip install --no-deps qwen-tts==0.1.1
     VENV/bin/python make_golden.py [--out DIR]
 
-Everything is computed in float32 on the CPU with the eager attention. The checkpoints use the published
-layout and names; only sizes and ids are smaller. Two runs on one machine give the same bytes; another CPU
-may differ in the last bits of the logits, so each case stores its smallest margin between the two best
-allowed logits ("margin" in cases.json): far above float noise, else greedy frames would be no golden.
+Everything is computed in float32 on the CPU with the eager attention. The checkpoints use the published layout and names;
+only sizes and ids are smaller. Two runs on one machine give the same bytes; another CPU may differ in the last bits of the
+logits, so each case stores its smallest margin between the two best allowed logits ("margin" in cases.json), which must be
+far above float noise.
 """
 import argparse
 import json
@@ -31,7 +31,7 @@ from qwen_tts.core.tokenizer_12hz.modeling_qwen3_tts_tokenizer_v2 import Qwen3TT
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import seeded  # noqa: E402
 
-# The same words as the Qwen2 tokenizer cuts; a vocabulary this small still needs whole chat roles.
+# Cuts words like the Qwen2 tokenizer, except that a vocabulary this small needs whole chat roles.
 WORDS = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
          r"|\s*[\r\n]+|\s+(?!\S)|\s+")
 CORPUS = ["assistant\n", "user\n", "the quick brown fox jumps over the lazy dog", "hello there, how are you?",
@@ -105,7 +105,7 @@ def codec_config(size):
 
 
 def randomise(model, seed, gain):
-    """Random weights at scales where every part of the network matters to its output."""
+    """Sets random weights at scales where every part of the network affects its output."""
     gen = torch.Generator().manual_seed(seed)
     rand = lambda t, scale: t.copy_(torch.randn(t.shape, generator=gen) * scale)
     with torch.no_grad():
@@ -128,7 +128,7 @@ def randomise(model, seed, gain):
 
 
 def dead_entries(vocoder):
-    """Makes one entry of each codebook hardly used, so that the clamp decides."""
+    """Makes one entry of each codebook almost unused, so that the clamp applies to it."""
     with torch.no_grad():
         for name, p in vocoder.named_parameters():
             if name.endswith("cluster_usage"):
@@ -195,7 +195,7 @@ def hollow(folder, random):
 
 
 class Recorder:
-    """Collects what passes through the talker and the predictor during one generate() call."""
+    """Collects inputs and outputs of the talker and the predictor during one generate() call."""
 
     def __init__(self, model):
         self.prefill, self.talker, self.inner, self.ids, self.instruct = None, [], [], None, None
@@ -273,7 +273,7 @@ def run_case(tts, case, inner_steps, full_steps):
 
 
 def codec_goldens(folder, decoder, size, lengths):
-    """Writes the samples of random codes decoded whole, one tensor for each length; all are prefixes of one list."""
+    """Writes the samples of random codes decoded at once, one tensor per length. All codes are prefixes of one list."""
     gen = torch.Generator().manual_seed(7)
     longest = max(lengths)
     codes = torch.randint(0, size["codes"], (1, size["groups"], longest), generator=gen)
@@ -284,7 +284,7 @@ def codec_goldens(folder, decoder, size, lengths):
             wav = decoder(codes[..., :n])[0, 0]
             if n == longest:
                 out["samples"] = wav.contiguous()
-            else:  # the network is causal: only the ends are kept, and the C++ test compares both
+            else:  # the network is causal, so only the ends are kept, and the C++ test compares both
                 out[f"tail_{n}"] = wav[-size["hop_keep"]:].clone()
         whole, chunked = decoder(codes), decoder.chunked_decode(codes)
     print("  codec: peak", float(whole.abs().max()), "rms", float(whole.pow(2).mean().sqrt()),
@@ -294,7 +294,7 @@ def codec_goldens(folder, decoder, size, lengths):
 
 
 SIZES = {
-    # Like the 0.6B model: talker and predictor of one width, instructions are ignored by the package.
+    # Like the 0.6B model: talker and predictor have one width, and the package ignores instructions.
     "equal_width": dict(
         seed=11, dtype=torch.bfloat16, size="0b6", codes=48, groups=16,
         text_hidden=32, mrope=[3, 3, 2], end_scale=0.75, hop_keep=1920,

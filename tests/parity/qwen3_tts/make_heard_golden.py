@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes how speech begins after recordings of 3, 10 and 25 s, as the authors' package decodes it.
+"""Writes the beginning of speech after recordings of 3, 10 and 25 s, as the authors' package decodes it.
 
 The environment is that of make_golden.py; golden/base/checkpoint is read. In context the package decodes the frames of
-the recording and of the speech together, in windows of 300 frames with 25 of left context, and cuts the recording off.
+the recording and of the speech together, in windows of 300 frames with 25 of left context, and removes the recording.
 `speech_F`: the first two frames of speech after F frames; the codes are those of code().
 """
 import pathlib
@@ -40,7 +40,7 @@ def write(folder):
     golden = {}
     for frames in (38, 125, 313):
         codes = torch.tensor([[[code(t, k) for t in range(frames + SPOKEN)] for k in range(6)]])
-        # Only the last window of chunked_decode() holds speech; the earlier ones are cut off.
+        # Only the last window of chunked_decode() contains speech; the earlier ones are removed.
         begin = frames // 300 * 300
         left = min(begin, 25)
         with torch.inference_mode():

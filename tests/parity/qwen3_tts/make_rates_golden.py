@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes what the authors' package makes of recordings at other rates with the Base checkpoint of make_base_golden.py.
+"""Writes the results of the authors' package for recordings at other rates, with make_base_golden.py's Base checkpoint.
 
-The environment is that of make_golden.py. The signal is sweep and speech of golden/base/recordings.safetensors, taken as being at
-RATES; golden/base/rates.safetensors gets the vector and the codes of each. Printed is how much nearer the best code is
-than the next, at the closest: far above what two float32 programs may differ by.
+The environment is that of make_golden.py. The signal is sweep and speech of golden/base/recordings.safetensors, read as if at
+RATES; golden/base/rates.safetensors gets the vector and the codes of each. Prints the smallest lead of the best code over the
+next one. It must be far above the difference of two float32 programs.
 """
 import pathlib
 import sys

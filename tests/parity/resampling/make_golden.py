@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes a signal at other rates, as the resamplers of the families' authors make it.
+"""Writes a signal at other rates, resampled by the libraries of the families' authors.
 
     python3.11 -m venv VENV
     VENV/bin/pip install torch==2.9.1 torchaudio==2.9.1 librosa==0.11.0 safetensors numpy
     VENV/bin/python make_golden.py
 
-`hann.A.B` is torchaudio.transforms.Resample(A, B), `soxr.A.B` librosa.resample(orig_sr=A, target_sr=B). Printed is how
-far FFmpeg's own filter is from them.
+`hann.A.B` is torchaudio.transforms.Resample(A, B), `soxr.A.B` librosa.resample(orig_sr=A, target_sr=B). Prints the
+distance of FFmpeg's own filter from them.
 """
 import pathlib
 import subprocess

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes what the authors' code makes with the flow of make_golden.py when attention sees the whole utterance.
+"""Writes the authors' results with the flow of make_golden.py if attention includes the whole utterance.
 
     VENV/bin/python make_full_golden.py --cosyvoice CosyVoice --matcha Matcha-TTS --chatterbox chatterbox
 
-The environment is that of make_golden.py, whose weights and inputs are read. `full.P.T`: CosyVoice2 with
-streaming=False and Chatterbox as it is (its chunk sizes are 0), which must agree. `odd.P.T`: Chatterbox with one mel
-frame more in the prompt than its tokens make, as recordings that end in the middle of a token leave it: the first
-frame of speech is then the prompt's, and one frame less comes out.
+The environment is that of make_golden.py, whose weights and inputs are read. `full.P.T`: CosyVoice2 with streaming=False and
+Chatterbox unchanged (its chunk sizes are 0), which must agree. `odd.P.T`: Chatterbox, with one mel frame more in the prompt
+than its tokens make, as after recordings that end within a token. The first frame of speech then belongs to the prompt, and
+one frame less comes out.
 """
 import argparse
 import pathlib

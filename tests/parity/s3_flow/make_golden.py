@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a small random S3 flow and the mels that the authors' code makes with it in streaming mode.
+"""Writes a small random S3 flow, and the mels of the authors' code with it in streaming mode.
 
     git clone https://github.com/FunAudioLLM/CosyVoice && git clone https://github.com/shivammehta25/Matcha-TTS
     git clone https://github.com/resemble-ai/chatterbox
@@ -8,9 +8,9 @@
         omegaconf safetensors numpy scipy tqdm pillow
     VENV/bin/python make_golden.py --cosyvoice CosyVoice --matcha Matcha-TTS --chatterbox chatterbox
 
-Only sizes differ from the published ones: the encoder's 512 channels are fixed in two of its layers, which are
-therefore put in again with fewer. Float32 on the CPU. The Chatterbox copy of the network gets the same weights and the
-chunk sizes that its own code leaves at 0, so that it, too, runs in the streaming mode.
+Only sizes differ from the published ones: the encoder's 512 channels are fixed in two of its layers, so those are
+replaced by smaller ones. Float32 on the CPU. The Chatterbox copy of the network gets the same weights and the chunk
+sizes that its own code leaves at 0, so that it, too, runs in the streaming mode.
 """
 import argparse
 import pathlib

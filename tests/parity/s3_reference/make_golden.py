@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Adds small random encoders to the checkpoints of chatterbox and cosyvoice2 (in the layout their authors publish) and
-stores what the authors' code makes of recordings with them.
+"""Adds small random encoders to the checkpoints of chatterbox and cosyvoice2 (in the layout their authors publish), and stores
+the results of the authors' code for recordings.
 
     git clone https://github.com/resemble-ai/chatterbox
     git clone https://github.com/FunAudioLLM/CosyVoice
@@ -9,9 +9,9 @@ stores what the authors' code makes of recordings with them.
         einops omegaconf numpy soundfile
     VENV/bin/python make_golden.py --chatterbox chatterbox --cosyvoice CosyVoice
 
-Weights are kept in bf16 (those of the ONNX files in float32) and the original runs what the files hold, in float32, with
-its own resamplers. recording.wav is the built-in voice of Syrinx; a file with its samples and another rate in its head is a
-recording at that rate (RATES).
+Weights are kept in bf16 (those of the ONNX files in float32), and the original runs with the contents of the files, in float32,
+with its own resamplers. recording.wav is the built-in voice of Syrinx. A file with its samples and another rate in its header is
+a recording at that rate (RATES).
 """
 import argparse
 import contextlib
@@ -38,7 +38,7 @@ torch.set_num_threads(1)
 HERE = pathlib.Path(__file__).parent
 CHATTERBOX, COSYVOICE = HERE.parent / "chatterbox/golden", HERE.parent / "cosyvoice2/golden"
 TEXT = "The quick brown fox jumps over the lazy dog."
-# {Hz: samples cut from the recording's beginning, so that no digit is close to the border of another}
+# {Hz: samples removed from the recording's beginning, so that no digit is close to the border of another}
 RATES = {8000: 0, 24000: 0, 44100: 0, 48000: 0}
 
 
@@ -58,7 +58,7 @@ def at_rate(recording, rate):
 
 
 def randomise(module, seed):
-    """Gives the module random weights of a sensible size, and BatchNorm statistics that change the output."""
+    """Gives the module random weights of a reasonable size, and BatchNorm statistics that change the output."""
     g = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, p in list(module.named_parameters()) + list(module.named_buffers()):
@@ -107,8 +107,8 @@ def small_campplus(xvector, seed):
 
 
 def tokenizer_onnx(model, path):
-    """Writes the weights under the names and in the forms of the published graph, as s3tokenizer's onnx2torch reads
-    them. The file holds only names, operations and weights, and cannot be run."""
+    """Writes the weights under the names and in the forms of the published graph, as s3tokenizer's onnx2torch reads them. The
+    file contains only names, operations and weights, and cannot be run."""
     from onnx import helper, numpy_helper
     tensors, nodes = [], []
 
@@ -156,8 +156,8 @@ def tokenizer_onnx(model, path):
 
 
 def campplus_onnx(model, path):
-    """Norms behind convolutions become part of them, as in the published graph. They are made to change nothing but by
-    their shifts, so that the weights of those convolutions stay what a recipe can describe."""
+    """Merges norms after convolutions into them, as in the published graph. The norms change only the shifts, so that a recipe
+    can still describe the weights of those convolutions."""
     def graph():
         torch.onnx.export(model, torch.randn(1, 200, 80), str(path), input_names=["input"], output_names=["output"],
                           dynamic_axes={"input": {1: "T"}}, opset_version=14, dynamo=False)
@@ -180,7 +180,7 @@ def sweep(count, rate):
 
 
 def murmur(count, rate):
-    """Returns noise through a few resonances that come and go, over a hum of 130 Hz."""
+    """Returns noise through a few resonances that change in strength, over a hum of 130 Hz."""
     rng, t = np.random.default_rng(5), np.arange(count) / rate
     x = rng.standard_normal(count) * 0.02
     for k in range(1, 25):
@@ -189,7 +189,7 @@ def murmur(count, rate):
 
 
 def margin(model, wavs, digits=8):
-    """Returns how close any digit comes to the border between two values."""
+    """Returns the smallest distance of any digit from the border between two values."""
     from s3tokenizer.utils import log_mel_spectrogram
     out = 1.0
     for wav in wavs:
@@ -244,7 +244,7 @@ def chatterbox(root, recording):
 
     checkpoint = CHATTERBOX / "checkpoint"
     weights, own = seeded.Weights.of(checkpoint / "s3gen.safetensors"), seeded.Weights(3)
-    # One of the draws of that name, with which no digit of the signals is close to the border of another (`margin`).
+    # A draw of that name with which no digit of the signals is close to the border of another (`margin`).
     weights.over(tokenizer, "tokenizer.a.", keep=["_mel_filters", "window"])
     weights.over(speaker, "speaker_encoder.")
     own.over(ve)
@@ -272,7 +272,7 @@ def chatterbox(root, recording):
     tts_source = (pathlib.Path(root) / "src/chatterbox/tts.py").read_text()
 
     def method(text, name, scope):
-        """Compiles one method of the original alone, as its module imports networks that are not needed here."""
+        """Compiles only one method of the original, because its module imports networks that are not needed here."""
         import ast
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef) and node.name == name:
@@ -334,7 +334,7 @@ def cosyvoice(root, parts, recording):
     linear = {id(m.weight) for m in tokenizer.modules() if isinstance(m, torch.nn.Linear)}
     weights = seeded.Weights(11), seeded.Weights(12)
     weights[0].over({k: p.t() if id(p) in linear else p for k, p in tokenizer.named_parameters()})
-    with torch.no_grad():  # the small language model has 40 codes: only three digits may turn
+    with torch.no_grad():  # the small language model has 40 codes, so only three digits may change
         down = tokenizer.quantizer._codebook.project_down
         down.weight[3:] = 0
         down.bias[3:] = -4
@@ -355,7 +355,7 @@ def cosyvoice(root, parts, recording):
 
     def load_wav(path, target):
         wav, own = soundfile.read(path, dtype="float32")
-        assert own == target or own >= 16000  # the authors' check
+        assert own == target or own >= 16000  # the authors make the same check
         return torchaudio.transforms.Resample(own, target)(torch.from_numpy(wav)[None])
     stub("cosyvoice.utils.file_utils", logging=__import__("logging"), load_wav=load_wav)
     stub("cosyvoice.utils.frontend_utils", **{name: None for name in (

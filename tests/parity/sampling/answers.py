@@ -1,4 +1,4 @@
-"""Cases of the families that answer chats: GLM-4-Voice, Step-Audio-2-mini, text models, Qwen3-Omni."""
+"""Makes cases of the families that answer chats: GLM-4-Voice, Step-Audio-2-mini, text models, Qwen3-Omni."""
 import json
 
 import torch
@@ -7,8 +7,8 @@ from safetensors.torch import load_file
 
 
 def behind_text(family, model, vocab, known, settings, given, spreads):
-    """Cases of a family whose authors call generate(): `given` by their program, or `settings` instead, behind the prompt
-    of the goldens' case `text`."""
+    """Makes cases of a family whose authors call generate(), with their program's arguments `given` or with `settings`,
+    after the prompt of the goldens' case `text`."""
     folder = PARITY / family / "golden"
     text = json.loads((folder / "cases.json").read_text())["text"]
     prompt = load_file(folder / "text.safetensors")["ids"].tolist()[:text["prompt"]]
@@ -26,12 +26,12 @@ def behind(family, prompt, messages, model, vocab, known, settings, given, sprea
                 model.generate(torch.tensor([prompt]), do_sample=True, max_new_tokens=1, pad_token_id=0,
                                **dict(given, **setting))
             scores = logits(case, vocab)[None]
-            scores[:, known:] = -torch.inf  # Syrinx never draws ids without a text
+            scores[:, known:] = -torch.inf  # Syrinx never draws ids that have no text
             past = torch.tensor([prompt + [step[0] for step in case["history"]]])
             yield case, softmax(caught.lists[0][0](past, scores))[0]
 
 
-# With widely spread logits the published settings would leave only few ids.
+# With widely spread logits, the published settings would leave only few ids.
 FLAT = [dict(), dict(temperature=1.0), dict(repetition_penalty=1.3), dict(top_k=0), dict(top_k=5, top_p=0.6),
         dict(min_p=0.2, top_p=1.0, temperature=1.5), dict(top_k=1)]
 
@@ -63,7 +63,7 @@ def step_audio2():
 def llm():
     from transformers import Qwen3ForCausalLM
     folder = PARITY / "llm/qwen3"
-    model = Qwen3ForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()  # reads generation_config.json
+    model = Qwen3ForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()  # settings of generation_config.json
     tokens = json.loads((folder / "tokenizer.json").read_text())
     known = 1 + max([*tokens["model"]["vocab"].values(), *(token["id"] for token in tokens["added_tokens"])])
     chat = next(case for case in json.loads((folder / "golden/cases.json").read_text()) if case["name"] == "chat")
@@ -76,7 +76,7 @@ def qwen3_omni():
     from transformers import Qwen2Config, Qwen2ForCausalLM, Qwen3OmniMoeForConditionalGeneration
     talker = json.loads((PARITY / "qwen3_omni/golden/published/checkpoint/config.json").read_text())["talker_config"]
     vocab, end, books = talker["text_config"]["vocab_size"], talker["codec_eos_token_id"], talker["num_code_groups"]
-    # Arguments that Qwen3OmniMoeForConditionalGeneration.generate gives the talker, and it the predictor.
+    # Arguments of Qwen3OmniMoeForConditionalGeneration.generate for the talker, and of the talker for the predictor.
     defaults = inspect.signature(Qwen3OmniMoeForConditionalGeneration.generate).parameters
     given = {name: defaults["talker_" + name].default
              for name in ("do_sample", "top_k", "top_p", "temperature", "repetition_penalty")}

@@ -1,4 +1,4 @@
-"""Shared by these scripts: made-up logits and histories, and a way to catch the inputs of generate()'s draw."""
+"""Generates logits and histories for these scripts, and catches the inputs of generate()'s draw."""
 import importlib.util
 import pathlib
 
@@ -9,7 +9,7 @@ PARITY = pathlib.Path(__file__).resolve().parent.parent
 
 
 def mixed(x):
-    """A bijection of 32-bit numbers that looks random (Murmur 3's last step)."""
+    """Returns a bijection of 32-bit numbers that looks random (the last step of Murmur 3)."""
     x = x.astype(np.uint64)
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
         x = ((x ^ (x >> np.uint64(shift))) * np.uint64(factor)) & np.uint64(0xFFFFFFFF)
@@ -17,7 +17,7 @@ def mixed(x):
 
 
 def logits(case, count):
-    """Returns bell-shaped logits with a deviation of 0.58 * spread; exact in float64, then rounded once."""
+    """Returns bell-shaped logits with a deviation of 0.58 * spread, computed exactly in float64 and rounded once."""
     ids = np.arange(count, dtype=np.uint64)
     total = sum(mixed(ids * np.uint64(4) + np.uint64(i + case["seed"] * 1_000_003)) >> np.uint64(16) for i in range(4))
     x = (total.astype(np.float64) / 65536.0 - 2.0) * case["spread"]

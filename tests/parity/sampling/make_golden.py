@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what the families' original code may draw: after all of its filters, which ids and how likely.
+"""Writes which ids the families' original code may draw after all of its filters, and their probabilities.
 
     python3.11 -m venv VENV
     VENV/bin/pip install torch transformers==4.57.3 safetensors numpy einops tqdm librosa soundfile onnxruntime sox \\
@@ -9,8 +9,8 @@
     VENV/bin/python make_golden.py [--only FAMILY ...] --zonos DIR --cosyvoice DIR --chatterbox DIR --fish DIR --espnet DIR \\
         --sglang SGLANG    # checkouts of the authors
 
-Nothing is written again here: the originals run as they are, on the small checkpoints of the other folders, and what
-they hand to their draw is kept.
+This script does not repeat the originals' code. They run unchanged on the small checkpoints of the other folders, and the script
+keeps the inputs of their draws.
 
 - qwen3_tts: Qwen3TTSModel.generate_custom_voice of the package; csm: CsmForConditionalGeneration.generate; orpheus:
   LlamaForCausalLM.generate with the ids of the place in the frame as prefix_allowed_tokens_fn. Their lists of
@@ -21,13 +21,13 @@ they hand to their draw is kept.
 - opuslm: logits_to_tokens of espnet2/speechlm/net_utils.py with the masks and settings of inference_utils.py, branch speechlm3
   (--speechlm, as for its goldens: ../opuslm/make_golden.py); bagpiper: inference_segment with prepare_inference of the release
   202611 (--espnet, as for its goldens: ../bagpiper/make_golden.py).
-- glm4_voice, step_audio2: generate() of the class of transformers that the authors' program runs, with what that program
-  hands it. llm: generate() of a Qwen3 with its generation_config.json. qwen3_omni: generate() with what Qwen3OmniMoeForConditionalGeneration hands its talker, and that its predictor.
+- glm4_voice, step_audio2: generate() of the class of transformers that the authors' program runs, with its arguments. llm:
+  generate() of a Qwen3 with its generation_config.json. qwen3_omni: the arguments of generate() for its talker and predictor.
 
-Logits are logits(): the same float32 numbers in any language. `cases.json`: the request, the codes of each step before,
-and the code `k` that is drawn. `golden.safetensors`: ids and chances of all cases, one after another, `counts` of each.
-Torch 2.15.0 (2.9.1 of the families of the last three points) and transformers 4.57.3 on x86-64 made the committed ones, torch 2.11.0 and
-transformers 5.14.1 those of bagpiper.
+logits() makes the logits: the same float32 numbers in any language. `cases.json`: the request, the codes of each earlier step, and
+the code `k` that is drawn. `golden.safetensors`: ids and probabilities of all cases in order, `counts` of each. Torch 2.15.0 (2.9.1
+of the families of the last three points) and transformers 4.57.3 on x86-64 made the committed ones, torch 2.11.0 and transformers
+5.14.1 those of bagpiper.
 """
 import argparse
 import copy
@@ -87,7 +87,7 @@ def csm():
     published = {name: getattr(depth, name) for name in ("temperature", "top_k", "top_p", "min_p")}
     for number, setting in enumerate(PLAIN):
         if "repetition_penalty" in setting:
-            continue  # this processor fails there: the ids have a third dimension
+            continue  # this processor fails there, because the ids have a third dimension
         for name, value in dict(published, **setting).items():
             setattr(model.depth_decoder.generation_config, name, value)
         with Caught() as caught:
@@ -113,7 +113,7 @@ def orpheus():
             case = dict(family="orpheus", request=setting, k=0, seed=400 + number * 30 + steps,
                         spread=[2.0, 4.0, 8.0][number % 3], history=[[0] for _ in range(steps)])
             rng = np.random.default_rng(number)
-            for step in range(steps):  # few codes, so that they come again
+            for step in range(steps):  # few different codes, so that they repeat
                 case["history"][step][0] = int(8 + (step % 7) * block + rng.integers(0, 4))
             place = steps % 7
             allowed = list(range(8 + place * block, 8 + (place + 1) * block)) + ([0] if place == 0 else [])
@@ -153,7 +153,7 @@ def chatterbox(root):
         scores, drawn, next_ids = logits(case, 6570), [], [step[0] for step in case["history"]] + [6562]
 
         class Head(torch.nn.Module):
-            weight = torch.zeros(1)  # the code computes on its device
+            weight = torch.zeros(1)  # the code uses the weight's device
 
             def forward(self, hidden):
                 return scores.expand(*hidden.shape[:-1], -1).clone()
@@ -183,17 +183,17 @@ def chatterbox_turbo(root):
     for number, setting in enumerate(PLAIN + [dict(top_p=0.3, repetition_penalty=3.0), dict(top_k=3, top_p=1.0),
                                               dict(top_k=8, repetition_penalty=2.0)]):
         if "min_p" in setting or number in (1, 2, 4, 9):
-            continue  # absent, or much alike and slow to draw from with a thousand ids
+            continue  # the parameter is absent, or many similar cases would be slow with a thousand ids
         case = dict(family="chatterbox_turbo", request=setting, history=history(0 if number == 8 else 12, 60, 1, number), k=0,
                     seed=700 + number, spread=[12.0, 8.0, 14.0][number % 3])
         given = dict(dict(temperature=0.8, top_k=1000, top_p=0.95, repetition_penalty=1.2), **setting)
         scores = logits(case, 6563)
         for step, best in zip(case["history"], scores.topk(12).indices[::2].tolist()):
-            step[0] = best  # the penalty applies to the ids that the filters leave
+            step[0] = best  # the penalty applies to ids that the filters keep
         drawn, next_ids = [], [step[0] for step in case["history"]] + [6562]
 
         class Head(torch.nn.Module):
-            weight = torch.zeros(1)  # the code computes on its device
+            weight = torch.zeros(1)  # the code uses the weight's device
 
             def forward(self, hidden):
                 return scores.expand(*hidden.shape[:-1], -1).clone()
@@ -216,7 +216,7 @@ def zonos(root):
     golden = module_of("zonos")
     _, model_module, _, _ = golden.import_zonos(root)
     from zonos import sampling
-    books, vocab = 9, 1032  # the heads as they are padded when a checkpoint is loaded
+    books, vocab = 9, 1032  # loading a checkpoint pads the heads like this
     settings = [dict(), dict(temperature=0.7), dict(min_p=0.3), dict(top_p=0.5, min_p=0.0), dict(top_k=7, min_p=0.0),
                 dict(repetition_penalty=1.0), dict(repetition_penalty=2.0, temperature=1.5), dict(top_p=0.8),
                 dict(top_k=20, min_p=0.05)]
@@ -225,7 +225,7 @@ def zonos(root):
             case = dict(family="zonos", request=setting, history=history(steps, 30, books, number), k=k,
                         seed=800 + number * 100 + steps, spread=[14.0, 9.0, 11.0][number % 3])
             for step in case["history"][-2:]:
-                step[k] = 3 + number  # twice in the window: the penalty counts twice
+                step[k] = 3 + number  # twice in the window, so the penalty counts it twice
             scores, drawn = logits(case, vocab).expand(1, books, -1).clone(), []
             scores[..., 1025:] = -torch.inf
 
@@ -268,7 +268,7 @@ def cosyvoice2(root):
                 lambda scores, past, _n, **kw: ras_sampling(scores, past, _n, **kw), win_size=10, tau_r=0.1, **given)
             past = [step[0] for step in case["history"]]
             total, first, saved = torch.zeros(codes + 3, dtype=torch.double), 0, torch.Tensor.multinomial
-            while True:  # each outcome of the first draw, with the chances of a second one
+            while True:  # each result of the first draw, with the probabilities of a second one
                 calls = []
 
                 def multinomial(chances, num_samples, replacement=False):
@@ -426,7 +426,7 @@ def opuslm(root):
                 codes[0] = opus.FIRST_UNIT + codes[0]
                 for s in range(1, streams):
                     codes[s] = 1 + codes[s] % opus.CODES if s <= step else 0
-            # Syrinx' choices of stream 0: ids below the codes, then words; of the others: a pad, then codes.
+            # Syrinx' choices. Stream 0: ids below the codes, then words. Other streams: a pad, then codes.
             ids = list(range(opus.FIRST_CODE)) + list(range(opus.FIRST_WORD, size)) if k == 0 else \
                 [opus.PAD] + list(range(code(k), code(k + 1)))
             all_logits = torch.zeros((1, 1, streams, size))
@@ -480,7 +480,7 @@ def bagpiper(root):
                 all_logits if mask is None else all_logits.masked_fill(mask, float("-inf")), None)
 
             def token(scores, **kwargs):
-                """Keeps the scores of the last step's draw; no draw ends the segment."""
+                """Keeps the scores of the last step's draw. No draw ends the segment."""
                 seen.append(drawn_by(lambda: Lm._logits_to_token(lm, scores, **kwargs)))
                 return torch.full((1, 1, bag.STREAMS), bag.SPECIAL)
 
@@ -493,7 +493,7 @@ def bagpiper(root):
 
 
 def kept(only):
-    """Returns the stored goldens of families that are not made again: cases, with ids, chances and counts of each."""
+    """Returns the stored goldens of other families, which are not made again: cases, with ids, probabilities and counts of each."""
     if not only or not (HERE / "golden/cases.json").is_file():
         return [], [], [], []
     cases = json.loads((HERE / "golden/cases.json").read_text())

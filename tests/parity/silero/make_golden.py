@@ -1,10 +1,10 @@
-"""Golden of src/ears/silero.cc: probabilities of Silero's own ONNX graph with weights made here.
+"""Writes the golden of src/ears/silero.cc: probabilities of Silero's own ONNX graph with weights of this script.
 
     python3 -m venv v && v/bin/pip install numpy onnx onnxruntime silero-vad==6.2.3 --no-deps
     v/bin/python make_golden.py          # beside it: golden.json
 
-The graph is that of the package; its weights are replaced by numbers of made(), which
-src/ears/silero_test.cc makes again, so that neither their weights nor ours are kept here."""
+The graph is that of the package. Its weights are replaced by numbers of made(), which src/ears/silero_test.cc generates
+again, so the repository needs no weights."""
 import importlib.util
 import json
 import pathlib

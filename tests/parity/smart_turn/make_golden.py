@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes what Smart Turn's published graph makes of signals, with weights that the test makes again.
+"""Writes the results of Smart Turn's published graph for signals, with weights that the test generates again.
 
     pip install onnx onnxruntime numpy soxr loguru; pip download --no-deps pipecat-ai==1.14.0 && unzip pipecat_ai-*.whl -d PIPECAT
     python3 make_golden.py PIPECAT
 
-The graph of smart-turn-v3.2-cpu.onnx runs in onnxruntime behind Pipecat's own features, without its rounding of activations and with
-other weights (made()); `published`: the graph and the weights as they are, for users that have them.
+The graph of smart-turn-v3.2-cpu.onnx runs in onnxruntime behind Pipecat's own features, without its rounding of activations and
+with other weights (made()). `published` has the unchanged graph and weights, for users with these files.
 """
 import importlib.util
 import json
@@ -53,7 +53,7 @@ def made_weights(shapes):
 
 
 def signal(number):
-    """Returns the signal that the test also makes: a tone at 16 kHz that rises and fades."""
+    """Returns the signal that the test also generates: a tone at 16 kHz that rises and fades."""
     seconds = [3.0, 8.0, 9.5, 0.7][number]
     t = np.arange(int(16000 * seconds), dtype=np.float64) / 16000
     wave = np.sin(2 * np.pi * (120 + 40 * number) * t * (1 + 0.05 * t)) * np.exp(-0.3 * number * t)
@@ -98,7 +98,7 @@ def float_graph(model, real, other):
         for i, name in enumerate(node.input):
             node.input[i] = rename.get(name, name)
     missing = set(real) - changed
-    for name in list(missing):  # these tensors hold one number each and are found by position
+    for name in list(missing):  # these tensors contain one number each, and are found by position
         key = f"inner.{name}"
         hits = [k for k in known if known[k].size == real[name].size and known[k].tobytes() == real[name].tobytes()]
         assert len(hits) == 1, (name, hits, key)

@@ -1,4 +1,4 @@
-"""Small SNAC checkpoints and what the authors' package decodes with them.
+"""Writes small SNAC checkpoints, and the samples that the authors' package decodes with them.
 
 The package draws its noise from torch; here torch.randn is replaced by the counter-based numbers that
 Syrinx uses, so that the samples can be compared. Needs snac (1.2.1), einops, torch (2.9.1) and
@@ -19,7 +19,7 @@ OUT = pathlib.Path(__file__).parent / "golden"
 SEED = 1234567890123
 
 CONFIGS = {
-    # The shape of the published 24 kHz model, narrower; a pickle, as published.
+    # The shape of the published 24 kHz model, but narrower; in a pickle, as published.
     "narrow": dict(sampling_rate=24000, encoder_dim=4, encoder_rates=[2, 4, 8, 8], decoder_dim=64,
                    decoder_rates=[8, 8, 4, 2], attn_window_size=None, codebook_size=64, codebook_dim=8,
                    vq_strides=[4, 2, 1], noise=True, depthwise=True),
@@ -43,7 +43,7 @@ def make(name, config):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
     decoding = {k: v for k, v in model.state_dict().items() if not k.startswith("encoder.")}
-    decoding["encoder.block.0.bias"] = model.state_dict()["encoder.block.0.bias"]  # no other encoder tensors are read
+    decoding["encoder.block.0.bias"] = model.state_dict()["encoder.block.0.bias"]  # no other encoder tensors are needed
     if name == "narrow":
         torch.save(decoding, folder / "pytorch_model.bin")
     else:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a small random Step-Audio-2-mini in the published layout and what its authors' code computes from it.
+"""Writes a small random Step-Audio-2-mini in the published layout, and the results of its authors' code with it.
 
     git clone https://github.com/stepfun-ai/Step-Audio2 && git clone https://github.com/vox-serve/vox-serve
     python3.11 -m venv VENV
@@ -9,9 +9,9 @@
 Flow and vocoder are the authors' classes. Audio encoder and adapter are vox-serve's copies of the authors'
 modeling_step_audio_2.py, which their model repository has and GitHub does not; the log-mel and the count of its tokens
 are the authors' (utils.py). The language model is transformers' Qwen2ForCausalLM, text is encoded by its
-Qwen2TokenizerFast. All in float32 on the CPU (the vocoder in float64), one thread. Recordings, prompts' mels and noise are
-not stored: they are made from whole numbers or by Philox, and the tests do the same. See README.md for what each file
-holds.
+Qwen2TokenizerFast. All in float32 on the CPU (the vocoder in float64), one thread. Recordings, prompts' mels and noise
+are not stored: they are generated from integers or by Philox, and the tests do the same. README.md lists the contents of
+each file.
 """
 import argparse
 import ast
@@ -48,7 +48,7 @@ LENGTHS = [1, 160, 1281, 12800, 13121, 48001, 400000, 405000]
 
 
 def signal(count, seed):
-    """Noise from whole numbers that swells and falls: the same bits in any language."""
+    """Returns noise from integers that swells and falls: the same bits in any language."""
     out = np.empty(count, np.float32)
     state = seed
     for i in range(count):
@@ -75,7 +75,7 @@ def pieces_of(path, names, scope):
 
 
 def randomise(model, generator, scale=1.0):
-    """Matrices and filters of length near `scale`, norms near one, so that signals neither die nor explode."""
+    """Sets matrices and filters of length near `scale` and norms near one, so that signals neither vanish nor grow."""
     with torch.no_grad():
         for name, value in model.named_parameters():
             noise = torch.randn(value.shape, generator=generator)
@@ -110,7 +110,7 @@ def make_tokenizer(folder):
     tok.model.save(str(folder))
     base = tok.get_vocab_size()
     added = {text: base + i for i, text in enumerate(CONTROLS + [f"<audio_{i}>" for i in range(CODES + 1)])}
-    # It is not known which ids are special in the published file. In the tests only Qwen's are.
+    # It is not known which ids are special in the published file. In the tests, only Qwen's are special.
     listed = {str(id): dict(content=text, lstrip=False, normalized=False, rstrip=False, single_word=False,
                             special=text.startswith("<|")) for text, id in added.items()}
     (folder / "tokenizer_config.json").write_text(json.dumps(
@@ -284,7 +284,7 @@ def make_flow():
             up_stride=2, up_scale_factor=2, attention_heads=2, pos_enc_layer_type="rel_pos_espnet",
             selfattention_layer_type="rel_selfattn", key_bias=True, linear_units=24, normalize_before=True),
         decoder=CausalConditionalCFM(dit, 0.7)).eval()
-    # Caches get this model's sizes, as the authors' code fixes the published ones.
+    # Caches get this model's sizes, because the authors' code contains the published ones.
     dit.att_cache_buffer = torch.zeros(DEPTH, 2, HEADS, 1000, 2 * DIM)
     dit.cnn_cache_buffer = torch.zeros(DEPTH, 2, 2 * WIDTH, 2)
     flow.decoder.cnn_cache_buffer = torch.zeros(STEPS, DEPTH, 2, 2 * WIDTH, 2)
@@ -298,7 +298,7 @@ def make_hift():
 
 
 class Voice:
-    """A voice prompt: tokens, mel, speaker; the tests make the same."""
+    """A voice prompt: tokens, mel, speaker. The tests generate the same."""
 
     def __init__(self, tokens):
         self.tokens = torch.tensor([[(11 * i + 5) % CODES for i in range(tokens)]], dtype=torch.int32)
@@ -327,7 +327,7 @@ class Decoder:
         self.flow, self.hift = flow, hift
 
     def fill(self, noise, first, count, offset):
-        """Puts `count` frames of noise from `first` on where the next call will read them."""
+        """Writes `count` frames of noise, from frame `first` on, to the place where the next call reads them."""
         table = torch.zeros(1, MEL, offset + count)
         table[0, :, offset:] = torch.stack([noise(first + i) for i in range(count)]).T
         self.flow.decoder.rand_noise = table
@@ -384,8 +384,8 @@ def write_checkpoint(root, ears, lm, flow, hift, vocab, ends):
     for name, part in (("encoder.", ears.encoder), ("adapter.", ears.adapter)):
         weights.over(part, prefix=name)
     with torch.no_grad():
-        lm.lm_head.weight[vocab - 7 - CODES - 1:vocab - 7] *= 1.5  # makes answers speak more than they write
-        lm.lm_head.weight[ends] = 0  # no answer ends by itself
+        lm.lm_head.weight[vocab - 7 - CODES - 1:vocab - 7] *= 1.5  # so that answers have more speech than text
+        lm.lm_head.weight[ends] = 0  # so that no answer ends by itself
     state = lm.state_dict() | {f"encoder.{k}": v for k, v in ears.encoder.state_dict().items()} | {
         f"adapter.{k}": v for k, v in ears.adapter.state_dict().items()}
     save_file({k: v.contiguous() for k, v in state.items()}, str(root / "model.safetensors"))
@@ -404,10 +404,10 @@ def write_checkpoint(root, ears, lm, flow, hift, vocab, ends):
         flow.decoder.estimator.final_layer.linear.bias.mul_(0.15)
         hift.m_source.l_linear.weight.mul_(6)
         hift.f0_predictor.condnet[8].parametrizations.weight.original0.fill_(2.0)
-        # The voice's pitch hardly moves: otherwise its float32 errors add up in the phases.
+        # The voice's pitch hardly changes. Otherwise its float32 errors would add up in the phases.
         hift.f0_predictor.classifier.bias.fill_(90.0)
     for model, name in ((flow, "flow.pt"), (hift, "hift.pt")):
-        # All tensors are views of one storage: a file for each small tensor would take half of the archive.
+        # All tensors are views of one storage, because a file for each small tensor would take half of the archive.
         state = {k: v for k, v in model.state_dict().items()}
         parts = torch.cat([v.flatten() for v in state.values()]).split([v.numel() for v in state.values()])
         torch.save({k: part.view(v.shape) for (k, v), part in zip(state.items(), parts)}, decoder / name)

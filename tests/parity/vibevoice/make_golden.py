@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Writes two small VibeVoice-Realtime checkpoints and what the authors' code computes from them.
+"""Writes two small VibeVoice-Realtime checkpoints, and the results of the authors' code with them.
 
     git clone https://github.com/microsoft/VibeVoice SOURCE && git -C SOURCE checkout e73d1e1
     python3.11 -m venv VENV
     VENV/bin/pip install torch transformers==4.57.3 diffusers==0.35.2 numpy scipy tqdm
     VENV/bin/python make_golden.py --source SOURCE [--out DIR]
 
-The authors' generate() runs as it is, float32 on the CPU, one thread; only its noise is that of src/kernels/sample.h
-(../philox.py). Names and layout are the published ones: config.json, model.safetensors, preprocessor_config.json, the
-tokenizer of Qwen2.5 and voices/NAME.pt, whose pickles name the classes that those of transformers 4.51 name. "plain" has
-the seven stages of the published decoder; "other" other sizes everywhere, depths of its own and no encoder of
-recordings. Two runs give the same bytes but for the last bits of samples.
+The authors' generate() runs unchanged, float32 on the CPU, one thread; only its noise is that of src/kernels/sample.h
+(../philox.py). Names and layout are the published ones: config.json, model.safetensors, preprocessor_config.json, the tokenizer of
+Qwen2.5 and voices/NAME.pt, whose pickles name the classes that those of transformers 4.51 name. "plain" has the seven stages of the
+published decoder; "other" other sizes everywhere, depths of its own and no encoder of recordings. Two runs give the same bytes,
+except for the last bits of samples.
 """
 import argparse
 import json
@@ -72,7 +72,7 @@ def write_tokenizer(folder):
 
 
 def randomise(model, seed):
-    """Scales random weights so that every part matters and steps do not enlarge a difference in their input."""
+    """Scales random weights so that every part has an effect and steps do not enlarge a difference in their input."""
     gen = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, p in sorted(model.state_dict().items()):
@@ -112,8 +112,8 @@ def transformers_classes():
 
 
 def save_voice(path, parts):
-    """parts: name -> (last hidden row [1, T, H], keys, values). Keys as transposed views of what the linears wrote, as
-    published; they are stored in bf16."""
+    """Saves a voice. parts: name -> (last hidden row [1, T, H], keys, values). Keys are transposed views of the linear layers'
+    output, as published; they are stored in bf16."""
     cache_class, output_class = transformers_classes()
     real = {name: sys.modules[name] for name in ("transformers.cache_utils", "transformers.modeling_outputs")}
     for name, kind in zip(real, (cache_class, output_class)):
@@ -132,7 +132,7 @@ def save_voice(path, parts):
 
 
 def make_voice(model, shape, gen, image_pad):
-    """Makes a voice with the authors' code: a prompt of text, then of text and speech, that has been run."""
+    """Makes a voice with the authors' code, which runs a prompt of text and one of text and speech."""
     from transformers.cache_utils import DynamicCache
     texts, rows = shape["rows"]
     hidden = model.config.decoder_config.hidden_size
@@ -167,7 +167,7 @@ def load_voice(path):
 
 
 class Noise:
-    """Replaces torch.randn within generate(): gives the step's noise in the row that counts."""
+    """Replaces torch.randn within generate(), and gives the step's noise in the row that counts."""
 
     def __init__(self, seed):
         self.seed, self.step = seed, 0
@@ -196,7 +196,7 @@ def run_case(model, processor, folder, case):
         return latent
 
     model.sample_speech_tokens, torch.randn = marked, Noise(case["seed"])
-    model.set_ddpm_inference_steps(num_steps=5)  # as in the demos
+    model.set_ddpm_inference_steps(num_steps=5)  # like the demos
     try:
         out = model.generate(**inputs, max_new_tokens=case.get("most"), cfg_scale=case.get("guidance", 1.5), tokenizer=processor.tokenizer,
                              generation_config={"do_sample": False}, verbose=False, show_progress_bar=False,
@@ -205,9 +205,9 @@ def run_case(model, processor, folder, case):
         model.sample_speech_tokens, torch.randn = sample, randn
         hook.remove()
     marks = [i for i, e in enumerate(events) if e is None]
-    # The third call after a frame is for its own row; the first two are for the rows' runs.
+    # The third call after a frame is for the frame's own row; the first two are for the runs of the rows.
     ends = [events[i + 3] if i + 3 < len(events) else None for i in marks]
-    ends = ends[:-1] if ends[-1] is None else ends  # the length limit came first
+    ends = ends[:-1] if ends[-1] is None else ends  # the answer ended at the length limit
     first = next((i for i, e in enumerate(ends) if e > 0), None)
     hop = int(np.prod(model.config.acoustic_tokenizer_config.decoder_ratios))
     frames = out.speech_outputs[0].shape[-1] // hop
@@ -296,7 +296,7 @@ def make(name, out):
     left_out = ("acoustic_tokenizer.encoder.", "tts_language_model.embed_tokens.") if name == "other" else ()
     save_file({k: v.to(torch.bfloat16).contiguous().clone() for k, v in model.state_dict().items()
                if not any(part in k for part in left_out)}, folder / "model.safetensors")
-    if not left_out:  # the folder as the authors' loader reads it
+    if not left_out:  # the folder in the form that the authors' loader reads
         again = Model.from_pretrained(folder, torch_dtype=torch.float32, attn_implementation="sdpa").eval()
         for (key, a), b in zip(model.state_dict().items(), again.state_dict().values()):
             assert torch.equal(a, b), key

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a small VoxCPM2 checkpoint and what the authors' code computes from it.
+"""Writes a small VoxCPM2 checkpoint, and the results of the authors' code with it.
 
     git clone https://github.com/OpenBMB/VoxCPM    (made with 616d3d3)
     python3.11 -m venv VENV
@@ -7,10 +7,10 @@
     VENV/bin/python make_golden.py --source VoxCPM [--out DIR]
     python3 ../thin.py golden/*.safetensors
 
-Everything is float32 on the CPU, one thread; the noise of each step is that of src/kernels/sample.h (../philox.py).
-Names and layout are the published ones (openbmb/VoxCPM2: config.json, tokenizer.json, model.safetensors, audiovae.pth);
-only sizes are smaller. Two runs on one machine give the same bytes. FSQ rounds, so each case stores how near its numbers
-came to where rounding turns over: far above float noise, else latents would be no golden.
+Everything is float32 on the CPU, one thread; the noise of each step is that of src/kernels/sample.h (../philox.py). Names and
+layout are the published ones (openbmb/VoxCPM2: config.json, tokenizer.json, model.safetensors, audiovae.pth); only sizes are
+smaller. Two runs on one machine give the same bytes. FSQ rounds, so each case stores the smallest distance of its numbers from a
+rounding border, which must be far above float noise.
 """
 import argparse
 import json
@@ -38,14 +38,14 @@ SEED = 8
 
 
 def write_tokenizer(folder):
-    """Writes a sentencepiece-like BPE as Llama's, with a token of two Chinese characters, which the authors cut."""
+    """Writes a sentencepiece-like BPE like Llama's, with a token of two Chinese characters, which the authors divide."""
     marks = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     learned = Tokenizer(models.BPE(unk_token="<unk>"))
     learned.normalizer, learned.pre_tokenizer = marks, pre_tokenizers.Split("▁", "merged_with_next")
     learned.train_from_iterator(CORPUS, trainers.BpeTrainer(vocab_size=150, show_progress=False))
     merges = json.loads(learned.to_str())["model"]["merges"]
     pieces = sorted(learned.get_vocab(), key=learned.get_vocab().get)
-    # The ids that mark audio, 101 to 104, are then bytes of letters that have tokens of their own.
+    # The ids that mark audio, 101 to 104, are here bytes of letters that have tokens of their own.
     vocab = {t: i for i, t in enumerate(["<unk>", "<s>", "</s>"] + [f"<0x{b:02X}>" for b in range(256)])}
     for piece in pieces:
         vocab.setdefault(piece, len(vocab))
@@ -243,7 +243,7 @@ def main():
     config = model_config(vocab)
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
 
-    # As the authors' from_local, except for the computing type.
+    # The same as the authors' from_local, except for the computing type.
     config = voxcpm2.VoxCPMConfig.model_validate(dict(config, device="cpu", dtype="float32"))
     vae = voxcpm2.AudioVAEV2(config=config.audio_vae_config).float()
     randomise(vae, 42, skip="nothing")

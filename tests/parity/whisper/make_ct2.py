@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes ct2/ and ct2_int8/ beside this file: small/ as CTranslate2's own converter keeps it, in f16 and in 8 bits.
+"""Writes ct2/ and ct2_int8/ beside this file: small/ after CTranslate2's own converter, in f16 and in 8 bits.
 
 ctranslate2 4.8, transformers 5.23, torch 2.15.
 """

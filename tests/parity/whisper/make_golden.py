@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Small random Whispers in the published layout, and what the authors' own code computes from them.
+"""Makes small random Whispers in the published layout, and the results of the authors' own code with them.
 
   make_golden.py      writes small/ and large/ beside this file: a checkpoint (f16), and golden/: networks.safetensors and
                       cases.json
 
-torch 2.15, transformers 5.23, openai-whisper 20250625, tokenizers 0.23, on the CPU in f32, one thread. The networks are
-those of transformers, copied into the authors' classes (and both compared here); windows and whole recordings are written down
-by the authors' decode() and transcribe(), with a tokenizer of a few ids in the place of theirs. Random draws are those of
-src/kernels/sample.h. Recordings are noise made of whole numbers, which the tests make again.
+torch 2.15, transformers 5.23, openai-whisper 20250625, tokenizers 0.23, on the CPU in f32, one thread. The networks are those of
+transformers, copied into the authors' classes, and both are compared. The authors' decode() and transcribe() transcribe windows and
+whole recordings, with a tokenizer of a few ids instead of theirs. Random draws are those of src/kernels/sample.h. Recordings are
+noise from integers, which the tests generate again.
 """
 import json
 import pathlib
@@ -32,7 +32,7 @@ from philox import philox  # noqa: E402
 
 torch.set_num_threads(1)
 IDS, PLAIN, TIMESTAMPS, LOGIT_STEPS = 96, 300, 1501, 2
-SHAPES = {  # like tiny and large-v3 where they differ in kind
+SHAPES = {  # like tiny and large-v3 in all differences of kind
     "small": dict(mels=80, width=16, heads=2, encoder=2, decoder=2, languages=["en", "zh", "de"], end=0.9, seed=3),
     "large": dict(mels=128, width=8, heads=1, encoder=3, decoder=1, languages=["en", "zh", "de", "es", "ru"], end=1.3, seed=8),
 }
@@ -57,7 +57,7 @@ def special_tokens(languages):
 
 
 def byte_of_letter():
-    """GPT-2's letters for bytes."""
+    """Returns GPT-2's letters for bytes."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     table, extra = {chr(b): b for b in plain}, 0
     for b in range(256):
@@ -136,7 +136,7 @@ def make_models(name, out):
                 p.copy_(torch.randn_like(p) * 0.1)
             else:
                 fan = p[0].numel() if p.dim() > 1 else p.numel()
-                ends = "decoder" in key and ("out_proj" in key or "fc2" in key)  # else ids only repeat themselves
+                ends = "decoder" in key and ("out_proj" in key or "fc2" in key)  # otherwise ids only repeat themselves
                 p.copy_(torch.randn_like(p) * ((4 if ends else 1.5) / fan**0.5))
         table = hf.model.decoder.embed_tokens.weight
         table.copy_(torch.randn_like(table) * (3.6 / width**0.5))
@@ -178,7 +178,7 @@ def write_generation(out, at, languages, encoding, authors):
 
 
 class Draws:
-    """Replaces torch's Categorical and draws as the engine does."""
+    """Replaces torch's Categorical, and draws like the engine."""
     seed = step = 0
 
     def __init__(self, logits):
@@ -197,7 +197,7 @@ whisper.decoding.Categorical = Draws
 
 
 class Watch:
-    """Records the inputs of the authors' loop; counts seeds and steps of draws as the engine does."""
+    """Records the inputs of the authors' loop, and counts seeds and steps of draws like the engine."""
 
     def __init__(self):
         self.windows = []
@@ -268,7 +268,7 @@ def whole_cases(name, model, recordings):
         recording = recordings[case["recording"]]
         before = len(WATCH.windows)
         place = [0]
-        # transcribe() does not report its position: the position is taken from the mel that it cuts.
+        # transcribe() does not report its position, so the position is taken from the mel that it cuts.
         mel = log_mel_spectrogram(torch.from_numpy(recording), model.dims.n_mels, padding=480000)
         starts = {}
         content = mel.shape[-1] - 3000

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Writes openai/ beside this file: the networks of large/ as the authors' package keeps them and as whisper.cpp does.
+"""Writes openai/ beside this file: the networks of large/ in the files of the authors' package and of whisper.cpp.
 
   make_openai.py CONVERTER      CONVERTER: whisper.cpp's models/convert-pt-to-ggml.py
 
-- large.pt: what torch.save() makes of `dims` and `model_state_dict`, as the published files have them; the package's
-  load_model() reads it here. multilingual.tiktoken: the tokenizer of large/ as ranks.
-- ggml-large.bin, and ggml-large-q8_0.bin: the converter's file of it, and one whose matrices have 8 bits, by the package gguf.
+- large.pt: `dims` and `model_state_dict` after torch.save(), like the published files. The package's load_model() reads it here.
+  multilingual.tiktoken: the tokenizer of large/ as ranks.
+- ggml-large.bin, and ggml-large-q8_0.bin: the converter's file, and one whose matrices have 8 bits, by the package gguf.
 
-Files that only hold numbers of large/ again are recipes (../seeded.py). openai-whisper 20250625, torch 2.15, gguf 0.17.
+Files that only repeat numbers of large/ are recipes (../seeded.py). openai-whisper 20250625, torch 2.15, gguf 0.17.
 """
 import base64
 import dataclasses
@@ -38,7 +38,7 @@ NAMES = [("embed_tokens.weight", "token_embedding.weight"), ("embed_positions.we
 
 
 def letters():
-    """GPT-2's letters for bytes."""
+    """Returns GPT-2's letters for bytes."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     rest = [b for b in range(256) if b not in plain]
     return {chr(b): b for b in plain} | {chr(256 + i): b for i, b in enumerate(rest)}
@@ -94,7 +94,7 @@ def main():
         assets = pathlib.Path(made) / "whisper" / "assets"
         assets.mkdir(parents=True)
         shutil.copy(pathlib.Path(whisper.__file__).parent / "assets" / "mel_filters.npz", assets)
-        for name in ("multilingual", "gpt2"):  # such a small vocabulary would be taken for English
+        for name in ("multilingual", "gpt2"):  # such a small vocabulary would be treated as English
             shutil.copy(out / "multilingual.tiktoken", assets / f"{name}.tiktoken")
         sys.argv = ["convert", str(out / "large.pt"), made, made]
         runpy.run_path(CONVERTER, run_name="__main__")

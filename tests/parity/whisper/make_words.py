@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The times of words: what the authors' code makes of the checkpoints that make_golden.py wrote.
+"""Writes the times of words: the results of the authors' code with the checkpoints that make_golden.py wrote.
 
   make_words.py       writes small/golden/words.json and large/golden/words.json
 
-torch 2.9.1, transformers 4.57.3, openai-whisper 20250625, on the CPU in f32, one thread. `alignments` are texts held against a
-window each by find_alignment(), with the heads that the authors take by default and with chosen ones (`heads`, as
-generation_config.json has them); `whole` are recordings by transcribe(word_timestamps=True). What is drawn is drawn as in
-make_golden.py. The weights of attention are compared with those of transformers here, and so are its median filter and its
-path. A path that small differences of arithmetic would change is not a golden: the script says so and stops.
+torch 2.9.1, transformers 4.57.3, openai-whisper 20250625, on the CPU in f32, one thread. In `alignments`, find_alignment() aligns
+each text with a window, with the authors' default heads and with chosen ones (`heads`, as generation_config.json has them);
+`whole` has recordings by transcribe(word_timestamps=True). Draws are those of make_golden.py. The weights of attention are
+compared with those of transformers here, and so are its median filter and its path. If small differences of arithmetic would
+change a path, the script stops with an error.
 """
 import json
 
@@ -31,7 +31,7 @@ SEEN = {}
 
 
 def steady_dtw(x):
-    """Returns the authors' path, after checks that noise does not change it and that transformers finds it too."""
+    """Returns the authors' path, after checks that noise does not change it and that transformers gives the same path."""
     text, time = dtw(x)
     matrix = x.double().numpy()
     for attempt in range(TRIES):

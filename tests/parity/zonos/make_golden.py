@@ -1,9 +1,9 @@
-"""A small Zonos checkpoint in the published layout and what the authors' code computes from it.
+"""Writes a small Zonos checkpoint in the published layout, and the results of the authors' code with it.
 
-The authors' package (https://github.com/Zyphra/Zonos, given with --source) runs as it is, in float32 on the
-CPU with a float32 cache; its codec is the small DAC of ../dac (run make_golden.py there first). Needs torch
-2.9.1, transformers 4.57.3, phonemizer 3.3.0, inflect 7.5.0 and the library of Debian's espeak-ng 1.51. The
-Japanese front end (kanjize, sudachipy) is replaced by nothing: no case is Japanese.
+The authors' package (https://github.com/Zyphra/Zonos, given with --source) runs unchanged, in float32 on the CPU with a
+float32 cache; its codec is the small DAC of ../dac (run make_golden.py there first). Needs torch 2.9.1, transformers
+4.57.3, phonemizer 3.3.0, inflect 7.5.0 and the library of Debian's espeak-ng 1.51. The Japanese front end (kanjize,
+sudachipy) is removed, because no case is Japanese.
 
   python make_golden.py --source DIR      # DIR: a checkout of the repository
 """
@@ -112,7 +112,7 @@ def make_model(model_module, backbone, config_class):
                 value.add_(1)
         random = seeded.Weights(9)
         random.over(model)
-        model.heads[0].weight[1024] *= 1.15  # so that some case ends
+        model.heads[0].weight[1024] *= 1.15  # so that some cases end
         for value in model.state_dict().values():
             value.copy_(value.bfloat16().float())
     saved = {k: v.bfloat16().clone() for k, v in model.state_dict().items()}
@@ -122,7 +122,7 @@ def make_model(model_module, backbone, config_class):
     save_file(saved, folder / "model.safetensors")
     if not (folder / "dac_44khz").is_symlink():
         (folder / "dac_44khz").symlink_to("../../../dac/golden/checkpoint", target_is_directory=True)
-    model.load_state_dict({k: v.float() for k, v in saved.items()})  # loading pads the tables, as in from_local
+    model.load_state_dict({k: v.float() for k, v in saved.items()})  # loading pads the tables, like from_local
     gen = torch.Generator().manual_seed(1)
     speakers = {name: torch.randn(1, 1, 128, generator=gen).bfloat16() for name in ("ann", "bob")}
     (folder / "speakers").mkdir(exist_ok=True)
@@ -152,7 +152,7 @@ def run_case(case, model, speakers, conditioning, columns):
     model._compute_logits = compute
     logits = torch.stack(rows)
     case["phonemes"] = phonemes[0]
-    # At the length limit the authors' tail is filled from the wrong codebooks: it is not compared.
+    # At the length limit the authors fill the tail from the wrong codebooks, so it is not compared.
     case["ended"] = codes.shape[2] < case["steps"] - 9
     case["frames"] = codes.shape[2] if case["ended"] else case["steps"] - 9
     frames = codes[0].t()[: case["frames"]].int()

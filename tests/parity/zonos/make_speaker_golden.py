@@ -1,9 +1,9 @@
-"""A small network of the speaker encoder in the published files, and the vectors that the authors' code makes.
+"""Writes a small network of the speaker encoder in the published files, and the vectors of the authors' code.
 
-The authors' zonos/speaker_cloning.py (https://github.com/Zyphra/Zonos, given with --source) runs as it is, with
-fewer planes and blocks than ResNet293 has. The signals are those of ../qwen3_tts/golden/base at 24 kHz, which the
-script brings to 16 kHz by taking two samples of three after a short filter: what they are does not matter, so the
-signals at 16 kHz are goldens too. Needs torch, torchaudio, safetensors, numpy and huggingface_hub (imported only).
+The authors' zonos/speaker_cloning.py (https://github.com/Zyphra/Zonos, given with --source) runs unchanged, with fewer
+planes and blocks than ResNet293. The signals are those of ../qwen3_tts/golden/base at 24 kHz. The script takes two
+samples of three after a short filter to get 16 kHz. The contents do not matter, so the signals at 16 kHz are goldens
+too. Needs torch, torchaudio, safetensors, numpy and huggingface_hub (imported only).
 
   python make_speaker_golden.py --source DIR      # DIR: a checkout of the repository
 """
@@ -22,7 +22,7 @@ PLANES, BLOCKS, INNER, WIDTH = 4, [2, 2, 3, 1], 16, 128
 
 
 def randomise(model, seed):
-    """Sets weights and running statistics at which every part matters."""
+    """Sets weights and running statistics at which every part has an effect."""
     gen = torch.Generator().manual_seed(seed)
     state = model.state_dict()
     with torch.no_grad():
@@ -73,7 +73,7 @@ def main():
             out[f"{name}_vector"] = projection(inner)[0]
             print(name, len(wave), "features", tuple(features.shape), "vector rms",
                   float(out[f"{name}_vector"].pow(2).mean().sqrt()))
-        # The same samples, stored at other rates, go through the authors' own resampling.
+        # The same samples, stored at other rates, pass through the authors' own resampling.
         reader = theirs.SpeakerEmbedding.__new__(theirs.SpeakerEmbedding)
         torch.nn.Module.__init__(reader)
         reader.device = "cpu"
