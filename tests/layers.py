@@ -96,7 +96,7 @@ def main():
     files, breaches = check(sys.argv[1])
     for line in breaches:
         print(line)
-    print(f"{len(files)} files, {len(breaches)} breaches")
+    print(f"{len(files)} files, {len(breaches)} violations")
     return 1 if breaches or not files else 0
 
 

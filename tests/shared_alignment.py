@@ -35,7 +35,7 @@ def main():
     count = 0
     for file in files:
         for line, name, kind in breaches(file.read_text()):
-            print(f"{file.relative_to(source)}: {line}: '{name}' is read as {kind} and not aligned to it")
+            print(f"{file.relative_to(source)}: {line}: '{name}' is read as {kind} but is not aligned to it")
             count += 1
     return count > 0
 

@@ -36,7 +36,7 @@ TEST(Duet, IsTheSameUnderAnySchedule) {
     preemptions += MixedSchedule(seed, pipeline, expected, kv_bytes, executor).run().preemptions;
     if (HasFailure()) FAIL() << "in schedule " << seed;
   }
-  EXPECT_GT(preemptions, 0) << "the test did not force any";
+  EXPECT_GT(preemptions, 0) << "no preemption was forced";
 }
 
 TEST(Duet, IsCancelledAtAnyMoment) {

@@ -133,7 +133,7 @@ TEST(Engine, AThinkerFeedsATalker) {
         EXPECT_EQ((Said{ears[i]->text(), ears[i]->samples()}), expected[i]) << "request " << i;
       }
       if (pages < 100) {
-        EXPECT_GT(engine.stats().preemptions, 0) << "the test did not force any";
+        EXPECT_GT(engine.stats().preemptions, 0) << "no preemption was forced";
       }
       EXPECT_TRUE(all_pages_free(engine));
     }
@@ -207,7 +207,7 @@ TEST(Engine, LatentsAndGuidanceByPhase) {
         EXPECT_EQ(ears[i]->samples(), expected[i]) << "request " << i;
       }
       if (pages < 100) {
-        EXPECT_GT(engine.stats().preemptions, 0) << "the test did not force any";
+        EXPECT_GT(engine.stats().preemptions, 0) << "no preemption was forced";
       }
       EXPECT_TRUE(all_pages_free(engine));
     }

@@ -143,7 +143,7 @@ TEST(Engine, PreemptionAndSharedPrefixesGetAlong) {
     EXPECT_EQ(ears[i]->wait().reason, FinishReason::kStop) << ears[i]->wait().error.message;
     EXPECT_EQ(ears[i]->samples(), alone(requests[i])) << "request " << i;
   }
-  EXPECT_GT(engine.stats().preemptions, 0) << "the test did not force any";
+  EXPECT_GT(engine.stats().preemptions, 0) << "no preemption was forced";
   EXPECT_GT(engine.metrics().prefix_rows.value(), 0);
 }
 
@@ -200,7 +200,7 @@ TEST(Engine, PreemptionLosesNothing) {
     EXPECT_EQ(ears[i]->wait().reason, FinishReason::kStop);
     EXPECT_EQ(ears[i]->samples(), alone(requests[i])) << "request " << i;
   }
-  EXPECT_GT(engine.stats().preemptions, 0) << "the test did not force any";
+  EXPECT_GT(engine.stats().preemptions, 0) << "no preemption was forced";
 }
 
 TEST(Engine, TextThatArrivesLateSoundsTheSame) {

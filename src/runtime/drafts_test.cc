@@ -132,7 +132,7 @@ TEST_P(Drafts, ChangeTimeAndNothingElse) {
       EXPECT_EQ(answer(*clients[i]), expected[i]) << "request " << i;
     }
     EXPECT_GT(crowd.hits(), 0);
-    EXPECT_GT(crowd.model().metrics.preemptions.value(), 0) << "the test did not force any";
+    EXPECT_GT(crowd.model().metrics.preemptions.value(), 0) << "no preemption was forced";
     EXPECT_EQ(crowd.model().nodes[0].pages->available(), kPages);
   }
 }

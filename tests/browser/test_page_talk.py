@@ -156,15 +156,15 @@ class Talk(unittest.TestCase):
         # The played samples equal the generated ones, as many as the page reported to the server. On a busy machine
         # playback may pause, also before the interruption.
         ways = [way[item] for way in answers_of(pieces, list(made.items())) if item in way]
-        self.assertNotEqual(ways, [], "something else was played than was made")
+        self.assertNotEqual(ways, [], "the played samples differ from the generated ones")
         told_s = truncate["audio_end_ms"] / 1000
         self.assertLessEqual(told_s, made_s)
         near = min(ways, key=lambda way: abs(sum(piece.heard() for piece in way) - told_s))
         self.assertAlmostEqual(sum(piece.heard() for piece in near), told_s, delta=0.25)
         for before, after in zip(near, near[1:]):
-            self.assertGreater(after.at, before.end - 0.5 / RATE, "two pieces at once")
+            self.assertGreater(after.at, before.end - 0.5 / RATE, "two pieces played at once")
             if after.at > before.end + 0.5 / RATE:
-                self.assertGreater(after.given, before.end, "a gap, though the next piece was there in time")
+                self.assertGreater(after.given, before.end, "a gap, although the next piece arrived in time")
         # The server's transcript has only the part that was played.
         whole = "".join(e["delta"] for e in came
                         if e["type"] == "response.output_audio_transcript.delta" and e["item_id"] == item)
@@ -236,7 +236,7 @@ class Talk(unittest.TestCase):
             if server.get("/health")[2]["streams"] == 0:
                 return
             time.sleep(0.01)
-        raise AssertionError("a conversation was left behind")
+        raise AssertionError("a conversation did not end")
 
     def test_key_and_a_server_that_goes_away(self):
         for key in ("sesame", "open sesame"):  # the second key cannot be a subprotocol

@@ -95,7 +95,7 @@ class Batch(unittest.TestCase):
             end = time.monotonic() + 60
             while not os.path.isdir(self.out) or len(os.listdir(self.out)) < began + 3:
                 self.assertLess(time.monotonic(), end)
-                self.assertIsNone(process.poll(), "done before it was interrupted")
+                self.assertIsNone(process.poll(), "the batch ended before the interruption")
                 time.sleep(0.01)
             process.send_signal(how)
             process.communicate()
@@ -194,7 +194,7 @@ class Batch(unittest.TestCase):
             errors = process.communicate()[1]
         self.assertEqual(process.returncode, 0, errors)
         audio = {self.read(entry["file"]) for entry in self.manifest()}
-        self.assertEqual(len(audio), 1, "the same seed is the same audio, wherever it was spoken")
+        self.assertEqual(len(audio), 1, "the same seed must give the same audio everywhere")
 
 
 class Top(unittest.TestCase):

@@ -234,15 +234,15 @@ def report(server, count, seconds, ears):
           f"gaps: {len(gaps)}, longest {1000 * max(gaps, default=0):.0f} ms; clients late by {1000 * late:.0f} ms at most")
     print(f"  end of the question until speech_stopped: {spread(ms('asked', 'stopped'))}")
     print(f"  until the transcript: {spread(ms('stopped', 'heard'))}")
-    print(f"  until a turn is refused, a recogniser being behind: {spread(ms('stopped', 'refused', turns))}, "
+    print(f"  until a turn is refused because a recogniser is late: {spread(ms('stopped', 'refused', turns))}, "
           f"{sum(1 for turn in turns if 'refused' in turn)} turns")
     print(f"  until the first audio: {spread(ms('heard', 'audio'))}")
     print(f"  from the end of the question until the first audio: {spread(ms('asked', 'audio'))}")
-    print(f"  processor: {every / took:.2f} cores, {low / took:.2f} of them threads of less priority")
+    print(f"  processor: {every / took:.2f} cores, {low / took:.2f} of them for threads of lower priority")
     for trouble in sorted(set(troubles)):
         print(f"  trouble, {troubles.count(trouble)} times: {trouble}")
     heard = [gap for gap in gaps if gap > late + 0.02]
-    print(f"{len(answered)} answers of {count} conversations, {len(heard)} gaps that the server made")
+    print(f"{len(answered)} answers of {count} conversations, {len(heard)} gaps that the server caused")
     return sum(1 for turn in turns if "refused" in turn) + len(answered) >= count and not heard and not troubles
 
 

@@ -119,8 +119,8 @@ def interruptions(server, question, times=4):
             began = time.monotonic()
             ws.talk(question, pace=True)
             listener.join()
-            # The voice began after a prefix of 300 ms, and the detector reported it 120 ms later. Each piece is sent at its
-            # beginning.
+            # The voice began after a prefix of 300 ms, and the detector reported it 120 ms later. Each piece of audio is sent
+            # when its first sample is due.
             enough = began + (stop["voice_ms"] + 300 + 120 - 1000) / 1000
             rows.append(1000 * (stop["done"] - enough))
     print(f"interrupted: {statistics.median(rows):.1f} ms from enough of a voice to the answer's end, most {max(rows):.1f}")

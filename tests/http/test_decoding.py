@@ -40,7 +40,7 @@ def until(condition, seconds=60):
         if value:
             return value
         time.sleep(0.02)
-    raise AssertionError("it never came true")
+    raise AssertionError("the condition did not become true")
 
 
 def hostile_files():

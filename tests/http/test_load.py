@@ -60,7 +60,7 @@ class Load(unittest.TestCase):
             self.assertEqual(server.get("/health")[2]["streams"], 0)
 
     def undisturbed(self, server, crowd):
-        """Checks correct clients beside such a crowd: all get the same bytes as alone."""
+        """Checks correct clients beside the clients of `crowd`: all get the same bytes as alone."""
         body = {"input": SENTENCE, "seed": 5}
         alone = server.speak(body)[2]
         with crowd:

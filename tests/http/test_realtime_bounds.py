@@ -68,7 +68,7 @@ class Bounds(unittest.TestCase):
                     while sent < 400 * MB:
                         unmasked(deaf, update)
                         sent += len(update)
-                self.assertLess(sent, 40 * MB, "it is read from no longer")
+                self.assertLess(sent, 40 * MB, "the server must stop its reads")
                 # Meanwhile other sessions are answered as before.
                 beside = [self.answer_s(other) for _ in range(5)]
                 self.assertLess(statistics.median(beside), 3 * alone + 0.2)
@@ -122,7 +122,7 @@ class Bounds(unittest.TestCase):
                 before = memory(self.server.process)
                 took = self.silence_for(ws, MINUTES)
                 self.assertLess(memory(self.server.process) - before, 48 * MB, turns)
-                self.assertLess(took, 60 * MINUTES / 5, "it is heard faster than it lasts")
+                self.assertLess(took, 60 * MINUTES / 5, "the server must process audio faster than real time")
                 self.answer_s(other)
                 self.heard(ws, question, turns)
 
@@ -146,7 +146,7 @@ class Bounds(unittest.TestCase):
         self.assertLess(memory(self.server.process) - before, 48 * MB)
 
     def test_a_long_reply_to_one_that_reads_slowly(self):
-        """The stall timeout is compared with the time without any read, not with the time of the whole reply."""
+        """The stall timeout limits the time since the last read, not the time of the whole reply."""
         with Conversation(self.server) as slow:
             slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
             content = {"type": "input_audio", "audio": base64.b64encode(bytes(60 * 48_000)).decode(), "transcript": "none"}
@@ -158,7 +158,7 @@ class Bounds(unittest.TestCase):
             while time.monotonic() - began < 2 * STALL_S:
                 time.sleep(0.02)
                 read += slow.file.read1(8192)
-            self.assertLess(len(read), 3 * MB, "all of it is not read yet")
+            self.assertLess(len(read), 3 * MB, "the client must not have the whole reply yet")
             while len(read) < 3 * MB:
                 more = slow.file.read1(1 << 16)
                 self.assertTrue(more, "it was cut off")

@@ -38,7 +38,7 @@ class Holder:
         first = self.process.stdout.readline()
         if not first.startswith("Syrinx serves "):
             self.process.wait()
-            raise RuntimeError("it did not start: " + first + self.process.stdout.read())
+            raise RuntimeError("the process did not start: " + first + self.process.stdout.read())
         self.address = first.split("; servers connect to ")[1].split(" (ready")[0]
 
     def __enter__(self):
@@ -57,7 +57,7 @@ def wait_for(what):
     until = time.monotonic() + PATIENCE_S
     while not what():
         if time.monotonic() > until:
-            raise AssertionError("it did not come to that")
+            raise AssertionError("the expected state did not occur")
         time.sleep(0.01)
 
 

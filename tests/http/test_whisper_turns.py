@@ -81,7 +81,7 @@ class WhisperTurns(unittest.TestCase):
             self.assertRegex(error["message"], r"'small' is \d+\.\d s behind")
         self.assertLess(max(heard), 3 * (most_s + alone_s) + 1)
         self.assertLess(statistics.median(seconds for seconds, _ in refused), statistics.median(heard))
-        self.assertEqual(turn(server)[1]["type"], COMPLETED, "it has caught up")
+        self.assertEqual(turn(server)[1]["type"], COMPLETED, "the recogniser must have caught up")
 
     def test_sound_without_a_voice(self):
         """With a detector, the recogniser gets neither recordings nor turns without a voice."""

@@ -74,7 +74,7 @@ class WebSocket:
         while True:
             got = self.recv()
             if got is None:
-                raise AssertionError(f"the end came before {part}: {messages[-3:]}")
+                raise AssertionError(f"the connection ended before {part}: {messages[-3:]}")
             if isinstance(got, bytes):
                 audio += got
                 continue

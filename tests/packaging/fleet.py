@@ -31,7 +31,7 @@ def wait_until(holds, what, timeout_s=60):
     end = time.monotonic() + timeout_s
     while not holds():
         if time.monotonic() > end:
-            raise AssertionError("never: " + what)
+            raise AssertionError("did not happen: " + what)
         time.sleep(0.05)
 
 

@@ -100,7 +100,7 @@ class Haproxy(unittest.TestCase):
     def test_requests_spread(self):
         # At first, a worker that the last test restarted or loaded has a small share.
         for name, worker in self.fleet.workers.items():
-            fleet.wait_until(lambda at=worker: at.says() == "up 100%\n", name + " is rested")
+            fleet.wait_until(lambda at=worker: at.says() == "up 100%\n", name + " has its full share")
             fleet.wait_until(lambda at=name: self.fleet.table()["workers", at]["weight"] == "100",
                              name + " has its weight")
         streams = self.long_streams(8)
@@ -113,12 +113,12 @@ class Haproxy(unittest.TestCase):
     def test_weights_follow_what_is_free(self):
         worker = self.fleet.workers["w1"]
         # The worker forgets the waits of the last test's requests within seconds.
-        fleet.wait_until(lambda: worker.says() == "up 100%\n", "it is rested")
+        fleet.wait_until(lambda: worker.says() == "up 100%\n", "the worker has its full share")
         streams = [fleet.Stream(worker.port, LONG) for _ in range(8)]
         for stream in streams:
             self.assertEqual(stream.head().status, 200)
         self.assertRegex(worker.says(), r"^up \d+%\n$")
-        fleet.wait_until(lambda: int(worker.says()[3:-2]) < 100, "it offers less")
+        fleet.wait_until(lambda: int(worker.says()[3:-2]) < 100, "the worker lowers its share")
         fleet.wait_until(lambda: int(self.fleet.table()["workers", "w1"]["weight"]) < 100,
                          "the weight follows")
         head = worker.get("/v1/models", {"endpoint-load-metrics-format": "JSON"})[1]
@@ -127,7 +127,7 @@ class Haproxy(unittest.TestCase):
         self.assertGreater(load["application_utilization"], 0)
         for stream in streams:
             stream.__exit__()
-        fleet.wait_until(lambda: worker.says() == "up 100%\n", "all is free again")
+        fleet.wait_until(lambda: worker.says() == "up 100%\n", "the worker has its full share again")
         self.assertIsNone(worker.get("/v1/models")[1]["endpoint-load-metrics"])
 
     def test_a_dead_worker_costs_its_own_streams_only(self):
@@ -137,7 +137,7 @@ class Haproxy(unittest.TestCase):
             time.sleep(0.1)
             self.fleet.kill(victim)
             fates = list(zip([stream.worker for stream in streams], self.fates(streams)))
-            fleet.wait_until(lambda: not self.fleet.takes(victim), "it is taken out")
+            fleet.wait_until(lambda: not self.fleet.takes(victim), "HAProxy removes the worker")
         for worker, whole in fates:
             self.assertEqual(whole, worker != victim, fates)
         # At most one short request fails: the request of the killed worker.
@@ -150,9 +150,9 @@ class Haproxy(unittest.TestCase):
 
     def test_who_comes_back_begins_with_a_small_share(self):
         self.fleet.kill("w1")
-        fleet.wait_until(lambda: not self.fleet.takes("w1"), "it is taken out")
+        fleet.wait_until(lambda: not self.fleet.takes("w1"), "HAProxy removes the worker")
         self.fleet.workers["w1"].start()
-        fleet.wait_until(lambda: self.fleet.takes("w1"), "it is back")
+        fleet.wait_until(lambda: self.fleet.takes("w1"), "HAProxy adds the worker again")
         row = self.fleet.table()["workers", "w1"]
         self.assertLess(int(row["throttle"]), 90, row)  # percent of its share, in the last ten seconds
         fleet.wait_until(lambda: int(self.fleet.table()["workers", "w1"]["throttle"] or 100) > int(row["throttle"]),
@@ -194,7 +194,7 @@ class Haproxy(unittest.TestCase):
                 self.fleet.kill(victim)
                 fates = list(zip(served, self.fates(streams)))
                 for each in (self.fleet, other):
-                    fleet.wait_until(lambda at=each: not at.takes(victim), "it is taken out")
+                    fleet.wait_until(lambda at=each: not at.takes(victim), "HAProxy removes the worker")
             for worker, whole in fates:
                 self.assertEqual(whole, worker != victim, fates)
             for asking in (here, there):
@@ -211,7 +211,7 @@ class Haproxy(unittest.TestCase):
             self.assertTrue(self.whole(kept))
             for name, worker in self.fleet.workers.items():
                 if name != victim:
-                    fleet.wait_until(lambda at=worker: at.running() == 0, name + " forgets who was cut")
+                    fleet.wait_until(lambda at=worker: at.running() == 0, name + " ends its cut requests")
             self.assertEqual(self.fleet.speak(SHORT)[2], self.short)
 
     def test_drain_loses_nothing(self):
@@ -221,13 +221,13 @@ class Haproxy(unittest.TestCase):
         with Asking(self.fleet) as asking:
             time.sleep(0.1)
             worker.signal(signal.SIGTERM)
-            fleet.wait_until(lambda: worker.says() == "down #draining\n", "it says so")
+            fleet.wait_until(lambda: worker.says() == "down #draining\n", "the agent reports the drain")
             fleet.wait_until(
                 lambda: not self.fleet.table()["workers", name]["status"].startswith("UP"),
-                "it is taken out")
+                "HAProxy removes the worker")
             drained = len(asking.answers)
             time.sleep(0.3)
-            self.assertIsNone(worker.process.poll(), "its streams are not over")
+            self.assertIsNone(worker.process.poll(), "the worker ended before its streams")
             self.assertTrue(all(self.fates(streams)))
         self.assertEqual(worker.process.wait(60), 0)
         for status, _, audio in asking.answers:
@@ -281,7 +281,7 @@ class Haproxy(unittest.TestCase):
     def test_without_any_worker(self):
         for name in self.fleet.workers:
             self.fleet.workers[name].end()
-        fleet.wait_until(lambda: not any(map(self.fleet.takes, self.fleet.workers)), "all are out")
+        fleet.wait_until(lambda: not any(map(self.fleet.takes, self.fleet.workers)), "HAProxy removes all workers")
         with self.fleet.stream(SHORT) as stream:
             self.assertEqual(stream.head().status, 503)
             self.assertEqual(stream.answer.headers["Retry-After"], "1")

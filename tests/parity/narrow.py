@@ -110,7 +110,7 @@ def measure(args, family, folder, case, original, sources):
 
     compare(f"{family}, the original in bf16", run(torch.float32), run(torch.bfloat16))
     if family == "orpheus":  # Syrinx identifies it by its published vocabulary
-        print("orpheus, Syrinx: engine_parity_test, SmallerWeightsLeadNotFar, tells it")
+        print("orpheus, Syrinx: see SmallerWeightsLeadNotFar in engine_parity_test")
         return
     wide = syrinx(args.syrinx, folder, case, args.steps, "f32")
     for weights in ("bf16", "q8"):

@@ -125,7 +125,7 @@ def written(recipe, folder):
     """Returns the bytes of the file that `recipe`, in `folder`, describes."""
     data = with_copies(xored(unpacked(base64.b64decode(recipe["rest"])), recipe), recipe, folder)
     if hashlib.sha256(data).hexdigest() != recipe["sha256"]:
-        raise SystemExit("a seeded file did not come out as it was")
+        raise SystemExit("a recipe did not give its original file")
     return data
 
 

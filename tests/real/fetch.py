@@ -60,7 +60,7 @@ def download(row, folder):
     except (OSError, subprocess.TimeoutExpired) as fault:
         raise Offline(f"{wanted}: {fault}") from fault
     if done.returncode != 0:
-        raise Offline(f"{wanted}: {(done.stderr.strip().splitlines() or ['not to be had'])[-1]}")
+        raise Offline(f"{wanted}: {(done.stderr.strip().splitlines() or ['not available'])[-1]}")
 
 
 def fetch(*groups):

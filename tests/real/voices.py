@@ -56,7 +56,7 @@ def trace(syrinx, model, weights, text, *options):
                        check=True, stdout=subprocess.DEVNULL)
         got = load_file(dump.name)
     if len(got["codes"]) != 1:
-        raise ValueError(f"'{text}' is spoken in {len(got['codes'])} parts, of which the peer would get the first")
+        raise ValueError(f"'{text}' is spoken in {len(got['codes'])} parts, but the peer would get only the first")
     return got["prompt_ids"].reshape(-1).tolist(), got["samples"].reshape(-1)
 
 

@@ -123,7 +123,7 @@ inline void expect_the_same_under_any_schedule(const std::shared_ptr<const Pipel
                        .preemptions;
     if (::testing::Test::HasFailure()) FAIL() << "schedule " << seed;
   }
-  EXPECT_GT(preemptions, 0) << "the test did not force any";
+  EXPECT_GT(preemptions, 0) << "no preemption was forced";
 }
 
 /// Expects that a request without speech runs neither flow nor vocoder, and that the hearing node

@@ -207,7 +207,7 @@ TEST_F(BagpiperTest, GuidanceHasACompanionOfPads) {
   SpeechRequest r = said("hello");
   r.sampling.guidance = 1.f;
   EXPECT_FALSE(open(r)->guidance().has_value());
-  EXPECT_FALSE(open(said("hello", false))->guidance().has_value()) << "words are not guided";
+  EXPECT_FALSE(open(said("hello", false))->guidance().has_value()) << "words have no guidance";
   r.sampling.guidance = 2.f;
   const auto state = open(r);
   EXPECT_EQ(state->guidance(), 2.f);

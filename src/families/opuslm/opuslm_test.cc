@@ -230,7 +230,7 @@ TEST_F(OpusLmTest, GuidanceHasACompanionOfPads) {
   SpeechRequest words = chat(R"([{"role": "user", "content": "hello"}])");
   words.sampling.guidance = 3.f;
   const auto writer = open(talker_, words);
-  EXPECT_EQ(writer->step_guidance(0), 1.f) << "words are not guided";
+  EXPECT_EQ(writer->step_guidance(0), 1.f) << "words have no guidance";
   const auto is_pads = [&](int pos) {
     row_of(*writer, pos, true, companion);
     return companion == std::vector<int32_t>(kS, 0);

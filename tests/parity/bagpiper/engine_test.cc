@@ -126,7 +126,7 @@ TEST_F(BagpiperEngine, PartsAreTheSameUnderAnySchedule) {
     preemptions += MixedSchedule(seed, model_, expected, pages * page, executor).run().preemptions;
     if (HasFailure()) FAIL() << "schedule " << seed;
   }
-  EXPECT_GT(preemptions, 0) << "the test did not force any";
+  EXPECT_GT(preemptions, 0) << "no preemption was forced";
 }
 
 TEST_F(BagpiperEngine, GuidanceOfOneIsNone) {
@@ -134,7 +134,7 @@ TEST_F(BagpiperEngine, GuidanceOfOneIsNone) {
   SpeechRequest request = find("guided").request;
   const std::vector<float> guided = answered(*server, request)->samples();
   request.sampling.guidance.reset();
-  EXPECT_TRUE(answered(*server, request)->samples() == guided) << "3 is the released scale";
+  EXPECT_TRUE(answered(*server, request)->samples() == guided) << "3 is the published scale";
   request.sampling.guidance = 1.f;
   const std::vector<float> none = answered(*server, request)->samples();
   EXPECT_FALSE(none == guided);

@@ -188,7 +188,7 @@ TEST_F(BagpiperServer, GivesTheWordsAndTheSoundOfAScene) {
   const TestAnswer answer = scene(c, ordered_json::object());
   ASSERT_EQ(answer.status, 200) << answer.body;
   const ordered_json choice = ordered_json::parse(answer.body)["choices"][0];
-  EXPECT_EQ(choice["finish_reason"], "length") << "its words were cut, though its sound was not";
+  EXPECT_EQ(choice["finish_reason"], "length") << "the words were cut, not the audio";
   const ordered_json& audio = choice["message"]["audio"];
   EXPECT_EQ(audio["transcript"], c["answer"]);
   const auto sound = base64_decoded(audio["data"].get<std::string>());
@@ -205,7 +205,7 @@ TEST_F(BagpiperServer, GuidesASceneAsItIsAsked) {
     const TestAnswer answer = scene(c, fields);
     EXPECT_EQ(answer.status, 200) << answer.body;
     const ordered_json choice = ordered_json::parse(answer.body)["choices"][0];
-    EXPECT_EQ(choice["message"]["audio"]["transcript"], c["answer"]) << "words are not guided";
+    EXPECT_EQ(choice["message"]["audio"]["transcript"], c["answer"]) << "words have no guidance";
     return std::pair(choice["message"]["audio"]["data"].get<std::string>(),
                      choice["finish_reason"].get<std::string>());
   };

@@ -161,7 +161,7 @@ class OnGpu : public testing::TestWithParam<Model> {
  protected:
   void SetUp() override {
     if (const std::string why = device_missing(kGpu); !why.empty()) GTEST_SKIP() << why;
-    if (!is_directory(golden_dir(GetParam()))) GTEST_SKIP() << "the kit does not have it";
+    if (!is_directory(golden_dir(GetParam()))) GTEST_SKIP() << "the kit has no such checkpoint";
   }
 };
 
@@ -196,7 +196,7 @@ TEST_P(OnGpu, SpeaksAsTheOriginals) {
   if (model.frames > 4) {
     double replayed = 0;
     for (const StageMetrics& stage : server->metrics().stages) replayed += stage.replayed.value();
-    EXPECT_GT(replayed, 0) << "no step was like one before";
+    EXPECT_GT(replayed, 0) << "no step was replayed";
   }
   if (model.golden.empty()) {
     const std::vector<float> want = on_cpu(model);
@@ -317,7 +317,7 @@ std::shared_ptr<Reader> answer(const std::string& dir, const SpeechRequest& requ
 TEST(HearsOnGpu_cuda, AsOnTheCpu) {
   if (const std::string why = device_missing(kGpu); !why.empty()) GTEST_SKIP() << why;
   const std::string dir = "qwen3_asr/golden/hf/checkpoint";
-  if (!is_directory(parity_dir() + dir)) GTEST_SKIP() << "the kit does not have it";
+  if (!is_directory(parity_dir() + dir)) GTEST_SKIP() << "the kit has no such checkpoint";
   auto recording = std::make_shared<Recording>();
   recording->sample_rate = 16000;
   for (int i = 0; i < 32000; ++i)
@@ -347,7 +347,7 @@ class WritesOnGpu : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (const std::string why = device_missing(kGpu); !why.empty()) GTEST_SKIP() << why;
-    if (!is_directory(parity_dir() + GetParam())) GTEST_SKIP() << "the kit does not have it";
+    if (!is_directory(parity_dir() + GetParam())) GTEST_SKIP() << "the kit has no such checkpoint";
   }
 };
 

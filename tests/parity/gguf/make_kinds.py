@@ -3,9 +3,9 @@
 
   make_kinds.py CONVERTER      CONVERTER: llama.cpp's convert_hf_to_gguf.py
 
-bf16, norms f32. The converter takes vocabularies of tokenizer.model or by hash, which the tokenizers of tests have not: tokens
-are written here from tokenizer.json, with the ranks of merges as scores. That converter of May 2025 lacks SmolLM3; like later
-ones, this script converts it as Llama under another name. Configs have the form of transformers until 4.51.
+Weights are bf16, norms f32. The converter finds vocabularies in tokenizer.model or by hash; test tokenizers have neither. This
+script writes tokens from tokenizer.json, and ranks of merges as scores. That converter of May 2025 lacks SmolLM3; like later
+ones, this script treats it as Llama. Configs have the form of transformers until 4.51.
 """
 import importlib.util
 import json

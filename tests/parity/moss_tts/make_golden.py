@@ -36,7 +36,7 @@ CORPUS = ["assistant\n", "system\n", "user\n", "context\n", "the quick brown fox
           "hello there, how are you?", "You are a highly expressive engine", "numbers 1 2 3 4 5 and other things"]
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|audio_pad|>", "<|text_pad|>"]
 WINDOW = 50  # number of frames in the penalty's window
-BOS, EOS = 1, 2  # behind the id of the pad
+BOS, EOS = 1, 2  # these ids follow the pad's
 
 
 def write_tokenizer(folder):

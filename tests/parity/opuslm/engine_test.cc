@@ -116,7 +116,7 @@ TEST_F(OpusLmEngine, HearsAllOfALongRecording) {
   while (!encoding->done()) ears.run(bench.ctx, batch);
   auto hearing = std::make_shared<Hearing>();
   hearing->frames = ints(*encoding->take().find("codes"));
-  EXPECT_GT(std::ssize(hearing->frames), 9 * 128) << "more than one chunk tells";
+  EXPECT_GT(std::ssize(hearing->frames), 9 * 128) << "the recording must exceed one chunk";
   SpeechRequest given = expected;
   given.writing.recordings.clear();
   given.task = hearing;
@@ -134,7 +134,7 @@ TEST_F(OpusLmEngine, AnswersInWordsThenByVoice) {
     EXPECT_TRUE(sink->samples() == decoded(c, "speech_frames")) << name;
     EXPECT_FALSE(sink->text().empty());
     EXPECT_EQ(sink->late_pieces(), 0) << "words come first";
-    EXPECT_EQ(sink->wait().reason, FinishReason::kLength) << "they were cut, what is spoken is not";
+    EXPECT_EQ(sink->wait().reason, FinishReason::kLength) << "the words were cut, not the audio";
     request.writing.text_only = true;
     const auto words = answered(*server, request);
     EXPECT_TRUE(words->samples().empty());
@@ -163,7 +163,7 @@ TEST_F(OpusLmEngine, PadsOfCompanionsAreRunOnce) {
   const auto [again, others] = rows_of(2);
   EXPECT_NE(words, others);
   EXPECT_LE(again, first - request.writing.max_tokens)
-      << "a row for each word, and those of the prompt";
+      << "one row per word, and the rows of the prompt";
 }
 
 TEST_F(OpusLmEngine, SameSamplesAloneAndInACrowd) {

@@ -205,7 +205,7 @@ class Words:
                 least = min(least, float(best[0] - best[1]))
                 out.append(int(allowed.argmax()))
                 fed = torch.cat([fed, self.emb[out[-1]][None]])
-        print("written down:", len(out), "ids,", len(set(out)), "different, least margin of logits", least)
+        print("transcript:", len(out), "ids,", len(set(out)), "different, least margin of logits", least)
         return late[:, 0].int(), torch.tensor(out).int()
 
 

@@ -30,7 +30,7 @@ TEST_F(OpusLmServer, ThePlainModelHoldsAConversationInThreeSteps) {
     answers.push_back(std::move(answer));
   }
   ASSERT_EQ(answers.size(), 2u);
-  EXPECT_GT(answers[1].prompt_tokens, answers[0].prompt_tokens) << "turns are remembered";
+  EXPECT_GT(answers[1].prompt_tokens, answers[0].prompt_tokens) << "the prompt has the first turn";
 }
 
 /// All routes give ESPnet's transcript.

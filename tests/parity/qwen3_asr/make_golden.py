@@ -148,8 +148,8 @@ def import_original():
 
 
 def attend_by_windows(tower):
-    """Gives the tower the attention that FlashAttention 2 computes. Others ignore the package's windows. With them each
-    row attends to the whole recording, unlike in vLLM and transformers."""
+    """Gives the tower the attention that FlashAttention 2 computes. Other attentions ignore the package's windows, so
+    each row attends to the whole recording, which differs from vLLM and transformers."""
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
     def by_windows(_module, query, key, value, attention_mask, scaling, cu_seq_lens_q, **_):

@@ -166,7 +166,7 @@ TEST(OmniSchedules, MixedRequestsAreTheSameUnderAnySchedule) {
       preemptions += MixedSchedule(seed, pipeline, expected, kv_bytes, executor).run().preemptions;
       if (HasFailure()) FAIL() << size << ", schedule " << seed;
     }
-    EXPECT_GT(preemptions, 0) << "the test did not force any";
+    EXPECT_GT(preemptions, 0) << "no preemption was forced";
   }
 }
 
@@ -223,7 +223,7 @@ TEST(OmniSchedules, StagesRunBesideOrBehindEachOther) {
     EXPECT_EQ(client->written, expected.text);
     EXPECT_EQ(client->samples, expected.samples);
     if (slow == kThinker) {
-      EXPECT_LT(first_frame_s + 2000, thought_s) << "the talker did not begin beside it";
+      EXPECT_LT(first_frame_s + 2000, thought_s) << "the talker waited for the thinker";
     }
   }
 }
@@ -291,7 +291,7 @@ TEST(Omni, RefusesWhatItCannotDo) {
   request.voice.name = "nobody";
   EXPECT_EQ(refusal(request), "the model has no voice \"nobody\"; it has aiden, chelsie, ethan");
   request.writing.text_only = true;
-  EXPECT_EQ(refusal(request), "") << "who is silent needs no voice";
+  EXPECT_EQ(refusal(request), "") << "an answer without speech needs no voice";
   request.writing.recordings = {};
   EXPECT_EQ(refusal(request),
             "the chat template has more places for recordings than the request has recordings");

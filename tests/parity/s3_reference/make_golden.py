@@ -152,7 +152,7 @@ def tokenizer_onnx(model, path):
     for name, value in want.items():
         if name not in ("_mel_filters", "window"):
             assert torch.equal(read[name], value), name
-    print("tokenizer onnx:", len(read), "tensors as its reader sees them")
+    print("tokenizer onnx:", len(read), "tensors for its reader")
 
 
 def campplus_onnx(model, path):

@@ -5,10 +5,10 @@
     VENV/bin/pip install torch transformers==5.24.0 safetensors
     VENV/bin/python make_golden.py [--out DIR]
 
-The classes of transformers (models/nemotron_asr_streaming, models/parakeet) run as they are, float32 on the CPU. Files and names
-are those of save_pretrained(), as published. "small" has the keys of a Nemotron; "other" has no biases in the attention, another
-factor and lookaheads that do not divide the window; "tdt" and "rnnt" are Parakeets. For each: rows of the encoder, for each
-lookahead of the whole recording and of its chunks with caches, ids and the rows that they move on, the first logits. Audio:
+The classes of transformers (models/nemotron_asr_streaming, models/parakeet) run unchanged, float32 on the CPU. Files and names are
+those of save_pretrained(), as published. "small" has the keys of a Nemotron; "other" has no biases in the attention, another factor
+and lookaheads that do not divide the window; "tdt" and "rnnt" are Parakeets. For each: rows of the encoder, for each lookahead of
+the whole recording and of its chunks with caches, ids and the rows that they move on, the first logits. Audio:
 tests/parity/mimi/speech.wav, repeated, with its samples read as if at 16 kHz.
 """
 import argparse
