@@ -120,7 +120,7 @@ def main():
     for line in breaches:
         print(line)
     most = max(counts, key=counts.get)
-    print(f'{len(counts)} classes, the largest is {most} with {counts[most]} methods, {len(breaches)} breaches')
+    print(f'{len(counts)} classes, the largest is {most} with {counts[most]} methods, {len(breaches)} violations')
     return 1 if breaches else 0
 
 

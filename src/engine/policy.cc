@@ -92,7 +92,7 @@ double slack_of(const SequenceView& view) {
 double slack_of(const ChunkView& view) { return view.slack_s; }
 
 /// Returns the seconds that a batch of `model` may take before a started stream of another model
-/// runs dry. Requests that are only read do not count.
+/// runs dry. Requests that only write text do not count.
 double patience_of_others(const Snapshot& snapshot, int model) {
   double slack_s = kForever_s;
   const auto look = [&](const auto& views) {

@@ -32,7 +32,7 @@ class Script : public SpokenScript {
   Status take_speaker(const SpeechRequest& request) {
     if (request.voice.speaker >= 0) {
       tag_ = speaker_tag(request.voice.speaker);
-    } else if (!request.voice.data) {  // the name of a voice that is data may be anything
+    } else if (!request.voice.data) {  // a voice with data may have any name
       const Result<int> speaker = speaker_number(request.voice.name, Prompter::kMaxSpeaker, 0);
       if (!speaker) return speaker.error();
       if (speaker.value() > 0) tag_ = speaker_tag(speaker.value());

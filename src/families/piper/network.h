@@ -25,7 +25,7 @@ struct TextJob {
   std::span<const float> noise;      ///< [P, 2], standard normal
   std::span<const float> condition;  ///< DurationPredictor::condition()
   float deviation = 0.8f;            ///< standard deviation of the durations' noise (noise_w)
-  float length = 1;                  ///< factor of the frames of each id
+  float length = 1;                  ///< factor for the number of frames per id
   std::vector<int32_t>* durations = nullptr;  ///< output [P]; negative: the network yielded NaN
   std::vector<float>* prior = nullptr;        ///< output [P, 2 C]
 };

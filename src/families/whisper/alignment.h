@@ -23,7 +23,7 @@ struct Alignment : FamilyTask {
   /// Output [text + 1, columns()]: row i is the attention to each 20 ms of the window when id i was
   /// written, relative to the other rows. The last row belongs to the end id.
   std::vector<float> weights;
-  std::vector<float> probabilities;  ///< of each id of the text, among all text ids
+  std::vector<float> probabilities;  ///< probability of each text id, among all text ids
 
   int columns() const { return frames / 2; }
 };
