@@ -223,7 +223,7 @@ def generate(lm, prompt, least, most):
     tokens = torch.stack(fed[2:])  # the first two are the prompt and its last row
     ends = (tokens[:most - (0 if start == TEXT else STREAMS - 2), 0] == END).nonzero()
     ended = len(ends) > 0
-    last = int(ends[0]) + STREAMS if ended else most  # at the end, the frame of the end is complete
+    last = int(ends[0]) + STREAMS if ended else most  # with the steps that complete the last frame
     tokens = tokens[:last]
     if ended:
         assert len(done[0]) == int(ends[0])
