@@ -23,7 +23,8 @@ class GlmFlow {
 
   const GlmFlowConfig& config() const { return config_; }
   /// Computes the mel of all tokens of an answer so far, without the frames of the prompt. tokens
-  /// [N] in [0, vocab); prompt [.., M], fewer than T frames. Returns [T - prompt, M] in the arena.
+  /// [N] in [0, vocab), which yield T frames; prompt [P, M], P < T. Returns [T - P, M] in the
+  /// arena.
   View run(StepContext& ctx, std::span<const int32_t> tokens, std::span<const float> prompt) const;
   size_t bytes() const { return encoder_->bytes() + unet_->bytes(); }
 

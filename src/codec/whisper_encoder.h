@@ -69,7 +69,7 @@ class WhisperRecording {
 
   MelSpectrogram mel_;
   std::vector<float> samples_;
-  int64_t dropped_ = 0;  // number of dropped samples; whole frames
+  int64_t dropped_ = 0;  // number of dropped samples, a multiple of a frame
   int64_t seen_ = 0;     // number of frames that loudest_ covers
   float loudest_ = -10;  // log-mel of silence, or the largest value so far
   bool closed_ = false;

@@ -36,7 +36,7 @@ void Edges::commit(std::unique_ptr<HostJob> job) {
     if (request.promoted && !run.begun) request.begin_segment(node);
     // With the new text, the segment may be too long for the cache.
     if (!check_fit(request, node)) return;
-    if (run.drains) close(request);  // begins the streams that waited for the sequence
+    if (run.drains) close(request);  // also opens the streams that waited for the sequence
     give_waiting(request, node);
   });
 }

@@ -34,7 +34,7 @@ class Lane {
   void close() { closed_ = true; }
   bool closed() const { return closed_; }
 
-  /// given(): frames that the producer has appended. taken(): frames that were fresh in a chunk.
+  /// given(): frames that the producer has appended. taken(): frames that chunks have consumed.
   int64_t given() const { return dropped_ + static_cast<int64_t>(frames_.size()) / width_; }
   int64_t taken() const { return taken_; }
   int64_t waiting() const { return given() - taken_; }

@@ -78,7 +78,7 @@ void SpokenParts::begin_part(double pause_s, LiveText& live) {
     parts_.push_back({.begin = at_, .pause_s = pause_s, .delivery = delivery_});
     return;
   }
-  // No words came since the previous pause, so the two pauses become one.
+  // No speakable words came since the previous pause: the silences add up.
   part.pause_s += pause_s;
   part.delivery = delivery_;
   if (now) return;

@@ -20,8 +20,8 @@ namespace syrinx {
 class SpokenParts {
  public:
   /// Cuts the text of a request, as far as it has arrived. `phones`: the model reads a lexicon's
-  /// phones, so words are not replaced. Returns null if neither this text nor later text can need
-  /// cuts or replacements.
+  /// phones, so words are not replaced. Returns null if the whole text, late text included, is one
+  /// part without replacements.
   static Result<std::unique_ptr<SpokenParts>> of(const SpeechRequest& request, bool phones = true);
 
   /// Late text for the part that is being spoken.
@@ -34,7 +34,7 @@ class SpokenParts {
   /// The state after a part: the next part may begin, its text is missing, or no part is left.
   enum class Next { kBegin, kWait, kDone };
   Next next() const;
-  /// Returns whether no words and no silence are left, and none can still arrive.
+  /// Returns whether all words and all silence are done, and no more text can arrive.
   bool over() const { return next() == Next::kDone && pause_s() == 0; }
   /// Returns whether no words are left or can still arrive, but silence is left.
   bool only_silence() const { return next() == Next::kDone && pause_s() > 0; }

@@ -257,9 +257,9 @@ class Ranking {
     if (!view.started) {
       const double left_s = kStreamingRules.patience_s + view.slack_s;
       // A request that has waited too long ranks behind the streams of its tier that are about to
-      // run dry. Otherwise the long prompt of one model would run until the streams of another
-      // model were equally late. First chunks still go before steps, as a batch of chunks is
-      // short.
+      // run dry. Otherwise the long prompt of one model would run until streams of another model
+      // are as late as the request. First chunks still rank before steps, because a batch of
+      // chunks is short.
       if (left_s < 0) return {0, kForever_s};
       return {1, static_cast<double>(view.order)};
     }

@@ -1,4 +1,4 @@
-// The work of the engine thread: commits results, takes the mail, gives seats, plans, builds
+// The work of the engine thread: commits results, reads messages, gives seats, plans, builds
 // batches and runs them on the platform (CONTRACT.md, "One turn"). Its state is in other classes,
 // each with its own invariants: requests in Roster, clients in Output, pages in Pages, slots and
 // models in ExecutorSlots, learned costs in MachineLoad. It has no locks: one thread makes all

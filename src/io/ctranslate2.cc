@@ -102,7 +102,7 @@ const Ct2Variable* Ct2File::find(const std::string& name) const {
 const Ct2Variable& Ct2File::need(const std::string& name, size_t rank) const {
   const Ct2Variable* v = find(name);
   if (v == nullptr) fail(name, "is missing");
-  if (v->sizes.size() != rank) fail(name, concat("expected ", rank, " sizes, got ", v->str()));
+  if (v->sizes.size() != rank) fail(name, concat("expected ", rank, " dimensions, got ", v->str()));
   return *v;
 }
 

@@ -246,8 +246,8 @@ const SafetensorsEntry* SafetensorsFile::find(const std::string& name) const {
 View SafetensorsFile::view(const SafetensorsEntry& entry) const {
   if (!entry.dtype || entry.sizes.size() > Shape::kMaxDims)
     load_fault(path(), "tensor " + shown(entry.name),
-               concat("expected one of f32, f16, bf16, i64, i32, i8, u8 with at most ",
-                      Shape::kMaxDims, " sizes, got ", entry.str()));
+               concat("expected f32, f16, bf16, i64, i32, i8 or u8 with at most ", Shape::kMaxDims,
+                      " dimensions, got ", entry.str()));
   const std::byte* data = file_->bytes().data() + data_begin_ + entry.begin;
   const Shape shape{std::span<const int64_t>(entry.sizes)};
   if (reinterpret_cast<uintptr_t>(data) % dtype_size(*entry.dtype) == 0)

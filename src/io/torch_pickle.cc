@@ -287,7 +287,7 @@ View TorchPickle::view(const TorchTensor& tensor) const {
   if (!tensor.dtype || tensor.sizes.size() > Shape::kMaxDims)
     load_fault(path(), "tensor " + shown(tensor.name),
                concat("expected one of f32, f16, bf16, i64, i32, i8, u8 with at most ",
-                      Shape::kMaxDims, " sizes, got ", tensor.str()));
+                      Shape::kMaxDims, " dimensions, got ", tensor.str()));
   const std::byte* data = file_->bytes().data() + tensor.begin;
   const Shape shape{std::span<const int64_t>(tensor.sizes)};
   const size_t unit = dtype_size(*tensor.dtype);

@@ -72,7 +72,7 @@ void gelu_tanh_mul(StepContext& ctx, const View& x, const View& out) {
 
 void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_beta,
            ChannelAxis axis, const View& out) {
-  SYRINX_CHECK(x.shape.dims() == 2, "[snake] x must have two sizes, got ", x.shape.str());
+  SYRINX_CHECK(x.shape.dims() == 2, "[snake] x must have two dimensions, got ", x.shape.str());
   expect_shape("snake", out, x.shape);
   const bool last = axis == ChannelAxis::kLast;
   expect_shape("snake", alpha, {x.shape[last ? 1 : 0]});

@@ -437,7 +437,7 @@ TEST(Attention, PlainAndFastAgree) {
     Tensor out = fixture::poisoned({3, 128});
     const std::vector<int32_t> begin{0, 3}, length{100};
     paged_attention(bench.ctx, all_heads(q, 2), pool, 0, {begin, length, table, 4}, {0.125f}, out);
-    // An i8 cache has the same bits, but q and the weights are rounded to 15 bits.
+    // The i8 cache holds these values exactly, but q and attention weights are rounded to 15 bits.
     EXPECT_LT(fixture::difference(out, plain), dtype == DType::kI8 ? 1e-4 : 1e-6)
         << dtype_name(dtype);
   }

@@ -55,8 +55,8 @@ enum RequestBody : unsigned {
 
 /// The models that have an option.
 enum class OptionModels : uint8_t {
-  kAny,      ///< any model, within the table's bounds; the family decides whether it supports the
-             ///< option
+  kAny,      ///< any model may have it, within the table's bounds; each family accepts or refuses
+             ///< the option
   kOffering  ///< models that list the option in their Offers, within the bounds given there
 };
 
@@ -72,7 +72,7 @@ struct RequestOption {
   bool minus_one_is_off = false;  ///< in bodies -1 means 0, as other servers write -1 for "off"
   std::string_view unit = {};     ///< e.g. "frames"
   OptionModels models = OptionModels::kAny;
-  /// Bounds of a kOffering option for models that do not offer it. Unset: those refuse the option.
+  /// Bounds of a kOffering option for models that do not offer it. Unset: such models refuse it.
   std::optional<Bounds> otherwise = {};
 };
 

@@ -28,7 +28,7 @@ Error lacks_option(const PipelineInfo& info, size_t row) {
                  instead.empty() ? "leave it out" : instead,
                  others.empty()
                      ? ""
-                     : concat(" (of the options that few models have it supports ", others, ")")),
+                     : concat(" (of options that not all models have, it supports ", others, ")")),
           name};
 }
 

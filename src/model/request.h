@@ -75,7 +75,7 @@ struct RequestText {
   std::string instructions = {};
   /// Earlier turns of the conversation, oldest first. Refused if SpeechFacts::context is false.
   std::vector<ContextTurn> context = {};
-  /// Whether all text is in the prompt, instead of arriving word by word beside the audio.
+  /// Whether speech begins with whole texts (finch: sentences) instead of word by word.
   std::optional<bool> in_prompt = {};
   /// Whether numbers in the text become words. Unset: as the model's authors do.
   std::optional<bool> spell_numbers = {};

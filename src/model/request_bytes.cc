@@ -98,7 +98,8 @@ void shared(Reader& io, std::shared_ptr<const T>& value, Each&& each) {
 }
 
 void tensor(Writer& io, const Tensor& tensor) {
-  if (tensor.device() != Device::kCpu) throw LoadError("a request: a voice on another device");
+  if (tensor.device() != Device::kCpu)
+    throw LoadError("a request cannot be sent: the tensors of its voice are not in CPU memory");
   append_number(io.out, static_cast<uint8_t>(tensor.dtype()));
   const Shape& shape = tensor.shape();
   append_number(io.out, static_cast<uint8_t>(shape.dims()));

@@ -174,7 +174,7 @@ class Sequence {
   /// steps that have run. Allocates nothing.
   virtual void rows(int first, bool companion, InputRows& out) const;
 
-  /// Appends one key for each first row of the prompt whose cache other requests may share. If all
+  /// Appends one key for each row at the start of the prompt that other requests may share. If all
   /// keys up to a row are equal, the inputs up to that row must be equal. The key of a token is its
   /// id, that of a vector a hash of its bytes. Keys may cover fewer rows than the prompt, or none.
   virtual void prefix_keys(bool /*companion*/, std::vector<uint64_t>& /*keys*/) const {}

@@ -57,8 +57,8 @@ struct ArTraits {
   int max_positions = 0;
   int tap = 0;  ///< width of the hidden rows that forward() can tap; 0: no taps
   /// The number of values that a step yields beside its codes, e.g. a diffusion head's latent. 0:
-  /// no values. The sequence receives them and may send them on as rows (StepOutput::row). So such
-  /// a stage has no taps.
+  /// no values. The sequence receives them and may send them on as rows (StepOutput::row), which
+  /// replaces taps: such a stage has none.
   int values = 0;
   bool drafts = false;  ///< a batch may contain guesses (Sequence::draft); needs one code per step
   /// Whether the stage writes to the sequences that it runs. Such a stage runs only in the process

@@ -403,7 +403,7 @@ TEST(StepsApart, ARequestThatCannotBeComputedAgainEndsWithAnError) {
   EXPECT_TRUE(soon([&] { return far.stats().requests == 0; }));
 }
 
-/// Calls of a sequence are kept up to a limit. A sequence with more calls cannot move.
+/// The server logs a sequence's calls up to a limit. Beyond it, no other process can rebuild it.
 TEST(StepsApart, WhatIsNotKeptIsNotComputedAgain) {
   TestDir dir;
   std::optional<StepsHolder> holder;

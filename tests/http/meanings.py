@@ -5,7 +5,7 @@ import schemathesis
 
 SAID = "Hello there."
 TEXTS = ("input", "text", "transcript")
-# Fields that finch does not support: it has only its own voices, no emotions and no other languages.
+# Fields that finch does not support, or not with arbitrary values (voice, pronunciations).
 OF_OTHER_MODELS = (
     "voice", "ref_audio", "ref_text", "ref_mode", "ref_trim", "x_vector_only_mode", "references",
     "speaker_embedding", "pronunciations", "language", "guidance", "flow", "exaggeration",

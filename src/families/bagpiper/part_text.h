@@ -38,7 +38,7 @@ class PartText {
 
   const std::vector<std::string> stops_;
   const bool shown_;
-  std::optional<llm::AnswerText> text_;  // the current part needs a separator before its words
+  std::optional<llm::AnswerText> text_;  // the text of the current part; empty between parts
   bool apart_ = false;  // the current part needs a separator before its first words
 };
 

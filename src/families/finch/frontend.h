@@ -20,7 +20,7 @@ struct WordStart {
   int64_t begin = 0, end = 0;
 };
 
-/// Text that is spoken without interruption: a sentence or a part of it.
+/// The symbols of a Sentence, or of a piece of it if it has more than kMaxSymbols.
 struct Segment {
   std::vector<PhoneSymbol> symbols;  ///< begins and ends with a pause; at most kMaxSymbols
   std::vector<WordStart> words;      ///< words, in order

@@ -183,9 +183,9 @@ bool SentenceReader::next(std::deque<Sentence>& out) {
   return true;
 }
 
-/// Returns the runs of a sentence. It has several if a question ends within it ("Where is it?" she
-/// asked), or if the pitch rises after the first of two alternatives. `cut`: the sentence continues
-/// in another part.
+/// Returns the runs of a sentence. A sentence has two runs if a question ends within it ("Where is
+/// it?" she asked), or if the pitch rises after the first of two alternatives. `cut`: the sentence
+/// continues in another part.
 std::vector<SentenceReader::Run> SentenceReader::runs_of(std::span<const Piece> pieces, bool cut) {
   std::vector<Run> runs;
   std::string text = std::exchange(earlier_, {});
@@ -196,7 +196,7 @@ std::vector<SentenceReader::Run> SentenceReader::runs_of(std::span<const Piece> 
     const bool last = i + 1 == pieces.size();
     if (last ? cut : by_word_ || pieces[i].text.back() != '?') continue;
     const Tune tune = tune_of(text);
-    // The piece with the "or" is searched from the first piece of the run on.
+    // Looks for the piece that has the "or" of a choice, from the first piece of the run on.
     size_t at = earlier > 0 ? earlier + 1 : 0;
     for (size_t k = first; k <= i && tune.choice != text.npos && !by_word_; ++k) {
       if (at == tune.choice && k > first) runs.push_back({k, true});

@@ -27,11 +27,11 @@ struct Piece {
   bool strong = false;
 };
 
-/// Text that is spoken without interruption.
+/// A sentence of the text, or a run of one, that is spoken with one tune.
 struct Sentence {
   std::vector<Piece> pieces;
   bool rising = false;  ///< a question at whose end the pitch rises
-  float pause_s = 0;    ///< seconds of silence after it, added to the usual silence
+  float pause_s = 0;    ///< seconds of silence after it, added to the last pause symbol
 
   /// Returns the texts of all pieces, joined by single spaces.
   std::string text() const;

@@ -34,8 +34,8 @@ class Jieba {
   /// Cuts a run of Chinese characters, digits and full stops into words with their parts of speech.
   /// `unknown` cuts words that are not in the list.
   std::vector<TaggedWord> cut(std::u32string_view run, const TagModel& unknown) const;
-  /// Returns the length of the shortest word that `word` contains; the first of several, or its own
-  /// length if it contains no shorter word. `begins`: `word` begins with that word.
+  /// Returns the length of the shortest listed word inside `word`, or the length of `word` if it
+  /// contains no such word. Writes to `begins` whether `word` starts with that word.
   size_t shortest_part(std::u32string_view word, bool& begins) const;
 
  private:

@@ -26,8 +26,8 @@ struct SaidPiece {
   bool space = false;  ///< whether a space precedes it in the sentence
 };
 
-/// Cuts sentences at the words of `sayings`, which are bytes of the request's text, and of
-/// `lexicon`, which may be null. `voice`: espeak-ng's name of the language.
+/// Cuts sentences at the words whose pronunciation `sayings` (byte ranges of the request's text) or
+/// `lexicon` (may be null) states. `voice`: espeak-ng's name of the language.
 std::vector<SaidPiece> said_pieces(std::span<const SentenceStream::Item> sentences,
                                    const std::vector<Saying>& sayings, const Lexicon* lexicon,
                                    std::string_view voice);

@@ -80,7 +80,7 @@ ModelConfig load_model_config(const Config& root) {
   if (m.words < 1) root.fail("text_token_end", "there must be ids of text");
   m.codes = codes / (m.streams - 1);
   if (root.opt_i("codec_per_stream_size", m.codes) != m.codes) {
-    root.fail("codec_per_stream_size", concat("the ranges have ", m.codes, " codes"));
+    root.fail("codec_per_stream_size", concat("must be ", m.codes, ", as in the ranges of tokens"));
   }
   m.ids = load_ids(root, m.first_unit);
   m.speaker_frames = root.opt_i("speaker_prompt_length", 500, 1, 1 << 16);

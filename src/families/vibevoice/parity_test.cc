@@ -1,5 +1,5 @@
 // Compares VibeVoice-Realtime with the authors' code on two small checkpoints with the same noise:
-// ids, rows of both conditions, the latent and the end of every step, samples.
+// ids, hidden rows with and without guidance, latent and end logit of each step, and samples.
 #include "base/worst.h"
 #include "families/vibevoice/fixture.h"
 

@@ -54,8 +54,8 @@ class State : public Sequence {
   bool looking() const { return windowed_ && steps_ == kLatents; }
 
  private:
-  /// The input of a row behind the voice: an id of text and its position in the text model, or the
-  /// latent number `at` of the part.
+  /// The input of a row after the rows of the voice. With id >= 0: a text id and its position `at`
+  /// in the text model. Otherwise: latent `at` of the part.
   struct Row {
     int32_t id = -1, at = 0;
   };

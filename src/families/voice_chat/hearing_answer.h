@@ -23,7 +23,7 @@ class HearingAnswer : public llm::Answer, public Hearer {
   /// Appends the keys of ids and recordings up to the first row without a key.
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   void step_keys(bool companion, std::vector<uint64_t>& keys) const override;
-  /// Returns no draft for given ids, because each id has its own rule, which drafts cannot have.
+  /// Returns no draft if the text is prescribed: each position then has a rule of its own.
   std::span<const int32_t> draft() const override {
     return said_.empty() ? Answer::draft() : std::span<const int32_t>();
   }

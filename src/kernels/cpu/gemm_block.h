@@ -76,7 +76,7 @@ using GemmRound = void (*)(const float* x, int64_t count, void* to);
 /// set with fused multiply and add. For bf16a16 this holds if all numbers are normal, except on
 /// AMX, which adds in another order (gemm_amx_impl.h).
 struct GemmKernels {
-  GemmProducts products;  // products of f32 and bf16 weights
+  GemmProducts products;  // products with weights of f32 or bf16
   GemmProducts products_bf16a16;
   GemmProducts products_q8;
   GemmProducts products_q8a8;

@@ -52,7 +52,7 @@ struct Late {
   }
 };
 
-/// The best ids of a row: all with an order above `bar`, and the first `ties` with this order.
+/// The best ids of a row: all whose sort key is above `bar`, and the first `ties` that equal it.
 struct Best {
   static constexpr unsigned long long kAll = ~0ull;
   uint32_t bar;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -56,8 +57,11 @@ std::string type_of(const RequestOption& option) {
   if (std::holds_alternative<OptionMember<std::optional<bool>>>(option.field)) return "boolean";
   const bool whole = std::holds_alternative<OptionMember<int>>(option.field) ||
                      std::holds_alternative<OptionMember<std::optional<int>>>(option.field);
+  // Without an exponent, also for 16777216.
+  const double high = option.bounds.high;
+  const bool integral = high == std::floor(high);
   return concat(whole ? "integer, " : "number, ", option.bounds.low, "-",
-                static_cast<int64_t>(option.bounds.high),
+                integral ? concat(static_cast<int64_t>(high)) : concat(high),
                 option.minus_one_is_off ? ", or -1 (off)" : "");
 }
 

@@ -20,7 +20,7 @@ constexpr size_t kMaxReferenceTextBytes = 16 << 10;
 constexpr size_t kMaxTurns = 32;
 constexpr size_t kMinAudioBytes = 64;
 
-/// Reads a voice's name: of the model, of the store, a mix, or of a vendor (the default voice).
+/// Reads a voice: one of the model or the store, a mix, or a vendor's name (the default voice).
 void read_voice(const JsonFields& fields, const Speaker& speaker, SpeechCall& call) {
   const JsonIn* voice = fields.find("voice");
   if (voice == nullptr) return;

@@ -419,7 +419,7 @@ Value Interpreter::call_global(Global global, const Arguments& given) {
       given.check("strftime_now", 1);
       const Value* format = given.get(0);
       if (format == nullptr || !format->is_text() || format->text().size() > 200)
-        throw Fault("strftime_now() takes a short text");
+        throw Fault("strftime_now() takes a text of at most 200 bytes");
       std::tm local{};
       localtime_r(&now_, &local);
       char out[2048];

@@ -62,8 +62,8 @@ int32_t Bpe::find(std::string_view bytes) const {
   return found == ids_.end() ? -1 : found->second;
 }
 
-/// Makes the first symbols. As in the library, an unknown token is put before the next known token,
-/// but after tokens for bytes.
+/// Makes the first symbols. As in Hugging Face's tokenizers, an unknown token is added when the
+/// next known token comes, tokens for bytes at once.
 void Bpe::start(std::string_view piece, std::vector<Symbol>& symbols) const {
   bool unknown = false;  // whether an unknown token waits to be put
   for (size_t at = 0, size = 1; at < piece.size(); at += size) {
