@@ -72,7 +72,8 @@ class DictatedByAModel : public testing::Test {
     EngineOptions options;
     options.threads = 2;
     ears_ = recogniser_of(std::make_shared<Engine>(
-        qwen3_asr::load({asr_golden("original/checkpoint"), "asr", WeightType::kF32}), options));
+        load_as<qwen3_asr::Qwen3Asr>({asr_golden("original/checkpoint"), "asr", WeightType::kF32}),
+        options));
   }
   struct Heard {
     std::shared_ptr<Notes> notes = std::make_shared<Notes>();

@@ -18,7 +18,8 @@ using transducer::samples_of;
 std::shared_ptr<Engine> listening_engine(const std::string& name, EngineOptions options = {}) {
   options.threads = 2;
   return std::make_shared<Engine>(
-      transducer::load({transducer::golden_path(name + "/checkpoint"), name}), options);
+      load_as<transducer::Transducer>({transducer::golden_path(name + "/checkpoint"), name}),
+      options);
 }
 
 /// Collects what a recogniser reports about one recording.

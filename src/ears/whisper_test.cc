@@ -34,7 +34,7 @@ std::shared_ptr<Engine> whisper_engine(const std::string& name, int threads = 2,
   options.threads = threads;
   options.max_requests = max_requests;
   return std::make_shared<Engine>(
-      whisper::load({whisper_checkpoint(name), "whisper", WeightType::kF32}), options);
+      load_as<whisper::Whisper>({whisper_checkpoint(name), "whisper", WeightType::kF32}), options);
 }
 
 std::vector<float> whisper_recording(const json& r) {
@@ -171,7 +171,7 @@ TEST_P(WhisperWhole, WordsAsTheAuthorsTimeThem) {
 /// Without an engine, the loop must request as many windows as the authors' code.
 TEST_P(WhisperWhole, NoWindowMoreThanTheAuthors) {
   const auto model = std::dynamic_pointer_cast<const whisper::Whisper>(
-      whisper::load({whisper_checkpoint(GetParam()), "whisper", WeightType::kF32}));
+      load_as<whisper::Whisper>({whisper_checkpoint(GetParam()), "whisper", WeightType::kF32}));
   const json& c = cases_["whole"][1];
   WhisperOptions options = loop_options(c["options"]);
   options.language = c["options"]["language"];

@@ -57,38 +57,45 @@ namespace syrinx {
 std::span<const Family> families() {
   static constexpr std::array kFamilies{
       Family{"finch", finch::claims, finch::load, "config.json", false},
-      Family{"qwen3_tts", qwen3_tts::claims, qwen3_tts::load},
-      Family{"qwen3_omni", qwen3_omni::claims, qwen3_omni::load, "config.json", false},
-      Family{"qwen3_asr", qwen3_asr::claims, qwen3_asr::load},
-      Family{"glm4_voice", glm4_voice::claims, glm4_voice::load},
-      Family{"step_audio2", step_audio2::claims, step_audio2::load},
-      Family{"csm", csm::claims, csm::load},
-      Family{"fish_speech", fish_speech::claims, fish_speech::load},
-      Family{"higgs_audio", higgs::claims, higgs::load},
-      Family{"voxcpm2", voxcpm2::claims, voxcpm2::load, "config.json", false},
-      Family{"pocket_tts", nullptr, pocket_tts::load, pocket_tts::kMarker, false},
-      Family{"vibevoice", vibevoice::claims, vibevoice::load, "config.json", false},
-      Family{"moss_tts", moss_tts::claims, moss_tts::load},
-      Family{"opuslm", opuslm::claims, opuslm::load},
-      Family{"orpheus", orpheus::claims, orpheus::load},
-      Family{"zonos", zonos::claims, zonos::load},
+      Family{"qwen3_tts", qwen3_tts::claims, load_as<qwen3_tts::Qwen3Tts>},
+      Family{"qwen3_omni", qwen3_omni::claims, load_as<qwen3_omni::Qwen3Omni>, "config.json",
+             false},
+      Family{"qwen3_asr", qwen3_asr::claims, load_as<qwen3_asr::Qwen3Asr>},
+      Family{"glm4_voice", glm4_voice::claims, load_as<glm4_voice::Glm4Voice>},
+      Family{"step_audio2", step_audio2::claims, load_as<step_audio2::StepAudio2>},
+      Family{"csm", csm::claims, load_as<csm::Csm>},
+      Family{"fish_speech", fish_speech::claims, load_as<fish_speech::FishSpeech>},
+      Family{"higgs_audio", higgs::claims, load_as<higgs::Higgs>},
+      Family{"voxcpm2", voxcpm2::claims, load_as<voxcpm2::VoxCpm2>, "config.json", false},
+      Family{"pocket_tts", nullptr, load_as<pocket_tts::PocketTts>, pocket_tts::kMarker, false},
+      Family{"vibevoice", vibevoice::claims, load_as<vibevoice::VibeVoice>, "config.json", false},
+      Family{"moss_tts", moss_tts::claims, load_as<moss_tts::MossTts>},
+      Family{"opuslm", opuslm::claims, load_as<opuslm::OpusLm>},
+      Family{"orpheus", orpheus::claims, load_as<orpheus::Orpheus>},
+      Family{"zonos", zonos::claims, load_as<zonos::Zonos>},
       Family{"kokoro", kokoro::claims, kokoro::load, "config.json", false},
-      // This row comes after Orpheus, because Orpheus has the config of a Llama.
-      Family{"llm", llm::claims, llm::load, "config.json", true, {llm::kGgufEnd}},
+      // After Orpheus, whose config is that of a Llama.
+      Family{"llm", llm::claims, load_as<llm::Llm>, "config.json", true, {llm::kGgufEnd}},
       Family{"whisper",
              whisper::claims,
-             whisper::load,
+             load_as<whisper::Whisper>,
              "config.json",
              false,
              {whisper::kTorchEnd, whisper::kGgmlEnd}},
-      Family{"nemotron_asr", transducer::claims, transducer::load, "config.json", false},
-      Family{"cosyvoice2", nullptr, cosyvoice2::load, cosyvoice2::kSecondEdition.marker},
-      Family{"cosyvoice3", nullptr, cosyvoice2::load_third, cosyvoice2::kThirdEdition.marker},
-      Family{"bagpiper", nullptr, bagpiper::load, bagpiper::kMarker},
-      Family{"chatterbox", nullptr, chatterbox::load, chatterbox::kEnglishEdition.marker},
-      Family{"chatterbox_multilingual", nullptr, chatterbox::load_multilingual,
+      Family{"nemotron_asr", transducer::claims, load_as<transducer::Transducer>, "config.json",
+             false},
+      Family{"cosyvoice2", nullptr, load_as<cosyvoice2::CosyVoice2>,
+             cosyvoice2::kSecondEdition.marker},
+      Family{"cosyvoice3", nullptr, load_as<cosyvoice2::CosyVoice2, cosyvoice2::kThirdEdition>,
+             cosyvoice2::kThirdEdition.marker},
+      Family{"bagpiper", nullptr, load_as<bagpiper::Bagpiper>, bagpiper::kMarker},
+      Family{"chatterbox", nullptr, load_as<chatterbox::Chatterbox>,
+             chatterbox::kEnglishEdition.marker},
+      Family{"chatterbox_multilingual", nullptr,
+             load_as<chatterbox::Chatterbox, chatterbox::kMultilingualEdition>,
              chatterbox::kMultilingualEdition.marker},
-      Family{"chatterbox_turbo", nullptr, chatterbox_turbo::load, chatterbox_turbo::kMarker},
+      Family{"chatterbox_turbo", nullptr, load_as<chatterbox_turbo::ChatterboxTurbo>,
+             chatterbox_turbo::kMarker},
       Family{"piper", nullptr, piper::load, nullptr, false, {piper::kFileEnding}, piper::facts},
   };
   return kFamilies;
@@ -97,7 +104,7 @@ std::span<const Family> families() {
 const Family* family_of_file(const std::string& path) {
   const bool speaks = path.ends_with(llm::kGgufEnd) && is_file(path) && orpheus::claims_file(path);
   const auto found = std::ranges::find_if(families(), [&](const Family& family) {
-    return speaks ? family.load == orpheus::load : !family.ending_of(path).empty();
+    return speaks ? family.load == load_as<orpheus::Orpheus> : !family.ending_of(path).empty();
   });
   return found == families().end() ? nullptr : &*found;
 }

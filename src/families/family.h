@@ -26,13 +26,23 @@ struct LoadSpec {
   /// Returns whether a node's stage runs in another process, which has its weights. Null: no stage.
   std::function<bool(std::string_view node)> elsewhere = {};
 
-  /// Returns an object that marks the networks of `node`; keep it while they are built.
-  AbsentTensors part(std::string_view node) const {
-    return AbsentTensors(elsewhere && elsewhere(node));
+  /// Returns make(), which builds the networks of `node`; without memory for their weights if the
+  /// node's stage runs in another process.
+  template <typename Make>
+  auto part(std::string_view node, const Make& make) const {
+    const AbsentTensors part(elsewhere && elsewhere(node));
+    return make();
   }
 };
 
-/// Thrown if the model has no kernels for the GPU of LoadSpec. The model may run on the CPU.
+/// Loads a checkpoint as a Model, for Family::load; `edition`: further arguments of its
+/// constructor. Throws LoadError.
+template <typename Model, const auto&... edition>
+std::shared_ptr<const Pipeline> load_as(const LoadSpec& spec) {
+  return std::make_shared<Model>(spec, edition...);
+}
+
+/// The model has no kernels for the GPU of LoadSpec; it may run on the CPU.
 class CpuOnlyError : public LoadError {
  public:
   using LoadError::LoadError;

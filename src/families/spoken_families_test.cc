@@ -51,19 +51,20 @@ void hear_higgs(SpeechRequest& request, int32_t last) {
 }
 
 constexpr SpokenFamily kSpokenFamilies[] = {
-    {"orpheus", orpheus::load, "orpheus/golden/checkpoint", 1, 1000, false, nullptr, 0},
-    {"higgs", higgs::load, "higgs/golden/checkpoint", 9, 1000, false, hear_higgs, 33},
-    {"csm", csm::load, "csm/golden/taught/checkpoint", 7, 1000, false, hear_csm, 0, 3},
-    {"fish_speech", fish_speech::load, "fish_speech/golden/checkpoint", 11, 4500},
-    {"opuslm", opuslm::load, "opuslm/golden/checkpoint", 9, 1000, true},
+    {"orpheus", load_as<orpheus::Orpheus>, "orpheus/golden/checkpoint", 1, 1000, false, nullptr, 0},
+    {"higgs", load_as<higgs::Higgs>, "higgs/golden/checkpoint", 9, 1000, false, hear_higgs, 33},
+    {"csm", load_as<csm::Csm>, "csm/golden/taught/checkpoint", 7, 1000, false, hear_csm, 0, 3},
+    {"fish_speech", load_as<fish_speech::FishSpeech>, "fish_speech/golden/checkpoint", 11, 4500},
+    {"opuslm", load_as<opuslm::OpusLm>, "opuslm/golden/checkpoint", 9, 1000, true},
     {"zonos", load_zonos, "zonos/golden/checkpoint", 10, 1000, true},
-    {"cosyvoice2", cosyvoice2::load, "cosyvoice2/golden/checkpoint", 3},
-    {"cosyvoice3", cosyvoice2::load_third, "cosyvoice3/golden/checkpoint", 3, 1000, false, nullptr,
-     -1, 2, 3},
-    {"chatterbox", chatterbox::load, "chatterbox/golden/checkpoint", 4, 1000, true},
-    {"chatterbox_multilingual", chatterbox::load_multilingual,
+    {"cosyvoice2", load_as<cosyvoice2::CosyVoice2>, "cosyvoice2/golden/checkpoint", 3},
+    {"cosyvoice3", load_as<cosyvoice2::CosyVoice2, cosyvoice2::kThirdEdition>,
+     "cosyvoice3/golden/checkpoint", 3, 1000, false, nullptr, -1, 2, 3},
+    {"chatterbox", load_as<chatterbox::Chatterbox>, "chatterbox/golden/checkpoint", 4, 1000, true},
+    {"chatterbox_multilingual", load_as<chatterbox::Chatterbox, chatterbox::kMultilingualEdition>,
      "chatterbox_multilingual/golden/checkpoint", 4, 1000, true},
-    {"chatterbox_turbo", chatterbox_turbo::load, "chatterbox_turbo/golden/checkpoint", 2, 1000},
+    {"chatterbox_turbo", load_as<chatterbox_turbo::ChatterboxTurbo>,
+     "chatterbox_turbo/golden/checkpoint", 2, 1000},
 };
 
 class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {

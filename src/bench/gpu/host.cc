@@ -64,10 +64,10 @@ void make_narrow(json& config) {
 std::shared_ptr<const Pipeline> load(const std::string& dir) {
   const LoadSpec spec{dir, "narrow", WeightType::kBF16, true, Device::kCuda};
   const Config config = Config::load(dir + "/config.json");
-  if (qwen3_tts::claims(config)) return qwen3_tts::load(spec);
-  if (csm::claims(config)) return csm::load(spec);
-  if (higgs::claims(config)) return higgs::load(spec);
-  return orpheus::load(spec);
+  if (qwen3_tts::claims(config)) return load_as<qwen3_tts::Qwen3Tts>(spec);
+  if (csm::claims(config)) return load_as<csm::Csm>(spec);
+  if (higgs::claims(config)) return load_as<higgs::Higgs>(spec);
+  return load_as<orpheus::Orpheus>(spec);
 }
 
 double median(std::vector<double> values) {

@@ -67,10 +67,10 @@ double ms(double seconds) { return std::round(seconds * 1e6) / 1e3; }
 std::shared_ptr<const Pipeline> load(const std::string& dir, const std::string& name) {
   const LoadSpec spec{dir, name, WeightType::kBF16, true, Device::kCuda};
   const Config config = Config::load(dir + "/config.json");
-  if (qwen3_tts::claims(config)) return qwen3_tts::load(spec);
-  if (csm::claims(config)) return csm::load(spec);
-  if (higgs::claims(config)) return higgs::load(spec);
-  return orpheus::load(spec);
+  if (qwen3_tts::claims(config)) return load_as<qwen3_tts::Qwen3Tts>(spec);
+  if (csm::claims(config)) return load_as<csm::Csm>(spec);
+  if (higgs::claims(config)) return load_as<higgs::Higgs>(spec);
+  return load_as<orpheus::Orpheus>(spec);
 }
 
 /// Returns the bytes of weights that a decode step reads: all parts once, except tables and codec.

@@ -70,19 +70,16 @@ Bagpiper::Bagpiper(const LoadSpec& spec) {
   sizes.codec.codebook_size = config_.codes;
   for (const std::string& pattern : kOnlyEncodes) codec.ignore(pattern);
   root.build([&] {
-    {
-      const AbsentTensors part = spec.part("tower");
+    spec.part("tower", [&] {
       tower_ = std::make_unique<Qwen3AudioTower>(config_.audio, root.scope(kTowerScope),
                                                  at_least_8_bits(spec.weights));
       adaptor_ = load_linear(root, "adaptor.continuous_audio", config_.lm.hidden, config_.audio.out,
                              true, at_least_8_bits(spec.weights));
-    }
-    {
-      const AbsentTensors part = spec.part("lm");
-      lm_ = load_lm(config_, root, spec);
-    }
-    const AbsentTensors part = spec.part("codec");
-    codec_ = std::make_unique<DacCodec>(load_xcodec(sizes, codec, codec_weights(spec.weights)));
+    });
+    lm_ = spec.part("lm", [&] { return load_lm(config_, root, spec); });
+    codec_ = spec.part("codec", [&] {
+      return std::make_unique<DacCodec>(load_xcodec(sizes, codec, codec_weights(spec.weights)));
+    });
   });
   move_networks(spec, *lm_, *codec_);
   hearing_ = std::make_unique<TowerStage>(*tower_, &adaptor_);

@@ -56,8 +56,4 @@ class Bagpiper : public LoadedPipeline {
   std::unique_ptr<DacStage> stage_;
 };
 
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Bagpiper>(spec);
-}
-
 }  // namespace syrinx::bagpiper

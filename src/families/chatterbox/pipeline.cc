@@ -1,10 +1,8 @@
 #include "families/chatterbox/pipeline.h"
 
-#include "families/chatterbox/script.h"
 #include "families/chatterbox/sound.h"
 #include "families/loading/checkpoint.h"
 #include "io/file.h"
-#include "model/language.h"
 
 namespace syrinx::chatterbox {
 
@@ -38,10 +36,8 @@ Chatterbox::Chatterbox(const LoadSpec& spec, const Edition& edition) {
                     " ids, but the model's text table has " + std::to_string(config_.text_vocab) +
                     " rows");
   }
-  weights_->build([&] {
-    const AbsentTensors part = spec.part("ar");
-    nets_ = load_speech(config_, *weights_, spec.weights);
-  });
+  nets_ = load_part(spec, "ar", *weights_,
+                    [&] { return load_speech(config_, *weights_, spec.weights); });
   move_networks(spec, *nets_.lm);
   Sound sound = load_sound(codec, config_, spec);
   flow_ = std::move(sound.flow);
@@ -59,7 +55,7 @@ Chatterbox::Chatterbox(const LoadSpec& spec, const Edition& edition) {
   info_.speech.no_cloning = missing_for_cloning(spec, codec, plan);
   if (info_.speech.no_cloning.empty()) voices_ = std::make_unique<Cloning>(spec, config_, plan);
   const int64_t rate = config_.hift.source.sample_rate;
-  join(*nets_.lm, config_.flow, rate, S3Noise::kSeeded, fade_in(rate));
+  join(std::move(nets_.lm), config_.flow, rate, S3Noise::kSeeded, fade_in(rate));
   describe(spec);
 }
 
@@ -71,39 +67,12 @@ void Chatterbox::describe(const LoadSpec& spec) {
   info_.offers.add({{"exaggeration"}, {"guidance"}, {"top_k", {0, 0}}});
 }
 
-Result<Opened> Chatterbox::open(const SpeechRequest& request) const {
-  Result<std::shared_ptr<const Voice>> who = voice(request);
-  // As in the authors' generate(), the degree of emotion stored with a voice is ignored.
-  const float degree = request.voice.exaggeration.value_or(kDefaultEmotion);
-  if (who && degree != who.value()->emotion) {
-    Voice mood = nets_.voice_rows->with_emotion(*who.value(), degree);
-    const uint64_t key = mood.key;
-    who = moods_.keep(key, std::make_shared<const Voice>(std::move(mood)));
-  }
-  Reading reading{*tokenizer_, multilingual_.get()};
-  if (multilingual_) {
-    Result<std::string> language = read_language(info_, request.say.language);
-    if (!language) return language.error();
-    reading.language = language.value().empty() ? info_.speech.languages.front() : language.take();
-  }
-  return SpokenSequence::open(
-      spoken_, script_of(config_, std::move(reading), std::move(who), request), request);
-}
-
 Result<std::shared_ptr<const Voice>> Chatterbox::voice(const SpeechRequest& request) const {
   return voice_of(request, "conds.pt", [this](const syrinx::Voice& data) {
     Result<Voice> made = chatterbox::voice_of(data, config_, *flow_);
     if (made) nets_.voice_rows->prepare(made.value());
     return made;
   });
-}
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Chatterbox>(spec);
-}
-
-std::shared_ptr<const Pipeline> load_multilingual(const LoadSpec& spec) {
-  return std::make_shared<Chatterbox>(spec, kMultilingualEdition);
 }
 
 }  // namespace syrinx::chatterbox

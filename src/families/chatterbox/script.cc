@@ -1,8 +1,11 @@
-#include "families/chatterbox/script.h"
+// Chatterbox's prompt for a request: the rows of the voice, a part of the text between its marks,
+// the start of speech. A part is a segment. The companion gets the same rows without the text.
+#include "families/s3/script.h"
 
 #include <algorithm>
 
-#include "families/s3/script.h"
+#include "families/chatterbox/pipeline.h"
+#include "model/language.h"
 
 namespace syrinx::chatterbox {
 namespace {
@@ -17,6 +20,13 @@ bool attends_to_all(const SpeechRequest& request) {
   return request.terms.flow == FlowMode::kFull ||
          (request.terms.flow == FlowMode::kAuto && request.terms.offline);
 }
+
+/// Tokenizers and tables that read a request's text; all outlive the request.
+struct Reading {
+  const TextTokenizer& tokenizer;
+  const MultilingualText* multilingual = nullptr;  // null: the English edition
+  std::string language = {};                       // one of the languages of `multilingual`
+};
 
 class Script : public S3Script {
  public:
@@ -119,12 +129,24 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .spare_steps = kMostSteps};
 }
 
-Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, Reading reading,
-                                                Result<std::shared_ptr<const Voice>> voice,
-                                                const SpeechRequest& request) {
-  if (!voice) return voice.error();
+Result<std::unique_ptr<SpokenScript>> Chatterbox::script(const SpeechRequest& request) const {
+  Result<std::shared_ptr<const Voice>> speaker = voice(request);
+  if (!speaker) return speaker.error();
+  // As in the authors' generate(), the degree that a voice was saved with is ignored.
+  const float degree = request.voice.exaggeration.value_or(kDefaultEmotion);
+  if (degree != speaker.value()->emotion) {
+    Voice mood = nets_.voice_rows->with_emotion(*speaker.value(), degree);
+    const uint64_t key = mood.key;
+    speaker = moods_.keep(key, std::make_shared<const Voice>(std::move(mood)));
+  }
+  Reading reading{*tokenizer_, multilingual_.get()};
+  if (multilingual_) {
+    Result<std::string> language = read_language(info_, request.say.language);
+    if (!language) return language.error();
+    reading.language = language.value().empty() ? info_.speech.languages.front() : language.take();
+  }
   return std::unique_ptr<SpokenScript>(
-      std::make_unique<Script>(config, std::move(reading), voice.take(), request));
+      std::make_unique<Script>(config_, std::move(reading), speaker.take(), request));
 }
 
 }  // namespace syrinx::chatterbox

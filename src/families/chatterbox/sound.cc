@@ -6,14 +6,13 @@ Sound load_sound(const Weights& s3gen, const ModelConfig& config, const LoadSpec
   Sound out;
   s3gen.build(
       [&] {
-        {
-          const AbsentTensors part = spec.part("flow");
-          out.flow = std::make_unique<S3Flow>(config.flow, s3gen.scope("flow"),
-                                              at_least_8_bits(spec.weights));
-        }
-        const AbsentTensors part = spec.part("vocoder");
-        out.vocoder = std::make_unique<Hift>(config.hift, s3gen.scope("mel2wav"),
-                                             at_least_8_bits(spec.weights));
+        const WeightType type = at_least_8_bits(spec.weights);
+        out.flow = spec.part("flow", [&] {
+          return std::make_unique<S3Flow>(config.flow, s3gen.scope("flow"), type);
+        });
+        out.vocoder = spec.part("vocoder", [&] {
+          return std::make_unique<Hift>(config.hift, s3gen.scope("mel2wav"), type);
+        });
       },
       {"tokenizer.*", "speaker_encoder.*"});  // for cloning; loaded with the first recording
   return out;

@@ -25,10 +25,8 @@ ChatterboxTurbo::ChatterboxTurbo(const LoadSpec& spec) {
   }
   spoken_ = spoken_model(config_);
   tokenizer_ = std::make_unique<Tokenizer>(open_tokenizer(spec, {}, config_.text_vocab));
-  weights_->build([&] {
-    const AbsentTensors part = spec.part("ar");
-    nets_ = load_speech(config_, *weights_, spec.weights);
-  });
+  nets_ = load_part(spec, "ar", *weights_,
+                    [&] { return load_speech(config_, *weights_, spec.weights); });
   move_networks(spec, *nets_.lm);
   chatterbox::Sound sound = chatterbox::load_sound(codec, config_, spec);
   flow_ = std::move(sound.flow);
@@ -39,7 +37,7 @@ ChatterboxTurbo::ChatterboxTurbo(const LoadSpec& spec) {
     voices_ = std::make_unique<chatterbox::Cloning>(spec, config_, plan());
   }
   const int64_t rate = config_.hift.source.sample_rate;
-  join(*nets_.lm, config_.flow, rate, S3Noise::kSeeded, chatterbox::fade_in(rate));
+  join(std::move(nets_.lm), config_.flow, rate, S3Noise::kSeeded, chatterbox::fade_in(rate));
   name(kFamily, spec, "MIT");
   chatterbox::add_voices(info_, stored_);
   info_.speech.languages = {"english"};
@@ -54,18 +52,13 @@ void ChatterboxTurbo::prepare_voices(const LoadSpec& spec) {
   }
 }
 
-Result<Opened> ChatterboxTurbo::open(const SpeechRequest& request) const {
+Result<std::unique_ptr<SpokenScript>> ChatterboxTurbo::script(const SpeechRequest& request) const {
   auto voice = voice_of(request, "conds.pt", [this](const syrinx::Voice& data) {
     Result<Voice> made = chatterbox::voice_of(data, config_, *flow_);
     if (made) prepare(nets_, made.value());
     return made;
   });
-  return SpokenSequence::open(spoken_, script_of(config_, *tokenizer_, std::move(voice), request),
-                              request);
-}
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<ChatterboxTurbo>(spec);
+  return script_of(config_, *tokenizer_, std::move(voice), request);
 }
 
 }  // namespace syrinx::chatterbox_turbo

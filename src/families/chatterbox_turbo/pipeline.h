@@ -6,9 +6,7 @@
 
 #include "families/chatterbox/cloning.h"
 #include "families/chatterbox_turbo/script.h"
-#include "families/family.h"
 #include "families/s3/speaking.h"
-#include "model/pipeline.h"
 
 namespace syrinx::chatterbox_turbo {
 
@@ -17,17 +15,14 @@ class ChatterboxTurbo : public S3Pipeline<chatterbox::Voice> {
   /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit ChatterboxTurbo(const LoadSpec& spec);
 
-  Result<Opened> open(const SpeechRequest& request) const override;
-
   const ModelConfig& config() const { return config_; }
-  const CodecLm& lm() const { return *nets_.lm; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
 
  private:
+  Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;
   void prepare_voices(const LoadSpec& spec);
 
   ModelConfig config_;
-  SpokenModel spoken_;
   std::unique_ptr<Tokenizer> tokenizer_;
   // Weights of the language model. Its tables stay in the mapped file.
   std::unique_ptr<Weights> weights_;
@@ -36,8 +31,5 @@ class ChatterboxTurbo : public S3Pipeline<chatterbox::Voice> {
 
 /// The file that identifies a checkpoint.
 inline constexpr const char* kMarker = "t3_turbo_v1.safetensors";
-
-/// Loads a checkpoint from spec.dir. Throws LoadError.
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
 
 }  // namespace syrinx::chatterbox_turbo

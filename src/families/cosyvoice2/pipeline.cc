@@ -1,6 +1,5 @@
 #include "families/cosyvoice2/pipeline.h"
 
-#include "families/cosyvoice2/script.h"
 #include "families/loading/checkpoint.h"
 #include "io/file.h"
 #include "text/tokens/byte_tokenizer.h"
@@ -18,40 +17,31 @@ Tokenizer tokenizer(const LoadSpec& spec, const Edition& edition) {
 std::unique_ptr<Hift> load_hift(const HiftConfig& config, const LoadSpec& spec) {
   const Weights weights(weights_at(spec, join_path(spec.dir, "hift.pt")));
   const Weights scope = weights.scope(weights.count("generator.resblocks") > 0 ? "generator" : "");
-  std::unique_ptr<Hift> hift;
-  weights.build(
-      [&] {
-        const AbsentTensors part = spec.part("vocoder");
-        hift = std::make_unique<Hift>(config, scope, spec.weights);
-      },
-      {"discriminator.*"});
-  return hift;
+  return load_part(spec, "vocoder", weights,
+                   [&] { return std::make_unique<Hift>(config, scope, spec.weights); },
+                   {"discriminator.*"});
 }
 
 }  // namespace
 
 CosyVoice2::CosyVoice2(const LoadSpec& spec, const Edition& edition)
-    : config_(load_config(spec.dir, edition)), spoken_(spoken_model(config_)) {
+    : config_(load_config(spec.dir, edition)) {
+  spoken_ = spoken_model(config_);
   frontend_ = std::make_unique<Frontend>(tokenizer(spec, edition), edition);
   weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, "llm.pt")));
-  weights_->build([&] {
-    const AbsentTensors part = spec.part("ar");
-    lm_ = load_lm(config_, *weights_, spec.weights);
+  auto lm =
+      load_part(spec, "ar", *weights_, [&] { return load_lm(config_, *weights_, spec.weights); });
+  move_networks(spec, *lm);
+  const Weights flow(weights_at(spec, join_path(spec.dir, "flow.pt")));
+  flow_ = load_part(spec, "flow", flow, [&] {
+    return std::make_unique<S3Flow>(config_.flow, flow, at_least_8_bits(spec.weights));
   });
-  move_networks(spec, *lm_);
-  {
-    const Weights weights(weights_at(spec, join_path(spec.dir, "flow.pt")));
-    weights.build([&] {
-      const AbsentTensors part = spec.part("flow");
-      flow_ = std::make_unique<S3Flow>(config_.flow, weights, at_least_8_bits(spec.weights));
-    });
-  }
   hift_ = load_hift(config_.hift, spec);
   stored_ = load_voices(spec.dir, config_, *flow_);
   if (spec.dummy && stored_.empty()) stored_ = dummy_voices(config_, *flow_);
   info_.speech.no_cloning = missing_for_cloning(spec, edition);
   if (info_.speech.no_cloning.empty()) voices_ = make_cloning(spec, config_);
-  join(*lm_, config_.flow, config_.hift.source.sample_rate, S3Noise::kFixed);
+  join(std::move(lm), config_.flow, config_.hift.source.sample_rate, S3Noise::kFixed);
   describe(spec);
 }
 
@@ -64,11 +54,6 @@ void CosyVoice2::describe(const LoadSpec& spec) {
   if (!stored_.empty()) info_.speech.default_voice = stored_.begin()->first;
   info_.speech.languages = {"auto"};
   info_.offers.add({{"instructions"}, {"spell_numbers"}});
-}
-
-Result<Opened> CosyVoice2::open(const SpeechRequest& request) const {
-  return SpokenSequence::open(spoken_, script_of(config_, *frontend_, voice(request), request),
-                              request);
 }
 
 Result<std::shared_ptr<const Voice>> CosyVoice2::voice(const SpeechRequest& request) const {

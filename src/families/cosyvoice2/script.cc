@@ -1,8 +1,10 @@
-#include "families/cosyvoice2/script.h"
+// The prompt of CosyVoice2 and 3 for a request: the voice's text or instructions, a part of the
+// text, the voice's speech. A part is a segment.
+#include "families/s3/script.h"
 
 #include <algorithm>
 
-#include "families/s3/script.h"
+#include "families/cosyvoice2/pipeline.h"
 
 namespace syrinx::cosyvoice2 {
 namespace {
@@ -13,6 +15,7 @@ constexpr int64_t kLeastPerId = 2, kMostPerId = 20;
 // is spoken (CosyVoice:cosyvoice/cli/model.py, CosyVoice3Model, llm_job).
 constexpr int32_t kSilent[] = {1, 2, 28, 29, 55, 248, 494, 2241, 2242, 2322, 2323};
 constexpr int kMostSilent = 5;
+enum Table : size_t { kText, kControl, kSpeech, kTables };  // a row is one entry of one table
 
 class Script : public S3Script {
  public:
@@ -47,19 +50,17 @@ class Script : public S3Script {
   void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) override {
     past.clear();
     text_ids_ = std::ssize(now.ids);
-    const auto add = [&](Table table, int32_t id) {
-      out.add_row(id)[static_cast<size_t>(table)] = id;
-    };
-    add(Table::kControl, config_.begin_row());
-    // A text with its own prompt needs no system sentence.
+    const auto add = [&](Table table, int32_t id) { out.add_row(id)[table] = id; };
+    add(kControl, config_.begin_row());
+    // A text that has a prompt of its own needs no system sentence.
     if (before_ != frontend_.system() || !frontend_.ends_prompt(now.ids)) out.add(before_);
     out.add(now.ids);
-    add(Table::kControl, config_.task_row());
-    for (const int32_t token : speech_) add(Table::kSpeech, token);
+    add(kControl, config_.task_row());
+    for (const int32_t token : speech_) add(kSpeech, token);
   }
 
   void step_row(int, std::span<const int32_t> codes, std::span<int32_t> ids) const override {
-    ids[static_cast<size_t>(Table::kSpeech)] = codes[0];
+    ids[kSpeech] = codes[0];
   }
 
   SampleRule rule(const DelayedStreams& steps, int) const override {
@@ -121,12 +122,11 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .steps_per_id = kMostPerId};
 }
 
-Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Frontend& frontend,
-                                                Result<std::shared_ptr<const Voice>> voice,
-                                                const SpeechRequest& request) {
-  if (!voice) return voice.error();
+Result<std::unique_ptr<SpokenScript>> CosyVoice2::script(const SpeechRequest& request) const {
+  Result<std::shared_ptr<const Voice>> speaker = voice(request);
+  if (!speaker) return speaker.error();
   return std::unique_ptr<SpokenScript>(
-      std::make_unique<Script>(config, frontend, voice.take(), request));
+      std::make_unique<Script>(config_, *frontend_, speaker.take(), request));
 }
 
 }  // namespace syrinx::cosyvoice2

@@ -29,18 +29,6 @@ void load_depth(const Config& c, ModelConfig& m) {
   same("backbone_hidden_size", m.backbone.hidden);
 }
 
-/// Reads the keys that begin with `prefix`: "" or "depth_decoder_".
-void load_sampling(const Config& c, const std::string& prefix, SampleParams& p) {
-  const auto number = [&](const char* key, float absent, double max) {
-    return static_cast<float>(c.opt_f(prefix + key, absent, 0, max));
-  };
-  p.temperature = number("temperature", p.temperature, 100);
-  p.top_p = number("top_p", p.top_p, 1);
-  p.top_k = static_cast<int>(c.opt_i(prefix + "top_k", p.top_k, 0, 1 << 20));
-  p.repetition_penalty = number("repetition_penalty", p.repetition_penalty, 100);
-  if (!c.opt_b(prefix + "do_sample", true)) p.temperature = 0;
-}
-
 }  // namespace
 
 bool claims(const Config& root) { return model_type(root) == "csm" || of_first_program(root); }
@@ -88,8 +76,8 @@ Defaults load_defaults(const std::string& path) {
   Defaults d;
   if (!is_file(path)) return d;
   const Config c = Config::load(path);
-  load_sampling(c, "", d.outer);
-  load_sampling(c, "depth_decoder_", d.inner);
+  load_sampling(c, d.outer);
+  load_sampling(c, d.inner, "depth_decoder_");
   return d;
 }
 

@@ -5,7 +5,6 @@
 #include "codec/mimi_encoder.h"
 #include "families/checkpoint_copy.h"
 #include "families/csm/pipeline.h"
-#include "families/csm/script.h"
 #include "families/golden_checks.h"
 #include "families/loading/recorded_voice.h"
 #include "io/edit_safetensors.h"

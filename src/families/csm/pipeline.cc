@@ -3,7 +3,6 @@
 #include "codec/mimi_encoder.h"
 #include "families/codec_stage.h"
 #include "families/csm/backbone.h"
-#include "families/csm/script.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/recorded_voice.h"
 #include "io/file.h"
@@ -60,12 +59,10 @@ Csm::Csm(const LoadSpec& spec) {
   std::unique_ptr<CodecLm> lm;
   weights_->build(
       [&] {
-        {
-          const AbsentTensors part = spec.part("ar");
-          lm = load_backbone(config_, *weights_, spec.weights);
-        }
-        const AbsentTensors part = spec.part("codec");
-        codec_ = std::make_unique<MimiDecoder>(config_.codec, codec, at_least_8_bits(spec.weights));
+        lm = spec.part("ar", [&] { return load_backbone(config_, *weights_, spec.weights); });
+        codec_ = spec.part("codec", [&] {
+          return std::make_unique<MimiDecoder>(config_.codec, codec, at_least_8_bits(spec.weights));
+        });
       },
       kOnlyHears);
   if (codec.has("downsample.conv.weight") || codec.count("encoder.layers") > 0) {
@@ -85,10 +82,6 @@ Csm::Csm(const LoadSpec& spec) {
   info_.speech.no_cloning = "the checkpoint has no encoder of the codec (codec_model.encoder.*)";
   join(std::move(lm), std::make_unique<CodecStage<MimiDecoder, MimiJob>>(*codec_),
        codec_info(*codec_), kPolicy);
-}
-
-Result<std::unique_ptr<SpokenScript>> Csm::script(const SpeechRequest& request) const {
-  return script_of(config_, *frontend_, request);
 }
 
 }  // namespace syrinx::csm

@@ -29,9 +29,7 @@ class Csm : public SpokenPipeline {
   std::unique_ptr<MimiDecoder> codec_;
 };
 
-/// Loads a checkpoint from spec.dir. Throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Csm>(spec);
-}
+/// Returns the settings. Tables: that of the text, then those of the C codebooks.
+SpokenModel spoken_model(const ModelConfig& config, const Defaults& defaults);
 
 }  // namespace syrinx::csm

@@ -1,9 +1,10 @@
-#include "families/csm/script.h"
-
+// CSM's prompt for a request: the earlier turns (including the recording of its voice), the segment
+// before, and the text to speak. A turn is its text, then its frames and an end frame.
 #include <algorithm>
 
 #include "base/ascii.h"
 #include "base/check.h"
+#include "families/csm/pipeline.h"
 #include "families/loading/describe.h"
 #include "families/spoken/heard_turns.h"
 
@@ -61,10 +62,6 @@ class Script : public SpokenScript {
     add_turn(now, out);
   }
 
-  void step_row(int, std::span<const int32_t> codes, std::span<int32_t> ids) const override {
-    std::ranges::copy(codes, ids.begin() + 1);
-  }
-
   SampleRule rule(const DelayedStreams&, int) const override {
     SampleRule rule;
     rule.allowed[rule.ranges++] = {0, static_cast<int32_t>(config_.audio_codes())};
@@ -115,16 +112,15 @@ SpokenModel spoken_model(const ModelConfig& config, const Defaults& defaults) {
           .least_steps = kLeastFrames};
 }
 
-Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Frontend& frontend,
-                                                const SpeechRequest& request) {
+Result<std::unique_ptr<SpokenScript>> Csm::script(const SpeechRequest& request) const {
   const Result<int> named = speaker_number(request.voice.name, Frontend::kMaxSpeaker, 0);
   // The name of a voice given as data may be anything. If it is a number, it names the speaker.
   if (!named && !request.voice.data) return named.error();
   const int speaker = request.voice.speaker >= 0 ? request.voice.speaker
                       : named                    ? named.value()
                                                  : 0;
-  auto script = std::make_unique<Script>(config, frontend, speaker, request.terms.ignore_stop);
-  if (const Status context = script->take_context(request); !context.ok()) return context.error();
+  auto script = std::make_unique<Script>(config_, *frontend_, speaker, request.terms.ignore_stop);
+  if (const Status context = script->take_context(request); !context) return context.error();
   return std::unique_ptr<SpokenScript>(std::move(script));
 }
 

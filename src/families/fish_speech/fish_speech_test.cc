@@ -4,7 +4,6 @@
 #include "audio/wav_file.h"
 #include "families/checkpoint_copy.h"
 #include "families/fish_speech/pipeline.h"
-#include "families/fish_speech/script.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
 #include "kernels/fixture.h"

@@ -5,7 +5,6 @@
 #include "codec/fish_encoder.h"
 #include "families/codec_stage.h"
 #include "families/fish_speech/dual_ar.h"
-#include "families/fish_speech/script.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/recorded_voice.h"
 #include "io/file.h"
@@ -61,11 +60,8 @@ FishSpeech::FishSpeech(const LoadSpec& spec) {
   spoken_ = spoken_model(config_);
   prompter_ = std::make_unique<Prompter>(config_, std::move(tokenizer));
   weights_ = std::make_unique<Weights>(plain_weights_at(spec, spec.dir));
-  std::unique_ptr<CodecLm> lm;
-  weights_->build([&] {
-    const AbsentTensors part = spec.part("ar");
-    lm = load_dual_ar(config_, *weights_, spec.weights);
-  });
+  auto lm = load_part(spec, "ar", *weights_,
+                      [&] { return load_dual_ar(config_, *weights_, spec.weights); });
   move_networks(spec, *lm);
   load_codec(spec);
   name("fish_speech", spec, "Fish Audio Research License: no commercial use (see the checkpoint)");
@@ -94,12 +90,9 @@ void FishSpeech::load_codec(const LoadSpec& spec) {
     config.semantic_codes = std::min(config.semantic_codes, config_.codes);
     config.residual_codes = std::min(config.residual_codes, config_.codes);
   }
-  codec.build(
-      [&] {
-        const AbsentTensors part = spec.part("codec");
-        codec_ = std::make_unique<FishCodec>(config, codec, spec.weights);
-      },
-      for_cloning_only());
+  codec_ = load_part(
+      spec, "codec", codec,
+      [&] { return std::make_unique<FishCodec>(config, codec, spec.weights); }, for_cloning_only());
   if (config.codebooks != config_.codebooks) {
     throw LoadError(concat(path, ": has ", config.codebooks, " codebooks, the model makes ",
                            config_.codebooks));
@@ -109,10 +102,6 @@ void FishSpeech::load_codec(const LoadSpec& spec) {
                            config.residual_codes, " codes, the model has ", config_.codes));
   }
   if (config.encodes) voices_ = make_voices(codec, config);
-}
-
-Result<std::unique_ptr<SpokenScript>> FishSpeech::script(const SpeechRequest& request) const {
-  return script_of(config_, *prompter_, request);
 }
 
 }  // namespace syrinx::fish_speech

@@ -33,9 +33,9 @@ class FishSpeech : public SpokenPipeline {
   std::unique_ptr<FishCodec> codec_;
 };
 
-/// Loads a checkpoint from spec.dir. Throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<FishSpeech>(spec);
-}
+inline constexpr int64_t kMostPast = 2048;  ///< rows of earlier messages, i.e. a minute and a half
+
+/// Returns the settings. Tables: that of the ids, then those of the C codebooks.
+SpokenModel spoken_model(const ModelConfig& config);
 
 }  // namespace syrinx::fish_speech

@@ -1,8 +1,10 @@
-#include "families/fish_speech/script.h"
-
+// Fish Speech's prompt for a request: a conversation of its references, the earlier messages and
+// the message to speak. A message is a segment. If the earlier messages have more than kMostPast
+// rows, only the first of them stay in the prompt (families/past.h).
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "families/fish_speech/pipeline.h"
 #include "families/loading/describe.h"
 #include "families/loading/recorded_voice.h"
 #include "families/past.h"
@@ -199,12 +201,10 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .least_steps = least_steps(config)};
 }
 
-Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Prompter& prompter,
-                                                const SpeechRequest& request) {
-  auto script = std::make_unique<Script>(config, prompter, request);
-  if (const Status speaker = script->take_speaker(request); !speaker.ok()) return speaker.error();
-  const Status references = script->take_references(request);
-  if (!references.ok()) return references.error();
+Result<std::unique_ptr<SpokenScript>> FishSpeech::script(const SpeechRequest& request) const {
+  auto script = std::make_unique<Script>(config_, *prompter_, request);
+  if (const Status speaker = script->take_speaker(request); !speaker) return speaker.error();
+  if (const Status turns = script->take_references(request); !turns) return turns.error();
   return std::unique_ptr<SpokenScript>(std::move(script));
 }
 

@@ -29,7 +29,7 @@ std::string golden(const std::string& name) {
 
 const std::shared_ptr<const Pipeline>& model() {
   static const auto loaded =
-      load({golden("checkpoint"), "glm", WeightType::kF32, false, Device::kCpu});
+      load_as<Glm4Voice>({golden("checkpoint"), "glm", WeightType::kF32, false, Device::kCpu});
   return loaded;
 }
 
@@ -216,7 +216,8 @@ TEST(GlmVoice, ClientsWriteNoSpecialTokens) {
   for (size_t at; (at = config.find(special)) != config.npos;)
     config.replace(at, special.size(), "\"special\":false");
   copy.dir.write("tokenizer_config.json", config);
-  const auto other = load({copy.dir.path(), "glm", WeightType::kF32, false, Device::kCpu});
+  const auto other =
+      load_as<Glm4Voice>({copy.dir.path(), "glm", WeightType::kF32, false, Device::kCpu});
   EXPECT_EQ(ids_of("<|user|><|audio_3|>", *other), made);
 }
 

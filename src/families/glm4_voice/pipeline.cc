@@ -80,20 +80,15 @@ void Glm4Voice::load_networks(const LoadSpec& spec) {
   weights_->build([&] { lm_ = llm::load_language_model(config_.lm, *weights_, spec.weights); },
                   {"transformer.rotary_pos_emb.inv_freq"});
   move_networks(spec, *lm_);
-  {
-    const Weights weights(weights_at(spec, speech));
-    weights.build([&] {
-      speech_ = std::make_unique<GlmSpeechTokenizer>(config_.speech, weights, spec.weights);
-    });
-  }
-  {
-    const Weights weights(weights_at(spec, join_path(decoder, "flow.pt")));
-    weights.build([&] {
-      flow_ = std::make_unique<GlmFlow>(config_.flow, weights, at_least_8_bits(spec.weights));
-    });
-  }
-  const Weights weights(plain_weights_at(spec, join_path(decoder, "hift.pt")));
-  weights.build([&] { hift_ = std::make_unique<Hift>(config_.hift, weights, spec.weights); });
+  const Weights ears(weights_at(spec, speech));
+  ears.build(
+      [&] { speech_ = std::make_unique<GlmSpeechTokenizer>(config_.speech, ears, spec.weights); });
+  const Weights flow(weights_at(spec, join_path(decoder, "flow.pt")));
+  flow.build([&] {
+    flow_ = std::make_unique<GlmFlow>(config_.flow, flow, at_least_8_bits(spec.weights));
+  });
+  const Weights hift(plain_weights_at(spec, join_path(decoder, "hift.pt")));
+  hift.build([&] { hift_ = std::make_unique<Hift>(config_.hift, hift, spec.weights); });
 }
 
 void Glm4Voice::describe(const LoadSpec& spec) {
@@ -170,8 +165,7 @@ Result<ChatPrompt> Glm4Voice::prompt_of(const SpeechRequest& request,
 Result<Opened> Glm4Voice::open(const SpeechRequest& request) const {
   const bool speaks = !request.writing.text_only;
   if (speaks) {
-    if (const Status known = check_voice(info_, request.voice.name); !known.ok())
-      return known.error();
+    if (const Status known = check_voice(info_, request.voice); !known) return known.error();
   }
   Opened opened;
   Result<ChatPrompt> prompt = prompt_of(request, opened.samples);

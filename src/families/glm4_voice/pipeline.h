@@ -40,9 +40,4 @@ class Glm4Voice : public LoadedPipeline {
   std::unique_ptr<VocoderStage> vocoder_;
 };
 
-/// Loads a checkpoint from spec.dir. Throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Glm4Voice>(spec);
-}
-
 }  // namespace syrinx::glm4_voice

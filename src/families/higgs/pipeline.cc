@@ -81,12 +81,10 @@ Higgs::Higgs(const LoadSpec& spec) {
   for (const std::string& pattern : kOnlyHears) codec.ignore(pattern);
   std::unique_ptr<CodecLm> lm;
   weights_->build([&] {
-    {
-      const AbsentTensors part = spec.part("ar");
-      lm = load_lm(config_, *weights_, spec.weights);
-    }
-    const AbsentTensors part = spec.part("codec");
-    codec_ = std::make_unique<DacCodec>(load_xcodec(sizes, codec, codec_weights(spec.weights)));
+    lm = spec.part("ar", [&] { return load_lm(config_, *weights_, spec.weights); });
+    codec_ = spec.part("codec", [&] {
+      return std::make_unique<DacCodec>(load_xcodec(sizes, codec, codec_weights(spec.weights)));
+    });
   });
   move_networks(spec, *lm, *codec_);
   if (spec.dummy || codec.has("fc.weight")) voices_ = make_voices(codec, sizes);
@@ -101,14 +99,6 @@ Higgs::Higgs(const LoadSpec& spec) {
       "the checkpoint has no encoder (acoustic_encoder.*, semantic_model.*, fc.*)";
   join(std::move(lm), std::make_unique<DacStage>(*codec_), codec_info(*codec_),
        {kInitialFrames, kSteadyFrames, 0, static_cast<int>(codec_->config().lookahead())});
-}
-
-Result<std::unique_ptr<SpokenScript>> Higgs::script(const SpeechRequest& request) const {
-  if (!request.voice.data) {
-    if (const Status known = check_voice(info_, request.voice.name); !known.ok())
-      return known.error();
-  }
-  return script_of(config_, *prompter_, info_.speech.frame_rate, request);
 }
 
 }  // namespace syrinx::higgs

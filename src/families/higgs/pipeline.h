@@ -38,14 +38,5 @@ class Higgs : public SpokenPipeline {
 
 /// Returns the settings. Tables: the table of ids, then those of the C codebooks.
 SpokenModel spoken_model(const ModelConfig& config);
-/// Makes the script of a request. Returns an Error for a voice of another model. `frame_rate`: in
-/// frames per second. Config and prompter must outlive the script.
-Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Prompter& prompter,
-                                                double frame_rate, const SpeechRequest& request);
-
-/// Loads a checkpoint from spec.dir. Throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Higgs>(spec);
-}
 
 }  // namespace syrinx::higgs

@@ -75,10 +75,6 @@ class Script : public SpokenScript {
     add_segment(now, out);
   }
 
-  void step_row(int, std::span<const int32_t> codes, std::span<int32_t> ids) const override {
-    std::ranges::copy(codes, ids.begin() + 1);
-  }
-
   SampleRule rule(const DelayedStreams& steps, int k) const override {
     SampleRule rule;
     if (steps.idle(k)) rule.forced = config_.begin();
@@ -148,12 +144,12 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .most_steps = kMostSteps - config.delays().tail()};
 }
 
-Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Prompter& prompter,
-                                                double frame_rate, const SpeechRequest& request) {
-  auto script = std::make_unique<Script>(config, prompter, request.terms.ignore_stop);
+Result<std::unique_ptr<SpokenScript>> Higgs::script(const SpeechRequest& request) const {
+  if (const Status known = check_voice(info_, request.voice); !known) return known.error();
+  auto script = std::make_unique<Script>(config_, *prompter_, request.terms.ignore_stop);
   if (request.voice.data) {
-    const Status voice = script->set_voice(*request.voice.data, frame_rate);
-    if (!voice.ok()) return voice.error();
+    const Status voice = script->set_voice(*request.voice.data, info_.speech.frame_rate);
+    if (!voice) return voice.error();
   }
   return std::unique_ptr<SpokenScript>(std::move(script));
 }

@@ -49,12 +49,8 @@ class KokoroPipeline : public LoadedPipeline {
     const Weights weights(weights_of(spec));
     const WeightType type = at_least_8_bits(spec.weights);
     weights.build([&] {
-      {
-        const AbsentTensors part = spec.part("ar");
-        prosody_ = Prosody(config_, weights, type);
-      }
-      const AbsentTensors part = spec.part("speech");
-      voder_ = Voder(config_, weights, type);
+      prosody_ = spec.part("ar", [&] { return Prosody(config_, weights, type); });
+      voder_ = spec.part("speech", [&] { return Voder(config_, weights, type); });
     });
     packs_ = voices_at(spec, config_);
     prosody_stage_ = std::make_unique<ProsodyStage>(config_, prosody_);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "families/llm/architectures.h"
+#include "families/loading/checkpoint.h"
 #include "io/file.h"
 
 namespace syrinx::llm {
@@ -107,13 +108,7 @@ Generation load_generation(const std::string& dir, const Config& root, const Tok
   if (is_file(path)) {
     const Config config = Config::load(path);
     refuse_unsupported(config);
-    SampleParams& s = out.sampling;
-    s.temperature = static_cast<float>(config.opt_f("temperature", 1, 0, 100));
-    s.top_k = static_cast<int>(config.opt_i("top_k", 0, 0, 1 << 24));
-    s.top_p = static_cast<float>(config.opt_f("top_p", 1, 0, 1));
-    s.min_p = static_cast<float>(config.opt_f("min_p", 0, 0, 1));
-    s.repetition_penalty = static_cast<float>(config.opt_f("repetition_penalty", 1, 0.01, 100));
-    if (!config.opt_b("do_sample", true)) s.temperature = 0;
+    load_sampling(config, out.sampling);
     add_ids(config, "eos_token_id", out.ends);
   }
   add_tokenizer_end(dir, tokenizer, out.ends);

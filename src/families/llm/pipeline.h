@@ -33,9 +33,4 @@ class Llm : public LoadedPipeline {
   std::unique_ptr<CodecLm> lm_;
 };
 
-/// Loads a checkpoint from spec.dir. Throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Llm>(spec);
-}
-
 }  // namespace syrinx::llm

@@ -11,6 +11,7 @@
 
 #include "families/family.h"
 #include "io/weights.h"
+#include "kernels/sample.h"
 #include "nn/decoder.h"
 #include "text/tokens/tokenizer.h"
 
@@ -41,11 +42,24 @@ inline WeightType codec_weights(WeightType type) {
   return type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
 }
 
-/// Moves networks, which were loaded on the CPU, to the device of `spec`.
+/// Returns make(), which builds the networks of `node` from all tensors of `weights` but `extras`.
+template <typename Make>
+auto load_part(const LoadSpec& spec, std::string_view node, const Weights& weights,
+               const Make& make, const NamePatterns& extras = {}) {
+  decltype(make()) made;
+  weights.build([&] { made = spec.part(node, make); }, extras);
+  return made;
+}
+
+/// Moves networks to the device of `spec`; they were loaded on the CPU.
 template <typename... Network>
 void move_networks(const LoadSpec& spec, Network&... networks) {
   if (spec.device != Device::kCpu) (networks.move_to(spec.device), ...);
 }
+
+/// Reads the default sampling of generation_config.json over `out`, whose values stand for missing
+/// keys. `prefix`: beginning of the keys, such as "depth_decoder_".
+void load_sampling(const Config& config, SampleParams& out, const std::string& prefix = "");
 
 /// Throws CpuOnlyError if the model's decoder cannot run on the device of `spec`.
 void require_device(const LoadSpec& spec, const DecoderConfig& decoder);

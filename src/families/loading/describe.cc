@@ -29,11 +29,11 @@ Error unknown_voice(const PipelineInfo& info, const std::string& name) {
           "voice"};
 }
 
-Status check_voice(const PipelineInfo& info, const std::string& name) {
+Status check_voice(const PipelineInfo& info, const RequestVoice& asked) {
   const bool known =
-      std::ranges::any_of(info.speech.voices, [&](const auto& v) { return v.id == name; });
-  if (name.empty() || known) return ok_status();
-  return unknown_voice(info, name);
+      std::ranges::any_of(info.speech.voices, [&](const auto& v) { return v.id == asked.name; });
+  if (asked.data || asked.name.empty() || known) return ok_status();
+  return unknown_voice(info, asked.name);
 }
 
 Result<std::vector<float>> voice_shares(const PipelineInfo& info, const RequestVoice& asked) {

@@ -52,10 +52,11 @@ void lack_draws(PipelineInfo& info);
 
 /// Returns the error for a voice that the model lacks.
 Error unknown_voice(const PipelineInfo& info, const std::string& name);
-/// Returns an Error for a voice that the model lacks. An empty name means the default voice.
-Status check_voice(const PipelineInfo& info, const std::string& name);
-/// Returns the share of each voice of the model, in the model's order, for a request with one
-/// voice, no voice, or a mix. The sum is 1. The speakers of a voice may be named by numbers, too.
+/// Refuses a name that is not among the model's voices. A voice that is given as data may have any
+/// name; without a name the model uses its default.
+Status check_voice(const PipelineInfo& info, const RequestVoice& asked);
+/// Returns the shares of the model's voices, in their order, in the speech of a request that names
+/// one voice, none, or a mix of them; the sum is 1. Speakers of one voice have numbers, too.
 Result<std::vector<float>> voice_shares(const PipelineInfo& info, const RequestVoice& asked);
 /// Reads a speaker's number, 0 to `most`, from a voice's name. Returns `absent` for an empty name.
 Result<int> speaker_number(const std::string& name, int most, int absent);

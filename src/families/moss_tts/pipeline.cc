@@ -61,10 +61,7 @@ MossTts::MossTts(const LoadSpec& spec) {
   prompter_ = std::make_unique<Prompter>(config_, open_tokenizer(spec, words, config_.vocab));
   load_codec(spec);
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
-  weights_->build([&] {
-    const AbsentTensors part = spec.part("ar");
-    lm_ = load_lm(config_, *weights_, spec.weights);
-  });
+  lm_ = load_part(spec, "ar", *weights_, [&] { return load_lm(config_, *weights_, spec.weights); });
   move_networks(spec, *lm_, *codec_);
   stage_ = std::make_unique<CodecStage<MossCodec, MossCodecJob>>(*codec_);
   const Link links[] = {{"codec", stage_.get(), kPolicy}};
@@ -106,11 +103,9 @@ void MossTts::load_codec(const LoadSpec& spec) {
     only_speaks.push_back(only_hears.back());
   }
   const Weights weights(plain_weights_at(spec, dir));
-  weights.build(
-      [&] {
-        const AbsentTensors part = spec.part("codec");
-        codec_ = std::make_unique<MossCodec>(codec, weights, at_least_8_bits(spec.weights));
-      },
+  codec_ = load_part(
+      spec, "codec", weights,
+      [&] { return std::make_unique<MossCodec>(codec, weights, at_least_8_bits(spec.weights)); },
       only_hears);
   const auto load = [spec, dir, codec, only_speaks] {
     const Weights again(plain_weights_at(spec, dir));
@@ -125,9 +120,7 @@ void MossTts::load_codec(const LoadSpec& spec) {
 }
 
 Result<Opened> MossTts::open(const SpeechRequest& request) const {
-  if (!request.voice.data) {
-    if (const Status known = check_voice(info_, request.voice.name); !known) return known.error();
-  }
+  if (const Status known = check_voice(info_, request.voice); !known) return known.error();
   Result<std::unique_ptr<Sequence>> sequence = State::open(config_, *prompter_, request);
   if (!sequence) return sequence.error();
   return Opened(sequence.take());

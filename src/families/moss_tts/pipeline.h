@@ -34,9 +34,4 @@ class MossTts : public LoadedPipeline {
   std::unique_ptr<ChunkStage> stage_;
 };
 
-/// Loads a checkpoint from spec.dir. Throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<MossTts>(spec);
-}
-
 }  // namespace syrinx::moss_tts

@@ -57,9 +57,4 @@ class OpusLm : public LoadedPipeline {
   std::unique_ptr<HearingStage> hearing_;
 };
 
-/// Loads a checkpoint from spec.dir. Throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<OpusLm>(spec);
-}
-
 }  // namespace syrinx::opuslm

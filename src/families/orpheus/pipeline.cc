@@ -11,7 +11,6 @@ namespace syrinx::orpheus {
 namespace {
 
 constexpr const char* kCodec = "hubertsiuzdak/snac_24khz";
-constexpr const char* kNoVoice = "none";
 
 /// Fresh latent frames of the first chunk (43 ms) and of later chunks (85 ms, one frame of tokens).
 constexpr int kInitial = 2, kSteady = 4;
@@ -51,12 +50,9 @@ std::unique_ptr<DacCodec> load_codec(const LoadSpec& spec, const std::string& pl
                "expected 4, 2 and 1, which the order of Orpheus' tokens requires");
   }
   const Weights weights(weights_at(spec, dir));
-  std::unique_ptr<DacCodec> codec;
-  weights.build([&] {
-    const AbsentTensors part = spec.part("codec");
-    codec = std::make_unique<DacCodec>(load_snac(config, weights, codec_weights(spec.weights)));
+  return load_part(spec, "codec", weights, [&] {
+    return std::make_unique<DacCodec>(load_snac(config, weights, codec_weights(spec.weights)));
   });
-  return codec;
 }
 
 }  // namespace
@@ -73,11 +69,8 @@ Orpheus::Orpheus(const LoadSpec& spec, Checkpoint files)
   config_.block = codec_->config().codebook_size;
   check_ids(config_, path);
   weights_ = std::make_unique<Weights>(std::move(files.weights));
-  std::unique_ptr<CodecLm> lm;
-  weights_->build([&] {
-    const AbsentTensors part = spec.part("ar");
-    lm = load_lm(config_, *weights_, spec.weights);
-  });
+  auto lm =
+      load_part(spec, "ar", *weights_, [&] { return load_lm(config_, *weights_, spec.weights); });
   move_networks(spec, *lm, *codec_);
   check_voices(path);
   spoken_ = spoken_model(config_, *edition_);
@@ -94,14 +87,6 @@ Orpheus::Orpheus(const LoadSpec& spec, Checkpoint files)
        {kInitial, kSteady, 0, static_cast<int>(codec_->config().lookahead())});
 }
 
-std::string Orpheus::lead(const std::string& voice, const SpeechRequest& request) const {
-  if (voice == kNoVoice) return "";
-  const std::string& described = request.say.instructions;
-  std::string like = voice;
-  if (edition_->description) like = described.empty() ? edition_->description : described;
-  return concat(edition_->voice_begin, like, edition_->voice_end);
-}
-
 void Orpheus::check_voices(const std::string& path) const {
   if (!edition_->voice_is_token) return;
   for (const std::string& voice : edition_->voices) {
@@ -111,15 +96,6 @@ void Orpheus::check_voices(const std::string& path) const {
     load_fault(path, "vocab_size",
                concat("a checkpoint of ", edition_->name, " must have the token ", token));
   }
-}
-
-Result<std::unique_ptr<SpokenScript>> Orpheus::script(const SpeechRequest& request) const {
-  if (const Status known = check_voice(info_, request.voice.name); !known.ok())
-    return known.error();
-  const std::string& voice =
-      request.voice.name.empty() ? info_.speech.default_voice : request.voice.name;
-  return script_of(config_, *tokenizer_, *edition_, lead(voice, request),
-                   request.terms.ignore_stop);
 }
 
 }  // namespace syrinx::orpheus

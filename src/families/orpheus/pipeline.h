@@ -15,6 +15,8 @@
 
 namespace syrinx::orpheus {
 
+inline constexpr const char* kNoVoice = "none";  ///< the voice of texts without a voice's name
+
 class Orpheus : public SpokenPipeline {
  public:
   /// Loads the checkpoint of `spec`. Throws LoadError.
@@ -27,7 +29,6 @@ class Orpheus : public SpokenPipeline {
   Orpheus(const LoadSpec& spec, Checkpoint files);
   /// Throws LoadError if tokens of the edition are missing.
   void check_voices(const std::string& path) const;
-  std::string lead(const std::string& voice, const SpeechRequest& request) const;
   Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;
 
   ModelConfig config_;
@@ -39,14 +40,5 @@ class Orpheus : public SpokenPipeline {
 
 /// Returns the settings. A step is one token; tokens are counted from ModelConfig::audio_begin().
 SpokenModel spoken_model(const ModelConfig& config, const Edition& edition);
-/// Returns the script of a request. `lead`: text that names the voice and precedes the text of the
-/// request. The references must outlive the script.
-std::unique_ptr<SpokenScript> script_of(const ModelConfig& config, const Tokenizer& tokenizer,
-                                        const Edition& edition, std::string lead, bool ignore_stop);
-
-/// Loads a directory or a GGUF file. Throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Orpheus>(spec);
-}
 
 }  // namespace syrinx::orpheus

@@ -37,6 +37,15 @@ std::string clean(std::string text) {
   return text;
 }
 
+/// Returns the text before the request's text, which names or describes the voice.
+std::string lead_of(const Edition& edition, const std::string& voice,
+                    const std::string& instructions) {
+  if (voice == kNoVoice) return "";
+  std::string like = voice;
+  if (edition.description) like = instructions.empty() ? edition.description : instructions;
+  return concat(edition.voice_begin, like, edition.voice_end);
+}
+
 class Script : public SpokenScript {
  public:
   Script(const ModelConfig& config, const Tokenizer& tokenizer, const Edition& edition,
@@ -139,10 +148,13 @@ SpokenModel spoken_model(const ModelConfig& config, const Edition& edition) {
           .steps_per_id = kStepsPerId};
 }
 
-std::unique_ptr<SpokenScript> script_of(const ModelConfig& config, const Tokenizer& tokenizer,
-                                        const Edition& edition, std::string lead,
-                                        bool ignore_stop) {
-  return std::make_unique<Script>(config, tokenizer, edition, std::move(lead), ignore_stop);
+Result<std::unique_ptr<SpokenScript>> Orpheus::script(const SpeechRequest& request) const {
+  if (const Status known = check_voice(info_, request.voice); !known) return known.error();
+  const std::string& voice =
+      request.voice.name.empty() ? info_.speech.default_voice : request.voice.name;
+  return std::unique_ptr<SpokenScript>(std::make_unique<Script>(
+      config_, *tokenizer_, *edition_, lead_of(*edition_, voice, request.say.instructions),
+      request.terms.ignore_stop));
 }
 
 }  // namespace syrinx::orpheus

@@ -100,12 +100,12 @@ PocketTts::PocketTts(const LoadSpec& spec)
   weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, "model.safetensors")));
   weights_->build(
       [&] {
-        {
-          const AbsentTensors part = spec.part("ar");
-          lm_ = std::make_unique<FlowLm>(config_, weights_->scope("flow_lm"), spec.weights);
-        }
-        const AbsentTensors part = spec.part("codec");
-        stage_ = std::make_unique<LatentStage>(config_, *weights_, spec.weights);
+        lm_ = spec.part("ar", [&] {
+          return std::make_unique<FlowLm>(config_, weights_->scope("flow_lm"), spec.weights);
+        });
+        stage_ = spec.part("codec", [&] {
+          return std::make_unique<LatentStage>(config_, *weights_, spec.weights);
+        });
       },
       {"flow_lm.speaker_proj_weight", "mimi.encoder.*", "mimi.encoder_transformer.*",
        "mimi.downsample.*"});

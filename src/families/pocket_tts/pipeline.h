@@ -64,8 +64,4 @@ class PocketTts : public LoadedPipeline {
   std::unique_ptr<VoiceFiles<VoiceRows>> files_;
 };
 
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<PocketTts>(spec);
-}
-
 }  // namespace syrinx::pocket_tts

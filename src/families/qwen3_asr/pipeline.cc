@@ -87,19 +87,19 @@ void Qwen3Asr::load_tokens(const LoadSpec& spec) {
 
 void Qwen3Asr::load_networks(const Weights& weights, const LoadSpec& spec) {
   const bool converted = config_.converted;
-  {
-    const AbsentTensors part = spec.part("tower");
+  tower_ = spec.part("tower", [&] {
     const Weights audio = weights.scope(converted ? "model.audio_tower" : "thinker.audio_tower");
     const Qwen3AudioTower::Projection projection =
         converted ? Qwen3AudioTower::Projection{weights.scope("model.multi_modal_projector"),
                                                 "linear_1", "linear_2"}
                   : Qwen3AudioTower::Projection{audio, "proj1", "proj2"};
-    tower_ = std::make_unique<Qwen3AudioTower>(config_.audio, audio, projection,
-                                               at_least_8_bits(spec.weights));
-  }
-  const AbsentTensors part = spec.part("decoder");
-  lm_ = llm::load_language_model(config_.text, converted ? weights : weights.scope("thinker"),
-                                 spec.weights);
+    return std::make_unique<Qwen3AudioTower>(config_.audio, audio, projection,
+                                             at_least_8_bits(spec.weights));
+  });
+  lm_ = spec.part("decoder", [&] {
+    return llm::load_language_model(config_.text, converted ? weights : weights.scope("thinker"),
+                                    spec.weights);
+  });
 }
 
 void Qwen3Asr::describe(const LoadSpec& spec) {

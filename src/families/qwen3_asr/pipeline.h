@@ -46,9 +46,4 @@ class Qwen3Asr : public LoadedPipeline {
   std::unique_ptr<CodecLm> lm_;
 };
 
-/// Loads a checkpoint from spec.dir. Throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Qwen3Asr>(spec);
-}
-
 }  // namespace syrinx::qwen3_asr

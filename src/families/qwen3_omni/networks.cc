@@ -5,13 +5,6 @@
 namespace syrinx::qwen3_omni {
 namespace {
 
-/// Builds a network by calling `make`, as the part `node` of the model.
-template <typename Make>
-auto built(const LoadSpec& spec, const char* node, Make&& make) {
-  const AbsentTensors part = spec.part(node);
-  return make();
-}
-
 std::unique_ptr<CodecLm> load_talker(const ModelConfig& config, const Weights& weights,
                                      const View& text_table, WeightType type) {
   const TalkerConfig& c = config.talker;
@@ -31,23 +24,22 @@ std::unique_ptr<CodecLm> load_talker(const ModelConfig& config, const Weights& w
 
 Networks::Networks(const ModelConfig& config, const Weights& root, const LoadSpec& spec)
     : weights(root),
-      tower(built(spec, "tower",
-                  [&] {
-                    return Qwen3AudioTower(config.audio, root.scope("thinker.audio_tower"),
-                                           at_least_8_bits(spec.weights));
-                  })),
-      thinker(built(spec, "thinker", [&] {
+      tower(spec.part("tower",
+                      [&] {
+                        return Qwen3AudioTower(config.audio, root.scope("thinker.audio_tower"),
+                                               at_least_8_bits(spec.weights));
+                      })),
+      thinker(spec.part("thinker", [&] {
         return llm::load_language_model(config.thinker, root.scope("thinker"), spec.weights,
                                         config.speaks ? config.talker.accept_layer : -1);
       })) {
   const WeightType type = spec.weights;
   if (config.speaks) {
-    {
-      const AbsentTensors part = spec.part("talker");
-      talker = load_talker(config, root.scope("talker"), thinker->table(0), type);
-    }
-    const AbsentTensors part = spec.part("code2wav");
-    codec.emplace(config.codec, root.scope("code2wav"), at_least_8_bits(type));
+    talker = spec.part("talker", [&] {
+      return load_talker(config, root.scope("talker"), thinker->table(0), type);
+    });
+    spec.part("code2wav",
+              [&] { codec.emplace(config.codec, root.scope("code2wav"), at_least_8_bits(type)); });
   } else {
     root.ignore("talker.*");
     root.ignore("code2wav.*");

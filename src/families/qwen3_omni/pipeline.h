@@ -44,9 +44,4 @@ class Qwen3Omni : public LoadedPipeline {
   std::unique_ptr<CodecStage<Qwen3Codec, Qwen3CodecJob>> code2wav_;
 };
 
-/// Loads a checkpoint from spec.dir. Throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Qwen3Omni>(spec);
-}
-
 }  // namespace syrinx::qwen3_omni

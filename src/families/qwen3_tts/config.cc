@@ -147,18 +147,9 @@ Defaults load_defaults(const std::string& path) {
   Defaults d;
   if (!is_file(path)) return d;
   const Config c = Config::load(path);
-  const auto number = [&](const char* key, float absent, double max) {
-    return static_cast<float>(c.opt_f(key, absent, 0, max));
-  };
-  d.sample = c.opt_b("do_sample", d.sample);
-  d.temperature = number("temperature", d.temperature, 100);
-  d.top_p = number("top_p", d.top_p, 1);
-  d.top_k = static_cast<int>(c.opt_i("top_k", d.top_k, 0, 1 << 20));
-  d.repetition_penalty = number("repetition_penalty", d.repetition_penalty, 100);
-  d.inner_sample = c.opt_b("subtalker_dosample", d.inner_sample);
-  d.inner_temperature = number("subtalker_temperature", d.inner_temperature, 100);
-  d.inner_top_p = number("subtalker_top_p", d.inner_top_p, 1);
-  d.inner_top_k = static_cast<int>(c.opt_i("subtalker_top_k", d.inner_top_k, 0, 1 << 20));
+  load_sampling(c, d.outer);
+  load_sampling(c, d.inner, "subtalker_");
+  if (!c.opt_b("subtalker_dosample", true)) d.inner.temperature = 0;  // the authors' spelling
   d.max_frames = c.opt_i("max_new_tokens", d.max_frames, 1, 1 << 20);
   return d;
 }

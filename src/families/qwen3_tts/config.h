@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/json.h"
+#include "kernels/sample.h"
 #include "nn/decoder.h"
 
 namespace syrinx::qwen3_tts {
@@ -25,10 +26,8 @@ struct TextIds {
 
 /// Values of generation_config.json. Keys that it lacks have the authors' defaults.
 struct Defaults {
-  bool sample = true, inner_sample = true;
-  float temperature = 0.9f, top_p = 1.f, repetition_penalty = 1.05f;
-  float inner_temperature = 0.9f, inner_top_p = 1.f;
-  int top_k = 50, inner_top_k = 50;
+  SampleParams outer{.temperature = 0.9f, .top_k = 50, .repetition_penalty = 1.05f};
+  SampleParams inner{.temperature = 0.9f, .top_k = 50};  ///< of the codes after the first
   int64_t max_frames = 2048;
 };
 

@@ -169,20 +169,15 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
                            config_.codebooks, " of ", config_.audio_codes()));
   }
   weights_ = std::make_unique<Weights>(source(spec, spec.dir));
-  weights_->build(
-      [&] {
-        const AbsentTensors part = spec.part("ar");
-        talker_ = load_talker(config_, weights_->scope("talker"), spec.weights);
-      },
-      {"speaker_encoder.*"});
+  talker_ = load_part(spec, "ar", *weights_,
+                      [&] { return load_talker(config_, weights_->scope("talker"), spec.weights); },
+                      {"speaker_encoder.*"});
   bool codec_encoder = false;
   {
     const Weights stored(source(spec, codec_dir));
-    stored.build(
-        [&] {
-          const AbsentTensors part = spec.part("codec");
-          codec_ = std::make_unique<Qwen3Codec>(codec, stored, codec_weights(spec.weights));
-        },
+    codec_ = load_part(
+        spec, "codec", stored,
+        [&] { return std::make_unique<Qwen3Codec>(codec, stored, codec_weights(spec.weights)); },
         {"encoder.*"});
     const Weights encoder = stored.scope("encoder");
     codec_encoder = encoder.has("downsample.conv.weight") || encoder.count("encoder.layers") > 0;

@@ -73,9 +73,4 @@ class Qwen3Tts : public LoadedPipeline {
   std::unique_ptr<CodecStage> stage_;
 };
 
-/// Loads a checkpoint from spec.dir. Throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Qwen3Tts>(spec);
-}
-
 }  // namespace syrinx::qwen3_tts

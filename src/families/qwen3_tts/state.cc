@@ -29,15 +29,6 @@ std::vector<std::string> segments(const std::string& text) {
   return parts;
 }
 
-/// Returns the sampling of requests that do not set options.
-SpokenModel drawing(const Defaults& d) {
-  SpokenModel model;
-  model.sampling = {d.sample ? d.temperature : 0, d.top_k, d.top_p, 0, d.repetition_penalty, 0};
-  model.inner_sampling =
-      SampleParams{d.inner_sample ? d.inner_temperature : 0, d.inner_top_k, d.inner_top_p, 0, 1, 0};
-  return model;
-}
-
 /// Returns a digest of `key` and `values`.
 template <typename T>
 uint64_t digest_of(uint64_t key, std::span<const T> values) {
@@ -58,7 +49,9 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
     state->voice_text_ = frontend.text_ids(Frontend::turn_text(state->voice_.text));
   }
   state->instructions_ = request.say.instructions;
-  const SpokenModel drawn = drawing(config.defaults);
+  SpokenModel drawn;
+  drawn.sampling = config.defaults.outer;
+  drawn.inner_sampling = config.defaults.inner;
   state->sampling_[0] = drawn.sampling_of(request);
   state->sampling_[1] = drawn.inner_sampling_of(request);
   state->max_frames_ = request.terms.max_frames;

@@ -12,12 +12,10 @@
 #include "codec/hift.h"
 #include "codec/s3_flow.h"
 #include "families/loading/describe.h"
-#include "families/loading/loaded_pipeline.h"
 #include "families/s3/flow_stage.h"
 #include "families/s3/recent.h"
 #include "families/s3/vocoder_stage.h"
-#include "families/spoken/codec_lm.h"
-#include "model/pipeline.h"
+#include "families/spoken/spoken_pipeline.h"
 
 namespace syrinx {
 
@@ -43,23 +41,22 @@ inline std::string shape_text(const S3FlowConfig& f, size_t bytes_per_second) {
 /// A loaded model: a CodecLm, a flow and a vocoder, with the voices that its checkpoint stores. A
 /// family derives from it and loads the networks. Const after construction; thread-safe.
 template <typename Voice>
-class S3Pipeline : public LoadedPipeline {
+class S3Pipeline : public SpokenPipeline {
  public:
   const std::map<std::string, Voice>& voices() const { return stored_; }
 
  protected:
-  /// Puts the networks into the graph and adds their descriptions. Samples have `rate` Hz. `fade`:
-  /// factors of the first samples.
-  void join(const CodecLm& lm, const S3FlowConfig& config, int64_t rate, S3Noise noise,
+  /// Puts the networks into the graph, and describes them. Samples of `rate` Hz; `fade`: factors of
+  /// the first samples.
+  void join(std::unique_ptr<CodecLm> lm, const S3FlowConfig& config, int64_t rate, S3Noise noise,
             std::vector<float> fade = {}) {
     flow_stage_ = std::make_unique<S3FlowStage>(*flow_, noise);
     vocoder_stage_ = std::make_unique<S3VocoderStage>(*hift_, config.ratio, std::move(fade));
-    graph_ = chain(lm, s3_links(config, *flow_stage_, *vocoder_stage_));
+    SpokenPipeline::join(std::move(lm), s3_links(config, *flow_stage_, *vocoder_stage_));
     const auto samples = vocoder_stage_->samples_per_token();
     info_.speech.sample_rate = static_cast<int>(rate);
     info_.speech.frame_rate = static_cast<double>(info_.speech.sample_rate) / samples;
     info_.offers.add("flow");
-    info_.parts = describe_lm(lm);
     info_.parts.push_back({"flow", shape_text(config, flow_->bytes_per_second()), flow_->bytes()});
     info_.parts.push_back({"vocoder", concat(samples, " samples a code"), hift_->bytes()});
   }

@@ -2,16 +2,20 @@
 
 namespace syrinx {
 
+void SpokenPipeline::join(std::unique_ptr<CodecLm> lm, std::span<const Link> behind) {
+  lm_ = std::move(lm);
+  graph_ = chain(*lm_, behind);
+  info_.parts = describe_lm(*lm_);
+}
+
 void SpokenPipeline::join(std::unique_ptr<CodecLm> lm, std::unique_ptr<ChunkStage> codec,
                           const CodecInfo& info, ChunkPolicy policy) {
-  lm_ = std::move(lm);
   stage_ = std::move(codec);
   const Link links[] = {{"codec", stage_.get(), policy}};
-  graph_ = chain(*lm_, links);
+  join(std::move(lm), links);
   info_.speech.sample_rate = static_cast<int>(info.sample_rate);
   info_.speech.frame_rate = static_cast<double>(info.sample_rate) / static_cast<double>(info.hop);
   info_.speech.late_text = LateText::kSentence;
-  info_.parts = describe_lm(*lm_);
   info_.parts.push_back({"codec", info.shape, info.bytes});
 }
 

@@ -24,8 +24,10 @@ class SpokenPipeline : public LoadedPipeline {
   /// Returns the script of a request, or an error if the model cannot speak it.
   virtual Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const = 0;
 
-  /// Puts the language model and the codec's stage into the graph, and adds their descriptions. The
-  /// family's constructor calls it once.
+  /// Puts the language model and the stages behind it, which outlive the graph, into the graph, and
+  /// describes the language model. The family's constructor calls one of both functions.
+  void join(std::unique_ptr<CodecLm> lm, std::span<const Link> behind);
+  /// Does so with a codec's stage, which it also describes.
   void join(std::unique_ptr<CodecLm> lm, std::unique_ptr<ChunkStage> codec, const CodecInfo& info,
             ChunkPolicy policy);
 

@@ -45,8 +45,12 @@ class SpokenScript {
   virtual void make_companion(Prompt& /*prompt*/) const {}
   /// Returns the limit of steps of any request's segment, without the tail of the pattern.
   virtual int64_t step_limit() const { return std::numeric_limits<int32_t>::max(); }
-  /// Writes the ids [T] of the input row for the codes [S] of step `step`. All ids are -1 before.
-  virtual void step_row(int step, std::span<const int32_t> codes, std::span<int32_t> ids) const = 0;
+  /// Writes the input row for the codes [S] of step `step`: ids [T], which are all -1 before.
+  /// Unless overridden, the codes are those of the tables after the first.
+  virtual void step_row(int /*step*/, std::span<const int32_t> codes,
+                        std::span<int32_t> ids) const {
+    std::ranges::copy(codes, ids.begin() + 1);
+  }
   virtual SampleRule rule(const DelayedStreams& steps, int k) const = 0;
   /// Returns code k of the segment's steps so far, oldest first, for the repetition penalty.
   virtual std::span<const int32_t> history(const DelayedStreams& steps, int k) const {

@@ -68,13 +68,12 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
   }
   require_device(spec, config_.lm.lm);
   weights_->build([&] {
-    {
-      const AbsentTensors part = spec.part("lm");
-      lm_ = llm::load_language_model(config_.lm, *weights_, spec.weights);
-    }
-    const AbsentTensors part = spec.part("hearing");
-    encoder_ = std::make_unique<StepAudioEncoder>(config_.hearing, weights_->scope("encoder"),
-                                                  weights_->scope("adapter"), spec.weights);
+    lm_ = spec.part("lm",
+                    [&] { return llm::load_language_model(config_.lm, *weights_, spec.weights); });
+    encoder_ = spec.part("hearing", [&] {
+      return std::make_unique<StepAudioEncoder>(config_.hearing, weights_->scope("encoder"),
+                                                weights_->scope("adapter"), spec.weights);
+    });
   });
   move_networks(spec, *lm_);
   const std::string decoder = join_path(spec.dir, kDecoderFolder);
@@ -87,23 +86,18 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
     config_.flow.whole_prompt = true;
     config_.flow.recent = 100;
   }
-  {
-    const Weights weights(weights_at(spec, join_path(decoder, "flow.pt")));
-    weights.build([&] {
-      const AbsentTensors part = spec.part("flow");
-      flow_ = std::make_unique<S3Flow>(config_.flow, weights, at_least_8_bits(spec.weights));
-    });
-  }
-  // The vocoder's tensors were published with and without the prefix of their training.
+  const Weights flow(weights_at(spec, join_path(decoder, "flow.pt")));
+  flow_ = load_part(spec, "flow", flow, [&] {
+    return std::make_unique<S3Flow>(config_.flow, flow, at_least_8_bits(spec.weights));
+  });
+  // The vocoder was published with and without the name prefix of its training network.
   const Weights weights(plain_weights_at(spec, join_path(decoder, "hift.pt")));
   const bool prefixed = !spec.dummy && weights.count("generator.resblocks") > 0;
   const Weights scope = weights.scope(prefixed ? "generator" : "");
   config_.hift = HiftConfig();
   if (!spec.dummy) config_.hift = load_hift_sizes(scope, config_.flow);
-  weights.build([&] {
-    const AbsentTensors part = spec.part("vocoder");
-    hift_ = std::make_unique<Hift>(config_.hift, scope, spec.weights);
-  });
+  hift_ = load_part(spec, "vocoder", weights,
+                    [&] { return std::make_unique<Hift>(config_.hift, scope, spec.weights); });
   if (config_.flow.mel != config_.hift.mel)
     root.fail("", concat(yaml, ": flow.output_size differs from the vocoder's mel"));
 }
@@ -196,8 +190,7 @@ Result<std::shared_ptr<const S3FlowVoice>> StepAudio2::voice(const SpeechRequest
                         "); give a recording or a voice made from one"),
                  "voice"};
   }
-  if (const Status known = check_voice(info_, request.voice.name); !known.ok())
-    return known.error();
+  if (const Status known = check_voice(info_, request.voice); !known) return known.error();
   return stored_.at(request.voice.name.empty() ? info_.speech.default_voice : request.voice.name);
 }
 

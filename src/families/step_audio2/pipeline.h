@@ -52,9 +52,4 @@ class StepAudio2 : public LoadedPipeline {
   std::unique_ptr<S3VocoderStage> vocoder_;
 };
 
-/// Loads a checkpoint from spec.dir. Throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<StepAudio2>(spec);
-}
-
 }  // namespace syrinx::step_audio2

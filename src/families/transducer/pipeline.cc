@@ -39,12 +39,11 @@ Transducer::Transducer(const LoadSpec& spec) {
   check_vocabulary(spec);
   const Weights weights(weights_at(spec, spec.dir));
   weights.build([&] {
-    {
-      const AbsentTensors part = spec.part("encoder");
-      encoder_ = std::make_unique<HearingStage>(config_, weights, at_least_8_bits(spec.weights));
-    }
-    const AbsentTensors part = spec.part("joint");
-    joint_ = std::make_unique<JointStage>(config_, weights, at_least_8_bits(spec.weights));
+    const WeightType type = at_least_8_bits(spec.weights);
+    encoder_ = spec.part("encoder",
+                         [&] { return std::make_unique<HearingStage>(config_, weights, type); });
+    joint_ =
+        spec.part("joint", [&] { return std::make_unique<JointStage>(config_, weights, type); });
   });
   const FrameType rows = encoder_->out(), text{Flow::kText};
   graph_ = {{{.name = "encoder", .chunk = encoder_.get(), .in = {}, .out = {}},

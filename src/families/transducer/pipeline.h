@@ -39,9 +39,4 @@ class Transducer : public LoadedPipeline {
   std::unique_ptr<JointStage> joint_;
 };
 
-/// Loads a checkpoint from spec.dir. Throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Transducer>(spec);
-}
-
 }  // namespace syrinx::transducer

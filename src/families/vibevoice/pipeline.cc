@@ -61,12 +61,10 @@ VibeVoice::VibeVoice(const LoadSpec& spec)
   const Weights model = weights_->scope("model");
   weights_->build(
       [&] {
-        {
-          const AbsentTensors part = spec.part("ar");
-          lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
-        }
-        const AbsentTensors part = spec.part("vae");
-        stage_ = std::make_unique<VaeStage>(config_, model, spec.weights);
+        lm_ = spec.part(
+            "ar", [&] { return std::make_unique<SpeechLm>(config_, *weights_, spec.weights); });
+        stage_ = spec.part(
+            "vae", [&] { return std::make_unique<VaeStage>(config_, model, spec.weights); });
       },
       {"model.acoustic_tokenizer.encoder.*", "model.tts_language_model.embed_tokens.*",
        "model.language_model.norm.*"});

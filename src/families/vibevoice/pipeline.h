@@ -54,9 +54,4 @@ class VibeVoice : public LoadedPipeline {
   std::shared_ptr<const VoiceRows> random_;  // voice for random weights without files
 };
 
-/// Loads a checkpoint; throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<VibeVoice>(spec);
-}
-
 }  // namespace syrinx::vibevoice

@@ -83,10 +83,8 @@ VoxCpm2::VoxCpm2(const LoadSpec& spec) {
   prompter_ = std::make_unique<Prompter>(config_, open_tokenizer(spec));
   weights_ = std::make_unique<Weights>(plain_weights_at(spec, spec.dir));
   const Weights lm = lm_scope(*weights_);
-  weights_->build([&] {
-    const AbsentTensors part = spec.part("ar");
-    lm_ = std::make_unique<LatentLm>(config_, lm, spec.weights);
-  });
+  lm_ = load_part(spec, "ar", *weights_,
+                  [&] { return std::make_unique<LatentLm>(config_, lm, spec.weights); });
   load_vae(spec);
   stage_ = std::make_unique<VaeStage>(config_, *vae_);
   const Link links[] = {{"vae", stage_.get(), kPolicy}};
@@ -99,12 +97,10 @@ void VoxCpm2::load_vae(const LoadSpec& spec) {
   const std::string path = is_file(safe) ? safe : join_path(spec.dir, "audiovae.pth");
   vae_weights_ = std::make_unique<Weights>(plain_weights_at(spec, path));
   const Weights vae = audio_vae_scope(*vae_weights_);
-  vae.build(
-      [&] {
-        const AbsentTensors part = spec.part("vae");
-        vae_ = std::make_unique<AudioVaeDecoder>(config_.vae, vae, spec.weights);
-      },
-      {"encoder.*"});
+  vae_ =
+      load_part(spec, "vae", vae,
+                [&] { return std::make_unique<AudioVaeDecoder>(config_.vae, vae, spec.weights); },
+                {"encoder.*"});
   if (!spec.dummy && vae.count("encoder.block") == 0) return;
   voices_ = make_voices(config_, [vae, config = config_.vae] {
     std::unique_ptr<AudioVaeEncoder> encoder;
@@ -146,9 +142,7 @@ void VoxCpm2::describe(const LoadSpec& spec) {
 }
 
 Result<Opened> VoxCpm2::open(const SpeechRequest& request) const {
-  if (!request.voice.data) {
-    if (const Status known = check_voice(info_, request.voice.name); !known) return known.error();
-  }
+  if (const Status known = check_voice(info_, request.voice); !known) return known.error();
   auto opened = State::open(config_, *prompter_, request);
   if (!opened) return opened.error();
   return Opened(opened.take());

@@ -60,9 +60,4 @@ class VoxCpm2 : public LoadedPipeline {
   std::unique_ptr<VaeStage> stage_;
 };
 
-/// Loads a checkpoint from spec.dir. Throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<VoxCpm2>(spec);
-}
-
 }  // namespace syrinx::voxcpm2

@@ -27,7 +27,7 @@ void make_ct2(const TestDir& dir, const std::string& name) {
 
 std::string load_fault_of(const std::string& dir) {
   try {
-    load({dir, "whisper", WeightType::kF32});
+    load_as<Whisper>({dir, "whisper", WeightType::kF32});
   } catch (const LoadError& error) {
     return error.what();
   }

@@ -23,7 +23,7 @@ std::string openai(const std::string& name) {
 
 std::string openai_fault_of(const std::string& path) {
   try {
-    load({path, "whisper", WeightType::kF32});
+    load_as<Whisper>({path, "whisper", WeightType::kF32});
   } catch (const LoadError& error) {
     return error.what();
   }

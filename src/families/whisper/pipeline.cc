@@ -16,15 +16,14 @@ namespace syrinx::whisper {
 Whisper::Whisper(const LoadSpec& spec) {
   const Weights weights(open_files(spec));
   weights.build([&] {
-    {
-      const AbsentTensors part = spec.part("encoder");
-      encoder_ = std::make_unique<EncoderStage>(config_.encoder, weights.scope("model.encoder"),
-                                                at_least_8_bits(spec.weights));
-    }
-    const AbsentTensors part = spec.part("decoder");
-    // With 4-bit weights the decoder would omit sentences.
-    decoder_ = std::make_unique<WhisperDecoder>(config_, generation_.alignment_heads, weights,
-                                                at_least_8_bits(spec.weights));
+    // With 4 bits the decoder would drop sentences.
+    const WeightType type = at_least_8_bits(spec.weights);
+    encoder_ = spec.part("encoder", [&] {
+      return std::make_unique<EncoderStage>(config_.encoder, weights.scope("model.encoder"), type);
+    });
+    decoder_ = spec.part("decoder", [&] {
+      return std::make_unique<WhisperDecoder>(config_, generation_.alignment_heads, weights, type);
+    });
   });
   const FrameType rows = encoder_->out(), text{Flow::kText};
   graph_ = {{{.name = "encoder", .chunk = encoder_.get(), .in = {}, .out = {}},

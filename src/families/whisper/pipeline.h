@@ -50,9 +50,4 @@ class Whisper : public LoadedPipeline {
   std::unique_ptr<WhisperDecoder> decoder_;
 };
 
-/// Loads a checkpoint from spec.dir. Throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Whisper>(spec);
-}
-
 }  // namespace syrinx::whisper

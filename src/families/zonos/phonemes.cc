@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <sstream>
 #include <unordered_map>
 
 #include "base/ascii.h"
@@ -253,115 +254,16 @@ int32_t symbol_count() {
 }
 
 const std::vector<std::string>& languages() {
-  static const std::vector<std::string> kLanguages{"af",
-                                                   "am",
-                                                   "an",
-                                                   "ar",
-                                                   "as",
-                                                   "az",
-                                                   "ba",
-                                                   "bg",
-                                                   "bn",
-                                                   "bpy",
-                                                   "bs",
-                                                   "ca",
-                                                   "cmn",
-                                                   "cs",
-                                                   "cy",
-                                                   "da",
-                                                   "de",
-                                                   "el",
-                                                   "en-029",
-                                                   "en-gb",
-                                                   "en-gb-scotland",
-                                                   "en-gb-x-gbclan",
-                                                   "en-gb-x-gbcwmd",
-                                                   "en-gb-x-rp",
-                                                   "en-us",
-                                                   "eo",
-                                                   "es",
-                                                   "es-419",
-                                                   "et",
-                                                   "eu",
-                                                   "fa",
-                                                   "fa-latn",
-                                                   "fi",
-                                                   "fr-be",
-                                                   "fr-ch",
-                                                   "fr-fr",
-                                                   "ga",
-                                                   "gd",
-                                                   "gn",
-                                                   "grc",
-                                                   "gu",
-                                                   "hak",
-                                                   "hi",
-                                                   "hr",
-                                                   "ht",
-                                                   "hu",
-                                                   "hy",
-                                                   "hyw",
-                                                   "ia",
-                                                   "id",
-                                                   "is",
-                                                   "it",
-                                                   "ja",
-                                                   "jbo",
-                                                   "ka",
-                                                   "kk",
-                                                   "kl",
-                                                   "kn",
-                                                   "ko",
-                                                   "kok",
-                                                   "ku",
-                                                   "ky",
-                                                   "la",
-                                                   "lfn",
-                                                   "lt",
-                                                   "lv",
-                                                   "mi",
-                                                   "mk",
-                                                   "ml",
-                                                   "mr",
-                                                   "ms",
-                                                   "mt",
-                                                   "my",
-                                                   "nb",
-                                                   "nci",
-                                                   "ne",
-                                                   "nl",
-                                                   "om",
-                                                   "or",
-                                                   "pa",
-                                                   "pap",
-                                                   "pl",
-                                                   "pt",
-                                                   "pt-br",
-                                                   "py",
-                                                   "quc",
-                                                   "ro",
-                                                   "ru",
-                                                   "ru-lv",
-                                                   "sd",
-                                                   "shn",
-                                                   "si",
-                                                   "sk",
-                                                   "sl",
-                                                   "sq",
-                                                   "sr",
-                                                   "sv",
-                                                   "sw",
-                                                   "ta",
-                                                   "te",
-                                                   "tn",
-                                                   "tr",
-                                                   "tt",
-                                                   "ur",
-                                                   "uz",
-                                                   "vi",
-                                                   "vi-vn-x-central",
-                                                   "vi-vn-x-south",
-                                                   "yue"};
+  static const auto kLanguages = [] {
+    std::istringstream names(
+        "af am an ar as az ba bg bn bpy bs ca cmn cs cy da de el en-029 en-gb en-gb-scotland "
+        "en-gb-x-gbclan en-gb-x-gbcwmd en-gb-x-rp en-us eo es es-419 et eu fa fa-latn fi fr-be "
+        "fr-ch fr-fr ga gd gn grc gu hak hi hr ht hu hy hyw ia id is it ja jbo ka kk kl kn ko "
+        "kok ku ky la lfn lt lv mi mk ml mr ms mt my nb nci ne nl om or pa pap pl pt pt-br py "
+        "quc ro ru ru-lv sd shn si sk sl sq sr sv sw ta te tn tr tt ur uz vi vi-vn-x-central "
+        "vi-vn-x-south yue");
+    return std::vector<std::string>{std::istream_iterator<std::string>(names), {}};
+  }();
   return kLanguages;
 }
 

@@ -78,13 +78,12 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
     // keys of prompts.
     conditioner_ = std::make_unique<PrefixConditioner>(
         config_, weights_->scope("prefix_conditioner"), spec.weights);
-    const AbsentTensors part = spec.part("ar");
-    lm = load_lm(config_, conditioner_->symbols(), *weights_, spec.weights);
+    lm = spec.part(
+        "ar", [&] { return load_lm(config_, conditioner_->symbols(), *weights_, spec.weights); });
   });
   move_networks(spec, *lm, *codec_);
   spoken_ = spoken_model(config_);
-  frontend_ = std::make_unique<Frontend>(
-      Frontend{config_, *conditioner_, spec.dummy ? letters : std::move(phonemize), {}});
+  phonemize_ = spec.dummy ? letters : std::move(phonemize);
   load_speakers(spec);
   describe(spec);
   join(std::move(lm), std::make_unique<DacStage>(*codec_), codec_info(*codec_),
@@ -102,9 +101,8 @@ void Zonos::load_codec(const LoadSpec& spec) {
     config = load_dac_config(Config::load(join_path(dir, "config.json")));
   }
   const Weights weights(weights_at(spec, dir));
-  weights.build([&] {
-    const AbsentTensors part = spec.part("codec");
-    codec_ = std::make_unique<DacCodec>(load_dac(config, weights, codec_weights(spec.weights)));
+  codec_ = load_part(spec, "codec", weights, [&] {
+    return std::make_unique<DacCodec>(load_dac(config, weights, codec_weights(spec.weights)));
   });
 }
 
@@ -114,15 +112,15 @@ void Zonos::load_speakers(const LoadSpec& spec) {
     return c.name == "speaker" && c.kind == ConditionerConfig::kVector;
   });
   if (speaker == all.end()) return;
-  frontend_->speaker_width = speaker->inputs;
+  speaker_width_ = speaker->inputs;
   find_speaker_encoder(spec);
   std::error_code error;
   for (std::filesystem::directory_iterator each(join_path(spec.dir, "speakers"), error), end;
        !error && each != end; each.increment(error)) {
     const std::filesystem::path& path = each->path();
     if (path.extension() != ".pt" && path.extension() != ".safetensors") continue;
-    if (frontend_->speakers.size() >= kMostSpeakers) break;
-    frontend_->speakers[path.stem().string()] = load_speaker(path.string(), speaker->inputs);
+    if (speakers_.size() >= kMostSpeakers) break;
+    speakers_[path.stem().string()] = load_speaker(path.string(), speaker->inputs);
   }
 }
 
@@ -139,7 +137,7 @@ void Zonos::find_speaker_encoder(const LoadSpec& spec) {
       return;
     }
   }
-  const auto load = [dir, dummy = spec.dummy, width = frontend_->speaker_width] {
+  const auto load = [dir, dummy = spec.dummy, width = speaker_width_] {
     const auto open = [&](const char* file) {
       return Weights(dummy ? SpeakerEncoder::dummy() : open_weights(join_path(dir, file)));
     };
@@ -159,7 +157,7 @@ void Zonos::find_speaker_encoder(const LoadSpec& spec) {
 void Zonos::describe(const LoadSpec& spec) {
   name("zonos", spec, "Apache-2.0; codec MIT");
   info_.speech.voices = {{"none", "no speaker given"}};
-  for (const auto& [name, vector] : frontend_->speakers) {
+  for (const auto& [name, vector] : speakers_) {
     info_.speech.voices.push_back({name, "speaker vector of the checkpoint's folder speakers"});
   }
   info_.speech.default_voice = "none";
@@ -168,17 +166,13 @@ void Zonos::describe(const LoadSpec& spec) {
   }
   info_.speech.phones = true;
   info_.offers.add({{"spell_numbers"}, {"instructions"}, {"guidance"}});
-  info_.speech.mixes = frontend_->speaker_width > 0;
+  info_.speech.mixes = speaker_width_ > 0;
   info_.max_text_bytes = kMostText;
 }
 
-Result<std::unique_ptr<SpokenScript>> Zonos::script(const SpeechRequest& request) const {
-  return script_of(*frontend_, request);
-}
-
 Result<Voice> Zonos::voice_of_embedding(std::span<const float> embedding) const {
-  if (frontend_->speaker_width == 0) return Pipeline::voice_of_embedding(embedding);
-  return voice_of_vector(embedding, frontend_->speaker_width);
+  if (speaker_width_ == 0) return Pipeline::voice_of_embedding(embedding);
+  return voice_of_vector(embedding, speaker_width_);
 }
 
 }  // namespace syrinx::zonos

@@ -6,9 +6,9 @@
 #include "codec/dac.h"
 #include "families/family.h"
 #include "families/spoken/spoken_pipeline.h"
+#include "families/zonos/conditioner.h"
 #include "families/zonos/config.h"
 #include "families/zonos/phonemes.h"
-#include "families/zonos/script.h"
 #include "families/zonos/voice.h"
 
 namespace syrinx::zonos {
@@ -32,13 +32,13 @@ class Zonos : public SpokenPipeline {
   ModelConfig config_;
   std::unique_ptr<Weights> weights_;  // kept, because the tables are read from the mapped file
   std::unique_ptr<PrefixConditioner> conditioner_;
-  std::unique_ptr<Frontend> frontend_;
+  Phonemize phonemize_;
+  Speakers speakers_;
+  int64_t speaker_width_ = 0;  // 0: the model takes no speaker
   std::unique_ptr<DacCodec> codec_;
 };
 
-/// Loads a checkpoint from spec.dir. Throws LoadError.
-inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Zonos>(spec);
-}
+/// Returns the settings. Table 0 is that of symbols, table k + 1 that of codebook k.
+SpokenModel spoken_model(const ModelConfig& config);
 
 }  // namespace syrinx::zonos

@@ -1,9 +1,11 @@
-#include "families/zonos/script.h"
-
+// Zonos' prompt and steps for a request: a prefix of symbols and conditions, then columns of codes
+// in the delay pattern. Codebook k of frame f is in column f + k + 1. Column 0 is all masks and
+// ends the prompt; each step makes the next column (model/delay.h).
 #include <algorithm>
 
 #include "families/zonos/conditions.h"
 #include "families/zonos/numbers.h"
+#include "families/zonos/pipeline.h"
 
 namespace syrinx::zonos {
 namespace {
@@ -20,16 +22,16 @@ constexpr int64_t kMostSymbols = 2000;    // most symbols of a segment
 
 class Script : public SpokenScript {
  public:
-  Script(const Frontend& frontend, const SpeechRequest& request, std::string language,
-         const Conditions& conditions)
-      : config_(frontend.config),
-        phonemize_(phonemizer(frontend, request)),
+  Script(const ModelConfig& config, const PrefixConditioner& conditioner, Phonemize phonemize,
+         const SpeechRequest& request, std::string language, const Conditions& conditions)
+      : config_(config),
+        phonemize_(std::move(phonemize)),
         language_(std::move(language)),
         sayings_(request.say.sayings),
         lexicon_(request.say.lexicon),
         ignore_stop_(request.terms.ignore_stop),
-        rows_(frontend.conditioner.rows(conditions)),
-        companion_rows_(frontend.conditioner.rows(needed(config_, conditions))) {}
+        rows_(conditioner.rows(conditions)),
+        companion_rows_(conditioner.rows(needed(config_, conditions))) {}
 
   Result<std::vector<int32_t>> encode(std::string_view segment, int64_t begin) override {
     std::vector<Saying> known;
@@ -61,11 +63,7 @@ class Script : public SpokenScript {
     }
   }
 
-  void step_row(int, std::span<const int32_t> codes, std::span<int32_t> ids) const override {
-    std::ranges::copy(codes, ids.begin() + 1);
-  }
-
-  /// Only codebook 0 may sample the end, but not before the first frame.
+  /// Only codebook 0 may sample the end, and not before the first frame.
   SampleRule rule(const DelayedStreams& steps, int k) const override {
     SampleRule rule;
     if (steps.idle(k)) {  // in this step, the codebook gets a mask
@@ -84,14 +82,6 @@ class Script : public SpokenScript {
   }
 
  private:
-  /// Writes numbers as words, unless the request turns this off.
-  static Phonemize phonemizer(const Frontend& frontend, const SpeechRequest& request) {
-    if (!request.say.spell_numbers.value_or(true)) return frontend.phonemize;
-    return [&frontend](std::string_view text, std::string_view language) {
-      return frontend.phonemize(normalize_numbers(text), language);
-    };
-  }
-
   static GivenRow row_of(const Tensor& rows, int64_t at) {
     const int64_t width = rows.shape()[1];
     return {rows.f32() + at * width, static_cast<size_t>(width)};
@@ -125,19 +115,23 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .most_steps = kMostFrames};
 }
 
-Result<std::unique_ptr<SpokenScript>> script_of(const Frontend& frontend,
-                                                const SpeechRequest& request) {
-  Result<std::vector<double>> speaker =
-      speaker_vector(frontend.speakers, frontend.speaker_width, request);
+Result<std::unique_ptr<SpokenScript>> Zonos::script(const SpeechRequest& request) const {
+  Result<std::vector<double>> speaker = speaker_vector(speakers_, speaker_width_, request);
   if (!speaker) return speaker.error();
   Result<std::string> language = language_of(request.say.language);
   if (!language) return language.error();
-  Result<Conditions> conditions = conditions_of(frontend.config, request.say.instructions);
+  Result<Conditions> conditions = conditions_of(config_, request.say.instructions);
   if (!conditions) return conditions.error();
   conditions.value()["language_id"] = {language_number(language.value())};
   if (!speaker.value().empty()) conditions.value()["speaker"] = speaker.take();
-  return std::unique_ptr<SpokenScript>(
-      std::make_unique<Script>(frontend, request, language.take(), conditions.value()));
+  Phonemize phonemize = phonemize_;
+  if (request.say.spell_numbers.value_or(true)) {  // numbers as words
+    phonemize = [this](std::string_view text, std::string_view spoken) {
+      return phonemize_(normalize_numbers(text), spoken);
+    };
+  }
+  return std::unique_ptr<SpokenScript>(std::make_unique<Script>(
+      config_, *conditioner_, std::move(phonemize), request, language.take(), conditions.value()));
 }
 
 }  // namespace syrinx::zonos

@@ -56,7 +56,7 @@ class BagpiperServer : public testing::Test {
     options.port = 0;
     server_ = std::make_unique<HttpServer>(std::move(options));
     server_->open(make_backend(std::make_unique<Engine>(
-        bagpiper::load({bagpiper::golden_path("checkpoint"), "bagpiper"}), engine)));
+        load_as<bagpiper::Bagpiper>({bagpiper::golden_path("checkpoint"), "bagpiper"}), engine)));
     cases_ = ordered_json::parse(read_file(bagpiper::golden_path("cases.json"), 1 << 20));
   }
   TestAnswer post(const char* path, const ordered_json& body) {
@@ -98,7 +98,8 @@ class BagpiperServer : public testing::Test {
     EngineOptions options;
     options.threads = 1;
     options.repetition_s = 0;
-    Engine engine(bagpiper::load({bagpiper::golden_path("checkpoint"), "bagpiper"}), options);
+    Engine engine(load_as<bagpiper::Bagpiper>({bagpiper::golden_path("checkpoint"), "bagpiper"}),
+                  options);
     auto recording = std::make_shared<Recording>(Recording{std::move(samples), 16000});
     const auto sink = std::make_shared<Writing>();
     const Pipeline& model = engine.pipeline();

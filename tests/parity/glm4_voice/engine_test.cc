@@ -24,7 +24,8 @@ std::string golden_path(const std::string& name) {
 }
 
 std::shared_ptr<const Pipeline> glm(WeightType weights = WeightType::kF32) {
-  return glm4_voice::load({golden_path("checkpoint"), "glm", weights, false, Device::kCpu});
+  return load_as<glm4_voice::Glm4Voice>(
+      {golden_path("checkpoint"), "glm", weights, false, Device::kCpu});
 }
 
 ordered_json golden_cases() {

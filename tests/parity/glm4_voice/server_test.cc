@@ -13,8 +13,8 @@ std::string glm_golden(const std::string& name) {
 
 class GlmServer : public testing::Test {
  protected:
-  spoken::Server server_{
-      glm4_voice::load({glm_golden("checkpoint"), "glm", WeightType::kF32, false, Device::kCpu})};
+  spoken::Server server_{load_as<glm4_voice::Glm4Voice>(
+      {glm_golden("checkpoint"), "glm", WeightType::kF32, false, Device::kCpu})};
 };
 
 TEST_F(GlmServer, ChatsWithSpeech) {
@@ -29,8 +29,8 @@ TEST_F(GlmServer, RepeatsAnswersAsTheyWereMade) {
 }
 
 TEST_F(GlmServer, HearsAhead) {
-  spoken::Server fresh{
-      glm4_voice::load({glm_golden("checkpoint"), "glm", WeightType::kF32, false, Device::kCpu})};
+  spoken::Server fresh{load_as<glm4_voice::Glm4Voice>(
+      {glm_golden("checkpoint"), "glm", WeightType::kF32, false, Device::kCpu})};
   spoken::expect_hearing_ahead(server_, fresh, "glm", 10);
 }
 

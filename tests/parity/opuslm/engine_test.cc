@@ -16,7 +16,7 @@ class OpusLmEngine : public testing::Test {
     options.max_unread_s = 1e9;
     options.repetition_s = 0;
     const ModelDir& dir = dialogue ? voiced_ : plain_;
-    return std::make_unique<Engine>(load({dir.path(), "tiny"}), options);
+    return std::make_unique<Engine>(load_as<OpusLm>({dir.path(), "tiny"}), options);
   }
   const Case& find(const std::string& name) const {
     for (const Case& c : cases_)
@@ -73,7 +73,7 @@ TEST_F(OpusLmEngine, WritesRecordingsDown) {
   EngineOptions options;
   options.threads = 2;
   options.repetition_s = 0;
-  Engine server(load({dir.path(), "tiny"}), options);
+  Engine server(load_as<OpusLm>({dir.path(), "tiny"}), options);
   auto recording =
       std::make_shared<Recording>(Recording{fixture::golden_signal(20111, 20111), 16000});
   const SpeechRequest asked = server.pipeline().dictation({recording}).take();
@@ -102,7 +102,7 @@ TEST_F(OpusLmEngine, HearsAllOfALongRecording) {
   EngineOptions options;
   options.threads = 2;
   options.repetition_s = 0;
-  Engine server(load({dir.path(), "tiny"}), options);
+  Engine server(load_as<OpusLm>({dir.path(), "tiny"}), options);
   auto recording =
       std::make_shared<Recording>(Recording{fixture::golden_signal(5 * 16000, 5), 16000});
   SpeechRequest expected = server.pipeline().dictation({recording}).take();

@@ -11,7 +11,7 @@ namespace {
 class OpusLmServer : public testing::Test {
  protected:
   ModelDir dir_{false, true};
-  spoken::Server server_{load({dir_.path(), "opus"})};
+  spoken::Server server_{load_as<OpusLm>({dir_.path(), "opus"})};
 };
 
 /// The plain model takes no recordings in conversations and does not answer with speech. So each
@@ -60,7 +60,7 @@ TEST_F(OpusLmServer, RecordingsOfTheWrongKindAreRefused) {
 
 TEST_F(OpusLmServer, TheDialogueModelHearsAndAnswersAloud) {
   const ModelDir dir(true, true);
-  spoken::Server server(load({dir.path(), "dialogue"}));
+  spoken::Server server(load_as<OpusLm>({dir.path(), "dialogue"}));
   const TestAnswer answer =
       server.chat(spoken::asked_aloud(spoken::wav_of(spoken::pcm_of(16000, 1), 1)),
                   spoken::aloud("default", 6));

@@ -20,7 +20,8 @@ class PocketEngine : public testing::TestWithParam<const char*> {
   std::unique_ptr<Engine> engine(const EngineOptions& options = {},
                                  WeightType weights = WeightType::kF32) const {
     const std::string dir = golden_path(std::string(GetParam()) + "/checkpoint");
-    return std::make_unique<Engine>(pocket_tts::load({dir, "tiny", weights}), unhurried(options));
+    return std::make_unique<Engine>(load_as<pocket_tts::PocketTts>({dir, "tiny", weights}),
+                                    unhurried(options));
   }
 };
 

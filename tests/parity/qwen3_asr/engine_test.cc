@@ -25,7 +25,7 @@ std::string golden_dir(const std::string& layout) {
 }
 std::shared_ptr<const Pipeline> asr(const std::string& layout,
                                     WeightType weights = WeightType::kF32) {
-  return qwen3_asr::load({golden_dir(layout) + "/checkpoint", "asr", weights});
+  return load_as<qwen3_asr::Qwen3Asr>({golden_dir(layout) + "/checkpoint", "asr", weights});
 }
 
 /// Returns the requests of the golden cases, each with the text of its golden ids.

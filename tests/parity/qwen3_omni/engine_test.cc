@@ -29,7 +29,7 @@ std::string golden_dir(const std::string& size) {
 
 std::shared_ptr<const Pipeline> load_omni(const std::string& dir,
                                           WeightType weights = WeightType::kF32) {
-  return qwen3_omni::load({dir, "omni", weights, false, Device::kCpu});
+  return load_as<qwen3_omni::Qwen3Omni>({dir, "omni", weights, false, Device::kCpu});
 }
 
 std::shared_ptr<const Pipeline> omni(const std::string& size) {

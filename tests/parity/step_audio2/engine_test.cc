@@ -13,7 +13,7 @@ namespace {
 using nlohmann::ordered_json;
 
 std::shared_ptr<const Pipeline> step_model() {
-  return step_audio2::load(spec_of(golden("checkpoint")));
+  return load_as<step_audio2::StepAudio2>(spec_of(golden("checkpoint")));
 }
 
 /// Compares golden answers to speech, in text and speech, each as a whole.

@@ -11,7 +11,8 @@ constexpr const char* kVoice = "default_female";
 class StepServer : public testing::Test {
  protected:
   step_audio2::WholeCheckpoint checkpoint_;
-  spoken::Server server_{step_audio2::load(step_audio2::spec_of(checkpoint_.dir.path()))};
+  spoken::Server server_{
+      load_as<step_audio2::StepAudio2>(step_audio2::spec_of(checkpoint_.dir.path()))};
 };
 
 TEST_F(StepServer, ChatsWithSpeech) {

@@ -18,7 +18,8 @@ class VibeVoiceEngine : public testing::TestWithParam<const char*> {
   std::unique_ptr<Engine> engine(const EngineOptions& options = {},
                                  WeightType weights = WeightType::kF32) const {
     const std::string dir = golden_path(std::string(GetParam()) + "/checkpoint");
-    return std::make_unique<Engine>(vibevoice::load({dir, "tiny", weights}), unhurried(options));
+    return std::make_unique<Engine>(load_as<vibevoice::VibeVoice>({dir, "tiny", weights}),
+                                    unhurried(options));
   }
   static int64_t hop(const Engine& engine) {
     return static_cast<const VibeVoice&>(engine.pipeline()).config().vae.hop();
@@ -95,7 +96,8 @@ TEST(VibeVoiceParts, LongTextIsSpokenToItsEnd) {
   SpeechRequest request;
   request.say.text = text;
   request.terms.ignore_stop = true;
-  Engine engine(vibevoice::load({golden_path("other/checkpoint"), "tiny"}), unhurried({}));
+  Engine engine(load_as<vibevoice::VibeVoice>({golden_path("other/checkpoint"), "tiny"}),
+                unhurried({}));
   const auto sink = ask(engine, request);
   EXPECT_EQ(sink->wait().reason, FinishReason::kLength);
   EXPECT_GT(std::ssize(sink->samples()), 900 * 120);

@@ -20,7 +20,8 @@ std::string golden(const std::string& name) {
 std::unique_ptr<Engine> engine(EngineOptions options = {}) {
   options.threads = 2;
   options.max_unread_s = 1e9;
-  return std::make_unique<Engine>(voxcpm2::load({golden("checkpoint"), "tiny"}), options);
+  return std::make_unique<Engine>(load_as<voxcpm2::VoxCpm2>({golden("checkpoint"), "tiny"}),
+                                  options);
 }
 
 TEST(VoxCpm2Engine, SpeaksAsTheOriginal) {
