@@ -44,6 +44,34 @@ inline void expect_golden_samples(const ChunkStage& stage, const Sequence& seque
   EXPECT_LT(want.distance(got), 1e-5f);
 }
 
+/// Compares the samples that a stage makes of a golden's "latents", as a whole and `cut` frames at
+/// a time, with its "samples", to `bound` (relative). A golden may have only the first samples.
+inline void expect_golden_samples_of_latents(const ChunkStage& stage, const Safetensors& golden,
+                                             int cut, float bound, StepContext& ctx) {
+  const View want = golden.view("samples");
+  const int frames = static_cast<int>(want.count()) / stage.out_width();
+  std::vector<float> whole;
+  for (const int each : {frames, 1, cut}) {
+    const auto stream = stage.open({});
+    std::vector<float> got(static_cast<size_t>(want.count()));
+    for (int at = 0; at < frames; at += each) {
+      const int n = std::min(each, frames - at);
+      ChunkJob job;
+      job.state = stream.get();
+      job.values = floats(golden.view("latents").slice(at, at + n));
+      job.fresh = n;
+      job.out = std::span(got).subspan(static_cast<size_t>(at * stage.out_width()),
+                                       static_cast<size_t>(n * stage.out_width()));
+      stage.run(ctx, std::span(&job, 1));
+    }
+    if (each == frames) {
+      whole = got;
+      EXPECT_LT(relative(got, floats(want)), bound);
+    }
+    EXPECT_EQ(got, whole) << each << " frames at a time";
+  }
+}
+
 /// Checks that a model with random weights, `load(type)`, speaks with weights of each type.
 template <typename Load>
 void expect_made_up_weights_to_speak(std::initializer_list<WeightType> types, const Load& load) {

@@ -167,6 +167,27 @@ void vary_moss_tts(int i, SpeechRequest& other) {
   }
 }
 
+/// The steps of models that speak in latents are compared in their own folders; here the samples,
+/// of which most goldens have the first ones.
+inline bool read_latents(const GoldenModel&, const nlohmann::json& json, GoldenCase& c) {
+  c.segments.emplace_back();
+  return c.golden->find("samples") && !json.contains("prompt");
+}
+inline void ask_latents(const nlohmann::json& json, const Safetensors&, SpeechRequest& request) {
+  request.sampling.temperature.reset();
+  if (json.contains("temperature")) request.sampling.temperature = json["temperature"].get<float>();
+  if (json.contains("guidance")) request.sampling.guidance = json["guidance"].get<float>();
+  request.sampling.seed = json["seed"];
+  if (request.voice.name.empty()) request.voice.name = "default";
+  request.terms.ignore_stop = json.contains("lengths");
+}
+template <int kNamed>
+void vary_latents(int i, SpeechRequest& other) {
+  if (i % 3 == 1) other.terms.max_frames = 10 + i;
+  if (i % 3 == 1) other.voice.name = kNamed ? "ben" : "default";
+  if (i % 3 == 2) other.sampling.temperature = 0.3f, other.terms.initial_chunk_frames = 1 + i % 5;
+}
+
 inline void ask_qwen3_tts(const nlohmann::json& json, const Safetensors&, SpeechRequest& request) {
   request.voice.name = json["speaker"].get<std::string>().empty() ? "none" : json["speaker"];
   request.say.language = json["language"];
@@ -315,6 +336,11 @@ inline void vary_cosyvoice(int i, SpeechRequest& other) {
 
 }  // namespace golden
 
+/// A late text of three sentences, which begins with a direction.
+inline constexpr const char* kSentences =
+    "(warm) The first sentence is long enough to stand by itself, and it does. How are you? And "
+    "this is another one that is long enough for that.";
+
 inline constexpr GoldenModel kGoldenModels[] = {
     {.name = "orpheus",
      .family = "orpheus",
@@ -437,6 +463,42 @@ inline constexpr GoldenModel kGoldenModels[] = {
 /// Models with their own class of language model. Tests in their own folders compare the
 /// logits.
 inline constexpr GoldenModel kOtherGoldenModels[] = {
+    {.name = "voxcpm2",
+     .family = "voxcpm2",
+     .dir = "voxcpm2/golden",
+     .samples = 3e-4f,  // the authors' code differs from float64 by 9.5e-5
+     .ask = golden::ask_latents,
+     .read = golden::read_latents,
+     .vary = golden::vary_latents<false>,
+     .late_text = kSentences},
+    {.name = "pocket_tts",
+     .family = "pocket_tts",
+     .dir = "pocket_tts/golden/distilled",
+     .ask = golden::ask_latents,
+     .read = golden::read_latents,
+     .vary = golden::vary_latents<false>,
+     .late_text = kSentences},
+    {.name = "pocket_tts_small",
+     .family = "pocket_tts",
+     .dir = "pocket_tts/golden/small",
+     .ask = golden::ask_latents,
+     .read = golden::read_latents,
+     .vary = golden::vary_latents<false>,
+     .late_text = kSentences},
+    {.name = "vibevoice",
+     .family = "vibevoice",
+     .dir = "vibevoice/golden/plain",
+     .ask = golden::ask_latents,
+     .read = golden::read_latents,
+     .vary = golden::vary_latents<true>,
+     .late_text = "We walked along the river and then, when it was dark, we went “home”. "},
+    {.name = "vibevoice_shapes",
+     .family = "vibevoice",
+     .dir = "vibevoice/golden/other",
+     .ask = golden::ask_latents,
+     .read = golden::read_latents,
+     .vary = golden::vary_latents<true>,
+     .late_text = "We walked along the river and then, when it was dark, we went “home”. "},
     {.name = "qwen3_tts",
      .family = "qwen3_tts",
      .dir = "qwen3_tts/golden/equal_width",

@@ -6,11 +6,22 @@
 #include <span>
 #include <string>
 
+#include "kernels/fixture.h"
 #include "model/voice.h"
 
 namespace syrinx {
 
-/// Makes a voice from frames [T, C].
+/// Encodes a recording of a mode and a rate that the encoder accepts.
+inline std::shared_ptr<const Voice> encode(const VoiceEncoder& encoder,
+                                           const Recording& recording) {
+  fixture::Bench bench(1);
+  const auto work = encoder.open(recording);
+  VoiceEncoding* one[] = {work.get()};
+  while (!work->done()) encoder.run(bench.ctx, one), bench.arena.reset();
+  return std::make_shared<const Voice>(work->take());
+}
+
+/// Makes a voice of the frames [T, C].
 inline std::shared_ptr<Voice> voice_of_frames(const std::string& family,
                                               std::span<const int32_t> codes, int64_t codebooks,
                                               const std::string& text = "") {

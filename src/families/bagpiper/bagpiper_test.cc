@@ -2,6 +2,7 @@
 // text, prompts, checks, faults.
 #include "families/bagpiper/fixture.h"
 #include "families/checkpoint_copy.h"
+#include "families/family_fixture.h"
 #include "families/golden_checks.h"
 #include "model/past_context.h"
 #include "model/same_steps.h"
@@ -11,17 +12,13 @@ namespace {
 
 constexpr int kS = 8;
 
-class BagpiperTest : public testing::Test {
+class BagpiperTest : public FamilyTest<Bagpiper> {
  protected:
-  BagpiperTest() : model_({golden_path("checkpoint"), "tiny"}) {}
+  BagpiperTest() : FamilyTest(golden_path("checkpoint")) {}
 
   static SpeechRequest request(const std::string& text) {
-    SpeechRequest r;
-    r.say.text = text;
-    r.sampling.temperature = 0.f;
-    r.terms.max_frames = 30;
+    SpeechRequest r = FamilyTest::request(text, 30);
     r.writing.max_tokens = 5;
-    r.terms.ignore_stop = true;
     return r;
   }
   static SpeechRequest chat(const std::string& messages, bool spoken = true) {
@@ -35,13 +32,11 @@ class BagpiperTest : public testing::Test {
   static SpeechRequest said(const std::string& text, bool spoken = true) {
     return chat(R"([{"role": "user", "content": ")" + text + R"("}])", spoken);
   }
-  std::unique_ptr<Sequence> open(const SpeechRequest& r) const { return open_only(model_, r); }
-  Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
   Verdict step(Sequence& state, int32_t first, int32_t others) {
     std::vector<int32_t> codes(kS, others);
     codes[0] = first;
     said_.clear();
-    StepOutput out(said_, marks_);
+    StepOutput out(said_, words_);
     const Verdict verdict = state.advance(codes, out);
     written_ += out.written();
     return verdict;
@@ -56,9 +51,6 @@ class BagpiperTest : public testing::Test {
     step(state, kAudio, 0);
   }
 
-  Bagpiper model_;
-  std::vector<int32_t> said_;
-  std::vector<WordMark> marks_;
   std::string written_;
 };
 

@@ -5,8 +5,10 @@
 #include "codec/mimi_encoder.h"
 #include "families/checkpoint_copy.h"
 #include "families/csm/pipeline.h"
+#include "families/family_fixture.h"
 #include "families/golden_checks.h"
 #include "families/loading/recorded_voice.h"
+#include "families/voice_of_frames.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
 #include "kernels/fixture.h"
@@ -19,33 +21,10 @@ std::string golden_dir(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/csm/golden/" + name;
 }
 
-class CsmTest : public testing::Test {
+class CsmTest : public FamilyTest<Csm> {
  protected:
-  CsmTest() : model_({golden_dir("taught") + "/checkpoint", "tiny"}) {}
+  CsmTest() : FamilyTest(golden_dir("taught") + "/checkpoint") {}
 
-  SpeechRequest request(const std::string& text) const {
-    SpeechRequest r;
-    r.say.text = text;
-    r.sampling.temperature = 0.f;
-    r.terms.max_frames = 60;
-    r.terms.ignore_stop = true;
-    return r;
-  }
-  Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
-  std::unique_ptr<Sequence> open(const SpeechRequest& r) const { return open_only(model_, r); }
-  std::vector<int32_t> frames(int count, int32_t code = 1) const {
-    return std::vector<int32_t>(count * model_.config().codebooks, code);
-  }
-  /// Takes steps as if the model had sampled `codes`. Returns the last verdict.
-  Verdict say(Sequence& state, std::span<const int32_t> codes) {
-    StepOutput out(said_, words_);
-    Verdict verdict;
-    const auto width = static_cast<size_t>(model_.config().codebooks);
-    for (size_t at = 0; at < codes.size(); at += width) {
-      verdict = state.advance(codes.subspan(at, width), out);
-    }
-    return verdict;
-  }
   Verdict end(Sequence& state) { return say(state, frames(1, 0)); }
   /// Encodes a recording, which has the codec's rate, in one call.
   std::vector<int32_t> encode(std::span<const float> samples) const {
@@ -54,10 +33,6 @@ class CsmTest : public testing::Test {
     const auto& voices = dynamic_cast<const Voices&>(*model_.voice_encoder());
     return voices.networks()->encode(bench.ctx, samples);
   }
-
-  Csm model_;
-  std::vector<int32_t> said_;
-  std::vector<WordMark> words_;
 };
 
 TEST_F(CsmTest, StepsHearTheirOwnFramesBehindThoseOfTheContext) {
@@ -65,11 +40,9 @@ TEST_F(CsmTest, StepsHearTheirOwnFramesBehindThoseOfTheContext) {
   r.say.context = {{"1", "how are you?", frames(7, 5)}};
   const auto opened = open(r);
   say(*opened, frames(1, 4));
-  std::vector<int32_t> slots(static_cast<size_t>(model_.config().codebooks) + 1);
-  row_of(*opened, opened->prompt_rows(), false, slots);
-  std::vector<int32_t> want{-1};  // the row has no text
-  for (const int32_t code : frames(1, 4)) want.push_back(code);
-  EXPECT_EQ(slots, want);
+  std::vector<int32_t> want = frames(1, 4);
+  want.insert(want.begin(), -1);  // no text
+  EXPECT_EQ(row(*opened, opened->prompt_rows()), want);
 }
 
 TEST_F(CsmTest, OnlyAFrameOfEndCodesEnds) {
@@ -101,16 +74,12 @@ TEST_F(CsmTest, RulesAndBounds) {
   EXPECT_EQ(state->sampling(1).repetition_penalty, 1.f);
   EXPECT_GT(state->max_steps(), 125);
   EXPECT_LT(state->max_steps(), 1125);
-  // The checkpoint has separate sampling for codebook 0 and for the others.
-  const auto plain = open([] {
-    SpeechRequest p;
-    p.say.text = "x";
-    return p;
-  }());
-  EXPECT_EQ(plain->sampling(0).temperature, 0.96f);
-  EXPECT_EQ(plain->sampling(1).temperature, 0.9f);
-  EXPECT_EQ(plain->sampling(0).top_k, 50);
-  EXPECT_EQ(plain->sampling(1).top_k, 40);
+  // The checkpoint's sampling, separate for codebook 0 and the others.
+  const auto usual = open(plain("x"));
+  EXPECT_EQ(usual->sampling(0).temperature, 0.96f);
+  EXPECT_EQ(usual->sampling(1).temperature, 0.9f);
+  EXPECT_EQ(usual->sampling(0).top_k, 50);
+  EXPECT_EQ(usual->sampling(1).top_k, 40);
 }
 
 TEST_F(CsmTest, LongTextIsSpokenInSegmentsThatHearTheOneBefore) {
@@ -127,10 +96,7 @@ TEST_F(CsmTest, LongTextIsSpokenInSegmentsThatHearTheOneBefore) {
   const int second = state->prompt_rows();
   EXPECT_GT(second, first + 30) << "the frames of the first segment and its text are heard";
   // The new prompt begins with the rows of the previous prompt.
-  const auto before = open(r);
-  std::vector<uint64_t> old_keys, new_keys;
-  before->prefix_keys(false, old_keys);
-  state->prefix_keys(false, new_keys);
+  const std::vector<uint64_t> old_keys = keys(*open(r)), new_keys = keys(*state);
   ASSERT_EQ(static_cast<int>(new_keys.size()), second);
   EXPECT_TRUE(std::equal(old_keys.begin(), old_keys.end(), new_keys.begin()));
 
@@ -143,9 +109,7 @@ TEST_F(CsmTest, LongTextIsSpokenInSegmentsThatHearTheOneBefore) {
 
 TEST_F(CsmTest, ASegmentMayBeFull) {
   const std::string half = "A" + std::string(197, 'a') + ". ";
-  const auto state = open(request(half + half + "The end."));  // the text has at least 400 bytes
-  const auto ids = state->prompt_ids();
-  EXPECT_EQ(std::vector<int32_t>(ids.begin(), ids.end()),
+  EXPECT_EQ(ids(request(half + half + "The end.")),  // at least 400 bytes
             model_.frontend().turn(0, half + half.substr(0, half.size() - 1)));
 }
 
@@ -172,11 +136,11 @@ TEST_F(CsmTest, RefusesInvalidContext) {
   EXPECT_NE(refused({"0", "a", frames(1, codes)}).find("code"), std::string::npos);
   EXPECT_NE(refused({"0", "a", frames(2100)}).find("turns so far"), std::string::npos);
   EXPECT_NE(refused({"0", "a", frames(1990)}).find("needs"), std::string::npos);
-  // All turns together need exactly the model's positions, or one row more. Each turn ends with an
-  // end frame.
-  const auto ids = [&](const char* text) { return std::ssize(model_.frontend().turn(0, text)); };
+  // All turns together fill the positions exactly, or need one row more; each turn ends with an end
+  // frame.
+  const auto count = [&](const char* text) { return std::ssize(model_.frontend().turn(0, text)); };
   const auto most =
-      static_cast<int>(model_.config().max_positions - (ids("fine") + 2 + 1) - (ids("a") + 1));
+      static_cast<int>(model_.config().max_positions - (count("fine") + 2 + 1) - (count("a") + 1));
   EXPECT_NE(refused({"0", "a", frames(most)}).find("needs"), std::string::npos);
   EXPECT_NE(refused({"0", "a", frames(most + 1)}).find("turns so far"), std::string::npos);
 }
@@ -200,29 +164,22 @@ TEST_F(CsmTest, TurnsMayBeGivenAsRecordings) {
   SpeechRequest want = request("Hello.");
   want.voice.name = "3";
   want.say.context = {{"1", "the quick", codes}};
-  Voice heard{.family = "csm", .encoder = "1", .mode = "continuation", .text = "the quick"};
-  Tensor tensor({7, model_.config().codebooks}, DType::kI32);
-  std::ranges::copy(codes, tensor.i32());
-  heard.tensors.emplace("codes", std::move(tensor));
   SpeechRequest got = want;
-  got.say.context = {{"1", "the quick", {}, std::make_shared<const Voice>(std::move(heard))}};
-  const auto ids_of = [&](const SpeechRequest& r) {
-    auto opened = model_.open(r);
-    EXPECT_TRUE(opened.ok()) << opened.error().message;
-    const auto ids = opened.value().sequence().prompt_ids();
-    return std::vector<int32_t>(ids.begin(), ids.end());
-  };
-  EXPECT_EQ(ids_of(got), ids_of(want));
-  // The request gives a speaker by number or by name, also together with a recording.
+  got.say.context = {{"1",
+                      "the quick",
+                      {},
+                      voice_of_frames("csm", codes, model_.config().codebooks, "the quick")}};
+  EXPECT_EQ(ids(got), ids(want));
+  // A speaker may be given by number or by name, also together with a recording.
   SpeechRequest numbered = want;
   numbered.voice.name.clear();
   numbered.voice.speaker = 3;
-  EXPECT_EQ(ids_of(numbered), ids_of(want));
+  EXPECT_EQ(ids(numbered), ids(want));
   numbered.say.context.clear();
   numbered.voice.data = got.say.context[0].recording;
   SpeechRequest turn = want;
   turn.say.context = {{"3", "the quick", codes}};
-  EXPECT_EQ(ids_of(numbered), ids_of(turn));
+  EXPECT_EQ(ids(numbered), ids(turn));
   got.say.context[0].recording =
       std::make_shared<const Voice>(Voice{.family = "csm", .encoder = "1", .mode = "continuation"});
   EXPECT_EQ(refusal(got).param, "context");
@@ -232,13 +189,11 @@ TEST_F(CsmTest, InnerCodesAreDrawnInTheirOwnWay) {
   SpeechRequest r = request("Hello.");
   r.sampling.temperature = 0.7f;
   r.sampling.inner_temperature = 0.3f, r.sampling.inner_top_k = 5, r.sampling.inner_top_p = 0.5f;
-  auto opened = model_.open(r);
-  ASSERT_TRUE(opened.ok());
-  const Sequence& sequence = opened.value().sequence();
-  EXPECT_EQ(sequence.sampling(0).temperature, 0.7f);
-  EXPECT_EQ(sequence.sampling(1).temperature, 0.3f);
-  EXPECT_EQ(sequence.sampling(1).top_k, 5);
-  EXPECT_EQ(sequence.sampling(1).top_p, 0.5f);
+  const auto state = open(r);
+  EXPECT_EQ(state->sampling(0).temperature, 0.7f);
+  EXPECT_EQ(state->sampling(1).temperature, 0.3f);
+  EXPECT_EQ(state->sampling(1).top_k, 5);
+  EXPECT_EQ(state->sampling(1).top_p, 0.5f);
 }
 
 TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
@@ -278,13 +233,7 @@ TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
   // A recording at another rate is resampled to the codec's rate, as in the authors' program.
   Recording at = recording;
   at.sample_rate = 44100;
-  const auto resampling = voices->open(at);
-  while (!resampling->done()) {
-    VoiceEncoding* batch[] = {resampling.get()};
-    voices->run(bench.ctx, batch);
-    bench.arena.reset();
-  }
-  EXPECT_EQ(ints(*resampling->take().find("codes")),
+  EXPECT_EQ(ints(*syrinx::encode(*voices, at)->find("codes")),
             encode(resampled(recording.samples, 44100, 24000, Resampling::kHann)));
   EXPECT_EQ(ints(*other->take().find("codes")), encode(half.samples));
 
@@ -296,10 +245,7 @@ TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
   spoken.voice.data = voice;
   spoken.voice.name = "a name of the user's";
   const auto a = open(spoken), b = open(told);
-  std::vector<uint64_t> a_keys, b_keys;
-  a->prefix_keys(false, a_keys);
-  b->prefix_keys(false, b_keys);
-  EXPECT_EQ(a_keys, b_keys);
+  EXPECT_EQ(keys(*a), keys(*b));
   EXPECT_TRUE(std::ranges::equal(a->prompt_ids(), b->prompt_ids()));
   Runner runner(model_);
   Track x = runner.open(spoken), y = runner.open(told);
@@ -310,7 +256,7 @@ TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
 TEST_F(CsmTest, RefusesVoicesOfOtherModels) {
   const auto refused = [&](Tensor codes) {
     auto voice = std::make_shared<Voice>();
-    voice->family = model_.info().family;
+    voice->family = "csm";
     voice->tensors.emplace("codes", std::move(codes));
     SpeechRequest r = request("Hello.");
     r.voice.data = voice;

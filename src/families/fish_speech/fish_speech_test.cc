@@ -3,10 +3,11 @@
 #include "audio/resampler.h"
 #include "audio/wav_file.h"
 #include "families/checkpoint_copy.h"
+#include "families/family_fixture.h"
 #include "families/fish_speech/pipeline.h"
+#include "families/voice_of_frames.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
-#include "kernels/fixture.h"
 #include "model/step_runner.h"
 #include "text/phones.h"
 
@@ -17,68 +18,24 @@ std::string golden_path(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/fish_speech/golden/" + name;
 }
 
-class FishSpeechTest : public testing::Test {
+class FishSpeechTest : public FamilyTest<FishSpeech> {
  protected:
-  FishSpeechTest() : model_({golden_path("checkpoint"), "tiny"}) {}
+  FishSpeechTest() : FamilyTest(golden_path("checkpoint")) {}
 
-  SpeechRequest request(const std::string& text) const {
-    SpeechRequest r;
-    r.say.text = text;
-    r.sampling.temperature = 0.f;
-    r.terms.max_frames = 60;
-    r.terms.ignore_stop = true;
-    return r;
-  }
-  Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
-  std::unique_ptr<Sequence> open(const SpeechRequest& r) const { return open_only(model_, r); }
-  std::vector<int32_t> ids(const SpeechRequest& r) const {
-    const auto state = open(r);
-    return {state->prompt_ids().begin(), state->prompt_ids().end()};
-  }
-  std::vector<int32_t> frames(int count, int32_t code = 1) const {
-    return std::vector<int32_t>(static_cast<size_t>(count * model_.config().codebooks), code);
-  }
-  /// Takes steps as if the model had sampled `codes`. Returns the last verdict.
-  Verdict say(Sequence& state, std::span<const int32_t> codes) {
-    StepOutput out(said_, words_);
-    Verdict verdict;
-    const auto width = static_cast<size_t>(model_.config().codebooks);
-    for (size_t at = 0; at < codes.size(); at += width)
-      verdict = state.advance(codes.subspan(at, width), out);
-    return verdict;
-  }
   Verdict end(Sequence& state) {
     std::vector<int32_t> last = frames(1, 0);
     last[0] = model_.config().end_code();
     return say(state, last);
-  }
-  std::vector<int32_t> row(const Sequence& state, int pos) const {
-    std::vector<int32_t> slots(static_cast<size_t>(1 + model_.config().codebooks));
-    row_of(state, pos, false, slots);
-    return slots;
-  }
-  std::vector<std::vector<int32_t>> rows_fed(const Sequence& state, int count) const {
-    std::vector<std::vector<int32_t>> out;
-    for (int pos = 0; pos < count; ++pos) out.push_back(row(state, pos));
-    return out;
   }
   std::vector<int32_t> spoken_row(int32_t code) const {
     std::vector<int32_t> slots = frames(1, code);
     slots.insert(slots.begin(), static_cast<int32_t>(model_.config().semantic_begin) + code);
     return slots;
   }
-  static bool holds(std::span<const int32_t> all, std::span<const int32_t> part) {
-    return std::search(all.begin(), all.end(), part.begin(), part.end()) != all.end();
-  }
-
-  FishSpeech model_;
-  std::vector<int32_t> said_;
-  std::vector<WordMark> words_;
 };
 
 TEST_F(FishSpeechTest, RulesBoundsAndTheAuthorsSampling) {
-  SpeechRequest r;
-  r.say.text = "Hello there.";
+  SpeechRequest r = plain("Hello there.");
   const auto state = open(r);
   EXPECT_EQ(state->rule(0).ranges, 0) << "any code, or the end";
   const SampleParams slow = state->sampling(0), fast = state->sampling(1);
@@ -157,9 +114,7 @@ TEST_F(FishSpeechTest, AMessageHearsThoseBefore) {
   EXPECT_EQ(rows_fed(*state, first + 30), fed);
   const int second = state->prompt_rows();
   EXPECT_GT(second, first + 30);
-  std::vector<uint64_t> old_keys, new_keys;
-  open(r)->prefix_keys(false, old_keys);
-  state->prefix_keys(false, new_keys);
+  const std::vector<uint64_t> old_keys = keys(*open(r)), new_keys = keys(*state);
   ASSERT_EQ(static_cast<int>(new_keys.size()), second);
   EXPECT_TRUE(std::equal(old_keys.begin(), old_keys.end(), new_keys.begin()))
       << "the new prompt goes on where the one before ended";
@@ -311,19 +266,9 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
       .text = "the quick",
       .mode = "in-context"};
   const VoiceEncoder& encoder = *model_.voice_encoder();
-  fixture::Bench bench(1);
-  const auto encode = [&](const Recording& each) {
-    auto encoding = encoder.open(each);
-    while (!encoding->done()) {
-      VoiceEncoding* one = encoding.get();
-      encoder.run(bench.ctx, std::span(&one, 1));
-    }
-    return encoding;
-  };
-  const auto encoding = encode(recording);
   SpeechRequest r = request("Hello.");
   r.voice.name = "any name";
-  r.voice.data = std::make_shared<const Voice>(encoding->take());
+  r.voice.data = encode(encoder, recording);
   const Tensor* codes = r.voice.data->find("codes");
   ASSERT_NE(codes, nullptr);
   const int64_t hop = model_.codec().config().hop();
@@ -332,7 +277,8 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
   Recording other = recording, same = recording;
   other.sample_rate = 32000;
   same.samples = resampled(other.samples, 32000, 44100, Resampling::kHann);
-  EXPECT_EQ(ints(*encode(other)->take().find("codes")), ints(*encode(same)->take().find("codes")));
+  EXPECT_EQ(ints(*encode(encoder, other)->find("codes")),
+            ints(*encode(encoder, same)->find("codes")));
 
   SpeechRequest context = request("Hello.");
   context.say.context = {{"", "the quick", ints(*codes)}};

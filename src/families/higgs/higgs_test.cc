@@ -5,6 +5,7 @@
 #include "audio/resampler.h"
 #include "codec/qwen3_audio_fixture.h"
 #include "families/checkpoint_copy.h"
+#include "families/family_fixture.h"
 #include "families/higgs/pipeline.h"
 #include "families/voice_of_frames.h"
 #include "io/edit_safetensors.h"
@@ -25,38 +26,20 @@ std::shared_ptr<Voice> voice_of(std::span<const int32_t> codes, int64_t codebook
   return voice_of_frames(kFamily, codes, codebooks, text);
 }
 
-class HiggsTest : public testing::Test {
+class HiggsTest : public FamilyTest<Higgs> {
  protected:
-  HiggsTest() : model_({golden_file("checkpoint"), "tiny"}) {}
+  HiggsTest() : FamilyTest(golden_file("checkpoint")) {}
 
-  static SpeechRequest request(const std::string& text) {
-    SpeechRequest r;
-    r.say.text = text;
-    r.sampling.temperature = 0.f;
-    r.terms.max_frames = 60;
-    r.terms.ignore_stop = true;
-    return r;
-  }
-  Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
-  std::unique_ptr<Sequence> open(const SpeechRequest& r) const { return open_only(model_, r); }
-  std::vector<int32_t> ids(const SpeechRequest& r) const {
-    const auto state = open(r);
-    return {state->prompt_ids().begin(), state->prompt_ids().end()};
-  }
   std::vector<int32_t> words(const std::string& text) const {
     return model_.prompter().text(text, "input").take();
   }
-  static std::vector<int32_t> frames(int count, int32_t code = 1) {
-    return std::vector<int32_t>(static_cast<size_t>(count * kC), code);
-  }
-  /// Takes a step with the codes first, first + 1, ... With `end`, the code of stream 0 is its end
-  /// mark.
+  /// Takes a step with the codes first, first + 1, ...; with `end`, stream 0 has its end mark
+  /// instead.
   Verdict step(Sequence& state, int32_t first, bool end = false) {
     std::vector<int32_t> codes;
     for (int k = 0; k < kC; ++k) codes.push_back(first + k);
     if (end) codes[0] = model_.config().end();
-    StepOutput out(said_, marks_);
-    return state.advance(codes, out);
+    return say(state, codes);
   }
   /// Ends a segment after `count` frames, which must be at least kC.
   Verdict speak(Sequence& state, int count) {
@@ -68,27 +51,10 @@ class HiggsTest : public testing::Test {
     }
     return verdict;
   }
-  std::vector<std::vector<int32_t>> rows_fed(const Sequence& state, int count) const {
-    std::vector<std::vector<int32_t>> out;
-    for (int pos = 0; pos < count; ++pos) {
-      out.emplace_back(1 + kC);
-      row_of(state, pos, false, out.back());
-    }
-    return out;
-  }
-  static bool holds(std::span<const int32_t> all, std::span<const int32_t> part) {
-    return std::search(all.begin(), all.end(), part.begin(), part.end()) != all.end();
-  }
-
-  Higgs model_;
-  std::vector<int32_t> said_;
-  std::vector<WordMark> marks_;
 };
 
 TEST_F(HiggsTest, StreamsBeginAndEndOneAfterAnother) {
-  SpeechRequest r;
-  r.say.text = "Hello.";
-  const auto opened = open(r);
+  const auto opened = open(plain("Hello."));
   for (int now = 0; now < 10; ++now) {
     EXPECT_EQ(opened->rule(7).forced, now < 7 ? 32 : -1) << now;
     EXPECT_EQ(opened->rule(0).forced, -1);
@@ -100,14 +66,12 @@ TEST_F(HiggsTest, StreamsBeginAndEndOneAfterAnother) {
   EXPECT_EQ(std::vector(said_.begin() + kC, said_.begin() + 2 * kC),
             (std::vector<int32_t>{1, 3, 5, 7, 9, 11, 13, 15}));
   EXPECT_EQ(said_[2 * kC], 0) << "a mark is no code";
-  std::vector<int32_t> slots(1 + kC);
-  row_of(*opened, opened->prompt_rows() + 2, false, slots);
-  EXPECT_EQ(slots, (std::vector<int32_t>{-1, 33, 3, 4, 32, 32, 32, 32, 32}));
+  EXPECT_EQ(row(*opened, opened->prompt_rows() + 2),
+            (std::vector<int32_t>{-1, 33, 3, 4, 32, 32, 32, 32, 32}));
   EXPECT_EQ(step(*opened, 0, true).next, Verdict::kContinue);
   EXPECT_EQ(opened->rule(0).forced, -1) << "the model says the rest";
   for (int i = 0; i < 5; ++i) EXPECT_EQ(step(*opened, 11).next, Verdict::kContinue);
-  row_of(*opened, opened->prompt_rows() + 11, false, slots);
-  EXPECT_EQ(slots[1], 11);
+  EXPECT_EQ(row(*opened, opened->prompt_rows() + 11)[1], 11);
   const Verdict last = step(*opened, 12);
   EXPECT_EQ(last.next, Verdict::kFinished);
   EXPECT_EQ(last.reason, FinishReason::kStop);
@@ -115,8 +79,7 @@ TEST_F(HiggsTest, StreamsBeginAndEndOneAfterAnother) {
 }
 
 TEST_F(HiggsTest, DefaultsAndBounds) {
-  SpeechRequest r;
-  r.say.text = "Hello there.";
+  SpeechRequest r = plain("Hello there.");
   const auto state = open(r);
   const SampleParams& params = state->sampling(3);
   EXPECT_EQ(params.temperature, 0.8f);
@@ -155,9 +118,8 @@ TEST_F(HiggsTest, SegmentsHearWhatWasSaidBefore) {
   ASSERT_GT(std::ssize(now), first + 12 + kC - 1);
   EXPECT_TRUE(std::equal(before.begin(), before.end(), now.begin()));
   EXPECT_EQ(std::count(now.begin(), now.end(), kHeard), 4 + 12 + 2 * (kC - 1));
-  std::vector<int32_t> slots(1 + kC);
-  row_of(*state, first, false, slots);
-  EXPECT_EQ(slots, (std::vector<int32_t>{-1, 0, 32, 32, 32, 32, 32, 32, 32})) << "as delayed";
+  EXPECT_EQ(row(*state, first), (std::vector<int32_t>{-1, 0, 32, 32, 32, 32, 32, 32, 32}))
+      << "as delayed";
   EXPECT_EQ(now[first + 12 + kC - 1], model_.prompter().text());
   EXPECT_EQ(now[first + 12 + kC], words("<|emotion:sadness|>")[0]) << "delivery holds on";
   EXPECT_NE(now[first + 12 + kC + 1], words("<|prosody:pause|>")[0]) << "pauses do not";
@@ -305,13 +267,7 @@ TEST_F(HiggsTest, AVoiceOfARecordingIsItsFrames) {
                             .sample_rate = 24000};
   const auto encode = [&](Recording each) {
     each.mode = check_recording(encoder.info(), each).take();
-    fixture::Bench bench(1);
-    const auto encoding = encoder.open(each);
-    while (!encoding->done()) {
-      VoiceEncoding* one = encoding.get();
-      encoder.run(bench.ctx, std::span(&one, 1));
-    }
-    return std::make_shared<const Voice>(encoding->take());
+    return syrinx::encode(encoder, each);
   };
   const auto heard = encode(recording);
   EXPECT_EQ(heard->family, kFamily);
@@ -322,6 +278,7 @@ TEST_F(HiggsTest, AVoiceOfARecordingIsItsFrames) {
   SpeechRequest r = request("Hello."), given = r;
   r.voice.data = heard;
   given.voice.data = voice_of(codes, kC);
+  given.voice.name = "a name of the user's";
   EXPECT_EQ(ids(r), ids(given));
 
   Recording told = recording;

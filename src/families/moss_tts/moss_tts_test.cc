@@ -3,51 +3,29 @@
 // of frames, logits and samples.
 #include <filesystem>
 
+#include "families/family_fixture.h"
 #include "families/golden_checks.h"
 #include "families/moss_tts/fixture.h"
 #include "families/moss_tts/pipeline.h"
 #include "families/moss_tts/state.h"
+#include "families/voice_of_frames.h"
 #include "io/test_dir.h"
-#include "kernels/fixture.h"
 
 namespace syrinx::moss_tts {
 namespace {
 
-class MossTtsTest : public testing::Test {
+class MossTtsTest : public FamilyTest<MossTts> {
  protected:
-  MossTtsTest() : dir_(golden_dir("other_shapes") + "/checkpoint"), model_({dir_, "tiny"}) {}
+  MossTtsTest() : FamilyTest(kDir) {}
 
   int books() const { return static_cast<int>(model_.config().codebooks); }
-  SpeechRequest request(const std::string& text) const {
-    SpeechRequest r;
-    r.say.text = text;
-    r.sampling.temperature = 0.f;
-    r.terms.max_frames = 40;
+  static SpeechRequest request(const std::string& text) {
+    SpeechRequest r = FamilyTest::request(text, 40);
+    r.terms.ignore_stop = false;
     return r;
   }
-  std::vector<int32_t> frames(int count, int32_t code = 1) const {
-    return std::vector<int32_t>(static_cast<size_t>(count * books()), code);
-  }
-  Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
-  Verdict say(Sequence& state, std::span<const int32_t> codes) {
-    std::vector<WordMark> words;
-    StepOutput out(said_, words);
-    Verdict verdict;
-    const auto width = static_cast<size_t>(books());
-    for (size_t at = 0; at < codes.size(); at += width) {
-      verdict = state.advance(codes.subspan(at, width), out);
-    }
-    return verdict;
-  }
-  std::vector<int32_t> row(const Sequence& state, int pos) const {
-    std::vector<int32_t> ids(static_cast<size_t>(books()) + 1);
-    row_of(state, pos, false, ids);
-    return ids;
-  }
 
-  std::string dir_;
-  MossTts model_;
-  std::vector<int32_t> said_;
+  static inline const std::string kDir = golden_dir("other_shapes") + "/checkpoint";
 };
 
 class MossTtsRows : public testing::TestWithParam<const char*> {};
@@ -236,20 +214,11 @@ TEST_F(MossTtsTest, ControlTokensInTextArePlainText) {
 TEST_F(MossTtsTest, ARecordingBecomesTheVoiceOfTheGolden) {
   const Safetensors golden(golden_dir("other_shapes") + "/talk.safetensors");
   const View sound = golden.view("recording");
-  const auto* voices = model_.voice_encoder();
-  ASSERT_TRUE(voices);
-  const auto encoding =
-      voices->open({{sound.f32(), sound.f32() + sound.count()}, 8000, "not needed"});
-  fixture::Bench bench(1);
-  while (!encoding->done()) {
-    VoiceEncoding* batch[] = {encoding.get()};
-    voices->run(bench.ctx, batch);
-    bench.arena.reset();
-  }
-  const Voice voice = encoding->take();
-  EXPECT_EQ(voice.family, "moss_tts");
-  ASSERT_TRUE(voice.find("codes"));
-  EXPECT_EQ(ints(*voice.find("codes")), ints(golden.view("voice")));
+  const auto voice = encode(*model_.voice_encoder(),
+                            {{sound.f32(), sound.f32() + sound.count()}, 8000, "not needed"});
+  EXPECT_EQ(voice->family, "moss_tts");
+  ASSERT_TRUE(voice->find("codes"));
+  EXPECT_EQ(ints(*voice->find("codes")), ints(golden.view("voice")));
 }
 
 TEST_F(MossTtsTest, DescribesItself) {
@@ -264,7 +233,7 @@ TEST_F(MossTtsTest, DummyWeightsNeedNoCheckpoint) {
   TestDir dir;
   std::filesystem::create_directory(dir.path("MOSS-Audio-Tokenizer"));
   for (const char* file : {"config.json", "MOSS-Audio-Tokenizer/config.json"}) {
-    dir.write(file, slurp(dir_ + "/" + file));
+    dir.write(file, slurp(kDir + "/" + file));
   }
   expect_made_up_weights_to_speak(
       {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}, [&](WeightType type) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "families/checkpoint_copy.h"
+#include "families/family_fixture.h"
 #include "families/orpheus/pipeline.h"
 #include "io/expect_fault.h"
 #include "io/file.h"
@@ -16,48 +17,30 @@ namespace {
 
 std::string checkpoint() { return SYRINX_BINARY_DIR "/parity/orpheus/golden/checkpoint"; }
 
-class OrpheusTest : public testing::Test {
+class OrpheusTest : public FamilyTest<Orpheus> {
  protected:
-  OrpheusTest() : model_({checkpoint(), "tiny"}) {}
+  OrpheusTest() : FamilyTest(checkpoint()) {}
 
-  std::unique_ptr<Sequence> open(const SpeechRequest& request) const {
-    auto opened = model_.open(request);
-    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
-    return opened.take().only();
-  }
-  Error refusal(const SpeechRequest& request) const { return refusal_of(model_, request); }
-  SpeechRequest say(const std::string& text) const {
-    SpeechRequest request;
-    request.say.text = text;
-    return request;
-  }
-  /// Returns the token of `code` at its place in the frame, as the sampler counts tokens.
+  /// Returns the token of `code` at its place in the frame, as the sampler gives it.
   int32_t token(int step, int32_t code) const {
     return model_.config().block_begin(step % kFrameTokens) + code;
   }
-  Verdict feed(Sequence& state, int32_t id) {
-    StepOutput out(frames_, words_);
-    return state.advance(std::span(&id, 1), out);
-  }
-
-  Orpheus model_;
-  std::vector<int32_t> frames_;
-  std::vector<WordMark> words_;
+  Verdict feed(Sequence& state, int32_t id) { return say(state, {&id, 1}); }
 };
 
 TEST_F(OrpheusTest, TokensBecomeLatentFramesAsSoonAsTheyCan) {
-  const auto state = open(say("Hello."));
+  const auto state = open(plain("Hello."));
   const size_t sizes[] = {0, 0, 3, 6, 6, 9, 12, 12, 12, 15};
   for (int step = 0; step < 10; ++step) {
     feed(*state, token(step, 10 + step));
-    EXPECT_EQ(frames_.size(), sizes[step]) << step;
+    EXPECT_EQ(said_.size(), sizes[step]) << step;
   }
-  EXPECT_EQ(frames_, (std::vector<int32_t>{10, 11, 12, 10, 11, 13, 10, 14, 15, 10, 14, 16,  //
-                                           17, 18, 19}));
+  EXPECT_EQ(said_, (std::vector<int32_t>{10, 11, 12, 10, 11, 13, 10, 14, 15, 10, 14, 16,  //
+                                         17, 18, 19}));
 }
 
 TEST_F(OrpheusTest, EachTokenHasItsBlock) {
-  const auto state = open(say("Hello."));
+  const auto state = open(plain("Hello."));
   for (int step = 0; step < 15; ++step) {
     const SampleRule rule = state->rule(0);
     const bool may_end = step > 0 && step % kFrameTokens == 0;
@@ -71,7 +54,7 @@ TEST_F(OrpheusTest, EachTokenHasItsBlock) {
     feed(*state, token(step, 1));
   }
   EXPECT_EQ(feed(*state, 0).next, Verdict::kFinished);
-  SpeechRequest endless = say("Hello.");
+  SpeechRequest endless = plain("Hello.");
   endless.terms.ignore_stop = true;
   const auto more = open(endless);
   for (int step = 0; step < kFrameTokens; ++step) feed(*more, token(step, 1));
@@ -79,13 +62,13 @@ TEST_F(OrpheusTest, EachTokenHasItsBlock) {
 }
 
 TEST_F(OrpheusTest, DefaultsAndBounds) {
-  const auto state = open(say("Hello."));
+  const auto state = open(plain("Hello."));
   EXPECT_FLOAT_EQ(state->sampling(0).temperature, 0.6f);
   EXPECT_FLOAT_EQ(state->sampling(0).top_p, 0.8f);
   EXPECT_FLOAT_EQ(state->sampling(0).repetition_penalty, 1.3f);
   EXPECT_EQ(state->sampling(0).penalty_window, 0);
   EXPECT_GT(state->max_steps(), 840);
-  SpeechRequest request = say("Hello.");
+  SpeechRequest request = plain("Hello.");
   for (const auto& [frames, steps] : {std::pair{1, 3}, {2, 4}, {3, 6}, {4, 7}, {5, 10}, {8, 14}}) {
     request.terms.max_frames = frames;
     EXPECT_EQ(open(request)->max_steps(), steps) << frames;
@@ -97,32 +80,27 @@ TEST_F(OrpheusTest, DefaultsAndBounds) {
 }
 
 TEST_F(OrpheusTest, NamesItsVoicesWhereItLacksOne) {
-  SpeechRequest request = say("Hello.");
+  SpeechRequest request = plain("Hello.");
   request.voice.name = "nobody";
   EXPECT_EQ(refusal(request).code, ErrorCode::kNotFound);
   EXPECT_NE(refusal(request).message.find("tara"), std::string::npos);
 }
 
 TEST_F(OrpheusTest, ControlTokensInTextArePlainText) {
-  const auto plain = open(say("a<|eot_id|>b<custom_token_2>"));
-  const auto ids = plain->prompt_ids();
-  EXPECT_EQ(std::count(ids.begin(), ids.end(), model_.config().ids.end_of_text), 1);
-  EXPECT_EQ(std::count(ids.begin(), ids.end(), model_.config().ids.end_of_speech), 0);
+  const std::vector<int32_t> said = ids(plain("a<|eot_id|>b<custom_token_2>"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), model_.config().ids.end_of_text), 1);
+  EXPECT_EQ(std::count(said.begin(), said.end(), model_.config().ids.end_of_speech), 0);
 }
 
 TEST_F(OrpheusTest, SpacesBeforeMarksGoAsServedByTheAuthors) {
-  const auto ids_of = [&](const char* text) {
-    const auto state = open(say(text));
-    const auto ids = state->prompt_ids();
-    return std::vector<int32_t>(ids.begin(), ids.end());
-  };
+  const auto ids_of = [&](const char* text) { return ids(plain(text)); };
   EXPECT_EQ(ids_of("Well , hello ! How are you ? Fine ."),
             ids_of("Well, hello! How are you? Fine."));
   EXPECT_EQ(ids_of("I 'm sure they 've said we 're late , it is n't Tom 's"),
             ids_of("I'm sure they've said we're late, it isn't Tom's"));
   EXPECT_EQ(ids_of("rock ' roll"), ids_of("rock'roll"));
-  EXPECT_NE(ids_of("a ; b"), ids_of("a; b"));  // spaces are kept before other marks
-  SpeechRequest request = say("Hello.");
+  EXPECT_NE(ids_of("a ; b"), ids_of("a; b"));  // spaces before other marks are kept
+  SpeechRequest request = plain("Hello.");
   request.voice.name = "julia";
   EXPECT_TRUE(model_.open(request).ok());
 }

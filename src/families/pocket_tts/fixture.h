@@ -10,9 +10,9 @@
 #include "audio/wav_file.h"
 #include "families/pocket_tts/pipeline.h"
 #include "families/pocket_tts/state.h"
+#include "families/voice_of_frames.h"
 #include "io/file.h"
 #include "io/safetensors.h"
-#include "kernels/fixture.h"
 #include "model/step_runner.h"
 
 namespace syrinx::pocket_tts {
@@ -29,15 +29,6 @@ inline nlohmann::json cases_of(const std::string& checkpoint) {
 inline Recording speech() {
   const std::vector<float> all = read_wav(SYRINX_BINARY_DIR "/parity/mimi/speech.wav").samples;
   return {{all.begin() + 8000, all.begin() + 8000 + 21000}, 24000};
-}
-
-inline std::shared_ptr<const Voice> encode(const VoiceEncoder& encoder,
-                                           const Recording& recording) {
-  fixture::Bench bench(1);
-  const auto work = encoder.open(recording);
-  VoiceEncoding* one[] = {work.get()};
-  while (!work->done()) encoder.run(bench.ctx, one);
-  return std::make_shared<const Voice>(work->take());
 }
 
 inline SpeechRequest request_of(const nlohmann::json& json) {

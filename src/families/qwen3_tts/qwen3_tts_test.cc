@@ -1,4 +1,5 @@
-// Promises of the family that need no golden: batches, recomputation, late text, checks, faults.
+// Guarantees of the family without a golden: batches, recomputation, late text, checks, faults.
+#include "families/family_fixture.h"
 #include "families/golden_checks.h"
 #include "families/late_segments.h"
 #include "families/qwen3_tts/checkpoint_copy.h"
@@ -9,23 +10,16 @@
 namespace syrinx::qwen3_tts {
 namespace {
 
-class Qwen3TtsTest : public testing::Test {
+class Qwen3TtsTest : public FamilyTest<Qwen3Tts> {
  protected:
-  Qwen3TtsTest() : model_({golden_dir("projected") + "/checkpoint", "tiny"}) {}
+  Qwen3TtsTest() : FamilyTest(golden_dir("projected") + "/checkpoint") {}
 
-  SpeechRequest request(const std::string& text) const {
-    SpeechRequest r;
-    r.say.text = text;
+  static SpeechRequest request(const std::string& text) {
+    SpeechRequest r = FamilyTest::request(text);
     r.voice.name = "Vivian";
     r.say.language = "en";
-    r.sampling.temperature = 0.f;
-    r.terms.max_frames = 60;
-    r.terms.ignore_stop = true;
     return r;
   }
-  Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
-
-  Qwen3Tts model_;
 };
 
 TEST_F(Qwen3TtsTest, SameBitsAloneAndInABatch) {

@@ -1,6 +1,7 @@
 // Compares VibeVoice-Realtime with the authors' code on two small checkpoints with the same noise:
 // ids, hidden rows with and without guidance, latent and end logit of each step, and samples.
 #include "base/worst.h"
+#include "families/golden_checks.h"
 #include "families/vibevoice/fixture.h"
 
 namespace syrinx::vibevoice {
@@ -72,34 +73,14 @@ TEST_P(VibeVoiceParity, LatentsAndEndsOfEveryStep) {
 }
 
 TEST_P(VibeVoiceParity, SamplesOfLatentsHoweverTheyAreCut) {
-  const ChunkStage& stage = *model_.graph().links()[0].stage;
   Runner runner(model_);
   int compared = 0;
   for (const auto& c : golden_["cases"]) {
     const Safetensors golden = results(c);
     if (!golden.find("samples")) continue;
-    const View want = golden.view("samples");
-    const auto frames = static_cast<int>(want.count()) / stage.out_width();
-    std::vector<float> whole;
-    for (const int each : {frames, 1, 2}) {
-      const auto stream = stage.open({});
-      std::vector<float> got(static_cast<size_t>(want.count()));
-      for (int at = 0; at < frames; at += each) {
-        const int n = std::min(each, frames - at);
-        ChunkJob job;
-        job.state = stream.get();
-        job.values = floats(golden.view("latents").slice(at, at + n));
-        job.fresh = n;
-        job.out = std::span(got).subspan(static_cast<size_t>(at * stage.out_width()),
-                                         static_cast<size_t>(n * stage.out_width()));
-        stage.run(runner.context(), std::span(&job, 1));
-      }
-      if (each == frames) {
-        whole = got;
-        EXPECT_LT(relative(got, floats(want)), 2e-5f) << c["name"];
-      }
-      EXPECT_EQ(got, whole) << c["name"] << ", " << each << " frames at a time";
-    }
+    SCOPED_TRACE(c["name"]);
+    expect_golden_samples_of_latents(*model_.graph().links()[0].stage, golden, 2, 2e-5f,
+                                     runner.context());
     ++compared;
   }
   EXPECT_EQ(compared, 2);

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "audio/wav_file.h"
+#include "families/voice_of_frames.h"
 #include "families/voxcpm2/pipeline.h"
 #include "families/voxcpm2/state.h"
 #include "io/file.h"
 #include "io/safetensors.h"
-#include "kernels/fixture.h"
 #include "model/step_runner.h"
 
 namespace syrinx::voxcpm2 {
@@ -31,16 +31,7 @@ inline Recording speech(size_t count) {
   return {{all.begin() + 8000, all.begin() + 8000 + static_cast<int64_t>(count)}, 16000};
 }
 
-inline std::shared_ptr<const Voice> encode(const VoiceEncoder& encoder,
-                                           const Recording& recording) {
-  fixture::Bench bench(1);
-  const auto work = encoder.open(recording);
-  VoiceEncoding* one[] = {work.get()};
-  while (!work->done()) encoder.run(bench.ctx, one);
-  return std::make_shared<const Voice>(work->take());
-}
-
-/// A request in cases.json, and the results of the authors' code for it.
+/// A request of cases.json, and the results of the authors' code for it.
 struct Case {
   std::string name;
   SpeechRequest request;

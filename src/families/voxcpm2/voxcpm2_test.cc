@@ -2,6 +2,7 @@
 // faults.
 #include "audio/resampler.h"
 #include "families/checkpoint_copy.h"
+#include "families/family_fixture.h"
 #include "families/late_segments.h"
 #include "families/voxcpm2/fixture.h"
 #include "io/edit_safetensors.h"
@@ -11,23 +12,15 @@
 namespace syrinx::voxcpm2 {
 namespace {
 
-class VoxCpm2Test : public testing::Test {
+class VoxCpm2Test : public FamilyTest<VoxCpm2> {
  protected:
-  VoxCpm2Test() : model_({golden_path("checkpoint"), "tiny"}) {}
+  VoxCpm2Test() : FamilyTest(golden_path("checkpoint")) {}
 
-  SpeechRequest request(const std::string& text, uint64_t seed = 1) const {
-    SpeechRequest r;
-    r.say.text = text;
+  static SpeechRequest request(const std::string& text, uint64_t seed = 1) {
+    SpeechRequest r = FamilyTest::request(text, 30);
+    r.sampling.temperature.reset();
     r.sampling.seed = seed;
-    r.terms.max_frames = 30;
-    r.terms.ignore_stop = true;
     return r;
-  }
-  std::unique_ptr<Sequence> open(const SpeechRequest& r) const { return open_only(model_, r); }
-  Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
-  std::vector<int32_t> ids(const SpeechRequest& r) const {
-    const auto state = open(r);
-    return {state->prompt_ids().begin(), state->prompt_ids().end()};
   }
   std::vector<float> latents(const SpeechRequest& r, int steps) {
     Runner runner(model_);
@@ -54,8 +47,6 @@ class VoxCpm2Test : public testing::Test {
     recording.mode = mode, recording.text = "the words of it";
     return encode(*model_.voice_encoder(), recording);
   }
-
-  VoxCpm2 model_;
 };
 
 TEST_F(VoxCpm2Test, SameBitsAloneAndInABatch) {

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "families/checkpoint_copy.h"
+#include "families/family_fixture.h"
 #include "families/zonos/fixture.h"
 #include "families/zonos/numbers.h"
 #include "families/zonos/pipeline.h"
@@ -110,21 +111,10 @@ TEST(ZonosPhonemes, SaysWhatIsMissing) {
   EXPECT_NE(got.error().message.find("apt-get install espeak-ng"), std::string::npos);
 }
 
-class ZonosTest : public testing::Test {
+class ZonosTest : public FamilyTest<Zonos> {
  protected:
-  ZonosTest() : model_({golden("checkpoint"), "tiny"}, letters) {}
+  ZonosTest() : FamilyTest(golden("checkpoint"), letters) {}
 
-  SpeechRequest say(const std::string& text) const {
-    SpeechRequest request;
-    request.say.text = text;
-    return request;
-  }
-  std::unique_ptr<Sequence> open(const SpeechRequest& request) const {
-    auto opened = model_.open(request);
-    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
-    return opened.take().only();
-  }
-  Error refusal(const SpeechRequest& request) const { return refusal_of(model_, request); }
   /// The ids and the vector of a row.
   using Row = std::pair<std::vector<int32_t>, std::vector<float>>;
   static Row row(const Sequence& state, int pos) {
@@ -142,22 +132,15 @@ class ZonosTest : public testing::Test {
     std::vector<int32_t> codes;
     for (int k = 0; k < 9; ++k) codes.push_back(100 * step + k);
     if (end) codes[0] = 1024;
-    StepOutput out(frames_, words_);
-    return state.advance(codes, out);
+    return say(state, codes);
   }
-
-  Zonos model_;
-  std::vector<int32_t> frames_;
-  std::vector<WordMark> words_;
 };
 
 TEST_F(ZonosTest, NumbersAreSpelledUnlessTheRequestSaysOtherwise) {
   const auto symbols = [this](const std::string& text, std::optional<bool> spell) {
-    SpeechRequest request = say(text);
+    SpeechRequest request = plain(text);
     request.say.spell_numbers = spell;
-    const auto state = open(request);
-    const auto ids = state->prompt_ids();
-    return std::vector<int32_t>(ids.begin(), ids.end());
+    return ids(request);
   };
   EXPECT_EQ(symbols("In 1999.", {}), symbol_ids("In nineteen ninety-nine."));
   EXPECT_EQ(symbols("In 1999.", true), symbol_ids("In nineteen ninety-nine."));
@@ -165,17 +148,17 @@ TEST_F(ZonosTest, NumbersAreSpelledUnlessTheRequestSaysOtherwise) {
 }
 
 TEST_F(ZonosTest, TheDelayPattern) {
-  const auto opened = open(say("Hello."));
+  const auto opened = open(plain("Hello."));
   for (int step = 0; step < 10; ++step) {
-    EXPECT_EQ(frames_.size(), step < 9 ? 0u : 9u);
+    EXPECT_EQ(said_.size(), step < 9 ? 0u : 9u);
     EXPECT_EQ(opened->rule(0).allowed[0].end, step == 0 ? 1024 : 1025);
     EXPECT_EQ(opened->rule(8).forced, step < 8 ? 0 : -1);
     EXPECT_EQ(opened->rule(0).forced, -1);
     EXPECT_EQ(feed(*opened, step).next, Verdict::kContinue);
   }
-  // The code of codebook k in frame f comes from step f + k.
-  EXPECT_EQ(frames_, (std::vector<int32_t>{0, 101, 202, 303, 404, 505, 606, 707, 808,  //
-                                           100, 201, 302, 403, 504, 605, 706, 807, 908}));
+  // The code of codebook k in frame f is from step f + k.
+  EXPECT_EQ(said_, (std::vector<int32_t>{0, 101, 202, 303, 404, 505, 606, 707, 808,  //
+                                         100, 201, 302, 403, 504, 605, 706, 807, 908}));
   const int prompt = opened->prompt_rows();
   EXPECT_FALSE(row(*opened, prompt - 2).second.empty()) << "a condition";
   EXPECT_EQ(row(*opened, prompt - 1), column(std::vector<int32_t>(9, 1025)));
@@ -184,7 +167,7 @@ TEST_F(ZonosTest, TheDelayPattern) {
 }
 
 TEST_F(ZonosTest, TheEndIsDrained) {
-  const auto opened = open(say("Hello."));
+  const auto opened = open(plain("Hello."));
   for (int step = 0; step < 3; ++step) feed(*opened, step);
   EXPECT_EQ(feed(*opened, 3, true).next, Verdict::kContinue);  // only frames 0, 1 and 2 are spoken
   for (int step = 4; step < 10; ++step) {
@@ -196,34 +179,32 @@ TEST_F(ZonosTest, TheEndIsDrained) {
             column({1025, 1025, 1024, 503, 504, 505, 1025, 1025, 1025}))
       << "step 5, two after the end";
   EXPECT_EQ(feed(*opened, 10).next, Verdict::kFinished);
-  ASSERT_EQ(frames_.size(), 27u);
-  EXPECT_EQ(frames_[26], 1008);
+  ASSERT_EQ(said_.size(), 27u);
+  EXPECT_EQ(said_[26], 1008);
 }
 
 TEST_F(ZonosTest, Defaults) {
-  const auto state = open(say("Hello."));
+  const auto state = open(plain("Hello."));
   EXPECT_FLOAT_EQ(state->sampling(0).temperature, 1.f);
   EXPECT_FLOAT_EQ(state->sampling(0).min_p, 0.1f);
   EXPECT_FLOAT_EQ(state->sampling(0).repetition_penalty, 3.f);
   EXPECT_EQ(state->sampling(0).penalty_window, 2);
   EXPECT_TRUE(state->sampling(0).penalty_each);
   EXPECT_FLOAT_EQ(*state->guidance(), 2.f);
-  std::vector<uint64_t> keys, uncond;
-  state->prefix_keys(false, keys);
+  const std::vector<uint64_t> own = keys(*state);
+  std::vector<uint64_t> uncond;
   state->prefix_keys(true, uncond);
-  ASSERT_EQ(keys.size(), uncond.size());
-  EXPECT_EQ(keys[0], uncond[0]);
-  EXPECT_EQ(keys[7], uncond[7]);  // the keys of the text are the same
-  EXPECT_NE(keys[keys.size() - 2], uncond[keys.size() - 2]) << "the last condition";
+  ASSERT_EQ(own.size(), uncond.size());
+  EXPECT_EQ(own[0], uncond[0]);
+  EXPECT_EQ(own[7], uncond[7]);  // the text has the same keys
+  EXPECT_NE(own[own.size() - 2], uncond[own.size() - 2]) << "the last condition";
 }
 
 TEST_F(ZonosTest, ConditionsByName) {
-  SpeechRequest request = say("Hello.");
+  SpeechRequest request = plain("Hello.");
   const auto keys_of = [&](const std::string& instructions) {
     request.say.instructions = instructions;
-    std::vector<uint64_t> keys;
-    open(request)->prefix_keys(false, keys);
-    return keys;
+    return keys(*open(request));
   };
   EXPECT_EQ(keys_of(""), keys_of("pitch_std=20 fmax=22050; speaking_rate=15"));
   EXPECT_NE(keys_of(""), keys_of("pitch_std=21"));
@@ -239,8 +220,8 @@ TEST_F(ZonosTest, ConditionsByName) {
 }
 
 TEST_F(ZonosTest, VoicesAndLanguages) {
-  EXPECT_EQ(model_.info().speech.voices.size(), 3u);  // voices: none, ann (.pt), bob (.safetensors)
-  SpeechRequest request = say("Hello.");
+  EXPECT_EQ(model_.info().speech.voices.size(), 3u);  // none, ann (.pt), bob (.safetensors)
+  SpeechRequest request = plain("Hello.");
   request.voice.name = "ann";
   open(request);
   request.voice.name = "carl";
