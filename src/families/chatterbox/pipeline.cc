@@ -59,14 +59,6 @@ Chatterbox::Chatterbox(const LoadSpec& spec, const Edition& edition) {
   describe(spec);
 }
 
-void Chatterbox::describe(const LoadSpec& spec) {
-  name(config_.edition.family, spec, "MIT");
-  add_voices(info_, stored_);
-  info_.speech.languages =
-      multilingual_ ? multilingual_->languages() : std::vector<std::string>{"english"};
-  info_.offers.add({{"exaggeration"}, {"guidance"}, {"top_k", {0, 0}}});
-}
-
 Result<std::shared_ptr<const Voice>> Chatterbox::voice(const SpeechRequest& request) const {
   return voice_of(request, "conds.pt", [this](const syrinx::Voice& data) {
     Result<Voice> made = chatterbox::voice_of(data, config_, *flow_);

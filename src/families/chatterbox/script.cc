@@ -1,5 +1,6 @@
-// Chatterbox's prompt for a request: the rows of the voice, a part of the text between its marks,
-// the start of speech. A part is a segment. The companion gets the same rows without the text.
+// Chatterbox's options and its prompt for a request: the rows of the voice, a part of the text
+// between its marks, the start of speech. A part is a segment. The companion gets the same rows
+// without the text.
 #include "families/s3/script.h"
 
 #include <algorithm>
@@ -127,6 +128,14 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .guidance = 1.5f,
           .text = {.segment_bytes = kPartBytes},
           .spare_steps = kMostSteps};
+}
+
+void Chatterbox::describe(const LoadSpec& spec) {
+  name(config_.edition.family, spec, "MIT");
+  add_voices(info_, stored_);
+  info_.speech.languages =
+      multilingual_ ? multilingual_->languages() : std::vector<std::string>{"english"};
+  info_.offers.add({{"exaggeration"}, {"guidance"}, {"top_k", {0, 0}}});
 }
 
 Result<std::unique_ptr<SpokenScript>> Chatterbox::script(const SpeechRequest& request) const {
