@@ -1,6 +1,7 @@
 # Sourced by ./run and ./check: functions that install packages and build. Each does nothing if nothing is missing.
 # 'A|B' is one package with different names in several releases: the installed name counts, or the first that apt knows.
 # Output goes to build/*.log; the terminal shows one line for a step that takes long.
+set -o pipefail  # notices a command that fails before a pipe to a function below
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages_build="g++ cmake ninja-build ccache pkg-config libboost-dev nlohmann-json3-dev libsimdjson-dev
   libcli11-dev libexpat1-dev libpcre2-dev libutf8proc-dev flite1-dev libavcodec-dev libavformat-dev libavutil-dev
@@ -54,6 +55,7 @@ missing_packages() {
 # packages are needed, and libraries may have other sources), provided that a compiler and CMake are installed.
 install_packages() {
   local missing=() names=() package list="$packages_build" log="$root/build/packages.log" apt tool
+  local interrupted='' on_interrupt
   [ "$1" = check ] && list="$list $packages_check"
   [ "$1" = ears ] && list="$packages_ears"
   [ "$1" = real ] && list="$packages_build $packages_real"
@@ -82,11 +84,37 @@ install_packages() {
     return 0
   fi
   export DEBIAN_FRONTEND=noninteractive
-  "${apt[@]}" update >"$log" 2>&1 || fail "apt-get update failed" "$log"
+  apt+=(-o APT::Status-Fd=1)
+  : >"$log"
+  # Ctrl-C ends a download at once; an installation runs to its end, so that no package is half installed.
+  on_interrupt=$(trap -p INT)
+  trap 'interrupted=yes' INT
+  "${apt[@]}" update 2>&1 | show_apt_progress "$log" || [ -n "$interrupted" ] || fail "apt-get update failed" "$log"
   for package in "${missing[@]}"; do names+=("$(name_here "$package")"); done
-  say "installing ${#names[@]} Debian packages: ${names[*]}"
-  "${apt[@]}" install -y --no-install-recommends "${names[@]}" >>"$log" 2>&1 ||
-    fail "apt-get install failed; the log is $log" "$log"
+  [ -n "$interrupted" ] || say "installing ${#names[@]} Debian packages: ${names[*]}"
+  [ -n "$interrupted" ] ||
+    "${apt[@]}" install -y --no-install-recommends "${names[@]}" 2>&1 | show_apt_progress "$log" ||
+    [ -n "$interrupted" ] || fail "apt-get install failed; the log is $log" "$log"
+  [ -z "$interrupted" ] || { say "interrupted" && exit 130; }
+  eval "${on_interrupt:-trap - INT}"
+}
+
+# show_apt_progress LOG: reads apt-get's output with APT::Status-Fd=1, and appends all lines but its states to the log.
+# On terminals it shows the step, its percentage, and the remaining time, assuming the present speed.
+show_apt_progress() {
+  local line step='' percent said='' started left
+  trap '' INT  # this function ends with apt-get
+  while IFS= read -r line; do
+    [[ "$line" =~ ^(dl|pm)status:[^:]*(:[a-z0-9]+)?:([0-9]+)[.,0-9]*: ]] || { echo "$line" >>"$1" && continue; }
+    [ -t 2 ] || continue
+    [ "$step" = "${BASH_REMATCH[1]}" ] || { step=${BASH_REMATCH[1]} started=$SECONDS left=; }
+    percent=$((10#${BASH_REMATCH[3]}))
+    [ "$percent" = 0 ] || left=$(((SECONDS - started) * (100 - percent) / percent))
+    printf '\r\033[K  %s: %d %%%s' "$([ $step = dl ] && echo fetching || echo installing)" "$percent" \
+      "${left:+, $((left / 60)):$(printf %02d $((left % 60))) left}" >&2
+    said=yes
+  done
+  [ -z "$said" ] || printf '\n' >&2
 }
 
 # debian_mirror: prints the address of Debian's main archive in apt's configuration, not of the security archive
@@ -157,7 +185,7 @@ build() {
       fail "cmake failed; the log is build/${log##*/}" "$log"
   fi
   # Prints nothing if nothing needs building; the check of the file lists counts as two steps.
-  { NINJA_STATUS='@%f/%t@' ninja -C "$dir" "$target" 2>&1 || echo '@failed@'; } | tee "$log" |
+  { NINJA_STATUS='@%f/%t@' ninja -C "$dir" "$target" 2>&1 || echo '@failed@' 2>/dev/null; } | tee "$log" |
     show_progress "build/${dir##*/}" "build/${log##*/}"
   [ "$(tail -n 1 "$log")" != '@failed@' ] || fail "the build failed; the log is build/${log##*/}" "$log"
   [ $((SECONDS - started)) -lt 5 ] || say "built in $((SECONDS - started)) s"
