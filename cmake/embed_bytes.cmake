@@ -1,7 +1,7 @@
 # Writes a C++ file with a function that returns the bytes of a file, so that the program is one file:
 #   cmake -DFILE=data.gz -DOUTPUT=x.cc -DHEADER=a/b.h -DNAMESPACE=a::b -DFUNCTION=name -P embed_bytes.cmake
 # HEADER declares std::string_view FUNCTION().
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.22...3.25)
 file(READ ${FILE} hex HEX)
 string(LENGTH "${hex}" digits)
 math(EXPR bytes "${digits} / 2")

@@ -1,7 +1,7 @@
 # Writes a C++ file that contains other files, so that the program is one file:
 #   cmake -DROOT=dir -DFILES=a;b -DOUTPUT=x.cc -P embed_files.cmake
 # FILES are relative to ROOT; the program uses these names.
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.22...3.25)
 set(rows "")
 foreach(file ${FILES})
   file(READ ${ROOT}/${file} hex HEX)

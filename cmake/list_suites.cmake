@@ -1,6 +1,6 @@
 # Writes what ctest includes for a program's suites (see syrinx_suites.cmake):
 #   cmake -DPROGRAM=[emulator;]path -DPREFIX=room: -DOUTPUT=file -P list_suites.cmake
-cmake_minimum_required(VERSION 3.25)
+cmake_minimum_required(VERSION 3.22...3.25)
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listed TIMEOUT 60
   COMMAND_ERROR_IS_FATAL ANY)
 # Names of suites are at the beginning of a line and end with a dot; a remark may follow.

@@ -5,6 +5,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "audio/libav_versions.h"
+
 extern "C" {
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
@@ -48,9 +50,8 @@ void need(bool ok, const char* what) {
 
 void append(const AVFrame& frame, std::vector<float>& out) {
   const auto* data = frame.data[0];
-  const int step = av_sample_fmt_is_planar(static_cast<AVSampleFormat>(frame.format))
-                       ? 1
-                       : frame.ch_layout.nb_channels;
+  const int step =
+      av_sample_fmt_is_planar(static_cast<AVSampleFormat>(frame.format)) ? 1 : channel_count(frame);
   for (int i = 0; i < frame.nb_samples; ++i) {
     switch (frame.format) {
       case AV_SAMPLE_FMT_S16:

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "audio/libav_versions.h"
 #include "base/check.h"
 
 extern "C" {
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
-#include <libavutil/channel_layout.h>
 #include <libavutil/mem.h>
 #include <libavutil/opt.h>
 }
@@ -101,12 +101,22 @@ std::string big_endian(int64_t value) {
   return out;
 }
 
-/// Makes an MP3 frame without sound that declares how many samples of priming to skip:
-/// "Info", the numbers of frames and bytes if known, then LAME's extension. `frame` is the
-/// first frame of the stream, whose header is repeated. While the length is unknown, only the
-/// size field is present, with the value "unknown". Without any field FFmpeg would play this
-/// frame, and a number of frames would be wrong. Layout:
-/// http://gabriel.mp3-tech.org/mp3infotag.html.
+/// Writes the samples that decoders of Opus skip into the header, at their own rate. FFmpeg 4
+/// writes them at the encoder's.
+void declare_opus_priming(AVCodecContext& codec) {
+  constexpr int kAt = 10;  // after the mark, the version and the channels; 16 bits, little-endian
+  if (codec.extradata == nullptr || codec.extradata_size < kAt + 2) return;
+  const int64_t skipped = int64_t{codec.initial_padding} * kOpusDecodedHz / codec.sample_rate;
+  codec.extradata[kAt] = static_cast<uint8_t>(skipped & 255);
+  codec.extradata[kAt + 1] = static_cast<uint8_t>(skipped >> 8);
+}
+
+/// Makes an MP3 frame without sound that declares how many samples of priming to skip: "Info", the
+/// numbers of frames and bytes if known, then LAME's extension. `frame` is the first frame of the
+/// stream, whose header is repeated. As long as the length is not known, only the size is present,
+/// with the value "unknown": without any field FFmpeg would play this frame, and a number of frames
+/// would be wrong.
+/// Layout: http://gabriel.mp3-tech.org/mp3infotag.html.
 std::string mp3_info_frame(std::string_view frame, int priming,
                            const std::optional<Mp3Length>& length) {
   constexpr size_t kHeader = 4, kExtension = 36, kDelayAt = 21;
@@ -208,7 +218,7 @@ std::string LibavEncoder::open() {
   frame_->format = codec_->sample_fmt;
   frame_->sample_rate = coded_rate_hz_;
   frame_->nb_samples = codec_->frame_size;
-  frame_->ch_layout = AV_CHANNEL_LAYOUT_MONO;
+  set_mono(*frame_);
   if (av_frame_get_buffer(frame_, 0) < 0) return "out of memory";
   waiting_.reserve(codec_->frame_size);
   return "";
@@ -221,7 +231,7 @@ std::string LibavEncoder::open_codec(const Recipe& how) {
   if (codec_ == nullptr) return "out of memory";
   codec_->sample_rate = coded_rate_hz_;
   codec_->sample_fmt = how.sample;
-  codec_->ch_layout = AV_CHANNEL_LAYOUT_MONO;
+  set_mono(*codec_);
   codec_->time_base = {1, coded_rate_hz_};
   codec_->bit_rate = bit_rate(format_, coded_rate_hz_);
   codec_->thread_count = 1;
@@ -235,6 +245,7 @@ std::string LibavEncoder::open_codec(const Recipe& how) {
   const int bad = avcodec_open2(codec_, codec, &options);
   av_dict_free(&options);
   if (bad < 0 || codec_->frame_size <= 0) return concat(how.codec, " does not open");
+  if (format_ == AudioFormat::kOpus) declare_opus_priming(*codec_);
   return "";
 }
 
@@ -340,7 +351,7 @@ void LibavEncoder::take_packets(bool end) {
       first_frame_.assign(reinterpret_cast<const char*>(packet_->data), packet_->size);
       put(mp3_info_frame(first_frame_, codec_->initial_padding, {}));
     }
-    size_t size = 0;
+    SideDataSize size = 0;
     const uint8_t* info = av_packet_get_side_data(packet_, AV_PKT_DATA_NEW_EXTRADATA, &size);
     if (info != nullptr) stream_info_.assign(reinterpret_cast<const char*>(info), size);
     av_packet_rescale_ts(packet_, codec_->time_base, muxer_->streams[0]->time_base);

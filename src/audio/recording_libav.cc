@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "audio/libav_versions.h"
 #include "base/check.h"
 #include "base/clock.h"
 
@@ -290,7 +291,7 @@ std::optional<Error> FileDecoder::open_codec() {
     return bad_audio(concat("the audio codec '", name, "' is not supported"));
   };
   if (!codec_) return unknown();
-  if (auto error = check(parameters->sample_rate, parameters->ch_layout.nb_channels)) return error;
+  if (auto error = check(parameters->sample_rate, channel_count(*parameters))) return error;
   codec_->codec_whitelist = av_strdup(kCodecs);
   codec_->thread_count = 1;
   if (avcodec_parameters_to_context(codec_.get(), parameters) < 0) return unknown();
@@ -336,7 +337,7 @@ std::optional<Error> FileDecoder::receive() {
 }
 
 std::optional<Error> FileDecoder::append(const AVFrame& frame) {
-  const int channels = frame.ch_layout.nb_channels;
+  const int channels = channel_count(frame);
   if (auto error = check(frame.sample_rate, channels)) return error;
   if (channels_ == 0) {
     channels_ = channels;

@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "audio/hann_resampler.h"
+#include "audio/libav_versions.h"
 #include "base/check.h"
 
 extern "C" {
-#include <libavutil/channel_layout.h>
 #include <libavutil/opt.h>
-#include <libavutil/samplefmt.h>
 #include <libswresample/swresample.h>
 }
 
@@ -20,16 +19,13 @@ constexpr int kSoxrBits = 20;    // "high quality", as in librosa
 
 /// Opens a resampling engine; null if this FFmpeg lacks it.
 SwrContext* opened(int in_rate_hz, int out_rate_hz, SwrEngine engine) {
-  AVChannelLayout mono = AV_CHANNEL_LAYOUT_MONO;
-  SwrContext* context = nullptr;
-  int bad = swr_alloc_set_opts2(&context, &mono, AV_SAMPLE_FMT_FLT, out_rate_hz, &mono,
-                                AV_SAMPLE_FMT_FLT, in_rate_hz, 0, nullptr);
-  if (bad >= 0 && engine == SWR_ENGINE_SOXR) {
+  SwrContext* context = mono_resampler(in_rate_hz, out_rate_hz);
+  if (context == nullptr) return nullptr;
+  if (engine == SWR_ENGINE_SOXR) {
     av_opt_set_int(context, "resampler", engine, 0);
     av_opt_set_double(context, "precision", kSoxrBits, 0);
   }
-  if (bad >= 0) bad = swr_init(context);
-  if (bad < 0) swr_free(&context);
+  if (swr_init(context) < 0) swr_free(&context);
   return context;
 }
 
