@@ -201,8 +201,8 @@ TEST(KokoroState, WordsAndPhonesBeginWithTheirFrames) {
     for (const PhoneMark& mark : got) text += concat(mark.phone, mark.frame, " ");
     return text;
   };
-  // The stress, the comma, the space and the next stress last the frames between.
-  EXPECT_EQ(marks(true), "j2 ɛ6 s8 n14 O18 ");
+  // Before the vowels are their stresses, between the words the comma and the space.
+  EXPECT_EQ(marks(true), "j2 ɛ4 s8 n14 O16 ");
   EXPECT_EQ(marks(false), "");
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -19,9 +20,11 @@ std::string_view lasting(const std::string& symbol) {
   return *symbols.insert(symbol).first;
 }
 
-/// Returns the names of phones by id. Marks, spaces and stresses have empty names.
+constexpr std::string_view kStresses = "ˈˌ";
+
+/// Returns the names of phones by id, and stresses by theirs. Marks and spaces have none.
 std::vector<std::string_view> phone_names(const KokoroConfig& config) {
-  static const std::string kSilent = ";:,.!?—…\"()“” ˈˌ/";
+  static const std::string kSilent = ";:,.!?—…\"()“” /";
   std::vector<std::string_view> out(static_cast<size_t>(config.tokens));
   for (const auto& [symbol, id] : config.vocabulary) {
     if (kSilent.find(symbol) == std::string::npos) out[static_cast<size_t>(id)] = lasting(symbol);
@@ -82,6 +85,7 @@ void KokoroState::emit(int64_t frames, StepOutput& out) {
   const auto width = static_cast<size_t>(2 * config_.hidden);
   std::vector<float> row(width + kRowParts, 0.f);
   size_t word = 0;
+  std::optional<int64_t> stressed_at;  // frame of a stress, which belongs to the next vowel
   for (size_t i = 0, at = 0; i < frames_.size() && static_cast<int64_t>(at) < frames; ++i) {
     for (; word < utterance_.words.size() && utterance_.words[word].place <= static_cast<int>(i);
          ++word) {
@@ -90,7 +94,13 @@ void KokoroState::emit(int64_t frames, StepOutput& out) {
     }
     const auto id = static_cast<size_t>(utterance_.ids[i]);
     if (id < phone_names_.size() && !phone_names_[id].empty()) {
-      out.phone({phone_names_[id], frames_before_ + static_cast<int64_t>(at)});
+      const int64_t begin = frames_before_ + static_cast<int64_t>(at);
+      if (kStresses.find(phone_names_[id]) != kStresses.npos) {
+        stressed_at = begin;
+      } else {
+        out.phone({phone_names_[id], stressed_at.value_or(begin)});
+        stressed_at.reset();
+      }
     }
     std::copy_n(features_.begin() + static_cast<std::ptrdiff_t>(i * width), width, row.begin());
     for (int32_t n = 0; n < frames_[i] && static_cast<int64_t>(at) < frames; ++n, ++at) {
