@@ -197,12 +197,14 @@ TEST(KokoroState, WordsAndPhonesBeginWithTheirFrames) {
     StepOutput out(codes, words, &got);
     state.advance({}, out);
     EXPECT_EQ(words.size(), 2u);
+    EXPECT_EQ(words.back().frame, 12);
     std::string text;
     for (const PhoneMark& mark : got) text += concat(mark.phone, mark.frame, " ");
     return text;
   };
-  // Before the vowels are their stresses, between the words the comma and the space.
-  EXPECT_EQ(marks(true), "j2 ɛ4 s8 n14 O16 ");
+  // Before the vowels are their stresses, between the words the comma and the space; all sound two
+  // frames before those of their durations.
+  EXPECT_EQ(marks(true), "j0 ɛ2 s6 n12 O14 ");
   EXPECT_EQ(marks(false), "");
 }
 
