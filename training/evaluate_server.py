@@ -30,7 +30,7 @@ def say(program, voice, texts, folder, prefix, model=None):
     for i, text in enumerate(texts):
         path = Path(folder) / f"{prefix}{i}.wav"
         if program == "flite":
-            if TEACHERS[voice].startswith(("hts", "hibari")):
+            if TEACHERS[voice].startswith(("hts", "hibari", "kokoro")):
                 sys.exit(f"--teacher: {voice} learned from {TEACHERS[voice]}, which flite lacks; use evaluate.py")
             command = ["flite", "-voice", TEACHERS[voice], "-t", text, "-o", str(path)]
         else:

@@ -12,7 +12,9 @@
 # PYTHON is the Python that has PyTorch; a recent PyTorch trains several times faster than
 # Debian 12's. Debian packages: python3-torch python3-numpy python3-scipy flite1-dev g++ dict-jargon
 # dict-devil bible-kjv wamerican pocketsphinx pocketsphinx-en-us sox festvox-us-slt-hts libhtsengine-dev
-# libswresample-dev libopenblas0. From PyPI: hibari-tts==0.2.1 onnx onnxruntime, for the default teacher.
+# libswresample-dev libopenblas0. From PyPI: hibari-tts==0.2.1 onnx onnxruntime, for hibari and Kokoro's letters.
+# SYRINX: the program that speaks with Kokoro (`syrinx hub pull kokoro`), by default build/release/syrinx; KOKORO: a folder
+# of the model instead of the pulled one.
 set -euo pipefail
 work=$(mkdir -p "${1:-$(dirname "$0")/work}" && cd "${1:-$(dirname "$0")/work}" && pwd)
 START=${START:+$(realpath "$START")}
@@ -31,8 +33,11 @@ need wamerican /usr/share/dict/words
 need pocketsphinx pocketsphinx_batch
 need pocketsphinx-en-us /usr/share/pocketsphinx/model/en-us
 need sox sox
-case ${teachers[*]} in *hibari*)
+case ${teachers[*]} in *hibari* | *kokoro*)
   "$python" -c 'import hibari, onnx' 2>/dev/null || missing+=("(and: $python -m pip install hibari-tts==0.2.1 onnx onnxruntime)") ;;
+esac
+case ${teachers[*]} in *kokoro*)
+  [ -x "$SYRINX" ] || missing+=("(and: a build of this program, or SYRINX=PATH; then: syrinx hub pull kokoro)") ;;
 esac
 need_all
 mkdir -p text/part

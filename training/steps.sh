@@ -6,6 +6,7 @@ cores=$(env -u OMP_NUM_THREADS nproc)
 # One thread trains fastest on few cores. Page faults of freed memory would cost half the time.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=4000000000
 export PYTHONPATH=$here${PYTHONPATH:+:$PYTHONPATH} FINCH_TRAINING=$here
+export SYRINX=${SYRINX:-$root/build/release/syrinx}  # speaks with Kokoro
 
 missing=()
 need() {  # usage: need PACKAGE FILE_OR_PROGRAM
@@ -35,7 +36,7 @@ step() {  # usage: step RESULT COMMAND...; runs the command unless its result is
 }
 
 build_synth() {
-  g++ -std=c++20 -O3 -march=native -I"$root/src" -I"$here" "$here"/{synth,teacher,flite_teacher,hts_teacher,hibari_teacher,hts_label,vocoder}.cc \
+  g++ -std=c++20 -O3 -march=native -I"$root/src" -I"$here" "$here"/{synth,teacher,flite_teacher,hts_teacher,process_teacher,hts_label,vocoder}.cc \
     "$root"/src/{families/finch/phone_stream,families/finch/questions,audio/resampler,audio/hann_resampler,base/check,base/error}.cc -o synth -lflite_cmu_us_slt -lflite_cmu_us_rms -lflite_cmu_us_awb -lflite_cmu_us_kal16 \
     -lflite_usenglish -lflite_cmulex -lflite -lHTSEngine -lswresample -lavutil -lm
 }

@@ -33,8 +33,9 @@ class Teacher {
 /// throat), nine half tones lower. Returns null for other names.
 std::unique_ptr<Teacher> open_teacher(const std::string& name, int rate);
 std::unique_ptr<Teacher> open_flite_teacher(const std::string& name, int rate);
-/// Opens `hibari`, the voice of the Python package hibari-tts, or another speaker made of it, as `hibari:88:-7`.
-std::unique_ptr<Teacher> open_hibari_teacher(const std::string& name, int rate);
+/// Opens `hibari`, the voice of the Python package hibari-tts, `hibari:88:-7`, another speaker made of it, or
+/// `kokoro:VOICE`, a voice of Kokoro. At 24000 Hz only.
+std::unique_ptr<Teacher> open_process_teacher(const std::string& name, int rate);
 std::unique_ptr<Teacher> open_hts_teacher(const std::string& name, int rate);
 
 /// Returns the time at which the pitch of a rising question begins to rise: the start of the last stressed vowel,

@@ -227,7 +227,7 @@ def start_from(model, voice, encoder):
     read = lambda path: at_this_rate(read_safetensors(path), known["sample_rate"])
     tensors = read(Path(voice) / "model.safetensors")
     if encoder:
-        load_known(model.encoder, "encoder.", read(encoder))
+        load_known(model.encoder, "encoder.", read(encoder), begins=True)
     load_known(model.decoder, "decoder.", tensors)
     for book in range(codec.BOOKS):
         model.quantiser.books[book] = torch.tensor(tensors[f"decoder.book.{book}"].astype("f4"))

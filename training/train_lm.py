@@ -139,7 +139,7 @@ def main():
     model, best, kept = lm.SpeechLm(), None, None
     if args.start:
         tensors = read_safetensors(Path(args.start) / "model.safetensors")
-        load_known(model, "lm.", tensors)
+        load_known(model, "lm.", tensors, begins=True)
         if args.minutes == 0 or all(m["speed"] == 1 for m in metas):  # no new speeds are learned
             model.pace.copy_(pace_of(args.start, tensors))
         best, kept = validate(model, held), copy.deepcopy(model.state_dict())

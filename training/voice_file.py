@@ -8,7 +8,7 @@ import torch
 
 import codec
 import lm
-from corpus import MELS, PITCH_MEANS, RATE, mel_edges
+from corpus import MELS, PITCH_MEANS, RATE, TEACHERS, VOICES, mel_edges
 
 DTYPES = {"F16": np.float16, "F32": np.float32, "I32": np.int32, "I16": np.int16, "I8": np.int8}
 
@@ -63,15 +63,25 @@ def nearest(pitch):
     return (PITCH_MEANS[:, None] - pitch).abs().argmin(-1)
 
 
-def load_known(module, scope, tensors):
+def begun_as(rows):
+    """Returns the rows [SPEAKERS, n] of the speakers. A speaker in `begin_as` of speakers.json gets another's row."""
+    names, rows = list(TEACHERS.values()), rows.clone()
+    for name, other in VOICES.get("begin_as", {}).items():
+        rows[names.index(name)] = rows[names.index(other)]
+    return rows
+
+
+def load_known(module, scope, tensors, begins=False):
     """Loads the tensors of the module that were exported under `scope`. If the exported speakers differ, each
-    speaker gets the row of the exported speaker with the nearest pitch."""
+    speaker gets the row of the exported speaker with the nearest pitch. `begins`: applies `begin_as` first."""
     state = module.state_dict()
     for k in state:
         if scope + k in tensors:
             value = torch.tensor(tensors[scope + k].astype(np.float32))
             if "speaker" in k and value.shape != state[k].shape:
                 value = value[nearest(torch.tensor(tensors["decoder.speaker.pitch"]))]
+            elif "speaker" in k and begins:
+                value = begun_as(value)
             state[k] = value[:, 0].t().contiguous() if k.endswith("conv.weight") else value
     module.load_state_dict(state)
 

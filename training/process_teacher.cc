@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,12 +19,12 @@ namespace {
 
 using syrinx::finch::PhoneSymbol;
 
-constexpr int kHibariRate = 24000;
+constexpr int kNetworkRate = 24000;
 
 cst_utterance* no_wave(cst_utterance* utterance) { return utterance; }
 
-[[noreturn]] void fail(const char* what) {
-  std::fprintf(stderr, "synth: %s\n", what);
+[[noreturn]] void fail(const std::string& what) {
+  std::fprintf(stderr, "synth: %s\n", what.c_str());
   std::exit(1);
 }
 
@@ -73,26 +74,26 @@ std::string request_line(const Line& line, bool rising, const std::vector<PhoneS
   return out + (rising ? " /\n" : "\n");
 }
 
-/// Runs hibari_voice.py as a child process that reads lines and writes numbers.
+/// Runs a script of this folder as a child process that reads lines and writes numbers.
 class VoiceProcess {
  public:
-  explicit VoiceProcess(const std::string& warp) {
+  VoiceProcess(const std::string& script, const std::string& voice) : script_(script) {
     int in[2], out[2];
-    if (pipe(in) != 0 || pipe(out) != 0) fail("cannot open pipes to hibari_voice.py");
+    if (pipe(in) != 0 || pipe(out) != 0) fail("cannot open pipes to " + script_);
     const char* named = std::getenv("PYTHON");
     const char* python = named ? named : "python3";
     const char* folder = std::getenv("FINCH_TRAINING");
-    const std::string script = std::string(folder ? folder : "training") + "/hibari_voice.py";
+    const std::string path = std::string(folder ? folder : "training") + '/' + script_;
     child_ = fork();
     if (child_ == 0) {
       dup2(in[0], 0), dup2(out[1], 1);
       for (const int end : {in[0], in[1], out[0], out[1]}) close(end);
-      execlp(python, python, script.c_str(), warp.c_str(), nullptr);
+      execlp(python, python, path.c_str(), voice.c_str(), nullptr);
       _exit(127);
     }
     close(in[0]), close(out[1]);
     to_ = fdopen(in[1], "w"), from_ = fdopen(out[0], "r");
-    if (child_ < 0 || !to_ || !from_) fail("cannot start hibari_voice.py");
+    if (child_ < 0 || !to_ || !from_) fail("cannot start " + script_);
   }
   VoiceProcess(const VoiceProcess&) = delete;
   ~VoiceProcess() {
@@ -101,31 +102,32 @@ class VoiceProcess {
   }
 
   void ask(const std::string& line) {
-    if (std::fputs(line.c_str(), to_) < 0 || std::fflush(to_) != 0) fail("hibari_voice.py ended");
+    if (std::fputs(line.c_str(), to_) < 0 || std::fflush(to_) != 0) fail(script_ + " ended");
   }
 
   /// Reads a list: a count, followed by this many numbers.
   template <typename T>
   std::vector<T> read_list() {
     int count = 0;
-    if (std::fread(&count, sizeof count, 1, from_) != 1) fail("hibari_voice.py ended");
+    if (std::fread(&count, sizeof count, 1, from_) != 1) fail(script_ + " ended");
     std::vector<T> values(static_cast<size_t>(count));
     if (std::fread(values.data(), sizeof(T), values.size(), from_) != values.size()) {
-      fail("hibari_voice.py ended within an answer");
+      fail(script_ + " ended within an answer");
     }
     return values;
   }
 
  private:
+  std::string script_;
   pid_t child_ = -1;
   FILE* to_ = nullptr;
   FILE* from_ = nullptr;
 };
 
-class HibariTeacher : public Teacher {
+class ProcessTeacher : public Teacher {
  public:
-  explicit HibariTeacher(const std::string& warp)
-      : front_(register_cmu_us_slt(nullptr)), process_(warp) {
+  ProcessTeacher(const std::string& script, const std::string& voice)
+      : front_(register_cmu_us_slt(nullptr)), process_(script, voice) {
     feat_set(front_->features, "wave_synth_func", uttfunc_val(no_wave));
   }
 
@@ -153,8 +155,12 @@ class HibariTeacher : public Teacher {
 
 }  // namespace
 
-std::unique_ptr<Teacher> open_hibari_teacher(const std::string& name, int rate) {
-  if (rate != kHibariRate) fail("hibari speaks at 24000 Hz only");
-  const size_t colon = name.find(':');
-  return std::make_unique<HibariTeacher>(colon == std::string::npos ? "100:0" : name.substr(colon + 1));
+std::unique_ptr<Teacher> open_process_teacher(const std::string& name, int rate) {
+  if (rate != kNetworkRate) fail(name + " speaks at 24000 Hz only");
+  const size_t colon = std::min(name.find(':'), name.size());
+  const std::string script = name.substr(0, colon);
+  const std::string voice = name.substr(std::min(colon + 1, name.size()));
+  if (!voice.empty()) return std::make_unique<ProcessTeacher>(script + "_voice.py", voice);
+  if (script != "hibari") fail(name + ": expected kokoro:VOICE, as in kokoro:af_heart");
+  return std::make_unique<ProcessTeacher>("hibari_voice.py", "100:0");
 }

@@ -1,0 +1,133 @@
+"""Kokoro's network for the teacher `kokoro:VOICE` (process_teacher.cc): speaks through the program `syrinx`, in
+finch's own phones.
+
+    syrinx hub pull kokoro       # hexgrad/Kokoro-82M, Apache-2.0
+    SYRINX=PATH_OF_syrinx python3 kokoro_voice.py af_heart < requests > answers
+
+SYRINX: without it, `syrinx` in the PATH; KOKORO: a folder of the model instead of the pulled one. Requests and answers
+are those of hibari_voice.py. Kokoro's yes-no questions fall, so the answer to one that is to rise is three empty lists:
+hibari's teach the rise.
+
+The server takes the phones of a whole sentence as one word of a language that it does not read itself, so that they
+reach the network as they are, with the marks between words.
+"""
+import base64
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.request
+
+import numpy as np
+from hibari.g2p import G2P
+
+from corpus import RATE
+from hibari_voice import PITCH_RATE, fit_pauses, letters_of
+from voicing import pitch
+
+UNREAD = "fr-fr"  # a language whose stated phones are not read anew
+SLOWEST, FASTEST = 0.5, 2.0
+LEAST_PAUSE = 0.025  # s, of a pause whose beginning is not heard
+# misaki's letters for one sound -> IPA as the server knows it, which writes misaki's letters of it again.
+IPA = {"I": "aɪ", "W": "aʊ", "A": "eɪ", "O": "oʊ", "Y": "ɔɪ", "T": "ɾ", "ᵊ": "ə", "ː": "", ":": ",", ";": ",", "!": ".",
+       "?": "."}
+SILENT = set("ˈˌ ,;:.!?")
+
+
+def sounds_of(letters):
+    """Letters of letters_of() -> [(letter, symbol)] of those that the server knows as sounds."""
+    return [(c, s) for c, s in letters if c and c not in SILENT and IPA.get(c, c)]
+
+
+def written(letters):
+    """The phones for the server: hyphens keep letters apart that would be one sound."""
+    words = "".join(c for c, _ in letters).split(" ")
+    return " ".join("-".join(filter(None, (IPA.get(c, c) for c in word))) for word in words)
+
+
+class Server:
+    """A server of Kokoro on a free port, with one thread."""
+
+    def __init__(self, voice):
+        self.voice = voice
+        program = os.environ.get("SYRINX", "syrinx")
+        self.process = subprocess.Popen(
+            [program, "serve", "--quiet", "--port", "0", "--threads", "1", "--ears", "none", "--model",
+             os.environ.get("KOKORO") or "kokoro"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        said = []
+        for line in self.process.stdout:
+            said.append(line)
+            if found := re.search(r"at (http://\S+)", line):
+                self.address = found[1] + "/v1/audio/speech"
+                return
+        sys.exit(f"kokoro_voice.py: the server ended: {''.join(said)}")
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+
+    def speak(self, phones, speed):
+        """-> samples in [-1, 1], [(letter, s)] when each sound begins."""
+        text = f'<speak><phoneme alphabet="ipa" ph="{phones}">a</phoneme></speak>'
+        body = {"input": text, "voice": self.voice, "language": UNREAD, "speed": speed, "response_format": "pcm",
+                "stream_format": "sse", "phone_timestamps": True}
+        request = urllib.request.Request(self.address, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        samples, last = b"", {}
+        with urllib.request.urlopen(request) as answer:
+            for line in answer:
+                if line.startswith(b"data:"):
+                    last = json.loads(line[5:])
+                    samples += base64.b64decode(last.get("audio", ""))
+        begun = [(each["phone"], each["start_s"]) for each in last["phones"]]
+        return np.frombuffer(samples, "<i2").astype(np.float32) / 32768, begun
+
+
+def ends_of(sounds, begun, count, pauses):
+    """When each symbol ends [count], in s: a symbol as the next one begins, a pause inside as its next one does."""
+    begins = np.full(count, np.nan)
+    for (_, symbol), (_, at) in zip(sounds, begun):
+        if np.isnan(begins[symbol]):
+            begins[symbol] = at
+    for pause in pauses:
+        begins[pause] = begins[pause + 1] - LEAST_PAUSE
+    begins[0], ends = 0, np.zeros(count)
+    ends[:-2] = begins[1:-1]
+    return ends
+
+
+def answer(server, g2p, line):
+    """-> samples, ends, pitch of one request; empty where it is to rise or the server says other sounds."""
+    speed, *tokens = line.split()
+    nothing = np.zeros(0, np.float32), np.zeros(0, np.float32), np.zeros(0, np.int32)
+    if tokens[-1] == "/":
+        return nothing
+    letters, count = letters_of(g2p, tokens)
+    sounds = sounds_of(letters)
+    samples, begun = server.speak(written(letters), min(max(float(speed), SLOWEST), FASTEST))
+    if len(begun) != len(sounds) or len({s for _, s in sounds}) + len(pauses := pauses_in(letters)) + 2 != count:
+        print(f"kokoro_voice.py: other sounds: {line.strip()}", file=sys.stderr)
+        return nothing
+    ends = ends_of(sounds, begun, count, pauses)
+    fit_pauses(ends, pauses, samples)
+    track = np.repeat(pitch(samples.astype(float)), PITCH_RATE // 100)
+    return samples, np.maximum.accumulate(ends).astype(np.float32), track.astype(np.int32)
+
+
+def pauses_in(letters):
+    return sorted({s for c, s in letters if c and c in ",;:"})
+
+
+def main(voice):
+    server, g2p = Server(voice), G2P(british=False)
+    try:
+        for line in sys.stdin:
+            for values in answer(server, g2p, line):
+                sys.stdout.buffer.write(np.int32(len(values)).tobytes() + values.tobytes())
+            sys.stdout.buffer.flush()
+    finally:
+        server.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
