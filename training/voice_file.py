@@ -73,7 +73,7 @@ def begun_as(rows):
 
 def load_known(module, scope, tensors, begins=False):
     """Loads the tensors of the module that were exported under `scope`. If the exported speakers differ, each
-    speaker gets the row of the exported speaker with the nearest pitch. `begins`: applies `begin_as` first."""
+    speaker gets the row of the exported speaker with the nearest pitch. With `begins`, rows of the same speakers follow `begin_as`."""
     state = module.state_dict()
     for k in state:
         if scope + k in tensors:
