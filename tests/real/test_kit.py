@@ -1,5 +1,6 @@
 """Tests the tools of tests/real without a network: the table of packages, wrong downloads, word errors."""
 import hashlib
+import json
 import os
 import pathlib
 import sys
@@ -85,6 +86,28 @@ class Page(unittest.TestCase):
         self.assertEqual(page.ends("a b", ""), ("a b", "(nothing)"))
         ours, theirs = page.ends("x" * 100 + "one", "x" * 100 + "two")
         self.assertEqual((ours, theirs), ("..." + "x" * 25 + "one", "..." + "x" * 25 + "two"))
+
+    def test_a_rerun_keeps_what_it_did_not_make(self):
+        with tempfile.TemporaryDirectory() as folder:
+            results, target = pathlib.Path(folder), pathlib.Path(folder) / "real.md"
+            notes = "## Notes\n\nBy hand: q8 was run again.\n"
+            target.write_text("# Old\n\nOld head.\n\n| model | date |\n|---|---|\n"
+                              "| Piper joe | onnxruntime | 2026-01-01 |\n| Qwen2.5-Coder-0.5B-Instruct | old row | 2026-01-01 |\n\n"
+                              "## Whisper base: what the kinds of weights change\n\n| f32 | old base |\n\n" + notes +
+                              "\n## Qwen2.5-Coder-0.5B: what the kinds of weights change\n\nold qwen\n", encoding="utf-8")
+            kinds = {"f32": dict(perplexity=20.5, tokens=379, same_next=1.0)}
+            (results / "qwen.json").write_text(json.dumps(dict(date="2026-02-02", result=dict(kinds=kinds, questions=20))))
+            page.write(results, target)
+            text = target.read_text(encoding="utf-8")
+            for kept in ("| Piper joe | onnxruntime | 2026-01-01 |\n", "| f32 | old base |\n", notes):
+                self.assertEqual(text.count(kept), 1, kept)
+            for gone in ("Old head", "old row", "old qwen"):
+                self.assertNotIn(gone, text)
+            self.assertIn("perplexity 20.50 of 379 tokens", text)
+            self.assertIn("| f32 | 20.500 | 100.0 % | not measured |", text)
+            self.assertTrue(text.endswith(notes))
+            page.write(results, target)
+            self.assertEqual(target.read_text(encoding="utf-8"), text)
 
 
 if __name__ == "__main__":
