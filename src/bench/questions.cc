@@ -66,6 +66,15 @@ std::vector<std::string> built_in_questions() {
           "Why is the sky blue in the day and red in the evening?"};
 }
 
+std::vector<TimedQuestion> spread_questions(std::vector<TimedQuestion> questions, size_t most) {
+  if (most == 0 || questions.size() <= most) return questions;
+  std::vector<TimedQuestion> out;
+  for (size_t i = 0; i < most; ++i) {
+    out.push_back(std::move(questions[i * questions.size() / most]));
+  }
+  return out;
+}
+
 TimedQuestion typed_question(const std::string& text, double characters_a_second) {
   SYRINX_CHECK(characters_a_second > 0);
   TimedQuestion out;

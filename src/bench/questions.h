@@ -23,7 +23,11 @@ struct TimedQuestion {
 /// Returns a few dozen built-in questions.
 std::vector<std::string> built_in_questions();
 
-/// Returns a question with an update for each character. It ends with the last update.
+/// Returns `most` of the questions, spread evenly over the list and in its order; all if there are
+/// no more, or if `most` is 0.
+std::vector<TimedQuestion> spread_questions(std::vector<TimedQuestion> questions, size_t most);
+
+/// Returns a question with an update for each character; it ends with the last update.
 TimedQuestion typed_question(const std::string& text, double characters_a_second = 10);
 
 /// Returns a question as a recogniser reports it for speech of 150 words a minute: an update for

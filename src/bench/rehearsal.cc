@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -28,9 +29,13 @@ class Hearer : public Audience {
   void text(std::string_view piece) override {
     const std::lock_guard lock(mutex_);
     result_.answer += piece;
+    if (written_) return;
+    // An answer of one sentence ends with its last piece.
+    result_.sentence_s = clock_() - asked_s_;
+    result_.forwards = forwards_ ? forwards_() : 0;
     std::vector<SentenceStream::Item> certain;
-    if (!written_) sentences_.push(piece, certain);
-    if (!certain.empty()) end_sentence();
+    sentences_.push(piece, certain);
+    written_ = !certain.empty();
   }
   void audio(std::span<const float> samples) override {
     const std::lock_guard lock(mutex_);
@@ -38,7 +43,6 @@ class Hearer : public Audience {
   }
   void done(const Error& error, const TurnCounts& counts) override {
     const std::lock_guard lock(mutex_);
-    if (!written_) end_sentence();
     result_.error = error;
     result_.counts = counts;
     over_ = true;
@@ -48,9 +52,10 @@ class Hearer : public Audience {
     const std::lock_guard lock(mutex_);
     return over_;
   }
-  void wait() {
+  /// Waits for the end, for at most a twentieth of a second; returns over().
+  bool wait_a_moment() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return over_; });
+    return changed_.wait_for(lock, std::chrono::milliseconds(50), [this] { return over_; });
   }
   Rehearsal result() const {
     const std::lock_guard lock(mutex_);
@@ -58,19 +63,30 @@ class Hearer : public Audience {
   }
 
  private:
-  void end_sentence() {
-    written_ = true;
-    result_.sentence_s = clock_() - asked_s_;
-    result_.forwards = forwards_ ? forwards_() : 0;
-  }
   const std::function<double()> clock_;
   const std::function<int()> forwards_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   SentenceStream sentences_;
   double asked_s_ = 0;
-  bool written_ = false, over_ = false;
+  bool written_ = false;  // the first sentence
+  bool over_ = false;
   Rehearsal result_;
+};
+
+/// Cancels a turn if an exception leaves the function.
+class CancelOnFault {
+ public:
+  explicit CancelOnFault(Turn& turn) : turn_(turn), faults_(std::uncaught_exceptions()) {}
+  ~CancelOnFault() {
+    if (std::uncaught_exceptions() > faults_) turn_.cancel();
+  }
+  CancelOnFault(const CancelOnFault&) = delete;
+  CancelOnFault& operator=(const CancelOnFault&) = delete;
+
+ private:
+  Turn& turn_;
+  const int faults_;
 };
 
 Chat chat_of(const std::string& system, const std::string& question) {
@@ -117,58 +133,67 @@ std::vector<NamedPrediction> parse_rules(const std::string& list, const Predicti
   return out;
 }
 
-std::vector<Rehearsal> rehearse(VirtualPair& pair, const std::vector<TimedQuestion>& questions,
-                                const RehearsalOptions& options) {
-  std::vector<Rehearsal> out;
-  for (const TimedQuestion& question : questions) {
-    const double from_s = pair.now();
-    const auto ear = std::make_shared<Hearer>(
-        [&pair] { return pair.now(); }, [&pair] { return pair.forwards(); }, options.turn.sentence);
-    const auto turn = Turn::begin(pair.writer(), pair.speaker(), options.turn, ear);
-    for (const TimedQuestion::Update& update : question.updates) {
-      pair.run_until(from_s + update.at_s);
-      turn->hear(chat_of(options.system, update.text));
-    }
-    pair.run_until(from_s + question.end_s);
-    pair.count_forwards();
-    ear->ask();
-    turn->ask(chat_of(options.system, question.text));
-    while (!ear->over() && pair.next()) {
-    }
-    if (!ear->over()) turn->cancel();
-    while (pair.requests() > 0 && pair.next()) {
-    }
-    out.push_back(ear->result());
-    out.back().question = question.text;
+Rehearsal rehearse(VirtualPair& pair, const TimedQuestion& question,
+                   const RehearsalOptions& options) {
+  const double from_s = pair.now();
+  const auto ear = std::make_shared<Hearer>(
+      [&pair] { return pair.now(); }, [&pair] { return pair.forwards(); }, options.turn.sentence);
+  const auto turn = Turn::begin(pair.writer(), pair.speaker(), options.turn, ear);
+  const CancelOnFault guard(*turn);
+  for (const TimedQuestion::Update& update : question.updates) {
+    pair.run_until(from_s + update.at_s);
+    turn->hear(chat_of(options.system, update.text));
+    if (options.check) options.check();
   }
+  pair.run_until(from_s + question.end_s);
+  pair.count_forwards();
+  ear->ask();
+  turn->ask(chat_of(options.system, question.text));
+  while (!ear->over() && pair.next()) {
+    if (options.check) options.check();
+  }
+  if (!ear->over()) turn->cancel();
+  while (pair.requests() > 0 && pair.next()) {
+  }
+  Rehearsal out = ear->result();
+  out.question = question.text;
   return out;
 }
 
-std::vector<Rehearsal> rehearse(Engine& writer, Engine& speaker,
-                                const std::vector<TimedQuestion>& questions,
-                                const RehearsalOptions& options,
-                                const std::function<void(size_t done)>& progress) {
-  std::vector<Rehearsal> out;
-  for (const TimedQuestion& question : questions) {
-    if (progress) progress(out.size());
-    const auto from = std::chrono::steady_clock::now();
-    const auto sleep_until = [from](double at_s) {
-      std::this_thread::sleep_until(from + std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                               std::chrono::duration<double>(at_s)));
-    };
-    const auto ear = std::make_shared<Hearer>(now_s, nullptr, options.turn.sentence);
-    const auto turn = Turn::begin(writer, speaker, options.turn, ear);
-    for (const TimedQuestion::Update& update : question.updates) {
-      sleep_until(update.at_s);
-      turn->hear(chat_of(options.system, update.text));
+Rehearsal rehearse(Engine& writer, Engine& speaker, const TimedQuestion& question,
+                   const RehearsalOptions& options) {
+  const double from_s = now_s();
+  const auto sleep_until = [&](double at_s) {
+    constexpr double kStep_s = 0.05;  // between two checks
+    while (true) {
+      if (options.check) options.check();
+      const double left_s = from_s + at_s - now_s();
+      if (left_s <= 0) return;
+      std::this_thread::sleep_for(std::chrono::duration<double>(std::min(left_s, kStep_s)));
     }
-    sleep_until(question.end_s);
-    ear->ask();
-    turn->ask(chat_of(options.system, question.text));
-    ear->wait();
-    out.push_back(ear->result());
-    out.back().question = question.text;
+  };
+  const auto ear = std::make_shared<Hearer>(now_s, nullptr, options.turn.sentence);
+  const auto turn = Turn::begin(writer, speaker, options.turn, ear);
+  const CancelOnFault guard(*turn);
+  for (const TimedQuestion::Update& update : question.updates) {
+    sleep_until(update.at_s);
+    turn->hear(chat_of(options.system, update.text));
   }
+  sleep_until(question.end_s);
+  ear->ask();
+  turn->ask(chat_of(options.system, question.text));
+  while (!ear->wait_a_moment()) {
+    if (options.check) options.check();
+  }
+  Rehearsal out = ear->result();
+  out.question = question.text;
+  return out;
+}
+
+std::vector<Rehearsal> rehearse(VirtualPair& pair, const std::vector<TimedQuestion>& questions,
+                                const RehearsalOptions& options) {
+  std::vector<Rehearsal> out;
+  for (const TimedQuestion& question : questions) out.push_back(rehearse(pair, question, options));
   return out;
 }
 

@@ -28,16 +28,20 @@ struct Rehearsal {
 struct RehearsalOptions {
   TurnOptions turn;    ///< each run sets `predict`
   std::string system;  ///< the text model's system prompt
+  /// Called many times a second while a question runs. An exception cancels the turn, and the
+  /// caller gets it.
+  std::function<void()> check = {};
 };
 
+/// Runs a question on a pair, until the pair is idle again.
+Rehearsal rehearse(VirtualPair& pair, const TimedQuestion& question,
+                   const RehearsalOptions& options);
+/// Runs a question on real engines in real time.
+Rehearsal rehearse(Engine& writer, Engine& speaker, const TimedQuestion& question,
+                   const RehearsalOptions& options);
 /// Runs all questions, one after another, on one pair.
 std::vector<Rehearsal> rehearse(VirtualPair& pair, const std::vector<TimedQuestion>& questions,
                                 const RehearsalOptions& options);
-/// Runs all questions on real engines in real time. Calls `progress` before each.
-std::vector<Rehearsal> rehearse(Engine& writer, Engine& speaker,
-                                const std::vector<TimedQuestion>& questions,
-                                const RehearsalOptions& options,
-                                const std::function<void(size_t done)>& progress = {});
 
 /// A column of the report: the questions under one rule.
 struct RehearsalRun {
@@ -55,11 +59,16 @@ struct NamedPrediction {
 /// for an unknown method.
 std::vector<NamedPrediction> parse_rules(const std::string& list, const Prediction& base);
 
-/// Returns a table that compares all runs with the first run.
-std::string rehearsal_text(const std::vector<RehearsalRun>& runs);
-/// Returns {"costs", "runs": [{"rule", "sentence_ms": {...}, ..., "turns": [...]}]}. Null `costs`
-/// mean that the runs were in real time.
-std::string rehearsal_json(const std::vector<RehearsalRun>& runs, const PairCosts* costs);
+/// Returns a line about a question that all runs have just answered: the first audio of the first
+/// run, and the gain of each other one.
+std::string question_line(const std::vector<RehearsalRun>& runs);
+/// Returns a table that compares all runs with the first one. It begins with a line that says so if
+/// the runs have fewer than `wanted` questions.
+std::string rehearsal_text(const std::vector<RehearsalRun>& runs, size_t wanted);
+/// Returns {"clock", "partial", "questions_wanted", "costs", "runs": [{"rule", "sentence_ms":
+/// {...}, ..., "turns": [...]}]}. `costs` null: the runs were in real time.
+std::string rehearsal_json(const std::vector<RehearsalRun>& runs, size_t wanted,
+                           const PairCosts* costs);
 
 /// Parses {"writer": [{"fixed_ms", "unit_ms"}...], "speaker": [...]}. A batch takes fixed_ms, plus
 /// unit_ms for each of its rows or frames. Also reads the output of rehearsal_json(). Throws a

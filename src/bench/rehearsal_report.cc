@@ -33,8 +33,29 @@ std::string line_of(const char* format, Args... args) {
 
 }  // namespace
 
-std::string rehearsal_text(const std::vector<RehearsalRun>& runs) {
-  std::string out =
+std::string question_line(const std::vector<RehearsalRun>& runs) {
+  const Rehearsal& first = runs.front().turns.back();
+  if (!first.error.message.empty()) return "failed: " + first.error.message;
+  std::string out = line_of("first audio %.0f ms without", 1e3 * first.audio_s);
+  for (size_t i = 1; i < runs.size(); ++i) {
+    const Rehearsal& turn = runs[i].turns.back();
+    out += ", " + runs[i].rule;
+    if (!turn.error.message.empty()) {
+      out += " failed";
+      continue;
+    }
+    out += line_of(" %.0f ms%s%s", 1e3 * turn.audio_s, turn.counts.ready ? " (ready)" : "",
+                   turn.answer == first.answer ? "" : " (another answer)");
+  }
+  return out;
+}
+
+std::string rehearsal_text(const std::vector<RehearsalRun>& runs, size_t wanted) {
+  std::string out;
+  if (runs.front().turns.size() < wanted) {
+    out = concat("partial: ", runs.front().turns.size(), " of ", wanted, " questions\n");
+  }
+  out +=
       "              first sentence, ms    forwards        first audio, ms       ready  same    "
       "tokens\n"
       "              median  p90    mean   mean  at once   median  p90    mean          answer  "
@@ -66,9 +87,12 @@ std::string rehearsal_text(const std::vector<RehearsalRun>& runs) {
   return out;
 }
 
-std::string rehearsal_json(const std::vector<RehearsalRun>& runs, const PairCosts* costs) {
+std::string rehearsal_json(const std::vector<RehearsalRun>& runs, size_t wanted,
+                           const PairCosts* costs) {
   Json out;
   out["clock"] = costs != nullptr ? "virtual" : "real";
+  out["partial"] = runs.front().turns.size() < wanted;
+  out["questions_wanted"] = wanted;
   if (costs != nullptr) {
     out["costs"] = {{"writer", costs_json(costs->writer)}, {"speaker", costs_json(costs->speaker)}};
   }

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "base/error.h"
+#include "bench/batch_times.h"
 #include "bench/rehearsal_summary.h"
 #include "runtime/runtime.h"
 
@@ -70,6 +72,36 @@ TEST(Questions, AreReadFromLines) {
             "f:1: times must not decrease");
   EXPECT_EQ(fault("{\"text\": \"a\", \"updates\": [], \"end\": 1e9}"),
             "f:1: a question must not last more than an hour");
+}
+
+TEST(Questions, AreSpreadOverTheList) {
+  std::vector<TimedQuestion> all;
+  for (const char* text : {"0", "1", "2", "3", "4", "5", "6"}) all.push_back(typed_question(text));
+  const auto texts = [&](size_t most) {
+    std::string out;
+    for (const TimedQuestion& each : spread_questions(all, most)) out += each.text;
+    return out;
+  };
+  EXPECT_EQ(texts(0), "0123456");
+  EXPECT_EQ(texts(7), "0123456");
+  EXPECT_EQ(texts(9), "0123456");
+  EXPECT_EQ(texts(3), "024");
+  EXPECT_EQ(texts(1), "0");
+}
+
+TEST(BatchTimes, ShowTheCostsOfAQuietMachine) {
+  BatchTimes times;
+  for (int i = 0; i < 50; ++i) times.add(0, 1, i % 3 == 0 ? 31e-3 : 400e-3);
+  for (const double n : {20.0, 30.0, 40.0}) times.add(0, n, 30e-3 + n * 1e-3);
+  times.add(0, 35, 2);  // another program ran
+  times.add(2, 8, 4e-3);
+  const std::vector<StageCost> costs = times.costs(4);
+  ASSERT_EQ(costs.size(), 4u);
+  EXPECT_NEAR(costs[0].fixed_s, 30e-3, 1e-9);
+  EXPECT_NEAR(costs[0].unit_s, 1e-3, 1e-9);
+  EXPECT_EQ(costs[1].of(5), 0);
+  EXPECT_DOUBLE_EQ(costs[2].of(100), 4e-3);
+  EXPECT_EQ(costs[3].of(5), 0);
 }
 
 class RehearsalTest : public testing::Test {
@@ -144,10 +176,15 @@ TEST_F(RehearsalTest, PredictionChangesTimeAndNothingElse) {
   EXPECT_LT(ahead_s, plain_s);
   // Both runs give the same text, byte for byte.
   const PairCosts what = costs();
-  const std::string json = rehearsal_json({without, greedy}, &what);
-  EXPECT_EQ(json, rehearsal_json({run(false), run(true)}, &what));
-  EXPECT_NE(rehearsal_text({without, greedy}).find("times as fast"), std::string::npos);
+  const std::string json = rehearsal_json({without, greedy}, 6, &what);
+  EXPECT_EQ(json, rehearsal_json({run(false), run(true)}, 6, &what));
+  const std::string table = rehearsal_text({without, greedy}, 6);
+  EXPECT_NE(table.find("times as fast"), std::string::npos);
+  EXPECT_EQ(table.find("partial"), std::string::npos);
+  EXPECT_TRUE(rehearsal_text({without, greedy}, 82).starts_with("partial: 6 of 82 questions\n"));
   const auto read = nlohmann::json::parse(json);
+  EXPECT_EQ(read["partial"], false);
+  EXPECT_EQ(nlohmann::json::parse(rehearsal_json({without, greedy}, 7, &what))["partial"], true);
   EXPECT_EQ(read["runs"][1]["questions"], 6);
   EXPECT_EQ(read["runs"][1]["ready"], ready / 6.0);
   const PairCosts back = parse_costs(json, "f");
@@ -155,7 +192,32 @@ TEST_F(RehearsalTest, PredictionChangesTimeAndNothingElse) {
   EXPECT_EQ(back.speaker.size(), what.speaker.size());
 }
 
-/// A rule that keeps more of a draft than greedy may change answers. Jacobi iteration may not.
+/// An exception of the check, as by Ctrl-C, ends the turn; the pair goes on with the next one.
+TEST_F(RehearsalTest, StopsInTheMiddleOfAQuestion) {
+  VirtualPair pair(writer_, speaker_, engine(), costs());
+  RehearsalOptions how = options();
+  const TimedQuestion question = questions().front();
+  const Rehearsal whole = rehearse(pair, question, how);
+  for (const int checks : {3, static_cast<int>(question.updates.size()) + 2}) {
+    int left = checks;
+    how.check = [&] {
+      if (--left == 0) throw std::runtime_error("stopped");
+    };
+    EXPECT_THROW(rehearse(pair, question, how), std::runtime_error) << checks;
+    how.check = nullptr;
+    while (pair.requests() > 0 && pair.next()) {
+    }
+    EXPECT_EQ(pair.requests(), 0);
+    EXPECT_EQ(pair.pages_taken(), 0);
+  }
+  EXPECT_EQ(rehearse(pair, question, how).answer, whole.answer);
+  const PairCosts measured = pair.measured();
+  ASSERT_EQ(measured.writer.size(), 1u);
+  EXPECT_GT(measured.writer[0].of(1), 0);
+  EXPECT_EQ(measured.speaker.size(), costs().speaker.size());
+}
+
+/// Rules that keep more of a draft than greedy may change answers; Jacobi iteration may not.
 TEST_F(RehearsalTest, EveryRuleHasItsRun) {
   const std::vector<NamedPrediction> rules =
       parse_rules("greedy,top-1,top-50,reflection,jacobi-6", {});

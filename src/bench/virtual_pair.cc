@@ -1,11 +1,14 @@
 #include "bench/virtual_pair.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "engine/active.h"
 
 namespace syrinx {
@@ -53,8 +56,8 @@ VirtualPair::VirtualPair(std::shared_ptr<const Pipeline> writer,
                          PairCosts costs)
     : costs_(std::move(costs)),
       options_(options),
-      spec_{{{1, true}}, true, false},
-      executor_(1),
+      spec_{{{slots_for(options).slots.front().threads, true}}, true, false},
+      executor_(spec_.slots.front().threads),
       platform_(spec_, {.batch_s = [this](const Batch& batch) { return cost_of(batch); },
                         .run = [this](Batch& batch) { run(batch); }}),
       scheduler_(options_, spec_, platform_) {
@@ -86,7 +89,10 @@ double VirtualPair::cost_of(const Batch& batch) const {
 }
 
 void VirtualPair::run(Batch& batch) {
+  const double began_s = clock_s();
   executor_.run(batch);
+  times_[batch.model == &models_.front() ? 0 : 1].add(batch.node, batch.units(),
+                                                      clock_s() - began_s);
   if (batch.model != &models_.front() || batch.kind() != Plan::kAr) return;
   forwards_ += batch.background ? 0 : 1;
 }
@@ -109,6 +115,20 @@ double VirtualPair::background_s() const {
   double sum = 0;
   for (const EngineMetrics& each : metrics_) sum += each.background_s.value();
   return sum;
+}
+
+/// Returns the processor time of this thread, which other programs change little, if it runs the
+/// batches alone; else the real time.
+double VirtualPair::clock_s() const {
+  timespec spent = {};
+  if (spec_.slots.front().threads > 1 || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent) != 0) {
+    return now_s();
+  }
+  return static_cast<double>(spent.tv_sec) + 1e-9 * static_cast<double>(spent.tv_nsec);
+}
+
+PairCosts VirtualPair::measured() const {
+  return {times_[0].costs(costs_.writer.size()), times_[1].costs(costs_.speaker.size())};
 }
 
 void VirtualPair::turn() {

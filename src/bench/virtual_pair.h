@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "bench/batch_times.h"
 #include "engine/cost.h"
 #include "engine/engine.h"
 #include "engine/executor.h"
@@ -27,7 +28,8 @@ struct PairCosts {
 /// The engines of two models on one virtual clock, which run_until() and next() advance.
 class VirtualPair {
  public:
-  /// Throws LoadError when the numbers of costs and nodes differ.
+  /// Batches run with as many threads as the engine's first executor would have. Throws LoadError
+  /// when the numbers of costs and nodes differ.
   VirtualPair(std::shared_ptr<const Pipeline> writer, std::shared_ptr<const Pipeline> speaker,
               const EngineOptions& options, PairCosts costs);
   /// Ends all requests.
@@ -53,12 +55,15 @@ class VirtualPair {
   int preemptions() const;
   /// Returns the seconds of batches for background requests, in both models.
   double background_s() const;
+  /// Returns what the batches so far took on this machine.
+  PairCosts measured() const;
 
  private:
   class Party;
   void post(std::function<void()> letter) { mail_.push_back(std::move(letter)); }
   void turn();
   double cost_of(const Batch& batch) const;
+  double clock_s() const;
   void run(Batch& batch);
 
   const PairCosts costs_;
@@ -70,6 +75,7 @@ class VirtualPair {
   std::deque<ResidentModel> models_;
   std::shared_ptr<Service> parties_[2];
   std::deque<std::function<void()>> mail_;
+  BatchTimes times_[2];
   int forwards_ = 0;
   RequestId next_id_ = 0;
   Scheduler scheduler_;  // the last member, so destroyed first

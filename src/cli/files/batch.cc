@@ -88,18 +88,6 @@ std::string random_key() {
   return concat("batch-", random(), "-", random(), "-", random(), "-", random());
 }
 
-/// Formats a duration: "2:03:04" or "3:04".
-std::string batch_clock(double seconds) {
-  const auto all = static_cast<long long>(seconds + 0.5);
-  char out[48];
-  if (all >= 3600) {
-    std::snprintf(out, sizeof out, "%lld:%02lld:%02lld", all / 3600, all / 60 % 60, all % 60);
-  } else {
-    std::snprintf(out, sizeof out, "%lld:%02lld", all / 60, all % 60);
-  }
-  return out;
-}
-
 /// Returns the message in an error's body, on one line.
 std::string fault_of(const HttpAnswer& answer) {
   if (!answer.failure.empty()) return answer.failure;
@@ -292,11 +280,10 @@ std::string BatchWork::progress(double began_s) const {
   std::string left;
   if (done > 0) {
     const double each_s = passed_s / static_cast<double>(done);
-    left = ", " + batch_clock(each_s * static_cast<double>(items_.size() - done)) + " left";
+    left = ", " + clock_time(each_s * static_cast<double>(items_.size() - done)) + " left";
   }
-  return concat(done, " of ", items_.size(), ", ", failed_.load(), " failed, ",
-                batch_clock(audio_s), " of audio, ",
-                passed_s > 0 ? std::round(audio_s / passed_s) : 0, " x", left);
+  return concat(done, " of ", items_.size(), ", ", failed_.load(), " failed, ", clock_time(audio_s),
+                " of audio, ", passed_s > 0 ? std::round(audio_s / passed_s) : 0, " x", left);
 }
 
 std::string BatchWork::run() {
@@ -409,7 +396,7 @@ int run_batch(const BatchOptions& options) {
   const double took_s = now_s() - began_s - ready_s;
   if (!options.quiet) {
     std::printf("%zu of %zu spoken in %s, %s of audio, %.1f s of audio per second: %s\n", spoken,
-                all.size(), batch_clock(took_s).c_str(), batch_clock(audio_s).c_str(),
+                all.size(), clock_time(took_s).c_str(), clock_time(audio_s).c_str(),
                 took_s > 0 ? audio_s / took_s : 0, options.output.c_str());
   }
   if (!why.empty()) std::fprintf(stderr, "syrinx: %s; %zu are not done\n", why.c_str(), undone);

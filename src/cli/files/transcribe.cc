@@ -97,19 +97,7 @@ class TranscriptNotes : public TranscriptSink {
   double heard_s_ = 0;
 };
 
-/// Formats a duration: "1:02:03".
-std::string clock_time(double seconds) {
-  const auto all = static_cast<long>(seconds);
-  char out[40];
-  if (all >= 3600) {
-    std::snprintf(out, sizeof out, "%ld:%02ld:%02ld", all / 3600, all / 60 % 60, all % 60);
-  } else {
-    std::snprintf(out, sizeof out, "%ld:%02ld", all / 60, all % 60);
-  }
-  return out;
-}
-
-/// Reads the bytes of a file or of the standard input.
+/// The bytes of a file or of the standard input.
 class InputBytes {
  public:
   explicit InputBytes(const std::string& path) {

@@ -32,6 +32,17 @@ std::string_view first_columns(std::string_view text, size_t columns) {
   return text;
 }
 
+std::string clock_time(double seconds) {
+  const auto all = static_cast<long long>(seconds + 0.5);
+  char out[48];
+  if (all >= 3600) {
+    std::snprintf(out, sizeof out, "%lld:%02lld:%02lld", all / 3600, all / 60 % 60, all % 60);
+  } else {
+    std::snprintf(out, sizeof out, "%lld:%02lld", all / 60, all % 60);
+  }
+  return out;
+}
+
 ProgressLine::ProgressLine(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}
 
 void ProgressLine::show(std::string_view line) {

@@ -15,6 +15,9 @@ size_t terminal_columns(int fd);
 /// or more bytes count as two columns, as most of them need two.
 std::string_view first_columns(std::string_view text, size_t columns);
 
+/// Formats a duration: "2:03:04" or "3:04".
+std::string clock_time(double seconds);
+
 /// The progress line of one command; the destructor clears it.
 class ProgressLine {
  public:

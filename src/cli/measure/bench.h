@@ -15,7 +15,8 @@ struct PredictBench {
   bool on = false;
   std::string speaker = "finch";
   std::string questions = "typed";  ///< "typed", "heard" or a file
-  double characters_a_second = 10;  ///< speed of the kind "typed"
+  double characters_a_second = 10;  ///< speed of "typed"
+  int sample = 0;                   ///< number of questions that are used; 0: all
   std::string system;
   int max_tokens = 100;                           ///< most tokens of an answer
   int sentence_chars = 0;                         ///< most characters of a sentence; 0 is default

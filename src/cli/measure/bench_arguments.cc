@@ -140,6 +140,12 @@ void add_predict(CLI::App& app, PredictBench& predict) {
       ->capture_default_str()
       ->needs(on)
       ->group(group);
+  app.add_option("--sample", predict.sample,
+                 "use only that many of the questions, spread evenly over them; 0: all")
+      ->check(between(0, 100'000))
+      ->capture_default_str()
+      ->needs(on)
+      ->group(group);
   app.add_option("--system", predict.system, "system prompt of the text model")
       ->needs(on)
       ->group(group);

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "bench/rehearsal_summary.h"
 #include "cli/line/exit.h"
+#include "cli/line/interrupt.h"
 #include "cli/line/progress_line.h"
 #include "cli/measure/bench.h"
 #include "cli/measure/load_command.h"
@@ -40,17 +42,68 @@ void write(const std::string& path, const std::string& text) {
   }
 }
 
-/// Measures the costs of batches on this machine, with a few answers without prediction.
-PairCosts measure(Engine& writer, Engine& speaker, RehearsalOptions options,
-                  const std::vector<TimedQuestion>& questions) {
+/// Measures the costs of batches on this machine, with a few answers without prediction. Prompts
+/// are read anew each time, so that each size of batch is seen more than once.
+PairCosts measure(const std::shared_ptr<const Pipeline>& writer,
+                  const std::shared_ptr<const Pipeline>& speaker, EngineOptions engine,
+                  RehearsalOptions options, const std::vector<TimedQuestion>& questions) {
+  constexpr int kTimes = 2;
+  engine.share_prefixes = false;
   options.turn.predict = false;
-  std::vector<TimedQuestion> some(
-      questions.begin(), questions.begin() + std::min<std::ptrdiff_t>(4, std::ssize(questions)));
-  for (TimedQuestion& question : some) question.updates.clear(), question.end_s = 0;
-  for (const Rehearsal& turn : rehearse(writer, speaker, some, options)) {
-    if (!turn.error.message.empty()) throw LoadError(turn.error.message);
+  const auto assumed = [](const Pipeline& pipeline) {
+    return std::vector<StageCost>(pipeline.graph().nodes().size(), StageCost{1e-3, 0});
+  };
+  VirtualPair pair(writer, speaker, engine, {assumed(*writer), assumed(*speaker)});
+  for (int time = 0; time < kTimes; ++time) {
+    for (TimedQuestion question : spread_questions(questions, 4)) {
+      question.updates.clear(), question.end_s = 0;
+      const Rehearsal turn = rehearse(pair, question, options);
+      if (!turn.error.message.empty()) throw LoadError(turn.error.message);
+    }
   }
-  return {writer.costs(), speaker.costs()};
+  return pair.measured();
+}
+
+/// A rule with its own caches, so that no rule finds the prompts of another one in them.
+struct Side {
+  Prediction rule;
+  std::unique_ptr<VirtualPair> pair;        // on the virtual clock
+  std::unique_ptr<Engine> writer, speaker;  // in real time
+};
+
+/// Asks all questions, each by every rule before the next one. On a signal keeps the questions that
+/// every rule has answered, and returns the signal.
+std::optional<Interrupted> ask(std::vector<Side>& sides,
+                               const std::vector<TimedQuestion>& questions,
+                               RehearsalOptions options, std::vector<RehearsalRun>& runs) {
+  const InterruptGuard guard;
+  options.check = [&] { guard.check(); };
+  ProgressLine line;
+  const double began_s = now_s();
+  for (const TimedQuestion& question : questions) {
+    const size_t done = runs.front().turns.size();
+    std::vector<Rehearsal> turns;
+    try {
+      for (size_t i = 0; i < sides.size(); ++i) {
+        line.show(concat("question ", done + 1, " of ", questions.size(), ", ", runs[i].rule));
+        options.turn.predict = i > 0;
+        options.turn.prediction = sides[i].rule;
+        guard.check();
+        turns.push_back(sides[i].pair
+                            ? rehearse(*sides[i].pair, question, options)
+                            : rehearse(*sides[i].writer, *sides[i].speaker, question, options));
+      }
+    } catch (const Interrupted& interrupted) {
+      return interrupted;
+    }
+    for (size_t i = 0; i < sides.size(); ++i) runs[i].turns.push_back(std::move(turns[i]));
+    const double each_s = (now_s() - began_s) / static_cast<double>(done + 1);
+    const double left_s = each_s * static_cast<double>(questions.size() - done - 1);
+    line.clear();
+    std::fprintf(stderr, "question %zu of %zu: %s; %s left\n", done + 1, questions.size(),
+                 question_line(runs).c_str(), clock_time(left_s).c_str());
+  }
+  return {};
 }
 
 }  // namespace
@@ -67,7 +120,8 @@ int run_bench_predict(const BenchOptions& options) {
   base.hint = how.hint;
   set_draft_length(base.drafts, how.draft_tokens);
   std::vector<NamedPrediction> rules = parse_rules(how.rules, base);
-  const std::vector<TimedQuestion> questions = questions_of(options);
+  const std::vector<TimedQuestion> questions =
+      spread_questions(questions_of(options), static_cast<size_t>(how.sample));
   RehearsalOptions rehearsal;
   rehearsal.system = how.system;
   rehearsal.turn.answer.sampling.temperature = 0.f;
@@ -77,40 +131,40 @@ int run_bench_predict(const BenchOptions& options) {
   if (how.sentence_chars > 0) rehearsal.turn.sentence.max_chars = how.sentence_chars;
   LoadOptions speaks = options.load;
   speaks.model = how.speaker;
-  const auto machine = std::make_shared<Machine>(options.load.engine);
+  const auto machine = how.real_time ? std::make_shared<Machine>(options.load.engine) : nullptr;
   const std::shared_ptr<const Pipeline> writes = load_pipeline(options.load),
                                         says = load_pipeline(speaks);
-  Engine writer(writes, options.load.engine, machine), speaker(says, options.load.engine, machine);
   std::optional<PairCosts> costs;
   if (!how.costs_file.empty()) {
     costs = parse_costs(read_file(how.costs_file, size_t{64} << 20), how.costs_file);
   } else if (!how.real_time) {
-    costs = measure(writer, speaker, rehearsal, questions);
+    costs = measure(writes, says, options.load.engine, rehearsal, questions);
   }
-  std::vector<RehearsalRun> runs;
   rules.insert(rules.begin(), NamedPrediction{"without", {}});
+  std::vector<RehearsalRun> runs;
+  std::vector<Side> sides;
   for (const NamedPrediction& rule : rules) {
-    rehearsal.turn.predict = !runs.empty();
-    rehearsal.turn.prediction = rule.how;
-    RehearsalRun& run = runs.emplace_back();
-    run.rule = rule.name;
+    runs.push_back({rule.name, {}});
+    Side& side = sides.emplace_back();
+    side.rule = rule.how;
     if (how.real_time) {
-      ProgressLine line;
-      run.turns = rehearse(writer, speaker, questions, rehearsal, [&](size_t done) {
-        line.show(concat(run.rule, ", question ", done + 1, " of ", questions.size()));
-      });
+      side.writer = std::make_unique<Engine>(writes, options.load.engine, machine);
+      side.speaker = std::make_unique<Engine>(says, options.load.engine, machine);
     } else {
-      VirtualPair pair(writes, says, options.load.engine, *costs);
-      run.turns = rehearse(pair, questions, rehearsal);
+      side.pair = std::make_unique<VirtualPair>(writes, says, options.load.engine, *costs);
     }
   }
-  if (options.json_file != "-") std::fputs(rehearsal_text(runs).c_str(), stdout);
-  write(options.json_file, rehearsal_json(runs, costs ? &*costs : nullptr));
+  const auto interrupted = ask(sides, questions, rehearsal, runs);
+  if (options.json_file != "-" && !runs.front().turns.empty()) {
+    std::fputs(rehearsal_text(runs, questions.size()).c_str(), stdout);
+  }
+  write(options.json_file, rehearsal_json(runs, questions.size(), costs ? &*costs : nullptr));
   if (!options.html_file.empty()) {
     write(options.html_file,
           rehearsal_html(runs, concat("Prediction: ", writes->info().model, " and ",
                                       says->info().model, ", questions ", how.questions)));
   }
+  if (interrupted) throw Interrupted(*interrupted);
   for (const RehearsalRun& run : runs) {
     for (const Rehearsal& turn : run.turns) {
       if (!turn.error.message.empty()) return kExitFailed;
