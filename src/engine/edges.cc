@@ -139,13 +139,20 @@ void Edges::next_part(Active& request) {
 void Edges::give(Active& request, int node, Late late) {
   if (!request.runs[node].ar || !request.runs[node].ar->open) return;
   ArRun& run = *request.runs[node].ar;
-  run.late.push_back(std::move(late));
+  const bool text = late.port < 0;
+  if (text && !run.late.empty() && run.late.back().port < 0 && !run.late.back().last) {
+    run.late.back().text += late.text;
+    run.late.back().last = late.last;
+  } else {
+    run.late.push_back(std::move(late));
+  }
   if (!run.remote()) give_waiting(request, node);
 }
 
 void Edges::give_waiting(Active& request, int node) {
   ArRun& run = *request.runs[node].ar;
   while (run.open && !run.late.empty() && request.live() && !run.remote()) {
+    if (run.late.front().port < 0 && run.may_step()) return;
     Late late = std::move(run.late.front());
     run.late.pop_front();
     if (late.port >= 0) {

@@ -75,8 +75,10 @@ struct ArRun {
   int rows_due() const { return sequence->prompt_rows() + steps - tracks[0].cache.rows; }
   /// Returns the number of companion rows that the next step needs.
   int companion_due() const;
-  /// Returns the rows that may run now. If both prompts begin alike, the companion waits until the
-  /// common beginning is in the cache, then shares it.
+  /// Returns whether the sequence can take its next step without further text.
+  bool may_step() const { return begun && !drains && sequence->ready(); }
+  /// Returns the rows that may run now. If both prompts begin alike, the companion waits until that
+  /// beginning is in the cache, then shares it.
   Due due() const;
   /// Returns the number of tracks in use: 2 with guidance, else 1.
   int track_count() const { return guided ? 2 : 1; }

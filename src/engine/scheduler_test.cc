@@ -334,8 +334,31 @@ TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNoOther) {
   EXPECT_EQ(machine.scheduler.in_flight(), 0);
 }
 
-/// New streams are opened from the state of the sequence. So they wait while a host thread adds
-/// late text to the sequence.
+/// A text model writes a piece with each batch, and the voice is stepped by the same executor.
+TEST(Scheduler, TextThatKeepsComingDoesNotHoldUpTheSteps) {
+  ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch&) { return 0.03; }});
+  machine.add(make_toy_pipeline());
+  const std::string first(20, 'a');
+  const Client voice = machine.submit(ask_open(first)), other = machine.submit(ask_bytes(300, 3));
+  machine.turn();
+  std::string whole = first;
+  while (machine.now() < 1.5) {
+    machine.platform.set(machine.next_s());
+    machine.platform.hand_back(machine.scheduler);
+    machine.scheduler.append_text(voice->id, "b", false);
+    whole += "b";
+    while (machine.scheduler.dispatch()) {
+    }
+  }
+  EXPECT_FALSE(other->done);
+  EXPECT_FALSE(voice->samples.empty()) << "the voice waits until the text has ended";
+  machine.scheduler.append_text(voice->id, "c", true);
+  machine.run_to_end();
+  EXPECT_EQ(voice->samples, heard_alone(ask(whole + "c")));
+}
+
+/// New streams are opened from the state of the sequence, so they wait while a host thread has the
+/// sequence for late text.
 TEST(Scheduler, NewStreamsWaitForASequenceWithAHostThread) {
   ScriptedMachine machine({.options = patient(),
                            .batch_s = [](const Batch& b) { return b.node == 0 ? 1e-3 : 0.5; },
