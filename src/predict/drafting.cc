@@ -5,9 +5,9 @@
 
 namespace syrinx {
 
-bool Drafting::may_begin() const {
+bool Drafting::may_begin(bool sentence) const {
   if (answering_ || counts_.wasted >= rules_.most_wasted) return false;
-  return !running_ || added() >= std::max(1, rules_.more);
+  return !running_ || sentence || added() >= std::max(1, rules_.more);
 }
 
 void Drafting::begin() {

@@ -35,9 +35,10 @@ class Drafting {
  public:
   explicit Drafting(DraftRules rules = {}) : rules_(rules) {}
 
-  /// Returns whether a round may begin and replace the running round. The running round must first
-  /// have added a few tokens, even if the question changes quickly.
-  bool may_begin() const;
+  /// Returns whether a round may begin and replace a running one. The running one must first have
+  /// written the first sentence (`sentence`) or added a few tokens, however fast the question
+  /// changes.
+  bool may_begin(bool sentence = false) const;
   void begin();
   /// Begins the answer. Further tokens belong to the answer.
   void begin_answer();

@@ -41,6 +41,19 @@ TEST(Drafting, WhatHoldsIsCountedOnce) {
   EXPECT_FALSE(drafting.may_begin());
 }
 
+TEST(Drafting, ARoundWithItsFirstSentenceGivesWayAtOnce) {
+  Drafting drafting({.first = 4, .more = 2, .most = 7, .most_wasted = 3});
+  drafting.begin();
+  write(drafting, {"I."});
+  EXPECT_FALSE(drafting.may_begin());
+  EXPECT_TRUE(drafting.may_begin(true));
+  write(drafting, {"Am", " a", " cat"});
+  drafting.begin();
+  write(drafting, {"We"});
+  drafting.end();  // four tokens are wasted
+  EXPECT_FALSE(drafting.may_begin(true));
+}
+
 TEST(Drafting, ARoundThatIsStoppedWhereAllHoldsKeepsTheRest) {
   Drafting drafting;
   drafting.begin();

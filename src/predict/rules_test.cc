@@ -167,6 +167,23 @@ TEST(VoiceAhead, IsHeardFromItsBeginningAndOnce) {
   scene.turn->cancel();  // too late, so without effect
 }
 
+/// A newer question takes over from a round whose first sentence is written.
+TEST(VoiceAhead, ItsSentenceIsCheckedAgainstTheNewestQuestionAtOnce) {
+  Scene scene({});
+  scene.hear("Who");
+  scene.writer->write(0, "I am");
+  scene.hear("Who is");
+  EXPECT_EQ(scene.writer->asked.size(), 1u);
+  scene.writer->write(0, " here. And");
+  ASSERT_EQ(scene.writer->asked.size(), 2u);
+  EXPECT_EQ(scene.writer->asked[1].writing.expected, "I am here. And");
+  EXPECT_EQ(scene.speaker->asked.size(), 1u);
+  scene.writer->write(1, "I am here. And");
+  scene.hear("Who is it");
+  EXPECT_EQ(scene.writer->asked.size(), 3u);
+  EXPECT_EQ(scene.speaker->asked.size(), 1u) << "the same sentence is spoken once";
+}
+
 TEST(VoiceAhead, WaitsWhenItIsFarEnoughAhead) {
   Scene scene({});
   scene.hear("Who");
@@ -260,28 +277,26 @@ TEST(Reflection, FourSentencesAreJudgedAtMost) {
 TEST(Reflection, AModelThatCannotJudgeKeepsNothing) {
   Scene scene({.rule = DraftRule::kReflection});
   scene.hear("Who");
-  scene.writer->write(0, "I am. You are. ");
-  scene.hear("Who is");  // the round continues until it has added a few tokens
+  scene.writer->write(0, "I am");
+  scene.hear("Who is");  // the round continues until it has a sentence or a few tokens more
   EXPECT_EQ(scene.writer->asked.size(), 1u);
   scene.writer->sinks[0]->finished({});
-  ASSERT_EQ(scene.writer->asked.size(), 3u);
+  ASSERT_EQ(scene.writer->asked.size(), 2u);
   EXPECT_TRUE(scene.writer->asked[1].terms.background);
-  for (const size_t i : {1, 2}) {
-    Outcome failed;
-    failed.reason = FinishReason::kError;
-    scene.writer->sinks[i]->finished(failed);
-  }
-  ASSERT_EQ(scene.writer->asked.size(), 4u);
-  EXPECT_EQ(scene.writer->asked[3].writing.expected_settled, 0u);
-  EXPECT_TRUE(scene.writer->asked[3].terms.background);
-  scene.writer->write(3, "I am. ", true);
-  // Cancelling a turn while its draft is judged must cancel the judgement.
+  Outcome failed;
+  failed.reason = FinishReason::kError;
+  scene.writer->sinks[1]->finished(failed);
+  ASSERT_EQ(scene.writer->asked.size(), 3u);
+  EXPECT_EQ(scene.writer->asked[2].writing.expected_settled, 0u);
+  EXPECT_TRUE(scene.writer->asked[2].terms.background);
+  scene.writer->write(2, "I am. ", true);
+  // Cancelling a turn during its judgement cancels the judgement.
   scene.ask("Who is it?");
-  ASSERT_EQ(scene.writer->asked.size(), 5u);
+  ASSERT_EQ(scene.writer->asked.size(), 4u);
   scene.turn->cancel();
-  EXPECT_EQ(scene.writer->cancelled.back(), 5u);
-  scene.writer->judge(4, -1, -2);
-  EXPECT_EQ(scene.writer->asked.size(), 5u);
+  EXPECT_EQ(scene.writer->cancelled.back(), 4u);
+  scene.writer->judge(3, -1, -2);
+  EXPECT_EQ(scene.writer->asked.size(), 4u);
   EXPECT_TRUE(scene.ear->over);
 
   Scene busy({.rule = DraftRule::kReflection});

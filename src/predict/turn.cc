@@ -93,7 +93,7 @@ void Turn::cancel() {
 
 /// Begins a draft for the newest question if a new round may begin.
 void Turn::draft_on() {
-  if (asked_ || over_ || !next_ || !drafting_.may_begin()) return;
+  if (asked_ || over_ || !next_ || !drafting_.may_begin(first_.has_value())) return;
   stop_reading();
   drafting_.begin();
   read_on(*std::exchange(next_, std::nullopt), true);
