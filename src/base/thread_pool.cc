@@ -140,7 +140,10 @@ struct ThreadPool::Impl {
 ThreadPool::ThreadPool(int threads) : impl_(std::make_unique<Impl>()) {
   if (threads <= 0) threads = usable_cores();
   impl_->shares = std::vector<Share>(static_cast<size_t>(threads));
-  for (int i = 1; i < threads; ++i) impl_->workers.emplace_back([this, i] { impl_->loop(i); });
+  // A worker thread that begins late must not read impl_: the destructor of libc++ empties it
+  // first.
+  Impl* const pool = impl_.get();
+  for (int i = 1; i < threads; ++i) pool->workers.emplace_back([pool, i] { pool->loop(i); });
 }
 
 ThreadPool::~ThreadPool() = default;
