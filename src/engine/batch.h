@@ -80,7 +80,8 @@ class Batch : public StepResults {
   // Results that the executor writes. Results of a step are in StepResults.
   std::string fault;                ///< message of an exception from the stage; empty: no fault
   bool replayed = false;            ///< a GPU replayed a recorded batch (Stream::repeat)
-  double began_s = 0, ended_s = 0;  ///< start and end of the batch's run
+  bool recalled = false;            ///< it did so without the stage's code (Stream::repeat_as)
+  double began_s = 0, ended_s = 0;  ///< start and end of its run
 
   std::span<const int32_t> codes_of(int e) const {
     return std::span(codes).subspan(static_cast<size_t>(e) * codes_per_step, codes_per_step);

@@ -32,13 +32,14 @@ StepContext& Executor::context(Device device) {
 
 void Executor::run(Batch& batch) {
   batch.began_s = now_s();
-  batch.replayed = false;
+  batch.replayed = batch.recalled = false;
   StepContext* ctx = nullptr;
   try {
     ctx = &context(batch.device());
     cpu_.reset();
     if (gpu_) gpu_->reset();
     const uint64_t played = ctx->stream ? ctx->stream->played() : 0;
+    const uint64_t recalled = ctx->stream ? ctx->stream->recalled() : 0;
     if (batch.kind() == Plan::kAr) {
       run_step(*ctx, batch);
     } else if (ctx->stream) {
@@ -48,6 +49,7 @@ void Executor::run(Batch& batch) {
     }
     synchronize(*ctx);
     batch.replayed = ctx->stream && ctx->stream->played() != played;
+    batch.recalled = ctx->stream && ctx->stream->recalled() != recalled;
   } catch (const std::exception& e) {
     batch.fault = e.what();
     if (batch.fault.empty()) batch.fault = "a stage failed without a message";

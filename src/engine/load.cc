@@ -56,6 +56,7 @@ void MachineLoad::ran(const Batch& batch, ResidentNode& node) {
   stage.batch.observe(static_cast<double>(batch.owners.size()));
   stage.step_seconds.observe(took_s);
   if (batch.replayed) stage.replayed.add();
+  if (batch.recalled) stage.recalled.add();
   stage.units.add(batch.units());
   if (!node.remote) {
     EngineMetrics& metrics = batch.model->metrics;

@@ -241,6 +241,8 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
   };
   of_stages("units_total", "Rows of AR stages, frames of chunk stages.", &StageMetrics::units);
   of_stages("gpu_batches_replayed_total", "Batches that a GPU replayed.", &StageMetrics::replayed);
+  of_stages("gpu_batches_recalled_total",
+            "Replayed batches for which no stage code ran on the host.", &StageMetrics::recalled);
 }
 
 }  // namespace syrinx

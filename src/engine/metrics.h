@@ -60,6 +60,7 @@ struct StageMetrics {
   Histogram step_seconds;  ///< time of a batch
   Counter units;           ///< rows or frames
   Counter replayed;        ///< batches that a GPU replayed from a recording (Stream::repeat)
+  Counter recalled;        ///< those of them that ran no code of the stage (Stream::repeat_as)
 };
 
 /// All numbers of one model's engine. Any thread may read them.

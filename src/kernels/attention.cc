@@ -3,12 +3,14 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 #include <utility>
 
 #include "base/cpu_features.h"
 #include "kernels/attention_impl.h"
+#include "kernels/cuda/attention_order.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/write_kv_check.h"
 #include "tensor/device.h"
@@ -151,6 +153,20 @@ Ragged resident(StepContext& ctx, const Ragged& ragged) {
   Ragged out = ragged;
   if (ctx.device == Device::kCuda) out.on_device = cuda::upload_ragged(ctx, ragged);
   return out;
+}
+
+int64_t attention_groups(const Ragged& ragged, const AttentionSpec& spec) {
+  int64_t most = 0;
+  for (int64_t b = 0; b < ragged.sequences(); ++b) {
+    if (ragged.row_begin[b] == ragged.row_begin[b + 1]) continue;
+    const int64_t begin = spec.begin.empty() ? 0 : spec.begin[b];
+    const int64_t end = spec.end.empty() ? INT64_MAX : spec.end[b];
+    const cuda::Seen first = cuda::seen(ragged.first_position(b), ragged.kv_len[b], spec.window,
+                                        spec.causal, begin, end);
+    const int64_t last = std::min<int64_t>(ragged.kv_len[b], end);
+    most = std::max(most, cuda::group_of(last - 1) - cuda::group_of(first.first) + 1);
+  }
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(most)));
 }
 
 void ragged_positions(const Ragged& ragged, std::span<int32_t> out) {

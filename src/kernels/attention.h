@@ -107,8 +107,12 @@ struct AttentionSpec {
   float cap = 0;
 };
 
-/// Writes the rows k and v [N, kv_heads, D] to the last positions of their sequences. Converts them
-/// to the pool's type, rounding to nearest even; f16 saturates at +-65504.
+/// Returns the size of attention's launches on a GPU: the most groups of positions that a sequence
+/// sees, rounded up to a power of two, so that the launches stay the same while contexts grow.
+int64_t attention_groups(const Ragged& ragged, const AttentionSpec& spec);
+
+/// Writes the rows k and v [N, kv_heads, D] to the last positions of their sequences. Converts to
+/// the type of the pool by rounding to nearest even; f16 saturates at +-65504.
 void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const KvPool& pool,
               int layer, const Ragged& ragged);
 

@@ -18,16 +18,13 @@ BatchRows fill_rows(StepContext& ctx, const ArBatch& batch, int tables) {
     seq.state->rows(seq.first_pos, seq.companion, out);
     at += count;
   }
-  rows.any_given =
-      std::any_of(rows.given.begin(), rows.given.end(), [](GivenRow row) { return !row.empty(); });
   return rows;
 }
 
-void store_given(StepContext& ctx, const BatchRows& rows, const View& x) {
-  if (!rows.any_given) return;
-  for (size_t i = 0; i < rows.given.size(); ++i) {
+void store_given(StepContext& ctx, std::span<const GivenRow> given, const View& x) {
+  for (size_t i = 0; i < given.size(); ++i) {
     const auto row = static_cast<int64_t>(i);
-    if (!rows.given[i].empty()) store(ctx, rows.given[i], x.slice(row, row + 1));
+    if (!given[i].empty()) store(ctx, given[i], x.slice(row, row + 1));
   }
 }
 

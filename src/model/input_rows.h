@@ -41,13 +41,12 @@ class InputRows {
 struct BatchRows {
   std::span<int32_t> ids;     ///< [N, T]
   std::span<GivenRow> given;  ///< [N]
-  bool any_given = false;     ///< whether any row has a vector
 };
 
 /// Collects the rows from the sequences of a batch. The result is allocated in the host arena.
 BatchRows fill_rows(StepContext& ctx, const ArBatch& batch, int tables);
 
 /// Writes the given vectors, each of width H, into their rows of x [N, H].
-void store_given(StepContext& ctx, const BatchRows& rows, const View& x);
+void store_given(StepContext& ctx, std::span<const GivenRow> given, const View& x);
 
 }  // namespace syrinx

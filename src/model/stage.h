@@ -38,9 +38,12 @@ struct ArBatch {
   int rows = 0;                ///< number of rows of all sequences
   int emits = 0;               ///< E, the number of rows that yield a step
   Ragged ragged;               ///< positions and cache pages of `seqs`
-  std::span<const KvPool> kv;  ///< one pool per ArTraits::kv; all use the same page tables
-  View scratch;    ///< u8 [scratch_bytes(E)], valid from forward() to the end of the step
-  View taps = {};  ///< f32 [rows, ArTraits::tap], filled by forward(); empty: no taps are needed
+  std::span<const KvPool> kv;  ///< one per ArTraits::kv, sharing the page tables
+  View scratch;    ///< u8 [scratch_bytes(E)], kept from forward() to the end of the step
+  View taps = {};  ///< f32 [rows, ArTraits::tap], which forward() fills; empty: not wanted
+  /// What ArStage::fill() wrote for this batch, in memory that a recorded step reads again; empty:
+  /// forward() asks the sequences.
+  std::span<int32_t> filled = {};
 };
 
 /// Returns the rows of a batch that yield a step, in batch order; allocated in the step's arena.
@@ -76,6 +79,19 @@ class ArStage {
   virtual const ArTraits& traits() const = 0;
   /// Returns the bytes that a step of E sequences keeps between calls (as depth transformers do).
   virtual size_t scratch_bytes(int /*emits*/) const { return 0; }
+
+  /// The first half of a step on a GPU in which each sequence has one row: writes to `out`
+  /// [fill_size(rows)] all numbers that the second half, forward() and logits(), needs of the
+  /// sequences. Appends to `key` what the launches of the second half depend on, besides the
+  /// numbers of rows and pages: the stage, and the kind of the step. So a step whose key is known
+  /// plays a recording (Stream::repeat_as) in place of the second half. Returns false for a step
+  /// whose forward() has to ask the sequences.
+  virtual bool fill(StepContext&, const ArBatch&, std::span<int32_t> /*out*/,
+                    std::vector<uint64_t>& /*key*/) const {
+    return false;
+  }
+  /// Returns how many numbers fill() writes; 0: the stage has no fill().
+  virtual int64_t fill_size(int /*rows*/) const { return 0; }
 
   /// Runs all rows, writes their keys and values to the cache, and writes hidden f32 [E, H] of the
   /// rows that yield a step (emitting_rows).

@@ -28,27 +28,141 @@ int StepWork::lay_out(const Step& step) {
     scored_ = scored_ || (seq.emits && seq.scores >= 0);
   }
   row_begin_.push_back(rows);
+  pages_ = step.page_table;
+  live_ = emitting_.size();
   return emits;
 }
 
+/// Repeats the last sequence of a decode step until the step has a bucket's number of rows, which
+/// it returns. A copy computes and stores what the sequence itself does, so it needs no page, and
+/// its results are left out.
+int StepWork::pad(int emits) {
+  const int rows = step_bucket(emits);
+  if (rows == emits) return emits;
+  const size_t width = pages_.size() / seqs_.size();
+  padded_pages_.assign(pages_.begin(), pages_.end());
+  for (int row = emits; row < rows; ++row) {
+    seqs_.push_back(seqs_.back());
+    kv_len_.push_back(kv_len_.back());
+    row_begin_.push_back(row + 1);
+    emitting_.push_back(emitting_.back());
+    merged_.push_back({row, false, 1});
+    for (size_t i = 0; i < width; ++i) padded_pages_.push_back(pages_[pages_.size() - width + i]);
+  }
+  pages_ = padded_pages_;
+  return rows;
+}
+
 void StepWork::run(StepContext& ctx, const ArStage& ar, const Step& step, StepResults& out) {
-  const int emits = lay_out(step);
+  int emits = lay_out(step);
   const ArTraits& traits = ar.traits();
+  const bool valued = traits.values > 0;  // they are written to memory that may move
+  const bool plain = !scored_ && !tapped_ && !valued && !options_.watch;
+  const bool one_row_each = step.rows == std::ssize(seqs_) && emits == step.rows;
+  const bool repeats = ctx.stream && plain && one_row_each;
+  if (repeats && !guided_ && ar.fill_size(emits) > 0) emits = pad(emits);
   out.codes_per_step = static_cast<int>(traits.vocab.size());
   out.faults.clear();
   results_.assign((emits + emitting_.size()) * out.codes_per_step, 0);
   if (scored_) out.scores.assign(emitting_.size(), {});
-  const bool valued = traits.values > 0;  // values are written to memory whose address may change
-  const bool plain = !scored_ && !tapped_ && !valued && !options_.watch;
-  const bool one_row_each = step.rows == std::ssize(seqs_) && emits == step.rows;
-  // a step like this probably queues the same work as an earlier step
-  if (ctx.stream && plain && one_row_each) {
-    ctx.stream->repeat([&] { queue(ctx, ar, step, emits, out); });
+  if (guided_) set_scales(out.codes_per_step);
+  if (ctx.stream) {
+    run_on_gpu(ctx, ar, step, emits, repeats, out);
   } else {
     queue(ctx, ar, step, emits, out);
   }
   synchronize(ctx);
   read_results(out);
+}
+
+/// Writes the numbers of the step to one block of host memory, then queues its work or, if it is
+/// like an earlier step, plays the recording of that step.
+void StepWork::run_on_gpu(StepContext& ctx, const ArStage& ar, const Step& step, int emits,
+                          bool repeats, StepResults& out) {
+  const Arena::Mark host_mark(ctx.host);
+  set_draws(ar.traits());
+  filled_ = {};
+  place_block(repeats ? static_cast<int>(ar.fill_size(emits)) : 0);
+  block_.memory = repeats ? static_cast<char*>(ctx.stream->block(block_.end)) : nullptr;
+  const bool fits = block_.memory != nullptr;
+  if (!fits) {
+    const View memory = ctx.host.take({static_cast<int64_t>(block_.end)}, DType::kU8);
+    block_.memory = static_cast<char*>(memory.data);
+  }
+  write_block();
+  const auto work = [&] { queue(ctx, ar, step, emits, out); };
+  if (!repeats) return work();
+  if (!fits) return ctx.stream->repeat(work);
+  if (!name_step(ctx, ar, step, emits)) key_.clear();
+  ctx.stream->repeat_as(key_, results_.data(), results_.size() * sizeof(int32_t), work);
+}
+
+/// Writes to key_ all that the launches of a step depend on. Returns false if ArStage::fill() does
+/// not know it.
+bool StepWork::name_step(StepContext& ctx, const ArStage& ar, const Step& step, int emits) {
+  const size_t size = (block_.merging - block_.filled) / sizeof(int32_t);
+  const std::span<int32_t> filled(reinterpret_cast<int32_t*>(block_.memory + block_.filled), size);
+  if (filled.empty()) return false;
+  const Arena::Mark mark(ctx.arena);
+  const auto scratch = reinterpret_cast<uintptr_t>(ctx.arena.take({1}, DType::kU8).data);
+  key_ = {static_cast<uint64_t>(emits), emitting_.size(), static_cast<uint64_t>(step.table_width),
+          scratch};
+  for (const KvPool& pool : step.kv) {
+    key_.push_back(reinterpret_cast<uintptr_t>(pool.keys(0, 0, 0)));
+    key_.push_back(static_cast<uint64_t>(pool.pages()));
+  }
+  draws_.append_shape(key_);
+  const Ragged ragged{row_begin_, kv_len_, pages_, step.table_width};
+  const ArBatch rows{seqs_, row_begin_.back(), emits, ragged, step.kv, {}};
+  if (!ar.fill(ctx, rows, filled, key_)) return false;
+  filled_ = filled;
+  return true;
+}
+
+void StepWork::set_draws(const ArTraits& traits) {
+  const auto per_step = static_cast<int>(traits.vocab.size());
+  draws_.begin(std::ssize(emitting_), per_step);
+  for (size_t e = 0; e < emitting_.size(); ++e) {
+    for (int k = 0; k < per_step; ++k) {
+      const int32_t place = merged_[e].row * per_step + k;
+      draws_.set(static_cast<int64_t>(e), k, draw_of(emitting_[e], k),
+                 traits.vocab[static_cast<size_t>(k)], place,
+                 merged_[e].guided ? place + per_step : -1);
+    }
+  }
+}
+
+void StepWork::set_scales(int per_step) {
+  merging_.clear();
+  for (int k = 0; k < per_step; ++k) {
+    for (size_t e = 0; e < merged_.size(); ++e) {
+      GuidedRow& row = merging_.emplace_back(merged_[e]);
+      if (row.guided) row.scale = emitting_[e].sequence->state->step_guidance(k);
+    }
+  }
+}
+
+/// Gives the parts of the block their places; `filled`: the numbers of ArStage::fill().
+void StepWork::place_block(int filled) {
+  const auto behind = [](size_t begin, size_t bytes) { return (begin + bytes + 63) / 64 * 64; };
+  const size_t ragged = row_begin_.size() + kv_len_.size() + pages_.size();
+  block_.filled = behind(0, ragged * sizeof(int32_t));
+  block_.merging = behind(block_.filled, static_cast<size_t>(filled) * sizeof(int32_t));
+  block_.draws = behind(block_.merging, (guided_ ? merging_.size() : 0) * sizeof(GuidedRow));
+  block_.end = block_.draws + draws_.bytes();
+}
+
+/// Writes all parts of the block but that of ArStage::fill().
+void StepWork::write_block() {
+  auto* ragged = reinterpret_cast<int32_t*>(block_.memory);
+  for (const std::span<const int32_t> part :
+       {std::span<const int32_t>(row_begin_), std::span<const int32_t>(kv_len_), pages_})
+    ragged = std::copy(part.begin(), part.end(), ragged);
+  if (guided_) {
+    std::copy(merging_.begin(), merging_.end(),
+              reinterpret_cast<GuidedRow*>(block_.memory + block_.merging));
+  }
+  draws_.write(block_.memory + block_.draws);
 }
 
 /// Queues all work of a step on a device. Waits for the device only if log-probabilities are
@@ -57,11 +171,18 @@ void StepWork::queue(StepContext& ctx, const ArStage& ar, const Step& step, int 
                      StepResults& out) {
   const ArTraits& traits = ar.traits();
   const int64_t per_step = out.codes_per_step, sampled = emitting_.size();
-  const Ragged ragged = resident(ctx, {row_begin_, kv_len_, step.page_table, step.table_width});
+  Ragged ragged{row_begin_, kv_len_, pages_, step.table_width};
+  const char* block = nullptr;  // on the GPU
+  if (ctx.stream) {
+    block = static_cast<const char*>(
+        upload(ctx, {block_.memory, DType::kU8, {static_cast<int64_t>(block_.end)}}).data);
+    ragged.on_device = reinterpret_cast<const int32_t*>(block);
+  }
   ArBatch rows{
-      seqs_,   step.rows,
+      seqs_,   row_begin_.back(),
       emits,   ragged,
       step.kv, ctx.arena.take({static_cast<int64_t>(ar.scratch_bytes(emits))}, DType::kU8)};
+  rows.filled = filled_;
   if (tapped_) rows.taps = ctx.arena.take({step.rows, traits.tap}, DType::kF32);
   const View hidden = ctx.arena.take({emits, traits.hidden}, DType::kF32);
   ar.forward(ctx, rows, hidden);
@@ -69,18 +190,20 @@ void StepWork::queue(StepContext& ctx, const ArStage& ar, const Step& step, int 
   if (emits == 0) return;
   const View results = ctx.arena.take({emits + sampled, per_step}, DType::kI32);
   const View codes = results.slice(0, emits), status = results.slice(emits, emits + sampled);
+  const GuidedRow* merging = merging_.data();
+  if (block) merging = reinterpret_cast<const GuidedRow*>(block_.memory + block_.merging);
   for (int k = 0; k < per_step; ++k) {
     const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
     const View logits = ctx.arena.take({emits, traits.vocab[k]}, DType::kF32);
     ar.logits(ctx, k, rows, hidden, codes, logits);
-    if (guided_) {
-      for (size_t e = 0; e < merged_.size(); ++e) {
-        if (merged_[e].guided) merged_[e].scale = emitting_[e].sequence->state->step_guidance(k);
-      }
-      merge_guidance(ctx, logits, merged_);
+    if (guided_) merge_guidance(ctx, logits, std::span(merging + k * sampled, merged_.size()));
+    const View merged = logits.slice(0, sampled);
+    if (options_.watch) options_.watch(ctx, k, merged);
+    if (block) {
+      draw_code(ctx, merged, draws_, block + block_.draws, k, codes, status);
+    } else {
+      sample_code(ctx, k, merged, codes, status);
     }
-    if (options_.watch) options_.watch(ctx, k, logits.slice(0, std::ssize(emitting_)));
-    sample_code(ctx, k, logits, codes, status);
     if (scored_ && k == 0) {
       fetch(ctx, results, results_);
       synchronize(ctx);
@@ -104,17 +227,25 @@ void StepWork::fetch_values(StepContext& ctx, const ArStage& ar, const ArBatch& 
   }
 }
 
+/// Returns how a row draws code k.
+SampleRow StepWork::draw_of(const Emitting& emitting, int k) const {
+  const auto& [seq, guesses] = emitting;
+  const Sequence& state = *seq->state;
+  SampleRow row{state.sampling(k),
+                guesses == 0 ? state.rule(k) : state.drafted_rule(guesses),
+                guesses == 0 ? state.history(k) : state.drafted_history(guesses),
+                seq->seed,
+                seq->step + static_cast<uint32_t>(guesses),
+                static_cast<uint32_t>(k)};
+  if (options_.greedy) row.params.temperature = 0;
+  return row;
+}
+
+/// Draws code k on the CPU.
 void StepWork::sample_code(StepContext& ctx, int k, View logits, View codes, View status) {
   rows_.clear();
-  for (const auto& [seq, guesses] : emitting_) {
-    const Sequence& state = *seq->state;
-    rows_.push_back({state.sampling(k), guesses == 0 ? state.rule(k) : state.drafted_rule(guesses),
-                     guesses == 0 ? state.history(k) : state.drafted_history(guesses), seq->seed,
-                     seq->step + static_cast<uint32_t>(guesses), static_cast<uint32_t>(k)});
-    if (options_.greedy) rows_.back().params.temperature = 0;
-  }
-  const View sampled = logits.slice(0, static_cast<int64_t>(emitting_.size()));
-  sample_codes(ctx, sampled, rows_, merged_, k, codes, status);
+  for (const Emitting& emitting : emitting_) rows_.push_back(draw_of(emitting, k));
+  sample_codes(ctx, logits, rows_, merged_, k, codes, status);
 }
 
 /// Fetches the tapped rows of the sequences that request them.
@@ -162,10 +293,10 @@ void StepWork::score(StepContext& ctx, View logits, StepResults& out) {
 
 void StepWork::read_results(StepResults& out) {
   const size_t per_step = out.codes_per_step, sampled = emitting_.size();
-  out.codes.resize(sampled * per_step);
-  out.status.assign(sampled, SampleStatus::kOk);
+  out.codes.resize(live_ * per_step);
+  out.status.assign(live_, SampleStatus::kOk);
   const size_t emits = results_.size() / per_step - sampled;
-  for (size_t e = 0; e < sampled; ++e) {
+  for (size_t e = 0; e < live_; ++e) {
     const int32_t* codes = results_.data() + merged_[e].row * per_step;
     const int32_t* status = results_.data() + (emits + e) * per_step;
     std::copy_n(codes, per_step, out.codes.begin() + e * per_step);

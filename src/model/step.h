@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "kernels/guidance.h"
 #include "kernels/sample.h"
+#include "kernels/step_draws.h"
 #include "model/sequence.h"
 #include "model/stage.h"
 
@@ -63,7 +64,14 @@ struct StepResults {
   std::vector<std::optional<Error>> faults;
 };
 
-/// Hooks for tests that inspect steps; the engine sets no hooks.
+/// Returns the number of rows with which a GPU runs a decode step of `rows` sequences, so that few
+/// recordings serve all steps.
+constexpr int step_bucket(int rows) {
+  const int grain = rows <= 4 ? 1 : rows <= 16 ? 4 : rows <= 64 ? 8 : 16;
+  return (rows + grain - 1) / grain * grain;
+}
+
+/// Hooks for tests that look into steps; the engine sets none.
 struct StepOptions {
   /// draw the largest logit after the rules, whatever sampling a request specifies
   bool greedy = false;
@@ -82,7 +90,28 @@ class StepWork {
   void run(StepContext& ctx, const ArStage& ar, const Step& step, StepResults& out);
 
  private:
+  /// A row that yields a step, after `guesses` guesses of its sequence.
+  struct Emitting {
+    const StepSequence* sequence = nullptr;
+    int guesses = 0;
+  };
+  /// The numbers of a step on a GPU, in one piece of host memory: the batch's ragged arrays, those
+  /// of ArStage::fill(), the guided rows of each code, and the draws. Bytes.
+  struct Block {
+    size_t filled = 0, merging = 0, draws = 0, end = 0;
+    char* memory = nullptr;
+  };
+
   int lay_out(const Step& step);
+  int pad(int emits);
+  void set_draws(const ArTraits& traits);
+  void set_scales(int per_step);
+  SampleRow draw_of(const Emitting& emitting, int k) const;
+  void place_block(int filled);
+  void write_block();
+  void run_on_gpu(StepContext& ctx, const ArStage& ar, const Step& step, int emits, bool repeats,
+                  StepResults& out);
+  bool name_step(StepContext& ctx, const ArStage& ar, const Step& step, int emits);
   void queue(StepContext& ctx, const ArStage& ar, const Step& step, int emits, StepResults& out);
   void sample_code(StepContext& ctx, int k, View logits, View codes, View status);
   void fetch_values(StepContext& ctx, const ArStage& ar, const ArBatch& rows, View hidden,
@@ -95,16 +124,18 @@ class StepWork {
 
   // Buffers of the running step. They are members so that their memory is reused.
   std::vector<ArSeq> seqs_;
-  std::vector<int32_t> row_begin_, kv_len_;
-  std::vector<int32_t> results_;  // codes [E, K], then statuses [rows without companions, K]
+  std::vector<int32_t> row_begin_, kv_len_, padded_pages_;
+  std::span<const int32_t> pages_;  // the step's page table, or padded_pages_
+  std::vector<int32_t> results_;    // codes [E, K], then statuses [rows without companions, K]
   std::vector<SampleRow> rows_;
-  /// A row that yields a step, after `guesses` guesses of its sequence.
-  struct Emitting {
-    const StepSequence* sequence = nullptr;
-    int guesses = 0;
-  };
-  std::vector<Emitting> emitting_;  // rows of companions are not included
-  std::vector<GuidedRow> merged_;   // one for each entry of emitting_
+  std::vector<Emitting> emitting_;  // without companions
+  std::vector<GuidedRow> merged_;   // [emitting_]
+  std::vector<GuidedRow> merging_;  // [K, emitting_], with scales; only if guided_
+  StepDraws draws_;                 // on a GPU
+  Block block_;                     // on a GPU
+  std::span<int32_t> filled_;       // in block_; empty: ArStage::fill() did not write it
+  std::vector<uint64_t> key_;       // of Stream::repeat_as()
+  size_t live_ = 0;                 // rows of emitting_ that are not copies
   bool guided_ = false;
   bool tapped_ = false;        // whether any row is tapped
   bool scored_ = false;        // whether any row requested log-probabilities

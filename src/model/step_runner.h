@@ -134,12 +134,15 @@ struct Track {
 /// sequence runs with its companion. All seeds are 0.
 class Runner {
  public:
-  explicit Runner(const Pipeline& model, int threads = 1)
+  /// `watched`: whether tracks get their logits. Watched steps are never recorded.
+  explicit Runner(const Pipeline& model, int threads = 1, bool watched = true)
       : model_(model),
         pool_(threads),
         work_(pool_, model.graph().ar().device()),
         kv_(model.graph().ar().traits().kv[0], kPages, model.graph().ar().device()),
-        steps_({.watch = [this](StepContext& ctx, int k, View logits) { keep(ctx, k, logits); }}) {
+        steps_(watched ? StepOptions{.watch = [this](StepContext& ctx, int k,
+                                                     View logits) { keep(ctx, k, logits); }}
+                       : StepOptions{}) {
     for (int32_t page = kPages - 1; page >= 0; --page) free_.push_back(page);
   }
 

@@ -22,6 +22,7 @@
 #include "io/taken_bytes.h"
 #include "kernels/cpu/gemm_sets.h"
 #include "kernels/packing.h"
+#include "model/step.h"
 #include "nn/weights_cache.h"
 #include "runtime/executors.h"
 #include "runtime/fingerprint.h"
@@ -388,7 +389,8 @@ void warm_up(Engine& engine, int max_batch, double most_s) {
   request.say.text = "Hello.";
   // Enough for a first and a later chunk; on a GPU, enough steps to record the repeated launches.
   request.terms.max_frames = on_cpu ? 6 : 16;
-  for (int crowd = 1; crowd <= most && (crowd == 1 || now_s() < until_s); crowd *= 2) {
+  for (int crowd = 1; crowd <= most && (crowd == 1 || now_s() < until_s);
+       crowd = step_bucket(crowd + 1)) {
     std::vector<std::shared_ptr<Collector>> listeners;
     for (int i = 0; i < crowd; ++i) {
       listeners.push_back(std::make_shared<Collector>());

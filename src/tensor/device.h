@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
 #include <new>
 #include <string>
@@ -52,8 +53,20 @@ class Stream {
   /// Identical pieces have equal launches and arguments; uploaded numbers may differ. If `work`
   /// throws, the recorded work that is not yet queued is dropped.
   void repeat(const std::function<void()>& work);
-  /// Returns how many pieces have run as a graph so far.
+  /// Returns host memory of `bytes` bytes, whose numbers the next call, which must be repeat_as(),
+  /// uploads at once. Waits for all queued work. Null if it has no room.
+  void* block(size_t bytes);
+  /// Does what repeat() does, for work that depends on `key` alone: pieces with equal keys queue
+  /// the same launches with the same arguments, and read all other numbers of the host from
+  /// block(). The work has one download, of `bytes` bytes to `results`. When the piece has been
+  /// recorded, a call only uploads the block and plays the graph: it does not call `work`. An empty
+  /// key names no piece; then it does what repeat() does.
+  void repeat_as(const std::vector<uint64_t>& key, void* results, size_t bytes,
+                 const std::function<void()>& work);
+  /// Return the number of pieces that ran as a graph so far, and of those whose `work` was not
+  /// called.
   uint64_t played() const { return played_; }
+  uint64_t recalled() const { return recalled_; }
 
   /// Queues the work that `call` submits to native(). Within repeat(), `call` may run later, or a
   /// graph may replace it. So `what` must contain everything that `call` depends on: kernel, launch
@@ -117,7 +130,15 @@ class Stream {
     bool impossible = false;
     uint64_t used = 0;
   };
-  /// A copy to the host through pinned memory.
+  /// A recorded piece that is found by its key.
+  struct Known {
+    std::shared_ptr<void> graph;
+    uint64_t memory = 0;            // memory_version() when its work was noted
+    std::vector<char> constants;    // numbers that its work uploaded besides the block
+    const char* landing = nullptr;  // pinned memory of its download
+    uint64_t used = 0;
+  };
+  /// A copy to the host by way of pinned memory.
   struct Landing {
     const char* from;
     void* to;
@@ -134,20 +155,24 @@ class Stream {
     sign_bytes(&value, sizeof(value));
   }
   void sign_bytes(const void* data, size_t bytes);
+  void prepare();
+  bool note(const std::function<void()>& work);
+  void recall(Known& known, void* results, size_t bytes);
   void end_piece();
   void queue_notes();
   std::shared_ptr<void> record();
-  void forget_oldest();
 
   bool noting_ = false;
   Notes notes_;
-  std::unordered_map<uint64_t, Recording> recordings_;  // the key is the signature of the piece
-  uint64_t clock_ = 0, played_ = 0, signature_ = 0;
-  // Pinned memory for uploads and downloads within repeat(). staged_ is the device's copy of the
+  std::unordered_map<uint64_t, Recording> recordings_;  // recordings by signature
+  std::map<std::vector<uint64_t>, Known> known_;
+  uint64_t clock_ = 0, played_ = 0, recalled_ = 0, signature_ = 0;
+  // Pinned memory for uploads and downloads within repeat(); staged_ is the device's copy of
   // uploads.
   char *up_ = nullptr, *down_ = nullptr;
   Tensor staged_;
   size_t up_used_ = 0, down_used_ = 0;
+  size_t block_ = 0;  // bytes of block(), at the begin of up_
   std::vector<Landing> landings_;
 };
 

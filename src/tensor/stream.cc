@@ -1,4 +1,5 @@
-// Stream::repeat(): recording of repeated steps. The backend's part is in cuda/device.cc.
+// Stream::repeat() and repeat_as(): recording of repeated steps. The backend's part is in
+// cuda/device.cc.
 #include <algorithm>
 #include <bit>
 #include <exception>
@@ -14,6 +15,15 @@ constexpr size_t kMostRecordings = 256;  // graphs per stream; each one uses dev
 /// Rounds up to a power of two, so that a growing list (a history) seldom moves the numbers that
 /// follow it.
 size_t padded(size_t bytes) { return std::bit_ceil(std::max<size_t>(bytes, 256)); }
+
+/// Makes room for one more entry.
+template <typename Map>
+void forget_oldest(Map& map) {
+  if (map.size() < kMostRecordings) return;
+  map.erase(std::min_element(map.begin(), map.end(), [](const auto& a, const auto& b) {
+    return a.second.used < b.second.used;
+  }));
+}
 
 }  // namespace
 
@@ -57,6 +67,9 @@ void Stream::synchronize() {
 }
 
 void* Stream::staged(const void* host, size_t bytes) {
+  const std::less<> before;
+  if (noting_ && !before(host, up_) && before(host, up_ + block_))
+    return static_cast<char*>(staged_.view().data) + (static_cast<const char*>(host) - up_);
   if (noting_ && up_used_ + padded(bytes) > kRoom) queue_notes();
   if (!noting_) return nullptr;
   const size_t at = up_used_;
@@ -91,22 +104,70 @@ void Stream::sign_bytes(const void* data, size_t bytes) {
   signature_ = sum;
 }
 
-void Stream::repeat(const std::function<void()>& work) {
+/// Begins a piece, whose copies need pinned memory.
+void Stream::prepare() {
   SYRINX_CHECK(!noting_, "[stream] repeat() was called within repeat()");
   synchronize();  // copies in progress still use this memory
-  if (!up_) {
-    staged_ = Tensor({static_cast<int64_t>(kRoom)}, DType::kU8, Device::kCuda);
-    up_ = static_cast<char*>(pinned(kRoom));
-    down_ = static_cast<char*>(pinned(kRoom));
+  block_ = 0;
+  if (up_) return;
+  staged_ = Tensor({static_cast<int64_t>(kRoom)}, DType::kU8, Device::kCuda);
+  up_ = static_cast<char*>(pinned(kRoom));
+  down_ = static_cast<char*>(pinned(kRoom));
+}
+
+void* Stream::block(size_t bytes) {
+  prepare();
+  if (bytes > kRoom / 2) return nullptr;
+  block_ = (bytes + 255) / 256 * 256;
+  return up_;
+}
+
+void Stream::repeat(const std::function<void()>& work) {
+  prepare();
+  note(work);
+}
+
+void Stream::repeat_as(const std::vector<uint64_t>& key, void* results, size_t bytes,
+                       const std::function<void()>& work) {
+  if (key.empty()) {
+    note(work);
+    return;
   }
+  const uint64_t memory = memory_version();
+  const auto found = known_.find(key);
+  if (found != known_.end() && found->second.memory == memory)
+    return recall(found->second, results, bytes);
+  if (!note(work)) return;
+  const auto recording = recordings_.find(signature_);
+  if (recording == recordings_.end() || !recording->second.graph) return;
+  if (landings_.size() != 1 || landings_[0].to != results || landings_[0].bytes != bytes) return;
+  if (found == known_.end()) forget_oldest(known_);
+  known_[key] = {
+      recording->second.graph, memory, {up_ + block_, up_ + up_used_}, landings_[0].from, ++clock_};
+}
+
+/// Runs a recorded piece with the numbers of block().
+void Stream::recall(Known& known, void* results, size_t bytes) {
+  std::copy(known.constants.begin(), known.constants.end(), up_ + block_);
+  send(up_, staged_.view().data, block_ + known.constants.size());
+  play(known.graph.get());
+  landings_.push_back({known.landing, results, bytes});
+  known.used = ++clock_;
+  ++played_, ++recalled_;
+}
+
+/// Notes what `work` queues, and queues it. Returns whether all of it is one piece.
+bool Stream::note(const std::function<void()>& work) {
   signature_ = memory_version();
-  up_used_ = down_used_ = 0;
+  up_used_ = block_, down_used_ = 0;
   notes_.clear();
   noting_ = true;
   try {
     work();
-    if (noting_) end_piece();
-  } catch (...) {  // drops recorded work that is not queued
+    const bool whole = noting_;
+    if (whole) end_piece();
+    return whole;
+  } catch (...) {  // noted work that is not queued is dropped
     noting_ = false;
     landings_.clear();
     throw;
@@ -123,7 +184,7 @@ void Stream::queue_notes() {
 void Stream::end_piece() {
   if (notes_.empty()) return queue_notes();
   if (!recordings_.contains(signature_)) {
-    forget_oldest();
+    forget_oldest(recordings_);
     recordings_[signature_].used = ++clock_;
     return queue_notes();
   }
@@ -151,13 +212,6 @@ std::shared_ptr<void> Stream::record() {
     return nullptr;
   }
   return end_recording();
-}
-
-void Stream::forget_oldest() {
-  if (recordings_.size() < kMostRecordings) return;
-  recordings_.erase(
-      std::min_element(recordings_.begin(), recordings_.end(),
-                       [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
 }
 
 }  // namespace syrinx

@@ -1,6 +1,7 @@
 #include "families/spoken/codec_lm.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "base/check.h"
@@ -12,6 +13,11 @@
 namespace syrinx {
 
 namespace {
+
+uint64_t next_number() {
+  static std::atomic<uint64_t> count{0};
+  return ++count;
+}
 
 bool may_choose(const SampleRule& rule, int64_t begin, int64_t end) {
   if (rule.forced >= 0) return false;
@@ -100,7 +106,11 @@ StreamHead whole_head(PackedLinear linear) {
   return head;
 }
 
-CodecLm::CodecLm(CodecLmParts parts) : parts_(std::move(parts)) {
+CodecLm::CodecLm(CodecLmParts parts) : number_(next_number()), parts_(std::move(parts)) {
+  windows_.push_back(decoder().window);
+  for (const LayerKind& kind : decoder().layer_kinds) windows_.push_back(kind.window);
+  std::ranges::sort(windows_);
+  windows_.erase(std::unique(windows_.begin(), windows_.end()), windows_.end());
   traits_.hidden = decoder().hidden;
   for (const StreamHead& head : parts_.heads)
     traits_.vocab.push_back(static_cast<int>(head.choices()));
@@ -164,58 +174,133 @@ size_t CodecLm::table_bytes() const {
   return sum + parts_.positions.bytes();
 }
 
-/// Scales the rows that are frames, one run of consecutive rows at a time.
+/// Whether a row has a code, i.e. an id of table 1.
+bool CodecLm::is_frame(std::span<const int32_t> ids, size_t row) const {
+  return ids[row * parts_.tables.size() + 1] >= 0;
+}
+
+/// Scales the rows that are frames, one run of them after the other.
 void CodecLm::scale_frames(StepContext& ctx, std::span<const int32_t> ids, const View& x) const {
-  const int64_t rows = x.shape[0], tables = std::ssize(parts_.tables);
-  const auto is_frame = [&](int64_t r) { return ids[static_cast<size_t>(r * tables + 1)] >= 0; };
-  for (int64_t begin = 0; begin < rows;) {
-    int64_t end = begin + 1;
-    while (end < rows && is_frame(end) == is_frame(begin)) ++end;
-    if (is_frame(begin)) scale_inplace(ctx, x.slice(begin, end), parts_.frame_scale);
+  const auto rows = static_cast<size_t>(x.shape[0]);
+  for (size_t begin = 0; begin < rows;) {
+    size_t end = begin + 1;
+    while (end < rows && is_frame(ids, end) == is_frame(ids, begin)) ++end;
+    const View run = x.slice(static_cast<int64_t>(begin), static_cast<int64_t>(end));
+    if (is_frame(ids, begin)) scale_inplace(ctx, run, parts_.frame_scale);
     begin = end;
   }
 }
 
-void CodecLm::add_vectors(StepContext& ctx, const BatchRows& rows, const View& x) const {
+void CodecLm::add_vectors(StepContext& ctx, std::span<const GivenRow> given, const View& x) const {
   const Arena::Mark mark(ctx.arena);
   const View vectors = ctx.arena.take(x.shape, DType::kF32);
-  for (size_t i = 0; i < rows.given.size(); ++i) {
-    SYRINX_CHECK(!rows.given[i].empty(), "row ", i, " has no vector");
+  for (size_t i = 0; i < given.size(); ++i) {
+    SYRINX_CHECK(!given[i].empty(), "row ", i, " has no vector");
     const auto row = static_cast<int64_t>(i);
-    store(ctx, rows.given[i], vectors.slice(row, row + 1));
+    store(ctx, given[i], vectors.slice(row, row + 1));
   }
   add_inplace(ctx, x, vectors);
+}
+
+int64_t CodecLm::fill_size(int rows) const {
+  const int64_t texts = parts_.beside ? 2 : 0, at = parts_.positions.empty() ? 0 : 1;
+  return 1 + rows * (std::ssize(parts_.tables) + texts + at);
+}
+
+/// Divides memory of fill_size(rows) numbers, the first of which is the number of texts to project.
+CodecLm::Numbers CodecLm::numbers_in(std::span<int32_t> memory, int rows) const {
+  const auto n = static_cast<size_t>(rows);
+  size_t used = 1;
+  const auto take = [&](size_t count) { return memory.subspan((used += count) - count, count); };
+  Numbers out{take(n * parts_.tables.size()), {}, {}};
+  if (parts_.beside) {
+    out.text.rows = take(n);
+    out.text.made = take(n);
+  }
+  if (!parts_.positions.empty()) out.at = take(n);
+  return out;
+}
+
+/// Asks the sequences for their rows, and writes them as numbers. Returns the vectors of the rows.
+std::span<GivenRow> CodecLm::ask(StepContext& ctx, const ArBatch& batch, Numbers& to) const {
+  const size_t tables = parts_.tables.size();
+  if (!to.at.empty()) ragged_positions(batch.ragged, to.at);
+  const int columns = static_cast<int>(tables) + (parts_.beside ? 1 : 0);
+  const BatchRows rows = fill_rows(ctx, batch, columns);
+  if (!parts_.beside) {
+    std::ranges::copy(rows.ids, to.ids.begin());
+    return rows.given;
+  }
+  const std::span<int32_t> text = take_array<int32_t>(ctx, batch.rows);
+  for (size_t row = 0; row < text.size(); ++row) {
+    const std::span<const int32_t> from = rows.ids.subspan(row * (tables + 1), tables + 1);
+    std::copy_n(from.begin(), tables, to.ids.begin() + static_cast<std::ptrdiff_t>(row * tables));
+    text[row] = from.back();
+  }
+  to.text = parts_.beside->find(text, to.text.rows, to.text.made);
+  return rows.given;
+}
+
+/// Whether all numbers are rows of their tables, as a recorded step does not check them.
+bool CodecLm::are_valid(const Numbers& numbers) const {
+  const size_t tables = parts_.tables.size();
+  for (size_t i = 0; i < numbers.ids.size(); ++i)
+    if (numbers.ids[i] >= parts_.tables[i % tables].shape[0]) return false;
+  const auto all_in = [](std::span<const int32_t> ids, const View& table) {
+    return std::ranges::all_of(ids, [&](int32_t id) { return id >= 0 && id < table.shape[0]; });
+  };
+  return (!parts_.beside || all_in(numbers.text.made, parts_.beside->table())) &&
+         (numbers.at.empty() || all_in(numbers.at, parts_.positions));
+}
+
+bool CodecLm::fill(StepContext& ctx, const ArBatch& batch, std::span<int32_t> out,
+                   std::vector<uint64_t>& key) const {
+  const Arena::Mark host_mark(ctx.host);
+  Numbers numbers = numbers_in(out, batch.rows);
+  const std::span<int32_t> made = numbers.text.made;
+  const std::span<const GivenRow> given = ask(ctx, batch, numbers);
+  const auto has_vector = [](GivenRow row) { return !row.empty(); };
+  if (parts_.adds_vectors || std::ranges::any_of(given, has_vector)) return false;
+  if (numbers.text.vectors > 0 || !are_valid(numbers)) return false;
+  uint64_t frames = 0;
+  if (parts_.frame_scale != 1) {  // the launches are for runs of rows, so all must be alike
+    frames = is_frame(numbers.ids, 0) ? 1 : 0;
+    for (size_t row = 1; row < static_cast<size_t>(batch.rows); ++row)
+      if (is_frame(numbers.ids, row) != (frames == 1)) return false;
+  }
+  // Either no text is projected or as many as there are rows, so that few kinds of steps exist.
+  out[0] = numbers.text.made.empty() ? 0 : batch.rows;
+  std::ranges::fill(made.subspan(numbers.text.made.size()), 0);
+  key.insert(key.end(), {number_, static_cast<uint64_t>(out[0]), frames});
+  for (const int window : windows_) {
+    const AttentionSpec spec{.window = window, .causal = decoder().causal};
+    key.push_back(static_cast<uint64_t>(attention_groups(batch.ragged, spec)));
+  }
+  return true;
 }
 
 View CodecLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   const View x = ctx.arena.take({batch.rows, traits_.hidden}, DType::kF32);
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const size_t tables = parts_.tables.size();
-  const BatchRows rows = fill_rows(ctx, batch, static_cast<int>(tables) + (parts_.beside ? 1 : 0));
-  std::span<int32_t> ids = rows.ids, text;
-  if (parts_.beside) {
-    ids = take_array<int32_t>(ctx, int64_t{batch.rows} * static_cast<int64_t>(tables));
-    text = take_array<int32_t>(ctx, batch.rows);
-    for (size_t row = 0; row < text.size(); ++row) {
-      const std::span<const int32_t> from = rows.ids.subspan(row * (tables + 1), tables + 1);
-      for (size_t t = 0; t < tables; ++t) ids[row * tables + t] = from[t];
-      text[row] = from.back();
-    }
+  std::span<const GivenRow> given;
+  Numbers numbers;
+  if (batch.filled.empty()) {
+    numbers = numbers_in(take_array<int32_t>(ctx, fill_size(batch.rows)), batch.rows);
+    given = ask(ctx, batch, numbers);
+  } else {
+    numbers = numbers_in(batch.filled, batch.rows);
+    numbers.text.made = numbers.text.made.first(static_cast<size_t>(batch.filled[0]));
   }
-  embed_sum(ctx, parts_.tables, ids, x);
-  if (parts_.frame_scale != 1) scale_frames(ctx, ids, x);
+  embed_sum(ctx, parts_.tables, numbers.ids, x);
+  if (parts_.frame_scale != 1) scale_frames(ctx, numbers.ids, x);
   if (parts_.table_scale != 1) scale_inplace(ctx, x, parts_.table_scale);
   if (parts_.adds_vectors) {
-    add_vectors(ctx, rows, x);
+    add_vectors(ctx, given, x);
   } else if (!parts_.beside || !parts_.beside->reads_vectors()) {
-    store_given(ctx, rows, x);
+    store_given(ctx, given, x);
   }
-  if (parts_.beside) parts_.beside->add(ctx, text, rows.given, x);
-  if (!parts_.positions.empty()) {
-    const std::span<int32_t> at = take_array<int32_t>(ctx, batch.rows);
-    ragged_positions(batch.ragged, at);
-    embed(ctx, parts_.positions, at, x, true);
-  }
+  if (parts_.beside) parts_.beside->add(ctx, numbers.text, given, x);
+  if (!parts_.positions.empty()) embed(ctx, parts_.positions, numbers.at, x, true);
   return x;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,9 @@ class CodecLm : public ArStage {
   /// that run.
   void move_to(Device device);
   size_t scratch_bytes(int emits) const override;
+  bool fill(StepContext& ctx, const ArBatch& batch, std::span<int32_t> out,
+            std::vector<uint64_t>& key) const override;
+  int64_t fill_size(int rows) const override;
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
@@ -97,12 +101,24 @@ class CodecLm : public ArStage {
   const View& table(int number) const { return parts_.tables[static_cast<size_t>(number)]; }
 
  private:
-  void add_vectors(StepContext& ctx, const BatchRows& rows, const View& x) const;
+  /// The numbers of a batch's rows.
+  struct Numbers {
+    std::span<int32_t> ids;  // [N, T]
+    TextRows text;           // of `beside`
+    std::span<int32_t> at;   // [N] positions, if the model has learned ones
+  };
+  Numbers numbers_in(std::span<int32_t> memory, int rows) const;
+  std::span<GivenRow> ask(StepContext& ctx, const ArBatch& batch, Numbers& to) const;
+  bool is_frame(std::span<const int32_t> ids, size_t row) const;
+  bool are_valid(const Numbers& numbers) const;
+  void add_vectors(StepContext& ctx, std::span<const GivenRow> given, const View& x) const;
   void scale_frames(StepContext& ctx, std::span<const int32_t> ids, const View& x) const;
   void head_logits(StepContext& ctx, int k, const ArBatch& batch, const View& hidden,
                    const View& out) const;
 
   ArTraits traits_;
+  const uint64_t number_;     // of all stages of this class in the process
+  std::vector<int> windows_;  // the different windows of the decoder's layers
   Device device_ = Device::kCpu;
   CodecLmParts parts_;
   MovedTables moved_;

@@ -58,45 +58,53 @@ void TextBeside::project(StepContext& ctx, std::span<const int32_t> ids, const V
   projection_(ctx, rows, out);
 }
 
-void TextBeside::project_vectors(StepContext& ctx, std::span<const int32_t> ids,
+void TextBeside::project_vectors(StepContext& ctx, const TextRows& text,
                                  std::span<const GivenRow> vectors, const View& out) const {
   const Arena::Mark mark(ctx.arena);
+  SYRINX_CHECK(given_, "[text] a row has no id");
   const View rows = ctx.arena.take({out.shape[0], given_->in()}, DType::kF32);
-  int64_t row = 0;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] >= 0) continue;
-    store(ctx, vectors[i], rows.slice(row, row + 1));
-    ++row;
+  const int64_t common = std::ssize(common_ids_);
+  for (size_t i = 0; i < text.rows.size(); ++i) {
+    const int64_t vector = text.rows[i] - common;
+    if (vector < 0 || vector >= text.vectors) continue;
+    SYRINX_CHECK(!vectors[i].empty(), "[text] row ", i, " has neither id nor vector");
+    store(ctx, vectors[i], rows.slice(vector, vector + 1));
   }
   (*given_)(ctx, rows, out);
 }
 
-void TextBeside::add(StepContext& ctx, std::span<const int32_t> ids,
-                     std::span<const GivenRow> vectors, const View& x) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const int64_t count = std::ssize(ids), common = std::ssize(common_ids_);
-  const int64_t given = std::ranges::count(ids, -1), first_made = common + given;
-  // The rows to add: projections of common ids, then those of vectors, then those of other ids.
-  std::span<int32_t> rows = take_array<int32_t>(ctx, count), rare = take_array<int32_t>(ctx, count);
-  int64_t vector = 0, made = 0;
-  for (int64_t i = 0; i < count; ++i) {
+TextRows TextBeside::find(std::span<const int32_t> ids, std::span<int32_t> rows,
+                          std::span<int32_t> made) const {
+  const int64_t common = std::ssize(common_ids_);
+  TextRows text{rows, made, std::ranges::count(ids, -1)};
+  int64_t vector = 0;
+  size_t count = 0;
+  for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0) {
-      SYRINX_CHECK(given_ && !vectors[i].empty(), "[text] row ", i, " has neither id nor vector");
       rows[i] = static_cast<int32_t>(common + vector++);
       continue;
     }
     const auto found = std::find(common_ids_.begin(), common_ids_.end(), ids[i]);
     rows[i] = static_cast<int32_t>(found - common_ids_.begin());
     if (found != common_ids_.end()) continue;
-    rows[i] = static_cast<int32_t>(first_made + made);
-    rare[made++] = ids[i];
+    rows[i] = static_cast<int32_t>(common + text.vectors + static_cast<int64_t>(count));
+    made[count++] = ids[i];
   }
-  if (made + given == 0) return embed(ctx, common_, rows, x, true);
-  const View all = ctx.arena.take({first_made + made, x.shape[1]}, DType::kF32);
+  text.made = made.first(count);
+  return text;
+}
+
+void TextBeside::add(StepContext& ctx, const TextRows& text, std::span<const GivenRow> vectors,
+                     const View& x) const {
+  const Arena::Mark mark(ctx.arena);
+  const int64_t common = std::ssize(common_ids_), first_made = common + text.vectors;
+  const int64_t count = first_made + std::ssize(text.made);
+  if (count == common) return embed(ctx, common_, text.rows, x, true);
+  const View all = ctx.arena.take({count, x.shape[1]}, DType::kF32);
   copy(ctx, common_, all.slice(0, common));
-  if (given > 0) project_vectors(ctx, ids, vectors, all.slice(common, first_made));
-  if (made > 0) project(ctx, rare.first(made), all.slice(first_made, all.shape[0]));
-  embed(ctx, all, rows, x, true);
+  if (text.vectors > 0) project_vectors(ctx, text, vectors, all.slice(common, first_made));
+  if (!text.made.empty()) project(ctx, text.made, all.slice(first_made, count));
+  embed(ctx, all, text.rows, x, true);
 }
 
 }  // namespace syrinx

@@ -29,7 +29,14 @@ class ResizeMlp {
   PackedLinear fc1_, fc2_;
 };
 
-/// A text table and its two linear layers.
+/// The texts of a batch's rows. [N] rows of a matrix that TextBeside::add() makes: the projections
+/// of common ids, then of `vectors` vectors, then of the ids `made`.
+struct TextRows {
+  std::span<int32_t> rows, made;
+  int64_t vectors = 0;
+};
+
+/// The text table and its two linear layers.
 class TextBeside {
  public:
   /// `table` [V, T] must outlive this object. The projections of the `common` ids, which most steps
@@ -44,16 +51,20 @@ class TextBeside {
   /// Moves the weights; `moved` owns the table on the device.
   void move_to(Device device, MovedTables& moved);
 
-  /// Adds to x[i] the projection of ids[i], or for id -1 that of the row's vector. x [N, H].
-  void add(StepContext& ctx, std::span<const int32_t> ids, std::span<const GivenRow> vectors,
+  /// Finds the texts of rows by their ids [N]; -1: the row has a vector. `rows` and `made` [N] are
+  /// memory for the result.
+  TextRows find(std::span<const int32_t> ids, std::span<int32_t> rows,
+                std::span<int32_t> made) const;
+  /// Adds to x[i] the projection of text i or of the row's vector. x [N, H].
+  void add(StepContext& ctx, const TextRows& text, std::span<const GivenRow> vectors,
            const View& x) const;
 
  private:
   /// Writes the projections of ids to out [ids, H].
   void project(StepContext& ctx, std::span<const int32_t> ids, const View& out) const;
   /// Writes the projections of the M vectors of rows without an id to out [M, H].
-  void project_vectors(StepContext& ctx, std::span<const int32_t> ids,
-                       std::span<const GivenRow> vectors, const View& out) const;
+  void project_vectors(StepContext& ctx, const TextRows& text, std::span<const GivenRow> vectors,
+                       const View& out) const;
 
   View table_;
   ResizeMlp projection_;

@@ -1,11 +1,9 @@
 // The host side of paged attention, and the kernel that writes the cache. The attention kernels are
 // in attention.cuh.
 #include <algorithm>
-#include <bit>
 
 #include "kernels/attention_impl.h"
 #include "kernels/cuda/attention_call.h"
-#include "kernels/cuda/attention_order.h"
 #include "kernels/cuda/cache_row.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/state.h"
@@ -109,20 +107,10 @@ void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, i
   if (!spec.begin.empty()) call.begin = upload(ctx, spec.begin);
   if (!spec.end.empty()) call.end = upload(ctx, spec.end);
   int max_rows = 0;
-  int64_t max_groups = 0;
-  for (int64_t b = 0; b < ragged.sequences(); ++b) {
-    const int rows = ragged.row_begin[b + 1] - ragged.row_begin[b];
-    if (rows == 0) continue;
-    max_rows = std::max(max_rows, rows);
-    const int64_t end = spec.end.empty() ? INT64_MAX : spec.end[b];
-    const Seen first = seen(ragged.first_position(b), ragged.kv_len[b], spec.window, spec.causal,
-                            spec.begin.empty() ? 0 : spec.begin[b], end);
-    const int64_t last = std::min<int64_t>(ragged.kv_len[b], end);
-    max_groups = std::max(max_groups, group_of(last - 1) - group_of(first.first) + 1);
-  }
-  // Rounded up, so that the shape of the launch stays the same while a context grows. Blocks
-  // without a group return at once.
-  max_groups = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(max_groups)));
+  for (int64_t b = 0; b < ragged.sequences(); ++b)
+    max_rows = std::max(max_rows, ragged.row_begin[b + 1] - ragged.row_begin[b]);
+  // Blocks without a group return at once.
+  const int64_t max_groups = attention_groups(ragged, spec);
   const AttentionSize size{ragged.sequences(), max_rows, max_groups};
   switch (s.dtype) {
     case DType::kF32:

@@ -19,6 +19,10 @@
 #include "kernels/rope.h"
 #include "kernels/sample.h"
 
+namespace syrinx {
+class StepDraws;
+}
+
 namespace syrinx::cuda {
 
 /// Adds delta to x first, unless delta is empty.
@@ -90,6 +94,9 @@ void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> row
 void sample_codes(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
                   std::span<const GuidedRow> places, int column, const View& codes,
                   const View& status);
+
+void draw_code(StepContext& ctx, const View& logits, const StepDraws& draws, const void* there,
+               int k, const View& codes, const View& status);
 
 /// Converts spectra [F, bins] complex (as f32 [F, 2 * bins]) to F * hop samples; state [2, n_fft].
 /// Adds frames in the order in which InverseStft of fft.h adds them.

@@ -42,8 +42,33 @@ class Repeat : public fixture::OnDevice {
   }
   uint64_t played() const { return bench_.ctx.stream->played(); }
 
-  /// Queues a step of four codes of three rows. The logits of each code are the embedding of the
-  /// previous code. `out`: the codes, then the statuses.
+  /// Computes out = a + b by repeat_as(); a is in the block, and b, which depends on `key` alone,
+  /// is not. Returns whether the work was queued by its code.
+  bool keyed_sum(int step, uint64_t key) {
+    StepContext& ctx = bench_.ctx;
+    const auto width = static_cast<int64_t>(300 * key);
+    std::vector<float> b(width), out(width);
+    std::iota(b.begin(), b.end(), 100.f * static_cast<float>(key));
+    auto* a = static_cast<float*>(ctx.stream->block(width * sizeof(float)));
+    EXPECT_NE(a, nullptr);
+    std::iota(a, a + width, static_cast<float>(step));
+    const std::vector<float> want(a, a + width);
+    bool ran = false;
+    ctx.stream->repeat_as({key}, out.data(), out.size() * sizeof(float), [&] {
+      ran = true;
+      bench_.arena.reset();
+      const View x = ctx.arena.take({1, width}, DType::kF32);
+      store(ctx, std::span<const float>(a, width), x);
+      add_inplace(ctx, x, upload(ctx, View{b.data(), DType::kF32, {1, width}}));
+      fetch(ctx, x, std::span<float>(out));
+    });
+    synchronize(ctx);
+    for (int64_t i = 0; i < width; ++i) EXPECT_EQ(out[i], want[i] + b[i]) << step << " " << i;
+    return ran;
+  }
+
+  /// Queues a step of four codes of three rows; each code's logits are the embedding of the code
+  /// before. `out`: codes, then statuses.
   static void queue_frame(Bench& bench, const View& table, int step, std::span<int32_t> out) {
     constexpr int64_t kRows = 3, kCodes = 4;
     StepContext& ctx = bench.ctx;
@@ -99,6 +124,60 @@ TEST_P(Repeat, AnArenaThatGrowsKeepsItsRecordings) {
   bench_.ctx.arena.take({32 << 20}, DType::kU8);  // a large request, as for a long prompt
   for (int step = 0; step < 4; ++step) sum(step, 300);
   EXPECT_EQ(played(), 6u);
+}
+
+TEST_P(Repeat, AKnownPieceRunsWithoutItsCode) {
+  for (int step = 0; step < 8; ++step) {
+    for (const uint64_t key : {1, 2}) EXPECT_EQ(keyed_sum(step, key), step < 2) << step;
+    sum(step, 500);  // other pieces use the same memory for uploads
+  }
+  EXPECT_EQ(bench_.ctx.stream->recalled(), 12u);
+  EXPECT_EQ(played(), 12u + 6u);
+}
+
+TEST_P(Repeat, AnEmptyKeyNamesNoPiece) {
+  for (int step = 0; step < 4; ++step) {
+    int ran = 0;
+    float out = 0;
+    *static_cast<float*>(bench_.ctx.stream->block(sizeof(float))) = static_cast<float>(step);
+    bench_.ctx.stream->repeat_as({}, &out, sizeof(out), [&] { ++ran; });
+    EXPECT_EQ(ran, 1);
+  }
+  EXPECT_EQ(bench_.ctx.stream->recalled(), 0u);
+}
+
+TEST_P(Repeat, NoKnownPieceOutlivesMemoryGivenBack) {
+  for (int step = 0; step < 4; ++step) keyed_sum(step, 1);
+  { const Tensor large({17 << 20}, DType::kU8, GetParam()); }
+  EXPECT_TRUE(keyed_sum(4, 1));
+  EXPECT_TRUE(keyed_sum(5, 1));
+  EXPECT_FALSE(keyed_sum(6, 1));
+}
+
+TEST_P(Repeat, ABlockHasABound) {
+  EXPECT_EQ(bench_.ctx.stream->block(16 << 20), nullptr);
+  EXPECT_TRUE(keyed_sum(0, 1));
+}
+
+TEST_P(Repeat, WorkWithTwoDownloadsAlwaysRunsItsCode) {
+  StepContext& ctx = bench_.ctx;
+  for (int step = 0; step < 5; ++step) {
+    std::vector<float> first(8), second(8);
+    auto* a = static_cast<float*>(ctx.stream->block(8 * sizeof(float)));
+    std::fill_n(a, 8, static_cast<float>(step));
+    bool ran = false;
+    ctx.stream->repeat_as({7}, first.data(), 8 * sizeof(float), [&] {
+      ran = true;
+      bench_.arena.reset();
+      const View x = ctx.arena.take({1, 8}, DType::kF32);
+      store(ctx, std::span<const float>(a, 8), x);
+      fetch(ctx, x, std::span<float>(first));
+      fetch(ctx, x, std::span<float>(second));
+    });
+    synchronize(ctx);
+    EXPECT_TRUE(ran);
+    EXPECT_EQ(second[7], static_cast<float>(step));
+  }
 }
 
 TEST_P(Repeat, WhatHasNoRoomIsQueuedAsUsual) {

@@ -55,6 +55,10 @@ void sample(StepContext&, const View&, std::span<const SampleRow>, std::span<int
             std::span<SampleStatus>) {
   missing();
 }
+void draw_code(StepContext&, const View&, const StepDraws&, const void*, int, const View&,
+               const View&) {
+  missing();
+}
 void inverse_stft(StepContext&, const View&, int, int, std::span<const float>, const View&,
                   const View&) {
   missing();

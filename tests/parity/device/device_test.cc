@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <future>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/worst.h"
@@ -18,6 +19,7 @@
 #include "io/file.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
+#include "model/step_runner.h"
 #include "runtime/runtime.h"
 #include "runtime/trace.h"
 
@@ -194,9 +196,13 @@ TEST_P(OnGpu, SpeaksAsTheOriginals) {
   EXPECT_EQ(server->pipeline().graph().ar().device(), kGpu);
   const std::vector<float> got = samples(*submit(*server, golden_request(model)));
   if (model.frames > 4) {
-    double replayed = 0;
-    for (const StageMetrics& stage : server->metrics().stages) replayed += stage.replayed.value();
+    double replayed = 0, recalled = 0;
+    for (const StageMetrics& stage : server->metrics().stages)
+      replayed += stage.replayed.value(), recalled += stage.recalled.value();
     EXPECT_GT(replayed, 0) << "no step was replayed";
+    const bool fills = server->pipeline().graph().ar().fill_size(1) > 0;
+    EXPECT_EQ(recalled > 0, fills)
+        << "steps that did not run the code of their stage: " << recalled;
   }
   if (model.golden.empty()) {
     const std::vector<float> want = on_cpu(model);
@@ -245,6 +251,63 @@ TEST_P(OnGpu, SameSamplesAloneAndInACrowd) {
       EXPECT_TRUE(got == alone) << "request " << i;
     }
   }
+}
+
+/// Writes NaN to the scratch memory of the next step, and makes it grow.
+void poison_scratch(StepContext& ctx) {
+  const std::vector<float> bad(size_t{3} << 18, std::numeric_limits<float>::quiet_NaN());
+  const View scratch = ctx.arena.take({std::ssize(bad)}, DType::kF32);
+  store(ctx, bad, scratch);
+  ctx.arena.take({8 << 20}, DType::kU8);
+  synchronize(ctx);
+}
+
+/// Requests with draws of several kinds, for steps that are compared with other steps.
+std::vector<SpeechRequest> varied_requests(const Model& model) {
+  std::vector<SpeechRequest> all(5);
+  for (size_t i = 0; i < all.size(); ++i) {
+    SpeechRequest& request = all[i];
+    request.say.text = i == 1 ? "Good morning" : "The fox number " + std::to_string(i);
+    request.voice.name = model.voice;
+    request.sampling.temperature = 0.3f * static_cast<float>(i);
+    request.terms.max_frames = 40;
+    request.terms.ignore_stop = true;
+    if (model.name == "bagpiper") request.writing.max_tokens = 8;
+  }
+  return all;
+}
+
+TEST_P(OnGpu, RecalledStepsDrawAsStepsThatAreQueued) {
+  const auto pipeline = load(GetParam(), WeightType::kBF16, kGpu);
+  if (pipeline->graph().ar().fill_size(1) == 0) GTEST_SKIP() << "its stage has no fill()";
+  Runner queued(*pipeline), recalled(*pipeline, 1, false);
+  std::vector<Track> wanted, got;
+  for (const SpeechRequest& request : varied_requests(GetParam())) {
+    wanted.push_back(queued.open(request));
+    got.push_back(recalled.open(request));
+  }
+  const Stream& stream = *recalled.context().stream;
+  uint64_t before = 0;
+  size_t turn = 0;
+  for (const size_t size : {1u, 5u, 2u}) {  // five rows run as eight
+    for (int i = 0; i < 7; ++i, ++turn) {   // each step has the requests in another order
+      std::vector<Track*> order_wanted, order_got;
+      const size_t among = size == 2 ? wanted.size() : size;
+      for (size_t j = turn; j < turn + size; ++j) {
+        order_wanted.push_back(&wanted[j % among]);
+        order_got.push_back(&got[j % among]);
+      }
+      queued.step(order_wanted);
+      recalled.step(order_got);
+      for (size_t j = 0; j < wanted.size(); ++j)
+        ASSERT_EQ(got[j].codes, wanted[j].codes) << size << " rows, step " << i;
+      poison_scratch(recalled.context());
+    }
+    EXPECT_GT(stream.recalled(), before) << size << " rows";
+    before = stream.recalled();
+  }
+  EXPECT_EQ(queued.context().stream->recalled(), 0u);
+  RecordProperty("recalled", std::to_string(stream.recalled()));
 }
 
 TEST_P(OnGpu, NarrowWeightsStayClose) {
