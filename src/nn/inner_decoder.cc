@@ -17,10 +17,11 @@ size_t InnerDecoder::scratch_bytes(int emits) const {
   return KvPool::page_bytes(kv_) * static_cast<size_t>(pages_each_ * std::max(emits, 1));
 }
 
-View InnerDecoder::run(StepContext& ctx, int k, const View& x, const View& scratch) const {
+View InnerDecoder::run(StepContext& ctx, int k, const View& x, const View& scratch,
+                       DType type) const {
   const int32_t rows = k == 1 ? 2 : 1;
   const int64_t emits = x.shape[0] / rows;
-  const View top = ctx.arena.take({emits, config().hidden}, DType::kF32);
+  const View top = ctx.arena.take({emits, config().hidden}, type);
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const std::span<int32_t> row_begin = take_array<int32_t>(ctx, emits + 1),
                            kv_len = take_array<int32_t>(ctx, emits),

@@ -20,11 +20,13 @@ class InnerDecoder {
   /// Returns the size in bytes of the cache of `emits` sequences in one step.
   size_t scratch_bytes(int emits) const;
 
-  /// Runs call k = 0, 1, 2, ... of a step over x [E or 2E, H], and overwrites x. In call 1 each
-  /// sequence has two consecutive rows, of positions 0 and 1. In other calls it has one row, of
-  /// position k. Call 0 may be omitted. Returns the normed last row of each sequence, [E, H], in
-  /// the arena. `scratch`, of scratch_bytes(E), keeps the cache between the calls of a step.
-  View run(StepContext& ctx, int k, const View& x, const View& scratch) const;
+  /// Runs call k = 0, 1, 2, ... of a step over x [E or 2E, H], which it overwrites. In call 1 each
+  /// sequence has two consecutive rows, of positions 0 and 1; in other calls one row, of position
+  /// k. Call 0 may be left out. Returns the normed last row of each sequence, [E, H] of `type`
+  /// (kernels/product_rows.h), in the arena. `scratch`, of scratch_bytes(E), keeps the cache
+  /// between the calls of a step.
+  View run(StepContext& ctx, int k, const View& x, const View& scratch,
+           DType type = DType::kF32) const;
 
  private:
   Decoder decoder_;

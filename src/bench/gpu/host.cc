@@ -38,12 +38,14 @@ using nlohmann::json;
 constexpr const char* kText = "The ferry leaves at seven in the morning.";
 constexpr int kBatches[] = {1, 8, 32, 64};
 constexpr int kPositions = 1024;
-constexpr double kLeastReplayed = 0.9;
-constexpr double kKernelUs = 0.56;  // time of an empty kernel in a graph (H200, docs/gpu.md)
+constexpr double kLeastRecalled = 0.85;
+constexpr double kMostUs = 60;  // the host's work for a step of up to kMeantFor sequences
+constexpr int kMeantFor = 32;
+constexpr double kKernelUs = 0.56;  // an empty kernel in a graph (H200, docs/gpu.md)
 
 /// Most kernels of a decode step, for any batch.
 const std::map<std::string, uint64_t> kMostKernels{
-    {"Qwen3-TTS-1.7B", 925}, {"Orpheus-3B", 230}, {"CSM-1B", 1316}, {"Higgs-Audio-v3", 316}};
+    {"Qwen3-TTS-1.7B", 910}, {"Orpheus-3B", 230}, {"CSM-1B", 1285}, {"Higgs-Audio-v3", 316}};
 
 /// Replaces the widths in a config, at any depth, by narrow widths.
 void make_narrow(json& config) {
@@ -102,12 +104,12 @@ bool measure(const Pipeline& pipeline, uint64_t most, int size, int steps) {
   for (int i = 0; i < 4; ++i) stepped.step();
   const gpu::emulated::Dropped before = gpu::emulated::dropped();
   std::vector<double> all, executor;
-  int replayed = 0;
+  int recalled = 0;
   for (int i = 0; i < steps && !stepped.is_full(); ++i) {
     const double began_s = now_s();
     executor.push_back(1e6 * stepped.step());
     all.push_back(1e6 * (now_s() - began_s));
-    replayed += stepped.batch().replayed;
+    recalled += stepped.batch().recalled;
   }
   const gpu::emulated::Dropped& after = gpu::emulated::dropped();
   const uint64_t plays = std::max<uint64_t>(1, after.plays - before.plays);
@@ -116,15 +118,16 @@ bool measure(const Pipeline& pipeline, uint64_t most, int size, int steps) {
   const double least = *std::min_element(executor.begin(), executor.end());
   std::printf(
       "  batch %2d: %4llu kernels (%.2f ms of launches), host %6.0f us in the executor (least "
-      "%.0f), %6.0f with layout and results; uploads %.1f of %.0f bytes; %3.0f %% replayed\n",
+      "%.0f), %6.0f with layout and results; uploads %.1f of %.0f bytes; %3.0f %% recalled\n",
       size, static_cast<unsigned long long>(kernels), 1e-3 * kKernelUs * double(kernels),
       median(executor), least, median(all), double(after.uploads - before.uploads) / done,
-      double(after.uploaded_bytes - before.uploaded_bytes) / done, 100 * replayed / done);
+      double(after.uploaded_bytes - before.uploaded_bytes) / done, 100 * recalled / done);
   std::fflush(stdout);
-  const bool good = kernels <= most && replayed >= kLeastReplayed * done;
+  const bool fast = size > kMeantFor || least <= kMostUs;  // the least: other processes may run
+  const bool good = fast && kernels <= most && recalled >= kLeastRecalled * done;
   if (!good) {
-    std::printf("  wanted: at most %llu kernels, and %.0f %% replayed\n",
-                static_cast<unsigned long long>(most), 100 * kLeastReplayed);
+    std::printf("  wanted: at most %llu kernels, %.0f us, and %.0f %% recalled\n",
+                static_cast<unsigned long long>(most), kMostUs, 100 * kLeastRecalled);
   }
   return good;
 }

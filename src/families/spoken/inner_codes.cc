@@ -56,8 +56,9 @@ View InnerCodes::inputs(StepContext& ctx, int k, const View& hidden, const View&
 void InnerCodes::logits(StepContext& ctx, int k, const View& hidden, const View& codes,
                         const View& scratch, const View& out) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const View top = parts_.decoder.run(ctx, k, inputs(ctx, k, hidden, codes), scratch);
-  linear(ctx, of_code(parts_.heads, k - first_of(parts_)), top, out);
+  const PackedLinear& head = of_code(parts_.heads, k - first_of(parts_));
+  const DType type = product_rows(head, hidden.shape[0]);
+  linear(ctx, head, parts_.decoder.run(ctx, k, inputs(ctx, k, hidden, codes), scratch, type), out);
 }
 
 }  // namespace syrinx
