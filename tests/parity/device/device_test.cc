@@ -269,6 +269,8 @@ std::vector<SpeechRequest> varied_requests(const Model& model) {
     SpeechRequest& request = all[i];
     request.say.text = i == 1 ? "Good morning" : "The fox number " + std::to_string(i);
     request.voice.name = model.voice;
+    // Text beside the frames, which some steps project and later ones do not.
+    if (model.name.starts_with("qwen3_tts") && i % 2 == 1) request.say.in_prompt = false;
     request.sampling.temperature = 0.3f * static_cast<float>(i);
     request.terms.max_frames = 40;
     request.terms.ignore_stop = true;
@@ -289,10 +291,12 @@ TEST_P(OnGpu, RecalledStepsDrawAsStepsThatAreQueued) {
   const Stream& stream = *recalled.context().stream;
   uint64_t before = 0;
   size_t turn = 0;
-  for (const size_t size : {1u, 5u, 2u}) {  // five rows run as eight
-    for (int i = 0; i < 7; ++i, ++turn) {   // each step has the requests in another order
+  struct Phase {
+    size_t size, among;  // requests of a step, and the number of those that take turns
+  };
+  for (const auto& [size, among] : {Phase{1, 1}, {5, 5}, {2, 5}, {1, 5}}) {  // five run as eight
+    for (int i = 0; i < 7; ++i, ++turn) {
       std::vector<Track*> order_wanted, order_got;
-      const size_t among = size == 2 ? wanted.size() : size;
       for (size_t j = turn; j < turn + size; ++j) {
         order_wanted.push_back(&wanted[j % among]);
         order_got.push_back(&got[j % among]);
