@@ -234,7 +234,7 @@ std::span<GivenRow> CodecLm::ask(StepContext& ctx, const ArBatch& batch, Numbers
   const std::span<int32_t> text = take_array<int32_t>(ctx, batch.rows);
   for (size_t row = 0; row < text.size(); ++row) {
     const std::span<const int32_t> from = rows.ids.subspan(row * (tables + 1), tables + 1);
-    std::copy_n(from.begin(), tables, to.ids.begin() + static_cast<std::ptrdiff_t>(row * tables));
+    for (size_t t = 0; t < tables; ++t) to.ids[row * tables + t] = from[t];
     text[row] = from.back();
   }
   to.text = parts_.beside->find(text, to.text.rows, to.text.made);
