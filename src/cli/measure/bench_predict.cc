@@ -164,6 +164,7 @@ int run_bench_predict(const BenchOptions& options) {
           rehearsal_html(runs, concat("Prediction: ", writes->info().model, " and ",
                                       says->info().model, ", questions ", how.questions)));
   }
+  std::fflush(stdout);  // a signal ends the process without it
   if (interrupted) throw Interrupted(*interrupted);
   for (const RehearsalRun& run : runs) {
     for (const Rehearsal& turn : run.turns) {
