@@ -6,8 +6,9 @@ another voice keeps its rate.
 speakers.json beside this file, or the file in FINCH_SPEAKERS, describes the voices: each teacher with the name
 of its voice, in the order of the tables; the means of ln Hz in voiced frames (codes store pitch relative to
 them); the highest frequency of a teacher that lacks the upper band; by how many dB a dull teacher is raised
-above 2.5 kHz; which voices an adversary judges (`natural`); the
-speaker whose rows a voice with a new teacher takes at first (`begin_as`); the default voice; and a description of each voice.
+above 2.5 kHz; which voices an adversary judges (`natural`); the speaker whose rows a voice with a new teacher
+takes at first (`begin_as`); the speaker whose rising questions teach a voice whose teacher's questions fall
+(`rise_as`); the default voice; and a description of each voice.
 
 `prepare` converts synth's files to numpy arrays once, and `Corpus` maps these arrays. T is codec frames,
 4 T feature frames of 10 ms.

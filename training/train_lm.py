@@ -17,7 +17,7 @@ from torch import nn
 
 import lm
 from codec import BOOKS, CODES
-from corpus import SPEAKERS
+from corpus import SPEAKERS, TEACHERS, VOICES
 from train_codec import adamw, compiled, reduced, save
 from voice_file import load_known, pace_of, read_safetensors
 
@@ -57,6 +57,15 @@ class Example:
         self.times = RISING if meta["phrase"][-1] in lm.RISING_PHRASES else 1
         near = np.array(lm.near_phrases(meta["phrase"], meta["word"]) + [0], dtype=np.int64)
         self.near = near[np.minimum(path[:steps], text.size)]
+
+
+def with_borrowed_rises(metas):
+    """The utterances, and of speakers whose teacher's questions fall (`rise_as` of speakers.json) another speaker's
+    questions that rise."""
+    names = list(TEACHERS.values())
+    lent = [(names.index(to), names.index(of)) for to, of in VOICES.get("rise_as", {}).items()]
+    return metas + [{**m, "speaker": to} for to, of in lent for m in metas
+                    if m["speaker"] == of and m["phrase"][-1] in lm.RISING_PHRASES]
 
 
 def make_batches(examples, rng):
@@ -132,7 +141,7 @@ def main():
     torch.manual_seed(2)
     torch.set_num_threads(1)
     codes = np.load(Path(args.corpus) / "codes.npy")
-    metas = json.loads((Path(args.corpus) / "utterances.json").read_text())
+    metas = with_borrowed_rises(json.loads((Path(args.corpus) / "utterances.json").read_text()))
     examples = [Example(m, codes[m["start"] : m["start"] + m["frames"]]) for m in metas]
     few = min(64, len(examples) // 10)
     held, examples = examples[:few], examples[few:]
