@@ -27,7 +27,7 @@ TEST(ClientLimits, RequestsAMinute) {
   EXPECT_FALSE(limits.admit(1, now_s + 10.1).refusal);
   EXPECT_TRUE(limits.admit(1, now_s + 10.2).refusal);
   for (int i = 0; i < 6; ++i) EXPECT_FALSE(limits.admit(1, now_s + 3600).refusal);
-  EXPECT_TRUE(limits.admit(1, now_s + 3600).refusal);  // an hour saves up one minute's requests
+  EXPECT_TRUE(limits.admit(1, now_s + 3600).refusal);  // an idle hour saves a minute's requests
 }
 
 TEST(ClientLimits, RequestsAtATime) {

@@ -8,7 +8,7 @@
 
 namespace syrinx {
 
-/// Headers of a WebSocket upgrade that may contain a key; empty when absent. Borrows the request.
+/// Headers of a WebSocket upgrade that may have a key; empty if absent. Borrows from the request.
 struct KeyHeaders {
   std::string_view authorization = {};  ///< "Bearer KEY", "Token KEY"
   std::string_view xi_api_key = {};     ///< of ElevenLabs' clients

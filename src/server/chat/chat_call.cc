@@ -175,7 +175,7 @@ std::variant<ChatCall, ApiError> ChatBody::call(const ChatAbility& model) const 
   read_options(fields, kind_ == ChatKind::kChat ? kChatBody : kCompletionBody, call.request);
   if (const auto most = fields.integer("max_completion_tokens", 1, std::numeric_limits<int>::max()))
     call.request.writing.max_tokens =
-        static_cast<int>(*most);  // replaces its older name "max_tokens"
+        static_cast<int>(*most);  // replaces the value of "max_tokens", the older name
   call.request.terms.ignore_stop = fields.flag("ignore_eos").value_or(false);
   call.request.writing.expected = read_prediction(fields);
   call.stream = fields.flag("stream").value_or(false);

@@ -17,7 +17,7 @@ namespace syrinx {
 
 class KeptAnswers {
  public:
-  static constexpr double kKept_s = 3600;  ///< seconds; the limit of OpenAI's API
+  static constexpr double kKept_s = 3600;  ///< lifetime of an answer, as in OpenAI's API
   static constexpr size_t kMostBytes = size_t{16} << 20;
 
   explicit KeptAnswers(size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}

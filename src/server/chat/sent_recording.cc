@@ -20,7 +20,7 @@ Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64,
   if (!file || file->empty()) return Error{ErrorCode::kInvalid, "invalid base64"};
   if (limits.max_s <= 0)
     return Error{ErrorCode::kInvalid,
-                 "the earlier recordings of the chat already have the greatest total length"};
+                 "the chat's earlier recordings already reach the limit of their total length"};
   limits.max_decode_s = kMostDecode_s;
   auto decoded = decode_file(*file, limits);
   if (!decoded.ok()) {

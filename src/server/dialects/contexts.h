@@ -22,7 +22,7 @@ namespace syrinx {
 struct ContextLimits {
   int max_contexts = 1;
   int max_utterances = 64;                    ///< most unfinished utterances of a context
-  size_t max_text_bytes = size_t{256} << 10;  ///< most text of a context that is not finished
+  size_t max_text_bytes = size_t{256} << 10;  ///< most bytes of a context's unfinished utterances
   uint64_t client = 0;                        ///< see SpeechRequest
   VoiceDesk* voices = nullptr;                ///< fetches voices; null if unsupported
 };

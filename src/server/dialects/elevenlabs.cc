@@ -82,7 +82,7 @@ class ElevenLabsDialect : public Dialect {
   void idle(Actions& out) override {
     fail("No text arrived for too long.", "input_timeout_exceeded", out);
   }
-  /// One more than the limit, so that open() can refuse the excess.
+  /// Returns the limit, beyond which open() refuses contexts.
   int max_contexts() const override { return multi_ ? kMaxElevenLabsContexts : 1; }
 
  private:

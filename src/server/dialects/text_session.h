@@ -20,7 +20,7 @@ namespace syrinx {
 
 /// Limits of a connection, and its client.
 struct SessionLimits {
-  size_t max_text_bytes = size_t{256} << 10;  ///< most text of a context that is not finished
+  size_t max_text_bytes = size_t{256} << 10;  ///< most bytes of a context's unfinished utterances
   uint64_t client = 0;                        ///< see SpeechRequest
   VoiceDesk* voices = nullptr;                ///< fetches voices; null if unsupported
 };

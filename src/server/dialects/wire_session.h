@@ -16,8 +16,8 @@ class WireSession {
  public:
   virtual ~WireSession() = default;
 
-  /// Handles a read message on the session's thread. Returns true if it took long and must be
-  /// called again before the next message.
+  /// Handles a message that read() has parsed, on the session's thread. Returns true if work
+  /// remains: it must then be called again before the next message.
   using Step = std::function<bool(double now_s)>;
   /// Reads a message, which may take long; on any thread, concurrently with all other methods. The
   /// step borrows from the session, not from `bytes`.

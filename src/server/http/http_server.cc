@@ -86,7 +86,7 @@ struct HttpServer::Impl {
   std::thread thread;
 };
 
-/// Returns a hash of an address. For IPv6, hashes the first 64 bits, which one subscriber has.
+/// Hashes an address; of IPv6 only the first 64 bits, which a subscriber's addresses share.
 uint64_t ServerState::hash_address(const net::ip::address& address) const {
   if (address.is_v4()) return hash_client(address.to_string(), salt);
   const auto v6 = address.to_v6();

@@ -49,7 +49,7 @@ struct ServerOptions {
   /// Judges whether a speaker has finished (semantic_vad). Null means that words and pitch decide.
   std::shared_ptr<const SmartTurn> smart_turn = {};
   double max_heard_s = 4 * 3600;              ///< longest recording that is transcribed
-  PredictWhen predict = PredictWhen::kAsked;  ///< when it predicts answers of the Realtime API
+  PredictWhen predict = PredictWhen::kAsked;  ///< when the Realtime API predicts answers
   Prediction prediction = {};                 ///< how the server predicts answers
   /// Most predicted seconds between a spoken turn's end and its transcript; a turn that would wait
   /// longer is refused.

@@ -175,7 +175,7 @@ inline void expect_recall(Server& server, const std::string& voice, size_t more)
     return json["usage"]["prompt_tokens"].get<size_t>();
   };
   const size_t ended =
-      // The end of the answer is an id, too.
+      // The token that ends the answer counts as a token, but is not kept.
       first["choices"][0]["finish_reason"] == "stop" ? 1 : 0;
   const size_t made = first["usage"]["completion_tokens"].get<size_t>() - ended;
   const ordered_json& details = first["usage"]["completion_tokens_details"];
@@ -274,7 +274,7 @@ inline void expect_conversation(Server& server, const std::string& model, double
     talk.until("conversation.item.truncated");
   }
   ASSERT_EQ(answers.size(), 3u);
-  // The steps of the answer are subtracted.
+  // The second prompt also has the first answer's 90 steps, which do not belong to the turn.
   const size_t turn = answers[1].prompt_tokens - answers[0].prompt_tokens - 90;
   EXPECT_GT(answers[1].prompt_tokens, answers[0].prompt_tokens + 90);
   EXPECT_LT(turn, 90u);

@@ -1,4 +1,4 @@
-// A blocking HTTP client on a plain socket, for tests that must break rules.
+// A blocking HTTP client on a plain socket, for tests that must break rules of HTTP.
 #pragma once
 
 #include <string>

@@ -96,7 +96,7 @@ data: {"type":"chunk","status_code":206,"done":false,"context_id":"c","data":")"
       << answer.body;
   answer = post("/v1/text-to-speech/low/stream/with-timestamps?output_format=pcm_24000", eleven);
   EXPECT_TRUE(answer.whole);
-  EXPECT_EQ(answer.header("Content-Type"), "application/x-ndjson") << "several objects are no JSON";
+  EXPECT_EQ(answer.header("Content-Type"), "application/x-ndjson") << "one object per line";
   // On a slow connection, one event has both the letter and the blank before it.
   EXPECT_TRUE(has(answer.body, R"("c"],"character_start_times_seconds")")) << answer.body;
   EXPECT_TRUE(answer.body.ends_with("}\n"));

@@ -1,5 +1,5 @@
-// A blocking WebSocket client on a plain socket, for tests that must break rules. It masks with
-// zeros, so that frames can be read in a debugger.
+// A blocking WebSocket client on a plain socket, for tests that must break rules of the protocol.
+// Its masks are zeros, so that frames can be read in a debugger.
 #pragma once
 
 #include <optional>

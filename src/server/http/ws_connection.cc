@@ -119,14 +119,14 @@ class WsConnection : public std::enable_shared_from_this<WsConnection> {
   std::shared_ptr<void> body_permit_;  // permit for the message that is read, if it is long
   bool reading_ = false;               // the reader is running
   bool held_ = false;                  // the reader waits until replies are sent
-  bool leaving_ = false;  // the client closes: its speech ends; Beast answers and waits for the end
+  bool leaving_ = false;  // the client closes the WebSocket: its speech has ended; Beast answers
   bool over_ = false;     // nothing is read or written after this
   bool writing_ = false;
   double reading_since_s_ = 0;  // start of an incomplete long message
 };
 
 net::awaitable<bool> WsConnection::accept(const UpgradeRequest& request) {
-  connection_->stream().lowest().expires_never();  // the WebSocket's own deadlines replace it
+  connection_->stream().lowest().expires_never();  // the WebSocket's own deadlines replace this one
   ws_.set_option(deadlines(kSilence));
   ws_.auto_fragment(false);
   const std::string_view wish = view(request[http::field::sec_websocket_protocol]);
@@ -189,8 +189,8 @@ net::awaitable<void> WsConnection::sleep(std::chrono::milliseconds time) {
   co_await pause_.async_wait(net::redirect_error(net::use_awaitable, ignored));
 }
 
-/// Stops or restarts Beast's check for silence, which needs reads. While the check is stopped,
-/// tick() notices when the client disconnects.
+/// Stops or restarts Beast's check for silence, which works only while messages are read. While the
+/// check is stopped, tick() notices when the client disconnects.
 void WsConnection::hold(bool held) {
   if (std::exchange(held_, held) == held) return;
   ws_.set_option(deadlines(held ? websocket::stream_base::none() : kSilence));

@@ -24,9 +24,9 @@ namespace {
 
 using net::ip::tcp;
 
-constexpr size_t kMaxBacklogBytes = size_t{256} << 10;  // most unsent replies while it reads
+constexpr size_t kMaxBacklogBytes = size_t{256} << 10;  // with more unsent bytes, it stops reading
 constexpr auto kTick = std::chrono::milliseconds(250);
-/// Small, so that this process keeps unread data and counts it. The kernel doubles the value.
+/// Send buffer of a socket: small, so that unsent data is counted here. The kernel doubles it.
 constexpr int kWyomingSendBytes = 64 << 10;
 
 class Client;

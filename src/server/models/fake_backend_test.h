@@ -6,9 +6,9 @@
 //   "silent"      ends without audio             "endless"    audio until it is cancelled
 //   other texts: 0.1 s of audio per byte of text, late text included; a mark for each word of
 //   the first text, if the info has word times.
-// One thread per request; chunks of 80 ms; the samples depend on the seed. With clone(), the toy's
-// encoder encodes recordings in an engine's VoiceQueue; a recording with the text "slow" waits
-// until it is cancelled.
+// One thread per request; chunks of 80 ms; the samples depend on the seed. With clone(), the toy
+// model's encoder encodes recordings in an engine's VoiceQueue; a recording with the text "slow"
+// waits until it is cancelled.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ class FakeBackend : public Backend {
   std::vector<std::string> texts() const;
   /// Returns the last request that submit() received.
   SpeechRequest last_request() const;
-  /// Returns the steps of all requests.
+  /// Returns the number of steps of all requests.
   int64_t steps() const;
   /// Waits until no request runs; returns false after timeout_s.
   bool wait_idle(double timeout_s) const;

@@ -23,7 +23,7 @@ struct ModelSource {
   std::string name;  ///< the name in requests
   /// Throws LoadError.
   std::function<std::shared_ptr<Backend>()> load;
-  std::string trouble = {};  ///< why its files cannot be loaded; empty if unknown
+  std::string trouble = {};  ///< why its files cannot be loaded; empty without a fault
   /// Facts of the model before it is loaded; null if unknown.
   std::shared_ptr<const PipelineInfo> facts = {};
 };
@@ -48,7 +48,7 @@ class ModelTable {
   struct Entry {
     std::string name;
     std::shared_ptr<const Backend> backend;  ///< null while it is not loaded
-    std::string trouble = {};                ///< why its files cannot be loaded; empty if unknown
+    std::string trouble = {};  ///< why its files cannot be loaded; empty without a fault
     /// Facts of the model when it was last loaded, or of its source; null if unknown.
     std::shared_ptr<const PipelineInfo> facts = {};
   };

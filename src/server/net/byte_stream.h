@@ -97,7 +97,7 @@ class ByteStream {
   net::ip::tcp::socket& socket() { return tcp_.socket(); }
   bool has_tls() const { return tls_.has_value(); }
   /// Returns the time of now_s() at which the last piece was passed to the socket. During an
-  /// unfinished write, this is when the client had taken the piece before.
+  /// unfinished write, it is also the time at which the client had taken the previous piece.
   double piece_began_s() const { return piece_began_s_; }
 
   template <typename Buffers, typename Token>
@@ -116,7 +116,7 @@ class ByteStream {
         },
         token, FewBuffers<net::const_buffer>(buffers));
   }
-  /// With TLS only: make the handshake as the server, or end TLS in order.
+  /// With TLS only: make the handshake as the server, or send the message that ends TLS.
   template <typename Token>
   auto async_handshake(Token&& token) {
     return net::async_initiate<Token, void(SystemError)>(

@@ -16,8 +16,8 @@ constexpr size_t kMaxEarlyBytes = size_t{64} << 10;  // most bytes sent before a
 constexpr size_t kMaxLingerBytes = size_t{8} << 20;  // most bytes dropped after a refusal
 constexpr double kLingerS = 2;
 constexpr auto kPollEvery = std::chrono::milliseconds(200);
-/// Small, so that unread data stays in this process, which counts the data. The kernel doubles the
-/// value. 128 KiB are 2.7 s of 24 kHz audio.
+/// Send buffer of a socket: small, so that unsent data stays in this process, which counts it. The
+/// kernel doubles the value. 128 KiB are 2.7 s of 24 kHz audio.
 constexpr int kSendBufferBytes = 128 << 10;
 
 std::chrono::steady_clock::duration seconds(double value) {

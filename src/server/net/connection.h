@@ -51,7 +51,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Closes the connection so that a client that is still sending can read the answer.
   net::awaitable<void> linger();
 
-  /// Ends TLS in order, so that the client knows that the answer is complete.
+  /// Sends the message that ends TLS, so that the client knows that the answer is complete.
   net::awaitable<void> shut_tls();
 
   /// Watches for the client's disconnection until unwatch(). After it, gone() is true and `wakeup`

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxParts = 32, kMaxHeaderBytes = 4096, kMaxBoundaryBytes = 70;
 constexpr std::string_view kType = "multipart/form-data";
 
-/// Returns the parameter `name` of "value; a=1; b=\\"two\\"". Nothing if absent or malformed.
+/// Returns the parameter `name` of `value; a=1; b="two"`. Nothing if absent or malformed.
 std::optional<std::string> parameter(std::string_view header, std::string_view name) {
   size_t at = header.find(';');
   while (at != std::string_view::npos) {

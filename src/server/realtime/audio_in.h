@@ -74,7 +74,7 @@ class AudioIn {
   /// (TurnDetection::idle_ms). Without detection, drops samples that are too old to be committed.
   void forget_old();
 
-  /// Returns the end of the last voice in this or the previous turn; 0 or later if none was found.
+  /// Returns the end of the last voice in this or the previous turn, or else the detector's start.
   int64_t last_voice_ms() const;
   /// Returns the length of all audio of the session so far.
   int64_t now_ms() const { return samples_ / (kHearingRate / 1000); }

@@ -82,7 +82,7 @@ TEST(ContextWindow, InstructionsStayAndCallsLeaveWhole) {
 TEST(ContextWindow, MoreMayLeaveThanMust) {
   EXPECT_EQ(fitted(five(), window_of(499, {.keep = 0.5})).left, 3u);
   EXPECT_EQ(fitted(five(), window_of(500, {.keep = 0.5})).left, 0u) << "it fits";
-  EXPECT_EQ(fitted(five(), window_of(499, {.keep = 0})).left, 4u) << "never the last";
+  EXPECT_EQ(fitted(five(), window_of(499, {.keep = 0})).left, 4u) << "the last message stays";
   // `most` bounds the tokens after the instructions.
   JsonIn messages = five();
   messages.insert(messages.begin(), says("system", 50));

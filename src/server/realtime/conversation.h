@@ -100,9 +100,9 @@ class Conversation {
   bool pending() const;
   /// Drops the oldest audio and ids beyond their bounds.
   void bound_audio();
-  /// Limits the client audio of later prompts to `most_s` and to a prompt's number of parts. Above
-  /// these limits, replaces the oldest audio by transcripts until three quarters remain, so that
-  /// the next few prompts begin with the same text.
+  /// Limits the client audio of later prompts to `most_s` seconds and kMaxRecordings recordings.
+  /// Above these limits, replaces the oldest audio by transcripts until three quarters remain, so
+  /// that the next few prompts begin with the same text.
   void hear_newest(double most_s);
 
   /// Returns the answers whose ids are kept, by item.

@@ -146,7 +146,7 @@ void Foresight::reflect(const SpeechRequest& request) try {
       [pieces = pieces_] { pieces->nudge(); });
   if (cast_.counters && !reflection_->requests().empty()) cast_.counters->reflections.add();
 } catch (const std::exception&) {
-  drop_reflection();  // without an answer, keeps only tokens that the model would write again
+  drop_reflection();  // without a judgement, keeps only tokens that the model would write again
 }
 
 void Foresight::drop_reflection() {

@@ -108,7 +108,7 @@ void HearingAhead::begin() {
   check_ = ChatCheck::begin(question.body, std::move(ability), post_, wake_);
 }
 
-/// Ignores a refusal: the answer itself gets the same error.
+/// Submits the request. Ignores a refusal, because the answer itself gets the same error.
 void HearingAhead::submit(ChatCall& call) try {
   SpeechRequest& request = call.request;
   request.terms.client = client_;

@@ -21,8 +21,8 @@ class Hearings {
   bool contains(const std::string& item) const { return hearings_.contains(item); }
 
   /// Sets how transcripts are sent after the call. An unset `wish` sends none. `partial`:
-  /// recognisers report hypotheses, sent or not. `live`: sends the words on which two hypotheses
-  /// agree during the utterance, else only when its item is in the conversation.
+  /// recognisers report hypotheses, even if these are not sent. `live`: sends the words on which
+  /// two hypotheses agree during the utterance, else only when its item is in the conversation.
   void set_wish(std::optional<TranscriptionWish> wish, bool partial, bool live) {
     wish_ = std::move(wish), partial_ = partial, live_ = live;
   }

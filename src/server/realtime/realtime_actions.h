@@ -52,7 +52,7 @@ struct DropHearing {
 struct TurnOver {
   std::string item;
   int64_t silence_ms = 0;  ///< silence after the turn's last voice
-  bool heard = false;      ///< the turn is recognised, so its HearingNews will have an end
+  bool heard = false;      ///< the turn is being recognised, so a last HearingNews will follow
   bool answers = false;    ///< an answer follows without another event of the client
 };
 

@@ -216,7 +216,7 @@ void merge_prediction(const JsonFields& session, const RealtimeAbility& ability,
   }
 }
 
-/// Values of `include` in the Realtime API; other values are ignored.
+/// Returns whether `include` asks for log-probabilities of transcripts; ignores other values.
 bool includes_scores(const JsonIn& include) {
   return include.is_array() &&
          std::find(include.begin(), include.end(), "item.input_audio_transcription.logprobs") !=

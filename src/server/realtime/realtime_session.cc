@@ -79,7 +79,7 @@ void RealtimeSession::understand(RealtimeEvent& event) {
   };
   static constexpr auto kKnown = std::to_array<Known>({
       {"session.update", [](Self& s, const Fields& e) { s.update_session(e); }},
-      {"input_audio_buffer.append", nullptr},  // take() handles it, because it has further fields
+      {"input_audio_buffer.append", nullptr},  // take() handles it, with its audio
       {"input_audio_buffer.commit", [](Self& s, const Fields&) { s.turns_.commit(); }},
       {"input_audio_buffer.clear", [](Self& s, const Fields&) { s.turns_.clear(); }},
       {"input_text_buffer.append", [](Self& s, const Fields& e) { s.typed_.append(e); }},

@@ -82,7 +82,7 @@ class RealtimeTalk : public WireSession {
     std::optional<ContextOptions> voice;
     std::string unspoken;                  // text that is compared with the held sentence
     std::optional<SpeechRequest> request;  // set while the draft is judged
-    // Returns whether the request of HearingAhead, for which the answer waits, runs; null without.
+    // Returns whether HearingAhead's request still runs, so that the answer must wait; may be null.
     std::function<bool()> heard_ahead;
     std::shared_ptr<AnswerQueue> queue;  // set once submitted
     std::optional<RequestId> id;

@@ -58,7 +58,7 @@ class RealtimeResponse {
   std::string id_;
   ResponseWish wish_;
   bool hears_;                      // see RealtimeFacts
-  JsonOut conversation_, audio_;    // values of these two fields in events
+  JsonOut conversation_, audio_;    // `conversation` and `audio` in events
   Conversation own_;                // the items of a response outside the session's conversation
   bool begun_ = false;              // the answer was requested
   bool sounded_ = false;            // audio was sent

@@ -49,7 +49,7 @@ class SessionAnswers {
   Responses responses_;  // responses that run or wait for transcripts
   bool due_ = false;     // the user's words have no answer yet
   bool sounded_ = false;
-  bool excused_ = false;  // the error that the session cannot answer was sent
+  bool excused_ = false;  // the client has got the error that this session cannot answer
 };
 
 }  // namespace syrinx

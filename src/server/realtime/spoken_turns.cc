@@ -86,7 +86,7 @@ void SpokenTurns::end(int64_t at_ms) {
   become_item(item, answers);
 }
 
-/// Passes the final part of the turn to a model that takes audio itself.
+/// Passes the part of the turn that no longer changes to a model that takes audio itself.
 void SpokenTurns::hear_ahead() {
   const RealtimeFacts& facts = session_.facts;
   const bool answers = facts.hears && !session_.config.transcribes && facts.no_answer.empty();

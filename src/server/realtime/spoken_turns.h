@@ -27,7 +27,7 @@ class SpokenTurns {
   void take(const std::string& item, const HearingNews& news);
   /// Drops the current turn and its transcript.
   void drop();
-  /// Returns the request for an answer to the final part of this turn's audio.
+  /// Returns the request for an answer to the audio of this turn that no longer changes.
   BeginAnswer heard_so_far() const;
 
  private:

@@ -23,7 +23,7 @@ struct TurnMetrics {
     Histogram first_audio_s;  ///< until the first audio is written to the connection
   };
   Waits since_voice;     ///< measured from the end of the voice, in time of the audio
-  Waits since_decision;  ///< measured from the moment at which the pause was long enough
+  Waits since_decision;  ///< measured from the moment at which a pause ended the turn
 };
 
 /// Appends the metrics in Prometheus' text format.

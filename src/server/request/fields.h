@@ -17,8 +17,8 @@ using JsonIn = nlohmann::json;           ///< for input: fast, even with many ke
 using JsonOut = nlohmann::ordered_json;  ///< for output: keeps the order of keys
 
 /// Parses a JSON object nested at most 32 deep; returns nothing for other bytes. `lone`: the
-/// replacement for half of a surrogate pair in a string. Marks are for texts whose other half may
-/// be in the next message.
+/// replacement for half of a surrogate pair in a string; kMark is for texts whose other half may be
+/// in the next message.
 std::optional<JsonIn> parse_object(std::string_view bytes, LoneHalf lone = LoneHalf::kReplace);
 /// Returns one line; replaces invalid UTF-8.
 std::string dump_json(const JsonIn& json);

@@ -42,7 +42,7 @@ class ObjectFields {
   std::optional<bool> flag(std::string_view name) const;
   /// Returns a number in [low, high].
   std::optional<double> number(std::string_view name, double low, double high) const;
-  /// Returns an integer in [low, high], 3.0 included; the bounds must be within 2^53.
+  /// Returns an integer in [low, high]; 3.0 is an integer, too. The bounds must be within 2^53.
   std::optional<int64_t> integer(std::string_view name, int64_t low, int64_t high) const;
   int64_t need_integer(std::string_view name, int64_t low, int64_t high) const;
   /// Returns a signed or unsigned integer of 64 bits; -1 becomes the largest unsigned integer.

@@ -36,8 +36,8 @@ struct VendorCall {
 /// Finds the vendor of a path; nothing for other paths.
 std::optional<VendorCall> find_vendor_call(std::string_view path);
 
-/// Returns the body for POST /v1/audio/speech, and stores its other values in `call`. `query` has
-/// no question mark. An ApiError names an unsupported field by the client's name.
+/// Returns the body for POST /v1/audio/speech; stores values that it cannot contain in `call`.
+/// `query` has no question mark. An ApiError names an unsupported field by the client's name.
 std::variant<std::string, ApiError> native_body(VendorCall& call, std::string_view query,
                                                 std::string_view body);
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kElevenVoices = "/v1/voices", kElevenVoicesPaged = "/v2/voices";
 constexpr std::string_view kCartesiaVoices = "/voices";
-constexpr size_t kPageVoices = 10, kMaxPageVoices = 100;  // defaults of both vendors
+constexpr size_t kPageVoices = 10, kMaxPageVoices = 100;  // default and limit of both vendors
 
 /// Returns the decoded ID of a path PREFIX/ID; an empty string for another path.
 std::string voice_id_in(std::string_view path, std::string_view prefix) {
