@@ -43,7 +43,7 @@ struct Active {
   bool writes() const { return opens(model->graph().writer()); }
   bool opens(int node) const { return node != kClient && runs[node].opened(); }
   bool in_flight() const;
-  /// Returns the frames of the current part that the first link has received.
+  /// Returns the frames of the current part that ResidentModel::first_link has received.
   int64_t frames();
   /// Returns the seconds until the listener runs dry. Assumes that the frames which wait for chunk
   /// nodes are delivered in time.

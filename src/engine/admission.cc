@@ -52,7 +52,7 @@ void SeatLimit::observe(double busy_s, int running, double now_s) {
   constexpr int kProof = 3;        // looks in a row that prove overload
   constexpr double kBusy = 0.7, kIdle = 0.5;
   constexpr double kBack = 0.95, kOut = 1.05;
-  constexpr double kIdleEnough_s = 0.7;  // idle for this time plus one look: less than a second
+  constexpr double kIdleEnough_s = 0.7;  // frees all seats; less than a second with one look
   const double passed_s = now_s - looked_s_;
   if (passed_s < kLook_s) return;
   const double busy = (busy_s - busy_s_) / passed_s;

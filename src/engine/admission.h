@@ -14,7 +14,7 @@ namespace syrinx {
 struct NodeWork {
   StageCost cost;
   bool ar = false;
-  double units_a_second = 0;  ///< rows of an AR node, or fresh frames of a chunk node
+  double units_a_second = 0;  ///< rows of an AR node, or new frames of a chunk node
   int chunk_frames = 1;       ///< frames in a steady chunk of a chunk node
   bool remote = false;        ///< the node runs in another process and takes no executor time here
 };
@@ -87,7 +87,7 @@ class Slowdown {
 
  private:
   double alone_s_ = 0;  // wait of a request that runs alone; 0: unknown
-  // Sum and number of first outputs, faded up to the time of the newest.
+  // Sum of the waits for first outputs and their number, faded up to the newest one's time.
   double sum_s_ = 0, count_ = 0, newest_s_ = 0;
 };
 

@@ -52,7 +52,7 @@ class Batch : public StepResults {
   Device device() const { return kind_ == Plan::kAr ? ar_->device() : stage_->device(); }
 
   std::span<const StepSequence> sequences() const { return sequences_; }
-  /// Returns the number of rows of all sequences, or of fresh frames of all jobs.
+  /// Returns the number of rows of all sequences, or of new frames of all jobs.
   int units() const { return units_; }
   int table_width() const { return table_width_; }
   std::span<const int32_t> page_table() const { return page_table_; }

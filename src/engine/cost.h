@@ -6,7 +6,7 @@
 
 namespace syrinx {
 
-/// The seconds that a batch of n units takes. A unit is a row of an AR node or a fresh frame of a
+/// The seconds that a batch of n units takes. A unit is a row of an AR node or a new frame of a
 /// chunk node.
 struct StageCost {
   double fixed_s = 0;

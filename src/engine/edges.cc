@@ -220,7 +220,7 @@ void Edges::end_streams(Active& request, int n) {
   close(request);
 }
 
-/// Opens new streams of the chunk nodes behind node `n`, once the old streams have finished and no
+/// Opens new streams of the chunk nodes after node `n`, once the old streams have finished and no
 /// batch or host thread has the node's sequence.
 void Edges::begin_streams(Active& request, int n) {
   ArRun& run = *request.runs[n].ar;

@@ -30,7 +30,7 @@ class Edges {
   void append_samples(Active& request, Late late);
   /// Applies the prompts or text that a host thread has prepared.
   void commit(std::unique_ptr<HostJob> job);
-  /// After the end of a part, sends the silence behind it and begins the next part.
+  /// After the end of a part, sends the silence that follows it and begins the next part.
   void next_part(Active& request);
 
   /// Passes an input to a sequence. While a batch or a host thread has the sequence, the input is

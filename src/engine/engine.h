@@ -100,8 +100,8 @@ class Sink {
   virtual void audio(std::span<const float> samples) = 0;
   /// Receives words whose frames were just made. A later call of audio() has their samples.
   virtual void words(std::span<const WordMark>) {}
-  /// Receives a warning about the text, as a phrase for people without a full stop. It comes before
-  /// the audio of that text.
+  /// Receives a warning about the text: a phrase for people to read, without a full stop. It comes
+  /// before the audio of that text.
   virtual void warning(std::string_view /*text*/) {}
   /// Receives whole characters of an answer's text, and their tokens if the request asked for
   /// log-probabilities. Both are valid during the call.
@@ -120,8 +120,8 @@ struct EngineStats {
   int requests = 0;             ///< accepted and unfinished requests
   int running = 0;              ///< requests that have a seat
   double capacity_streams = 0;  ///< real-time streams that the learned costs allow; 0: unknown
-  double seats_limit = 0;       ///< lower limit on streams, set after streams ran dry; 0: no limit
-  double slowdown = 1;          ///< time to first output as a multiple of that of a lone request
+  double seats_limit = 0;  ///< reduced limit on streams, set after streams ran dry; 0: no limit
+  double slowdown = 1;     ///< time to first output as a multiple of that of a lone request
   int pages_free = 0, pages = 0;
   int64_t ar_steps = 0, chunk_steps = 0, preemptions = 0;
   int64_t accepted = 0, finished = 0;
@@ -149,9 +149,9 @@ class Engine final : public Service {
   void cancel(RequestId id) override;
   void append_text(RequestId id, std::string text, bool last) override;
   void raise_priority(RequestId id) override;
-  /// Adds samples to a request that was opened with Opened::samples_open: whole frames of the chunk
-  /// node that the client feeds. `last`: no more samples follow. Ignores unknown ids. Samples that
-  /// the request cannot accept end it with an error.
+  /// Adds samples to a request that was opened with Opened::samples_open. They must be whole frames
+  /// of the chunk node that the client feeds. `last`: no more samples follow. Ignores unknown ids.
+  /// Samples that the request cannot accept end it with an error.
   void append_samples(RequestId id, std::vector<float> samples, bool last);
 
   /// Encodes a recording into a voice of this model. Calls `done` once, on a thread of the engine;

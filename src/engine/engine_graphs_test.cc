@@ -15,7 +15,7 @@ TEST(Engine, GuidanceChangesTheSpeechAndScaleOneDoesNot) {
   plain.sampling.temperature = one.sampling.temperature = strong.sampling.temperature = 0.f;
   one.sampling.guidance = 1.f;
   strong.sampling.guidance = 3.f;
-  // With scale 1, guided logits equal c except for rounding, which changes no greedy choice here.
+  // With scale 1, guided logits are the sequence's own, rounded. Rounding changes no choice here.
   EXPECT_EQ(alone(plain), alone(one));
   EXPECT_NE(alone(plain), alone(strong));
 }

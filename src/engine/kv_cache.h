@@ -2,8 +2,8 @@
 // list of prefixes that no sequence uses. The class has no memory for rows: a page is a number, and
 // the caller copies pages. Engine thread only.
 //
-// A page with more than one holder is never written again: a sequence that must write behind its
-// rows gets a copy first (reserve()). So a prefix may end in the middle of a page.
+// A page with more than one holder is never written again: a sequence that must append rows to it
+// gets a copy first (reserve()). So a prefix may end in the middle of a page.
 #pragma once
 
 #include <cstdint>

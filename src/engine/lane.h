@@ -11,14 +11,14 @@
 
 namespace syrinx {
 
-/// A chunk that may be cut now, with its parts in frames. fresh == 0 means that no chunk is due.
+/// A chunk to cut now, in frames: context, new frames, lookahead. `fresh` 0: no chunk is due.
 struct ChunkCut {
   int left = 0, fresh = 0, ahead = 0;
   bool last = false;
   bool full = false;  ///< the chunk has the largest size
 };
 
-/// Returns the largest number of fresh frames in a chunk, used when many frames have piled up.
+/// Returns the largest number of new frames in a chunk, used when many frames have piled up.
 inline int most_frames(const ChunkPolicy& policy) { return 4 * policy.steady; }
 
 /// A queue of frames. T: int32_t after an AR stage, float after a chunk stage.
@@ -84,7 +84,7 @@ class Lane {
                                                (cut.left + cut.fresh + cut.ahead) * width_);
   }
 
-  /// Marks the chunk's fresh frames as taken and drops frames that no later window needs.
+  /// Marks the chunk's new frames as taken and drops frames that no later window needs.
   void take(const ChunkCut& cut) {
     taken_ += cut.fresh;
     const int64_t old = taken_ - policy_.left - dropped_;

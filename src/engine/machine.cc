@@ -13,7 +13,7 @@
 namespace syrinx {
 namespace {
 
-/// A letter of the mail: a call for the scheduler, or a request that arrives.
+/// A message to the engine thread: a function to call with the scheduler, or a new request.
 struct Mail {
   std::function<void(Scheduler&)> call = {};
   std::list<std::unique_ptr<Active>> arrives = {};  ///< a request of `model`, or empty
@@ -93,7 +93,7 @@ struct Machine::Impl {
 // ---------------------------------------------------------------------------- turn
 
 /// Calls `work`. After an exception the engine thread continues: the present requests fail, and
-/// later mail and results are handled as usual.
+/// later messages and results are handled as usual.
 template <typename F>
 void Machine::Impl::safely(F&& work) {
   try {

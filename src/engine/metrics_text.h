@@ -1,4 +1,4 @@
-// Writes histograms of other rooms in the same text format as the engine's metrics. Any thread.
+// Writes other histograms in the same text format as the engine's metrics. Any thread.
 #pragma once
 
 #include <string>

@@ -86,9 +86,9 @@ class Output {
     size_t words = 0, phones = 0;
   };
   Marks marks() const { return {outcome_.words.size(), outcome_.phones.size()}; }
-  /// Sends the warnings, and the words behind the `before` marks. Shifts marks of words and phones
-  /// from the beginning of the current part to that of the request. `text_begin`: offset of the
-  /// part in the text. `silence_s`: silence before the part that was not sent yet.
+  /// Sends the warnings, and the words after the `before` marks. Makes the marks of words and
+  /// phones count from the beginning of the request instead of the current part. `text_begin`:
+  /// offset of the part in the text. `silence_s`: silence before the part that was not sent yet.
   void notes(std::span<const std::string> warnings, Marks before, int64_t text_begin,
              double silence_s);
   /// Begins a part of the text. Its audio follows the delivered audio.

@@ -11,7 +11,7 @@ namespace {
 /// A companion waits for the common first rows of both prompts only if they are at least this many.
 constexpr int kLeastCommonRows = 8;
 
-/// Appends keys for the companion's rows behind its prompt, if every row of its prompt has a key.
+/// Appends keys for the companion's rows after its prompt, if every row of its prompt has a key.
 /// Called again after a preemption, because more steps exist then.
 void add_companion_steps(ArRun& run) {
   std::vector<uint64_t>& keys = run.tracks[1].keys;

@@ -36,8 +36,8 @@ class Pages {
   /// Begins a segment: reads its prefix keys and counts the common first rows of both prompts.
   void begin_segment(ArRun& run) const;
   /// Shares rows of the prompts that other sequences have computed. Searches only for prompts
-  /// without rows, and only if new prefixes were published. Returns the number of shared rows of
-  /// the sequence (not its companion), or -1 if it did not search.
+  /// without rows in the cache, and only if new prefixes were published. Returns the number of
+  /// shared rows of the sequence (not its companion), or -1 if it did not search.
   int share_prefix(ArRun& run);
   /// Adds the rows of a batch to the held rows; publishes a complete prompt as a prefix.
   void commit(ArRun& run, std::span<const StepSequence> ran);
@@ -47,7 +47,7 @@ class Pages {
   /// Publishes the steps of a sequence that has ended.
   void publish_steps(ArRun& run);
 
-  /// Returns the number of pages that the due rows and the `drafts` guesses behind them would need.
+  /// Returns the number of pages that the due rows and the `drafts` guesses after them would need.
   int wanted(const ArRun& run, Due due, int drafts = 0) const;
   /// Reserves the pages that wanted() counts. Copies shared pages at once. For a remote stage, the
   /// next batch copies them.

@@ -1,7 +1,7 @@
 // A request's text, cut into parts at its pauses (model/pauses.h) and where its delivery (speed,
 // pitch) changes. Each part is spoken like a separate request. The pause sets the silence between
-// two parts; where only the delivery changes, the layout does (text/layout.h). For models without
-// phones, a lexicon's respellings replace words in the text. One thread at a time.
+// two parts; where only the delivery changes, the text's layout sets it (text/layout.h). For models
+// without phones, a lexicon's respellings replace words in the text. One thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -223,7 +223,7 @@ void Planner::share_prefix(Active& request, int n) const {
   request.output.outcome().cached_heard_tokens = run.sequence->heard_rows(found);
 }
 
-/// Sets the number of guesses that may run behind the due rows.
+/// Sets the number of guesses that may run after the due rows.
 void Planner::look_at_draft(const ArRun& run, const ResidentNode& node, SequenceView& view) const {
   if (!options_.drafts || !node.ar->traits().drafts || !run.sequence->ready() || run.guided) return;
   int guesses = static_cast<int>(run.sequence->draft().size());

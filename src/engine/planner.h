@@ -27,7 +27,7 @@ class Planner {
   Plan& plan() { return plan_; }
   /// Returns whether the plan is for requests in the background.
   bool in_background() const { return background_; }
-  /// Frees pages for requests that the last snapshot could not plan. Returns whether to plan again.
+  /// Frees pages for requests that lacked pages in the last plan. Returns whether to plan again.
   bool make_room(const ExecutorSlot& slot) { return syrinx::make_room(rivals(), slots_, slot); }
   /// Returns whether the last snapshot left out requests that may run later without any event:
   /// paused requests and requests in the background.

@@ -138,7 +138,7 @@ void add_drafts(const Snapshot& snapshot, const StepFiller& filler, double longe
     const auto view = std::find_if(
         snapshot.sequences.begin(), snapshot.sequences.end(),
         [&](const SequenceView& v) { return v.node == plan.node && v.slot == planned.slot; });
-    if (planned.rows < view->rows_due) continue;  // guesses run behind the whole prompt only
+    if (planned.rows < view->rows_due) continue;  // guesses run only after the whole prompt
     double odds = view->draft_odds;
     while (planned.drafts < view->drafts && entries > 0 && odds * saved_s >= cost.unit_s &&
            cost.of(rows + 1) <= longest_s) {

@@ -34,13 +34,13 @@ struct SequenceView {
   int rows_due = 1;        ///< 1: a decode step; more: a prompt (CONTRACT.md, I1)
   int companion_due = 0;   ///< due rows of the companion; 0: no due rows
   int pages_wanted = 0;    ///< pages that all due rows of the sequence and its companion still need
-  int drafts = 0;          ///< number of guesses that may run behind the due rows
+  int drafts = 0;          ///< number of guesses that may run after the due rows
   double draft_odds = 0;   ///< probability that a guess is right if all guesses before it are right
   bool decoding = false;   ///< the whole prompt is in the cache
   bool begun = false;      ///< some rows of the sequence are in the cache
   bool started = false;    ///< the client has received audio or text
   bool reads = false;      ///< the output of the request is only read, not heard
-  bool gives_way = false;  ///< waits for an older sequence that has its pages; not in a snapshot
+  bool gives_way = false;  ///< waits for an older sequence that has its pages; false in a snapshot
   double slack_s = 0;      ///< seconds until the client runs dry, with frames that wait for chunk
                            ///< nodes; before the first output: minus the seconds waited
 };
@@ -50,7 +50,7 @@ struct ChunkView {
   int slot = 0;
   int node = 0;
   uint64_t order = 0;
-  int frames = 1;     ///< fresh frames
+  int frames = 1;     ///< new frames
   bool full = false;  ///< the chunk has the largest size, so waiting longer gains nothing
   bool started = false;
   double slack_s = 0;  ///< seconds until the client runs dry; not started: minus the seconds waited
@@ -77,7 +77,7 @@ struct PlannedSequence {
   int slot = 0;
   int rows = 1;
   int companion_rows = 0;
-  int drafts = 0;  ///< number of guesses to run behind the rows
+  int drafts = 0;  ///< number of guesses to run after the rows
   bool operator==(const PlannedSequence&) const = default;
 };
 

@@ -408,7 +408,7 @@ TEST(StreamingPolicy, APatientModelRunsAtLeastFiveMilliseconds) {
   EXPECT_EQ(str(plan), "ar 1x30") << "60 ms of audio less the margin of 30";
   snapshot.chunks[0].slack_s = -1;
   plan_streaming(snapshot, plan);
-  EXPECT_EQ(str(plan), "ar 1x5") << "who is late anyway does not stop the others";
+  EXPECT_EQ(str(plan), "ar 1x5") << "beside a stream that is already late, a batch gets 5 ms";
   // A step of a pair needs both of its rows.
   snapshot.nodes[2].cost = {0.010, 0.010};
   SequenceView both = pair(decode(1, 0.01), 1);

@@ -122,7 +122,7 @@ bool Scheduler::dispatch() {
       while (!slot.free.empty() && fill(slot)) {
         any = true;
         if (slots_.is_inline(slot))
-          return true;  // the batch has run inline; handle the mail before the next batch
+          return true;  // the batch has run inline; handle messages before the next batch
       }
       if (slot.idle() && planner_.make_room(slot)) return true;  // plan again
     }

@@ -60,7 +60,7 @@ class Scheduler {
   using Ended = Roster::Ended;
   /// Sets `ended` to the model and client of each request that ended since the last call.
   void take_ended(std::vector<Ended>& ended) { roster_.take_ended(ended); }
-  /// Returns the seconds until a turn is due even if no mail comes. Infinite: no turn is due.
+  /// Returns the seconds until a turn is due even if no message comes. Infinite: none is due.
   double look_again_s() const;
   int in_flight() const {
     return slots_.in_flight() + edges_.jobs_in_flight();

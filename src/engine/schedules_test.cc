@@ -98,7 +98,7 @@ class Schedule {
     const Expected* expected = nullptr;
     int model = 0;
     std::shared_ptr<ScriptedClient> client;
-    std::vector<int32_t> frames;  ///< frames that were fresh in some chunk
+    std::vector<int32_t> frames;  ///< frames that chunks have contained as new ones
     bool cancelled = false, failed_batch = false, closed = false, background = false;
     double come_s = 0;
   };

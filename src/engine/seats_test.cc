@@ -357,7 +357,7 @@ TEST(Seats, APairComputesItsCommonBeginningOnce) {
     const Client client = machine.submit(request);
     machine.run_to_end();
     EXPECT_EQ(client->samples, heard_alone(request));
-    // 3 and 2 rows behind the instructions, then eleven steps of the sequence and its companion.
+    // 3 and 2 rows after the instructions, then eleven steps of the sequence and its companion.
     EXPECT_EQ(rows, (common >= 8 ? common : 2 * common) + 5 + 2 * 11) << common;
   }
 }

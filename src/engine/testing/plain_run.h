@@ -1,6 +1,6 @@
 // For tests: computes the output of a request on a chain without the engine. Runs the rows of one
 // sequence as they become due, then each chunk stage once, on all of its frames. Uses no scheduler,
-// no executor and no shared page. The engine's output must have the same bits.
+// no executor and no shared page. The engine's output must equal this output bit for bit.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -198,7 +198,7 @@ class ScriptedMachine {
   Error refusal;
 };
 
-/// Appends the fresh frames of a chunk to `frames`.
+/// Appends the new frames of a chunk to `frames`.
 inline void take_fresh(Batch& batch, const ChunkJob& job, std::vector<int32_t>& frames) {
   const auto width = static_cast<size_t>(batch.stage().in_width());
   const auto fresh = job.codes.subspan(job.left * width, job.fresh * width);
