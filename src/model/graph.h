@@ -15,7 +15,7 @@ namespace syrinx {
 
 /// The sizes of the chunks into which an edge cuts a stream, counted in frames of the edge.
 struct ChunkPolicy {
-  int initial = 1;    ///< fresh frames of the first chunk; decides the time to first audio
+  int initial = 1;    ///< new ("fresh") frames of the first chunk; decides the time to first audio
   int steady = 8;     ///< fresh frames of every later chunk
   int left = 0;       ///< earlier frames that a chunk repeats before its fresh ones
   int lookahead = 0;  ///< frames that must exist after the fresh ones, unless the stream ended
@@ -23,9 +23,9 @@ struct ChunkPolicy {
 };
 
 /// A node with exactly one of its two stages set. A chunk node has one input port and one output
-/// port, with the types that its stage returns. An AR node's ports are listed here, with at most
-/// one output port of each type. codes: the frames of its steps. text: its text. ids:
-/// StepOutput::id(). rows: its taps or StepOutput::row().
+/// port, with the types that its stage returns. An AR node lists its ports here. It has at most one
+/// output port of each type: codes (the frames of its steps), text, ids (StepOutput::id()), rows
+/// (its taps or StepOutput::row()).
 struct Node {
   std::string name;
   const ArStage* ar = nullptr;

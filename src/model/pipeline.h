@@ -62,7 +62,7 @@ struct HearingFacts {
   struct Stretches {
     double each_s = 0;
     double anew_s = 0;  ///< time after which stretches begin again; 0: never
-    /// Seconds of the recording that must exist behind a stretch.
+    /// Seconds of the recording that must exist after a stretch.
     static constexpr double kAhead_s = 0.02;
   };
   std::optional<Stretches> ahead = {};
@@ -107,11 +107,11 @@ struct PipelineInfo {
 };
 
 /// The parts of an opened request: a sequence for each AR node of the graph, in node order. A null
-/// sequence means that the request uses neither its node nor the chunk nodes behind it. For
-/// example, an answer in text does not use the talker.
+/// sequence means that the request uses neither its node nor the chunk nodes after it. For example,
+/// an answer in text does not use the talker.
 struct Opened {
   std::vector<std::unique_ptr<Sequence>> sequences;
-  /// Samples that the client sends to a chunk node: whole frames.
+  /// Samples that the client sends to a chunk node; they must be whole frames.
   std::vector<float> samples = {};
   bool samples_open = false;  ///< more samples follow (Engine::append_samples)
 

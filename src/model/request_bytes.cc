@@ -114,9 +114,10 @@ void tensor(Reader& io, Tensor& tensor) {
   uint64_t bytes = dtype_size(dtype);
   for (int d = 0; d < rank; ++d) {
     sizes.push_back(io.in.number<int64_t>(int64_t{1} << 32));
-    if (sizes.back() < 1) throw LoadError("a request: a tensor without elements");
+    if (sizes.back() < 1) throw LoadError("a request has a tensor without elements");
     bytes *= static_cast<uint64_t>(sizes.back());
-    if (bytes > io.in.left()) throw LoadError("a request: a tensor is larger than its bytes");
+    if (bytes > io.in.left())
+      throw LoadError("a request announces a tensor with more bytes than follow");
   }
   const std::string_view data = io.in.bytes(bytes);
   tensor = Tensor(Shape(sizes), dtype);
@@ -198,7 +199,7 @@ template <typename Io>
 void option_value(Io& io, FlowMode& value) {
   auto flow = static_cast<uint8_t>(value);
   io.number(flow);
-  if (flow >= flow_names().size()) throw LoadError("a request: unknown mode of a flow");
+  if (flow >= flow_names().size()) throw LoadError("a request has an unknown mode of a flow");
   value = static_cast<FlowMode>(flow);
 }
 

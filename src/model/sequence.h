@@ -133,7 +133,7 @@ struct Verdict {
   /// tapped.
   int kept = 0;
   int companion_kept = kept;  ///< the same number for the prompt of the companion
-  /// With kNextSegment: later frames belong to new streams. The chunk stages behind the node end
+  /// With kNextSegment: later frames belong to new streams. The chunk stages after the node end
   /// their streams and begin new ones. The next step waits until the client has all audio of the
   /// old streams, so later text follows that audio.
   bool new_streams = false;

@@ -140,7 +140,7 @@ struct ChunkJob {
   std::optional<Error> fault = {};
 };
 
-/// The frames of a stream that have arrived and were not fresh frames of any chunk yet: codes or
+/// The frames of a stream that have arrived but that no chunk has had as fresh frames: codes or
 /// values [n, in_width], by the input type of the stage.
 struct WaitingFrames {
   std::span<const int32_t> codes = {};
@@ -161,9 +161,9 @@ class ChunkStage {
   virtual int most_out() const { return 1; }
   int in_width() const { return in().width; }
   int out_width() const { return out().width; }
-  /// Returns the values of a request that its stream needs. `sequence` is the sequence that feeds
-  /// this stage, directly or through other stages. If the client feeds the stage, it is the first
-  /// sequence that the stage feeds.
+  /// Returns the values of a request from which open() makes its stream. `sequence` is the sequence
+  /// that feeds this stage, directly or through other stages. If the client feeds the stage, it is
+  /// the first sequence that the stage feeds.
   virtual Bundle bundle(const Sequence& /*sequence*/) const { return {}; }
   /// Opens a stream from a result of bundle(), made in this process or another one. Throws
   /// LoadError if the bundle does not fit this stage.

@@ -19,7 +19,7 @@
 
 namespace syrinx {
 
-/// Rows of a cache page that must be copied before a step writes behind them.
+/// A copy of a cache page's rows. It is made before a step writes rows after them.
 struct PageCopy {
   int32_t from = 0, to = 0;
 };

@@ -270,7 +270,7 @@ class ToyFeatures : public ChunkStage {
 
  private:
   struct Stream : StreamState {
-    size_t taken = 0;  ///< frames that are taken
+    size_t taken = 0;  ///< frames that chunks have taken
     size_t breaks_cut = std::string::npos, breaks_run = std::string::npos;
   };
   std::vector<float> embed_ = toy_noise(64 * kFeatures, 5);
