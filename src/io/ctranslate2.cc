@@ -66,7 +66,9 @@ void Ct2File::read_variable(ByteReader& in) {
   Ct2Variable v;
   v.name = read_text(in, path());
   const auto rank = in.number<uint8_t>();
-  if (rank > kMaxRank) fail(v.name, concat("has ", int{rank}, " sizes"));
+  if (rank > kMaxRank)
+    fail(v.name,
+         concat("has ", int{rank}, " dimensions; at most ", int{kMaxRank}, " are supported"));
   uint64_t count = 1;
   for (int i = 0; i < rank; ++i) {
     v.sizes.push_back(in.number<uint32_t>());

@@ -46,7 +46,7 @@ class Ct2File {
   const std::vector<Ct2Variable>& variables() const { return variables_; }
   /// Finds a variable by its name or an alias; null if the file lacks it.
   const Ct2Variable* find(const std::string& name) const;
-  /// Returns the variable `name`. Throws LoadError if it is absent or does not have `rank` sizes.
+  /// Returns the variable `name`. Throws LoadError if it is absent or has another rank.
   const Ct2Variable& need(const std::string& name, size_t rank) const;
   /// Returns the value of a variable that is a single integer of i8, i16 or i32.
   int64_t number(const std::string& name) const;

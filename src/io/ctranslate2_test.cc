@@ -84,7 +84,7 @@ TEST(Ct2File, FaultsAreNamed) {
   expect_fault(one({2, 3}, 4, 11), "variable heads: is f16 [2, 3], but has 11 bytes");
   expect_fault(one({2, 3}, 9, 12), "has the unknown type 9");
   expect_fault(one({1u << 31, 1u << 31, 1u << 31}, 0, 4), "is too large");
-  expect_fault(one(std::vector<uint32_t>(9, 1), 0, 4), "has 9 sizes");
+  expect_fault(one(std::vector<uint32_t>(9, 1), 0, 4), "has 9 dimensions");
   expect_fault(one({2, 3}, 4, 12), "expected 0 dimensions, got f16 [2, 3]");
   expect_fault(one({}, 0, 4), "expected a whole number, got f32 []");
   std::string twice = header(2);

@@ -131,7 +131,8 @@ void GgufFile::read_tensor(ByteReader& in) {
   if (t.name.size() > kMaxGgufName) fail(t.name, "the name is too long");
   const std::string entry = "tensor " + t.name;
   const auto rank = in.number<uint32_t>();
-  if (rank < 1 || rank > Shape::kMaxDims) fail(entry, concat("has ", rank, " sizes"));
+  if (rank < 1 || rank > Shape::kMaxDims)
+    fail(entry, concat("has ", rank, " dimensions; expected 1 to ", Shape::kMaxDims));
   int64_t count = 1;
   for (uint32_t i = 0; i < rank; ++i) {
     const auto size = in.number<uint64_t>();

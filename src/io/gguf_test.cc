@@ -134,7 +134,7 @@ TEST(Gguf, FaultsAreNamed) {
   expect_fault(with({16}, 0, ~0ull), "of the data on");
   expect_fault(with({1ull << 40, 1ull << 40}, 0), "tensor w: is too large");
   expect_fault(with({1ull << 39, 8}, 0), "of the data on");
-  expect_fault(with({}, 0), "has 0 sizes");
+  expect_fault(with({}, 0), "has 0 dimensions");
   std::string twice = gguf_header(0, 2);
   for (int i = 0; i < 2; ++i) {
     put_gguf_text(twice, "key");

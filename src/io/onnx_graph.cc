@@ -161,7 +161,7 @@ void OnnxGraph::read_attribute(std::string_view message, OnnxNode& node) const {
 
 void OnnxGraph::add_size(OnnxTensor& tensor, uint64_t size) const {
   if (tensor.sizes.size() >= kMaxSizes || size > (uint64_t{1} << 40))
-    fail(tensor.name, "its sizes are too many or too large");
+    fail(tensor.name, "it has too many dimensions, or they are too large");
   tensor.sizes.push_back(static_cast<int64_t>(size));
 }
 
@@ -172,7 +172,7 @@ OnnxTensor OnnxGraph::read_tensor(std::string_view message) const {
     if (field.id == kDims && bytes) {
       ProtoReader list(field.bytes);
       for (uint64_t size = 0; list.varint(size);) add_size(tensor, size);
-      if (!list.empty()) fail(tensor.name, "its sizes are broken");
+      if (!list.empty()) fail(tensor.name, "its list of dimensions is damaged");
     } else if (field.id == kDims) {
       add_size(tensor, field.number);
     } else if (field.id == kDataType) {

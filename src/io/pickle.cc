@@ -162,7 +162,7 @@ class Machine {
     at_ += own;
   }
   void long_int(uint64_t size) {
-    if (size > 8) fail(concat("an integer of ", size, " bytes"));
+    if (size > 8) fail(concat("an integer of ", size, " bytes; at most 8 are supported"));
     const auto bytes = take_text(size);
     uint64_t value = 0;
     for (size_t i = 0; i < size; ++i)

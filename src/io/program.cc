@@ -134,7 +134,8 @@ std::string exchange(Channel& in, Channel& out, const std::string& input,
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return "";
     output.append(buffer, static_cast<size_t>(n));
-    if (output.size() > limits.max_output) return concat("printed more than ", limits.max_output);
+    if (output.size() > limits.max_output)
+      return concat("printed more than ", limits.max_output, " bytes");
   }
 }
 
@@ -239,7 +240,8 @@ std::string KeptProgram::talk(std::string_view input,
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return "has ended";
     output.append(buffer, static_cast<size_t>(n));
-    if (output.size() > limits.max_output) return concat("printed more than ", limits.max_output);
+    if (output.size() > limits.max_output)
+      return concat("printed more than ", limits.max_output, " bytes");
   }
   return "";
 }

@@ -15,7 +15,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian");
 
-constexpr size_t kMaxTensorSizes = 16;  // larger than any layer's tensor
+constexpr size_t kMaxTensorSizes = 16;  // most dimensions; no layer's tensor has more
 constexpr size_t kMaxJsonDepth = 16;    // a header nests three levels deep
 constexpr size_t kMaxIndexBytes = 64 << 20;
 
@@ -142,9 +142,9 @@ class EntryReader {
     if (value.get(array)) fail("shape: expected a list");
     for (const auto item : array) {
       int64_t size = 0;
-      if (item.get(size) || size < 0) fail("shape: expected sizes of 0 or more");
+      if (item.get(size) || size < 0) fail("shape: expected numbers of 0 or more");
       if (entry_.sizes.size() == kMaxTensorSizes)
-        fail(concat("shape: more than ", kMaxTensorSizes, " sizes"));
+        fail(concat("shape: more than ", kMaxTensorSizes, " dimensions"));
       entry_.sizes.push_back(size);
     }
   }

@@ -19,8 +19,8 @@
 namespace syrinx {
 
 /// One tensor of a file. `dtype` is empty if Syrinx cannot compute with the type (F64, BOOL,
-/// F8_...). `shape` is empty for more than five sizes. A file may contain such tensors, but reading
-/// them is a fault.
+/// F8_...). `shape` is empty for more than five dimensions. A file may contain such tensors, but
+/// reading them is a fault.
 struct SafetensorsEntry {
   std::string name;
   std::string type_name;       ///< type name in the file, e.g. "BF16"

@@ -107,7 +107,7 @@ TEST(Safetensors, FaultsNameTheTensor) {
   expect_fault(fault_of_header(entry("[2]", "[0,8]"), 7), "got [0, 8]: the file is cut short");
   expect_fault(fault_of_header(entry("[2]", "[8,0]"), 8), "expected a range");
   expect_fault(fault_of_header(entry("[2]", "[-1,7]"), 8), "data_offsets");
-  expect_fault(fault_of_header(entry("[-2]", "[0,8]"), 8), "sizes of 0 or more");
+  expect_fault(fault_of_header(entry("[-2]", "[0,8]"), 8), "numbers of 0 or more");
   expect_fault(fault_of_header(entry("[4611686018427387905,4]", "[0,8]"), 8), "too large");
   expect_fault(fault_of_header(entry("[18446744073709551615]", "[0,8]"), 8), "shape");
   expect_fault(fault_of_header(R"({"w":{"dtype":"F32","shape":[0]}})", 0), "data_offsets");
@@ -243,7 +243,7 @@ TEST(Safetensors, LimitsMetExactly) {
     return "{\"a\":{\"dtype\":\"U8\",\"shape\":[" + shape + "],\"data_offsets\":[0,1]}}";
   };
   EXPECT_EQ(fault_of_header(sizes(16), 1), "");
-  expect_fault(fault_of_header(sizes(17), 1), "more than 16 sizes");
+  expect_fault(fault_of_header(sizes(17), 1), "more than 16 dimensions");
 }
 
 /// Larger types come first and the data starts at a multiple of eight, so that every tensor is

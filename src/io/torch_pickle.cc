@@ -138,7 +138,7 @@ class Collector {
   std::vector<int64_t> numbers(PickleId id, const std::string& name) const {
     const PickleValue& value = at(id);
     if (value.kind != Kind::kTuple || value.items.size() > kMaxPickledSizes)
-      fail(name, concat("expected at most ", kMaxPickledSizes, " sizes"));
+      fail(name, concat("expected at most ", kMaxPickledSizes, " dimensions"));
     std::vector<int64_t> out;
     for (const PickleId item : value.items) out.push_back(number(item, name));
     return out;
@@ -176,7 +176,8 @@ class Collector {
   void check_inside(const TorchTensor& tensor, int64_t offset, int64_t elements) const {
     const std::string& name = tensor.name;
     if (tensor.sizes.size() != tensor.strides.size())
-      fail(name, concat(tensor.sizes.size(), " sizes and ", tensor.strides.size(), " strides"));
+      fail(name,
+           concat("has ", tensor.sizes.size(), " sizes, but ", tensor.strides.size(), " strides"));
     int64_t count = 1, last = offset;
     for (size_t i = 0; i < tensor.sizes.size(); ++i) {
       int64_t reach = 0;

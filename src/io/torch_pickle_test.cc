@@ -177,7 +177,7 @@ TEST(TorchPickle, ChecksPlacesAndSizes) {
   expect_fault(fault_of_pickle(tensor_pickle(2, 0, {1 << 30, 1 << 30}, {0, 0})), "at most 2");
   expect_fault(fault_of_pickle(tensor_pickle(2, 0, {1 << 30, 1 << 30, 1 << 30}, {0, 0, 0})),
                "too large");
-  expect_fault(fault_of_pickle(tensor_pickle(2, 0, {2}, {})), "1 sizes and 0 strides");
+  expect_fault(fault_of_pickle(tensor_pickle(2, 0, {2}, {})), "1 sizes, but 0 strides");
   expect_fault(fault_of_pickle(tensor_pickle(2, -1, {1}, {1})), "0 or more");
   expect_fault(fault_of_pickle(tensor_pickle(2, 0, {2}, {1}, "9")), "data/9");
   expect_fault(fault_of_pickle(tensor_pickle(2, 0, {2}, {1}, "../0")), "data/../0");
