@@ -72,7 +72,7 @@ TEST(LoadLine, NamesWhatIsDoneAndTheTimeLeft) {
   progress.done_bytes = 1 << 20;
   EXPECT_EQ(load_text(progress, 2), "loading llama: 1.0 MiB of 3.0 MiB, 4 s left");
   EXPECT_EQ(load_text(progress, 62), "loading llama: 1.0 MiB of 3.0 MiB, 2 min 4 s left");
-  progress.done_bytes = 4 << 20;  // two files contain the same tensor
+  progress.done_bytes = 4 << 20;  // above the total, as two files have the same tensor
   EXPECT_EQ(load_text(progress, 2), "loading llama: 3.0 MiB of 3.0 MiB, 0 s left");
 }
 

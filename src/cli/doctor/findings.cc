@@ -11,9 +11,9 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kGiB = int64_t{1} << 30;
-/// Below this the report warns. The server with the built-in voice needs a tenth of it.
+/// The report warns about less memory. The server with the built-in voice needs a tenth of this.
 constexpr int64_t kLittleMemory = kGiB;
-/// Below this the report warns. Each listener takes a descriptor, libraries take some dozen.
+/// The report warns about a lower limit. Each listener takes a descriptor, libraries some dozen.
 constexpr int64_t kFewFiles = 512;
 constexpr int64_t kLittleDisk = 2 * kGiB;
 

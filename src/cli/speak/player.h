@@ -10,7 +10,7 @@ namespace syrinx {
 
 /// Runs a player as a child and writes WAV to its standard input. Every method throws LoadError
 /// when the player cannot be run, has ended or fails. The player writes messages to the standard
-/// error. run_program() prevents that writing to an ended player ends this process.
+/// error. After run_program(), writing to an ended player does not end this process.
 class Player {
  public:
   /// `command` is a shell command.

@@ -46,8 +46,8 @@ bool ends_sentence(const std::string& word) {
          word.find_last_of(".!?") + 2 >= word.size();
 }
 
-/// Formats a line of a start time and a text: "    1.24  what
-/// ".
+/// Formats a line with a start time, a text and a line feed: "1.24 what". The time is
+/// right-aligned.
 std::string line_at(int64_t frame, double frame_rate, std::string_view what) {
   std::array<char, 32> time{};
   std::snprintf(time.data(), time.size(), "%8.2f  ", static_cast<double>(frame) / frame_rate);

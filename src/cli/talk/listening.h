@@ -15,7 +15,7 @@ namespace syrinx {
 struct HeardTurn {
   std::string words;
   double voice_end_s = 0;  ///< when the last voice was recorded
-  double turn_end_s = 0;   ///< when the pause was long enough
+  double turn_end_s = 0;   ///< when the pause had ended the turn
   double words_s = 0;      ///< when the words were recognised
 };
 
