@@ -29,7 +29,8 @@ bool is_of_ints(Flow flow) { return flow == Flow::kIds || flow == Flow::kCodes; 
 
 Status replay_frames(Sequence& sequence, ByteReader& in, const CallRules& rules) {
   const auto port = in.number<uint16_t>();
-  if (port >= rules.in.size()) throw LoadError("a call: frames for no port");
+  if (port >= rules.in.size())
+    throw LoadError(concat("a call has frames for port ", port, " of ", rules.in.size()));
   const FrameType type = rules.in[port];
   const auto count = in.number<int64_t>();
   const bool last = in.number<uint8_t>(1) == 1;
@@ -42,7 +43,8 @@ Status replay_frames(Sequence& sequence, ByteReader& in, const CallRules& rules)
                                                : floats.size();
   const auto width = static_cast<uint64_t>(type.width);
   if (count < 0 || have % width != 0 || have / width != static_cast<uint64_t>(count)) {
-    throw LoadError(concat("a call: ", have, " numbers for ", count, " frames"));
+    throw LoadError(
+        concat("a call has ", have, " numbers, which are not ", count, " frames of width ", width));
   }
   return sequence.take(port, {type, count, ints, floats, text, last});
 }
@@ -51,7 +53,8 @@ Status replay_frames(Sequence& sequence, ByteReader& in, const CallRules& rules)
 void check_codes(std::span<const int32_t> codes, std::span<const int> vocab) {
   for (size_t i = 0; i < codes.size(); ++i) {
     const int most = vocab[i % vocab.size()];
-    if (codes[i] < 0 || codes[i] >= most) throw LoadError(concat("a call: code ", codes[i]));
+    if (codes[i] < 0 || codes[i] >= most)
+      throw LoadError(concat("a call has the invalid code ", codes[i]));
   }
 }
 
@@ -60,8 +63,8 @@ Verdict replay_step(Sequence& sequence, ByteReader& in, const CallRules& rules) 
   const std::vector<float> values = read_values<float>(in);
   in.end();
   if (codes.size() != rules.vocab.size() || std::ssize(values) != rules.values) {
-    throw LoadError(
-        concat("a call: a step of ", codes.size(), " codes and ", values.size(), " values"));
+    throw LoadError(concat("a call has ", codes.size(), " codes and ", values.size(),
+                           " values; expected ", rules.vocab.size(), " and ", rules.values));
   }
   check_codes(codes, rules.vocab);
   std::vector<int32_t> frames;

@@ -1,5 +1,5 @@
-// The calls of a sequence as bytes. If two sequences of one request receive the same calls in the
-// same order, they are equal. Pure functions, except apply_call().
+// The calls that change a sequence (text, frames, steps) as bytes. Two sequences of one request are
+// equal if they receive the same calls in the same order. Pure functions, except apply_call().
 #pragma once
 
 #include <cstdint>

@@ -157,7 +157,7 @@ TEST_F(LinkTest, NonsenseFromThePeerEndsTheLink) {
     at_work.join();
     EXPECT_TRUE(fault);
     EXPECT_TRUE(
-        wait_for([&] { return peer.link.state().trouble.find("it made") != std::string::npos; }) ||
+        wait_for([&] { return peer.link.state().trouble.find("it sent") != std::string::npos; }) ||
         peer.link.state().ups > 1);
   }
 }
@@ -174,13 +174,14 @@ TEST_F(LinkTest, FramesComeInOrderAndOnce) {
   using Faults = std::vector<std::string>;
   EXPECT_EQ(caller.push({1, 0, {job(1, 0), job(2, 0)}}), (Faults{"none", "none"}));
   EXPECT_EQ(caller.push({2, 0, {job(1, 4), job(2, 8)}}),
-            (Faults{"none", "frames from 8 on, expected 4"}));
-  EXPECT_EQ(caller.push({3, 0, {job(1, 4)}}), (Faults{"frames from 4 on, expected 8"}));
+            (Faults{"none", "the chunk begins at frame 8, expected 4"}));
+  EXPECT_EQ(caller.push({3, 0, {job(1, 4)}}), (Faults{"the chunk begins at frame 4, expected 8"}));
   EXPECT_EQ(caller.push({4, 0, {job(1, 8), job(1, 12)}}),
-            (Faults{"none", "two chunks of a stream"}));
+            (Faults{"none", "the batch has two chunks of this stream"}));
   PushedJob cut = job(1, 12);
   cut.window = std::string_view(four).substr(1);
-  EXPECT_EQ(caller.push({5, 0, {cut}}), (Faults{"31 bytes of 4 frames"}));
+  EXPECT_EQ(caller.push({5, 0, {cut}}),
+            (Faults{"the chunk has 31 bytes, which do not fit 4 frames"}));
   PushedJob codes = job(2, 4);
   const std::string wrong(four.size(), '\x7F');
   codes.window = wrong;

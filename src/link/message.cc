@@ -21,7 +21,8 @@ FrameType read_type(ByteReader& in) {
   FrameType type;
   type.flow = static_cast<Flow>(in.number<uint8_t>(static_cast<uint8_t>(Flow::kSamples)));
   type.width = in.number<int32_t>(kMostWidth);
-  if (type.width < 1) throw LoadError(concat("a message: frames of width ", type.width));
+  if (type.width < 1)
+    throw LoadError(concat("a message has frames of the invalid width ", type.width));
   return type;
 }
 
@@ -163,7 +164,7 @@ void append_leaving(std::string& out) {
 Introduction read_introduction(std::string_view body) {
   ByteReader in(body, "a greeting");
   if (in.left() < kMagic.size() || in.bytes(kMagic.size()) != kMagic) {
-    throw LoadError("a greeting that is not Syrinx'");
+    throw LoadError("the greeting is not from a Syrinx process");
   }
   const auto version = in.number<uint16_t>();
   if (version != kLinkVersion) {
@@ -181,7 +182,9 @@ Introduction read_introduction(std::string_view body) {
     node.in = read_type(in);
     node.out = read_type(in);
     node.most_out = in.number<int32_t>(kMostWidth);
-    if (node.most_out < 1) throw LoadError(concat("a message: ", node.most_out, " frames of each"));
+    if (node.most_out < 1)
+      throw LoadError(
+          concat("a node makes at most ", node.most_out, " frames; expected 1 or more"));
     node.steps = read_words(in);
   }
   in.end();

@@ -11,7 +11,7 @@
 //   Close (stream)                 ->
 //                                  <-     Leaving: send no new streams; existing streams continue
 //
-// Frames are numbered from the beginning of their stream. A job has the number of its first fresh
+// Frames are numbered from the beginning of their stream. A job has the number of its first new
 // frame. A job that leaves a gap or repeats frames is a fault. Made acknowledges a batch: a server
 // has at most EngineOptions::remote_slots unacknowledged batches. Messages of AR nodes are in
 // step_message.h.
@@ -83,7 +83,7 @@ struct OpenMessage {
 /// One chunk (ChunkJob). Its window has 4 bytes per value.
 struct PushedJob {
   uint64_t stream = 0;
-  int64_t at = 0;  ///< number of the first fresh frame in the stream
+  int64_t at = 0;  ///< number of the first new frame in the stream
   uint32_t left = 0, fresh = 0, ahead = 0;
   bool last = false;
   std::string_view window;

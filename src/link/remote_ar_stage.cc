@@ -157,8 +157,8 @@ void RemoteArStage::settle(Attempt& attempt) const {
   }
 }
 
-/// Sends the copies of pages. Runs the rows again whose pages this process lacks because another
-/// process ran them.
+/// Sends the copies of pages. Runs again the rows whose pages the chosen process lacks because
+/// another process ran them.
 void RemoteArStage::compute_again(Attempt& attempt) const {
   attempt.again.clear();
   attempt.computed_again = 0;
@@ -259,7 +259,7 @@ void RemoteArStage::count_again(const Attempt& attempt) const {
 /// Reads the results from an answer. Throws LoadError if the answer does not fit the step.
 void RemoteArStage::take(Attempt& attempt, std::string_view body) const {
   SteppedMessage stepped = read_stepped(body);
-  if (stepped.batch != attempt.number) throw LoadError("it took another step");
+  if (stepped.batch != attempt.number) throw LoadError("it answered another step");
   if (!stepped.fault.empty()) {
     throw InternalError("the stage '" + name_ + "': " + stepped.fault);
   }
@@ -292,10 +292,12 @@ void RemoteArStage::take(Attempt& attempt, std::string_view body) const {
                     (from.scores.empty() || from.scores.size() == steps) &&
                     from.values.size() == steps * values && from.taps.size() == rows * tap;
   if (!fits)
-    throw LoadError(concat("it yielded ", from.codes.size(), " codes of ", steps, " steps"));
+    throw LoadError(
+        concat("it sent ", from.codes.size(), " codes, which do not fit ", steps, " steps"));
   for (size_t i = 0; i < from.codes.size(); ++i) {
     const int32_t code = from.codes[i];
-    if (code < 0 || code >= traits.vocab[i % codes]) throw LoadError(concat("it drew code ", code));
+    if (code < 0 || code >= traits.vocab[i % codes])
+      throw LoadError(concat("it sent the invalid code ", code));
   }
   size_t step_from = 0, step_to = 0, row_from = 0, row_to = 0;
   for (size_t i = 0; i < attempt.fails.size(); ++i) {

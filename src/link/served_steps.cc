@@ -67,7 +67,7 @@ std::string ServedSequence::check(const PushedSequence& rows, int pages) const {
   }
   const auto used = static_cast<size_t>(KvPool::pages_for(end));
   if (rows.pages.size() != used * sizeof(int32_t)) {
-    return concat(end, " rows have ", rows.pages.size(), " bytes of page numbers");
+    return concat(rows.pages.size(), " bytes of page numbers do not fit ", end, " rows");
   }
   for (size_t i = 0; i < used; ++i) {
     int32_t page = 0;
@@ -76,7 +76,8 @@ std::string ServedSequence::check(const PushedSequence& rows, int pages) const {
   }
   if (!rows.companion) return check_main(rows);
   const bool guided = sequence_->guidance().value_or(1) != 1;
-  if (!guided || rows.drafts != 0 || rows.taps || rows.guided) return "rows of no companion";
+  if (!guided || rows.drafts != 0 || rows.taps || rows.guided)
+    return "rows of a companion that the sequence lacks, or with drafts or taps";
   if (!sequence_->ready()) return "a companion comes before its sequence";
   const int64_t due = int64_t{sequence_->companion_rows()} + steps_;
   if (end > due || (rows.emits && end != due)) {
@@ -102,8 +103,8 @@ std::string ServedSequence::check_main(const PushedSequence& rows) const {
   if (rows.emits && (!ready || end != known)) return "the step is not due";
   if (rows.taps && traits.tap == 0) return "the step requests taps, but the stage has none";
   if (rows.scores > traits.vocab[0]) {
-    return concat("the step wants ", rows.scores, " log-probabilities of ", traits.vocab[0],
-                  " ids");
+    return concat("the step wants ", rows.scores, " log-probabilities, but there are only ",
+                  traits.vocab[0], " ids");
   }
   return {};
 }
@@ -161,7 +162,8 @@ std::vector<const ServedSequence*> ServedSteps::find(const StepMessage& message)
     out.push_back(&found->second);
     rows += std::min(pushed.rows, kMostRowsOfOne);
   }
-  if (rows > kMostStepRows) throw LoadError(concat("a step of ", rows, " rows"));
+  if (rows > kMostStepRows)
+    throw LoadError(concat("a step has ", rows, " rows; at most ", kMostStepRows, " are allowed"));
   return out;
 }
 
@@ -169,7 +171,7 @@ std::vector<const ServedSequence*> ServedSteps::find(const StepMessage& message)
 std::string ServedSteps::check(const StepMessage& message, size_t i, int node, int pages) const {
   const PushedSequence& rows = message.sequences[i];
   const ServedSequence& sequence = sequences_.at(rows.stream);
-  if (sequence.node() != node) return "rows of another node";
+  if (sequence.node() != node) return "the sequence belongs to another node";
   const auto is_pair = [&](size_t k) {
     return k + 1 < message.sequences.size() && !message.sequences[k].companion &&
            message.sequences[k + 1].companion &&

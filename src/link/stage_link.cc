@@ -221,7 +221,7 @@ void StageLink::Impl::take(Message message, size_t bytes) {
   changed.notify_all();
 }
 
-/// Call with the lock held.
+/// Returns the earliest deadline of a waiting batch. Call with the lock held.
 double StageLink::Impl::first_deadline() const {
   double first = std::numeric_limits<double>::infinity();
   for (const auto& [batch, one] : waiting) first = std::min(first, one->until_s);
@@ -242,7 +242,7 @@ void StageLink::Impl::went_down(const std::string& why) {
   changed.notify_all();
 }
 
-/// Call with the lock held.
+/// Returns the error of a lost connection. Call with the lock held.
 Error StageLink::Impl::gone() const {
   std::string names;
   for (const NodeShape& node : options.wanted.nodes)

@@ -39,7 +39,7 @@ struct LinkState {
   uint64_t sent_bytes = 0, received_bytes = 0;
   int streams = 0;          ///< streams in the other process
   int bound = 0;            ///< streams that cannot be computed again in another process
-  uint64_t recovered = 0;   ///< streams computed again in this process after a process was lost
+  uint64_t recovered = 0;   ///< streams that the other process has computed again after a loss
   double down_since_s = 0;  ///< time of the loss, by now_s()
 
   bool takes() const { return up && !leaving; }

@@ -188,7 +188,8 @@ class StageServer::Impl::Connection {
 void StageServer::Impl::Connection::greet() {
   const double patience_s = of_.options.greeting_s;
   const std::optional<Message> hello = socket_.wait_for(patience_s, kMostGreeting, of_.wake);
-  if (!hello || hello->kind != MessageKind::kHello) throw LoadError("a peer without a greeting");
+  if (!hello || hello->kind != MessageKind::kHello)
+    throw LoadError("the first message is not a greeting");
   std::string why;
   Introduction wanted;
   try {
@@ -242,27 +243,27 @@ void StageServer::Impl::Connection::take(const Message& message) {
 }
 
 int StageServer::Impl::Connection::node_of(uint16_t number) const {
-  if (number >= nodes_.size()) throw LoadError("a node that was not requested");
+  if (number >= nodes_.size()) throw LoadError("a message names a node that was not requested");
   return nodes_[number];
 }
 
 const ChunkStage& StageServer::Impl::Connection::chunk_stage(uint16_t number) const {
   const ChunkStage* stage = of_.pipeline->graph().node(node_of(number)).chunk;
-  if (!stage) throw LoadError("chunks for an AR node");
+  if (!stage) throw LoadError("a message has chunks for an AR node");
   return *stage;
 }
 
 int StageServer::Impl::Connection::step_node(uint16_t number) const {
   const int node = node_of(number);
   if (!of_.pipeline->graph().node(node).ar)
-    throw LoadError("steps of a node that is not an AR node");
+    throw LoadError("a message has steps for a node that is not an AR node");
   return node;
 }
 
 void StageServer::Impl::Connection::open(const OpenMessage& message) {
   const int node = node_of(message.node);
   if (streams_.size() + steps_.count() >= of_.options.max_streams) {
-    throw LoadError("too many streams");
+    throw LoadError(concat("more than ", of_.options.max_streams, " streams are open"));
   }
   if (of_.pipeline->graph().node(node).ar) {
     steps_.open(message.stream, node, message.bundle);
@@ -289,13 +290,14 @@ std::string StageServer::Impl::Connection::check(const ChunkStage& stage,
   if (!stream.fault.empty()) return stream.fault;
   if (stream.stage != &stage) return "a chunk for another node's stream";
   if (pushed.at != stream.at) {
-    return concat("frames from ", pushed.at, " on, expected ", stream.at);
+    return concat("the chunk begins at frame ", pushed.at, ", expected ", stream.at);
   }
   const uint64_t frames = uint64_t{pushed.left} + pushed.fresh + pushed.ahead;
   if (pushed.window.size() != frames * static_cast<uint64_t>(stage.in_width()) * 4) {
-    return concat(pushed.window.size(), " bytes of ", frames, " frames");
+    return concat("the chunk has ", pushed.window.size(), " bytes, which do not fit ", frames,
+                  " frames");
   }
-  if (pushed.fresh == 0) return "the chunk has no fresh frames";
+  if (pushed.fresh == 0) return "the chunk has no new frames";
   if (pushed.left > pushed.at)
     return concat("the chunk repeats ", pushed.left, " frames, but only ", pushed.at,
                   " came before");
@@ -317,7 +319,8 @@ void StageServer::Impl::Connection::push(const PushMessage& message) {
     const bool twice = std::any_of(jobs.begin(), jobs.end(), [&](const ChunkJob& job) {
       return job.state == found->second.state.get();
     });
-    std::string why = twice ? "two chunks of a stream" : check(stage, found->second, pushed);
+    std::string why =
+        twice ? "the batch has two chunks of this stream" : check(stage, found->second, pushed);
     out_values += why.empty() ? pushed.fresh * out : 0;
     if (why.empty() && out_values > kMostValues)
       throw LoadError("the output of a batch is too large");

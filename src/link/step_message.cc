@@ -39,7 +39,7 @@ ScoredId read_scored(ByteReader& in) {
 
 int32_t read_count(ByteReader& in) {
   const auto count = in.number<int32_t>(kMostRows);
-  if (count < 0) throw LoadError(concat("a step: ", count, " rows"));
+  if (count < 0) throw LoadError(concat("a step has the invalid number of ", count, " rows"));
   return count;
 }
 

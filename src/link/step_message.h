@@ -4,7 +4,7 @@
 //
 //   server                                 stages
 //   Cache (node, pages)              ->    once per connection
-//   Open (stream, request)           ->    message.h; Close too
+//   Open (stream, request)           ->    see message.h, also for Close
 //   Call (stream, call)              ->    frames, text, results of steps
 //   Step (batch: rows, their pages)  ->
 //                                    <-    Stepped (batch: codes and other requested results)

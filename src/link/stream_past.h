@@ -16,7 +16,7 @@ class StreamPast {
   StreamPast(std::string bundle, int width, size_t most_bytes);
 
   const std::string& bundle() const { return bundle_; }
-  /// Returns the number of fresh frames so far.
+  /// Returns the number of frames of all chunks so far.
   int64_t at() const { return at_; }
   /// Returns whether the whole input was kept.
   bool whole() const { return whole_; }
