@@ -24,7 +24,7 @@ namespace syrinx {
 using VoiceAliases = std::map<std::string, std::string, std::less<>>;
 
 /// The voices available to a request: the model's voices, the store's voices, and aliases. Borrows
-/// all four objects.
+/// the model, the encoder, the store and the aliases.
 struct Speaker {
   // Implicit: a model alone can be used as a Speaker.
   Speaker(const PipelineInfo& model,  // NOLINT(google-explicit-constructor)
