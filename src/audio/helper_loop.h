@@ -24,7 +24,7 @@ struct HelperRequest {
   uint64_t memory_bytes = 0;
   uint32_t cpu_s = 0;
   bool filter = true;        ///< use the filter if possible
-  bool must_filter = false;  ///< the child exits without a filter
+  bool must_filter = false;  ///< the child exits if it cannot use the filter
   bool probe = false;        ///< the child only reports its confinement
 };
 

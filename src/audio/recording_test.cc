@@ -52,7 +52,7 @@ TEST(Recording, KeepsBitsAndComesBackFromItsWav) {
 
 TEST(Recording, IsLeftAsItIs) {
   std::vector<float> samples = tone(1, 0.5, 0.3);
-  for (float& sample : samples) sample += 0.05f;  // the offset makes them no multiples of 2^-15
+  for (float& sample : samples) sample += 0.05f;  // then they are not multiples of 2^-15
   samples[9000] = 1.25f;
   const auto audio = read_recording(float_wav(samples)).take();
   EXPECT_EQ(audio.samples, samples);

@@ -15,8 +15,8 @@ namespace syrinx {
 /// the method of its authors' program.
 enum class Resampling {
   kFfmpeg,  ///< FFmpeg's own filter, round(n * out / in) samples
-  /// Like librosa: libsoxr's 20 bits through FFmpeg, ceil(n * out / in) samples. Uses FFmpeg's own
-  /// filter if FFmpeg was built without libsoxr.
+  /// Like librosa: libsoxr with 20 bits, called by FFmpeg; ceil(n * out / in) samples. Uses
+  /// FFmpeg's own filter if FFmpeg was built without libsoxr.
   kSoxr,
   kHann,  ///< like torchaudio: audio/hann_resampler.h; only for whole recordings
 };
