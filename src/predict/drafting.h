@@ -14,7 +14,7 @@ namespace syrinx {
 struct DraftRules {
   /// length of the first draft, and smallest length of later drafts (PredGen, Li and Grover, 2025)
   int first = 30;
-  int more = 10;          ///< a later draft has the right tokens, one more, and these
+  int more = 10;          ///< length of a later draft: its right tokens, one more, and this number
   int most = 120;         ///< largest length of a draft, so that a pause costs little
   int most_wasted = 500;  ///< number of wrong tokens in a turn after which drafting stops
 
