@@ -11,8 +11,8 @@ namespace syrinx {
 /// Headers of a WebSocket upgrade that may have a key; empty if absent. Borrows from the request.
 struct KeyHeaders {
   std::string_view authorization = {};  ///< "Bearer KEY", "Token KEY"
-  std::string_view xi_api_key = {};     ///< of ElevenLabs' clients
-  std::string_view x_api_key = {};      ///< of Cartesia's clients
+  std::string_view xi_api_key = {};     ///< the header of ElevenLabs' clients
+  std::string_view x_api_key = {};      ///< the header of Cartesia's clients
   std::string_view subprotocols = {};   ///< "token, KEY" of Deepgram in browsers, or OpenAI's form
   std::string_view query = {};          ///< may have api_key, xi-api-key, authorization or token
 };

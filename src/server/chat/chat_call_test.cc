@@ -379,7 +379,7 @@ TEST(ChatCallBody, TakesManyMessages) {
   EXPECT_EQ(bad_call(R"({"messages": [)" + std::string(3'000'000, '1') + "]}").status, 400);
 }
 
-// Answers that must be JSON
+// Tests of answers that must be JSON.
 
 TEST(ChatCall, AnswersOfJsonBySchema) {
   const auto chat = [](const std::string& more) {
@@ -406,7 +406,7 @@ TEST(ChatCall, AnswersOfJsonBySchema) {
   }
 }
 
-// Tools that must be called
+// Tests of tools that must be called.
 
 TEST(ChatCall, ToolsThatMustBeCalled) {
   const auto chat = [](const std::string& choice, const char* tools) {
@@ -434,7 +434,7 @@ TEST(ChatCall, ToolsThatMustBeCalled) {
   }
 }
 
-// Calls of tools
+// Tests of tool calls that a model writes.
 
 struct Parsed {
   std::string text;

@@ -74,7 +74,7 @@ class ChatStream {
   std::unique_ptr<Encoder> encoder_;  // set if the answer is spoken
   std::optional<RequestId> id_;
   std::optional<ApiError> fault_;  // error before the status line
-  std::string trouble_;            // inner fault, for the log
+  std::string trouble_;            // internal error, for the log
   std::optional<ToolCallFinder> tools_;
   std::optional<ChatWire> wire_;
   AnswerQueue::News news_;

@@ -40,9 +40,9 @@ struct ServerOptions {
   int max_connections = 1024;  ///< most connections; further ones get status 503 and are closed
   /// Most connections from one address of another machine. 0 means no limit.
   int max_connections_per_address = 256;
-  double header_timeout_s = 10;  ///< from the first byte of a request to the end of its head
-  double body_timeout_s = 30;    ///< for a body after its head, or for a long message
-  double idle_timeout_s = 75;    ///< between the requests of a connection
+  double header_timeout_s = 10;  ///< most time from a request's first byte to the end of its head
+  double body_timeout_s = 30;    ///< most time for a body after its head, or for a long message
+  double idle_timeout_s = 75;    ///< most time between two requests of a connection
   double stall_timeout_s = 30;   ///< a client that reads nothing for this long is disconnected
   std::shared_ptr<const Ears> ears = std::make_shared<Ears>();  ///< the recognisers of speech
   std::shared_ptr<const SileroVad> vad = {};  ///< finds turns; null means WebRTC's detector

@@ -93,7 +93,7 @@ class TranscriptionStream {
   bool fed_ = false;
   std::optional<ApiError> fault_;
   std::optional<Transcript> transcript_;
-  std::string trouble_;    // inner fault, for the log
+  std::string trouble_;    // internal error, for the log
   std::string events_;     // events to send
   bool accepted_ = false;  // the first event has been sent
   bool begun_ = false;     // the status line of a stream has been sent

@@ -122,7 +122,7 @@ TEST_F(WsServerTest, BrokenFramesAreNoHarm) {
       std::string("\x8b\x80\0\0\0\0", 6),  // an unknown opcode
       std::string("\x09\x80\0\0\0\0", 6),  // a fragmented ping
       std::string("\x80\x80\0\0\0\0", 6),  // a continuation frame without a first frame
-      std::string("\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", 14),  // of 2^64 bytes
+      std::string("\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0", 14),  // a frame of 2^64 bytes
       std::string("\x81\x82\0\0\0\0\xff\xfe", 8),                           // text without UTF-8
   };
   for (const std::string& bytes : broken) {

@@ -53,7 +53,7 @@ struct RealtimeItem {
   std::string status = "completed";
   std::string role = {};             ///< role of a message: system, user or assistant
   std::vector<ItemPart> parts = {};  ///< parts of a message
-  std::string call_id = {}, name = {}, arguments = {}, output = {};  ///< for calls and outputs
+  std::string call_id = {}, name = {}, arguments = {}, output = {};  ///< of a call or its result
   bool left_out = false;  ///< the item did not fit into a prompt; later prompts omit it, too
 
   bool pending() const;

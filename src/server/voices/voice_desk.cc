@@ -61,7 +61,7 @@ class Basket {
   std::function<void()> wake_;
 };
 
-/// A position in a basket that waits for a voice.
+/// A voice that a fetch waits for: its index in the fetch's basket.
 struct Waiter {
   std::shared_ptr<Basket> basket;
   size_t index = 0;
