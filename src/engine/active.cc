@@ -126,8 +126,8 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
   for (size_t n = 0; n < model.nodes.size(); ++n) {
     const ResidentNode& node = model.nodes[n];
     if (!node.chunk) continue;
-    // The sequence that feeds the node, directly or through other nodes. If no sequence feeds it,
-    // the first sequence that the node feeds.
+    // Finds the sequence that feeds the node, directly or through other nodes. If no sequence feeds
+    // it, finds the first sequence that the node feeds.
     int from = static_cast<int>(n);
     while (from != kClient && !model.nodes[from].ar) from = graph.feeding(from).from.node;
     for (int to = static_cast<int>(n); from == kClient;) {

@@ -89,7 +89,7 @@ void Edges::append_samples(Active& request, Late late) {
   });
 }
 
-/// While a listener waits for samples of the client, neither the engine nor its output is late.
+/// Appends a client's samples. A listener's wait for them does not count as late.
 void Edges::take_samples(Active& request, const Late& late) {
   const Graph& graph = request.model->graph();
   ChunkRun* fed = nullptr;

@@ -180,7 +180,7 @@ TEST(Faults, I8_ABatchThatFindsNoExecutorFailsItsRequestsOnly) {
 
 /// A row with logits that are not finite fails only its own request.
 TEST(Faults, I8_LogitsThatAreNotFiniteFailTheirRequest) {
-  for (const char* text : {"abc~defghi", "abc`defghi"}) {  // for all codes; for the second code
+  for (const char* text : {"abc~defghi", "abc`defghi"}) {  // NaN for all codes, or for the second
     ScriptedMachine machine({.options = patient()});
     machine.add(make_toy_pipeline());
     const Client bad = machine.submit(ask(text)), good = machine.submit(ask_bytes(20, 3));

@@ -3,7 +3,7 @@
 //
 // Invariants: a snapshot contains no request that has ended, is paused by its reader or has nothing
 // to run, and nothing that is in flight (I9). Requests in the background are planned only when the
-// slot has no other work, and so that no listener runs dry meanwhile (I15).
+// slot has no other work, and only if no listener runs dry meanwhile (I15).
 #pragma once
 
 #include <array>
