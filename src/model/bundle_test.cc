@@ -71,7 +71,7 @@ TEST(Bundle, RefusesWhatItDidNotWrite) {
   std::string other = good;
   other[3] = 2;  // byte 3 is the version
   EXPECT_THROW(Bundle::parse(other), LoadError);
-  // Announces values of four gigabytes that do not follow.
+  // These bytes announce four gigabytes of values that do not follow.
   const std::string huge("SYB\1\1\0\1a\2\xFF\xFF\xFF\x3F", 13);
   EXPECT_NE(bundle_fault([&] { Bundle::parse(huge); }).find("more bytes, got"), std::string::npos);
   const std::string twice("SYB\1\2\0\1a\1\0\0\0\0\1a\1\0\0\0\0", 20);

@@ -14,9 +14,9 @@ namespace syrinx {
 
 /// The ids that fill a stream at steps at which it has no code of a spoken frame.
 struct DelayMarks {
-  int32_t before = 0;  ///< in the steps before the stream's first code
-  int32_t end = 0;     ///< at the first frame that is not spoken
-  int32_t after = 0;   ///< in the steps after `end`
+  int32_t before = 0;  ///< fills the steps before the stream's first code
+  int32_t end = 0;     ///< marks the first frame that is not spoken
+  int32_t after = 0;   ///< fills the steps after `end`
 };
 
 /// Selects what fills a stream at steps without a code of a frame: marks, or the model's own codes.
@@ -80,7 +80,7 @@ class DelayedStreams {
 
   /// Adds a step's codes [S] as they were sampled.
   void push(std::span<const int32_t> codes);
-  /// Writes the frame that the last push() completed into `out` [S]. Returns false if that push()
+  /// Writes to `out` [S] the frame that the last push() completed. Returns false if that push()
   /// completed no frame, or the frame is not spoken.
   bool frame(std::span<int32_t> out) const;
 

@@ -215,8 +215,8 @@ class Sequence {
   /// steps. Called after advance() of the step with the wrong guess. May change draft().
   virtual void missed(std::span<const int32_t> /*codes*/) {}
 
-  /// Processes the sampled codes of a step (one per ArTraits::vocab). Writes the frames, text and
-  /// marks that they complete to `out`.
+  /// Processes the sampled codes of a step (one per ArTraits::vocab). Writes to `out` the frames,
+  /// text and marks that these codes complete.
   virtual Verdict advance(std::span<const int32_t> codes, StepOutput& out) = 0;
 
   /// Adds text to an open request; `last` closes it. May be slow (tokenizers, phonemes): it runs on

@@ -61,7 +61,7 @@ class ToyState : public Sequence {
   bool ready() const override {
     const size_t at = begin_ + step();
     if (at < text_.size() && text_[at] == kReady) stumble("ready()");
-    // The byte after this step must have arrived, as advance() checks whether the request ends.
+    // The byte after this step must have arrived: advance() needs it to see whether the text ends.
     return !open_ || begin_ + (step() + 1) / options_.steps_per_byte < text_.size();
   }
   const SampleParams& sampling(int k) const override { return sampling_[k]; }
