@@ -121,7 +121,7 @@ class DummyWeights : public WeightSource {
     return *block;
   }
 
-  /// Returns whether a vector is zero, as are biases and logarithms of factors. Factors are one.
+  /// Returns whether a vector gets zeros (a bias, a logarithm of a factor); others get ones.
   static bool is_zero(const std::string& name) {
     return name.ends_with("bias") || name.ends_with("alpha") || name.ends_with("beta");
   }
