@@ -55,7 +55,7 @@ class Outbox {
     }
     return f(value_);
   }
-  /// Ends filling and waking; f(T&) drops the current contents.
+  /// Disables fill() and `wake`; f(T&) drops the current contents.
   template <typename F>
   void close(F&& f) {
     const std::lock_guard lock(mutex_);
