@@ -38,7 +38,7 @@ struct TranscribeOptions {
   std::string vad;   ///< Silero's weights; empty means that silence is recognised, too
   std::string language;
   std::string prompt;
-  std::optional<float> temperature;  ///< of the first attempt; unset means the recogniser's default
+  std::optional<float> temperature;  ///< in the first attempt; unset: the recogniser's default
   bool no_fallback = false;          ///< make only one attempt
   bool no_condition = false;         ///< windows get no earlier text as context
   bool translate = false, word_times = false;
