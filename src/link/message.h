@@ -123,7 +123,7 @@ void append_push(std::string& out, const PushMessage& message);
 void append_made(std::string& out, const MadeMessage& message);
 /// Closes a stream. The peer sends no answer.
 void append_close(std::string& out, uint64_t stream);
-/// Asks the peer for no new streams. The process ends once its streams have moved or ended.
+/// Asks the peer to open no new streams. The sender ends once its streams have moved or ended.
 void append_leaving(std::string& out);
 
 /// A received message: its kind, and its fields as bytes.

@@ -1,6 +1,6 @@
 // A sequence of an AR node that runs in another process. The engine uses the family's sequence in
-// this process for all scheduling. The sequence's calls are kept, so that the other process can
-// make an equal sequence from the request and the calls. One thread at a time.
+// this process for all scheduling. The calls that change it are kept (calls.h), so that the other
+// process can make an equal sequence from the request and these calls. One thread at a time.
 #pragma once
 
 #include <deque>

@@ -21,7 +21,7 @@ class StreamPast {
   /// Returns whether the whole input was kept.
   bool whole() const { return whole_; }
 
-  /// Adds a chunk that was run. The chunk's fresh frames begin at frame at().
+  /// Adds a chunk that was run. The chunk's new frames begin at frame at().
   void add(const PushedJob& job);
   size_t chunks() const { return cuts_.size(); }
   /// Returns chunk i as added, but without its stream. Its window is a view into this object.
