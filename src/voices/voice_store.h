@@ -41,7 +41,7 @@ struct StoredVoice {
   std::string id = {};  ///< derived from the name: "Anna Bell" becomes "anna-bell"
   std::string name = {}, text = {}, mode = {}, consent = {}, description = {};
   std::string recording = {};   ///< hash; empty if the voice has no recording
-  std::string encoded = {};     ///< key, if the voice has no recording; otherwise empty
+  std::string encoded = {};     ///< key of the data if there is no recording; otherwise empty
   std::string family = {};      ///< family of `encoded`; empty means any that can clone
   double seconds = 0;           ///< length of the recording in seconds
   int sample_rate = 0;          ///< sample rate of the recording in Hz
