@@ -383,7 +383,7 @@ void end_helper(const DecodeHelper& helper) {
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT), 0);
 }
 
-/// If the helper is lost during a recording, the recording is still complete, but only once.
+/// If the helper is lost during a recording, the recording is decoded again, but only once.
 TEST(DecodeHelper, WhatWasLostIsDecodedOnceMore) {
   const DecodeHelper helper(with_successors());
   const std::string file = encoded(AudioFormat::kFlac, tone(60));
