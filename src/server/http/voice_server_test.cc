@@ -420,7 +420,7 @@ TEST_F(VoiceServerTest, LargeBodiesAreFewAndBounded) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     EXPECT_EQ(post("/v1/audio/speech", "application/json", large.size())->read().status, 503);
   }
-  for (int i = 0; i < 100; ++i) {  // a place becomes free once the first upload has ended
+  for (int i = 0; i < 100; ++i) {  // an upload is admitted once the first one has ended
     const auto next = post("/v1/audio/speech", "application/json", large.size());
     next->send(large);
     const int status = next->read().status;

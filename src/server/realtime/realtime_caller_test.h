@@ -30,7 +30,7 @@ class CueEars final : public Recogniser {
     return std::unique_ptr<Listener>(std::make_unique<Deaf>(*this));
   }
   std::vector<std::shared_ptr<TranscriptSink>> sinks;
-  double pass_s = 0;  ///< predicted time of a pass
+  double pass_s = 0;  ///< predicted time of one pass of the recogniser
   int ended = 0;      ///< listeners that wait for a pass
 
  private:
