@@ -128,7 +128,7 @@ void Committer::take_steps(Active& request, const Batch& batch, const Brought& b
   }
 }
 
-/// Passes the rows that the stage tapped along the node's edges of rows.
+/// Passes the rows that the stage tapped along those edges of the node that carry rows.
 void Committer::pass_taps(Active& request, int n, const StepSequence& ran,
                           std::span<const float> taps) {
   const Graph& graph = request.model->graph();
