@@ -68,7 +68,7 @@ std::optional<HeardTurn> Listening::turn(const std::function<void(const std::str
   Microphone microphone(recorder_);
   const auto hearsay = std::make_shared<Hearsay>();
   std::unique_ptr<Listener> listener;
-  std::vector<float> samples, latest;  // the last second, in which a turn may begin
+  std::vector<float> samples, latest;  // `latest`: the last second, in which a turn may begin
   int64_t heard = 0;
   std::string told;
   HeardTurn turn;
