@@ -55,7 +55,7 @@ bool wait_until(int fd, short events, double until_s, const WakeUp& wake) {
     const double left_ms = std::clamp(std::ceil((until_s - now_s()) * 1e3), 0.0, 1e6);
     const int ready = poll(polled.data(), polled.size(), static_cast<int>(left_ms));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready == 0 && now_s() < until_s) continue;  // poll() has a shorter timeout than the caller
+    if (ready == 0 && now_s() < until_s) continue;  // poll() ended before the caller's timeout
     return ready > 0 && polled[1].revents == 0 && polled[0].revents != 0;
   }
 }
