@@ -81,7 +81,7 @@ class AudioVaeDecoder {
     CausalConvTranspose1d up;
     std::vector<causal::ResidualUnit> units;
   };
-  // Frames of all streams in one pass; limits the scratch memory (some megabytes a frame).
+  // Limit of frames per pass, over all streams. A frame needs some megabytes of scratch memory.
   static constexpr int64_t kPassFrames = 8;
 
   void run_pass(StepContext& ctx, std::span<const AudioVaeJob> jobs,

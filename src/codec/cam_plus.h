@@ -1,7 +1,7 @@
 // CAM++, the speaker encoder of CosyVoice and related models. It computes Kaldi's fbank of a
-// recording, a small 2-D convolutional front and densely connected TDNN layers. Local and global
-// averages gate the output of each TDNN layer. Mean and deviation over time then give one
-// vector. The gates depend on the whole recording, so the encoder cannot stream. Its work is
+// recording, then runs a few 2-D convolutions (the front) and densely connected TDNN layers. Local
+// and global averages gate the output of each TDNN layer. Mean and deviation over time then give
+// one vector. The gates depend on the whole recording, so the encoder cannot stream. Its work is
 // divided into pieces of some tens of milliseconds instead. Source: 3D-Speaker (arXiv
 // 2303.00332): chatterbox:src/chatterbox/models/s3gen/xvector.py. Const after construction,
 // shared by threads; a Work is used by one call at a time. T frames and F bands of the fbank, C

@@ -18,7 +18,7 @@ struct Snake {
   Tensor alpha, inv_alpha;  // [C]
 };
 
-/// Adds to its input the output of snake, dilated convolution, snake, convolution of one tap.
+/// Adds to x the output of four layers: snake, dilated convolution, snake, convolution of one tap.
 struct ResidualUnit {
   Snake act1, act2;
   CausalConv1d conv;

@@ -17,7 +17,7 @@ namespace syrinx {
 struct ConvSubsamplingConfig {
   int64_t mels = 128, channels = 256, width = 1024;
   int layers = 3;      ///< number of layers; each one halves time and bands
-  bool causal = true;  ///< whether outputs depend on no later frame, else on one each side
+  bool causal = true;  ///< if false, an output of a layer also depends on one later input
 };
 
 /// The subsampling convolutions, with their weights.

@@ -1,8 +1,8 @@
 // A codec of the DAC kind from codes to samples: factorised residual quantizers, then DacDecoder,
-// with a stream state. A chunk has fresh frames and the frames that follow them, as a link with
-// lookahead() provides (model/pipeline.h). The codec returns the samples of the fresh frames. Each
-// frame is decoded only once: certain samples beyond the fresh frames are kept. A stream has the
-// same bits as one whole call. Const after construction, shared by threads; a state is used by one
+// with a stream state. A chunk has new ("fresh") frames and their lookahead() frames, as a link
+// provides them (model/pipeline.h). The codec returns the samples of the fresh frames. Each frame
+// is decoded only once: certain samples beyond the fresh frames wait for the next chunk. A stream
+// has the bits of one whole call. Const after construction, shared by threads; a state serves one
 // call at a time. Q codebooks, V codes of each, T frames; a frame is hop() samples.
 #pragma once
 
@@ -36,7 +36,7 @@ class DacCodecState {
   friend class DacCodec;
   DacDecoderState decoder_;
   int64_t fed_ = 0, taken_ = 0;  // frames decoded, and frames whose samples were returned
-  bool ended_ = false;           // whether the decoder got the last frame; ready_ may have samples
+  bool ended_ = false;           // whether the decoder got the last frame; ready_ may not be empty
   std::vector<float> ready_;     // decoded samples that run() has not yet returned
 };
 

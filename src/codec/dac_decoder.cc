@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kPieceFrames = 8;    // frames of one stream in a pass
 constexpr int64_t kPassFrames = 8;     // frames of all streams in a pass; limits the scratch memory
 constexpr int64_t kNoiseRows = 256;    // rows of noise for one counter of the random numbers
-constexpr uint32_t kNoiseStream = 64;  // stream of random numbers of block 0's noise; next: block 1
+constexpr uint32_t kNoiseStream = 64;  // block b takes its noise from random stream 64 + b
 
 View take_f32(StepContext& ctx, int64_t rows, int64_t columns) {
   return ctx.arena.take(Shape{rows, columns}, DType::kF32);

@@ -115,8 +115,8 @@ class DacDecoder {
 
   /// Applies a snake to x. `out` may be the memory of x.
   static void snake(StepContext& ctx, const View& x, const Snake& act, const View& out);
-  /// Writes the oldest rows of each part to `out`: first the rows in its delay number `delay`, then
-  /// rows of `in`. Keeps the remaining rows in the delay.
+  /// Writes the oldest rows of each part to `out`: first the rows that its state keeps in
+  /// delays_[delay], then rows of `in`. Keeps the remaining rows in delays_[delay].
   static void delay_rows(StepContext& ctx, std::span<const Part> parts, size_t delay,
                          const Stack& in, const Stack& out);
   /// Decodes the parts, and writes the number of samples that each part yields to samples [parts].

@@ -89,8 +89,8 @@ void EspnetCodec::run(StepContext& ctx, const EspnetCodecJob& job) const {
   }
   state.fed_ += fresh;
   state.taken_ += job.fresh;
-  SYRINX_CHECK(state.ready_.size() >= job.out.size(), "[espnet_codec] ", state.ready_.size(),
-               " samples of ", job.out.size());
+  SYRINX_CHECK(state.ready_.size() >= job.out.size(), "[espnet_codec] decoded ",
+               state.ready_.size(), " samples, but `out` has space for ", job.out.size());
   std::copy_n(state.ready_.begin(), job.out.size(), job.out.begin());
   state.ready_.erase(state.ready_.begin(), state.ready_.begin() + std::ssize(job.out));
 }

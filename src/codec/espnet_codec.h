@@ -1,7 +1,7 @@
 // ESPnet's neural codecs of the SEANet kind (ESPnet calls them "DAC", but they are not Descript's)
 // from codes to samples: residual quantizers whose entries are added, then SeanetDecoder, with a
-// stream state. A chunk has fresh frames and the frames after them, as a link with lookahead()
-// provides. The codec returns the samples of the fresh frames. A stream has the same bits as one
+// stream state. A chunk has new ("fresh") frames and their lookahead() frames, as a link provides
+// them. The codec returns the samples of the fresh frames. A stream has the same bits as one
 // whole call. CPU only. Const after construction, shared by threads; a state is used by one call at
 // a time. Source: espnet:espnet2/gan_codec/dac/dac.py, shared/quantizer/modules/core_vq.py. Q
 // codebooks, V codes of each, T frames; a frame is hop() samples.

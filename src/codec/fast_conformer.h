@@ -1,6 +1,6 @@
-// The blocks of a FastConformer over streams: half a feed-forward network, attention with relative
-// positions in chunks, a gate and a depthwise convolution, the other half, and a norm. A stream
-// keeps the keys and values that later rows need, and the past of the convolutions. A stream's
+// The blocks of a FastConformer over streams: a feed-forward network (weight 1/2), attention with
+// relative positions in chunks, a gate and a depthwise convolution, a second feed-forward network,
+// a norm. A stream keeps the keys, values and convolution inputs that later rows need. A stream's
 // bits do not depend on its division into calls or on the other streams of a call. Source:
 // transformers:src/transformers/models/{nemotron_asr_streaming,parakeet}/modeling_*.py. Const
 // after construction, shared by threads. CPU only. N rows of all streams, W width; activations
@@ -34,7 +34,7 @@ class FastConformer {
     std::vector<ConvState> convs;
     int64_t chunk = 0;
   };
-  /// The next rows of a stream: whole chunks, except at its end.
+  /// The next rows of a stream. They are whole chunks; only the stream's last chunk may be shorter.
   struct Job {
     int64_t rows = 0;
     State* state = nullptr;

@@ -34,7 +34,7 @@ class FishCodecState {
 /// Input and output of one stream in one call.
 struct FishCodecJob {
   FishCodecState* state = nullptr;
-  std::span<const int32_t> codes;  ///< [T, Q], at least 0; above the largest code: that code
+  std::span<const int32_t> codes;  ///< [T, Q], >= 0; larger codes count as the largest valid code
   std::span<float> out;            ///< [T * hop], output; values in [-1, 1]
 };
 
@@ -64,7 +64,7 @@ class FishCodec {
     CausalConvTranspose1d up;
     std::vector<causal::ResidualUnit> units;
   };
-  // Frames of all streams in one pass; limits the scratch memory (some megabytes a frame).
+  // Limit of frames per pass, over all streams. A frame needs some megabytes of scratch memory.
   static constexpr int64_t kPassFrames = 4;
 
   using Jobs = std::span<const FishCodecJob>;

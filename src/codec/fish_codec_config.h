@@ -15,7 +15,7 @@ namespace syrinx {
 struct FishCodecConfig {
   static constexpr int64_t kSampleRate = 44100;  ///< Hz
   static constexpr int64_t kHeadDim = 64;        ///< a narrower transformer has one head
-  static constexpr int64_t kWindow = 128;  ///< frames that attention covers, including its own
+  static constexpr int64_t kWindow = 128;  ///< frames to which a frame attends, including itself
   static constexpr int64_t kEncoderWindow = 512;  ///< rows that the encoder's own attention covers
 
   int64_t codebooks = 10;  ///< Q: one semantic codebook, followed by the residual codebooks
@@ -24,7 +24,7 @@ struct FishCodecConfig {
   int64_t latent = 1024;  ///< width of a frame
   int64_t post_layers = 8, post_ffn = 3072;
   std::vector<int64_t> upsample{2, 2};  ///< upsampling rates, in the order of the decoder
-  int64_t channels = 1536;              ///< channels of the decoder's first layer; then halved
+  int64_t channels = 1536;  ///< channels of the decoder's first layer; every block halves them
   std::vector<int64_t> rates{8, 8, 4, 2};
 
   /// Whether the checkpoint has the encoder, which only cloning needs. Its sizes:

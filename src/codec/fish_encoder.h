@@ -37,8 +37,8 @@ class FishEncoder {
   Stream open() const;
   /// Returns the limit of frames of the next piece, at least 1. Call it before each piece.
   int64_t room(StepContext& ctx, Stream& stream) const;
-  /// Encodes the next piece to codes [frames, Q]. A piece is whole frames of samples, or the end of
-  /// the recording.
+  /// Encodes the next piece to codes [frames, Q]. A piece has whole frames of samples; only the
+  /// last piece of a recording may end within a frame.
   void run(StepContext& ctx, Stream& stream, std::span<const float> samples,
            std::span<int32_t> codes) const;
 

@@ -69,7 +69,7 @@ void FlowEstimator::forget(State& state) const {
     pages_->copy_row(state.groups[row / page], row % page, state.groups[to / page], to % page);
     row = to;
   }
-  SYRINX_CHECK(places.empty(), "[s3_flow] ", places.size(), " unused places of ", most);
+  SYRINX_CHECK(places.empty(), "[s3_flow] ", places.size(), " rows of ", most, " stayed empty");
   state.rows = most;
   state.groups.resize(static_cast<size_t>(KvPool::pages_for(most)));
 }
@@ -95,7 +95,7 @@ View FlowEstimator::page_table(StepContext& ctx, const Call& call) const {
   const View table = ctx.arena.take({branches, pages}, DType::kI32);
   for (int64_t b = 0; b < branches; ++b) {
     for (int64_t p = 0; p < pages; ++p) {
-      const int64_t at = b * pages + p;  // index for a whole utterance, whose layers use it in turn
+      const int64_t at = b * pages + p;  // a whole utterance's pages; its layers use them in turn
       const int64_t group = state.whole ? at / slots : p;
       const int64_t slot =
           state.whole ? at % slots : (call.step * branches + b) * network_.layers + call.layer;

@@ -29,8 +29,8 @@ View GlmFlow::run(StepContext& ctx, std::span<const int32_t> tokens,
                   std::span<const float> prompt) const {
   const int64_t m = config_.mel, frames = config_.frames(std::ssize(tokens));
   const int64_t known = std::ssize(prompt) / m, width = unet_->in();
-  SYRINX_CHECK(known < frames, "[glm_flow] a prompt of ", known, " frames needs more frames than ",
-               frames);
+  SYRINX_CHECK(known < frames, "[glm_flow] the prompt has ", known,
+               " frames, but the tokens yield only ", frames);
   const View out = ctx.arena.take({frames, m}, DType::kF32);
   const Arena::Mark mark(ctx.arena);
   const View mean = encoder_->encode(ctx, tokens);

@@ -1,7 +1,7 @@
 // The flow of GLM-4-Voice: speech tokens (12.5 a second) to mel frames (22050 / 256 a second) by
-// flow matching with attention over the whole sequence. So an answer is computed block by block.
-// Each call gets all tokens up to the end of the block, and the mel frames already sent as its
-// prompt. The initial noise is that of torch's CPU generator with the authors' constant seed 42.
+// flow matching with attention over the whole sequence. An answer is computed block by block. Each
+// block runs the sequence again: all tokens up to the block's end, with the mel frames already sent
+// as the prompt. The initial noise is that of torch's CPU generator with the authors' seed 42.
 // Source: GLM-4-Voice:cosyvoice/flow/{flow,flow_matching}.py (MaskedDiffWithXvec, ConditionalCFM).
 // Const after construction, shared by threads. N tokens, T frames, M mel bands.
 #pragma once

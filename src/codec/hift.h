@@ -1,5 +1,5 @@
 // HiFT, a neural source-filter vocoder that ends in an inverse STFT: frames of mel to samples. Its
-// layers depend on both sides or, in the causal form, only the first layers depend on later frames.
+// layers depend on earlier and later frames; in the causal form, only the first ones on later ones.
 // So the output lags behind the input by lookahead() frames, the network's right context. At the
 // end of a stream, run() computes the remaining samples with the original's zero padding. A
 // stream's state keeps what later frames need, so nothing is computed twice. A stream has the same

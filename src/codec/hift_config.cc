@@ -49,7 +49,7 @@ HiftConfig load_hift_config(const HyperYaml& y, bool causal) {
     const std::vector<int64_t> got = y.ints(key, 1, 63);
     bool same = got.size() == 3 * blocks && c.dilations.size() == 3;
     for (size_t i = 0; same && i < got.size(); ++i) same = got[i] == c.dilations[i % 3];
-    if (!same) y.fail(key, "expected the same three for every block");
+    if (!same) y.fail(key, "expected the same three dilations for every block");
   };
   agree("hift.resblock_dilation_sizes", c.kernels.size());
   agree("hift.source_resblock_dilation_sizes", c.source_kernels.size());

@@ -1,6 +1,6 @@
-// The excitation of a neural source-filter vocoder: harmonics of a pitch track, noise, and a
-// learned sum of both. Phases are fractions of a turn in double precision, so a stream may have any
-// length. A stream has the same bits for any division into calls.
+// The excitation of a neural source-filter vocoder: harmonics of a pitch track and noise, summed
+// with learned weights. Phases are fractions of a turn in double precision, so a stream may have
+// any length. A stream has the same bits for any division into calls.
 // Formulas: CosyVoice:cosyvoice/hifigan/generator.py (SineGen, SineGen2, SourceModuleHnNSF).
 // Const after construction; a state is used by one call at a time.
 #pragma once

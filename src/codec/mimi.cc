@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-// frames of all streams in a pass; limits the scratch memory to a megabyte per frame
+// Limit of frames per pass, over all streams. A frame needs a megabyte of scratch memory.
 constexpr int64_t kPassFrames = 8;
 
 }  // namespace
@@ -130,8 +130,8 @@ void MimiDecoder::run(StepContext& ctx, std::span<const MimiJob> jobs) const {
       SYRINX_CHECK(code >= 0 && code < config().codebook_size, "mimi: code ", code,
                    " must be below ", config().codebook_size);
     }
-    SYRINX_CHECK(std::ssize(job.codes) % q == 0, "mimi: not whole frames: ", job.codes.size(),
-                 " codes");
+    SYRINX_CHECK(std::ssize(job.codes) % q == 0, "mimi: ", job.codes.size(),
+                 " codes are not whole frames of ", q);
     outputs[i] = {job.state, std::ssize(job.codes) / q, job.out};
   }
   network_.run(ctx, outputs,

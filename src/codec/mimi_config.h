@@ -26,7 +26,7 @@ struct MimiNames {
 struct MimiConfig {
   int64_t sample_rate = 24000;   ///< Hz
   int64_t codebooks = 32;        ///< Q: number of codebooks
-  int64_t semantic = 1;          ///< the first codebooks, which have their own projection
+  int64_t semantic = 1;          ///< number of first codebooks that have their own projection
   int64_t codebook_size = 2048;  ///< V: codes per codebook
   int64_t codebook_dim = 256;    ///< D: width of a codebook entry
   int64_t hidden = 512;          ///< H: width of the latent and of the transformers

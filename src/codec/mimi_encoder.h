@@ -33,7 +33,7 @@ class MimiLatentEncoder {
   /// Returns the limit of frames of the next piece, at least 1. Call it before each piece.
   int64_t room(StepContext& ctx, Stream& stream) const;
   /// Encodes the next piece, mono at config().sample_rate, to [frames, MimiConfig::encoded] in the
-  /// arena. A piece is whole frames of samples, or the end of the recording.
+  /// arena. A piece has whole frames; only the last one of a recording may end within a frame.
   View run(StepContext& ctx, Stream& stream, std::span<const float> samples) const;
   size_t bytes() const;
 
@@ -65,7 +65,7 @@ class MimiEncoder {
   Stream open() const { return network_.open(); }
   /// Returns the limit of frames of the next piece, at least 1. Call it before each piece.
   int64_t room(StepContext& ctx, Stream& stream) const { return network_.room(ctx, stream); }
-  /// Encodes the next piece (whole frames of samples, or the recording's end) to codes [frames, Q].
+  /// Encodes the next piece, cut as for MimiLatentEncoder::run(), to codes [frames, Q].
   void run(StepContext& ctx, Stream& stream, std::span<const float> samples,
            std::span<int32_t> codes) const;
 
@@ -77,7 +77,7 @@ class MimiEncoder {
     int64_t first = 0;
     PackedLinear in;                   // H -> D
     std::vector<Tensor> codebooks;     // [V, D]
-    std::vector<PackedLinear> stages;  // x . e - |e|^2 / 2 of code e; the nearest has the largest
+    std::vector<PackedLinear> stages;  // score x . e - |e|^2 / 2 of entry e; largest: the nearest
   };
 
   Quantizer load_quantizer(const Weights& weights, bool semantic) const;

@@ -66,7 +66,7 @@ class MossCodec {
   size_t state_bytes() const;
 
  private:
-  static constexpr int64_t kPassFrames = 8;  // frames of all streams; limits the scratch memory
+  static constexpr int64_t kPassFrames = 8;  // frames per pass, over all streams; limits the memory
 
   void load_quantizer(const Weights& weights);
   View dequantise(StepContext& ctx, std::span<const MossCodecJob> jobs,

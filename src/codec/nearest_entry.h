@@ -1,5 +1,5 @@
 // Finds the index of the nearest entry for each row, by Euclidean distance, as in k-means and
-// residual quantizers. In f32, because fewer bits would select other entries. Const after
+// residual quantizers. Computes in f32, because fewer bits would select other entries. Const after
 // construction, shared by threads. N rows, V entries of width D.
 #pragma once
 
@@ -27,7 +27,7 @@ class NearestEntry {
 
  private:
   Tensor entries_;
-  PackedLinear score_;  // x . e - |e|^2 / 2 for each entry e; the nearest has the largest
+  PackedLinear score_;  // score x . e - |e|^2 / 2 of each entry e; the largest is of the nearest e
 };
 
 }  // namespace syrinx

@@ -9,8 +9,8 @@
 // rest of the recording is known not to be louder (see keys()). When the authors
 // encode a recording together with longer ones, they pad its short last chunk
 // with zeros to a whole second. Here a recording is always encoded as if it were
-// alone. Work therefore begins with the largest value; then each window is a
-// piece of work. CPU only. Source:
+// alone. Work therefore begins with a search for the largest value; then each
+// window is a piece of work. CPU only. Source:
 // transformers:src/transformers/models/qwen3_omni_moe, Qwen3OmniMoeAudioEncoder.
 // Const after construction, shared by threads. T mel frames, M mel bands, C
 // channels of the convolutions, W width, R output rows.

@@ -85,7 +85,7 @@ class Qwen3Codec {
     CausalConvTranspose1d up;
     std::vector<ResidualUnit> units;
   };
-  // Frames of all streams in one pass; limits the scratch memory (some megabytes a frame).
+  // Limit of frames per pass, over all streams. A frame needs some megabytes of scratch memory.
   static constexpr int64_t kPassFrames = 8;
 
   void load_quantizer(const Weights& weights);

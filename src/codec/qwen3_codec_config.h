@@ -21,7 +21,7 @@ struct Qwen3CodecConfig {
   int64_t codebook_dim = 512;    ///< width of the quantizer's output; entries have half of it
   int64_t latent = 1024;         ///< width outside the transformer and in the first upsampling
   int64_t hidden = 512, ffn = 1024, layers = 8, heads = 16, kv_heads = 16, head_dim = 64;
-  int64_t window = 72;  ///< frames that attention covers, including its own
+  int64_t window = 72;  ///< frames to which a frame attends, including itself
   double rope_theta = 10000, rms_eps = 1e-5;
   int64_t decoder_dim = 1536;                    ///< channels of the first layer; blocks halve them
   std::vector<int64_t> upsampling_ratios{2, 2};  ///< upsampling rates before the blocks

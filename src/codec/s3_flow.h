@@ -28,8 +28,8 @@ struct S3FlowVoice {
   Tensor speaker;  ///< [M], the projected speaker vector
 };
 
-/// Writes the M standard normal numbers with which mel frame `frame` begins. Frames are counted
-/// from the beginning of the prompt.
+/// Writes M standard normal numbers, from which the solver computes mel frame `frame`. Frames are
+/// counted from the beginning of the prompt.
 using S3FlowNoise = FunctionRef<void(int64_t frame, std::span<float>)>;
 
 /// State of one stream between calls.

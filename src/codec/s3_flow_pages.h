@@ -16,7 +16,7 @@ namespace syrinx {
 class S3FlowPages : public std::enable_shared_from_this<S3FlowPages> {
  public:
   /// `slots`: number of pages in a group. `groups`: limit of groups. Address space is reserved for
-  /// all groups, but memory is used only for the most groups ever in use together.
+  /// all groups. Memory is used for the largest number of groups that were ever in use together.
   S3FlowPages(const KvSpec& spec, int64_t slots, int64_t groups);
 
   /// The number of a group. Destroying the last copy releases the group. A Group keeps its

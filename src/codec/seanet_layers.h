@@ -50,7 +50,7 @@ void apply(StepContext& ctx, const Snake& snake, const View& x);
 MirroredConv1d load_conv(const Weights& layer, int64_t in, int64_t out, int64_t taps,
                          const MirroredOptions& options);
 
-/// A residual unit: snake, dilated convolution, snake, mix; plus a linear of the input.
+/// A residual unit: adds the output of snake, dilated convolution, snake and mix to a linear of x.
 struct Unit {
   Snake before, inside;
   MirroredConv1d conv;

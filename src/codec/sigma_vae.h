@@ -22,7 +22,7 @@ namespace syrinx {
 struct SigmaVaeConfig {
   int64_t latent = 64;   ///< D: numbers of a latent frame
   int64_t filters = 32;  ///< channels of the last stage
-  /// rows of each stage for one row of the previous stage
+  /// number of rows that each stage makes from one row of the previous stage
   std::vector<int64_t> ratios{8, 5, 5, 4, 2, 2};
   std::vector<int64_t> depths{8, 3, 3, 3, 3, 3, 3};  ///< number of blocks in each stage
   int64_t taps = 7, last_taps = 7;
@@ -70,7 +70,7 @@ class SigmaVaeDecoder {
     CausalConvTranspose1d raise;  // empty in the first stage
     std::vector<Block> blocks;
   };
-  // Frames of all streams in one pass; limits the scratch memory (some megabytes a frame).
+  // Limit of frames per pass, over all streams. A frame needs some megabytes of scratch memory.
   static constexpr int64_t kPassFrames = 4;
 
   Block load_block(const Weights& weights, int64_t width, WeightType type) const;

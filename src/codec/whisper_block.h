@@ -1,6 +1,6 @@
 // A block of Whisper's encoder with a past: a row attends to all earlier rows and to the rows of
-// its own chunk, up to a given row. For encoders that process chunks or omit their last rows. A
-// Decoder runs whole windows (codec/whisper_encoder.h). CPU only. Const after construction, shared
+// its own chunk, up to a given row. For encoders that process chunks or omit their last rows; for
+// whole windows, whisper_encoder.h uses a Decoder. CPU only. Const after construction, shared
 // by threads; a past is used by one call at a time. W width.
 #pragma once
 

@@ -58,8 +58,8 @@ class WhisperRecording {
   /// Return the number of whole frames so far (of the authors' mel), and the number of samples.
   int64_t frames() const { return samples() / WhisperWindow::kHop; }
   int64_t samples() const { return dropped_ + std::ssize(samples_); }
-  /// Returns the window that begins at frame `first`, which must not be before the frame of
-  /// forget(). Before the recording ends, the result assumes that nothing louder follows.
+  /// Returns the window that begins at frame `first`, which must be at least the frame last passed
+  /// to forget(). Before the recording ends, the result assumes that nothing louder follows.
   WhisperWindow window(int64_t first) const;
   /// Drops samples that only windows before frame `first` need.
   void forget(int64_t first);
