@@ -278,7 +278,7 @@ void check_attention(const char* caller, const HeadsView& q, const KvPool& pool,
     const int64_t last = std::min<int64_t>(
         spec.causal ? ragged.first_position(b) + 1 : ragged.kv_len[b], end_of(spec, b));
     SYRINX_CHECK(begin_of(spec, b) >= 0 && first < last, "[", caller, "] a row of sequence ", b,
-                 " attends to positions [", first, ", ", last, ")");
+                 " attends to positions [", first, ", ", last, "): empty, or begins below 0");
     check_pages(caller, ragged, pool, b, first);
   }
 }

@@ -70,13 +70,13 @@ class KvPool {
 };
 
 /// A batch of sequences with different numbers of rows. Borrows its arrays for one call. Sequence b
-/// owns rows row_begin[b] .. row_begin[b + 1] of the batch: its positions kv_len[b] - rows ..
+/// has the rows [row_begin[b], row_begin[b + 1]) of the batch. They are its last positions, up to
 /// kv_len[b] - 1. Position p is in page (p / kPageRows) % max_pages of row b of the page table.
 /// With a window the table may be a ring, if max_pages * kPageRows >= window + rows + kPageRows.
 /// Without a window it must have pages for kv_len.
 struct Ragged {
   std::span<const int32_t> row_begin;   ///< [B + 1], ascending, from 0 to N
-  std::span<const int32_t> kv_len;      ///< [B], cached positions, with the rows of this call
+  std::span<const int32_t> kv_len;      ///< [B], cached positions, including the rows of this call
   std::span<const int32_t> page_table;  ///< [B][max_pages]
   int max_pages = 0;
   /// row_begin, kv_len and page_table, concatenated in GPU memory. If null, each GPU kernel uploads

@@ -14,8 +14,8 @@ namespace syrinx {
 /// How weights are stored. Activations and sums are f32 for kF32 and kBF16.
 /// kBF16A16: weights and activations are bf16, sums are f32. With many rows it needs half the time
 /// of f32 if the processor has AVX512-BF16, and otherwise at most the time of f32. For networks
-/// that always process many rows (codecs, flows); --weights cannot select it. A matrix with rows of
-/// odd stretches is kBF16 instead; so is every matrix on a GPU.
+/// that always process many rows (codecs, flows); --weights cannot select it. A matrix whose rows
+/// have stretches of odd length is kBF16 instead, and so is every matrix on a GPU.
 /// kQ8: int8 weights with one scale per output and 64 inputs (8.25 bits per weight). Activations
 /// become int16 with a scale per row; products and sums within the 64 inputs are exact integers.
 /// kQ8A8: the weights of kQ8. Activations become int8 with a scale per row and 64 inputs. This

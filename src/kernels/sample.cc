@@ -566,8 +566,8 @@ void sample_codes(StepContext& ctx, const View& logits, std::span<const SampleRo
   const int64_t per_step = codes.shape[1], count = static_cast<int64_t>(rows.size());
   SYRINX_CHECK(places.size() == rows.size() && status.shape[0] == count && column < per_step &&
                    status.shape[1] == per_step && logits.device == codes.device,
-               "[sample_codes] ", places.size(), " places of ", count, " rows for codes ",
-               codes.shape.str(), ", statuses ", status.shape.str());
+               "[sample_codes] ", count, " rows do not match ", places.size(), " places, codes ",
+               codes.shape.str(), ", statuses ", status.shape.str(), " or the device");
   for (const GuidedRow& place : places)
     SYRINX_CHECK(place.row + (place.guided ? 1 : 0) < codes.shape[0], "[sample_codes] row ",
                  place.row, " is not in codes ", codes.shape.str());

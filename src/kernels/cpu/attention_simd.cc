@@ -326,9 +326,9 @@ void attend_as(const AttentionTile& t) {
     const int64_t skip = std::max<int64_t>(t.first(0) - start, 0) / kRows * kRows;
     const int64_t count = std::min<int64_t>(last - start, kBlock);
     const int width = static_cast<int>((count + kRows - 1) / kRows * kRows);
-    // While a page is processed, memory is prefetched that is read four pages later: that page's
-    // values during the keys, then the keys of the next block. It is prefetched into L2, because L1
-    // allows too few outstanding loads.
+    // While the keys of a page are processed, its values are prefetched; while its values are
+    // processed, the keys of the page four pages later (in the next block) are prefetched. They are
+    // prefetched into L2, because L1 allows too few outstanding loads.
     const char *pages[kBlock / kRows], *later[kBlock / kRows];
     for (int64_t p = skip; p < count; p += kRows) {
       const int64_t i = p / kRows, index = start / kRows + i;

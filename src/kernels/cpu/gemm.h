@@ -19,14 +19,14 @@ struct GemmSegment {
 };
 
 /// The outputs [first_panel * 16, first_panel * 16 + width) of the matrix. They are written to
-/// columns [column, column + width) of `out`, plus `offset` floats (another view of the same rows).
+/// columns [column, column + width) of `out`, whose rows are out_stride floats apart.
 struct GemmPart {
   int64_t first_panel = 0, width = 0;
   float* out = nullptr;  // null: the segment's `out` is used
   int64_t out_stride = 0, column = 0;
 };
 
-/// What happens with a sum.
+/// How the sum of an output's products is stored.
 enum class GemmStore : uint8_t {
   kSet,       // out = sum + bias
   kAdd,       // out += sum + bias

@@ -1,5 +1,5 @@
 // The products with AMX tiles, which replace those of gemm_impl.h. Written once for T, the tile
-// registers, and V, vectors of 16 lanes. gemm_amx.cc has real ones, tile_model.h has models in C++.
+// registers, and V, vectors of 16 lanes. gemm_amx.cc has the real T, tile_model.h a model in C++.
 //
 // T is constructed from a TileConfig; its destructor releases the registers. It has, with tile
 // numbers as template arguments: zero<t>, load<t>(from, step) and store<t>(to, step) (rows `step`
@@ -9,9 +9,9 @@
 // bytes, then their high ones), join (I low + 256 high).
 //
 // A tile multiplies up to 16 rows of activations with one panel. Rows are independent, so a row's
-// bits are the same in a tile of any height. Sums of 8 and 4 bits are exact within a group, and
-// later steps are those of other instruction sets, with the same bits. Sums of bf16 have their own
-// order, see BF16Tiles.
+// bits are the same in a tile of any height. With 8-bit and 4-bit weights, sums are exact within a
+// group and later steps are the same as on other instruction sets, so the bits are the same, too.
+// Sums of bf16 have their own order, see BF16Tiles.
 #pragma once
 
 #include <cstdint>

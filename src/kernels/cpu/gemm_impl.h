@@ -45,7 +45,7 @@ struct Single : V {
   static F dot(F x, F w, F c) { return V::fma(x, w, c); }
 };
 
-/// Pairs of bf16 with bf16 activations, as two products: the second numbers first, as in vdpbf16ps.
+/// Pairs of bf16 with bf16 activations. A pair's second product is added first, as in vdpbf16ps.
 template <class V>
 struct Pairs : V {
   using X = float;

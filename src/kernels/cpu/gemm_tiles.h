@@ -15,8 +15,8 @@ constexpr int kPanel = 16, kGroup = 64;
 /// prefetches a part of the next block, which spreads the memory traffic.
 enum class Ahead { kStream, kShare };
 
-/// For kShare: `at` is where the tile begins to prefetch, `step` is in bytes per k (at most 16
-/// weights over 2 tiles). For kStream with 4 bits: `step` is the prefetch distance.
+/// For kShare: `at` is where the tile begins to prefetch, `step` is the number of bytes that it
+/// prefetches for each k. For kStream with 4 bits: `step` is the prefetch distance in bytes.
 struct AheadShare {
   const char* at;
   int64_t step;

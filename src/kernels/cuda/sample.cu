@@ -73,7 +73,7 @@ __device__ unsigned long long mass_above(const Row& row, uint32_t order, Room& r
 __device__ unsigned long long mass_at(const Row& row, uint32_t order) {
   return mass_of(__uint_as_float(bits_of_order(order)), row.top);
 }
-/// Returns the mass of those ids of `best` whose order is at least `order`.
+/// Returns the mass of those ids of `best` whose sort key is at least `order`.
 __device__ unsigned long long mass_from(const Row& row, const Best& best, uint32_t order,
                                         Room& room) {
   if (order > best.bar || best.ties == Best::kAll)
@@ -158,14 +158,14 @@ __device__ int kept_of(const SampleParams& p, const Row& row, const Room& room, 
   return p.min_p > 0 && p.ras_window == 0 ? at_least(count) : count;
 }
 
-/// Applies the filters of kept_of() when any number of ids may remain, by bisection over orders.
+/// Applies the filters of kept_of() when any number of ids may remain, by bisection over sort keys.
 __device__ Best keep_many(const SampleParams& p, const Row& row, Room& room) {
   const bool use_k = p.top_k > 0 && p.top_k < row.count, use_p = p.top_p < 1;
   const bool min_first = p.min_p_first && p.min_p > 0;
   const uint32_t top = order_at(row.top), lowest = order_at(-INFINITY);
   Best best{lowest};
   const auto raise_to_min_p = [&] {
-    // The predicate is monotonic: above the first order for which it is true, it is always true.
+    // The predicate is monotonic: if it is true for a sort key, it is true for all larger keys.
     uint32_t low = lowest, high = top;  // `high` always satisfies the predicate
     while (low < high) {
       const uint32_t middle = low + (high - low) / 2;
@@ -263,7 +263,7 @@ __device__ int kept_first(const SampleParams& p, const Row& row, const Room& roo
   return keep > 0 ? keep : 1;
 }
 
-/// Does the same as kept_first() for any number of remaining ids, by bisection over orders.
+/// Does the same as kept_first() for any number of remaining ids, by bisection over sort keys.
 __device__ Best keep_many_first(const SampleParams& p, const Row& row, float top_p,
                                 unsigned long long whole, Room& room) {
   const bool use_k = p.top_k > 0 && p.top_k < row.count;
@@ -471,7 +471,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 void launch_sample(StepContext& ctx, const SampleCall& call, int64_t rows) {
   SYRINX_CHECK(call.vocabulary <= 1 << 18, "[sample] a vocabulary of ", call.vocabulary,
-               ", at most 2^18");
+               " ids exceeds the limit of 2^18");
   const auto words = static_cast<size_t>((call.vocabulary + 31) / 32);
   const size_t shared = words * 4 + (call.work ? 0 : static_cast<size_t>(call.vocabulary) * 4);
   gpu::launch("sample", sample_rows, static_cast<unsigned>(rows), kThreads, shared, stream_of(ctx),

@@ -1,5 +1,5 @@
-// A row of logits that one block of threads samples (sample.cu): its packed logits, sums over the
-// logits, and searches by their order. All threads of the block call each function together.
+// A row of logits that one block of threads samples (sample.cu): packed logits, sums over them, and
+// searches by their sort keys. All threads of the block call each function together.
 //
 // Sums over candidates are in double, in the order in which the CPU adds them. Sums over a whole
 // vocabulary are exact integers (weights in 43-bit fixed point).
@@ -87,7 +87,7 @@ __device__ inline float block_top(float x, Room& room) {
   return top;
 }
 
-/// Returns the order of a logit. Adding 0 converts -0 to 0.
+/// Returns the sort key of a logit, an integer. Adding 0 converts -0 to 0.
 __device__ inline uint32_t order_at(float logit) { return order_of(__float_as_uint(logit + 0.f)); }
 
 __device__ inline double weight_of(float logit, float top) { return ::exp(double{logit} - top); }
@@ -158,7 +158,7 @@ __device__ inline int draw_from_all(const Row& row, double u, Room& room) {
   return answer;
 }
 
-/// Returns index number `nth` (from 0) among the indices whose logit has this order.
+/// Returns index number `nth` (from 0) among the indices whose logit has the sort key `order`.
 __device__ inline int nth_equal(const Row& row, uint32_t order, unsigned long long nth,
                                 Room& room) {
   const Share share = share_of(row);
@@ -190,7 +190,7 @@ __device__ inline unsigned long long mass_from(const Row& row, uint32_t order, R
   return block_total(mine, room);
 }
 
-/// Collects all logits with an order of at least `bar` in room.best, sorted best first. Returns
+/// Collects all logits with a sort key of at least `bar` in room.best, sorted best first. Returns
 /// their number, or -1 if ties make them too many.
 __device__ inline int collect(const Row& row, uint32_t bar, Room& room) {
   if (threadIdx.x == 0) room.found = 0;
@@ -227,7 +227,7 @@ __device__ inline int collect(const Row& row, uint32_t bar, Room& room) {
   return found;
 }
 
-/// Returns an order that at least `need` logits reach, but not many more logits.
+/// Returns a sort key that at least `need` logits reach, but not many more logits.
 __device__ inline uint32_t bar_for(const Row& row, int need, Room& room) {
   const unsigned long long want = static_cast<unsigned long long>(need);
   const unsigned long long plenty = need < 64 ? 128 : 2 * want;

@@ -120,7 +120,7 @@ void tile_gemm(StepContext& ctx, TileCall call) {
   const unsigned blocks = gpu::blocks_for(call.rows, kSide);
   const auto tiles = static_cast<unsigned>(call.tiles);
   const auto stretches = static_cast<unsigned>(tile_stretches(call.k));
-  // The blocks exceed the counters only if k is long and the batch very large.
+  // Each block needs a counter. They do not suffice only if k is long and the batch very large.
   SYRINX_CHECK(tiles <= 65535, "[tile_gemm] too many tiles of rows for a grid: ", tiles);
   if (stretches > 1) {
     const int64_t count = int64_t{blocks} * tiles;

@@ -30,8 +30,8 @@ class DeviceAccess {
 /// Runs a kernel at once, or appends it to the stream's recording.
 void run_on(Stream& stream, const char* name, std::function<void()> kernel);
 
-/// From now on, kernels and copies are counted but not run, so that a program's time is the host's
-/// time. Downloads write zeros. Only one thread may use the null device.
+/// Makes the GPU a null device: kernels and copies are counted but not run, so that a program's
+/// time is the host's time. Downloads write zeros. Only one thread may use the null device.
 void drop_work();
 
 /// The work that the null device counted.
