@@ -254,8 +254,8 @@ void Decoder::check_pool(const KvPool& pool, int first_layer, int layers) const 
   const KvSpec& s = pool.spec();
   SYRINX_CHECK(s.kv_heads == c.kv_heads && s.head_dim == c.head_dim && first_layer >= 0 &&
                    first_layer + layers <= s.layers,
-               "[decoder] a pool of ", s.layers, " layers of ", s.kv_heads, " x ", s.head_dim,
-               " for ", layers, " of ", c.kv_heads, " x ", c.head_dim);
+               "[decoder] the pool has ", s.layers, " layers of ", s.kv_heads, " x ", s.head_dim,
+               ", expected ", layers, " of ", c.kv_heads, " x ", c.head_dim, " from ", first_layer);
 }
 
 void Decoder::forward(StepContext& ctx, const View& x, const Ragged& ragged, const KvPool& pool,
@@ -285,7 +285,7 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t q_width = int64_t{c.heads} * c.head_dim;
   const int64_t kv_width = int64_t{c.kv_heads} * c.head_dim;
-  // Rows that only products read. Norms after a branch need `normed` for f32 numbers.
+  // Rows that only products read may be bf16. Norms after a branch store f32 numbers in `normed`.
   const Block& any = blocks_.front();
   const bool read_by_products = any.attention_after.empty() && any.mlp_after.empty() &&
                                 any.moe.empty() &&

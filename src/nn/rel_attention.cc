@@ -158,8 +158,8 @@ void RelAttention::run(StepContext& ctx, const View& normed, std::span<const Job
       const int64_t count = std::ssize(table_) / width_;
       SYRINX_CHECK(cache.most > 0 && cache.most <= chunk_ && cache.rows % cache.most == 0 &&
                        chunk_ + (cache.left + 1) * cache.most - 1 <= count,
-                   "[rel_attention] chunks of ", cache.most, " with ", cache.left,
-                   " before do not fit ", count, " distances, or a chunk is cut");
+                   "[rel_attention] chunks of ", cache.most, " rows that see ", cache.left,
+                   " chunks do not fit ", count, " distances, or a chunk is incomplete");
     }
     const View mine = qkv.slice(at, at + job.rows);
     for (int64_t i = 0; i < job.rows; ++i) {

@@ -51,8 +51,8 @@ Rows apply(const Source& s, const std::string& name, const Rows& x, bool bias) {
   return out;
 }
 
-/// Computes the layer from its formula. Row i attends from row `begin` to the end of its own chunk.
-/// `left` chunks lie between begin and its chunk, or all.
+/// Computes the layer from its formula. A row attends to its own chunk and to the `left` chunks
+/// before it, or to as many as exist.
 Rows expected(const Source& s, const Rows& x, int64_t chunk, int64_t left) {
   const Rows q = apply(s, "linear_q", x, true), k = apply(s, "linear_k", x, true);
   const Rows v = apply(s, "linear_v", x, true);
