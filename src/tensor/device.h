@@ -77,7 +77,7 @@ class Stream {
     (sign(what), ...);
     notes_.add(call);
   }
-  /// Within repeat(), returns a device copy of `host`, valid until its end. Otherwise null.
+  /// Within repeat(), returns a device copy of `host`, valid until repeat() ends. Otherwise null.
   void* staged(const void* host, size_t bytes);
 
   /// Counters of the kernels for this stream.

@@ -31,8 +31,8 @@ inline bool ends_context(cudaError_t error) {
 }
 
 /// Throws InternalError unless `error` is success. `what` names the call. Clears the error;
-/// otherwise the runtime would return it to the next call that asks for the last error, in another
-/// batch. Reports a lost GPU (device_health.h).
+/// otherwise a later call that asks for the last error, perhaps in another batch, would get it.
+/// Reports a lost GPU (device_health.h).
 inline void check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());
