@@ -332,7 +332,7 @@ Result<Phones> phones_of_arpabet(std::string_view arpabet) {
     const bool known = name.find(' ') != name.npos || is_vowel_phone(name) ||
                        (stress == ' ' && find_letter(kConsonants, name) != nullptr);
     if (!known) return phones_fault(concat("'", written, "' is not an ARPAbet phone"));
-    if (stress == '0' && name == "ah") name = "ax";  // CMU's dictionary writes the schwa so
+    if (stress == '0' && name == "ah") name = "ax";  // CMU's dictionary writes AH0 for the schwa
     found.stress_next(stress == ' ' ? '0' : stress);
     found.add(name);
     if (found.size() > kMostPhones) return phones_fault("the pronunciation is too long");

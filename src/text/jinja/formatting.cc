@@ -239,7 +239,7 @@ std::string formatted_by_percent(const std::string& text, const Value& with, Bud
       if (close == text.npos || !with.is_map()) throw Fault("a format with names takes a dict");
       const std::string name = text.substr(at + 1, close - at - 1);
       const Value* found = with.map().find(name);
-      if (found == nullptr) throw Fault(concat("a format lacks '", name.substr(0, 100), "'"));
+      if (found == nullptr) throw Fault(concat("the dict lacks '", name.substr(0, 100), "'"));
       value = *found;
       by_name = named = true;
       at = close + 1;

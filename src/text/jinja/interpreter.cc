@@ -348,7 +348,7 @@ Value Interpreter::call(const Expression& e) {
   return call_method(budget_, callable.self, callable.method, given);
 }
 
-/// Returns the output of a macro that may call a block of the code that calls the macro.
+/// Returns the output of {% call %}: a call of a macro with a block, which the macro may call.
 std::string Interpreter::called_with_block(const Statement& s) {
   const Value callee = eval(*s.value->parts[0]);
   const bool macro = callee.is_callable() && callee.callable().macro != nullptr;
@@ -432,7 +432,7 @@ Value Interpreter::call_global(Global global, const Arguments& given) {
       Map map;
       if (!given.values.empty()) {
         if (given.values.size() > 1 || !given.values[0].is_map())
-          throw Fault("namespace() and dict() take one dict and arguments by name");
+          throw Fault("namespace() and dict() take at most one dict, and named arguments");
         map = given.values[0].map();
         budget_.spend(4 * map.entries().size());
       }

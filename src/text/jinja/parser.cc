@@ -167,7 +167,7 @@ class Parser {
   }
 
   Statement parse_macro(int line) {
-    // A macro may use global variables and its own. Within other blocks it could use further ones.
+    // A macro may use global variables and its own, but not those of a loop or macro around it.
     if (loops_ > 0 || in_macro_)
       tokens_.fail("a macro inside a for loop or a macro is not supported");
     auto macro = std::make_shared<Macro>();

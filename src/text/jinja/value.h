@@ -158,7 +158,7 @@ struct Namespace {
 struct Loop {
   std::shared_ptr<const List> items;
   size_t at = 0;
-  std::shared_ptr<std::optional<std::vector<Value>>> last = {};  ///< arguments of the last changed
+  std::shared_ptr<std::optional<std::vector<Value>>> last = {};  ///< last arguments of changed()
 };
 
 /// Makes a list or a tuple. Throws a Fault if the items are nested too deeply.

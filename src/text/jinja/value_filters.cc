@@ -80,7 +80,7 @@ Value filter_round(Budget&, const Value& value, const Arguments& given) {
     std::snprintf(text.data(), text.size(), "%.*f", static_cast<int>(precision), value.number());
     return std::strtod(text.data(), nullptr);
   }
-  if (how != "ceil" && how != "floor") throw Fault("'round' is by common, ceil or floor");
+  if (how != "ceil" && how != "floor") throw Fault("'round' takes 'common', 'ceil' or 'floor'");
   const double scale = std::pow(10.0, static_cast<double>(precision));
   const double large = value.number() * scale;
   return (how == "ceil" ? std::ceil(large) : std::floor(large)) / scale;
@@ -95,7 +95,7 @@ Value filter_truncate(Budget& budget, const Value& value, const Arguments& given
   const bool leeway_given = leeway != nullptr && !leeway->is_none();
   const int64_t more = leeway_given ? want_int(*leeway, "truncate") : 5;
   const auto tail_size = static_cast<int64_t>(utf8_count(tail));
-  if (most < tail_size || more < 0) throw Fault("'truncate' takes a length that its end fits in");
+  if (most < tail_size || more < 0) throw Fault("'truncate' has a length shorter than its end");
   budget.spend_bytes(text.size());
   const auto size = static_cast<int64_t>(utf8_count(text));
   if (size <= more || size - more <= most) return paid_text(budget, text);
@@ -137,7 +137,7 @@ Value filter_escape(Budget& budget, const Value& value, const Arguments& given) 
 
 Value filter_format(Budget& budget, const Value& value, const Arguments& given) {
   if (!given.values.empty() && !given.named.empty())
-    throw Fault("'format' takes values by place or by name");
+    throw Fault("'format' takes values by position or by name, not both");
   Map names;
   for (const auto& [key, one] : given.named) names.set(key, one);
   const Value with = given.named.empty() ? make_list(given.values, true) : make_map(names);

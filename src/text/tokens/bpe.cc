@@ -21,7 +21,7 @@ uint64_t scramble(uint64_t key) {
 }  // namespace
 
 Bpe::Bpe(BpeTables tables) : tables_(std::move(tables)) {
-  SYRINX_CHECK(tables_.reachable.size() == tables_.bytes.size(), "tables of different sizes");
+  SYRINX_CHECK(tables_.reachable.size() == tables_.bytes.size(), "[bpe] tables differ in size");
   ids_.reserve(tables_.bytes.size());
   for (int32_t id = 0; id < size(); ++id)
     if (tables_.reachable[id] && !tables_.bytes[id].empty()) ids_.emplace(tables_.bytes[id], id);
@@ -65,7 +65,7 @@ int32_t Bpe::find(std::string_view bytes) const {
 /// Makes the first symbols. As in Hugging Face's tokenizers, an unknown token is added when the
 /// next known token comes, tokens for bytes at once.
 void Bpe::start(std::string_view piece, std::vector<Symbol>& symbols) const {
-  bool unknown = false;  // whether an unknown token waits to be put
+  bool unknown = false;  // whether an unknown token has not been added yet
   for (size_t at = 0, size = 1; at < piece.size(); at += size) {
     if (tables_.characters) size = utf8_at(piece, at).size;
     const std::string_view part = piece.substr(at, size);

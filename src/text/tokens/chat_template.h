@@ -18,8 +18,8 @@ class ChatTemplate {
   /// The class that transformers loads for the model. A processor searches other files first.
   enum class Of { kTokenizer, kProcessor };
 
-  /// Loads the template of a model's directory: chat_template.jinja, "chat_template" of
-  /// tokenizer_config.json, or that of chat_template.json (for a processor first). The value is a
+  /// Loads the template of a model's directory: chat_template.jinja, or else "chat_template" of
+  /// tokenizer_config.json or chat_template.json (which a processor reads first). The value is a
   /// text, or a list of named texts, of which "default" and "tool_use" are used. Returns nothing if
   /// the directory has no template. Throws LoadError.
   static std::optional<ChatTemplate> load(const std::string& directory, Of of = Of::kTokenizer);

@@ -58,7 +58,7 @@ std::vector<std::string> read_ranks(const std::string& path) {
     const auto fail = [&](const std::string& what) {
       load_fault(path, concat("line ", line), what);
     };
-    if (space == row.npos) fail("expected base64 and a rank (is it sentencepiece's?)");
+    if (space == row.npos) fail("expected base64 and a rank (is the file sentencepiece's?)");
     const auto bytes = from_base64(row.substr(0, space));
     int32_t rank = -1;
     const std::string_view digits = row.substr(space + 1);
