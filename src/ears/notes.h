@@ -44,7 +44,7 @@ class Notes : public TranscriptSink {
     const bool came =
         changed_.wait_for(lock, std::chrono::seconds(seconds), [&] { return result.has_value(); });
     EXPECT_TRUE(came);
-    if (!came) result = Error{ErrorCode::kInternal, "it did not arrive"};
+    if (!came) result = Error{ErrorCode::kInternal, "no transcript arrived"};
     return *result;
   }
   bool done() {
