@@ -101,7 +101,7 @@ std::vector<ModelFile> model_files(const std::string& dir) {
       if (!it->is_regular_file() || name.ends_with(".md")) continue;
       files.push_back({it->path().lexically_relative(dir).string(), it->path().string(),
                        static_cast<int64_t>(it->file_size())});
-      if (files.size() > kMostFiles) throw LoadError(dir + ": too many files for a model");
+      if (files.size() > kMostFiles) throw LoadError(dir + ": has too many files for a model");
     }
   } catch (const fs::filesystem_error& e) {
     throw LoadError(e.what());

@@ -1,5 +1,5 @@
 // The entry point of the library: loads a model by name or directory, and returns its engine. The
-// only room that connects families, engine and device. Thread-safe after loading.
+// only folder that connects families, engine and device. Thread-safe after loading.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // For tests: small models with f32 weights, two threads, and without the check for repetitions.
-// Golden checkpoints have no deadlines for reading, so tests may be slow.
+// Engines with golden checkpoints have no deadlines for readers, so that tests may be slow.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Tests models with some of their stages behind a link. The engine must produce the same bits as
+// Tests models with stages in another process, on a link. The engine must give the same bits as
 // without a link, and continue after the other process is lost. That process is a thread here;
 // tests/http/test_stages.py uses the program.
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tests models with some of their AR nodes behind a link. The bits must be the same as without a
+// Tests models with AR nodes in another process, on a link. The bits must be the same as without a
 // link, for any use of pages, guesses, companions and late text. After the other process is lost,
 // its state is computed again. That process is a thread here.
 #include <gtest/gtest.h>
@@ -291,7 +291,7 @@ TEST(StepsApart, SequencesMoveFromALeavingProcess) {
   for (const RemoteNode& node : far.pipeline().remote_nodes()) EXPECT_EQ(node.lost_batches, 0u);
 }
 
-/// Sequences stay while one has more calls than are kept. That sequence ends in its process.
+/// All sequences stay in a leaving process while one has too many calls to be rebuilt elsewhere.
 TEST(StepsApart, ALeavingProcessFinishesWhatCannotMove) {
   Engine here(toy(), with_slots(0));
   std::vector<SpeechRequest> requests = long_requests(3);

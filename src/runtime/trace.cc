@@ -67,7 +67,7 @@ class TracingPlatform : public Platform {
   }
 
  private:
-  /// Appends the codes or numbers of a chunk's fresh frames to `all`.
+  /// Appends the codes or numbers of a chunk's new frames (without overlap) to `all`.
   template <typename T>
   void keep_fresh(const ChunkJob& job, std::span<const T> window, std::vector<T>& all) const {
     if (window.empty()) return;
