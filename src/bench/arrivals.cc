@@ -11,7 +11,7 @@ namespace syrinx {
 double uniform(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 
 std::vector<double> poisson_arrivals(double rate, double duration_s, uint64_t seed) {
-  SYRINX_CHECK(rate > 0, "a rate of ", rate);
+  SYRINX_CHECK(rate > 0, "a rate must be above 0, got ", rate);
   std::mt19937_64 random(seed);
   std::vector<double> times;
   double at = 0;
@@ -24,7 +24,7 @@ std::vector<double> poisson_arrivals(double rate, double duration_s, uint64_t se
 }
 
 Rounds::Rounds(size_t count, uint64_t seed) : random_(seed), order_(count), at_(count) {
-  SYRINX_CHECK(count > 0, "there is nothing to choose from");
+  SYRINX_CHECK(count > 0, "rounds need at least one text");
   std::iota(order_.begin(), order_.end(), size_t{0});
 }
 

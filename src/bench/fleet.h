@@ -54,14 +54,14 @@ class Autoscaler {
 /// Workers, balancer and failures of a simulated fleet; times in seconds.
 struct Fleet {
   double agent_s = 0.25;  ///< longest age of the balancer's knowledge of a worker
-  double check_s = 1;     ///< from ready until the balancer notices: two checks of 0.5 s
+  double check_s = 1;     ///< until the balancer notices a ready worker: two checks of 0.5 s
   double slow_start_s = 10;
   double bound = 1.5;  ///< see BalancerOptions::bound
   int retries = 4;     ///< most retries of a request that has no audio yet
   VoiceMix voices;
   std::vector<WorkerFailure> failures;
   std::optional<Autoscaling>
-      autoscaling;  ///< unset means SimulationOptions::replicas; else, that many workers at first
+      autoscaling;  ///< unset: always SimulationOptions::replicas workers; set: only at first
 };
 
 /// The load by the time of day: levels in [0, 1], evenly spaced over `day_s`. Straight lines join

@@ -227,7 +227,7 @@ TEST(Fleet, OneHotVoiceTakesMoreThanOneWorker) {
   EXPECT_LT(most, 2.0 * mean);
 }
 
-/// The agents' reports equal those of a real server, and are as old as the balancer's.
+/// The agents' reports follow the formula of a real server: streams, and the wait of new requests.
 TEST(Fleet, AgentsSayWhatServersSay) {
   EXPECT_EQ(free_share(0.25, 1), 0.75);
   EXPECT_EQ(free_share(0.25, 4), 0.25) << "newcomers wait long before the streams are taken";

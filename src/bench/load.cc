@@ -263,8 +263,8 @@ std::string point_name(const LoadPoint& point) {
 LoadResult run_load(net::io_context& io, BenchTarget& target, const LoadPoint& point,
                     const TrafficOptions& options,
                     const std::function<void(const LoadProgress&)>& progress) {
-  SYRINX_CHECK(!options.texts.empty() || point.kind == LoadKind::kTrace, "no texts");
-  SYRINX_CHECK(point.level > 0, "a load of ", point.level);
+  SYRINX_CHECK(!options.texts.empty() || point.kind == LoadKind::kTrace, "a load needs texts");
+  SYRINX_CHECK(point.level > 0, "the level of a load must be above 0, got ", point.level);
   LoadRun run(io, target, point, options, progress);
   return run.run();
 }

@@ -104,7 +104,7 @@ class ProfiledAr : public ArStage {
   bool remote() const override { return remote_; }
   void forward(StepContext&, const ArBatch&, View) const override { never(); }
   void logits(StepContext&, int, const ArBatch&, View, View, View) const override { never(); }
-  [[noreturn]] static void never() { throw InternalError("a profile was run"); }
+  [[noreturn]] static void never() { throw InternalError("a profile's stages cannot run"); }
 
  private:
   const bool remote_;
@@ -141,13 +141,14 @@ class ProfiledPipeline : public Pipeline {
     const double frame = profile.links.front().samples_per_frame;
     for (const LinkProfile& link : profile.links) {
       if (std::abs(link.samples_per_frame - frame) > 1e-6 * frame) {
-        throw LoadError(concat("the link '", link.name, "' of the profile takes frames of ",
-                               link.samples_per_frame, " samples, the first one of ", frame,
-                               "; links make a frame of each"));
+        throw LoadError(concat("the link '", link.name, "' of the profile has frames of ",
+                               link.samples_per_frame, " samples, but the first link has ", frame,
+                               "; all links must have frames of one size"));
       }
     }
     if (!(frame <= kLongestFrame_s * profile.sample_rate)) {
-      throw LoadError(concat("a frame of the profile lasts ", frame / profile.sample_rate, " s"));
+      throw LoadError(
+          concat("the profile's frames are too long: ", frame / profile.sample_rate, " s"));
     }
     const int samples = std::max(1, static_cast<int>(std::lround(frame)));
     const int shared = std::gcd(samples, profile.sample_rate);

@@ -31,8 +31,8 @@ class SimulatedEngine {
   int unfinished() const { return unfinished_; }
   const Platform& clock() const { return platform_; }
   int rate_hz() const { return pipeline_->info().speech.sample_rate; }
-  /// Returns the streams divided by the streams that the learned costs allow, like the agent port;
-  /// 0 before costs are known.
+  /// Returns the streams divided by the streams that the learned costs allow, as the agent port
+  /// reports them; 0 before costs are known.
   double used() const;
   /// Returns the free share that the engine's agent reports. It is computed from the streams and
   /// the waits of new requests.
@@ -67,7 +67,7 @@ class SimulatedEngine {
   ResidentModel model_;
   Scheduler scheduler_;
 
-  std::deque<std::pair<double, std::unique_ptr<Active>>> mail_;  ///< (when its prompt is ready, it)
+  std::deque<std::pair<double, std::unique_ptr<Active>>> mail_;  ///< time of its prompt, request
   double prompts_free_s_ = 0;
   RequestId next_id_ = 1;
   int unfinished_ = 0;

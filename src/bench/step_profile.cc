@@ -173,7 +173,7 @@ size_t interval(const std::vector<double>& x, double at) {
 }  // namespace
 
 double along_curve(const std::vector<double>& x, const std::vector<double>& y, double at) {
-  SYRINX_CHECK(!x.empty() && x.size() == y.size(), "a curve of ", x.size(), " points");
+  SYRINX_CHECK(!x.empty() && x.size() == y.size(), "a curve has no points, or x without y");
   if (x.size() == 1) return y[0];
   const size_t i = interval(x, at);
   const double value = y[i] + (y[i + 1] - y[i]) * (at - x[i]) / (x[i + 1] - x[i]);

@@ -60,9 +60,9 @@ CurvePoint run_at(double rate, const StepProfile& profile, SimulationOptions opt
 }  // namespace
 
 WorkerCurve::WorkerCurve(std::vector<CurvePoint> points) : points_(std::move(points)) {
-  SYRINX_CHECK(points_.size() >= 2 && points_.front().rate == 0, "a curve of too few points");
+  SYRINX_CHECK(points_.size() >= 2 && points_.front().rate == 0, "a curve needs points from 0 on");
   for (size_t i = 1; i < points_.size(); ++i) {
-    SYRINX_CHECK(points_[i].rate > points_[i - 1].rate, "rates that do not rise");
+    SYRINX_CHECK(points_[i].rate > points_[i - 1].rate, "the rates of a curve must rise");
   }
 }
 
@@ -83,7 +83,7 @@ WorkerCurve calibrate(const StepProfile& profile, const SimulationOptions& optio
   for (double rate = 1; full == 0; rate *= 2) {
     const CurvePoint point = run(rate);
     if (point.requests > 0 && point.ok < kFullShare) full = rate * point.ok;
-    if (rate > kMostRate) throw LoadError("a worker of this profile is never full");
+    if (rate > kMostRate) throw LoadError("no rate of requests fills a worker of this profile");
   }
   if (full <= 0) throw LoadError("a worker of this profile serves no request in time");
   std::vector<CurvePoint> points;

@@ -1,10 +1,10 @@
-// Measures the host's work for decode steps on a GPU, without a GPU: kernels and copies
-// go to a null device (kernels/cuda/emulation/memory.h), which counts them. Models have
-// the published numbers of layers, heads and codes, but narrow layers, because the host's
-// work does not depend on the width. gpu_host_bench [MODEL ...]      all models by
-// default gpu_host_bench --launches       only compares the kernels per step with the
-// bounds below Exit code 1: a step has more kernels than its bound, or steps are not
-// replayed.
+// Measures the host's work for decode steps on a GPU, without a GPU: kernels and copies go to a
+// null device (kernels/cuda/emulation/memory.h), which counts them. Models have the published
+// numbers of layers, heads and codes, but narrow layers, because the width does not matter here.
+//   gpu_host_bench [MODEL ...]   measures these models; without MODEL, all models
+//   gpu_host_bench --launches    only compares the kernels per step with the bounds below
+// The exit code is 1 if a step has more kernels than its bound, or if steps are not replayed from
+// a recording.
 #include <unistd.h>
 
 #include <algorithm>

@@ -51,7 +51,7 @@ constexpr int kPositions = 1024;  // positions of each sequence for timed steps
 constexpr int kSizes[] = {1, 8, 32, 64};
 constexpr double kStreamS = 10;       // seconds of audio of each concurrent stream
 constexpr double kLateShare = 0.002;  // share of streams that may have an underrun
-constexpr double kLeastSeconds = 10;  // shortest time of a model; with less it only tests its code
+constexpr double kLeastSeconds = 10;  // shortest time of a model; less only tests the code
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
