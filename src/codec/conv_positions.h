@@ -23,7 +23,7 @@ struct ConvPositionSizes {
 class ConvPositions {
  public:
   ConvPositions() = default;
-  /// The weight norm of the tensors has one length for each tap.
+  /// In the weight norm of the tensors, each tap has its own norm.
   ConvPositions(const Weights& scope, const ConvPositionSizes& sizes);
 
   /// Returns rows [N, W] with zeros before and after them, as at() requires.

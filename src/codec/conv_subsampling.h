@@ -42,7 +42,7 @@ class ConvSubsampling {
   ConvSubsampling(const ConvSubsamplingConfig& config, const Weights& weights, WeightType type);
 
   State open() const;
-  /// Returns the rows that `frames` frames of a stream yield. `last`: the stream ends after them.
+  /// Returns how many rows `frames` frames of a stream yield. `last`: the stream ends after them.
   int64_t rows(int64_t frames, bool last) const;
   /// Computes the rows of all streams, one stream after another, [N, W] in the context's arena.
   /// Writes the number of rows of job i to made[i].

@@ -46,7 +46,7 @@ struct DacCodecJob {
   std::span<const int32_t>
       codes;  ///< [fresh + ahead, Q], each in [0, V); the first frame is number frames()
   int64_t fresh = 0;
-  bool last = false;     ///< whether no frame follows `codes`; if false, lookahead() or more follow
+  bool last = false;     ///< no frame follows `codes`; if false, ahead >= lookahead()
   std::span<float> out;  ///< [fresh * hop], output; in [-1, 1] if the decoder is bounded
 };
 

@@ -119,7 +119,7 @@ class DacDecoder {
   /// delays_[delay], then rows of `in`. Keeps the remaining rows in delays_[delay].
   static void delay_rows(StepContext& ctx, std::span<const Part> parts, size_t delay,
                          const Stack& in, const Stack& out);
-  /// Decodes the parts, and writes the number of samples that each part yields to samples [parts].
+  /// Decodes the parts. Writes to samples [parts] how many samples each part yields.
   void run_pass(StepContext& ctx, std::span<Part> parts, std::span<int64_t> samples) const;
   /// Runs `layer`, whose state is number `conv` in each stream, on the rows of all parts.
   template <typename Conv>

@@ -51,7 +51,7 @@ struct EspnetCodecJob {
   std::span<const int32_t>
       codes;  ///< [fresh + ahead, Q], each in [0, V); the first frame is number frames()
   int64_t fresh = 0;
-  bool last = false;     ///< whether no frame follows `codes`; if false, lookahead() or more follow
+  bool last = false;     ///< no frame follows `codes`; if false, ahead >= lookahead()
   std::span<float> out;  ///< [fresh * hop], output; the values have no bounds
 };
 

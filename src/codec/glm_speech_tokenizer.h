@@ -62,7 +62,7 @@ class GlmSpeechTokenizer {
     int64_t length = 0;  ///< samples of the segment, at least 1
     float loudest = 0;   ///< largest log-mel value of the segment
     int64_t offset = 0;  ///< index of samples[0] in the segment; a multiple of the samples of a row
-    /// The samples of the block, of 4 rows before and of one row after it, as far as they exist.
+    /// The samples of the block, of the 4 rows before it and of the row after it, if these exist.
     std::span<const float> samples;
   };
 

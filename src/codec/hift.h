@@ -1,6 +1,6 @@
 // HiFT, a neural source-filter vocoder that ends in an inverse STFT: frames of mel to samples. Its
-// layers depend on earlier and later frames; in the causal form, only the first ones on later ones.
-// So the output lags behind the input by lookahead() frames, the network's right context. At the
+// layers also depend on later frames; in the causal form, only the first layers do. Therefore the
+// output lags behind the input by lookahead() frames, the network's right context. At the
 // end of a stream, run() computes the remaining samples with the original's zero padding. A
 // stream's state keeps what later frames need, so nothing is computed twice. A stream has the same
 // bits for any division into calls. Source: CosyVoice:cosyvoice/hifigan/{generator,f0_predictor}.py
@@ -88,7 +88,7 @@ class Hift {
   /// + lookahead().
   int64_t lookahead() const { return lookahead_; }
   HiftState open(std::span<const float> phase_offset = {}) const;
-  /// Processes mel [T, M], and appends the samples that are now certain to `out`. `last`: no frames
+  /// Processes mel [T, M], and appends to `out` the samples that are now certain. `last`: no frames
   /// follow. The call then appends all remaining samples of the stream (hop() a frame).
   void run(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise, HiftState& state,
            std::vector<float>& out) const;

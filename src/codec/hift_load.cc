@@ -19,7 +19,7 @@ CausalConv1d load_ahead(const Weights& w, int64_t in, int64_t out, int64_t taps,
   return {folded_weight(w, {out, in, taps}), w.f32("bias", {out}), {.ahead = ahead, .type = type}};
 }
 
-/// Converts a causal convolution [O, C, K] over rows that are each repeated `rate` times to the
+/// Converts a causal convolution [O, C, K], whose input has each row `rate` times, to the
 /// transposed convolution [C, O, K + rate - 1] with the same output. It has rate times fewer
 /// products: taps that read copies of one row are added.
 Tensor over_repeated(const View& weight, int64_t rate) {

@@ -1,4 +1,4 @@
-// Parts of Matcha-TTS that the U-Nets of CosyVoice and related models share, causal or not: the
+// Parts of Matcha-TTS that causal and other U-Nets of CosyVoice and related models share: the
 // encoding of time, and the transformer blocks without their attention. Source:
 // Matcha-TTS:matcha/models/components/{decoder,transformer}.py. C channels, activations f32.
 #pragma once

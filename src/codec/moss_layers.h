@@ -12,9 +12,9 @@ struct PatchOrder {
   int64_t channels = 1, factor = 1;
 };
 
-/// Loads block `index`. `cut`: the preceding patch divides rows, so an input row is order.factor
-/// rows side by side, and the block's linear makes as many rows side by side. Otherwise the patch
-/// joins rows, and the linear reads joined rows. No rows are copied in either case.
+/// Loads a block. `cut`: the preceding patch divides rows, so an input row holds order.factor rows
+/// side by side. The first linear then also writes order.factor rows side by side. Otherwise the
+/// patch joins rows, and this linear reads joined rows. No rows are copied in either case.
 MossBlockNet load_block(const MossBlock& block, const Weights& side, PatchOrder order, bool cut,
                         WeightType type, int most_frames);
 

@@ -1,6 +1,6 @@
 // The S3 flow: speech tokens to mel frames by flow matching, in the two forms of its authors. In
-// whole(), attention covers the whole utterance. In the streaming form, open() and run(), attention
-// covers whole chunks of 25 tokens, none later than its own. So each chunk is computed once, when
+// whole(), attention covers the whole utterance. In the streaming form, open() and run(), a token
+// attends to whole chunks of 25 tokens, up to its own chunk. So each chunk is computed once, when
 // its tokens and 3 more have arrived; the state keeps what later chunks need. (The original runs
 // the whole utterance again for every chunk.) A stream has the same bits for any division into
 // calls. Source: CosyVoice:cosyvoice/flow/{flow,flow_matching}.py, streaming=False and True; for
@@ -68,7 +68,7 @@ class S3Flow {
   /// Opens a stream that has received its prompt, and computes all whole chunks of the prompt.
   S3FlowState open(StepContext& ctx, std::shared_ptr<const S3FlowVoice> voice,
                    const S3FlowNoise& noise) const;
-  /// Processes tokens in [0, vocab), and appends the frames [.., M] that are now certain to `mel`,
+  /// Processes tokens in [0, vocab), and appends to `mel` the frames [.., M] that are now certain,
   /// without the prompt's frames. `last`: no tokens follow. The call then appends all remaining
   /// frames.
   void run(StepContext& ctx, std::span<const int32_t> tokens, bool last, const S3FlowNoise& noise,

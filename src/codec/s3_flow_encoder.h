@@ -32,8 +32,8 @@ class S3FlowEncoder {
 
   /// `most`: limit of tokens in one encode() call; 0 means the tokens of a chunk.
   State open(int64_t most = 0) const;
-  /// Receives tokens. `last`: no tokens follow. Appends the tokens whose lookahead has arrived to
-  /// state.ready.
+  /// Receives tokens. `last`: no tokens follow. Appends to state.ready the tokens whose lookahead
+  /// has arrived.
   void push(StepContext& ctx, std::span<const int32_t> tokens, bool last, State& state) const;
   /// Drops the tokens that still wait for their lookahead.
   void drop_waiting(State& state) const;
