@@ -122,7 +122,7 @@ void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const Kv
 void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, int layer,
                      const Ragged& ragged, const AttentionSpec& spec, const View& out);
 
-/// Runs write_kv, then paged_attention, with the same bits. If every sequence has only a few rows,
+/// Gives the bits of write_kv followed by paged_attention. If every sequence has only a few rows,
 /// as in decoding, both run in one parallel pass.
 void write_and_attend(StepContext& ctx, const HeadsView& q, const HeadsView& k, const HeadsView& v,
                       const KvPool& pool, int layer, const Ragged& ragged,

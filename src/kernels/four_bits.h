@@ -25,8 +25,8 @@ struct FourBits {
   }
 
   /// Packs rows [16][padded_k] f32 into one panel; padded_k is a multiple of the group. For each
-  /// group, the best of a few scales and zeros by squared error is used. They are found in turns:
-  /// the numbers for a scale, then the least-squares line through the numbers. Weights that already
+  /// group, the best of a few scales and zeros by squared error is used. The search alternates: the
+  /// numbers for a scale, then the least-squares line through the numbers. Weights that already
   /// have 4 bits (multiples of an f16 scale, in a range of 15 steps) keep their values. Values are
   /// limited to +-500,000.
   static void pack_panel(const float* rows, int64_t padded_k, uint8_t* panel);

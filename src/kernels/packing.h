@@ -1,7 +1,7 @@
 // Options of a thread that packs the weights of a model: the threads to use, and a store that keeps
-// packed weights for later starts. The code that loads a model creates a PackingScope. Layers and
-// families only pack. So the scope belongs to the thread and is not a parameter of every
-// constructor between them.
+// packed weights for later starts. The code that loads a model creates a PackingScope. The scope
+// applies to its thread. Otherwise, every constructor between that code and the layers would need
+// a parameter for it.
 #pragma once
 
 #include "kernels/packed_matrix.h"

@@ -37,8 +37,8 @@ struct RopeSpec {
   float gain = 1;
 };
 
-/// The cos and sin of every angle for positions [0, cached_positions). Later positions are possible
-/// and have the same bits, but each call computes their angles.
+/// The cos and sin of every angle for positions [0, cached_positions). Each call computes angles of
+/// later positions, with the bits that a larger table would have.
 class RopeTable {
  public:
   RopeTable() = default;

@@ -103,8 +103,8 @@ void use_avxvnni(GemmKernels& kernels);
 void use_avx512vnni(GemmKernels& kernels);
 /// Replaces the bf16a16 products by AVX512-BF16's dot products.
 void use_avx512bf16(GemmKernels& kernels);
-/// Replaces products by products with AMX tiles: those of bf16a16 in `few` and `many`, those of 8
-/// and 4 bits only in `many`. `many` is for calls with many rows.
+/// Sets products that use AMX tiles: for bf16a16 in `few` and `many`, for weights of 8 and 4 bits
+/// only in `many`. `many` is for calls with many rows.
 void use_amx(GemmKernels& few, GemmKernels& many);
 /// Replaces the q8a8 and q4 products of neon by dot products.
 void use_neondot(GemmKernels& kernels);

@@ -24,7 +24,7 @@ struct KBlock {
   int64_t offset, spans, len;
 };
 
-/// Types of weights, as tile() needs them in addition to V. Each has: the types of a row's numbers
+/// Types of weights for tile(). Each derives from V and adds: the types of a row's numbers
 /// (X) and of a panel's numbers (W); the number of k and of products per step of the loop;
 /// functions for the weights of a product in the lanes of F, a row's number in all lanes, and c +
 /// their product. Single is for f32, or for bf16 weights with f32 activations.

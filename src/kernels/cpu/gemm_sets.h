@@ -12,7 +12,7 @@ namespace syrinx::cpu {
 /// costs more than it saves (calculated, not measured: docs/decisions/0001).
 constexpr int64_t kManyRows = 16;
 
-/// The kernels of one instruction set. The kernels for few and for many rows have the same bits.
+/// The kernels of one instruction set, for few and for many rows; both compute the same bits.
 struct GemmSet {
   const char* name;  // the name in the variable SYRINX_CPU; static storage
   GemmKernels few, many;

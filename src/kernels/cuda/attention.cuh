@@ -177,7 +177,7 @@ struct ValueLanes {
         first(begin / kSlots),
         last((end + kSlots - 1) / kSlots) {}
   __device__ bool own(int at) const { return mine < rows && at >= first && at < last; }
-  /// Starts the loads of turns turn .. turn + kLoads - 1. A lane that has no value in a turn loads
+  /// Starts the loads of rounds [turn, turn + kLoads). A lane that has no value in a round loads
   /// any other value.
   __device__ void load(const AttentionCall& call, const char* values, int turn,
                        Raw<kType> (&raw)[kLoads]) const {
@@ -320,8 +320,8 @@ __device__ inline Partial join_warps(const Room<kVectors>& room, int v, int d) {
   return sum;
 }
 
-/// Grid of the spread form: groups, sequences, kv heads x tiles. Grid of the other form: kv heads x
-/// tiles, sequences. Only the first size may exceed 65,535, as the tiles of a long prompt do.
+/// Grid with kSpread: groups, sequences, kv heads x tiles; otherwise: kv heads x tiles, sequences.
+/// Only the first size may exceed 65,535, which the tiles of a long prompt need.
 template <int kVectors, DType kType, bool kSpread>
 __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ AttentionCall call) {
   constexpr int kOwn = (kVectors * kMaxDim + kThreads - 1) / kThreads;  // columns per thread

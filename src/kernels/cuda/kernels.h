@@ -1,4 +1,4 @@
-// The CUDA kernels behind the functions of kernels/*.h. Those functions check their arguments and,
+// The CUDA kernels for the functions of kernels/*.h. Those functions check their arguments and,
 // if the operands are on a GPU, call the kernels. kernels/*.h specifies shapes, types and results;
 // the comments here describe only differences. Work is queued on ctx.stream; scratch is memory of
 // ctx.arena. Spans are host memory and are uploaded by the call. Builds without CUDA use
