@@ -179,7 +179,7 @@ Tensor WeightsCache::find(const PackedMatrix& matrix, MakePanels make) {
     return own;
   }
   say(concat(options_.path, ": matrix ", next_, " ", fault, "; weights are packed again"));
-  // Copies the matrices that were valid to the new file.
+  // Copies to the new file all matrices that were valid.
   const std::shared_ptr<const MappedFile> old = std::exchange(file_, nullptr);
   for (size_t i = 0; i < next_; ++i) append(table_[i], old->bytes().data() + table_[i].at);
   return {};
