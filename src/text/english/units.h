@@ -12,7 +12,7 @@ enum class UnitPlace {
   kAny,
   kGlued,   ///< directly after the number: "5x", "5in"; after a space the sign is a word
   kApart,   ///< after a space: "5 A"; directly after the number the sign is a letter: "row 5A"
-  kLetter,  ///< like kApart, but not after a word whose parts letters number: "Section 5 A"
+  kLetter,  ///< like kApart, but not after a word like "section": "Section 5 A"
   kPer,     ///< only after a slash: "0.2 ct/kWh"
 };
 

@@ -16,7 +16,7 @@ struct WordLists {
   std::string_view molecules;         ///< molecules of one element
   std::string_view positive_ions;     ///< positive ions, recognised before a plus
   std::string_view negative_ions;     ///< negative ions, recognised before a minus
-  std::string_view element_names;     ///< elements whose mass is part of the name
+  std::string_view element_names;     ///< elements that are named with a mass: "uranium-238"
   std::string_view code_names;        ///< words before a code that is read digit by digit
   std::string_view numbered_things;   ///< words before "number" and a code: numbered things
   std::string_view code_links;        ///< words between the name of a code and the code

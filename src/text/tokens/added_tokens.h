@@ -46,8 +46,8 @@ class AddedTokens {
   /// result, and returns that position in `done`. A plain section before `done` may still grow.
   std::vector<Section> find_final(std::string_view text, bool specials, size_t& done) const;
 
-  /// Returns where an incomplete special token begins that ends the text; text.size() if the text
-  /// does not end with one.
+  /// Returns where an incomplete special token at the end of the text begins; text.size() if the
+  /// text does not end with one.
   size_t special_begun(std::string_view text) const;
 
  private:

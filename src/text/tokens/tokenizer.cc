@@ -224,7 +224,7 @@ void StreamEncoder::finish(std::vector<int32_t>& out) {
   close(out);
 }
 
-/// Moves the part of plain_ that further text cannot change to ready_.
+/// Moves to ready_ the part of plain_ that further text cannot change.
 void StreamEncoder::normalize_plain(bool closed) {
   const Normalizer& normalizer = tokenizer_.parts_->normalizer;
   const bool all = closed || normalizer.empty();

@@ -60,8 +60,8 @@ class Tokenizer {
   bool drops_blank() const;
   /// Returns the special tokens in a text, from left to right.
   std::vector<Section> specials_in(std::string_view text) const;
-  /// Returns where an incomplete special token begins that ends the text; the text's size if the
-  /// text does not end with one.
+  /// Returns where an incomplete special token at the end of the text begins; the text's size if
+  /// the text does not end with one.
   size_t special_begun(std::string_view text) const;
 
   /// Returns the id of an added or ordinary token with this text: id("<|im_start|>").

@@ -166,7 +166,7 @@ class TableBuilder {
   std::string joined_;
 };
 
-/// Divides added tokens, with their ids, into those found in raw and those in normalized text.
+/// Divides added tokens into those to be found in the original text and those in normalized text.
 class AddedBuilder {
  public:
   AddedBuilder(const TableBuilder& vocab, std::string path)
