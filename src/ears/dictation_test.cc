@@ -115,7 +115,7 @@ TEST_F(DictatedByAModel, DescribesItself) {
 }
 
 /// Whole recordings are one stretch; recordings with times have segments of about 30 s. The text is
-/// the same beside other recordings, and is reported while it is written.
+/// the same alone and with other recordings, and is reported while it is written.
 TEST_F(DictatedByAModel, ReportsTheTextWhileItIsWritten) {
   // Samples ids nearly evenly: likely ids would repeat, and repetitions are removed.
   const ListenOptions whole{.language = "de", .prompt = "Zoe", .temperatures = {2}, .follow = true};

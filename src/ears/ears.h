@@ -35,7 +35,7 @@ bool is_vendor_ear(std::string_view name);
 /// name of another vendor's recogniser.
 inline bool takes_any_ear(std::string_view name) { return name.empty() || is_vendor_ear(name); }
 
-/// Recognisers, in the given order. The first one also serves clients that request another vendor's
+/// The list of recognisers. The first one also serves clients that request another vendor's
 /// recogniser.
 class Ears {
  public:

@@ -19,7 +19,7 @@ namespace syrinx {
 /// The network with its weights. Const after loading; threads share it.
 class SmartTurn {
  public:
-  static constexpr int kSeconds = 8;    ///< seconds of audio, the last ones, that the model reads
+  static constexpr int kSeconds = 8;    ///< the model reads the last 8 seconds of the audio
   static constexpr float kDone = 0.5f;  ///< from this probability on, a speaker has finished
   static constexpr int kPauseMs = 200;  ///< ms of silence before the model runs; as in Pipecat
 

@@ -1,6 +1,6 @@
-// Turn taking: finds when a speaker begins and ends a turn. A detector reports for every 10 ms
-// whether they contain a voice, with errors in single frames. So a turn begins with enough voiced
-// frames in a short time, and ends with a pause. Times are as in OpenAI's Realtime API:
+// Turn taking: finds when a speaker begins and ends a turn. A detector reports for every frame of
+// 10 ms whether it contains a voice. Single reports may be wrong, so a turn begins with several
+// voiced frames in a short time, and ends with a pause. Times are as in OpenAI's Realtime API:
 // milliseconds from the first sample of all audio. One thread at a time.
 #pragma once
 

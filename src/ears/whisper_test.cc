@@ -42,7 +42,7 @@ std::vector<float> whisper_recording(const json& r) {
   return fixture::golden_signal(count, r["seed"], r["swell"]);
 }
 
-/// Returns the options of a case: those of the recogniser, and those of opening a recording.
+/// Return the options of a case: for the recogniser, and for opening a recording.
 WhisperOptions loop_options(const json& o) {
   WhisperOptions out;
   out.most_compression = o.value("compression_ratio_threshold", 2.4);

@@ -49,7 +49,7 @@ std::vector<char32_t> characters(std::string_view text) {
   return out;
 }
 
-/// Joins consecutive ids that form whole characters only together. Also reads the id of the end.
+/// Joins ids that form whole characters only together. The last part is the id that ends a text.
 std::vector<HeardWord> whole_characters(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
   const auto bytes = [&](size_t i) {
     return i < ids.size() ? tokenizer.bytes(ids[i]) : std::string(kEnd);
