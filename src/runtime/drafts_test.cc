@@ -260,7 +260,7 @@ TEST(ExpectedAnswer, WhatIsSettledIsKept) {
   }
 }
 
-/// The ids after the settled beginning must be likely, including the first of them.
+/// The ids after the beginning that was judged good must be likely, including the first of them.
 TEST(ExpectedAnswer, WhatIsSettledEndsWhereItSays) {
   const auto model = model_of("qwen3");
   const std::string settled = "No, it is not so.";
@@ -305,7 +305,7 @@ TEST(Jacobi, ItsFixedPointIsTheAnswer) {
 }
 
 /// A question grows, shrinks and changes, and each draft is checked after the next question. The
-/// cache must then equal that of a new prefill, because all later scores are the same.
+/// cache must then equal that of a new prefill, as equal scores of all later ids show.
 TEST(Rounds, TheCacheIsThatOfAFreshPrefill) {
   const auto model = model_of("qwen3");
   EngineOptions alone = drafting(false);

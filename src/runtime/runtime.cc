@@ -31,8 +31,8 @@
 namespace syrinx {
 namespace {
 
-/// Returns the directories that may contain the built-in voices: the given one, one beside the
-/// program, one in the source tree of a build folder, or the installed one.
+/// Returns the directories that may contain the built-in voices: only voices_dir if it is set, else
+/// one beside the program, one in the source tree of a build folder, and the installed one.
 std::vector<std::string> voice_places(const LoadOptions& options) {
   if (!options.voices_dir.empty()) return {options.voices_dir};
   const std::string here = program_path().parent_path();
