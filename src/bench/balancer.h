@@ -2,7 +2,7 @@
 // goes to the worker with the fewest connections, weighted by the free share that its agent
 // reports. A request with a cloned voice goes to the voice's home worker, by consistent hashing
 // with bounded load. The share of a new worker rises slowly. Rules from HAProxy's configuration
-// manual (2.6: balance, hash-balance-factor, slowstart). Values and times in seconds; one thread.
+// manual (2.6: balance, hash-balance-factor, slowstart). Times are in seconds; one thread.
 #pragma once
 
 #include <cstdint>

@@ -157,7 +157,7 @@ FleetRun run_fleet(SimulationOptions options, double rate, double duration_s,
   return run;
 }
 
-/// Requests fail only if the dead worker's audio was playing.
+/// A killed worker may fail only the requests whose audio was already playing.
 TEST(Fleet, AKilledWorkerCostsWhatItWasPlaying) {
   StepProfile profile = toy_profile(10);
   profile.utterances[0].open_s = 0.15;  // delay before any audio

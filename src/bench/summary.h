@@ -41,7 +41,7 @@ struct LoadSummary {
 
   // Figures of all requests; a failed request is never good:
   double in_time = 0;               ///< share with first audio within the target
-  double good = 0;                  ///< share in time and without an underrun
+  double good = 0;                  ///< share with first audio in time and no underrun
   double offered = 0;               ///< requests per second of the window that became due
   double goodput = 0;               ///< good requests per second of the window
   double target_first_audio_s = 0;  ///< first audio at the targets' percentile

@@ -13,7 +13,7 @@
 
 namespace syrinx {
 
-/// The service of one of the two models. Calls take effect at the next turn, as in the machine.
+/// The service of one of the two models. Calls take effect when the clock next advances.
 class VirtualPair::Party : public Service {
  public:
   Party(VirtualPair& pair, ResidentModel& model) : pair_(pair), model_(model) {}
