@@ -39,7 +39,7 @@ void Hift::run_piece(StepContext& ctx, const View& mel, bool last, const HiftNoi
   synthesise(ctx, convolve_rows(ctx, last_, x, last, state.last_), last, state, out);
 }
 
-/// Computes pitch and excitation for a mel, and appends the excitation to that in the state.
+/// Computes pitch and excitation for a mel, and appends the excitation to that of `state`.
 void Hift::excite(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise,
                   HiftState& state) const {
   Arena::Mark mark(ctx.arena);

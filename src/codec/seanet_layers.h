@@ -64,7 +64,7 @@ Unit load_unit(const Weights& layer, const SeanetConfig& config, int64_t channel
 View run(StepContext& ctx, const Unit& unit, const View& x, bool last, MirroredConv1d::State& conv,
          RowQueue& waiting);
 
-/// Adds the output of the LSTM layers, run one after another, to x. `states`: one per layer.
+/// Runs the LSTM layers one after another and adds their output to x. `states`: one per layer.
 void add_lstm(StepContext& ctx, const std::vector<Lstm>& layers, const View& x,
               std::vector<LstmState>& states);
 
