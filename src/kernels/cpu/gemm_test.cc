@@ -1,4 +1,4 @@
-// Compares the code of each instruction set that this machine can run with plain sums. linear_test
+// Compares with plain sums the code of each instruction set that this machine can run. linear_test
 // and conv_test run only the best set.
 #include <gtest/gtest.h>
 
