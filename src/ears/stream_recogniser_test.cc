@@ -1,5 +1,5 @@
 // Tests the recogniser of a model that writes words while samples arrive, with an engine. Its text
-// must equal that of transformers' code for any pieces, alone and beside other recordings.
+// must equal that of transformers' code for any pieces, alone and with other recordings.
 // Hypotheses must only grow.
 #include "ears/stream_recogniser.h"
 
