@@ -55,7 +55,7 @@ class Contention {
     return best == nullptr ? 1 : std::clamp(best->seconds / best->alone_s, 0.2, 5.0);
   }
 
-  /// Returns quantiles of single batches, relative to the mean of their size.
+  /// Returns quantiles of the times of single batches, relative to the mean for their size.
   std::vector<double> spread() const {
     std::vector<double> ratios;
     for (const One& one : batches_) {
