@@ -10,8 +10,8 @@ import sys
 
 BANDWIDTH, OPERATIONS = 3.35e12, 989e12  # bytes/s and bf16 operations/s of an H100 SXM by its data sheet
 BEGIN, END = '<!-- costs.py -->\n', '<!-- /costs.py -->\n'
-HEAD = """| model | passes a second | GB read | G multiply-adds | ms of an H100: weights / products |
-|---|---|---|---|---|
+HEAD = """| model | GB read | G multiply-adds | ms of an H100: weights, products |
+|---|---|---|---|
 """
 MEL = 50  # mel frames a second of the S3 flows
 # The estimator's matrices of times run once a pass, not once a row.
@@ -97,9 +97,8 @@ def row(root, model, layouts, parts):
         assert size > 0, f'{model}: no tensor matches {pattern}'
         read += 2 * size * passes
         done += size * passes * rows
-    passes = ' + '.join(f'{passes:.4g}' for _, passes, _, share in parts)
-    cells = [passes, *map(digits, (read / 1e9, done / 1e9))]
-    return f'| {model} | {" | ".join(cells)} | {digits(1e3 * read / BANDWIDTH)} / {digits(1e3 * 2 * done / OPERATIONS)} |\n'
+    cells = map(digits, (read / 1e9, done / 1e9))
+    return f'| {model} | {" | ".join(cells)} | {digits(1e3 * read / BANDWIDTH)}, {digits(1e3 * 2 * done / OPERATIONS)} |\n'
 
 
 def digits(number):
