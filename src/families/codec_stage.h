@@ -9,9 +9,9 @@
 
 namespace syrinx {
 
-/// Decodes every frame once, when it is fresh. Its edge needs the codec's lookahead, if any, and no
-/// left context. A Job is the argument of the codec's run(). Its members are state, codes and out,
-/// then fresh and last if the codec looks ahead.
+/// Decodes every frame once. Its edge needs the codec's lookahead, if any, and no left context. A
+/// Job is the argument of the codec's run(). Its members are state, codes and out; or, if the codec
+/// looks ahead, state, codes, fresh (the number of frames to decode), last and out.
 template <typename Codec, typename Job>
 class CodecStage : public ChunkStage {
  public:

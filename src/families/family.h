@@ -23,7 +23,7 @@ struct LoadSpec {
   WeightType weights = WeightType::kF32;  ///< type in which linear weights are stored
   bool dummy = false;                     ///< random weights; only the config is read
   Device device = Device::kCpu;           ///< device of all stages that support it
-  /// Returns whether a node's stage runs in another process, which has its weights. Null: no stage.
+  /// Returns whether a node's stage runs in another process, which has its weights. Null: never.
   std::function<bool(std::string_view node)> elsewhere = {};
 
   /// Returns make(), which builds the networks of `node`; without memory for their weights if the

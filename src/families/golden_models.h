@@ -2,12 +2,12 @@
 // cases that the authors' code computed, bounds, and how its requests differ. golden_test.cc runs
 // models whose language model is a CodecLm through the pipeline. tests/parity/golden/engine_test.cc
 // runs all models through the engine. A row's folder, in the build's parity folder, holds
-// checkpoint/, cases.json, and NAME.safetensors for each case. That file has prompt_ids [P], frames
-// [T, C], logits [L, V] or [L, K, V] of the first L steps. Some files also have prefill [R, H] (the
-// prompt's last rows), prefix [2, R, H] (its first rows, and those of the companion), inner_logits
-// [M, ...] and samples. A case with "segments" has prompt_ids, frames and logits of each segment:
-// prompt_ids_0, frames_0, ... A golden with another layout has a function that reads it
-// (GoldenModel::read).
+// checkpoint/, cases.json, and NAME.safetensors for each case. That file has prompt_ids, frames
+// [frames, codes], and logits [steps, ids] or [steps, codes, ids] of the first steps. Some files
+// also have prefill [rows, width] (the prompt's last rows), prefix [2, rows, width] (its first
+// rows, and those of the companion), inner_logits and samples. A case with "segments" has
+// prompt_ids, frames and logits of each segment: prompt_ids_0, frames_0, ... A golden with another
+// layout has a function that reads it (GoldenModel::read).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,11 +35,11 @@ namespace syrinx {
 
 struct GoldenModel;
 
-/// Logits of the authors' code [L, V] or [L, K, V].
+/// Logits of the authors' code, [steps, ids] or [steps, codes, ids].
 struct GoldenLogits {
   View view;
   std::vector<size_t> steps = {};     ///< step of the segment for each row; empty: the first steps
-  std::vector<int64_t> columns = {};  ///< ids of the V columns; empty: all ids
+  std::vector<int64_t> columns = {};  ///< id of each column; empty: all ids
 };
 
 /// A case, and the results of the authors' code for it.
@@ -297,8 +297,8 @@ inline void vary_turbo(int i, SpeechRequest& other) {
   if (i % 2 == 1) other.terms.flow = FlowMode::kFull;
 }
 
-/// Reads the parts of a text. The authors' code begins each part where the part before ended.
-/// `counts`: tokens of each part. CosyVoice3 omits silent tokens: `frames`, `kept` of each part.
+/// Reads the parts of a text, whose results follow each other. `counts`: tokens of each part.
+/// CosyVoice3 omits silent tokens: `frames` has the others, `kept` their number in each part.
 inline bool read_cosyvoice(const GoldenModel&, const nlohmann::json& json, GoldenCase& c) {
   const bool kept = c.golden->find("kept") != nullptr;
   const std::vector<int32_t> counts = ints(c.golden->view("counts"));
@@ -385,7 +385,7 @@ inline constexpr GoldenModel kGoldenModels[] = {
      .family = "opuslm",
      .dir = "opuslm/golden",
      .samples = 1e-5f,
-     .least = 40,  // logits of units; the vocabulary has words, too
+     .least = 40,  // number of units; logits of words are -inf in steps of speech
      .ask = golden::ask_opuslm,
      .read = golden::read_opuslm,
      .vary = golden::vary_opuslm,

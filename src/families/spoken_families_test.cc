@@ -1,6 +1,6 @@
-// Promises of every family that speaks text in segments: refusals, bounds, late text, rows that a
-// new segment keeps, and the same bits alone and in batches. A family registers a row. Tests of
-// promises that only one family makes are in its folder.
+// Tests promises of every family that speaks text in segments: refusals, bounds, late text, rows
+// that a new segment keeps, and the same bits alone and in batches. A family registers a row. Tests
+// of promises that only one family makes are in its folder.
 #include <gtest/gtest.h>
 
 #include "families/chatterbox/pipeline.h"

@@ -1,5 +1,5 @@
-// Promises of the family that need no golden: batches, recomputation, phases, ends, guidance, late
-// text, prompts, checks, faults.
+// Tests, without golden files, promises of the family: batches, recomputation, phases, ends,
+// guidance, late text, prompts, checks, faults.
 #include "families/bagpiper/fixture.h"
 #include "families/checkpoint_copy.h"
 #include "families/family_fixture.h"

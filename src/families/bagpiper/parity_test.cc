@@ -9,8 +9,8 @@ namespace syrinx::bagpiper {
 namespace {
 
 constexpr float kBagpiperLogits = 1e-4f;  // error relative to the largest logit of the row
-constexpr int64_t kTail = 7;              // steps behind the last frame
-// Least logits of a step, as for codes of all streams; words have more.
+constexpr int64_t kTail = 7;              // steps after the last frame
+// Least number of logits of a step: that of codes of all streams. Words have more.
 constexpr size_t kLeastLogits = 200;
 
 class BagpiperParity : public testing::Test {

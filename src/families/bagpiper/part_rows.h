@@ -1,5 +1,5 @@
-// The rows of a segment: its prompt, then words and turns, then the steps of speech. A value that
-// refers to the config; one thread. S streams, H width.
+// The rows of a segment: its prompt, then words and turns, then the steps of speech. A value type,
+// used by one thread, that refers to the config. S: streams. H: width of a row.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct PartRows {
   /// Begins a segment with the prompt `ids`, without words and speech.
   void begin(std::span<const int32_t> ids);
   /// Moves words and speech to the end of the prompt. Adds the end of the speech if the part
-  /// `spoke`, and the id that begins a turn. The speech stays until it is restarted.
+  /// `spoke`, and the id that begins a turn. `speech` keeps its steps until it is restarted.
   void remember(bool spoke);
   /// Returns the number of rows.
   int size() const;

@@ -1,5 +1,5 @@
 // The text of an answer while its parts are written: applies stop strings, and separates the words
-// of two parts by a blank line. A value; one thread.
+// of two parts by a blank line. A value type, used by one thread.
 #pragma once
 
 #include <optional>

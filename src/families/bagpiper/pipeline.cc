@@ -17,7 +17,7 @@
 namespace syrinx::bagpiper {
 namespace {
 
-/// Fresh frames of the first and of later chunks; a frame is 20 ms.
+/// New frames in the first chunk and in each later chunk; a frame is 20 ms.
 constexpr int kInitialFrames = 4, kSteadyFrames = 16;
 constexpr double kHearsSeconds = 30;  // longest recording; the model was trained with 30 s
 // The authors' system message for questions about recordings.
@@ -66,7 +66,7 @@ Bagpiper::Bagpiper(const LoadSpec& spec) {
   root.ignore("vocab_weight");  // only training uses this tensor
   const Weights codec = root.scope(kCodecScope);
   XCodecConfig sizes = XCodecConfig::of(codec, XCodecConfig::general());
-  sizes.codec.codebooks = config_.streams;  // so the codec of another model does not fit
+  sizes.codec.codebooks = config_.streams;  // then another codec's tensors do not fit
   sizes.codec.codebook_size = config_.codes;
   for (const std::string& pattern : kOnlyEncodes) codec.ignore(pattern);
   root.build([&] {
@@ -149,7 +149,7 @@ Result<SpeechRequest> Bagpiper::dictation(const Dictation& dictation) const {
 Dictated Bagpiper::dictated(const Dictation&, std::string_view answer, bool whole) const {
   const size_t end = answer.rfind(kThoughtsEnd);
   if (end != std::string_view::npos) return {std::string(answer.substr(end + kThoughtsEnd.size()))};
-  // While thoughts have not ended, the answer has no text. At first, thoughts may still begin.
+  // An answer has no text until its thoughts end. If it is incomplete, they may still begin.
   const bool thinks = !whole || answer.find(kThoughts) != std::string_view::npos;
   return {thinks ? std::string() : std::string(answer)};
 }

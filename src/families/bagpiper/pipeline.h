@@ -20,8 +20,8 @@ namespace syrinx::bagpiper {
 /// The published weight file, by which a checkpoint of this family is recognized.
 inline constexpr const char* kMarker = "model.pt";
 
-/// Scales a recording at 16 kHz to mean 0 and deviation 1, like ESPnet's preparation. The samples
-/// behind the last complete mel frame affect only earlier frames.
+/// Scales a recording at 16 kHz to mean 0 and deviation 1, like ESPnet's preparation. Samples after
+/// the last complete mel frame form no frame; they only affect earlier ones.
 std::vector<float> prepared(std::vector<float> recording);
 
 class Bagpiper : public LoadedPipeline {

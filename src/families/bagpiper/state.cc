@@ -118,7 +118,7 @@ Status State::append_text(std::string_view text, bool last) {
   if (chats_) return Sequence::append_text(text, last);
   if (Status taken = text_.append(text, last); !taken.ok()) return taken;
   if (!ready()) begin_reading();
-  // A sentence is complete only after a later letter has arrived, so the last text is never empty.
+  // Each complete sentence leaves at least one later letter, so this fails only for empty texts.
   return ready() || !last ? ok_status() : nothing_to_say();
 }
 

@@ -4,13 +4,13 @@
 //
 // - The first part is words. If the client wants audio, the second part is speech, whatever the
 //   model would choose.
-// - After a part that ends in kEndPart comes another part, of the likelier kind. For the engine it
-// is a segment: its prompt is all that came before, and its first step chooses the kind.
+// - After a part that ends in kEndPart comes another part, of the likelier kind. For the engine,
+// that part is a segment: its prompt is all that came before, and its first step chooses the kind.
 // - In words and turns only stream 0 is sampled; the other streams are pads. In speech, code s of a
 // frame is s steps later. The model also samples what fills the streams before and after their
 // codes (model/delay.h).
-// - Only speech has guidance. The companion's rows before it are pads, except the kind of that
-// part.
+// - Only speech has guidance. In the companion, the rows before the speech are pads, except the id
+// of the speech's kind.
 // - A part that does not end by itself is cut, and then the request ends with kLength.
 //
 // Made on the caller's thread, then used by one thread at a time. S streams, H width. Source:
@@ -34,7 +34,7 @@ namespace syrinx::bagpiper {
 /// Returns the settings of speech: sampling, guidance, and how a text is cut.
 SpokenModel spoken_model(const ModelConfig& config);
 
-/// The largest numbers of steps: of words and of speech in all parts together, and of the segment.
+/// Bounds in steps: of words in all parts, of speech in all parts, and of the whole segment.
 struct PartBounds {
   int words = 1, speech = 1, steps = 1;
 };

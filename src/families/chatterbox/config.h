@@ -52,8 +52,8 @@ struct ModelConfig {
 /// Reads the shapes in t3_cfg.safetensors and s3gen.safetensors. Sizes of missing tensors keep
 /// their published values; the layers then report these tensors.
 ModelConfig read_config(const Weights& t3, const Weights& s3gen);
-/// Reads only the shapes in s3gen.safetensors. A flow with a mixer of times has two steps of mean
-/// flow.
+/// Reads only the shapes in s3gen.safetensors. A flow with a time mixer is a distilled "mean flow",
+/// which takes two steps.
 void read_codec(const Weights& s3gen, ModelConfig& config);
 
 /// Reads size `dim` of a tensor, if the tensor exists and has such a dimension.

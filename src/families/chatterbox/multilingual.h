@@ -33,7 +33,7 @@ class MultilingualText {
 
   const TextTokenizer& tokenizer_;
   std::vector<std::string> languages_;
-  /// The spelling of each character: its letters, and a number if several characters have them.
+  /// The spelling of each character: its letters, and a number if other characters share them.
   std::unordered_map<std::string, std::string> cangjie_;
 };
 

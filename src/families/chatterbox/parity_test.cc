@@ -1,6 +1,6 @@
 // Compares Chatterbox with the authors' code on a small checkpoint: clean text and ids, the voice's
-// rows, merged logits, greedy tokens, samples. Also tests promises of only this family (those of
-// all families: spoken_families_test.cc).
+// rows, merged logits, greedy tokens, samples. Also tests promises that only this family makes
+// (spoken_families_test.cc tests the others).
 #include <gtest/gtest.h>
 
 #include <cmath>

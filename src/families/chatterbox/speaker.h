@@ -26,7 +26,7 @@ class SpeakerEncoder {
 
    private:
     friend class SpeakerEncoder;
-    std::vector<float> mel_;  // [frames, mels], with zeros behind the end of the recording
+    std::vector<float> mel_;  // [frames, mels], with zeros after the end of the recording
     int64_t windows_ = 0, window_ = 0;
     size_t layer_ = 0;
     Tensor rows_;  // [steps, windows of the piece, width], input of the next layer
@@ -38,7 +38,7 @@ class SpeakerEncoder {
 
   /// Returns the length of the vector.
   int64_t width() const { return project_.out(); }
-  /// Begins to encode a recording. `samples` have 16 kHz.
+  /// Begins to encode a recording. `samples` are at 16 kHz.
   Work open(std::span<const float> samples) const;
   /// Computes the next piece of an unfinished Work.
   void run(StepContext& ctx, Work& work) const;

@@ -12,7 +12,7 @@
 
 namespace syrinx::chatterbox {
 
-/// Makes the first rows of a prompt: speaker, perceiver over the prompt's speech, emotion.
+/// Makes a prompt's first rows: the speaker, a perceiver's view of the voice's speech, the emotion.
 class VoiceRows {
  public:
   /// `weights`: t3_cfg.safetensors. `speech`, `positions` [*, H]: tables, which must outlive this

@@ -132,7 +132,7 @@ void TextTokenizer::encode_word(std::string_view word, std::vector<int32_t>& out
     symbols.push_back(found == vocabulary_.end() ? unknown_ : found->second);
     at += size;
   }
-  for (;;) {  // merges the pair of lowest rank; the first of several equal pairs
+  for (;;) {  // merges the first of the pairs that have the lowest rank
     size_t best = symbols.size();
     std::pair<int32_t, int32_t> merge{INT32_MAX, -1};
     for (size_t i = 0; i + 1 < symbols.size(); ++i) {

@@ -150,8 +150,8 @@ TEST(CosyVoice2NoCloning, SaysWhatIsMissing) {
   EXPECT_EQ(model.info().speech.no_cloning, "campplus.onnx is missing");
 }
 
-/// Expects the tokens of the authors' tokenizer. The expected mel belongs to the samples as a
-/// recording at 24 kHz; the golden has every 64th frame.
+/// Expects the tokens of the authors' tokenizer. The expected mel was made as if the samples were
+/// at 24 kHz; the golden has every 64th frame.
 TEST(CosyVoice3Cloning, ARecordingIsHeardAsByTheAuthors) {
   const TestDir dir;
   for (const auto& each :

@@ -25,8 +25,8 @@ void expect_text(const HyperYaml& y, const std::string& key, const std::string& 
   if (y.s(key) != want) y.fail(key, "expected " + want + ", got " + shown(y.s(key)));
 }
 
-/// Returns the number of tokens of a chunk, which attend to each other. Older files lack the
-/// encoder's chunk, trained with any length (use_dynamic_chunk). The estimator's is in mel frames.
+/// Returns the number of tokens of a chunk, which attend to each other. Older files state no chunk
+/// of the encoder (use_dynamic_chunk: any length). The estimator's is in mel frames.
 int64_t load_chunk(const HyperYaml& y, int64_t ratio) {
   const std::string encoder = "flow.encoder.", fixed = "static_chunk_size";
   const std::string estimator = "flow.decoder.estimator." + fixed;
@@ -38,8 +38,8 @@ int64_t load_chunk(const HyperYaml& y, int64_t ratio) {
   return chunk;
 }
 
-/// Checks that all earlier chunks are attended to. The authors' estimator does so whatever its
-/// config states.
+/// Checks that a chunk attends to all earlier chunks. In the authors' estimator it does, whatever
+/// its config states.
 void expect_all_left_chunks(const HyperYaml& y) {
   const std::string name = "num_decoding_left_chunks";
   for (const std::string& key : {name, "flow.decoder.estimator." + name}) {

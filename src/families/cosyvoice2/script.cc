@@ -9,10 +9,10 @@
 namespace syrinx::cosyvoice2 {
 namespace {
 
-// Steps per id of the text: before the end of speech is allowed, and at most.
+// Steps per id of the text: the least, before which the end is forbidden, and the most.
 constexpr int64_t kLeastPerId = 2, kMostPerId = 20;
-// Tokens of silence and breath in the third edition. At most a certain number of consecutive ones
-// is spoken (CosyVoice:cosyvoice/cli/model.py, CosyVoice3Model, llm_job).
+// Tokens of silence and breath in the third edition. At most kMostSilent consecutive ones are
+// spoken (CosyVoice:cosyvoice/cli/model.py, CosyVoice3Model, llm_job).
 constexpr int32_t kSilent[] = {1, 2, 28, 29, 55, 248, 494, 2241, 2242, 2322, 2323};
 constexpr int kMostSilent = 5;
 enum Table : size_t { kText, kControl, kSpeech, kTables };  // a row is one entry of one table

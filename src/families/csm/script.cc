@@ -11,10 +11,10 @@
 namespace syrinx::csm {
 namespace {
 
-constexpr int64_t kSpareFrames = 125;  // frames more than the text needs: ten seconds
+constexpr int64_t kSpareFrames = 125;  // extra frames, besides those per id: ten seconds
 constexpr int64_t kFramesPerId = 15;   // frames of one id in slow speech: 1.2 s
 constexpr int64_t kMostFrames = 1125;  // 90 s: bound of the authors' code
-constexpr int64_t kLikelyPerId = 6;    // frames that stay free for each id of a segment
+constexpr int64_t kLikelyPerId = 6;    // frames for which positions stay free, per id of a segment
 constexpr int64_t kLikelySpare = 25;
 constexpr int64_t kLeastFrames = 125;  // frames for which a context must leave positions
 
@@ -93,7 +93,7 @@ class Script : public SpokenScript {
   const Frontend& frontend_;
   const int speaker_;
   const bool ignore_stop_;
-  std::vector<SpokenSegment> context_;  // given turns; the recording of the voice is the first one
+  std::vector<SpokenSegment> context_;  // turns of the context; the first is the voice's recording
 };
 
 }  // namespace

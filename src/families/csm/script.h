@@ -1,4 +1,4 @@
-// CSM's prompt for a request: the earlier turns (with the recording of its voice), the previous
+// CSM's prompt for a request: the earlier turns (the voice's recording first), the previous
 // segment, and the text to speak. A turn is its text, then its frames and an end frame.
 #pragma once
 

@@ -27,7 +27,7 @@ class PieceFinder {
       ends_.push_back(end);
     }
   }
-  /// libflite stores the position of its reader after a token: one character behind the space that
+  /// libflite stores the position of its reader after a token: one character after the space that
   /// follows the token.
   int piece_of(const cst_item* token) const {
     const auto at = static_cast<size_t>(std::max(0, item_feat_int(token, "file_pos") - 2));

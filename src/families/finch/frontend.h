@@ -40,9 +40,9 @@ class Frontend {
   /// Returns the segments of a sentence. Empty if libflite finds nothing to speak.
   std::vector<Segment> read(const Sentence& sentence) const;
 
-  /// Returns the symbols of the pieces [first, last) as in the whole sentence, with the pauses
-  /// before them; no limit of length. Phrase classes are those for text that arrives word by word.
-  /// `whole`: the sentence and the segment have ended.
+  /// Returns the symbols that the pieces [first, last) have in the whole sentence, with the pauses
+  /// before them. Their number is not limited. Phrase classes are as for text that arrives word by
+  /// word. `whole`: the sentence and the segment have ended.
   Segment read_part(const Sentence& sentence, size_t first, size_t last, bool whole) const;
 
  private:

@@ -46,7 +46,7 @@ TEST(Finch, SpeaksWordsBeforeTheirSentenceEnds) {
   EXPECT_FALSE(state->ready());
   EXPECT_TRUE(state->append_text("fox ", false).ok());
   EXPECT_TRUE(state->ready());
-  // Ready: the LM reads the symbol before the first word and three symbols, which "Big" has.
+  // Ready: the LM reads the symbol before the first word and three more, and "Big" has three.
   request.say.text = "Big cats sat ";
   EXPECT_TRUE(open(request, voice)->ready());
 }

@@ -17,27 +17,27 @@ namespace syrinx::finch {
 
 /// One symbol of the aligned text stream.
 struct PhoneSymbol {
-  int16_t phone = 0;   ///< index in phone_names(); 0: padding behind the end
-  int16_t phrase = 0;  ///< kind of phrase x syllables left in it, 0..kPhraseClasses-1
-  int16_t place = 0;   ///< syllables since the phrase's start x place in word x content word
+  int16_t phone = 0;   ///< index in phone_names(); 0: padding after the end
+  int16_t phrase = 0;  ///< class of (kind of phrase, syllables left in it), below kPhraseClasses
+  int16_t place = 0;   ///< class of (syllables since phrase start, place in word, content word)
   int32_t word = -1;   ///< index of the word in the utterance; -1: a pause
   int32_t token = -1;  ///< index of the token from which the word was read; within a Segment, index
                        ///< of the sentence's piece; -1: a pause
   int16_t lift = 0;    ///< rise of the pitch in cents, in a word with an accent; otherwise 0
 };
 
-inline constexpr int kPhraseClasses = 13;  ///< 0 padding; 1 + kind (3) x syllables left (4)
+inline constexpr int kPhraseClasses = 13;  ///< padding, then 3 kinds x 4 counts of syllables left
 /// The phrase class if the end of the phrase is unknown, in text that arrives word by word.
 inline constexpr int kUnknownPhrase = kPhraseClasses;
 inline constexpr int kPlaceClasses =
-    26;  ///< 0 padding; 1 + start (3) x word (4) x content; 25 pause
+    26;  ///< padding; 3 starts x 4 places in the word x (content word or not); pause
 
 /// Returns names of phones by id: "ah", "ah1" (stressed), "pau.end", ...; entry 0 is padding.
 const std::vector<std::string_view>& phone_names();
 
 /// Sets phrase classes to kUnknownPhrase if they depend on more text than the symbol's word and the
-/// next one. The other classes are the same for text that arrives word by word. `whole`: the end of
-/// the utterance is also the end of a phrase.
+/// next one. So whole text has the same classes as text that arrives word by word. `whole`: the end
+/// of the utterance is also the end of a phrase.
 void keep_near_phrases(std::vector<PhoneSymbol>& symbols, bool whole);
 
 /// Makes a word accented: it becomes a content word, and its first vowel is stressed if it has no

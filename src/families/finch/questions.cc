@@ -41,7 +41,7 @@ constexpr std::string_view kPairs =
     " he-she his-her him-her his-hers sooner-later now-never more-less rain-shine one-two two-three"
     " three-four four-five five-six once-twice hour-two day-two week-two month-two year-two"
     " minute-two moment-two word-two thing-two drop-two mile-two ";
-/// Statements that introduce a question; the sentence then falls like the question itself.
+/// Statements that introduce a question. The pitch then falls, as in a wh-question.
 constexpr std::string_view kAsking[] = {
     "i wonder", "i'm wondering", "i was wondering", "i'd like to know",    "i want to know",
     "tell me",  "we wonder",     "let me ask",      "i would like to know"};

@@ -217,7 +217,7 @@ std::vector<SentenceReader::Run> SentenceReader::runs_of(std::span<const Piece> 
 SentenceReader::Begun SentenceReader::begun() const {
   Begun begun;
   const std::string_view held = stream_.held();
-  // At most half of a sentence's limit, because the sentence may be cut behind these bytes.
+  // At most half of a sentence's limit, because the sentence may be cut after these bytes.
   const size_t certain = std::min(certain_bytes(held), kMaxSentenceChars / 2);
   if (certain == 0) return begun;
   const auto offset = static_cast<int64_t>(stream_.held_at());

@@ -18,7 +18,7 @@
 
 namespace syrinx::finch {
 
-/// A spoken piece of a sentence. `text` has the spoken words and the mark behind them. They
+/// A spoken piece of a sentence. `text` has the spoken words and the mark after them. They
 /// represent the bytes [begin, end) of the request's text.
 struct Piece {
   std::string text;
@@ -27,7 +27,7 @@ struct Piece {
   bool strong = false;
 };
 
-/// A sentence of the text, or a run of one, that is spoken with one tune.
+/// A sentence of the text, or a part of one, that is spoken with one tune.
 struct Sentence {
   std::vector<Piece> pieces;
   bool rising = false;  ///< a question at whose end the pitch rises
@@ -44,7 +44,7 @@ inline constexpr size_t kMaxSentenceChars = 170;
 /// One thread.
 class SentenceReader {
  public:
-  /// `sayings`: sayings for the text, in order. `lexicon` may be null. `by_word`: speech may begin
+  /// `sayings`: stated pronunciations, in order. `lexicon` may be null. `by_word`: speech may begin
   /// before the end of the sentence arrives, so the pitch does not rise within the sentence.
   explicit SentenceReader(std::vector<Saying> sayings = {},
                           std::shared_ptr<const Lexicon> lexicon = nullptr, bool by_word = false)
@@ -57,7 +57,7 @@ class SentenceReader {
   bool next(std::deque<Sentence>& out);
   bool waits() const { return !waiting_.empty(); }
   /// The beginning of a sentence whose end has not arrived, while the queue is empty: its
-  /// pieces so far, and how many first pieces more text cannot change. Later pieces are only
+  /// pieces so far. More text cannot change the first `certain` pieces; later pieces are only
   /// context.
   struct Begun {
     Sentence sentence;

@@ -68,7 +68,7 @@ inline void add_four_bins(Four (&fours)[kFours], float* spectrum) {
   _mm_storeu_ps(spectrum + 4, _mm_unpackhi_ps(re, im));
 }
 
-/// Adds pulses [first, first + 4 kFours). Entries behind the last pulse must be zeros.
+/// Adds pulses [first, first + 4 kFours). Entries after the last pulse must be zeros.
 template <int kFours>
 void add_pulses(const PulseTurns& pulses, int first, int bins, float* spectrum) {
   Four fours[kFours];

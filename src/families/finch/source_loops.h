@@ -33,7 +33,7 @@ void pulse_spectrum(PulseTurns& pulses, int bins, float* spectrum);
 /// Computes tone [bins] (pairs) and hiss [bins] from head [3][bins]: ln gain of the tone, its
 /// phase, ln gain of the noise. NaN remains NaN.
 void tones(const float* head, int bins, float* tone, float* hiss);
-/// Computes what ShapedBins describes, in plain code or vectors, with the same bits.
+/// Computes what ShapedBins describes. avx2::shape() yields the same bits.
 void shape(const ShapedBins& bins);
 }  // namespace ref
 namespace simd {  // for AVX2 and FMA, or NEON

@@ -12,8 +12,8 @@ namespace {
 constexpr int kDrain = kBooks - 1;        // steps after the last frame, for the delayed codebooks
 constexpr float kMaxStepsPerSymbol = 12;  // 0.48 s; the teacher's slowest symbols take 0.3 s
 constexpr int kMaxStepsBase = 50;
-constexpr float kAgedStay = 0.9f;  // upper limit for an old symbol, so that it ends
-constexpr int kGrowBelow = 30;     // symbols behind the pointer: about two seconds
+constexpr float kAgedStay = 0.9f;  // largest probability of staying at an old symbol
+constexpr int kGrowBelow = 30;     // text is added if fewer symbols follow the pointer: two seconds
 
 /// Returns a short silence: the last segment of an open text that ends without more words.
 Segment silence() {
@@ -313,7 +313,7 @@ Verdict FinchState::advance(std::span<const int32_t> codes, StepOutput& out) {
 
 void FinchState::emit_frame(int frame, std::span<const int32_t> books, StepOutput& out) {
   const int pointer = path_[frame];
-  // Halves the difference in each frame, one frame ahead, so the peak is within the syllable.
+  // Moves halfway to the next frame's lift in each frame, so the peak is within the syllable.
   const size_t next = std::min(static_cast<size_t>(frame) + 1, path_.size() - 1);
   lift_ = (lift_ + lift_at(path_[next])) / 2;
   const std::array<int32_t, kFrameWidth> codes = {books[0],

@@ -67,7 +67,7 @@ class FinchState : public Sequence {
   void grow();
   void close_sentence();
   void append(Segment more);
-  /// Returns the number of first pieces that have symbols.
+  /// Returns how many of the first pieces have been turned into symbols.
   size_t said(const Sentence& sentence) const;
   int ahead() const;  ///< returns the number of symbols from the pointer to the end
   void begin_segment(Segment segment);
@@ -92,7 +92,7 @@ class FinchState : public Sequence {
   // The end of the sentence has not arrived, so symbols will be added.
   bool growing_ = false;
   bool new_text_ = false;  // text has arrived since the last grow()
-  int64_t said_to_ = 0;    // offset in the text of the sentence's next words
+  int64_t said_to_ = 0;    // offset in the text up to which words have been turned into symbols
   SentenceReader reader_;
   std::deque<Sentence> sentences_;
   std::vector<Sentence> spoken_;  // sentences to repeat if repeat_ is true

@@ -19,7 +19,7 @@ constexpr float kMinLogPitch = 4.2f, kMaxLogPitch = 5.95f;  // 67 to 384 Hz
 /// semitones.
 constexpr float kPitchOfCent = 5.7762265e-4f, kGainOfCent = 2.3025851e-3f;
 
-/// Returns the lift, in cents, at step s of fresh frame t, interpolated between the middles of
+/// Returns the lift, in cents, at step s of new frame t, interpolated between the middles of
 /// frames.
 float lift_of(const ChunkJob& job, int t, int s) {
   const auto of_frame = [&](int at) {
@@ -150,7 +150,7 @@ void Vocoder::gather(const ChunkJob& job, float* features_out, float* out) const
   for (int t = 0; t < window; ++t) {
     features(&job.codes[static_cast<size_t>(t) * kFrameWidth], features_out + t * width);
   }
-  // Behind the end, a frame has zeros instead of a latent, and symbol 0 in all three places.
+  // After the end, a frame has zeros instead of a latent, and symbol 0 in all three places.
   float* past_end = features_out + window * width;
   std::fill(past_end, past_end + width, 0.f);
   for (const Tensor& table : phones_) {

@@ -1,5 +1,5 @@
-// Promises of only this family (those of all families: spoken_families_test.cc): messages,
-// references, phones, checks, faults of files.
+// Tests promises that only this family makes (spoken_families_test.cc tests those of all families):
+// messages, references, phones, checks, faults of files.
 #include "audio/resampler.h"
 #include "audio/wav_file.h"
 #include "families/checkpoint_copy.h"

@@ -13,7 +13,7 @@
 namespace syrinx::fish_speech {
 namespace {
 
-constexpr int64_t kSpareFrames = 215;  // frames more than the text needs: ten seconds
+constexpr int64_t kSpareFrames = 215;  // extra frames, besides those per id: ten seconds
 constexpr int64_t kFramesPerId = 26;   // frames of one id in slow speech: 1.2 s
 
 /// Returns the number of steps for which a prompt must leave positions: the authors' bound, if the
@@ -148,8 +148,8 @@ class Script : public SpokenScript {
     return ok_status();
   }
 
-  /// Returns a part of the request's text that begins at byte `begin`, with the sayings of the
-  /// request and of its lexicon applied.
+  /// Returns a part of the request's text that begins at byte `begin`, with the pronunciations that
+  /// the request and its lexicon state.
   std::string as_said(std::string_view part, int64_t begin) const {
     if (!prompter_.says_phones()) return std::string(part);
     std::vector<Saying> known;

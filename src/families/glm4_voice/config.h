@@ -18,7 +18,7 @@ struct Ids {
   int32_t system = 0, user = 0, assistant = 0;
   int32_t begin_audio = 0, end_audio = 0;
   int32_t audio = 0;      ///< id of code 0; ids of the other codes follow
-  int32_t audio_end = 0;  ///< first id behind the codes
+  int32_t audio_end = 0;  ///< first id after the codes
   bool is_audio(int32_t id) const { return audio <= id && id < audio_end; }
 };
 

@@ -16,7 +16,7 @@ class Glm4Voice : public LoadedPipeline {
   /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit Glm4Voice(const LoadSpec& spec);
 
-  /// Opens a request. A chat is answered. A text alone is read aloud: its ids are given, and only
+  /// Opens a request. A chat is answered. A text alone is read aloud: its ids are forced, and only
   /// the audio is sampled. If the client wants only text, the model continues the text.
   Result<Opened> open(const SpeechRequest& request) const override;
 

@@ -60,7 +60,7 @@ struct HearingStage::Stream : StreamState {
   std::shared_ptr<GlmSpeechTokenizer::State> state;  // null if the codes of all blocks are known
 };
 
-/// Finds the known blocks of a segment, up to the last block behind which a state is stored.
+/// Finds the known blocks of a segment, up to the last block after which a state is stored.
 void HearingStage::begin_segment(Stream& stream) const {
   const std::vector<uint64_t>& keys = stream.parts[stream.number].keys;
   stream.known.clear();
@@ -114,7 +114,7 @@ void HearingStage::run(StepContext& ctx, ChunkJob& job) const {
     SYRINX_CHECK(s.number < s.parts.size(), "[hearing] more frames than segments");
     const Heard& part = s.parts[s.number];
     if (s.block == 0) begin_segment(s);
-    // From the previous block, if it is in this segment, to the end of the next block.
+    // The window begins with the previous block of this segment, if any, and ends with the next.
     const int64_t back = s.block > 0 ? 1 : 0, offset = (s.block - back) * width;
     SYRINX_CHECK(frame >= back, "[hearing] the block before block ", s.block, " is gone");
     const auto window = job.values.subspan(static_cast<size_t>((frame - back) * width));

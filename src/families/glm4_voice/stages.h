@@ -11,11 +11,11 @@
 
 namespace syrinx::glm4_voice {
 
-/// The stage from samples to codes. A frame is a block of the speech tokenizer, 4 s, and one
-/// piece of work. Each segment of a recording begins with a new frame, and its last frame is
-/// filled with zeros. The output is the codes as numbers. Blocks with known keys are not encoded
-/// again. The state behind the whole blocks is stored for a later request that continues the
-/// recording.
+/// The stage from samples to codes. A frame is a block of the speech tokenizer, which lasts 4 s and
+/// is computed in one piece. Each segment of a recording begins with a new frame, and its last
+/// frame is filled with zeros. The output is the codes as floats. Blocks with known keys are not
+/// encoded again. The state after the last complete block is stored for a later request that
+/// continues the recording.
 class HearingStage : public ChunkStage {
  public:
   explicit HearingStage(const GlmSpeechTokenizer& tokenizer)
@@ -51,13 +51,13 @@ class FlowStage : public ChunkStage {
  public:
   explicit FlowStage(const GlmFlow& flow);
 
-  /// cut() chooses the chunks. The code behind a block shows that the block is not the last one.
+  /// cut() chooses the chunks. A code after a block shows that the block is not the last one.
   static constexpr ChunkPolicy kPolicy{.initial = 25, .steady = 200, .lookahead = 1};
-  /// The most mel frames that wait for the vocoder, with those of the longest block.
+  /// The most mel frames that may wait for the vocoder, including those of the longest block.
   static constexpr int64_t kWindow = 1 << 14;
   FrameType in() const override { return {Flow::kCodes, 1}; }
   FrameType out() const override { return {Flow::kRows, static_cast<int>(flow_.config().mel)}; }
-  /// If the last block has one code, it also sends the frames that were held back.
+  /// A last block of one code sends the most: its frames, and those that were held back.
   int most_out() const override {
     return static_cast<int>(flow_.config().frames(1) + 1 + overlap_);
   }

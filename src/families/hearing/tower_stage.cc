@@ -56,7 +56,7 @@ void TowerStage::run(StepContext& ctx, ChunkJob& job) const {
   SYRINX_CHECK(stream.number < stream.recordings.size(), "[tower] more frames than recordings");
   const Heard& recording = stream.recordings[stream.number];
   const int64_t chunk = tower_.chunk_samples(), number = stream.frame / tower_.window_chunks();
-  // From the previous chunk, if it is in this recording, to the next chunk or the recording's end.
+  // The window begins with this recording's previous chunk, if any, and ends with its next one.
   const int64_t back = stream.frame > 0 ? 1 : 0, offset = (stream.frame - back) * chunk;
   SYRINX_CHECK(job.left >= back, "[tower] the chunk before window ", number, " is gone");
   const auto window = job.values.subspan(static_cast<size_t>((job.left - back) * chunk));

@@ -1,5 +1,5 @@
-// Qwen3-Omni's audio tower as the chunk stage of all families with that tower: samples at 16 kHz to
-// rows. Const after construction, shared by threads. Its arguments must outlive it. CPU only.
+// Qwen3-Omni's audio tower as the chunk stage of all families that have it. Turns samples at 16 kHz
+// into rows. Const after construction, shared by threads. Its arguments must outlive it. CPU only.
 #pragma once
 
 #include "codec/qwen3_audio_tower.h"

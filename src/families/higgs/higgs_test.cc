@@ -1,4 +1,4 @@
-// Promises of only Higgs Audio: the end, segments, tags, voices, checks, faults.
+// Tests promises that only Higgs Audio makes: the end, segments, tags, voices, checks, faults.
 // spoken_families_test.cc and golden_test.cc test promises of all families.
 #include <nlohmann/json.hpp>
 

@@ -10,7 +10,7 @@
 namespace syrinx::higgs {
 namespace {
 
-/// Fresh frames of the first and of later chunks; a frame is 40 ms.
+/// New frames in the first chunk and in each later chunk; a frame is 40 ms.
 constexpr int kInitialFrames = 2, kSteadyFrames = 8;
 constexpr const char* kCodecScope = "tied.embedding.modality_embeddings.0.model";
 

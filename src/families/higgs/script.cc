@@ -8,7 +8,7 @@
 namespace syrinx::higgs {
 namespace {
 
-constexpr int64_t kSpareFrames = 250;  // frames more than the text needs: ten seconds
+constexpr int64_t kSpareFrames = 250;  // extra frames, besides those per id: ten seconds
 constexpr int64_t kFramesPerId = 30;   // frames of one id in slow speech: 1.2 s
 constexpr int64_t kMostSteps = 2048;   // most steps of a segment: 82 s, the authors' bound
 constexpr int64_t kMostIds = 2000;     // most ids of a segment, or of the words of a voice

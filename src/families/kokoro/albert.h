@@ -1,7 +1,7 @@
 // PL-BERT: an ALBERT, whose only layer runs several times. It runs over the phonemes of several
 // utterances of different lengths at once. Const after construction; shared by threads. A row's
 // bits depend only on its own utterance. N is the number of rows of all utterances together.
-// Source: transformers 5.24, models/albert/modeling_albert.py; gelu with tanh, norms of 1e-12.
+// Source: transformers 5.24, models/albert/modeling_albert.py; GELU with tanh, epsilon 1e-12.
 #pragma once
 
 #include <span>

@@ -25,7 +25,7 @@ enum class KanaType : uint8_t {
 /// A word of a sentence, as MeCab cuts it.
 struct Morpheme {
   std::u32string surface;
-  std::u32string reading;  ///< spoken form in hiragana; the surface of unknown words
+  std::u32string reading;  ///< spoken form in hiragana; for an unknown word, its surface
   KanaType type = KanaType::kWord;
   int64_t begin = 0, end = 0;  ///< range of bytes in the request's text
 };

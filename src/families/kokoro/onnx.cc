@@ -219,7 +219,7 @@ class OnnxKokoro : public WeightSource {
     if (const auto from = input(node, 0)) copied_.emplace(node.output, *from);
   }
 
-  /// Returns the scale of an 8-bit tensor. Their names differ only in the ending.
+  /// Returns the scale of an 8-bit tensor. Its name differs only in the ending.
   std::optional<size_t> scale_of(size_t tensor) const {
     constexpr std::string_view kQuantized = "_quantized";
     std::string name = graph_.tensors()[tensor].name;

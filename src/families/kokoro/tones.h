@@ -33,8 +33,8 @@ class Tones {
   void change_neutral(const TaggedWord& word, const Jieba& jieba,
                       std::vector<std::string>& syllables) const;
 
-  Words neutral_, not_neutral_;  // words whose last tone is neutral, or is not despite a rule
-  Words r_, not_r_;              // words whose last r joins the syllable before it, or does not
+  Words neutral_, not_neutral_;  // words whose last tone is neutral; exceptions to rules for them
+  Words r_, not_r_;  // words whose last r joins the syllable before it; words where it does not
 };
 
 /// The word lists, in four lines. CMake makes them.

@@ -6,7 +6,7 @@
 //
 // Random numbers of the source: the authors draw a phase for every harmonic, but their linear
 // interpolation never reads it, so this code draws no phase. They add noise to every harmonic
-// before a weighted sum. Here it is one normal number per sample, times the length of the weights,
+// before a weighted sum. Here it is one normal number per sample, times the weight vector's norm,
 // which has the same distribution (codec/hift_source.h).
 #pragma once
 

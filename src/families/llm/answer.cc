@@ -18,8 +18,8 @@ constexpr size_t kLookBack = 16384;
 /// and more than four ids do not improve the guess.
 constexpr size_t kLeastAlike = 2, kMostAlike = 4;
 
-/// Returns the index in `ids` of the id behind the longest match of the end of `said`; of several,
-/// the last one. Returns 0 if nothing matches.
+/// Finds the longest run in `ids` that equals the end of `said`, or the last of several. Returns
+/// the index of the id after it. Returns 0 if nothing matches.
 size_t look_up(std::span<const int32_t> ids, std::span<const int32_t> said) {
   const size_t first = ids.size() > kLookBack ? ids.size() - kLookBack : 0;
   size_t best = 0, most = kLeastAlike - 1;

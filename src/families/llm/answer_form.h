@@ -1,5 +1,5 @@
 // The form of an answer that must be JSON: its possible beginnings, of which the model chooses one,
-// and the grammar of the JSON that follows. The answer ends with the JSON. A value; one thread.
+// and the grammar of the JSON that follows. The answer ends with the JSON. Used by one thread.
 #pragma once
 
 #include <cstdint>

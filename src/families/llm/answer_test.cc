@@ -39,7 +39,7 @@ TEST(AnswerText, HoldsBackCharactersAndStops) {
             "b");
 }
 
-/// However the bytes are cut, the text is the whole text up to the first stop string.
+/// Removes a blank at the beginning, and spells each invalid byte, if the tokenizer does so.
 TEST(AnswerText, DropsABlankAndSpellsBytesWhereTheTokenizerDoes) {
   AnswerText text({}, true, true);
   EXPECT_EQ(text.push(""), "");

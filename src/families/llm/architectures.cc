@@ -128,8 +128,8 @@ void describe_smollm3(const Config& root, ModelConfig& m) {
   set_windows(sliding_layers(root, d.layers, sliding), window_of(root), d);
 }
 
-/// "longrope" divides frequencies by given factors. short_factor holds up to the length of the
-/// first training, which limits sequences here.
+/// "longrope" divides frequencies by given factors. short_factor applies up to the length of the
+/// first training, to which sequences are limited here.
 void read_longrope(const Config& root, const Config& rope, ModelConfig& m) {
   DecoderConfig& d = m.lm;
   const int64_t first = rope.has("original_max_position_embeddings")

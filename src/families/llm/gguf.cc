@@ -94,7 +94,7 @@ void unpack_row(const GgufTensor& tensor, int64_t row, float* to) {
   }
 }
 
-/// Reads the `count` values of a tensor that is not in a block. Throws LoadError.
+/// Reads the `count` values of a tensor that belongs to no decoder block. Throws LoadError.
 std::vector<float> factors_of(const GgufFile& file, const char* name, int64_t count) {
   const GgufTensor& tensor = file.need(name);
   if (tensor.sizes != std::vector<int64_t>{count} || tensor.type == nullptr) {
@@ -124,7 +124,7 @@ RopeScaling scaling_of(const GgufFile& file, const RopeSpec& rope, int head_dim)
   file.fail(kRopeFactors, "expected the factors of llama3's scaling");
 }
 
-/// The file's name for a tensor of transformers, and which heads have rows in interleaved pairs.
+/// A tensor's name in transformers and in the file, and the heads whose rows the file interleaves.
 struct GgufName {
   const char* ours;
   const char* theirs;
@@ -275,8 +275,8 @@ class GgufWeights : public WeightSource {
   Tensor table_;
 };
 
-/// Adds the entries of Gemma's config that are not sizes. Scale of queries:
-/// llama.cpp:src/llama-model.cpp, by the number of layers.
+/// Adds the entries of Gemma's config that are not sizes. The scale of queries depends on the
+/// number of layers (llama.cpp:src/llama-model.cpp).
 void add_gemma(const GgufFile& file, const std::string& name, nlohmann::json& sizes) {
   if (name != "gemma2" && name != "gemma3") return;
   const int64_t layers = sizes["num_hidden_layers"], heads = sizes["num_attention_heads"];

@@ -1,6 +1,6 @@
 // JSON that follows a schema, byte by byte: a grammar made from a JSON schema, and the state of a
-// text written by this grammar. docs/guide/http.md documents the subset of JSON Schema. Values; no
-// I/O.
+// text written by this grammar. docs/guide/http.md documents the subset of JSON Schema. Value
+// types; no I/O.
 #pragma once
 
 #include <array>

@@ -12,8 +12,8 @@
 
 namespace syrinx {
 
-/// Returns the files with the extension below folders of `dir`, by their names without it. If names
-/// are equal, the file with the first path wins.
+/// Returns the files with `extension` below `folders` of `dir`, by their names without extension.
+/// If names are equal, the file with the first path wins.
 std::map<std::string, std::string> files_below(const std::string& dir,
                                                std::initializer_list<const char*> folders,
                                                const char* extension);

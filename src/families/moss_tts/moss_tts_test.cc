@@ -1,6 +1,6 @@
-// Promises of only MOSS-TTS-Realtime: all rows of a conversation, text that arrives beside the
-// frames, keys that the next turn finds, rules, voices, refusals. golden_models.h has the goldens
-// of frames, logits and samples.
+// Tests promises that only MOSS-TTS-Realtime makes: all rows of a conversation, text that arrives
+// beside the frames, keys that the next turn finds, rules, voices, refusals. golden_models.h has
+// the goldens of frames, logits and samples.
 #include <filesystem>
 
 #include "families/family_fixture.h"

@@ -85,7 +85,7 @@ void Prompter::add_head(bool first, Prompt& out) const {
   add_fixed("<|im_start|>assistant\n", out);
 }
 
-/// Adds rows as in the model's own turn, which had no row for the end or text beyond the frames.
+/// Adds the rows of the model's own turn, without a row for the end and without text after frames.
 void Prompter::add_own(const HeardTurn& turn, bool first, Prompt& out) const {
   add_head(first, out);
   const std::vector<int32_t> text = ids(turn.text);

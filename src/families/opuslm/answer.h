@@ -14,8 +14,8 @@
 
 namespace syrinx::opuslm {
 
-/// The task of transcribing a recording. The recording is that of the request, or frames [T, S] of
-/// a unit and S - 1 codes each.
+/// The task of transcribing a recording. The recording is that of the request, or frames [T, S],
+/// each of which has a unit and S - 1 codes.
 struct Hearing : FamilyTask {
   std::vector<int32_t> frames;
 };
@@ -91,7 +91,7 @@ class Answer : public Sequence {
   bool speaking_ = false;
   Rows rows_;             // rows of the prompt
   Prompt prompt_;         // `rows_` in the delay pattern
-  DelayedStreams steps_;  // steps of speech; choices instead of ids
+  DelayedStreams steps_;  // steps of speech, as choices instead of ids
 };
 
 }  // namespace syrinx::opuslm

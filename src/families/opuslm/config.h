@@ -22,7 +22,7 @@ struct ControlIds {
   int32_t text_dialogue = 0, audio_dialogue = 0;
 };
 
-/// Sizes. A step has S streams: stream 0 has units of a speech encoder, or text, the others codes.
+/// Sizes. A step has S streams: stream 0 has units of a speech encoder, or text; others have codes.
 struct ModelConfig {
   DecoderConfig lm;
   bool dialogue = false;  ///< whether it was trained to answer with speech

@@ -46,10 +46,10 @@ class Ears {
 /// Encoders that are loaded when the first recording arrives.
 using LazyEars = Lazy<Ears>;
 
-/// The stage from a request's recordings to frames. The input for a recording is its samples,
-/// filled up to whole frames of kWidth, then a silent frame for each piece of the work, so that
-/// other requests' batches can run between the pieces, then a frame for each chunk of the output.
-/// frames_in() returns the total.
+/// Turns a request's recordings into frames. The input for a recording is its samples, filled up to
+/// whole frames of kWidth. Then a silent frame follows for each piece of the work, so that other
+/// batches can run between the pieces, and a frame for each chunk of the output. frames_in()
+/// returns the total.
 class HearingStage : public ChunkStage {
  public:
   HearingStage(const LazyEars& ears, int64_t streams) : ears_(ears), streams_(streams) {}

@@ -1,5 +1,5 @@
-// Promises of the family that need no golden: batches, recomputation, the end, phases, guidance,
-// late text, voices, checks, faults.
+// Tests, without golden files, promises of the family: batches, recomputation, the end, phases,
+// guidance, late text, voices, checks, faults.
 #include "families/checkpoint_copy.h"
 #include "families/golden_checks.h"
 #include "families/opuslm/fixture.h"

@@ -17,7 +17,7 @@
 namespace syrinx::opuslm {
 namespace {
 
-/// Fresh frames of the first and of later chunks; a frame is 20 ms.
+/// New frames in the first chunk and in each later chunk; a frame is 20 ms.
 constexpr int kInitialFrames = 4, kSteadyFrames = 16;
 constexpr double kHearsSeconds = 30;
 constexpr int64_t kBesidesHeard = 256;  // positions that recordings must leave free

@@ -8,7 +8,7 @@
 namespace syrinx::opuslm {
 namespace {
 
-constexpr int64_t kSpareFrames = 250;   // frames more than the text needs: 5 s
+constexpr int64_t kSpareFrames = 250;   // extra frames, besides those per id: 5 s
 constexpr int64_t kFramesPerWord = 40;  // frames of an id in slow speech: 0.8 s
 
 class Script : public SpokenScript {

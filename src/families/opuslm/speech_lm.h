@@ -1,7 +1,7 @@
 // The language model: an OLMo-2 or Llama decoder whose input row is the sum of the embeddings of S
-// ids. A step chooses an id for every stream with the same head, logits_s = W (h + e_s). Only the
-// rows that stream s may choose are computed. Free function; throws LoadError. Source:
-// espnet:espnet2/speechlm/core_lm/{ar_parallel,ar_delay}.py.
+// ids. A step chooses an id for every stream with the same head: logits_s = W (h + e_s), where e_s
+// is the vector of stream s. Only the rows that stream s may choose are computed. Free function;
+// throws LoadError. Source: espnet:espnet2/speechlm/core_lm/{ar_parallel,ar_delay}.py.
 #pragma once
 
 #include "families/family.h"

@@ -15,10 +15,10 @@ struct Edition {
   const char* name;
   /// A token that only tokenizers of this edition have. If empty, `named` identifies the edition.
   const char* marker;
-  /// Parts of names, in small letters; the model's name or path must have one. Empty: all other
+  /// Parts of names, in small letters; the model's name or path must contain one. Empty: all other
   /// names. Editions with `named` have Orpheus' own tokenizer, including its last token <|audio|>.
   std::vector<const char*> named = {};
-  /// Tokens before and behind the voice with the text.
+  /// Tokens before and after the voice with the text.
   std::vector<int32_t TokenIds::*> before, behind;
   /// Text before and after the name of a voice. The text to speak follows.
   const char *voice_begin, *voice_end;

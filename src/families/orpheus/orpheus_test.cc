@@ -1,5 +1,5 @@
-// Promises of only Orpheus: tokens to frames, rules, bounds, voices, checks, faults of checkpoints.
-// spoken_families_test.cc and golden_test.cc test promises of all families.
+// Tests promises that only Orpheus makes: how tokens become frames, rules, bounds, voices, checks,
+// faults. spoken_families_test.cc and golden_test.cc test promises of all families.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kCodec = "hubertsiuzdak/snac_24khz";
 
-/// Fresh latent frames of the first chunk (43 ms) and of later chunks (85 ms, one frame of tokens).
+/// New latent frames in the first chunk (43 ms) and in each later one (85 ms, a frame of tokens).
 constexpr int kInitial = 2, kSteady = 4;
 
 uint64_t seed_of(const Sequence& sequence) {

@@ -1,6 +1,6 @@
 // Orpheus: a Llama that speaks with tokens of SNAC. The edition defines the prompt around a voice
-// and a text (editions.h). Tokens come from the blocks of a frame in turn. The codec's latent
-// frames are made as soon as their codes are complete. Source:
+// and a text (editions.h). Each token of a frame comes from its own block of ids. The codec's
+// latent frames are made as soon as their codes are complete. Source:
 // Orpheus-TTS:orpheus_tts_pypi/orpheus_tts/engine_class.py.
 #pragma once
 

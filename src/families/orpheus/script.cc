@@ -7,7 +7,7 @@
 namespace syrinx::orpheus {
 namespace {
 
-constexpr int64_t kSpareSteps = 1260;  // steps more than the text needs: 15 s
+constexpr int64_t kSpareSteps = 1260;  // extra steps, besides those per id: 15 s
 constexpr int64_t kStepsPerId = 70;    // steps of one id in slow speech: 0.85 s
 
 /// Beginnings of tokens that a text must not contain.

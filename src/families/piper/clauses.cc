@@ -92,7 +92,7 @@ class ClauseCutter {
     return false;
   }
 
-  /// Adds the bytes [at, end), for which no sounds are given.
+  /// Adds the bytes [at, end), for which no pronunciation is stated.
   void plain(size_t at, size_t end) {
     char32_t before = U' ';
     bool word = false;

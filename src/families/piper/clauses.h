@@ -1,6 +1,6 @@
 // Splits a sentence into the clauses from which Piper makes phonemes. A clause ends with a comma, a
-// colon, a semicolon or the sentence's mark. A word with given sounds is a separate clause. Values;
-// any thread.
+// colon, a semicolon or the sentence's mark. A word with stated phones is a separate clause. Value
+// types; any thread.
 #pragma once
 
 #include <cstdint>

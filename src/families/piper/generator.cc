@@ -80,7 +80,7 @@ void Generator::open(StreamMemory& memory) const {
         memory.queues.emplace_back(stage.up.out());
         for (const StreamConv& conv : convs) memory.convs.push_back(conv.open());
       }
-      memory.queues.emplace_back(stage.up.out());  // rows that wait until slower blocks have theirs
+      memory.queues.emplace_back(stage.up.out());  // rows that wait for those of slower blocks
     }
   }
   memory.convs.push_back(last_.open());

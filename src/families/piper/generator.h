@@ -1,7 +1,7 @@
-// HiFi-GAN's generator as a stream. Turns latent rows into samples by transposed
-// convolutions. The mean of residual blocks of several widths follows each. Every layer keeps
-// the rows that it needs later, so calls over parts of a stream yield the same bits as one
-// call over the whole stream. Source: vits:models.py (Generator), modules.py (ResBlock1,
+// HiFi-GAN's generator as a stream. Transposed convolutions turn latent rows into samples.
+// After each one, the outputs of residual blocks of several widths are averaged. Every layer
+// keeps the rows that it needs later, so calls over parts of a stream yield the same bits as
+// one call over the whole stream. Source: vits:models.py (Generator), modules.py (ResBlock1,
 // ResBlock2); arXiv 2010.05646. Const after construction. C: latent channels; G: width of a
 // speaker's embedding.
 #pragma once

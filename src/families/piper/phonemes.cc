@@ -15,7 +15,7 @@ namespace syrinx::piper {
 namespace {
 
 constexpr size_t kMostCluster = 8;  // most characters of a phoneme
-// Most clauses that espeak-ng gets at once. It meets its time limit even on a busy machine.
+// Most clauses passed to espeak-ng at once, so that it meets its time limit on a busy machine.
 constexpr size_t kMostAtOnce = 64;
 
 std::string one_line(const std::string& text) {

@@ -12,10 +12,10 @@
 namespace syrinx::piper {
 namespace {
 
-// In bytes. espeak-ng reads 9,000 bytes a processor second, and reads all before the first sound.
+// In bytes. espeak-ng needs a second of CPU time for 9,000, and reads all before the first sound.
 constexpr size_t kMostEspeakText = 20'000;
 constexpr float kSlowest = 0.25f, kFastest = 4;
-/// Fresh frames of the first and of later chunks. A frame is 11.6 ms at 22.05 kHz.
+/// New frames in the first chunk and in each later one. A frame is 11.6 ms at 22.05 kHz.
 constexpr int kInitial = 8, kSteady = 32;
 
 void check_fit(const PiperConfig& config, const Network& network, const std::string& path) {

@@ -1,7 +1,7 @@
 // VITS' prior flow, run backwards over a stream. It has residual couplings: a WaveNet of "same"
 // convolutions reads one half of the channels and changes the other half. Every layer keeps the
 // rows that it needs later, so calls over parts of a stream yield the same bits as one call. Output
-// rows lag behind the input by the lookahead of the convolutions. Source: vits:models.py
+// rows come later than the input by the lookahead of the convolutions. Source: vits:models.py
 // (ResidualCouplingBlock), modules.py (ResidualCouplingLayer, WN). Const after construction. C:
 // latent channels; H: hidden width; G: width of a speaker's embedding.
 #pragma once

@@ -32,8 +32,8 @@ struct StreamMemory {
   std::vector<RowQueue> queues;
 };
 
-/// One call of layers with lookahead, over several streams. A layer with a longer lookahead
-/// returns its rows later. Rows that are added to them wait in queues. One thread; exists during
+/// One call of layers with lookahead, over several streams. A layer with a longer lookahead returns
+/// its rows later. Rows that must be added to such rows wait in queues. One thread; exists during
 /// the call.
 class LanePass {
  public:

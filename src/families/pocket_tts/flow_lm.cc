@@ -17,7 +17,7 @@ constexpr uint32_t kNoiseStream = 0;
 
 }  // namespace
 
-/// The rows of a batch: voice rows with given keys and values, and the rows behind them, which run.
+/// The rows of a batch: voice rows with given keys and values, and the rows after them, which run.
 struct FlowLm::Rows {
   View x;       // [rows that run, H]
   View cached;  // [rows with given keys and values, ModelConfig::cache_row()]

@@ -50,7 +50,7 @@ class State : public Sequence {
   bool begin_chunk();
   Verdict end_chunk();
   int voice_rows() const { return voice_ ? voice_->size() : 0; }
-  /// Returns the number of prompt rows behind the voice: the ids and the first latent. 0: no chunk.
+  /// Returns the number of prompt rows after the voice: the ids and the first latent. 0: no chunk.
   int rows_behind_voice() const {
     return ids_.empty() ? 0 : static_cast<int>(std::ssize(ids_)) + 1;
   }

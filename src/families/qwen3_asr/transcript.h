@@ -14,7 +14,7 @@ namespace syrinx::qwen3_asr {
 inline constexpr const char* kTextTag = "<asr_text>";
 
 /// Returns the words and the language. `forced`: the language was forced, so the answer has only
-/// words. Unless the answer is `whole`, omits words behind which the tag may still follow.
+/// words. Unless the answer is `whole`, omits words that may still be followed by the tag.
 Dictated read_answer(std::string_view answer, bool forced, bool whole);
 
 /// Returns a text without repetitions. More than 20 equal characters become one. A piece of 1 to 20

@@ -13,7 +13,7 @@ std::vector<TalkerRow> talker_prompt(const ModelConfig& config, std::span<const 
                    ids[ids.size() - kHead + 1] == text.assistant,
                "[talker] the prompt does not end in the head of an answer");
   std::vector<TalkerRow> rows;
-  int32_t role = ids[1];  // role of the turn: the id behind its <|im_start|>
+  int32_t role = ids[1];  // role of the turn: the id after its <|im_start|>
   for (size_t i = 0; i + kHead < ids.size(); ++i) {
     if (ids[i] == text.im_start) role = ids[i + 1];
     if (role != text.user) continue;

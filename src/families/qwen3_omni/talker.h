@@ -21,7 +21,7 @@ struct TalkerRow {
 
 /// Returns the talker's prompt for the thinker's prompt `ids`. It has only the turns of users, then
 /// the beginning of the answer: the three ids of its turn's head, the speaker, and `first`, the
-/// thinker's first id. The rows behind the prompt get the thinker's next ids as text, then tts_eos,
+/// thinker's first id. The rows after the prompt get the thinker's next ids as text, then tts_eos,
 /// then tts_pad. `ids` must end with the head of the answer's turn.
 std::vector<TalkerRow> talker_prompt(const ModelConfig& config, std::span<const int32_t> ids,
                                      int32_t speaker, int32_t first);

@@ -49,7 +49,7 @@ class TalkerSequence : public Sequence {
   void rows(int first, bool companion, InputRows& out) const override;
 
  private:
-  /// Writes the codes [C] and the text of a row of the prompt, or of a row behind it.
+  /// Writes the codes [C] and the text of a row of the prompt, or of a row after it.
   void prompt_row(int pos, std::span<int32_t> ids, GivenRow& heard) const;
   void frame_row(int64_t frame, std::span<int32_t> ids) const;
   int64_t frames() const { return std::ssize(firsts_); }
@@ -63,7 +63,7 @@ class TalkerSequence : public Sequence {
   std::vector<int32_t> places_;    // positions in prompt_ of the rows of recordings
   int64_t rows_announced_ = 0;     // number of rows of recordings that the thinker has announced
   int max_steps_ = 1;
-  std::vector<float> rows_;       // [rows_heard, T]
+  std::vector<float> rows_;       // [rows_heard, thinker_hidden]
   std::vector<int32_t> written_;  // ids that the thinker has written
   bool ended_ = false;            // whether the thinker has ended
   std::vector<int32_t> codes_;    // [frames, C]

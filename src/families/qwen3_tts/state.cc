@@ -12,7 +12,7 @@ namespace syrinx::qwen3_tts {
 namespace {
 
 constexpr int64_t kNoEndBefore = 2;     // the end cannot be sampled before this step
-constexpr int64_t kSpareFrames = 125;   // frames more than the text needs: ten seconds
+constexpr int64_t kSpareFrames = 125;   // extra frames, besides those per id: ten seconds
 constexpr int64_t kFramesPerId = 15;    // frames of one id in slow speech: 1.2 s
 constexpr size_t kSegmentBytes = 4000;  // bytes; a longer text is cut at the end of a sentence
 

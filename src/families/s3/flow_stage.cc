@@ -53,10 +53,10 @@ struct S3FlowStage::Stream : StreamState {
   bool full = false;
   // State of the segment, once it has begun. Unset with the full flow.
   std::optional<S3FlowState> flow;
-  int64_t taken = 0;  // number of fresh tokens of the segment so far
+  int64_t taken = 0;  // number of tokens of the segment so far, without lookahead
   int64_t ahead = 0;  // number of later tokens that the flow has read already
   uint32_t segment = 0;
-  std::vector<float> ready;  // mel values of tokens that are not yet fresh
+  std::vector<float> ready;  // mel values of lookahead tokens
 };
 
 S3FlowStage::S3FlowStage(const S3Flow& flow, S3Noise noise)

@@ -1,8 +1,8 @@
 // Turns speech tokens into mel frames, in whole blocks of 25 tokens. Requests with the full flow
-// use whole segments instead. Blocks count from the beginning of the voice's prompt, so the first
-// block of a stream may be shorter; or, with S3FlowConfig::whole_prompt, from its end. The sequence
-// that feeds the stage, or that sequence's script, is an S3State. Const after construction except a
-// locked cache of prompts; any number of executors.
+// use whole segments instead. Blocks are counted from the beginning of the voice's prompt, so a
+// stream's first block may be shorter; with S3FlowConfig::whole_prompt, from the prompt's end. The
+// sequence that feeds the stage, or that sequence's script, is an S3State. Const after construction
+// except a locked cache of prompts; any number of executors.
 #pragma once
 
 #include <list>
@@ -13,14 +13,14 @@
 
 namespace syrinx {
 
-/// The noise from which the flow makes the frames behind the prompt.
+/// The noise from which the flow makes the frames after the prompt.
 enum class S3Noise : uint8_t {
   kFixed,   ///< the table that CosyVoice2 draws once, with torch's seed 0, indexed by position
   kSeeded,  ///< drawn with the request's seed; the prompt's noise comes from the table, so streams
             ///< can share it
 };
 
-/// The last value of a frame that the flow sends, behind the frame's `ratio` mel frames.
+/// The last value of a frame that the flow sends, after the frame's `ratio` mel frames.
 struct S3Mark {
   bool starts = false;  ///< a new segment begins here (false for the first segment)
   int unheard = 0;      ///< number of first mel frames that belong to the prompt

@@ -31,7 +31,7 @@ class S3Script : public SpokenScript, public S3State {
   bool begins_ = false;  // whether tokens of earlier segments were spoken, but none of this segment
 };
 
-/// Returns the state for the stages behind a sequence: the sequence itself, or its script.
+/// Returns the state for the stages that a sequence feeds: the sequence itself, or its script.
 const S3State& s3_state_of(const Sequence& sequence);
 
 }  // namespace syrinx

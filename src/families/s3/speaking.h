@@ -1,5 +1,5 @@
 // The common base of pipelines whose language model makes S3 tokens: the voice of a request, the
-// graph behind the language model, and a description.
+// graph after the language model, and a description.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Tests the stages behind the language model with the small networks of CosyVoice2's parity tests:
+// Tests the stages after the language model with the small networks of CosyVoice2's parity tests:
 // streams of several segments, in chunks that the stages choose or as a whole.
 #include <gtest/gtest.h>
 

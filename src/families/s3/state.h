@@ -1,4 +1,4 @@
-// The state of a request with S3 speech tokens, for the stages behind its language model.
+// The state of a request with S3 speech tokens, for the stages after its language model.
 #pragma once
 
 #include <memory>

@@ -21,7 +21,7 @@ struct S3VocoderStage::Stream : StreamState {
   std::optional<HiftState> hift;  // state of the segment, once it has begun
   int64_t ahead = 0;              // number of later tokens that the vocoder has read already
   int64_t frames_before = 0;      // number of mel frames of earlier segments
-  int64_t frames = 0;             // number of fresh mel frames of this segment
+  int64_t frames = 0;             // number of mel frames of this segment so far, without lookahead
   uint32_t segment = 0;
   int64_t samples = 0;  // number of samples of the segment that were sent
   std::vector<float> ready;

@@ -1,6 +1,6 @@
 // The rows of a segment's prompt, as a family writes them: ids whose table rows are summed, or a
-// vector. Each row also has the id that the original implementation has at its place. A value that
-// borrows the vectors; one thread. T tables.
+// vector. Each row also has the id that the original implementation has at its place. A value type,
+// used by one thread, that borrows the vectors. T: tables.
 #pragma once
 
 #include <cstdint>

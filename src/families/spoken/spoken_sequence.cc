@@ -91,7 +91,7 @@ int SpokenSequence::rows_fed_before(const Prompt& fed, const Prompt& next) const
 Status SpokenSequence::append_text(std::string_view text, bool last) {
   if (const Status taken = text_.append(text, last); !taken.ok()) return taken;
   if (!ready()) begin_segment();
-  // A sentence is complete only after a later letter has arrived, so the last text is never empty.
+  // Each complete sentence leaves at least one later letter, so this fails only for empty texts.
   return ready() || !last ? ok_status() : nothing_to_say();
 }
 

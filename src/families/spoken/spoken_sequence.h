@@ -62,7 +62,7 @@ class SpokenScript {
   /// Sends the frame that the last step completed, if any; `frame` [S] is a buffer for it. Returns
   /// the number of sent frames.
   virtual int emit(const DelayedStreams& steps, std::span<int32_t> frame, StepOutput& out);
-  /// Sends the frames behind the last one of a segment that the model ended, at most `most`.
+  /// Sends the frames that follow the last one of a segment that the model ended, at most `most`.
   /// Returns the number of sent frames.
   virtual int close(const DelayedStreams& /*steps*/, int64_t /*most*/, StepOutput& /*out*/) {
     return 0;
@@ -97,7 +97,7 @@ class SpokenSequence final : public Sequence {
   Status take(int port, const Frames& frames) override;
 
   uint64_t seed() const { return seed_; }
-  /// Returns the script, for stages behind the model whose streams need it.
+  /// Returns the script, for stages after the model whose streams need it.
   const SpokenScript& script() const { return *script_; }
 
  private:

@@ -23,7 +23,7 @@ struct Ids {
   int32_t audio_start = 0, audio_end = 0, audio_patch = 0;
   int32_t tts_start = 0, tts_end = 0, tts_pad = 0;
   int32_t audio = 0;     ///< id of code 0; ids of the other codes follow
-  int32_t code_end = 0;  ///< first id behind the codes: that of the padding
+  int32_t code_end = 0;  ///< first id after the codes: that of the padding
   bool is_code(int32_t id) const { return audio <= id && id < code_end; }
 };
 

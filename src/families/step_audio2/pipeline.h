@@ -19,7 +19,7 @@ class StepAudio2 : public LoadedPipeline {
   /// Loads the checkpoint of `spec`. Throws LoadError.
   explicit StepAudio2(const LoadSpec& spec);
 
-  /// Opens a request. A chat is answered. A text alone is read aloud: its ids are given, and only
+  /// Opens a request. A chat is answered. A text alone is read aloud: its ids are forced, and only
   /// the audio is sampled. If the client wants only text, the model continues the text.
   Result<Opened> open(const SpeechRequest& request) const override;
   /// Returns a request in the form of the authors' recognition task (Step-Audio2:examples.py).

@@ -77,7 +77,7 @@ class Scribe {
     begin("assistant");
     if (speaks) out_.id(ids_.tts_start);
   }
-  /// Writes the tools behind the system's text.
+  /// Writes the tools after the system's text.
   void write_tools() {
     if (!tools_.empty()) turn("tool_json_schemas", std::exchange(tools_, {}));
   }

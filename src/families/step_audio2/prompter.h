@@ -21,9 +21,9 @@ class Prompter {
   Prompter(const Tokenizer& tokenizer, const Ids& ids, int64_t max_ids)
       : tokenizer_(tokenizer), ids_(ids), max_ids_(max_ids) {}
 
-  /// Returns the prompt of a chat. `samples`: of each recording at 16 kHz. `answers`: earlier
-  /// answers that were spoken. Both are in the order of the chat. Special tokens in a client's text
-  /// are read as plain text. `speaks`: the answer will have audio.
+  /// Returns the prompt of a chat. `samples`: the number of samples of each recording at 16 kHz.
+  /// `answers`: earlier answers that were spoken. Both are in the order of the chat. Special tokens
+  /// in a client's text are read as plain text. `speaks`: the answer will have audio.
   Result<ChatPrompt> of_chat(const Chat& chat, std::span<const int64_t> samples,
                              std::span<const EarlierAnswer> answers, bool speaks) const;
   /// Returns the prompt for reading `text` aloud: a user's turn with the text, then the same text

@@ -18,7 +18,7 @@ struct HearingStream : StreamState {
   FastConformer::State conformer;
 };
 
-/// Returns whether the recording ends with the fresh hops of a chunk.
+/// Returns whether the recording ends with the new hops of a chunk.
 bool ends(const ChunkJob& job) { return job.last && job.ahead == 0; }
 
 /// Scales each band of a whole recording to mean 0 and deviation 1.
@@ -94,7 +94,7 @@ void HearingStage::follow(StreamState& state, const ChunkJob& job) const {
   static_cast<HearingStream&>(state).hops += job.fresh;
 }
 
-/// Computes the mel frames [fresh, mels] of a chunk's fresh hops.
+/// Computes the mel frames [fresh, mels] of a chunk's new hops, without those of its context.
 View HearingStage::mels(StepContext& ctx, const ChunkJob& job) const {
   const View out = ctx.arena.take({job.fresh, config_.mel.mels}, DType::kF32);
   const Arena::Mark mark(ctx.arena);

@@ -30,7 +30,7 @@ class Transcription : public Sequence {
   /// The state of the predictor. The stage that runs the steps changes it.
   struct Predictor {
     std::vector<float> hidden, cell;  ///< [layers, hidden]
-    std::vector<float> out;           ///< [hidden], output behind the last id
+    std::vector<float> out;           ///< [hidden], output after the last id
     int32_t next = -1;                ///< id that it must read next; negative: it has read all ids
   };
 

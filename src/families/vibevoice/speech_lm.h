@@ -38,7 +38,7 @@ class SpeechLm : public ArStage {
   size_t speech_bytes() const { return speech_.bytes(); }
   size_t head_bytes() const { return head_.bytes(); }
   size_t table_bytes() const { return table_.bytes(); }
-  size_t joint_bytes() const;  ///< bytes of the layers between and behind the models
+  size_t joint_bytes() const;  ///< bytes of the layers between and after the models
 
  private:
   struct Rows;

@@ -78,7 +78,7 @@ class State : public Sequence {
   const int max_frames_;
 
   TextWindows text_;
-  std::vector<Row> rows_;     // rows of this part, behind those of the voice
+  std::vector<Row> rows_;     // rows of this part, after those of the voice
   std::vector<int32_t> ids_;  // ids of this part
   std::vector<float> said_;   // latents of this part
   int prompt_ = 1, companion_prompt_ = 1;

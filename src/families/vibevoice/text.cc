@@ -64,7 +64,7 @@ void TextWindows::encode(std::string_view text) {
   add(ids);
 }
 
-/// Adds final ids to the last part. A part that may end after them ends before the next id.
+/// Adds final ids to the last part. If the part may end after them, the next id begins a new part.
 void TextWindows::add(const std::vector<int32_t>& ids) {
   for (const int32_t id : ids) {
     if (full_) {

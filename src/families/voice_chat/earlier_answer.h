@@ -1,4 +1,4 @@
-// Answers that a model gave earlier in a conversation, for its next prompt. Pure; any thread.
+// Reads a model's earlier answers in a conversation for its next prompt. Pure; any thread.
 #pragma once
 
 #include <algorithm>

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kMostWidth = 1 << 16;
 
 /// Reads RoPE in the form of MiniCPM4, with a factor for each pair. A model that was trained for
-/// long texts has the factors for long texts (VoxCPM:src/voxcpm/modules/minicpm4/model.py).
+/// long texts uses the factors for long texts (VoxCPM:src/voxcpm/modules/minicpm4/model.py).
 RopeSpec load_angles(const Config& lm) {
   const Config scaling = lm.sub("rope_scaling");
   RopeSpec rope;

@@ -21,7 +21,7 @@ struct ModelConfig {
   AudioVaeConfig vae;
 
   int64_t latent() const { return vae.latent; }  ///< returns D, the width of a latent frame
-  /// Returns P * D, the width of a step's patch.
+  /// Returns the width of a step's patch: its P = `patch` frames have width D.
   int64_t patch_width() const { return patch * vae.latent; }
   int64_t patch_samples() const { return patch * vae.decoder_hop(); }
 };

@@ -30,7 +30,7 @@ class LatentLm : public ArStage {
 
   size_t base_bytes() const { return base_.bytes(); }
   size_t residual_bytes() const { return residual_.bytes(); }
-  size_t joint_bytes() const;  ///< bytes of the layers between and behind the two models
+  size_t joint_bytes() const;  ///< bytes of the layers between and after the two models
   size_t table_bytes() const { return table_.bytes(); }
   const LocalEncoder& encoder() const { return encoder_; }
   const LocalDit& dit() const { return dit_; }

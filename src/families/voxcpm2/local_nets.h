@@ -1,11 +1,11 @@
-// The two local networks of VoxCPM2, which process one patch of P latent frames at a time.
-// The encoder turns a patch into a row of the language models. The diffusion transformer,
-// with its solver, makes a patch from rows of the language models. Both run over many patches
-// at once; a patch's values do not depend on the other patches. Const after construction,
-// shared by threads. CPU only. Networks:
-// VoxCPM:src/voxcpm/modules/{locenc/local_encoder,locdit/local_dit_v2,locdit/unified_cfm}.py
-// D width of a latent frame, W width of the network, H of the language models, A and E
-// patches.
+// The two local networks of VoxCPM2, which process one patch of P latent frames at a time. The
+// encoder turns a patch into a row of the language models. The diffusion transformer, with its
+// solver, makes a patch from rows of the language models. Both run over many patches at once; a
+// patch's values do not depend on the other patches. Const after construction, shared by threads.
+// CPU only. Networks:
+// VoxCPM:src/voxcpm/modules/{locenc/local_encoder,locdit/local_dit_v2,locdit/unified_cfm}.py D:
+// width of a latent frame. W: width of the network. H: width of the language models. A, E: numbers
+// of patches.
 #pragma once
 
 #include <span>

@@ -104,7 +104,7 @@ Status State::take_text(std::string_view text, bool last) {
 Status State::append_text(std::string_view text, bool last) {
   if (!text_.open()) return text_is_complete();
   if (Status taken = take_text(text, last); !taken) return taken;
-  // A sentence is complete only after a later letter has arrived, so the last text is never empty.
+  // Each complete sentence leaves at least one later letter, so this fails only for empty texts.
   if (ready() || begin_part() || !last) return ok_status();
   return nothing_to_say();
 }

@@ -1,5 +1,5 @@
-// Promises of the family that need no golden: batches, recomputation, options, voices, checks,
-// faults.
+// Tests, without golden files, promises of the family: batches, recomputation, options, voices,
+// checks, faults.
 #include "audio/resampler.h"
 #include "families/checkpoint_copy.h"
 #include "families/family_fixture.h"

@@ -70,7 +70,7 @@ AlignedText::AlignedText(const ModelConfig& config, const Generation& generation
   a.probabilities.assign(a.text.size(), 0.f);
 }
 
-/// Returns the number of heads that each step computes. Each step needs a position behind the
+/// Returns the number of heads that each step computes. Each step needs a position after the
 /// prompt.
 int AlignedText::heads_a_step() const {
   const auto heads = std::ssize(generation_.alignment_heads);

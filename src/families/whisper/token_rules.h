@@ -1,8 +1,8 @@
 // The authors' rules for the next id. Some ids are never allowed. Ids that have no text cannot
-// begin a text. Timestamps follow a grammar: a segment is a timestamp, text and a timestamp;
-// the next segment or the end follows at once. Timestamps never decrease, and no segment has
-// length 0. If all timestamps together are likelier than the likeliest text id, a timestamp
-// must follow. Source: whisper:whisper/decoding.py, the LogitFilters. Pure; any thread. V
+// begin a text. Timestamps follow a grammar: a segment is a timestamp, text and a timestamp; the
+// next segment or the end follows at once. Timestamps never decrease, and no segment has length 0.
+// If all timestamps together are likelier than the likeliest text id, a timestamp must follow.
+// Source: whisper:whisper/decoding.py, the LogitFilters. Pure functions; any thread. V:
 // vocabulary.
 #pragma once
 

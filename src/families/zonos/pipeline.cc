@@ -16,7 +16,7 @@ constexpr const char* kCodec = "descript/dac_44khz";
 constexpr size_t kMostSpeakers = 1000;
 constexpr size_t kMostText = 20'000;  // bytes; each segment needs a run of espeak-ng at admission
 
-/// Fresh frames of the first chunk (46 ms) and of later chunks (93 ms).
+/// New frames in the first chunk (46 ms) and in each later chunk (93 ms).
 constexpr int kInitial = 4, kSteady = 8;
 
 /// Reads the only tensor of a file. Its shape is [count], apart from dimensions of size 1.

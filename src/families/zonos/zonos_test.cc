@@ -1,4 +1,4 @@
-// Promises of the family that need no golden of the language model: numbers and phonemes equal to
+// Tests promises that need no golden file of the language model: numbers and phonemes equal to
 // the authors' code, the delay pattern, rules, conditions, voices, checks, and faults of
 // checkpoints.
 #include <gtest/gtest.h>
