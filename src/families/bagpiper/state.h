@@ -13,7 +13,7 @@
 // of the speech's kind.
 // - A part that does not end by itself is cut, and then the request ends with kLength.
 //
-// Made on the caller's thread, then used by one thread at a time. S streams, H width. Source:
+// Made on the caller's thread, then used by one thread at a time. S: streams. H: width. Source:
 // espnet:espnet2/speechlm/model/speechlm/lm/parallel.py (inference).
 #pragma once
 

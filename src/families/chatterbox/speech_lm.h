@@ -1,6 +1,6 @@
 // T3, the language model of Chatterbox: a Llama decoder with learned positions over a voice, a text
 // and speech tokens. Its companion has the same rows without the text. Also the network that makes
-// the rows of a voice, on the CPU. Const after construction. H width.
+// the rows of a voice, on the CPU. Const after construction. H: width.
 #pragma once
 
 #include <memory>

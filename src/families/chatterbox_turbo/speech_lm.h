@@ -1,6 +1,6 @@
 // T3 of Chatterbox Turbo: a GPT-2 over the row of a speaker, the speech tokens of the voice, a text
 // and speech tokens, in this order. Sizes are read from the shapes in t3_turbo_v1.safetensors, or
-// fixed in the authors' code. Const after construction. H width. Source:
+// fixed in the authors' code. Const after construction. H: width. Source:
 // chatterbox:src/chatterbox/tts_turbo.py, models/t3/{t3.py,llama_configs.py}.
 #pragma once
 

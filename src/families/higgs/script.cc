@@ -18,7 +18,7 @@ int64_t most_ids(const ModelConfig& config) { return std::min(kMostIds, config.m
 
 /// Higgs Audio's prompt for a request: the voice, then the earlier segments with their audio, then
 /// the text of the segment. If the earlier segments have more than kMostPast rows, only the first
-/// ones stay (families/past.h). C codebooks.
+/// ones stay (families/past.h). C: codebooks.
 class Script : public SpokenScript {
  public:
   Script(const ModelConfig& config, const Prompter& prompter, bool ignore_stop)

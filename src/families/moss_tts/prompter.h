@@ -1,7 +1,7 @@
 // Turns text and frames into input rows. A row has an id of text and a code of each codebook.
-// In a row without audio, every code is the pad. Const after construction; any thread.
-// Source: MOSS-TTS:moss_tts_realtime/mossttsrealtime/processing_mossttsrealtime.py. C codes
-// per frame.
+// In a row without audio, every code is the pad. Const after construction; any thread. Source:
+// MOSS-TTS:moss_tts_realtime/mossttsrealtime/processing_mossttsrealtime.py. C: codes per
+// frame.
 #pragma once
 
 #include <cstdint>

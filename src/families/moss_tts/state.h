@@ -1,7 +1,7 @@
 // One request: its prompt, the text that is read beside the frames, and the frames so far. The
 // first frame needs 12 ids of the text, or all ids of a shorter text. Each later frame has the next
 // id beside it. All rows have keys, so the next turn of a conversation finds this turn in the
-// cache. Made on the caller's thread, then used by one thread at a time. C codes per frame.
+// cache. Made on the caller's thread, then used by one thread at a time. C: codes per frame.
 #pragma once
 
 #include <memory>

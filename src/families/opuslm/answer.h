@@ -1,7 +1,7 @@
 // A request for an answer in a conversation, or for a transcript. Words come first: stream 0 is
 // sampled, and the other streams are pads. If the words are also spoken, a segment of speech
 // follows, whose prompt ends with the words (Verdict::kNextSegment). Made on the caller's thread,
-// then used by the engine's thread only. S streams.
+// then used by the engine's thread only. S: streams.
 #pragma once
 
 #include <optional>

@@ -2,7 +2,7 @@
 // is the nearest k-means centre of a row of XEUS. The codes come from the codec's encoder. A
 // recording is encoded as a whole, in pieces of some tens of milliseconds. Const after
 // construction, shared by threads. Sources: espnet/vllm:vllm/model_executor/models/opuslm.py, and
-// espnet:egs2/TEMPLATE/asr1/pyscripts/feats/dump_km_label.py. T frames, S streams.
+// espnet:egs2/TEMPLATE/asr1/pyscripts/feats/dump_km_label.py. T: frames. S: streams.
 #pragma once
 
 #include <memory>

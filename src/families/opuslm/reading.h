@@ -1,5 +1,5 @@
 // Reads a text aloud with OpusLM: the prompt of a segment, the steps of its speech, and its
-// end. Code s of a frame comes s steps later (model/delay.h). S streams. Sources:
+// end. Code s of a frame comes s steps later (model/delay.h). S: streams. Sources:
 // espnet:espnet2/speechlm/core_lm/ar_delay.py,
 // espnet/vllm:vllm/model_executor/models/opuslm.py.
 #pragma once

@@ -1,7 +1,7 @@
 // The head of Pocket TTS, which makes a latent from noise and a row of the language model in one
 // step: an MLP whose blocks the row modulates. Const after construction, shared by threads. Rows do
-// not influence each other. CPU only. Network: pocket_tts/modules/mlp.py, SimpleMLPAdaLN. E rows, W
-// width of the head.
+// not influence each other. CPU only. Network: pocket_tts/modules/mlp.py, SimpleMLPAdaLN. E: rows.
+// W: width of the head.
 #pragma once
 
 #include <vector>

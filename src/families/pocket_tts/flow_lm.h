@@ -1,7 +1,7 @@
-// The language model of Pocket TTS as an AR stage whose steps yield latents. It reads a
-// voice, ids of text and latents. A step yields a code, which may announce the end, and a
-// latent that the head makes from noise. Const after construction. CPU only. Network:
-// pocket_tts/models/flow_lm.py. E sequences that yield a step, N rows in the batch, H
+// The language model of Pocket TTS as an AR stage whose steps yield latents. It reads a voice,
+// ids of text and latents. A step yields a code, which may announce the end, and a latent that
+// the head makes from noise. Const after construction. CPU only. Network:
+// pocket_tts/models/flow_lm.py. E: sequences that yield a step. N: rows in the batch. H:
 // width.
 #pragma once
 

@@ -2,7 +2,7 @@
 // recording into a vector (an "x-vector") with the width of the talker. Const after
 // construction, shared by threads. Source:
 // Qwen3-TTS:qwen_tts/core/models/modeling_qwen3_tts.py (Qwen3TTSSpeakerEncoder,
-// mel_spectrogram). T mel frames, C channels.
+// mel_spectrogram). T: mel frames. C: channels.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The network that makes frames of codes beside a text. A decoder makes code 0 of a step. The
 // predictor, a small decoder that starts again in every step, makes the other codes, one after
-// another. Shared by Qwen3-TTS and Qwen3-Omni. C codes per frame, H talker width.
+// another. Shared by Qwen3-TTS and Qwen3-Omni. C: codes per frame. H: width of the talker.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // Voices of Qwen3-TTS: the output of a Base checkpoint's encoders for a recording, and the part of
-// a prompt that comes from a request's voice. Const after construction; thread-safe. H talker
-// width, C codebooks, T frames.
+// a prompt that comes from a request's voice. Const after construction; thread-safe. H: width of
+// the talker. C: codebooks. T: frames.
 #pragma once
 
 #include <cstdint>

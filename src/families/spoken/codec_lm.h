@@ -3,7 +3,7 @@
 // codes if the model has an inner decoder. The sequence describes its rows as data
 // (Sequence::rows). A step has two halves. First fill_rows() gets the rows from the sequences on
 // the host. Then the network's work is queued, which reads only the filled arrays. Const after
-// construction, shared by threads. N rows of the batch, H width, T tables, K codes of a step.
+// construction, shared by threads. N: rows of the batch. H: width. T: tables. K: codes of a step.
 #pragma once
 
 #include <memory>

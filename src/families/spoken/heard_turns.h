@@ -1,5 +1,5 @@
 // The turns of text and frames that come before the new speech in a prompt: the recording of the
-// request's voice, then the turns of its context. Free function; any thread. C codes per frame.
+// request's voice, then the turns of its context. Free function; any thread. C: codes per frame.
 #pragma once
 
 #include <cstdint>

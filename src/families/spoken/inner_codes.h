@@ -1,7 +1,7 @@
 // The codes of a frame after its first, made one after another by a small decoder, which starts
 // again in every step: it reads the hidden row of the large decoder and code 0, then each sampled
-// code. Const after construction. E sequences that yield a step, H width of the large decoder, D of
-// the small decoder, C codes per frame.
+// code. Const after construction. E: sequences that yield a step. H, D: widths of the large and the
+// small decoder. C: codes per frame.
 #pragma once
 
 #include <vector>

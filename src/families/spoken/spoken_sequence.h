@@ -1,8 +1,8 @@
 // The sequence of families that read text and make frames: segments, late text,
 // bounds, kept rows and refusals. A family describes its model by a SpokenModel and a
 // request by a SpokenScript. The rest of a Sequence is here. Made on the caller's
-// thread, then used by one thread at a time (model/request.h). T tables, S streams of
-// codes.
+// thread, then used by one thread at a time (model/request.h). T: tables. S: streams
+// of codes.
 #pragma once
 
 #include <algorithm>

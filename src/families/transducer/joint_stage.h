@@ -3,7 +3,7 @@
 // output to a row of the encoder. The sequence has the predictor's state, so a step does not depend
 // on its position, and no cache exists. Source:
 // transformers:src/transformers/models/{nemotron_asr_streaming,parakeet}/modeling_*.py. Const after
-// construction. CPU only. E sequences that yield a step, H hidden.
+// construction. CPU only. E: sequences that yield a step. H: hidden width.
 #pragma once
 
 #include <vector>

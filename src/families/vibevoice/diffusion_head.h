@@ -3,7 +3,7 @@
 // Const after construction, shared by threads. Latents do not influence each other. CPU
 // only. Network and solver:
 // VibeVoice:vibevoice/modular/modular_vibevoice_diffusion_head.py,
-// vibevoice/schedule/dpm_solver.py. E latents, D width of a latent, H width.
+// vibevoice/schedule/dpm_solver.py. E: latents. D: width of a latent. H: width.
 #pragma once
 
 #include <array>

@@ -4,8 +4,8 @@
 // of the sequence contain both models' caches. Position n of the text model, which reads only ids,
 // is stored at position n of the speech model, which has at least as many positions. Const after
 // construction. CPU only. Network:
-// VibeVoice:vibevoice/modular/modeling_vibevoice_streaming_inference.py. E sequences that yield a
-// step, N rows in the batch, H width, D width of a latent.
+// VibeVoice:vibevoice/modular/modeling_vibevoice_streaming_inference.py. E: sequences that yield a
+// step. N: rows in the batch. H: width. D: width of a latent.
 #pragma once
 
 #include "families/vibevoice/diffusion_head.h"

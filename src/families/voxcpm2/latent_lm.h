@@ -3,8 +3,8 @@
 // reads these rows together with the patches. A local transformer makes the next patch
 // from both, for all emitting rows of a batch at once. A small head decides whether it was
 // the last patch. Const after construction. CPU only. Networks:
-// VoxCPM:src/voxcpm/model/voxcpm2.py. E sequences that yield a step, H width, N rows in
-// the batch, P * D values of a patch.
+// VoxCPM:src/voxcpm/model/voxcpm2.py. E: sequences that yield a step. H: width. N: rows in
+// the batch. P * D: values of a patch.
 #pragma once
 
 #include "families/voxcpm2/local_nets.h"

@@ -3,7 +3,7 @@
 // is one part. A part continues the part before it, as if that were a recording. Its prompt also
 // has a reference of the voice's sound: the recording or, without a recording, the beginning of the
 // first part. So prompts do not grow with the spoken text. Made on the caller's thread, then used
-// by the engine's thread only. P * D values of a patch.
+// by the engine's thread only. P * D: values of a patch.
 #pragma once
 
 #include <algorithm>

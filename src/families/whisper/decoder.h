@@ -3,8 +3,8 @@
 // encoder's rows. The ids follow. They attend to earlier ids by self-attention and to the memory by
 // cross-attention. Nothing else is computed for a row of the memory. It is cached, dropped and
 // computed again like any row of a prompt. Source:
-// transformers:src/transformers/models/whisper/modeling_whisper.py. Const after construction. E
-// sequences that yield a step, W width, V vocabulary. CPU only.
+// transformers:src/transformers/models/whisper/modeling_whisper.py. Const after construction. E:
+// sequences that yield a step. W: width. V: vocabulary. CPU only.
 #pragma once
 
 #include "families/whisper/config.h"

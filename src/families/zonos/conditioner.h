@@ -1,7 +1,7 @@
-// The rows before the audio, as the model reads them: one for each symbol of the
-// text, and one for each condition (speaker, emotion, pitch, ...). Const after
-// construction; any thread. Source: Zonos:zonos/conditioning.py. H width, S symbols,
-// C conditions.
+// The rows before the audio, as the model reads them: one for each symbol of the text,
+// and one for each condition (speaker, emotion, pitch, ...). Const after construction;
+// any thread. Source: Zonos:zonos/conditioning.py. H: width. S: symbols. C:
+// conditions.
 #pragma once
 
 #include <vector>

@@ -2,8 +2,8 @@
 // an image (basic blocks with SimAM attention), attentive statistics, and a linear discriminant
 // projection. Published separately from the model, in two PyTorch files. All sizes are read from
 // their tensors. Const after construction, shared by threads. Source:
-// Zonos:zonos/speaker_cloning.py (ResNet293_based, SpeakerEmbeddingLDA). T time steps, F mel bands,
-// C channels; activations [T, F, C].
+// Zonos:zonos/speaker_cloning.py (ResNet293_based, SpeakerEmbeddingLDA). T: time steps. F: mel
+// bands. C: channels. Activations are [T, F, C].
 #pragma once
 
 #include <cstdint>
