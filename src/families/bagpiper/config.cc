@@ -62,10 +62,11 @@ ModelConfig load_model_config(const Config& root, const Weights& weights) {
         weights.take("stream_emb.weight", {m.streams, m.lm.hidden});
         weights.finish({"*"});
       }
-      throw LoadError(concat(weights.full(table), ": ", (*shape)[0], " rows are not ",
-                             ModelConfig::kFirstWord, " ids, ", m.words,
-                             " of text (vocab_size of config.json) and as many codes for each of ",
-                             m.streams, " streams"));
+      throw LoadError(
+          concat(weights.full(table), ": ", (*shape)[0], " rows; expected ",
+                 ModelConfig::kFirstWord, " ids, ", m.words,
+                 " of text (vocab_size of config.json) and equally many codes for each of ",
+                 m.streams, " streams"));
     }
     m.codes = slots / m.streams - 1;
   }

@@ -88,8 +88,8 @@ Result<std::vector<int32_t>> MultilingualText::encode(std::string_view text,
       const CodePoint code = utf8_at(plain, at);
       if (is_kanji(code.value)) {
         return Error{ErrorCode::kInvalid,
-                     concat("this model reads Japanese in kana; write '",
-                            plain.substr(at, code.size), "' so"),
+                     concat("this model reads only kana in Japanese; write '",
+                            plain.substr(at, code.size), "' in kana"),
                      "input"};
       }
       at += code.size;

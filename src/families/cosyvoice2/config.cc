@@ -34,7 +34,8 @@ int64_t load_chunk(const HyperYaml& y, int64_t ratio) {
   const bool any = y.has(encoder + "use_dynamic_chunk") && y.b(encoder + "use_dynamic_chunk");
   const bool told = y.has(encoder + fixed) || !any;
   const int64_t chunk = told ? y.i(encoder + fixed, 1, 1024) : frames / ratio;
-  if (chunk * ratio != frames) y.fail(estimator, "must be the encoder's chunk in mel frames");
+  if (chunk * ratio != frames)
+    y.fail(estimator, "must equal the encoder's chunk, counted in mel frames");
   return chunk;
 }
 
@@ -97,7 +98,7 @@ S3FlowConfig load_plain_flow(const HyperYaml& y) {
   const int64_t frames = y.i(dit + "static_chunk_size", 1, kMany);
   c.chunk = frames / c.ratio;
   if (c.chunk == 0 || c.chunk * c.ratio != frames)
-    y.fail(dit + "static_chunk_size", "must be whole tokens in mel frames");
+    y.fail(dit + "static_chunk_size", "must be a multiple of the mel frames of a token");
   return c;
 }
 
@@ -122,7 +123,7 @@ S3FlowConfig load_conformer_flow(const HyperYaml& y) {
   c.layers = y.i("flow.encoder.num_blocks", 1, 256);
   const std::string unet = "flow.decoder.estimator.";
   if (y.i(unet + "in_channels", 1, kMany) != 4 * c.mel)
-    y.fail(unet + "in_channels", "must be 4 mels");
+    y.fail(unet + "in_channels", "must be 4 * flow.output_size");
   c.chunk = load_chunk(y, c.ratio);
   const std::vector<int64_t> channels = y.ints(unet + "channels", 1, kMany);
   if (channels.size() != 1) y.fail(unet + "channels", "expected one level");

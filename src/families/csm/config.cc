@@ -22,7 +22,7 @@ void load_depth(const Config& c, ModelConfig& m) {
   const auto same = [&](const char* key, int64_t want) {
     const int64_t got = c.opt_i(key, want);
     if (got != want)
-      c.fail(key, "is " + std::to_string(got) + ", the backbone has " + std::to_string(want));
+      c.fail(key, "is " + std::to_string(got) + ", but the backbone has " + std::to_string(want));
   };
   same("num_codebooks", m.codebooks);
   same("vocab_size", m.code_vocab);
@@ -61,12 +61,12 @@ ModelConfig load_model_config(const Config& root) {
   const Config codec = root.sub("codec_config");
   m.codec = MimiConfig::load(codec);
   if (m.codec.codebooks != m.codebooks) {
-    codec.fail("num_quantizers", "is " + std::to_string(m.codec.codebooks) + ", the model makes " +
-                                     std::to_string(m.codebooks));
+    codec.fail("num_quantizers", "is " + std::to_string(m.codec.codebooks) +
+                                     ", but the model makes " + std::to_string(m.codebooks));
   }
   if (m.codec.codebook_size > m.code_vocab) {
     codec.fail("codebook_size", "is " + std::to_string(m.codec.codebook_size) +
-                                    ", the model makes " + std::to_string(m.code_vocab));
+                                    ", but the model makes " + std::to_string(m.code_vocab));
   }
   if (m.end_code >= m.audio_codes()) root.fail("codebook_eos_token_id", "is not a codec code");
   return m;

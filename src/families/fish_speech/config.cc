@@ -65,7 +65,7 @@ ModelConfig load_model_config(const Config& root) {
   m.slow = load_stack(text, text, qk_norm);
   m.fast = load_stack(audio, text, audio.opt_b("attention_qk_norm", qk_norm));
   if (m.fast.hidden != m.slow.hidden) {
-    audio.fail("dim", "is " + std::to_string(m.fast.hidden) + ", text_config.dim " +
+    audio.fail("dim", "is " + std::to_string(m.fast.hidden) + ", but text_config.dim is " +
                           std::to_string(m.slow.hidden) +
                           "; a projection between them is not supported");
   }
@@ -83,7 +83,8 @@ ModelConfig load_model_config(const Config& root) {
   const int64_t last = root.i("semantic_end_token_id", 0, m.vocab - 1);
   if (last - m.semantic_begin + 1 != m.codes) {
     root.fail("semantic_end_token_id", "leaves " + std::to_string(last - m.semantic_begin + 1) +
-                                           " ids of codes, there are " + std::to_string(m.codes));
+                                           " ids for codes, but the number of codes is " +
+                                           std::to_string(m.codes));
   }
   if (m.end_token >= m.semantic_begin && m.end_token <= last) {
     root.fail("eos_token_id", "is the id of a code");

@@ -94,12 +94,12 @@ void FishSpeech::load_codec(const LoadSpec& spec) {
       spec, "codec", codec,
       [&] { return std::make_unique<FishCodec>(config, codec, spec.weights); }, for_cloning_only());
   if (config.codebooks != config_.codebooks) {
-    throw LoadError(concat(path, ": has ", config.codebooks, " codebooks, the model makes ",
+    throw LoadError(concat(path, ": has ", config.codebooks, " codebooks, but the model makes ",
                            config_.codebooks));
   }
   if (config.semantic_codes > config_.codes || config.residual_codes > config_.codes) {
     throw LoadError(concat(path, ": has codebooks of ", config.semantic_codes, " and ",
-                           config.residual_codes, " codes, the model has ", config_.codes));
+                           config.residual_codes, " codes, but the model has ", config_.codes));
   }
   if (config.encodes) voices_ = make_voices(codec, config);
 }

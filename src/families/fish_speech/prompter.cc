@@ -136,7 +136,8 @@ Prompter::Prompter(const ModelConfig& config, Tokenizer tokenizer)
   const auto expect = [&](const std::string& word, int64_t want) {
     const std::optional<int32_t> id = tokenizer_.id(word);
     if (id && *id != want) {
-      throw LoadError(concat("the tokenizer has ", *id, " for ", word, ", config.json ", want));
+      throw LoadError(concat("the id of ", word, " is ", *id, " in the tokenizer, but ", want,
+                             " in config.json"));
     }
   };
   expect(kImEnd, config.end_token);

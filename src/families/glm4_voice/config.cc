@@ -63,7 +63,7 @@ GlmFlowConfig load_flow(const HyperYaml& y) {
     y.fail("flow.length_regulator.channels", "must be flow.output_size");
   const std::string unet = "flow.decoder.estimator.";
   if (y.i(unet + "in_channels", 1, kMostSize) != 4 * c.mel)
-    y.fail(unet + "in_channels", "must be 4 mels");
+    y.fail(unet + "in_channels", "must be 4 * flow.output_size");
   const std::vector<int64_t> channels = y.ints(unet + "channels", 8, kMostSize);
   if (channels.size() != 2 || channels[0] != channels[1] || channels[0] % 8 != 0)
     y.fail(unet + "channels", "expected two equal levels, in multiples of 8");
@@ -134,8 +134,7 @@ void load_decoder_config(const std::string& path, ModelConfig& config) {
     y.fail("hift.in_channels", "differs from flow.output_size");
   if (config.hift.source.sample_rate != static_cast<int64_t>(GlmFlowConfig::kSampleRate) ||
       config.hift.hop() != static_cast<int64_t>(GlmFlowConfig::kHop)) {
-    y.fail("hift.sampling_rate",
-           "must be 22050 with 256 samples a frame, which the flow counts on");
+    y.fail("hift.sampling_rate", "must be 22050 with 256 samples a frame, as the flow requires");
   }
 }
 
@@ -159,7 +158,7 @@ Ids load_ids(const Tokenizer& tokenizer, int64_t codes) {
   const std::string last = concat("<|audio_", codes - 1, "|>");
   if (tokenizer.need_id(last) != ids.audio_end - 1)
     throw LoadError(concat("expected consecutive ids for ", codes, " audio tokens: ", last, " is ",
-                           tokenizer.need_id(last), ", <|audio_0|> ", ids.audio));
+                           tokenizer.need_id(last), ", but <|audio_0|> is ", ids.audio));
   return ids;
 }
 

@@ -73,7 +73,7 @@ void Glm4Voice::load_networks(const LoadSpec& spec) {
     load_decoder_config(join_path(decoder, "config.yaml"), config_);
     if (config_.flow.vocab != config_.speech.codes)
       throw LoadError(concat(decoder, ": the flow has ", config_.flow.vocab,
-                             " codes, the speech tokenizer ", config_.speech.codes));
+                             " codes, but the speech tokenizer has ", config_.speech.codes));
   }
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   require_device(spec, config_.lm.lm);

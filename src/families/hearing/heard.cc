@@ -21,7 +21,7 @@ void set_keys(Bundle& bundle, std::span<const uint64_t> keys) {
 
 std::vector<uint64_t> take_keys(Bundle& bundle) {
   const std::vector<int32_t> halves = bundle.ints("keys");
-  if (halves.size() % 2 != 0) throw LoadError("keys are not pairs");
+  if (halves.size() % 2 != 0) throw LoadError("the keys have an odd number of halves");
   std::vector<uint64_t> keys;
   for (size_t i = 0; i < halves.size(); i += 2) {
     keys.push_back(static_cast<uint32_t>(halves[i]) | uint64_t{static_cast<uint32_t>(halves[i + 1])}
@@ -55,13 +55,13 @@ std::vector<Heard> take_heard(Bundle& bundle, int64_t longest,
   size_t used = 0;
   for (size_t i = 0; i < samples.size(); ++i) {
     if (samples[i] <= 0 || samples[i] > longest) {
-      throw LoadError(concat("a recording of ", samples[i], " samples"));
+      throw LoadError(concat("a recording has ", samples[i], " samples; expected 1 to ", longest));
     }
     heard.push_back({.samples = samples[i], .loudest = loudest[i]});
     if (!keys_of) continue;
     const auto first = used;
     used += static_cast<size_t>(keys_of(samples[i]));
-    if (used > keys.size()) throw LoadError("a recording has no key");
+    if (used > keys.size()) throw LoadError("the recordings need more keys than the bundle has");
     heard.back().keys.assign(keys.begin() + static_cast<std::ptrdiff_t>(first),
                              keys.begin() + static_cast<std::ptrdiff_t>(used));
   }

@@ -46,7 +46,7 @@ void SpeechStage::run(StepContext& ctx, ChunkJob& job) const {
   const float told = rows[features + kFrames], phonemes = rows[features + kPhonemes];
   if (told > kMostFrames) {
     job.fault = Error{ErrorCode::kInvalid,
-                      concat("a sentence would last ", told / 40, " s, the limit is ",
+                      concat("a sentence would last ", told / 40, " s, but the limit is ",
                              kMostFrames / 40, " s; cut it or ask for a higher speed"),
                       "input"};
     job.made = 0;
@@ -54,7 +54,7 @@ void SpeechStage::run(StepContext& ctx, ChunkJob& job) const {
   }
   if (static_cast<int>(told) != job.fresh || !(phonemes >= 1) ||
       phonemes > static_cast<float>(config_.most_phonemes())) {
-    job.fault = Error{ErrorCode::kInternal, "[kokoro] an utterance came in parts", ""};
+    job.fault = Error{ErrorCode::kInternal, "[kokoro] a chunk is not one whole utterance", ""};
     job.made = 0;
     return;
   }

@@ -120,7 +120,8 @@ Status Answer::shape(const Prompter& prompter, const Chat& chat) {
   }
   form_ = AnswerForm(forms.take(), prompter.masks(ids_known_));
   if (form_.too_many())
-    return refused("the names of the tools have too many beginnings; name one tool", "tool_choice");
+    return refused("the names of the tools differ in too many tokens; name one tool",
+                   "tool_choice");
   ids_.resize(known_);
   return ok_status();
 }

@@ -168,7 +168,7 @@ void describe_phi3(const Config& root, ModelConfig& m) {
   const double part = partial.opt_f("partial_rotary_factor", 1, 0, 1);
   d.rope.dim = static_cast<int>(d.head_dim * part + 1e-6);  // `part` may be a rounded quotient
   if (d.rope.dim < 2 || d.rope.dim % 2 != 0) {
-    partial.fail("partial_rotary_factor", concat("turns ", d.rope.dim, " of ", d.head_dim,
+    partial.fail("partial_rotary_factor", concat("rotates ", d.rope.dim, " of ", d.head_dim,
                                                  " columns, expected an even number above 0"));
   }
   if (!rope) return;

@@ -66,7 +66,7 @@ std::vector<int> token_types(const GgufFile& file, size_t tokens) {
   if (!file.has(key)) return std::vector<int>(tokens, kNormal);
   const GgufList& list = file.list(key);
   if (list.numbers.size() != tokens) {
-    file.fail(key, concat("has ", list.numbers.size(), " types of ", tokens, " tokens"));
+    file.fail(key, concat("has ", list.numbers.size(), " types for ", tokens, " tokens"));
   }
   std::vector<int> out;
   for (const double number : list.numbers)

@@ -40,7 +40,7 @@ Tokenizer open_tokenizer(const LoadSpec& spec, std::span<const std::string> word
     Tokenizer tokenizer = Tokenizer::load(spec.dir);
     if (tokenizer.size() > most) {
       throw LoadError(concat(spec.dir, ": the tokenizer has ids up to ", tokenizer.size() - 1,
-                             ", the model has ", most));
+                             ", but the model has only ", most));
     }
     return tokenizer;
   }

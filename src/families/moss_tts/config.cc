@@ -20,7 +20,7 @@ ModelConfig load_model_config(const Config& root) {
   m.pad_code = static_cast<int32_t>(root.i("audio_pad_token", 2, 1 << 16));
   if (const int64_t got = root.i("audio_vocab_size", 1, 1 << 17); got != m.code_vocab()) {
     root.fail("audio_vocab_size",
-              concat("is ", got, ": expected three ids from audio_pad_token on"));
+              concat("is ", got, ": expected audio_pad_token + 3, ", m.code_vocab()));
   }
   const auto text = [&](const char* key) {
     return static_cast<int32_t>(root.i(key, 0, m.vocab - 1));
@@ -36,7 +36,7 @@ ModelConfig load_model_config(const Config& root) {
   }
   const auto same = [&](const char* key, int64_t want) {
     const int64_t got = local.opt_i(key, want);
-    if (got != want) local.fail(key, concat("is ", got, ", the model has ", want));
+    if (got != want) local.fail(key, concat("is ", got, ", but the model has ", want));
   };
   same("rvq", m.codebooks);
   same("audio_vocab_size", m.code_vocab());

@@ -95,7 +95,9 @@ Bundle HearingStage::bundle(const Sequence& sequence) const {
 std::unique_ptr<StreamState> HearingStage::open(Bundle bundle) const {
   auto stream = std::make_unique<Stream>();
   for (const int32_t samples : bundle.ints("samples")) {
-    if (samples < Ears::kLeast) throw LoadError(concat("a recording of ", samples, " samples"));
+    if (samples < Ears::kLeast)
+      throw LoadError(
+          concat("a recording has ", samples, " samples; expected at least ", Ears::kLeast));
     stream->parts.push_back({samples, frames_in(ears_.get(), samples)});
   }
   return stream;

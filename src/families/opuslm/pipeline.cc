@@ -76,8 +76,8 @@ const NamePatterns kXeusTraining{"losses.*", "loss*", "util_modules.*", "mask*",
 NearestEntry load_units(const ModelConfig& config, const std::string& path, int64_t width) {
   Tensor centres = read_joblib_array(path, "cluster_centers_");
   if (centres.shape() != Shape{config.units, width}) {
-    throw LoadError(concat(path, ": the model has ", config.units, " units, XEUS rows of ", width,
-                           "; k-means has ", centres.shape().str()));
+    throw LoadError(concat(path, ": expected k-means of ", config.units, " units and rows of ",
+                           width, ", got ", centres.shape().str()));
   }
   return NearestEntry(std::move(centres));
 }

@@ -35,7 +35,7 @@ void read_ids(const Config& config, PiperConfig& c) {
   for (const auto& [key, ids] : {std::pair{"^", &c.begin}, {"_", &c.pad}, {"$", &c.end}}) {
     const auto found = c.ids.find(key);
     if (found == c.ids.end() || found->second.empty()) {
-      config.fail("phoneme_id_map", concat("expected ids of '", key, "', by which a text ",
+      config.fail("phoneme_id_map", concat("expected ids for '", key, "', with which a text ",
                                            "begins, is padded or ends"));
     }
     *ids = found->second;

@@ -62,7 +62,7 @@ DurationPredictor::DurationPredictor(const VoiceParts& parts, int64_t hidden, in
     flow.proj = parts.linear(module + ".proj", width_);
     const int64_t numbers = flow.proj.out();
     if (numbers % 3 != 2 || (numbers + 1) / 3 > kMostBins) {
-      parts.fail(module + ".proj", concat("expected 3 bins - 1 outputs of at most ", kMostBins,
+      parts.fail(module + ".proj", concat("expected 3 * bins - 1 outputs with at most ", kMostBins,
                                           " bins, got ", numbers));
     }
     flows_.push_back(std::move(flow));

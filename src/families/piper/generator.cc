@@ -35,8 +35,8 @@ Generator::Generator(const VoiceParts& parts, int64_t latent, int64_t speaker)
   while (all_blocks < 64 && is_block(all_blocks)) ++all_blocks;
   if (count == 0) parts.shape("dec.ups.0.weight", 3);  // this throws LoadError
   if (all_blocks == 0 || all_blocks % count != 0) {
-    parts.fail("dec.resblocks",
-               concat("expected as many for each of ", count, " rates, got ", all_blocks));
+    parts.fail("dec.resblocks", concat("expected the same number of blocks for each of ", count,
+                                       " rates, got ", all_blocks));
   }
   const int64_t each = all_blocks / count;
   int64_t width = first_.out();

@@ -281,7 +281,7 @@ TEST(PiperConfig, FaultsNameWhatIsWrong) {
   has(fault("\"phoneme_type\": \"espeak\"", "\"phoneme_type\": \"pinyin\""),
       "need another program");
   has(fault("\"en-us\"", "\"../../etc/passwd\""), "espeak.voice");
-  has(fault("\"_\"", "\"~\""), "expected ids of '_'");
+  has(fault("\"_\"", "\"~\""), "expected ids for '_'");
   has(fault("\"num_speakers\": 1", "\"num_speakers\": 0"), "num_speakers");
   has(fault("\"noise_w\": 0.8", "\"noise_w\": -1"), "noise_w");
 }

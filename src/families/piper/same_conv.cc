@@ -17,7 +17,7 @@ SameConv::SameConv(const VoiceParts& parts, const std::string& module, int64_t i
   const int64_t made = out < 0 ? sizes[0] : out;
   if (conv.stride != 1 || conv.dilation < 1 || conv.dilation * (sizes[2] - 1) > kMostTextReach ||
       (conv.groups != 1 && conv.groups != in)) {
-    parts.fail(module, "expected a stride of 1 and one group, or one a channel");
+    parts.fail(module, "expected a stride of 1, and one group or a group per channel");
   }
   dilation_ = conv.dilation;
   const Weights weights = parts.weights().scope(module);

@@ -37,7 +37,7 @@ TextEncoder::TextEncoder(const VoiceParts& parts) {
   const Shape near = parts.shape("enc_p.encoder.attn_layers.0.emb_rel_k", 3);
   if (near[0] != 1 || near[1] % 2 == 0 || hidden_ % near[2] != 0) {
     parts.fail("enc_p.encoder.attn_layers.0.emb_rel_k",
-               concat("expected [1, an odd number, a part of ", hidden_, "], got ", near.str()));
+               concat("expected [1, an odd number, a divisor of ", hidden_, "], got ", near.str()));
   }
   window_ = near[1] / 2, heads_ = hidden_ / near[2];
   const int64_t layers = parts.count("enc_p.encoder.attn_layers", "conv_q.weight");

@@ -112,7 +112,7 @@ std::string rewritten(std::string_view text, const TextRules& rules) {
 TextReader::TextReader(const ModelConfig& config, Unigram tokenizer)
     : rules_(config.text), tail_(config.tail), tokenizer_(std::move(tokenizer)) {
   if (tokenizer_.size() > config.vocab) {
-    throw LoadError(concat("the tokenizer has ", tokenizer_.size(), " ids, the model ",
+    throw LoadError(concat("the tokenizer has ", tokenizer_.size(), " ids, but the model has ",
                            config.vocab, " (flow_lm.lookup_table.n_bins)"));
   }
   const auto but_first = [&](const char* marks) {

@@ -44,7 +44,7 @@ ModelConfig load_model_config(const Config& root) {
   m.audio.fills_first = m.converted;
   if (m.audio.out != m.text.lm.hidden) {
     whole.fail("audio_config.output_dim",
-               "the text model is " + std::to_string(m.text.lm.hidden) + " wide");
+               "must be the text model's width, " + std::to_string(m.text.lm.hidden));
   }
   m.audio_id = static_cast<int32_t>(whole.i("audio_token_id", 0, m.text.vocab - 1));
   return m;

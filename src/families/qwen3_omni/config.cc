@@ -99,7 +99,8 @@ TalkerConfig load_talker(const Config& c, const llm::ModelConfig& thinker) {
   t.accept_layer = static_cast<int>(c.i("accept_hidden_layer", 0, thinker.lm.layers));
   t.predictor = load_predictor(c, t.decoder.hidden);
   if (t.thinker_hidden != thinker.lm.hidden) {
-    c.fail("thinker_hidden_size", "the thinker is " + std::to_string(thinker.lm.hidden) + " wide");
+    c.fail("thinker_hidden_size",
+           "must be the thinker's width, " + std::to_string(thinker.lm.hidden));
   }
   // In the authors' code, rows after the last block exist only after the final norm.
   if (t.accept_layer == thinker.lm.layers) {
@@ -127,7 +128,7 @@ ModelConfig load_model_config(const Config& root) {
   m.audio = Qwen3AudioConfig::load(thinker.sub("audio_config"));
   if (m.audio.out != m.thinker.lm.hidden) {
     thinker.fail("audio_config.output_dim",
-                 "the thinker is " + std::to_string(m.thinker.lm.hidden) + " wide");
+                 "must be the thinker's width, " + std::to_string(m.thinker.lm.hidden));
   }
   if (thinker.opt_b("tie_word_embeddings", false)) {
     thinker.fail("tie_word_embeddings", "is not supported");
@@ -153,13 +154,12 @@ ModelConfig load_model_config(const Config& root) {
   const Config code2wav = root.sub("code2wav_config");
   m.codec = Qwen3CodecConfig::load_code2wav(code2wav);
   if (m.codec.codebooks != m.talker.predictor.codebooks) {
-    code2wav.fail(
-        "num_quantizers",
-        "the talker makes " + std::to_string(m.talker.predictor.codebooks) + " codes a frame");
+    code2wav.fail("num_quantizers", "must be the talker's codes per frame, " +
+                                        std::to_string(m.talker.predictor.codebooks));
   }
   if (m.codec.codebook_size < m.talker.predictor.code_vocab ||
       m.codec.codebook_size < m.talker.audio_codes()) {
-    code2wav.fail("codebook_size", "the talker has more codes");
+    code2wav.fail("codebook_size", "is smaller than the talker's number of codes");
   }
   return m;
 }

@@ -97,8 +97,8 @@ SpeakerConfig load_speaker(const Config& root, int64_t width) {
   list("enc_kernel_sizes", s.taps, 63);
   list("enc_dilations", s.dilations, 16);
   if (s.width != width) {
-    c.fail("enc_dim",
-           "the talker is " + std::to_string(width) + " wide, got " + std::to_string(s.width));
+    c.fail("enc_dim", "must be the talker's width " + std::to_string(width) + ", got " +
+                          std::to_string(s.width));
   }
   int64_t joined = 0;
   for (size_t i = 1; i + 1 < s.channels.size(); ++i) {
@@ -108,7 +108,7 @@ SpeakerConfig load_speaker(const Config& root, int64_t width) {
     joined += s.channels[i];
   }
   if (s.channels.back() != joined)
-    c.fail("enc_channels", "the last must be the sum of the blocks'");
+    c.fail("enc_channels", "the last must be the sum of all except the first and the last");
   return s;
 }
 

@@ -48,7 +48,7 @@ MimiConfig codec_encoder_config(const LoadSpec& spec, const std::string& dir, in
     if (root.opt_i("encoder_valid_num_quantizers", codebooks) != codebooks ||
         mimi.codebooks < codebooks) {
       root.fail("encoder_valid_num_quantizers",
-                "the talker has " + std::to_string(codebooks) + " codebooks");
+                "must be the talker's number of codebooks, " + std::to_string(codebooks));
     }
   }
   mimi.codebooks = codebooks;

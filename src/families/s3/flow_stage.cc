@@ -84,11 +84,12 @@ std::unique_ptr<StreamState> S3FlowStage::open(Bundle bundle) const {
   const std::vector<float> frames = bundle.floats("mel");
   const int64_t least = std::ssize(voice.tokens) * ratio, there = std::ssize(frames) / mel;
   if (std::ssize(frames) % mel != 0 || there < least || there >= least + ratio) {
-    throw LoadError(concat("a voice of ", voice.tokens.size(), " tokens and ", frames.size(),
-                           " values of mel"));
+    throw LoadError(concat("a voice of ", voice.tokens.size(), " tokens cannot have ",
+                           frames.size(), " values of mel"));
   }
   for (const int32_t token : voice.tokens) {
-    if (token < 0 || token >= flow_.config().vocab) throw LoadError(concat("a token ", token));
+    if (token < 0 || token >= flow_.config().vocab)
+      throw LoadError(concat("a voice has the unknown token ", token));
   }
   if (there > 0) voice.mel = filled_tensor({there, mel}, frames);
   voice.speaker = filled_tensor({mel}, bundle.floats("speaker", mel));

@@ -86,8 +86,9 @@ S3FlowConfig load_flow_config(const std::string& path) {
   if (c.width % c.heads != 0) y.fail(encoder + "attention_heads", "must divide the width");
   DitConfig d;
   if (size(dit + "in_channels", kMostStepSize) != 4 * c.mel)
-    y.fail(dit + "in_channels", "must be 4 mels");
-  if (size(dit + "out_channels", 1024) != c.mel) y.fail(dit + "out_channels", "must be one mel");
+    y.fail(dit + "in_channels", "must be 4 * flow.output_size");
+  if (size(dit + "out_channels", 1024) != c.mel)
+    y.fail(dit + "out_channels", "must be flow.output_size");
   d.depth = size(dit + "depth", 256);
   d.heads = size(dit + "num_heads", 256);
   d.head_dim = size(dit + "head_dim", 256);
@@ -113,7 +114,7 @@ HiftConfig load_hift_sizes(const Weights& weights, const S3FlowConfig& flow) {
   }
   if (c.channels % (int64_t{1} << c.rates.size()) != 0 || c.channels > kMostStepSize ||
       c.f0_channels > kMostStepSize) {
-    weights.fault("conv_pre.bias", concat("a vocoder of ", c.channels, " channels"));
+    weights.fault("conv_pre.bias", concat("has an unsupported number of channels, ", c.channels));
     c.channels = 512, c.f0_channels = 512;
   }
   if (kStepRate * flow.ratio * c.hop() != kStepSampleRate) {
@@ -157,7 +158,7 @@ Ids load_ids(const Tokenizer& tokenizer, int64_t codes) {
   const std::string last = concat("<audio_", codes - 1, ">");
   if (tokenizer.need_id(last) != ids.code_end - 1)
     throw LoadError(concat("expected consecutive ids for ", codes, " audio tokens: ", last, " is ",
-                           tokenizer.need_id(last), ", <audio_0> ", ids.audio));
+                           tokenizer.need_id(last), ", but <audio_0> is ", ids.audio));
   if (ids.turn_end >= ids.tts_end || ids.tts_end >= ids.audio)
     throw LoadError("the ids of <|EOT|>, <tts_end> and <audio_0> are not in this order");
   return ids;

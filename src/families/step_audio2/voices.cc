@@ -104,7 +104,8 @@ Voices load_voices(const LoadSpec& spec, const S3Flow& flow, const VoiceEncoder*
     if (!path.stem().string().starts_with("default_")) continue;
     const Recording recording = load_recording(path.string());
     if (recording.seconds() < info.min_s || recording.seconds() > info.max_s)
-      throw LoadError(concat(path.string(), ": a voice of ", recording.seconds(), " s"));
+      throw LoadError(concat(path.string(), ": lasts ", recording.seconds(), " s; a voice needs ",
+                             info.min_s, " to ", info.max_s, " s"));
     add(path, encoded(*encoder, recording));
   }
   return voices;

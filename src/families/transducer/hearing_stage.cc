@@ -68,7 +68,7 @@ std::unique_ptr<StreamState> HearingStage::open(Bundle bundle) const {
   auto stream = std::make_unique<HearingStream>();
   stream->chunk =
       static_cast<int64_t>(bundle.number("chunk", static_cast<uint64_t>(config_.conformer.chunk)));
-  if (stream->chunk == 0) throw LoadError("a stream of chunks without rows");
+  if (stream->chunk == 0) throw LoadError("a chunk of a stream needs at least one row");
   stream->subsampling = subsampling_.open();
   if (config_.streams) stream->conformer = conformer_.open(stream->chunk);
   return stream;

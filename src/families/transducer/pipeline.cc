@@ -27,8 +27,8 @@ Tokenizer open_words(const LoadSpec& spec, int64_t most) {
   for (const char* key : {"normalizer", "pre_tokenizer", "post_processor"}) json.erase(key);
   Tokenizer words = Tokenizer::parse_json(json.dump(), path);
   if (words.size() <= most) return words;
-  throw LoadError(
-      concat(path, ": the tokenizer has ids up to ", words.size() - 1, ", the model has ", most));
+  throw LoadError(concat(path, ": the tokenizer has ids up to ", words.size() - 1,
+                         ", but the model has only ", most));
 }
 
 }  // namespace

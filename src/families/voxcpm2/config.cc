@@ -26,7 +26,8 @@ RopeSpec load_angles(const Config& lm) {
       static_cast<double>(scaling.i("original_max_position_embeddings", 2, 1 << 30));
   const char* list = positions > original ? "long_factor" : "short_factor";
   for (const double factor : scaling.floats(list)) {
-    if (!(factor > 1e-6 && factor < 1e6)) scaling.fail(list, concat("has a factor of ", factor));
+    if (!(factor > 1e-6 && factor < 1e6))
+      scaling.fail(list, concat("expected factors from 1e-6 to 1e6, got ", factor));
     rope.factors.push_back(static_cast<float>(factor));
   }
   const double gain = 1 + std::log(positions / original) / std::log(original);
@@ -105,7 +106,7 @@ ModelConfig load_model_config(const Config& root) {
   if (m.dit.hidden % 2 != 0) dit.fail("hidden_dim", "must be even");
   if (dit.opt_b("dit_mean_mode", false)) dit.fail("dit_mean_mode", "is not supported");
   if (const auto cfm = dit.opt_sub("cfm_config"); cfm && cfm->opt_s("solver", "euler") != "euler") {
-    cfm->fail("solver", cfm->s("solver") + " is not supported, euler is");
+    cfm->fail("solver", cfm->s("solver") + " is not supported; only euler is");
   }
   m.vocab = lm.i("vocab_size", 105, 1 << 24);  // ids up to 104 are marks of audio
   m.max_positions = root.opt_i("max_length", 8192, 64, 1 << 20);

@@ -30,7 +30,7 @@ Prompter::Prompter(const ModelConfig& config, Tokenizer tokenizer)
     : tokenizer_(std::move(tokenizer)) {
   if (tokenizer_.size() > config.vocab) {
     throw LoadError(concat("the tokenizer has ", tokenizer_.size(),
-                           " ids, lm_config.vocab_size is ", config.vocab));
+                           " ids, but lm_config.vocab_size is ", config.vocab));
   }
   find_chinese(tokenizer_.id("<unk>").value_or(0));
 }

@@ -47,9 +47,9 @@ PrefixConditioner::Part PrefixConditioner::load_part(const ConditionerConfig& co
       break;
     case ConditionerConfig::kVector:
       if (!config.projected && config.inputs != width_) {
-        weights.fault("project.weight", "needed: it has " + std::to_string(config.inputs) +
-                                            " numbers, the model is " + std::to_string(width_) +
-                                            " wide");
+        weights.fault("project.weight",
+                      "is needed: the condition has " + std::to_string(config.inputs) +
+                          " numbers, but the model is " + std::to_string(width_) + " wide");
       }
       break;
   }

@@ -113,7 +113,7 @@ ModelConfig load_model_config(const Config& root) {
     return c.kind == ConditionerConfig::kPhonemes;
   };
   if (std::count_if(m.conditioners.begin(), m.conditioners.end(), phonemes) != 1) {
-    prefix.fail("conditioners", "expected one of phonemes");
+    prefix.fail("conditioners", "expected exactly one conditioner for phonemes");
   }
   return m;
 }

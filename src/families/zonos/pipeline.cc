@@ -67,9 +67,10 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
   load_codec(spec);
   config_.codebooks = codec_->config().codebooks;
   if (config_.codebooks > 64 || codec_->config().codebook_size != config_.codes()) {
-    load_fault(path, "eos_token_id",
-               concat("the codec has ", config_.codebooks, " codebooks of ",
-                      codec_->config().codebook_size, " codes, the model makes ", config_.codes()));
+    load_fault(
+        path, "eos_token_id",
+        concat("the codec has ", config_.codebooks, " codebooks of ",
+               codec_->config().codebook_size, " codes, but the model makes ", config_.codes()));
   }
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   std::unique_ptr<CodecLm> lm;
