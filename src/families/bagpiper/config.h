@@ -54,8 +54,8 @@ struct ModelConfig {
   /// Returns the code of a choice. A pad in place of a code becomes the first code.
   int32_t code_of(int64_t stream, int32_t choice) const;
 
-  /// Returns the pattern, in which code s is delayed by s steps. The model itself samples what
-  /// fills the streams before and after their codes.
+  /// Returns the pattern, in which code s is delayed by s steps. The model itself samples the ids
+  /// that fill a stream before and after its codes.
   DelayPattern delays() const;
 };
 

@@ -7,7 +7,7 @@
 // - After a part that ends in kEndPart comes another part, of the likelier kind. For the engine,
 // that part is a segment: its prompt is all that came before, and its first step chooses the kind.
 // - In words and turns only stream 0 is sampled; the other streams are pads. In speech, code s of a
-// frame is s steps later. The model also samples what fills the streams before and after their
+// frame is s steps later. The model also samples the ids that fill a stream before and after its
 // codes (model/delay.h).
 // - Only speech has guidance. In the companion, the rows before the speech are pads, except the id
 // of the speech's kind.

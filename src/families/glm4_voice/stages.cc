@@ -114,7 +114,7 @@ void HearingStage::run(StepContext& ctx, ChunkJob& job) const {
     SYRINX_CHECK(s.number < s.parts.size(), "[hearing] more frames than segments");
     const Heard& part = s.parts[s.number];
     if (s.block == 0) begin_segment(s);
-    // The window begins with the previous block of this segment, if any, and ends with the next.
+    // The window has this segment's previous block, if any, the current block, and the next one.
     const int64_t back = s.block > 0 ? 1 : 0, offset = (s.block - back) * width;
     SYRINX_CHECK(frame >= back, "[hearing] the block before block ", s.block, " is gone");
     const auto window = job.values.subspan(static_cast<size_t>((frame - back) * width));

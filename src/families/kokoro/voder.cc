@@ -168,7 +168,7 @@ View Voder::generate(StepContext& ctx, const View& input, const View& style,
     leaky_relu(ctx, x, kGeneratorLeak, x);
     const View source = stage.source_in.run(ctx, harmonics);
     stage.source.run(ctx, source, style);
-    // The last stage has one more row in front. It equals the second row after it.
+    // The last stage has an additional row in front, which equals the second row after it.
     const bool longer = i + 1 == stages_.size();
     const View up = stage.up.run(ctx, x, longer ? 1 : 0);
     if (longer) std::copy_n(up.f32() + 2 * up.shape[1], up.shape[1], up.f32());

@@ -193,7 +193,7 @@ void Answer::take_id(int32_t id) {
   if (expected_at_ < expected_.size() && expected_[expected_at_] == id) {
     ++expected_at_;
   } else if (!expected_.empty()) {
-    expected_at_ = expected_.size();  // no position until it is found again
+    expected_at_ = expected_.size();  // no position until a match is found again
   }
   if (known_ < ids_.size() && ids_[known_] == id) {
     ++known_;

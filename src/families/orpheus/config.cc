@@ -68,8 +68,8 @@ void check_ids(const ModelConfig& c, const std::string& where) {
   if (c.ids.end_of_speech >= c.ids.first_code || last > c.vocab) {
     load_fault(where, "vocab_size",
                concat("the codes are ids ", c.ids.first_code, " to ", last - 1, " (", kFrameTokens,
-                      " blocks of ", c.block,
-                      ", as many as the codec has), but the model has only ", c.vocab, " ids"));
+                      " blocks of ", c.block, ", as many as the codec has), but the model has ",
+                      c.vocab, " ids"));
   }
   for (const int32_t id :
        {c.ids.begin_of_text, c.ids.end_of_text, c.ids.start_of_human, c.ids.end_of_human,

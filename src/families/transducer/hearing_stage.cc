@@ -8,7 +8,7 @@
 namespace syrinx::transducer {
 namespace {
 
-constexpr int64_t kMostRows = 128;  // most rows of a stream in a chunk; other batches then run soon
+constexpr int64_t kMostRows = 128;  // most rows of a stream in a chunk, so that others wait little
 constexpr float kDeviationGuard = 1e-5f;
 
 struct HearingStream : StreamState {

@@ -12,7 +12,7 @@ namespace {
 /// that the new speech continues.
 struct Part {
   const char *tensor, *mode;
-  bool silence_first;  ///< the silence that fills the last patch goes before the audio
+  bool silence_first;  ///< whether the silence that completes a patch precedes the audio
 };
 constexpr Part kReference{"reference", "reference", false}, kPrompt{"prompt", "continuation", true};
 constexpr const Part* kParts[] = {&kReference, &kPrompt};

@@ -37,7 +37,7 @@ Dictation::Dictation(const ModelConfig& config, const Generation& generation,
   }
   if (!w.timestamps && !w.only_language) forced_.push_back(g.no_timestamps);
   const auto initial = ids_.size() + forced_.size();
-  // As in the authors' code, sampling ends when ids exceed positions by one.
+  // As in the authors' code, sampling ends when there is one id more than positions.
   most_ = static_cast<int>(std::min(half, static_cast<size_t>(config.max_ids) + 1 - initial));
   if (most_ids > 0) most_ = static_cast<int>(std::min<uint64_t>(most_, most_ids));
   if (w.only_language) most_ = 0;

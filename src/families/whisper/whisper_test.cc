@@ -537,7 +537,5 @@ TEST(WhisperRules, Probabilities) {
   EXPECT_EQ(probability(logits, 2), 0);
 }
 
-// ------------------------------------------------------------------------------- hostile files
-
 }  // namespace
 }  // namespace syrinx::whisper
