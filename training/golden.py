@@ -49,7 +49,7 @@ def main(voice, spoken, out):
         samples = codec.decode(decoder, z, symbols, mix).numpy().clip(-1, 1)
         logits = first_logits(speech_lm, text, mix, speed, codes.tolist(), path).numpy()
         tensors[f"frames.{case}"] = torch.cat([codes, symbols], 1).numpy().astype(np.int32)
-        tensors[f"logits.{case}"], tensors[f"samples.{case}"] = logits, samples
+        tensors[f"logits.{case}"], tensors[f"{case}.samples"] = logits, samples
         print(f"{out}: case {case}: {len(codes)} frames of '{record['text']}'")
     write_safetensors(out, tensors, {"text": record["text"]})
 

@@ -82,4 +82,5 @@ step voice "$python" "$here/export.py" lm.pt sharp.pt audio "$root/voices/finch"
   "$here/encoder.safetensors"
 step golden "$python" "$here/golden.py" "$root/voices/finch" "audio/golden.${teachers[0]}" \
   "$root/src/families/finch/golden/finch.safetensors"
+"$python" "$root/tests/parity/thin.py" "$root/src/families/finch/golden/finch.safetensors"
 "$python" "$here/evaluate.py" "$root/voices/finch" audio --report report.html

@@ -485,7 +485,7 @@ TEST(LoadingConfigs, HeadsThatTheKernelsDoNotKnow) {
   copy.change("config.json", Json::json_pointer("/hidden_size"), 8192);
   copy.change("config.json", Json::json_pointer("/num_attention_heads"), 2);
   copy.replace("config.json", "\"head_dim\":16,", "");
-  expect_named(copy.fault(), {"num_attention_heads", "2 heads of 4096"});
+  expect_named(copy.fault(), {"num_attention_heads", "2 heads of size 4096"});
 }
 
 TEST(LoadingConfigs, RatesThatMakeNoFrame) {

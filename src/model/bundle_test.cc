@@ -73,7 +73,7 @@ TEST(Bundle, RefusesWhatItDidNotWrite) {
   EXPECT_THROW(Bundle::parse(other), LoadError);
   // These bytes announce four gigabytes of values that do not follow.
   const std::string huge("SYB\1\1\0\1a\2\xFF\xFF\xFF\x3F", 13);
-  EXPECT_NE(bundle_fault([&] { Bundle::parse(huge); }).find("more bytes, got"), std::string::npos);
+  EXPECT_NE(bundle_fault([&] { Bundle::parse(huge); }).find("more bytes"), std::string::npos);
   const std::string twice("SYB\1\2\0\1a\1\0\0\0\0\1a\1\0\0\0\0", 20);
   EXPECT_NE(bundle_fault([&] { Bundle::parse(twice); }).find("twice"), std::string::npos);
 }

@@ -100,7 +100,7 @@ class Voices(unittest.TestCase):
         embedding = os.path.join(self.dir.name, "speaker.json")
         with open(embedding, "w", encoding="utf-8") as file:
             json.dump([0.5] * 8, file)
-        self.fails(say("--speaker-embedding", embedding), 1, "no speaker embeddings")
+        self.fails(say("--speaker-embedding", embedding), 1, "does not accept speaker embeddings")
         self.fails(say("--speaker-embedding", self.wav), 1, "list of numbers")
         self.fails(say("--ref-audio", self.wav, "--voice", "anna"), 2, "one of")
         self.fails(say("--ref-text", "Hi."), 2, "--ref-audio")

@@ -300,7 +300,8 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
   };
   const ModelConfig& c = model_.config();
   r.voice.data = given(c.codebooks, static_cast<int32_t>(c.codes));
-  EXPECT_EQ(refusal(r).message, concat("the voice: code ", c.codes, " of ", c.codes));
+  EXPECT_EQ(refusal(r).message,
+            concat("the voice: code ", c.codes, " must be from 0 to ", c.codes - 1));
   r.voice.data = given(c.codebooks - 1, 0);
   EXPECT_NE(refusal(r).message.find(concat("[frames, ", c.codebooks, "]")), std::string::npos);
   Voice longer{

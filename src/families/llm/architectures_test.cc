@@ -175,7 +175,7 @@ TEST(LlmKinds, NameWhatTheyCannotHave) {
       {"phi3", {{"rope_parameters", below}}, "short_factor: -1 is not above 0"},
       {"phi3",
        {{"rope_parameters", {{"partial_rotary_factor", 0.2}}}},
-       "partial_rotary_factor: turns 3 of 16 columns"},
+       "partial_rotary_factor: rotates 3 of 16 columns"},
       {"phi3", {{"rope_parameters", {{"rope_type", "linear"}}}}, "linear is not supported"},
   };
   for (const Row& row : rows) expect_fault(fault(row.kind, row.changes), row.fault);

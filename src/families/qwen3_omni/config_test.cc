@@ -84,12 +84,12 @@ TEST(Qwen3OmniConfig, SaysWhatIsWrong) {
   says(with("/talker_config/text_config/head_dim", 4), "head_dim");
   says(with("/code2wav_config/num_attention_heads", 64), "num_attention_heads");
   says(with("/code2wav_config/upsample_rates", {8, 5, 4, 3, 2, 2}), "decoder_dim");
-  says(with("/thinker_config/audio_config/output_dim", 32), "64 wide");
+  says(with("/thinker_config/audio_config/output_dim", 32), "must be the thinker's width, 64");
   says(with("/thinker_config/audio_token_id", 96), "audio_token_id");
   says(with("/thinker_config/tie_word_embeddings", true), "tie_word_embeddings");
   says(with("/talker_config/accept_hidden_layer", 3), "accept_hidden_layer");
   says(with("/talker_config/accept_hidden_layer", 4), "accept_hidden_layer");
-  says(with("/talker_config/thinker_hidden_size", 32), "64 wide");
+  says(with("/talker_config/thinker_hidden_size", 32), "must be the thinker's width, 64");
   says(with("/talker_config/codec_eos_token_id", 10), "codec_eos_token_id");
   says(with("/talker_config/speaker_id/ethan", 2000), "ethan");
   says(with("/talker_config/code_predictor_config/hidden_size", 16), "must be the talker's");

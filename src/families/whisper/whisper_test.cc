@@ -299,9 +299,9 @@ TEST_P(WhisperParity, RefusesWhatItCannotDo) {
   request.task = window;
   EXPECT_EQ(fault(request), "");
   window->language = "tlh";
-  EXPECT_EQ(fault(request), "this model does not know the language tlh");
+  EXPECT_EQ(fault(request), "this model does not support the language tlh");
   window->language = "en", window->before = {1, 1 << 20};
-  EXPECT_EQ(fault(request), "there is no id 1048576");
+  EXPECT_EQ(fault(request), "unknown id 1048576");
   window->before.clear(), window->temperature = NAN;
   EXPECT_NE(fault(request).find("temperature"), std::string::npos);
   request.task = std::make_shared<FamilyTask>();

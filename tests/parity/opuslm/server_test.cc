@@ -76,7 +76,7 @@ TEST_F(OpusLmServer, ThePlainModelAnswersChatsInWords) {
   EXPECT_EQ(server_.chat(messages, {{"max_completion_tokens", 6}}).status, 200);
   const TestAnswer refused = server_.chat(messages, spoken::aloud("default", 6));
   EXPECT_EQ(refused.status, 400) << refused.body;
-  EXPECT_NE(refused.body.find("answers in words"), std::string::npos) << refused.body;
+  EXPECT_NE(refused.body.find("this model writes only text"), std::string::npos) << refused.body;
 }
 
 }  // namespace
