@@ -182,7 +182,7 @@ std::shared_ptr<const MappedFile> MappedFile::read(const std::string& path) {
   const FileStamp before = file_stamp(path);
   uint64_t size = 0;
   const Descriptor fd(open_regular(path, size));
-  if (size == 0) return open(path);
+  if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(path, nullptr, 0));
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) load_fault(path, "", std::string("cannot map: ") + strerror(errno));
   auto* bytes = static_cast<std::byte*>(memory);

@@ -1,10 +1,12 @@
 #include "io/file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <thread>
@@ -43,6 +45,33 @@ TEST(File, WhatWasReadStaysWhenTheFileIsCutOff) {
   EXPECT_EQ(static_cast<char>(bytes[99'999]), 'x');  // in a mapping, this read would raise SIGBUS
   EXPECT_TRUE(MappedFile::read(path)->bytes().empty());
   EXPECT_THROW((void)MappedFile::read(dir.path("none")), LoadError);
+}
+
+TEST(File, AFileThatIsEmptyAtFirstIsNotMapped) {
+  const TestDir dir;
+  const auto path = dir.write("a", "");
+  std::atomic<bool> done = false;
+  std::thread writer([&] {  // like a program that replaces the file in place
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    const std::string page(4096, 'x');
+    while (!done) {
+      EXPECT_EQ(::pwrite(fd, page.data(), page.size(), 0), 4096);
+      EXPECT_EQ(::ftruncate(fd, 0), 0);
+    }
+    ::close(fd);
+  });
+  for (int i = 0; i < 20'000; ++i) {
+    try {
+      const auto file = MappedFile::read(path);
+      for (const std::byte byte : file->bytes()) {
+        ASSERT_TRUE(byte == std::byte{'x'} || byte == std::byte{0});
+      }
+    } catch (const LoadError&) {
+      // The file changed during the read.
+    }
+  }
+  done = true;
+  writer.join();
 }
 
 TEST(File, WhatBelongsTogetherIsLoadedAgainWhereItChanged) {
