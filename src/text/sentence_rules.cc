@@ -18,17 +18,18 @@ constexpr std::string_view kTitles =
     " mr mrs ms mx dr drs prof st mt rev fr hon gen col maj capt cpt cmdr cdr lt sgt adm gov sen "
     "rep"
     " pres supt cpl pvt det insp brig atty pt messrs mme mlle dra sra srta vs e.g i.e cf viz z.b "
-    "d.h u.a bzw ca ";
+    "d.h u.a bzw ca v ";
 constexpr std::string_view kNumbers =
-    " no nos nr c art eq ste bldg rm ver fn incl rte rs approx jan feb mar apr jun jul "
+    " no nos nr c art eq ste bldg rm ver fn incl rte rs ed rev pop elev arts para approx jan feb "
+    "mar apr jun jul "
     "aug"
     " sep sept oct nov dec tel ext op apt deut matt ps cor rom thess eph heb exod lev judg neh prov"
-    " eccl isa jer ezek hos zech kgs chr ";
+    " eccl isa jer ezek hos zech kgs chr tim pet sam ";
 constexpr std::string_view kParts = " fig figs vol vols ch chap sec sect p pp pg ";
 constexpr std::string_view kSometimes =
     " etc inc ltd co corp bros llc jr sr al ave blvd rd sts dept est esq usw a.m p.m ph.d b.a m.a "
     "m.d"
-    " u.s u.k u.n e.u u.s.a d.c b.c a.d hr hrs ft oz lb lbs ";
+    " u.s u.k u.n e.u u.s.a d.c b.c a.d hr hrs ft oz lb lbs temp ea ";
 constexpr std::string_view kUnits = " in sq cu fl tbsp tsp qt pkg gal yd mi min wk wks yr yrs ";
 constexpr std::string_view kStarters =
     " the a an it he she we i you they but and in on at this that these those there then so if when"

@@ -69,6 +69,7 @@ class Splitter {
   Gap skip_gap(size_t at) const;
   std::optional<Boundary> after_marks(size_t begin, size_t& at) const;
   bool dot_ends(size_t dot, size_t next) const;
+  bool is_factorial(size_t mark, size_t next) const;
   std::optional<Boundary> at_gap(size_t begin, const Gap& gap) const;
   bool begins_item(size_t at) const;
   std::string word_before(size_t end) const;
@@ -186,6 +187,22 @@ bool Splitter::dot_ends(size_t dot, size_t next) const {
          std::all_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
+/// Returns whether the "!" at `mark` means a factorial, because an operator, or after the first
+/// number of the piece "is", follows at `next`: "5! = 120", "n! / k", "5! is 120".
+bool Splitter::is_factorial(size_t mark, size_t next) const {
+  if (text_[mark] != '!') return false;
+  const std::string word = word_before(mark);
+  if (!is_digits(word) && !(word.size() == 1 && is_lower(static_cast<unsigned char>(word[0]))))
+    return false;
+  const char32_t sign = look(next).value;
+  if (sign == '=' || sign == '+' || sign == '/' || sign == 0xD7 || sign == 0xF7)
+    return is_space(look(next + look(next).size).value);
+  const bool first = is_digits(word) && skip_gap(begin_).end + word.size() == mark;
+  if (!first) return false;
+  const std::string verb = small_word_at(next);
+  return is_lower(sign) && (verb == "is" || verb == "equals");
+}
+
 /// Returns the boundary at a mark that may end a sentence. Moves `at` after the marks.
 std::optional<Splitter::Boundary> Splitter::after_marks(size_t begin, size_t& at) const {
   bool strong = false, wide = false;
@@ -204,6 +221,7 @@ std::optional<Splitter::Boundary> Splitter::after_marks(size_t begin, size_t& at
   const Gap gap = skip_gap(core);
   const Boundary boundary{core, gap.end, gap.newlines > 1};
   if (gap.end == text_.size() || boundary.paragraph || wide) return boundary;
+  if (begin + 1 == at && core == at && is_factorial(begin, gap.end)) return {};
   const CodePoint next = look(gap.end);
   if (gap.end == core) {  // no space: "3.14", "example.org", but also scripts without spaces
     if (strong && is_wide_letter(next.value)) return boundary;

@@ -62,6 +62,18 @@ Reading read_isotope(std::string_view core) {
   return Spoken{words};
 }
 
+/// Returns whether a formula with figures stands in the sentence: "2Fe + 3CO2".
+bool has_formula(const Tokens& tokens) {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const std::string_view core = tokens.core(i);
+    Formula formula;
+    const bool parsed =
+        parse(core.substr(std::min(core.find_first_not_of("0123456789"), core.size())), formula);
+    if (parsed && formula.counts > 0 && formula.elements > 1) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_negative_ion(std::string_view core) { return listed(word_lists().negative_ions, core); }
@@ -84,6 +96,13 @@ Reading read_formula(const Tokens& tokens, size_t i) {
     Formula formula;
     if (!listed(word_lists().positive_ions, ion) || !parse(ion, formula)) return {};
     return Spoken{formula.words + ' ' + charge + "plus"};
+  }
+  const size_t count = core.find_first_not_of("0123456789");  // "2Fe"
+  if (count != core.npos && count < 3 && core.size() == count + 2 && is_lower(core.back()) &&
+      listed(word_lists().elements, core.substr(count)) && has_formula(tokens)) {
+    std::string words = count > 0 ? cardinal_words(core.substr(0, count)) : "";
+    add(words, letter_names(core.substr(count)));
+    return Spoken{words};
   }
   Formula formula;
   if (!parse(core, formula)) return {};

@@ -269,6 +269,56 @@ Reading read_type(std::string_view core) {
   return Spoken{words};
 }
 
+/// Reads the number of a clause: "4(b)(ii)", "501(c)(3)", "401(k)".
+Reading read_clause(std::string_view core) {
+  const size_t open = core.find('(');
+  const std::string_view number = core.substr(0, open);
+  if (open == core.npos || !is_digits(number, 1, 4)) return {};
+  std::string words = pair_words(number);
+  for (std::string_view part : split(core.substr(open + 1), '(')) {
+    if (part.ends_with(')')) part.remove_suffix(1);
+    const int numeral = part.size() > 1 ? numeral_value(part) : 0;
+    if (numeral == 0 && !is_digits(part, 1, 2) && !(part.size() == 1 && is_letter(part[0]))) {
+      return {};
+    }
+    add(words, numeral > 0         ? cardinal_words(std::to_string(numeral))
+               : is_digit(part[0]) ? cardinal_words(part)
+                                   : letter_names(part));
+  }
+  return Spoken{words};
+}
+
+/// Reads what is dialled on the keys of a telephone: "*67", "#31#".
+Reading read_keys(const Tokens& tokens, size_t i) {
+  std::string_view core = tokens.core(i);
+  const char first = core[0];
+  const bool closed = core.size() > 1 && (core.back() == '#' || core.back() == '*');
+  if (first != '*' && first != '#') return {};
+  const bool called = i > 0 && listed(" dial press enter text call hit ", small(tokens, i - 1));
+  if (!closed && !called) return {};
+  const std::string_view digits = core.substr(1, core.size() - (closed ? 2 : 1));
+  if (!is_digits(digits, 1, 4)) return {};
+  const auto key = [](char c) { return c == '*' ? "star " : "pound "; };
+  std::string words = key(first) + cardinal_words(digits);
+  if (closed) add(words, core.back() == '*' ? "star" : "pound");
+  return Spoken{words};
+}
+
+/// Reads a note of music: "Bb" in "Bb major".
+Reading read_note(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  const bool note = core.size() == 2 && core[0] >= 'A' && core[0] <= 'G' && core[1] == 'b';
+  if (!note || !has_listed_word(tokens, word_lists().music_words)) return {};
+  return Spoken{std::string(1, core[0]) + " flat"};
+}
+
+/// Returns whether token i is the short number of a service: "text STOP to 40404".
+bool is_short_code(const Tokens& tokens, size_t i) {
+  if (i < 2 || !is_digits(tokens.core(i), 5, 6) || tokens.core(i - 1) != "to") return false;
+  return listed(" text sms ", small(tokens, i - 2)) ||
+         (i > 2 && listed(" text sms ", small(tokens, i - 3)));
+}
+
 }  // namespace
 
 Reading read_code(const Tokens& tokens, size_t i) {
@@ -279,7 +329,11 @@ Reading read_code(const Tokens& tokens, size_t i) {
   if (auto reading = read_root(tokens, i)) return reading;
   if (auto reading = read_airliner(core)) return reading;
   if (auto reading = read_spelled_name(core)) return reading;
+  if (auto reading = read_clause(core)) return reading;
+  if (auto reading = read_keys(tokens, i)) return reading;
+  if (auto reading = read_note(tokens, i)) return reading;
   if (is_digits(core, 3, 3) && is_dialed(tokens, i)) return Spoken{digit_words(core)};
+  if (is_short_code(tokens, i)) return Spoken{digit_words(core)};
   if (auto reading = read_national(tokens, i)) return reading;
   if (auto reading = read_type(core)) return reading;
   if (auto reading = read_state(tokens, i)) return reading;
@@ -325,7 +379,8 @@ Reading read_code(const Tokens& tokens, size_t i) {
   if (digits.size() != 3 && digits.size() != 4) return {};
   const bool jet = digits.size() == 3 && digits[0] == '7' && digits[2] == '7' &&
                    (before == "a" || before == "the") && !all(next, is_lower);
-  if (jet || is_place(tokens, i)) return Spoken{pair_words(digits)};
+  const bool form = digits.size() == 4 && listed(" form forms ", next);  // "a 1099 form"
+  if (jet || form || is_place(tokens, i)) return Spoken{pair_words(digits)};
   return {};
 }
 

@@ -146,6 +146,16 @@ std::string offset_words(std::string_view text) {
 
 /// Reads the time of a log: "14:05:00+02:00", "17:05:21.5Z"; omits zero seconds. `dated`: a date
 /// precedes the time, so a minus begins an offset.
+/// Reads the time of a race: "3:59.4", "1:02:03.45"; "" for anything else.
+std::string lap_words(std::string_view text) {
+  const size_t point = text.find('.');
+  if (point == text.npos || !is_digits(text.substr(point + 1), 1, 3)) return {};
+  std::string out = clock_words(text.substr(0, point), false);
+  const bool even = out.ends_with(" o'clock") || out.ends_with(" hundred");
+  if (out.empty() || even) return {};
+  return out + " point " + digit_words(text.substr(point + 1));
+}
+
 std::string stamp_words(std::string_view text, bool dated) {
   const size_t end =
       std::min(text.find_first_not_of(dated ? "0123456789:.," : "0123456789:."), text.size());
@@ -188,7 +198,11 @@ struct Time {
 std::optional<Time> time_of(std::string_view text) {
   if (const std::string_view word = time_word(text); !word.empty()) return Time{{}, {}, word};
   const size_t letters = std::min(text.find_first_not_of("0123456789:."), text.size());
-  const Time time{text.substr(0, letters), half_day(text.substr(letters))};
+  std::string_view half = text.substr(letters);
+  const bool clock = text.substr(0, letters).find(':') != text.npos;  // "5:30p"
+  if (clock && half == "p") half = "pm";
+  if (clock && half == "a") half = "am";
+  const Time time{text.substr(0, letters), half_day(half)};
   if (letters == 0 || (letters < text.size() && time.half.empty())) return {};
   return time;
 }
@@ -205,6 +219,32 @@ std::string hours_words(std::string_view text) {
   const std::string first = hour ? cardinal_words(from->clock) : from->words(halved);
   const std::string last = to->words(halved);
   return first.empty() || last.empty() ? std::string() : first + " to " + last;
+}
+
+/// Reads "0800" as "oh eight hundred", "1430" as "fourteen thirty"; "" for anything else.
+std::string watch_words(std::string_view time) {
+  if (!is_digits(time, 4, 4) || time.substr(0, 2) > "24" || time[2] > '5') return {};
+  std::string out = time[0] == '0' ? "oh" : "";
+  add(out, cardinal_words(time[0] == '0' ? time.substr(1, 1) : time.substr(0, 2)));
+  if (time.ends_with("00")) return out + " hundred";
+  add(out, time[2] == '0' ? "oh " + digit_words(time.substr(3)) : cardinal_words(time.substr(2)));
+  return out;
+}
+
+/// Reads the time of a ship's or soldier's clock: "0800 hours", "0800-2000 hrs". A number without a
+/// zero before it counts hours.
+Reading read_watch(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  if (!listed(" h hr hrs hours ", tokens.after(i))) return {};
+  const size_t dash = std::min(core.find_first_of(kDashes), core.size());
+  std::string words = watch_words(core.substr(0, dash));
+  if (words.empty() || (dash == core.size() && core[0] != '0')) return {};
+  if (dash < core.size()) {
+    const std::string last = watch_words(core.substr(dash + 1));
+    if (last.empty() || (core[0] != '0' && core[dash + 1] != '0')) return {};
+    words += " to " + last;
+  }
+  return Spoken{words + " hours", 2};
 }
 
 Reading read_named_date(const Tokens& tokens, size_t i) {
@@ -361,6 +401,12 @@ Reading read_time(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if (std::string words = zone_words(core); !words.empty()) return Spoken{words};
   if (std::string words = stamp_words(core, false); !words.empty()) return Spoken{words};
+  if (std::string words = lap_words(core); !words.empty()) return Spoken{words};
+  if (core.ends_with("-ish")) {  // "6:00-ish"
+    const std::string words = clock_words(core.substr(0, core.size() - 4), true);
+    if (!words.empty()) return Spoken{words + " ish"};
+  }
+  if (auto watch = read_watch(tokens, i)) return watch;
   const std::string_view half = half_day(tokens.after(i));
   if (!half.empty()) {
     if (std::string words = clock_words(core, true); !words.empty()) {

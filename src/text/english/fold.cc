@@ -9,6 +9,7 @@
 #include "text/english/currencies.h"
 #include "text/english/markup.h"
 #include "text/english/tables.h"
+#include "text/english/word_lists.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -81,6 +82,7 @@ class Folder {
   void put_unlisted(char32_t code);
   void put_greek(char32_t code);
   bool put_in_place(char32_t code);
+  bool put_heart();
   void put_minus();
   void put_arrow(std::string_view words);
   void write(std::string_view plain) {
@@ -120,6 +122,7 @@ class Folder {
   size_t at_ = 0;
   int64_t begin_ = 0;
   char32_t before_ = 0;  ///< last code point that was folded
+  bool heart_ = false;  ///< whether the text has a heart, "<3", so that another one is a heart, too
   std::vector<FoldedChar> out_;
 };
 
@@ -147,7 +150,9 @@ bool Folder::entity() {
   }
   begin_ = static_cast<int64_t>(at_);
   at_ += end + 1;
+  const size_t first = out_.size();
   put(code);
+  for (size_t i = first; i < out_.size(); ++i) out_[i].literal = true;
   return true;
 }
 
@@ -162,6 +167,9 @@ void Folder::put(char32_t code) {
     write(" ");
   } else if (code == 0xA9 && follows("copyright ")) {
     write(" ");
+  } else if (code == 0xA7 && next() == 0xA7) {  // "§§ 12-14"
+    at_ += utf8_at(text_, at_).size;
+    write(" sections ");
   } else if (is_narrow_space(code)) {
     if (!is_digit(last()) || !group_follows()) write(" ");
   } else if (is_superscript(code)) {
@@ -195,7 +203,9 @@ void Folder::put_ascii(char c) {
   // The sign of an amount ("~5", "<$5") becomes a word, so that the amount stays one token.
   const bool edge = last() == ' ' || last() == '\n' || last() == '(';
   const bool amount = edge && (is_digit(ch(at_)) || ch(at_) == '$');
-  if (amount && c == '~') return write(" about ");
+  if (c == '<' && edge && ch(at_) == '3' && put_heart()) return;
+  const bool told = follows("about ") || follows("around ") || follows("approximately ");
+  if (amount && c == '~') return write(told ? "" : " about ");
   if (amount && c == '<') return write(" less than ");
   if (amount && c == '>') return write(" greater than ");
   if (c == ' ' && last() == '/' && is_unit_slash()) return;
@@ -204,6 +214,32 @@ void Folder::put_ascii(char c) {
     out_.pop_back();
   }
   write({&c, 1});
+}
+
+/// Reads "<3" as a verb in "I <3 you"; skips it after words like "thanks" and after a sentence.
+/// Returns false for a comparison: "values <3".
+bool Folder::put_heart() {
+  const auto ch = [&](size_t i) { return i < text_.size() ? text_[i] : ' '; };
+  const char behind = ch(at_ + 1);
+  const bool pointed = std::string_view(".,:").find(behind) < 3 && is_digit(ch(at_ + 2));
+  if (pointed || std::string_view(" \n.,!?;:)\"").find(behind) > 9) return false;
+  std::string word;
+  for (size_t n = 0; n < out_.size() && word.size() < 12; ++n) {
+    if (is_letter(back(n))) {
+      word.insert(word.begin(), back(n));
+    } else if (!word.empty() || (back(n) != ' ' && back(n) != '\n')) {
+      break;
+    }
+  }
+  word = lower(word);
+  const bool ends = word.empty() && std::string_view("!?.)").find(last_written()) < 4;
+  const bool verb =
+      is_letter(ch(at_ + 2)) && !ends && (word.empty() || listed(" i we they ", word));
+  if (!verb && !ends && !heart_ && !listed(word_lists().heart_words, word)) return false;
+  heart_ = true;
+  ++at_;
+  write(verb ? " love " : " ");
+  return true;
 }
 
 /// Returns the last folded character that is not white space, or a space if all are white.

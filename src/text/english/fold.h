@@ -19,8 +19,9 @@ namespace syrinx::english {
 struct FoldedChar {
   char ch = ' ';
   int64_t begin = 0, end = 0;
-  bool strong = false;  ///< within *emphasis*
-  bool said = false;    ///< part of words whose pronunciation SSML or a lexicon gives
+  bool strong = false;   ///< within *emphasis*
+  bool said = false;     ///< part of words whose pronunciation SSML or a lexicon gives
+  bool literal = false;  ///< written as an entity, such as "&lt;", which begins no tag
 };
 
 /// Folds UTF-8 to ASCII and the signs of chars.h; each character has its source bytes.

@@ -150,6 +150,9 @@ Reading read_pressure(const Tokens& tokens, size_t i) {
 }  // namespace
 
 Reading read_fraction(const Tokens& tokens, size_t i) {
+  if (tokens.core(i).starts_with("f/") && is_number(tokens.core(i).substr(2))) {
+    return Spoken{"F " + cardinal_words(tokens.core(i).substr(2))};  // the aperture "f/2.8"
+  }
   if (auto reading = read_frequencies(tokens, i)) return reading;
   if (auto reading = read_pressure(tokens, i)) return reading;
   if (auto reading = read_rating(tokens.core(i))) return reading;
@@ -160,6 +163,10 @@ Reading read_fraction(const Tokens& tokens, size_t i) {
   if (core == "24/7") return Spoken{"twenty four seven"};
   if (core == "9/11") return Spoken{"nine eleven"};
   const auto [top, bottom] = *fraction;
+  if (tokens.after(i) == "time" && top > 1 && (bottom == 2 || bottom == 4 || bottom == 8)) {
+    return Spoken{cardinal_words(std::to_string(top)) + ' ' +
+                  cardinal_words(std::to_string(bottom))};  // "in 6/8 time"
+  }
   if (is_odds(tokens, i, *fraction)) {
     return Spoken{cardinal_words(std::to_string(top)) + " to " +
                   cardinal_words(std::to_string(bottom))};

@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kMaxTarget = 2000;  // most characters of a link's target
 constexpr size_t kMaxStrong = 120;   // most characters between the stars of *emphasis*
+constexpr size_t kMaxCode = 200;     // most characters of `code`
 constexpr size_t kMaxScript = 40;    // most raised or lowered characters
 constexpr size_t kMaxFormula = 600;  // most characters of a formula
 
@@ -44,8 +45,10 @@ class Stripper {
   /// at_ is not the beginning of markup.
   size_t marks();
   size_t tag();
+  size_t shown_tag();
   size_t script(bool raised, size_t from);
   size_t formula();
+  bool is_menu() const;
   size_t link_target() const;
   size_t footnote() const;
   size_t emphasis() const;
@@ -59,15 +62,26 @@ class Stripper {
   std::string_view plain_;  // the characters of the text, without their positions
   size_t at_ = 0;
   size_t strong_to_ = 0;  // position of the star that ends the present emphasis
+  size_t code_to_ = 0;    // position after the mark that ends the present `code`
+  size_t shown_to_ = 0;   // position of the last character of a tag that is read
   std::vector<FoldedChar> out_;
 };
 
 size_t Stripper::marks() {
   const char c = ch(at_), next = ch(at_ + 1);
   size_t run = 1;
+  if (text_[at_].literal && c != '<' && c != '>') return 0;
   switch (c) {
     case '<':
-      return tag();
+      return text_[at_].literal || at_ < code_to_ ? shown_tag() : tag();
+    case '>':
+      if (at_ > 0 && at_ == shown_to_) {
+        write(' ');
+        return 1;
+      }
+      if (!is_menu()) return 0;
+      write(kPause);
+      return 1;
     case '$':
     case '\\':
       return formula();
@@ -80,6 +94,10 @@ size_t Stripper::marks() {
       while (ch(at_ + run) == '`') ++run;
       if (run >= 3) {  // a fence, and the language after it
         while (at_ + run < text_.size() && ch(at_ + run) != ' ' && ch(at_ + run) != '\n') ++run;
+      } else if (at_ >= code_to_) {
+        const size_t end = plain_.substr(at_ + run, kMaxCode).find_first_of("`\n");
+        const bool closed = end != plain_.npos && plain_[at_ + run + end] == '`';
+        if (closed) code_to_ = at_ + run + end + 1;
       }
       return run;
     case '*':
@@ -128,6 +146,15 @@ size_t Stripper::tag() {
       break;
   }
   return tag.size;
+}
+
+/// Processes the beginning of a tag that is text, as in "&lt;b&gt;" and in `<b>`: the tag is read.
+size_t Stripper::shown_tag() {
+  if (tag_at(plain_, at_).kind == TagKind::kNone) return 0;
+  shown_to_ = plain_.find('>', at_);
+  const bool closing = ch(at_ + 1) == '/';
+  write_words(closing ? " slash " : " ", at_);
+  return closing ? 2 : 1;
 }
 
 /// Writes raised or lowered characters from `from` on; returns their number.
@@ -182,6 +209,17 @@ size_t Stripper::emphasis() const {
     if (ch(i) == '*') return ch(i - 1) == ' ' || joins(ch(i + 1)) ? 0 : i;
   }
   return 0;
+}
+
+/// Returns whether the ">" at at_ separates the names of menus: "File > Save As". The names have
+/// capitals and more than one letter.
+bool Stripper::is_menu() const {
+  if (last() != ' ' || ch(at_ + 1) != ' ' || !is_upper(ch(at_ + 2)) || !is_letter(ch(at_ + 3))) {
+    return false;
+  }
+  size_t at = out_.size() - 1, letters = 0;
+  for (; at > 0 && is_alnum(out_[at - 1].ch); --at) ++letters;
+  return letters > 1 && is_upper(out_[at].ch);
 }
 
 /// Returns the length of "](target)" of a link, up to its closing bracket on the same line.

@@ -14,6 +14,50 @@
 namespace syrinx::english {
 namespace {
 
+/// Returns 5 for "5th"; 0 for other words.
+int64_t place_number(std::string_view word) {
+  if (word.size() < 3 || word.size() > 8) return 0;
+  const std::string_view digits = word.substr(0, word.size() - 2);
+  const bool ordinal = is_digits(digits) && listed(" st nd rd th ", word.substr(digits.size()));
+  return ordinal ? value_of(digits) : 0;
+}
+
+/// Returns the direction of "N", "S", "E" and "W" behind degrees; "" for other words.
+std::string_view direction_of(std::string_view word) {
+  return word == "N"   ? "north"
+         : word == "S" ? "south"
+         : word == "E" ? "east"
+         : word == "W" ? "west"
+                       : std::string_view();
+}
+
+/// Reads degrees of the globe, with minutes and seconds: 40°26'46" N, 40.7° N.
+Reading read_position(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  const size_t sign = core.find(kDegree);
+  if (sign == core.npos || !is_number(core.substr(0, sign))) return {};
+  std::string_view rest = core.substr(sign + 1), direction;
+  if (!rest.empty()) direction = direction_of(rest.substr(rest.size() - 1));
+  const bool glued = !direction.empty();
+  if (glued) {
+    rest.remove_suffix(1);
+  } else {
+    direction = direction_of(tokens.after(i));
+  }
+  if (direction.empty()) return {};
+  std::string words = cardinal_words(core.substr(0, sign)) + " degrees";
+  for (const char* unit : {" minutes", " seconds"}) {
+    const std::string_view number = rest.substr(0, rest.find_first_not_of("0123456789."));
+    if (number.empty()) break;
+    if (!is_number(number)) return {};
+    add(words, cardinal_words(number) + unit);
+    rest.remove_prefix(std::min(number.size() + 1, rest.size()));  // with the mark after it
+  }
+  if (!rest.empty()) return {};
+  add(words, direction);
+  return Spoken{words, glued ? size_t{1} : size_t{2}};
+}
+
 /// Reads feet and inches: 6'2" and 27".
 Reading read_feet(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
@@ -23,8 +67,12 @@ Reading read_feet(const Tokens& tokens, size_t i) {
     return Spoken{cardinal_words(parts[0]) + " foot " + cardinal_words(parts[1])};
   }
   if (!is_number(core) || token.in_quotes) return {};
-  const bool before_noun = stands_before_noun(tokens, i);
-  const bool one = core == "1" || before_noun;
+  const std::string_view next = tokens.after(i);
+  const bool screen = token.quote == '"' && listed(
+                                                " TV monitor screen display laptop disk floppy "
+                                                "wheel wheels pizza pipe ",
+                                                next);
+  const bool one = core == "1" || screen || stands_before_noun(tokens, i);
   if (token.quote == '"') return Spoken{number_words(core) + (one ? " inch" : " inches")};
   if (token.quote == '\'') return Spoken{number_words(core) + (one ? " foot" : " feet")};
   return {};
@@ -120,11 +168,19 @@ bool is_equation(const Tokens& tokens) {
 
 Reading read_money(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i), next = tokens.after(i);
-  const bool dotted = core == "Rs" && tokens[i].close == '.' && i + 1 < tokens.size();
+  const bool dotted =
+      listed(" Rs Fr SFr ", core) && tokens[i].close == '.' && i + 1 < tokens.size();
   const std::string_view sum = dotted ? tokens.core(i + 1) : next;  // "Rs. 500"
   if (is_currency(core) && !sum.empty() && is_digit(sum[0])) {      // "USD 20", "USD 1.5bn"
-    const auto amount = parse_amount(std::string(sum) + std::string(core));
-    if (amount) return Spoken{amount->text(), 2};
+    const std::string_view behind = dotted ? std::string_view() : tokens.after(i + 1);
+    const bool coded = !is_letter(core.back()) && behind.size() == 3 && is_currency(behind);
+    if (coded) {  // "$ 5 USD"
+      const auto amount = parse_amount(std::string(sum) + std::string(behind));
+      if (amount) return Spoken{amount->text(), 3};
+    }
+    const std::string_view size = dotted ? std::string_view() : size_after(tokens, i + 1);
+    const auto amount = parse_amount(std::string(sum) + std::string(core), size);
+    if (amount) return Spoken{amount->text(), size.empty() ? size_t{2} : 3};
   }
   // "0.31 $/kWh"
   const size_t slash = next.find('/');
@@ -140,6 +196,12 @@ Reading read_money(const Tokens& tokens, size_t i) {
     if (amount && (is_number(core) || !amount->size.empty())) return Spoken{amount->text(), 2};
   }
   if (!is_money(core)) return {};
+  const std::string_view leading = leading_currency(core);
+  if (!leading.empty() && !is_letter(leading[0]) && next.size() == 3 && is_letter(next[0]) &&
+      is_currency(next)) {  // "$5 USD"
+    const auto amount = parse_amount(std::string(core.substr(leading.size())) + std::string(next));
+    if (amount && is_number(core.substr(leading.size()))) return Spoken{amount->text(), 2};
+  }
   if (auto range = read_money_range(tokens, i)) return range;
   const std::string_view size = size_after(tokens, i);
   const bool glued_size = is_letter(core.back());
@@ -159,8 +221,13 @@ Reading read_money(const Tokens& tokens, size_t i) {
 }
 
 Reading read_quantity(const Tokens& tokens, size_t i) {
+  if (auto position = read_position(tokens, i)) return position;
   if (auto feet = read_feet(tokens, i)) return feet;
   const std::string_view core = tokens.core(i), next = tokens.after(i);
+  if (core == "per" && next.size() > 1 && !listed(" it in at ", next)) {  // "€15 per kg"
+    const std::string share = per_unit(next);
+    return share.empty() ? Reading() : Spoken{share, 2};
+  }
   const bool before_noun = stands_before_noun(tokens, i);
   const auto amount = parse_amount(core);
   if (std::string two = two_amounts(core, before_noun); !two.empty()) return Spoken{two};
@@ -169,6 +236,12 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
     const std::string glued = std::string(core) + std::string(next) + std::string(unit);
     const std::string two = two_amounts(glued, before_noun);
     if (!two.empty() && is_digit(next.back())) return Spoken{two, 3};
+  }
+  if (core.size() > 1 && (core.back() == 'F' || core.back() == 'C') &&
+      is_number(core.substr(0, core.size() - 1)) &&
+      has_listed_word(tokens, word_lists().heat_words)) {
+    const std::string unit = core.back() == 'F' ? " degrees fahrenheit" : " degrees celsius";
+    return Spoken{cardinal_words(core.substr(0, core.size() - 1)) + unit};
   }
   const bool parted = amount && !amount->unit.empty() && next.starts_with('/');  // "12km /h"
   if (parted) {
@@ -220,7 +293,22 @@ Reading read_product(const Tokens& tokens, size_t i) {
                                      listed(" inch inches foot feet pan ", tokens.after(i + 2)));
     return measured ? spaced : Reading();
   }
-  return read_measured_product(tokens, i, 1, core.substr(0, core.find('-')));
+  Reading product = read_measured_product(tokens, i, 1, core.substr(0, core.find('-')));
+  const std::string_view next = tokens.after(i);
+  const bool noun =
+      all(next, is_lower) && !listed(" is are equals and or in of on at by to for ", next);
+  const size_t times = product && noun ? product->words.find(" times ") : std::string::npos;
+  if (times != std::string::npos) product->words.replace(times, 7, " by ");  // "a 4×4 truck"
+  return product;
+}
+
+Reading read_factorial(const Tokens& tokens, size_t i) {
+  std::string_view core = tokens.core(i);
+  if (core.size() < 2 || core.back() != '!') return {};
+  core.remove_suffix(1);
+  const bool letter = core.size() == 1 && is_letter(core[0]);
+  if (!letter && !is_digits(core)) return {};
+  return Spoken{(letter ? letter_names(core) : cardinal_words(core)) + " factorial"};
 }
 
 Reading read_term(const Tokens& tokens, size_t i) {
@@ -267,6 +355,9 @@ Reading read_range(const Tokens& tokens, size_t i) {
   }
   if (is_digits(first, 3, 4) && is_digits(second, 3, 3) && value_of(second) < value_of(first)) {
     return Spoken{pair_words(first) + ' ' + pair_words(second)};  // "747-400"
+  }
+  if (const int64_t from = place_number(first), to = place_number(second); from > 0 && to > from) {
+    return Spoken{ordinal_words(from) + " to " + ordinal_words(to)};  // "the 5th-7th graders"
   }
   auto left = parse_amount(first), right = parse_amount(second);
   if (!left || !right) return {};

@@ -22,6 +22,7 @@ enum class When {
   kName,     ///< applies if a capitalised word follows
   kCapital,  ///< the abbreviation has a capital and a full stop, or a name follows
   kAfter,    ///< the abbreviation follows a capitalised word
+  kStreet,   ///< the same, but a capital replaces the full stop: "Oak Rd"
 };
 
 struct ShortForm {
@@ -32,8 +33,8 @@ struct ShortForm {
 const std::vector<ShortForm>& abbreviations() {
   static const auto kRows =
       table_rows<ShortForm>(tables::abbreviations(), 3, 3, [](const Cells& c) {
-        const size_t when =
-            choice(c[2], {"always", "dotted", "number", "part", "name", "capital", "after"});
+        const size_t when = choice(
+            c[2], {"always", "dotted", "number", "part", "name", "capital", "after", "street"});
         return ShortForm{c[0], c[1], static_cast<When>(when)};
       });
   return kRows;
@@ -84,11 +85,7 @@ int roman_value(std::string_view text) {
 }
 
 /// Returns whether the word is a Roman numeral: "IV", "xii".
-bool is_numeral(std::string_view word) {
-  std::string upper(word);
-  if (upper == lower(word)) std::transform(upper.begin(), upper.end(), upper.begin(), to_upper);
-  return !word.empty() && word.size() < 10 && roman_value(upper) > 0;
-}
+bool is_numeral(std::string_view word) { return numeral_value(word) > 0; }
 
 bool holds(When when, const Tokens& tokens, size_t i) {
   const bool dotted = tokens[i].close == '.';
@@ -106,8 +103,10 @@ bool holds(When when, const Tokens& tokens, size_t i) {
       return is_upper(tokens[i].core[0]) && dotted && is_name(next);
     case When::kCapital:
       return is_upper(tokens[i].core[0]) && (dotted || is_name(next));
+    case When::kStreet:
     case When::kAfter:
-      return dotted && i > 0 && (is_place(tokens.before(i)) || tokens.before(i) == "&");
+      return (dotted || (when == When::kStreet && is_upper(tokens[i].core[0]))) && i > 0 &&
+             (is_place(tokens.before(i)) || tokens.before(i) == "&");
   }
   return false;
 }
@@ -125,6 +124,20 @@ Reading read_doctor_or_saint(const Tokens& tokens, size_t i) {
 }
 
 }  // namespace
+
+bool has_listed_word(const Tokens& tokens, std::string_view list) {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (listed(list, lower(tokens.core(i)))) return true;
+  }
+  return false;
+}
+
+int numeral_value(std::string_view word) {
+  if (word.empty() || word.size() > 9) return 0;
+  std::string upper(word);
+  if (upper == lower(word)) std::transform(upper.begin(), upper.end(), upper.begin(), to_upper);
+  return roman_value(upper);
+}
 
 /// Reads "XIX century", "the XII and XIII centuries", "XVth" as ordinals.
 Reading read_century(const Tokens& tokens, size_t i) {
@@ -185,7 +198,32 @@ bool is_numeral_in_list(const Tokens& tokens, size_t i) {
   return i > 1 && listed(kLinks, tokens.before(i)) && numeral(i - 2);
 }
 
+/// Returns whether brackets around a small numeral make it the number of an item: "(i) wash, (ii)
+/// dry", "ii) dry".
+bool is_item(const Tokens& tokens, size_t i) {
+  const auto numeral = [&](size_t k) {
+    const std::string_view core = tokens.core(k);
+    const bool plain =
+        core.find_first_not_of("ivx") == core.npos || core.find_first_not_of("IVX") == core.npos;
+    return tokens[k].bracketed && core.size() < 6 && plain && is_numeral(core);
+  };
+  if (!numeral(i)) return false;
+  const std::string_view core = tokens.core(i);
+  const bool begins = i == 0 || tokens[i].starts_line || tokens[i - 1].close == ';';
+  const bool opens = tokens[i].opens || begins;
+  if (opens && (core.size() > 1 || core == "i")) return true;
+  for (size_t k = 0; k < tokens.size(); ++k) {  // a single v or x may be a letter
+    if (k != i && tokens.core(k).size() > 1 && numeral(k)) {
+      return opens || tokens[i - 1].close != 0;
+    }
+  }
+  return false;
+}
+
 Reading read_roman(const Tokens& tokens, size_t i) {
+  if (is_item(tokens, i)) {
+    return Spoken{cardinal_words(std::to_string(numeral_value(tokens.core(i))))};
+  }
   if (auto century = read_century(tokens, i)) return century;
   if (auto year = read_roman_year(tokens.core(i))) return year;
   std::string_view core = tokens.core(i);
@@ -230,6 +268,9 @@ Reading read_abbreviation(const Tokens& tokens, size_t i) {
     if (small == known.sign && holds(known.when, tokens, i)) {
       return Spoken{std::string(known.words)};
     }
+  }
+  if (tokens.core(i) == "v" && is_name(tokens.before(i)) && is_name(next_name(tokens, i))) {
+    return Spoken{"versus"};  // "Roe v. Wade"
   }
   if (small == "mk" && tokens.joined(i) && roman_value(tokens.core(i + 1)) > 0)
     return Spoken{"mark"};

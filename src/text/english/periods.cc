@@ -51,8 +51,9 @@ std::vector<std::string> duration_words(std::string_view core, size_t& last) {
     if (!is_digits(core.substr(at, end - at), 1, 4) || time == kTimes.npos || time <= last)
       return {};
     const std::string_view number = core.substr(at, end - at);
-    out.push_back(cardinal_words(number) + ' ' + std::string(kNames[time]) +
-                  (number == "1" ? "" : "s"));
+    const int64_t count = value_of(number);
+    out.push_back(cardinal_words(std::to_string(count)) + ' ' + std::string(kNames[time]) +
+                  (count == 1 ? "" : "s"));
     last = time;
     at = end + 1;
   }
@@ -98,6 +99,22 @@ Reading read_decade(const Tokens& tokens, size_t i) {
                     (before == "an" && all(next, is_lower)) ||
                     (tokens.joined(i) && beside(i + 1, i + 2)) || (i > 1 && beside(i - 1, i - 2));
   return certain || cued ? Reading(Spoken{decade_words(decade)}) : Reading();
+}
+
+Reading read_fiscal_year(const Tokens& tokens, size_t i) {
+  std::string_view core = tokens.core(i);
+  if (!core.starts_with("FY")) return {};
+  const size_t used = core.size() == 2 ? 2 : 1;
+  core = used == 2 ? tokens.after(i) : core.substr(2);
+  std::string words = "fiscal year";
+  const auto years = split(core, core.find('/') != core.npos ? '/' : '-');
+  for (std::string_view year : years) {
+    if (year.starts_with('\'')) year.remove_prefix(1);
+    const bool first = year.data() == core.data() || year.data() == core.data() + 1;
+    if (years.size() > 2 || !(is_digits(year, 2, 2) || (first && is_digits(year, 4, 4)))) return {};
+    add(words, number_words(year));
+  }
+  return Spoken{words, used};
 }
 
 Reading read_duration(const Tokens& tokens, size_t i) {

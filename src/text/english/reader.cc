@@ -19,11 +19,11 @@ namespace {
 using Rule = Reading (*)(const Tokens&, size_t);
 // The rules, in the order in which they are tried. The first rule that applies reads the token.
 constexpr std::array kRules = std::to_array<Rule>(
-    {read_scripture, read_formula, read_date,         read_calendar, read_abbreviation,
-     read_code,      read_money,   read_product,      read_term,     read_ratio,
-     read_hours,     read_time,    read_digit_groups, read_fraction, read_two_decades,
-     read_range,     read_address, read_decade,       read_duration, read_quantity,
-     read_number,    read_roman,   read_dotted});
+    {read_fiscal_year,  read_scripture,   read_formula, read_date,    read_calendar,
+     read_abbreviation, read_code,        read_money,   read_product, read_factorial,
+     read_term,         read_ratio,       read_hours,   read_time,    read_digit_groups,
+     read_fraction,     read_two_decades, read_range,   read_address, read_decade,
+     read_duration,     read_quantity,    read_number,  read_roman,   read_dotted});
 
 constexpr size_t kMaxSaid = 40;  // most letters of a word that may get phones
 

@@ -24,6 +24,8 @@ Reading read_money(const Tokens& tokens, size_t i);
 Reading read_quantity(const Tokens& tokens, size_t i);
 /// Reads a product: "1920x1080", "2x4", "9 x 13 inch".
 Reading read_product(const Tokens& tokens, size_t i);
+/// Reads a factorial: "5!" in "5! = 120".
+Reading read_factorial(const Tokens& tokens, size_t i);
 /// Reads a term: "2x" in "2x + 1 = 5".
 Reading read_term(const Tokens& tokens, size_t i);
 /// Reads a range: "3-5", "10-20 %".
@@ -38,6 +40,8 @@ Reading read_fraction(const Tokens& tokens, size_t i);
 Reading read_two_decades(const Tokens& tokens, size_t i);
 /// Reads a decade or a plural number: "1990s", "80s music"; "100s of people".
 Reading read_decade(const Tokens& tokens, size_t i);
+/// Reads a fiscal year: "FY24", "FY2023/24", "FY 2025".
+Reading read_fiscal_year(const Tokens& tokens, size_t i);
 /// Reads a duration: "1h 20m", "2d5h", "5m ago".
 Reading read_duration(const Tokens& tokens, size_t i);
 
@@ -56,6 +60,11 @@ std::string_view calendar_name(std::string_view core);
 Reading read_abbreviation(const Tokens& tokens, size_t i);
 /// Reads a Roman numeral: "Henry VIII", "MMXXIV", "the XIX century".
 Reading read_roman(const Tokens& tokens, size_t i);
+
+/// Returns whether a word of the sentence is in the list.
+bool has_listed_word(const Tokens& tokens, std::string_view list);
+/// Returns the value of a Roman numeral, "IV" or "xii"; 0 for other words.
+int numeral_value(std::string_view word);
 
 /// In addresses.cc: reads an address of the web or of mail, or a telephone number.
 Reading read_address(const Tokens& tokens, size_t i);

@@ -90,7 +90,10 @@ Reading read_ratio(const Tokens& tokens, size_t i) {
   if (is_number(first) && is_number(second) && is_digit(first[0]) && is_digit(second[0])) {
     const bool no_clock =
         first.find('.') != first.npos || second.find_first_of(".,") != second.npos;
-    if (!no_clock && !is_ratio(tokens, i)) return {};
+    const bool ratio = is_ratio(tokens, i);
+    const size_t point = second.find('.');
+    const bool lap = point == 2 && second[0] < '6' && is_digits(first, 1, 2);  // "3:59.4"
+    if ((!no_clock || lap) && !ratio) return {};
     const std::string_view plain =
         second.size() == 2 && second[0] == '0' ? second.substr(1) : second;
     return Spoken{cardinal_words(first) + " to " + cardinal_words(plain)};

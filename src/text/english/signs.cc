@@ -37,6 +37,24 @@ bool is_operator(std::string_view core) {
   return found != nullptr && found->sign == core && core != "@" && core != "&";
 }
 
+/// Returns whether the text after a # is a tag that begins with a number: "100DaysOfCode".
+bool hashed_words(std::string_view text) {
+  return text.find_first_not_of("0123456789") != text.npos &&
+         std::all_of(text.begin(), text.end(), is_alnum) &&
+         std::count_if(text.begin(), text.end(), is_lower) > 2;
+}
+
+/// Returns whether the "_" at `at` makes an index of the one or two letters, or the number, after
+/// it: "x_i", "a_10"; not in "my_file".
+bool is_subscript(std::string_view core, size_t at) {
+  if (at == 0 || !is_letter(core[at - 1]) || (at > 1 && is_alnum(core[at - 2]))) return false;
+  const std::string_view rest = core.substr(at + 1);
+  const auto other = std::find_if(rest.begin(), rest.end(), [](char c) { return !is_alnum(c); });
+  const std::string_view index = rest.substr(0, static_cast<size_t>(other - rest.begin()));
+  const bool ends = other == rest.end() || *other != '_';
+  return ends && (is_digits(index, 1, 3) || (index.size() < 3 && all(index, is_letter)));
+}
+
 /// Reads a token from left to right.
 class SignReader {
  public:
@@ -101,7 +119,9 @@ class SignReader {
     size_t used = 1;
     switch (c) {
       case '#':
-        if (is_digit(after)) add(out_, "number");
+        if (is_digit(after)) {
+          add(out_, hashed_words(core_.substr(at_ + 1)) ? "hashtag" : "number");
+        }
         if (is_letter(after)) add(out_, "hashtag");
         break;
       case '^':
@@ -110,6 +130,9 @@ class SignReader {
       case '*':
         if (is_alnum(before) && is_alnum(after)) add(out_, "times");
         if (core_.size() == 1) add(out_, "times");
+        break;
+      case '_':
+        if (is_subscript(core_, at_)) add(out_, "sub");
         break;
       case '~':
         if (is_digit(after)) add(out_, "about");
@@ -157,6 +180,7 @@ class SignReader {
   }
 
   void slash(char before, char after) {
+    if (at_ == 0 && is_digits(core_.substr(1), 1, 3)) add(out_, "slash");  // "a /24 network"
     if (!is_alnum(before) || !is_alnum(after)) return;
     const auto parts = split(core_, '/');
     const bool capitals = std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
@@ -199,7 +223,7 @@ bool is_letter_a(const Tokens& tokens, size_t i) {
   };
   if (capital(after)) return true;                                             // "A B C"
   if (i > 1 && capital(before) && capital(tokens.before(i - 1))) return true;  // "N A S A said"
-  if (after == "minus" && tokens.core(i + 2).size() == 1) return true;
+  if (listed(" minus to about ", after) && tokens.core(i + 2).size() == 1) return true;
   if (tokens.core(i) == "a") return false;
   if (after == "to" && capital(tokens.core(i + 2))) return true;  // "A to Z"
   if (listed(" zero one two three four five six seven eight nine ", before)) return true;
@@ -217,12 +241,20 @@ bool is_accented(const Tokens& tokens, size_t i) {
   return core == "IT" && listed(" did didn't saw hate hated love loved took ", before);
 }
 
-/// Returns whether a slash means division: "10 / 2 = 5", or only "10 / 2". Any other slash
-/// separates alternatives: "first / last".
+/// Returns whether a slash means division: "10 / 2 = 5", or only "10 / 2", "x_i / n". Any other
+/// slash separates alternatives: "first / last".
 bool is_division(const Tokens& tokens, size_t i) {
   if (tokens.core(i) != "/") return false;
-  const bool numbers = is_number(tokens.before(i)) && is_number(tokens.after(i));
-  return numbers && (tokens.size() == 3 || tokens.after(i + 1) == "=");
+  const std::string_view before = tokens.before(i), after = tokens.after(i);
+  const bool numbers = is_number(before) && is_number(after);
+  if (numbers && (tokens.size() == 3 || tokens.after(i + 1) == "=")) return true;
+  const auto indexed = [](std::string_view core) {
+    return core.size() > 2 && core[1] == '_' && is_subscript(core, 1);
+  };
+  const auto variable = [&](std::string_view core) {
+    return core.size() == 1 ? is_letter(core[0]) : indexed(core) || is_number(core);
+  };
+  return variable(before) && variable(after) && (indexed(before) || indexed(after));
 }
 
 }  // namespace
@@ -230,7 +262,7 @@ bool is_division(const Tokens& tokens, size_t i) {
 Spoken read_signs(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if (core == "a" || core == "A") return {is_letter_a(tokens, i) ? "A" : "a"};
-  if (is_division(tokens, i)) return {"divided by"};
+  if (is_division(tokens, i)) return {is_number(tokens.before(i)) ? "divided by" : "over"};
   const bool heading = core.find_first_not_of('#') == core.npos;
   if (heading) return {};
   const bool shouting = all(core.substr(0, core.find('\'')), is_upper) &&

@@ -116,6 +116,12 @@ std::string chunk_words(std::string_view chunk, bool shouting) {
       is_digits(chunk.substr(0, chunk.size() - 1), 3, 4)) {  // "1080p"
     return pair_words(chunk.substr(0, chunk.size() - 1)) + ' ' + to_upper(chunk.back());
   }
+  const size_t lines = chunk.find_first_not_of("0123456789");
+  if (lines != chunk.npos && (chunk[lines] == 'p' || chunk[lines] == 'i') &&
+      is_digits(chunk.substr(0, lines), 3, 4) && is_digits(chunk.substr(lines + 1), 2, 3)) {
+    return pair_words(chunk.substr(0, lines)) + ' ' + to_upper(chunk[lines]) + ' ' +
+           cardinal_words(chunk.substr(lines + 1));  // "1080p60"
+  }
   std::string out;
   for (size_t from = 0; from < chunk.size();) {
     const size_t to = hump_end(chunk, from);

@@ -112,12 +112,34 @@ bool is_parted_half(const std::vector<Token>& tokens, size_t i) {
   return listed(" a p A P ", tokens[i].core) && listed(" m M ", tokens[i + 1].core);
 }
 
+/// Returns whether a token is an operator of a formula, or a word that fold() writes for one.
+bool is_sign_of_formula(std::string_view core) {
+  return listed(" = + * / ^ \xD7 equals times divided minus plus over ", core);
+}
+
+/// Returns whether the "!" after token i means a factorial: "5! = 120", "n! / k!". After a price or
+/// a score ("It costs 5!") it does not.
+bool is_factorial(const std::vector<Token>& tokens, size_t i) {
+  const Token& token = tokens[i];
+  const bool letter = token.core.size() == 1 && is_lower(token.core[0]);
+  if (token.close != '!' || token.closes || !(letter || is_digits(token.core, 1, 3))) return false;
+  if (i + 1 < tokens.size() && is_sign_of_formula(tokens[i + 1].core)) return true;
+  if (i == 0 && i + 1 < tokens.size() && tokens[1].core == "is") return true;  // "5! is 120"
+  const auto factorial = [](const Token& other) { return other.core.back() == '!'; };
+  return i > 1 && is_sign_of_formula(tokens[i - 1].core) &&
+         std::any_of(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(i), factorial);
+}
+
 }  // namespace
 
 std::vector<Token> with_known_forms(std::vector<Token> tokens) {
   std::vector<Token> out;
   out.reserve(tokens.size());
   for (size_t i = 0; i < tokens.size(); ++i) {
+    if (is_factorial(tokens, i)) {
+      tokens[i].core += '!';
+      tokens[i].close = 0;
+    }
     Token token = tokens[i];
     if (is_parted_half(tokens, i)) {
       token = tokens[++i];

@@ -24,6 +24,8 @@ bool is_trail_sign(char c) {
          is_currency_sign(c);
 }
 
+bool is_dash(char c) { return c == '-' || c == kEnDash || c == kPause; }
+
 int strength(char mark) { return static_cast<int>(kMarks.find(mark)); }
 
 /// The text between two spaces.
@@ -41,7 +43,7 @@ class Cutter {
     while (first < count_ && !begins_core(first)) ++first;
     Run run;
     if (first == count_) {  // neither a letter nor a sign
-      read_edges(run.token, count_, 0);
+      read_edges(run.token, count_, 0, 0);
       run.bare = true;
       return run;
     }
@@ -50,7 +52,13 @@ class Cutter {
     last = std::max(last, first + address(first));
     if (ch(last) == '-' && is_negative_ion(text(first, last))) ++last;
     Token& token = run.token;
-    read_edges(token, first, last);
+    size_t behind = last;
+    if (const size_t mark = price_mark(first); mark < count_) {
+      size_t end = mark + 1;
+      while (is_dash(ch(end))) ++end;
+      if (!is_alnum(ch(end))) last = mark, behind = end;
+    }
+    read_edges(token, first, last, behind);
     token.said = true;
     for (size_t i = first; i < last; ++i) {
       token.core += chars_[i].ch;
@@ -64,7 +72,9 @@ class Cutter {
           token.core.size() <= 3 && !has("-#~", token.core[0]) && token.core[0] != kEnDash;
       const bool measure =
           token.core[0] == '%' || token.core[0] == kDegree || is_currency_sign(token.core[0]);
-      const bool drawn = !measure && (last < count_ || first > 0);              // ">_<", "=)"
+      const bool quoted = first == 1 && last == 2 && count_ > 2 && ch(0) == ch(2) &&
+                          has("\"'", ch(0)) && has("&+=@#<>", token.core[0]);   // "the "&" sign"
+      const bool drawn = !measure && !quoted && (last < count_ || first > 0);   // ">_<", "=)"
       const bool root = first == 0 && token.core == "/" && token.close == '.';  // "in /."
       run.bare = !sign || (drawn && !root);
       if (!sign) token.closes = true;
@@ -127,18 +137,26 @@ class Cutter {
     if (c == '-' || c == '/' || c == '~' || c == kEnDash) return !is_alnum(ch(i - 1)) && i > 0;
     return is_alnum(c) || is_trail_sign(c);
   }
-  /// Reads brackets, quotes and marks around the core [first, last).
-  void read_edges(Token& token, size_t first, size_t last) const {
+  /// Returns the position of the mark in "20.-" and "20,-", where a dash stands for no cents; the
+  /// number of characters if there is no such mark.
+  size_t price_mark(size_t first) const {
+    size_t at = first + 1;
+    while (at < count_ && !(has(".,", ch(at)) && is_digit(ch(at - 1)) && is_dash(ch(at + 1)))) ++at;
+    return std::min(at, count_);
+  }
+  /// Reads brackets, quotes and marks before the core [first, last), and from `behind` on.
+  void read_edges(Token& token, size_t first, size_t last, size_t behind) const {
     for (size_t i = 0; i < first; ++i) token.opens |= has("([{\x1F", ch(i));
     const bool call = ch(last) == '(' && ch(last + 1) == ')';  // "foo()"
     int dots = 0;
-    for (size_t i = last + (call ? 2 : 0); i < count_; ++i) {
+    for (size_t i = behind + (call ? 2 : 0); i < count_; ++i) {
       const char c = ch(i);
       dots += c == '.';
       // A hyphen at the end of a line divides a word; it is not a pause.
       const bool hyphen = c == '-' && i == last && i + 1 == count_ && last > 0;
       token.closes |= !hyphen && has(")]}\x1F-\x1E", c);
       if (i == last && (c == '\'' || c == '"')) token.quote = c;
+      if (i == last && (c == ')' || c == ']')) token.bracketed = true;
       if (has(kMarks, c) && (token.close == 0 || strength(c) > strength(token.close))) {
         token.close = c;
       }

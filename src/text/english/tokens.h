@@ -20,6 +20,7 @@ struct Token {
   bool ellipsis = false;
   bool opens = false;      ///< a bracket or dash is before it
   bool closes = false;     ///< a bracket or dash is after it
+  bool bracketed = false;  ///< a closing bracket is right after it
   bool in_quotes = false;  ///< within a quotation
   bool starts_line = false;
   bool strong = false;  ///< whether the word is stressed
