@@ -18,9 +18,10 @@ constexpr std::string_view kTitles =
     " mr mrs ms mx dr drs prof st mt rev fr hon gen col maj capt cpt cmdr cdr lt sgt adm gov sen "
     "rep"
     " pres supt cpl pvt det insp brig atty pt messrs mme mlle dra sra srta vs e.g i.e cf viz z.b "
-    "d.h u.a bzw ca v ";
+    "d.h u.a bzw ca ";
 constexpr std::string_view kNumbers =
-    " no nos nr c art eq ste bldg rm ver fn incl rte rs ed rev pop elev arts para approx jan feb "
+    " no nos nr c art eq ste bldg rm ver fn incl rte hwy rs ed rev pop elev arts para mvt vv ref "
+    "approx jan feb "
     "mar apr jun jul "
     "aug"
     " sep sept oct nov dec tel ext op apt deut matt ps cor rom thess eph heb exod lev judg neh prov"
@@ -86,7 +87,8 @@ Abbreviation abbreviation_of(std::string_view word) {
     if (small[i] >= 'A' && small[i] <= 'Z') small[i] = static_cast<char>(small[i] + 32);
     letter_dot_letter &= i % 2 ? small[i] == '.' : (small[i] >= 'a' && small[i] <= 'z');
   }
-  if (listed(kTitles, small)) return Abbreviation::kNever;
+  if (word == "v" || listed(kTitles, small)) return Abbreviation::kNever;  // "Roe v. Wade"
+  if (word == "b" || word == "d") return Abbreviation::kNumber;            // "b. 1950"
   if (listed(kNumbers, small)) return Abbreviation::kNumber;
   if (listed(kParts, small)) return Abbreviation::kPart;
   if (listed(kUnits, small)) return Abbreviation::kUnit;

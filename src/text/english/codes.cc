@@ -237,7 +237,11 @@ std::string mixed_code(std::string_view text) {
     digits += is_digit(c) ? 1 : 0;
     letters += is_upper(c) ? 1 : 0;
   }
-  const bool code = digits > 1 && letters > 0 && !any(text, is_lower) && is_alnum(text.back());
+  const size_t word = std::min(text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), text.size());
+  const bool said = word > 3 && is_digits(text.substr(word), 1, 3) &&  // "SAVE20"
+                    word_words(text.substr(0, word)).find(' ') == std::string::npos;
+  const bool code =
+      digits > 1 && letters > 0 && !said && !any(text, is_lower) && is_alnum(text.back());
   return code ? spelled(text) : std::string();
 }
 
@@ -337,6 +341,18 @@ Reading read_code(const Tokens& tokens, size_t i) {
   if (auto reading = read_national(tokens, i)) return reading;
   if (auto reading = read_type(core)) return reading;
   if (auto reading = read_state(tokens, i)) return reading;
+  if (core.starts_with("802.") && core.size() < 10) {  // "802.11ax"
+    const size_t end = std::min(core.find_first_not_of("0123456789", 4), core.size());
+    if (end > 4) {
+      std::string words = "eight oh two dot " + cardinal_words(core.substr(4, end - 4));
+      add(words, letter_names(core.substr(end)));
+      return Spoken{words};
+    }
+  }
+  if (core == "101" && tokens.before(i).size() > 3 && is_upper(tokens.before(i)[0]) &&
+      !is_place(tokens, i) && !listed(" call dial ring text ", small(tokens, i - 1))) {
+    return Spoken{"one oh one"};  // "Psych 101"
+  }
   if (core.starts_with("localhost:") && is_digits(core.substr(10), 2, 5)) {
     return Spoken{"localhost colon " + pair_words(core.substr(10))};
   }
@@ -366,13 +382,18 @@ Reading read_code(const Tokens& tokens, size_t i) {
   const bool counted =
       listed(word_lists().code_names, before) && all(next, is_lower) && digits.size() < 3;
   if (long_enough && !counted && is_code(tokens, i)) {
-    const std::string said = digit_words(digits);
-    return Spoken{(core[0] == '#' ? "number " : "") + said};
+    std::string said = digit_words(digits);
+    size_t used = 1;
+    while (plain && used < 6 && is_digits(tokens.after(i + used - 1), 3, 4)) {  // "code is 123 456"
+      add(said, digit_words(tokens.core(i + used++)));
+    }
+    return Spoken{(core[0] == '#' ? "number " : "") + said, used};
   }
   if (!plain || core[0] == '#') return {};
   if (digits.size() == 5 && i > 0) {  // "Boise, ID 83702", "Beverly Hills, 90210."
     const Token& last = tokens[i - 1];
-    const bool state = last.core.size() == 2 && all(last.core, is_upper) && i > 1;
+    const bool state =
+        (last.core.size() == 2 && all(last.core, is_upper) && i > 1) || last.core == "D.C";
     const bool ends = i + 1 == tokens.size() && last.close == ',' && is_upper(last.core[0]);
     if (state || ends) return Spoken{digit_words(digits)};
   }

@@ -79,6 +79,9 @@ bool stands_before_noun(const Tokens& tokens, size_t i, size_t used) {
 UnitFound unit_behind(const Tokens& tokens, size_t i, bool one) {
   const std::string_view next = tokens.after(i);
   if (next.empty()) return {};
+  const bool direction = listed(" N S E W ", next) && tokens[i + 1].close == '.' &&
+                         i + 2 < tokens.size();  // "100 N. 3rd Ave."
+  if (direction) return {};
   if (UnitFound two = unit_of_two(tokens, i + 1, one); two.used > 0) return two;
   const bool ends = i + 2 >= tokens.size();
   const bool sized =

@@ -419,6 +419,9 @@ Reading read_time(const Tokens& tokens, size_t i) {
   }
   // A ratio: "3:1", "16:9".
   const auto parts = split(core, ':');
+  if (parts.size() == 2 && is_digits(parts[0], 4, 5) && is_year(parts[1])) {
+    return Spoken{cardinal_words(parts[0]) + ' ' + number_words(parts[1])};  // "ISO 9001:2015"
+  }
   if (parts.size() == 2 && is_digits(parts[0], 1, 4) && is_digits(parts[1], 1, 4)) {
     return Spoken{cardinal_words(parts[0]) + " to " + cardinal_words(parts[1])};
   }

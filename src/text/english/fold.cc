@@ -167,6 +167,9 @@ void Folder::put(char32_t code) {
     write(" ");
   } else if (code == 0xA9 && follows("copyright ")) {
     write(" ");
+  } else if (code == 0xBA && (last() == 'N' || last() == 'n') && !is_alnum(back(1))) {  // "Nº 5"
+    out_.pop_back();
+    write("number ");
   } else if (code == 0xA7 && next() == 0xA7) {  // "§§ 12-14"
     at_ += utf8_at(text_, at_).size;
     write(" sections ");

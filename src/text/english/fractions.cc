@@ -159,6 +159,10 @@ Reading read_fraction(const Tokens& tokens, size_t i) {
   if (auto reading = read_joined_fraction(tokens, i)) return reading;
   const std::string_view core = tokens.core(i);
   const auto fraction = fraction_of(core);
+  if (!fraction && core.starts_with("1/") && core.ends_with('s')) {  // "1/60s"
+    const auto part = fraction_of(core.substr(0, core.size() - 1));
+    if (part && part->bottom > 1) return Spoken{fraction_words(1, part->bottom) + " second"};
+  }
   if (!fraction) return {};
   if (core == "24/7") return Spoken{"twenty four seven"};
   if (core == "9/11") return Spoken{"nine eleven"};

@@ -80,9 +80,17 @@ Reading read_feet(const Tokens& tokens, size_t i) {
 
 /// Reads "1920x1080", "2x4", "3×4"; "" for anything else.
 std::string product_words(std::string_view text) {
+  if (const size_t mark = text.find("\"x"); mark != text.npos) {  // 24"x36"
+    std::string plain(text);
+    return product_words(plain.erase(mark, 1));
+  }
   const size_t at = text.find_first_of("x\xD7");
   if (at == text.npos) return {};
   const std::string_view first = text.substr(0, at), second = text.substr(at + 1);
+  const bool decimals = text[at] == 'x' && is_number(first) && is_number(second) &&
+                        is_digit(first[0]) && is_digit(second[0]) && text.find('.') != text.npos &&
+                        text.find(',') == text.npos;
+  if (decimals) return cardinal_words(first) + " by " + cardinal_words(second);
   if (!is_digits(first, 1, 6) || !is_digits(second, 1, 6)) return {};
   const bool large = first.size() > 2 && second.size() > 2;
   const auto side = [](std::string_view digits) {
@@ -102,6 +110,11 @@ Reading read_measured_product(const Tokens& tokens, size_t i, size_t used, std::
   if (const size_t hyphen = last.find('-'); hyphen != last.npos) {
     const std::string noun = behind_hyphen(last.substr(hyphen + 1));
     return noun.empty() ? Reading() : Spoken{words + ' ' + noun, used};
+  }
+  const Token& end = tokens[i + used - 1];
+  const bool marked = tokens.core(i).find("\"x") != std::string_view::npos;  // 24"x36"
+  if (end.quote == '"' && (marked || !end.in_quotes)) {                      // a 9x13" pan
+    return Spoken{words + (tokens.joined(i + used - 1) ? " inch" : " inches"), used};
   }
   const UnitFound unit = unit_after(tokens, i, used, false);
   add(words, unit.words);
@@ -243,6 +256,16 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
     const std::string unit = core.back() == 'F' ? " degrees fahrenheit" : " degrees celsius";
     return Spoken{cardinal_words(core.substr(0, core.size() - 1)) + unit};
   }
+  if (const size_t at = core.find('@'); at != core.npos && at > 0) {  // "4K@120Hz"
+    const auto left = parse_amount(core.substr(0, at)), right = parse_amount(core.substr(at + 1));
+    if (left && right) return Spoken{left->text() + " at " + right->text()};
+  }
+  if (core.size() == 3 && core[2] == 'p' && is_digits(core.substr(0, 2))) {  // "50p"
+    return Spoken{cardinal_words(core.substr(0, 2)) + " pence"};
+  }
+  if (next == "bps" && is_number(core) && has_listed_word(tokens, word_lists().interest_words)) {
+    return Spoken{cardinal_words(core) + (core == "1" ? " basis point" : " basis points"), 2};
+  }
   const bool parted = amount && !amount->unit.empty() && next.starts_with('/');  // "12km /h"
   if (parted) {
     const auto rate = parse_amount(std::string(core) + std::string(next));
@@ -262,7 +285,9 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
   if (!is_number(core) || next.empty()) return {};
   const bool one = core == "1";
   std::string words = cardinal_words(core);
-  if (next == "ft" && is_digits(tokens.after(i + 1), 1, 2) && tokens.after(i + 2) == "in") {
+  const bool dotted = next == "ft" && tokens[i + 1].close == '.' && !tokens[i + 1].closes;
+  const std::string_view inches = dotted ? tokens.core(i + 2) : tokens.after(i + 1);
+  if (next == "ft" && is_digits(inches, 1, 2) && tokens.after(i + 2) == "in") {
     words += one ? " foot " : " feet ";
     return Spoken{words + cardinal_words(tokens.core(i + 2)) + " inches", 4};
   }
@@ -284,13 +309,16 @@ bool is_between_lengths(const Tokens& tokens, size_t i) {
 Reading read_product(const Tokens& tokens, size_t i) {
   if (is_between_lengths(tokens, i)) return Spoken{"by"};
   const std::string_view core = tokens.core(i);
-  if (is_digits(core, 1, 4) && tokens.after(i) == "x") {  // "9 x 13 inch"
+  const bool whole = is_digits(core, 1, 4);
+  if ((whole || (is_number(core) && is_digit(core[0]))) &&
+      tokens.after(i) == "x") {  // "9 x 13 inch"
     const std::string_view second = tokens.after(i + 1);
     const std::string text =
         std::string(core) + 'x' + std::string(second.substr(0, second.find('-')));
     const Reading spaced = read_measured_product(tokens, i, 3, text);
-    const bool measured = spaced && (second.find('-') != second.npos || spaced->used > 3 ||
-                                     listed(" inch inches foot feet pan ", tokens.after(i + 2)));
+    const bool measured =
+        spaced && (second.find('-') != second.npos || spaced->used > 3 || !whole ||
+                   listed(" inch inches foot feet pan ", tokens.after(i + 2)));
     return measured ? spaced : Reading();
   }
   Reading product = read_measured_product(tokens, i, 1, core.substr(0, core.find('-')));
@@ -349,11 +377,19 @@ Reading read_range(const Tokens& tokens, size_t i) {
   if (!left_name.empty() && !right_name.empty()) {
     return Spoken{std::string(left_name) + " to " + std::string(right_name)};
   }
+  const std::string_view behind = tokens.core(i + 1);
+  if (first == "M" && second == "F" && !behind.empty() && is_digit(behind[0])) {
+    return Spoken{"monday to friday"};  // "open M-F, 8-5"
+  }
   if (core[at] == kEnDash && first.size() == 1 && second.size() == 1 && is_upper(first[0]) &&
       is_upper(second[0])) {
     return Spoken{std::string(first) + " to " + std::string(second)};
   }
-  if (is_digits(first, 3, 4) && is_digits(second, 3, 3) && value_of(second) < value_of(first)) {
+  const bool present = is_digits(first, 4, 4) && listed(" present now today date current ", second);
+  if (present) return Spoken{number_words(first) + " to " + std::string(second)};
+  const bool game = listed(word_lists().game_words, lower(tokens.before(i)));
+  if (!game && is_digits(first, 3, 4) && is_digits(second, 3, 3) &&
+      value_of(second) < value_of(first)) {
     return Spoken{pair_words(first) + ' ' + pair_words(second)};  // "747-400"
   }
   if (const int64_t from = place_number(first), to = place_number(second); from > 0 && to > from) {
@@ -420,7 +456,7 @@ Reading read_number(const Tokens& tokens, size_t i) {
                      core.substr(0, length).find('.') == core.npos;
   if (whole && listed(" st nd rd th ", end)) return Spoken{ordinal_words(value_of(digits))};
   if (core.starts_with('\'') && is_digits(core.substr(1), 2, 2)) {
-    return Spoken{core[1] == '0' ? "oh " + digit_words(core.substr(2))
+    return Spoken{core[1] == '0' ? "oh " + (core[2] == '0' ? "oh" : digit_words(core.substr(2)))
                                  : cardinal_words(core.substr(1))};
   }
   const size_t e = core.find_first_of("eE");

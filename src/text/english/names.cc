@@ -95,8 +95,11 @@ bool holds(When when, const Tokens& tokens, size_t i) {
       return true;
     case When::kDotted:
       return dotted;
-    case When::kNumber:  // "C. 5" is not a year
-      return dotted && !next.empty() && any(next, is_digit) && tokens.core(i) != "C";
+    case When::kNumber: {  // "C. 5" is not a year
+      const std::string_view core = tokens.core(i);
+      const bool letter = core.size() == 1 && (is_upper(core[0]) || next.size() < 3);
+      return dotted && !next.empty() && any(next, is_digit) && !letter;
+    }
     case When::kPart:
       return dotted && (any(next, is_digit) || is_numeral(next));
     case When::kName:
@@ -109,6 +112,33 @@ bool holds(When when, const Tokens& tokens, size_t i) {
              (is_place(tokens.before(i)) || tokens.before(i) == "&");
   }
   return false;
+}
+
+bool is_ordinal(std::string_view word) {
+  return word.size() > 2 && is_digit(word[0]) &&
+         listed(" st nd rd th ", word.substr(word.size() - 2)) &&
+         is_digits(word.substr(0, word.size() - 2));
+}
+
+/// Returns whether token i is a point of the compass before the name of a street: "N. 3rd Ave.".
+bool is_street_direction(const Tokens& tokens, size_t i) {
+  if (i >= tokens.size() || tokens[i].close != '.' || !listed(" N S E W ", tokens.core(i))) {
+    return false;
+  }
+  for (size_t k = i + 2; k < std::min(i + 5, tokens.size()); ++k) {
+    if (listed(" st ave blvd rd dr ln street avenue boulevard road drive lane way ",
+               lower(tokens.core(k)))) {
+      return is_place(tokens.core(i + 1));
+    }
+    if (tokens[k].close != 0) return false;
+  }
+  return false;
+}
+
+Reading read_direction(const Tokens& tokens, size_t i) {
+  if (!is_street_direction(tokens, i)) return {};
+  const char point = tokens.core(i)[0];
+  return Spoken{point == 'N' ? "north" : point == 'S' ? "south" : point == 'E' ? "east" : "west"};
 }
 
 /// Reads "Dr. Smith" and "Maple Dr.", "St. John" and "Main St.".
@@ -257,7 +287,7 @@ Reading read_roman(const Tokens& tokens, size_t i) {
   }
   if (part) return spoken(number);
   if (ruler) return spoken("the " + ordinal_words(value));
-  if (!plain || !(upper.size() > 2 || is_place(before))) return {};
+  if (!plain || upper == "XL" || !(upper.size() > 2 || is_place(before))) return {};
   return spoken(number);
 }
 
@@ -272,6 +302,15 @@ Reading read_abbreviation(const Tokens& tokens, size_t i) {
   if (tokens.core(i) == "v" && is_name(tokens.before(i)) && is_name(next_name(tokens, i))) {
     return Spoken{"versus"};  // "Roe v. Wade"
   }
+  const std::string_view behind = next_name(tokens, i);
+  if (tokens.core(i) == "v" && tokens[i].close == '.' && is_digits(behind, 1, 3)) {
+    const bool book = has_listed_word(tokens, " ch chap chapter verse ");
+    return Spoken{book ? "verse" : "version"};  // "Ch. 3, v. 16"
+  }
+  if (tokens.core(i) == "c" && tokens[i].close == '.' && is_ordinal(tokens.before(i))) {
+    return Spoken{"century"};  // "the 20th c."
+  }
+  if (auto direction = read_direction(tokens, i)) return direction;
   if (small == "mk" && tokens.joined(i) && roman_value(tokens.core(i + 1)) > 0)
     return Spoken{"mark"};
   // "Sept." and "Jan." before anything but a day.

@@ -58,7 +58,8 @@ bool is_subscript(std::string_view core, size_t at) {
 /// Reads a token from left to right.
 class SignReader {
  public:
-  SignReader(std::string_view core, bool shouting) : core_(core), shouting_(shouting) {
+  SignReader(std::string_view core, bool shouting, std::string_view star)
+      : core_(core), star_(star), shouting_(shouting) {
     brackets_ = core.find('<') != core.npos && core.find('>') != core.npos;
     equation_ = core.find('=') != core.npos;
     several_ = !std::all_of(core.begin(), core.end(), in_word);
@@ -96,6 +97,9 @@ class SignReader {
       word.remove_prefix(1);
     }
     if (!any(word, is_alnum)) return;
+    if (several_ && word.size() == 2 && is_letter(word[0]) && word[1] == '\'') {
+      return add(out_, letter_names(word) + " prime");  // "f'(x)"
+    }
     const std::string_view tens = word.substr(0, word.size() - 1);
     if (word.ends_with("0s") && is_digits(tens, 2, 4)) {  // "mid-80s"
       return add(out_, decade_words(value_of(tens)));
@@ -129,7 +133,7 @@ class SignReader {
         break;
       case '*':
         if (is_alnum(before) && is_alnum(after)) add(out_, "times");
-        if (core_.size() == 1) add(out_, "times");
+        if (core_.size() == 1) add(out_, star_);
         break;
       case '_':
         if (is_subscript(core_, at_)) add(out_, "sub");
@@ -209,6 +213,7 @@ class SignReader {
   }
 
   std::string_view core_;
+  std::string_view star_;  ///< the word for a star that stands alone
   bool shouting_, brackets_ = false, equation_ = false, several_ = false;
   size_t at_ = 0;
   std::string out_;
@@ -223,7 +228,8 @@ bool is_letter_a(const Tokens& tokens, size_t i) {
   };
   if (capital(after)) return true;                                             // "A B C"
   if (i > 1 && capital(before) && capital(tokens.before(i - 1))) return true;  // "N A S A said"
-  if (listed(" minus to about ", after) && tokens.core(i + 2).size() == 1) return true;
+  if (listed(" minus to about intersection union ", after) && tokens.core(i + 2).size() == 1)
+    return true;
   if (tokens.core(i) == "a") return false;
   if (after == "to" && capital(tokens.core(i + 2))) return true;  // "A to Z"
   if (listed(" zero one two three four five six seven eight nine ", before)) return true;
@@ -267,7 +273,9 @@ Spoken read_signs(const Tokens& tokens, size_t i) {
   if (heading) return {};
   const bool shouting = all(core.substr(0, core.find('\'')), is_upper) &&
                         (is_accented(tokens, i) || is_shouting(tokens, i));
-  return {SignReader(core, shouting).run()};
+  const std::string before = lower(tokens.before(i));
+  const bool column = listed(" select from ", before);  // "SELECT * FROM users"
+  return {SignReader(core, shouting, column ? "star" : "times").run()};
 }
 
 }  // namespace syrinx::english

@@ -105,6 +105,22 @@ std::string grouped(std::string_view core, std::string_view before) {
   return concat(sign, out, rest);
 }
 
+/// Returns "100,000" for "1,00,000", whose groups have two digits in India; "" for other texts.
+std::string of_lakhs(std::string_view core) {
+  const auto parts = split(core, ',');
+  if (parts.size() < 3 || !is_digits(parts[0], 1, 2)) return {};
+  for (size_t p = 1; p < parts.size(); ++p) {
+    if (!is_digits(parts[p], p + 1 < parts.size() ? 2 : 3, p + 1 < parts.size() ? 2 : 3)) return {};
+  }
+  std::string digits(core), out;
+  std::erase(digits, ',');
+  for (size_t k = 0; k < digits.size(); ++k) {
+    if (k > 0 && (digits.size() - k) % 3 == 0) out += ',';
+    out += digits[k];
+  }
+  return out;
+}
+
 /// Returns whether token i is "p." or "a." after a time, with "m." as the next token.
 bool is_parted_half(const std::vector<Token>& tokens, size_t i) {
   if (i == 0 || i + 1 >= tokens.size() || !is_digit(tokens[i - 1].core[0])) return false;
@@ -154,7 +170,12 @@ std::vector<Token> with_known_forms(std::vector<Token> tokens) {
                              next = joined ? std::string_view(tokens[i + 1].core) : "";
       const bool comma = token.core.find(',') != token.core.npos;
       std::string plain = comma ? pointed(token.core, before, next) : grouped(token.core, before);
+      if (plain.empty() && comma) plain = of_lakhs(token.core);
       if (!plain.empty()) token.core = std::move(plain);
+      const size_t dot = token.core.find("./");  // "50 lbs./ft."
+      if (dot != token.core.npos && !unit_words(token.core.substr(0, dot), true).empty()) {
+        token.core.erase(dot, 1);
+      }
     }
     out.push_back(std::move(token));
   }

@@ -187,6 +187,7 @@ size_t run_end(const std::vector<FoldedChar>& text, size_t from) {
 
 /// Returns whether the token is an emoticon of letters and signs, which is not spoken.
 bool is_emoticon(const FoldedChar* chars, size_t count) {
+  if (count == 2 && has("xX", chars[0].ch) && chars[1].ch == 'D') return true;
   if (count < 2 || count > 3 || !has(":;=", chars[0].ch)) return false;
   return (count == 2 || chars[1].ch == '-') && has("DPpOo3", chars[count - 1].ch);
 }

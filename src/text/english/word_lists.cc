@@ -37,6 +37,8 @@ constexpr std::pair<std::string_view, std::string_view WordLists::*> kLists[] = 
     {"read_adverbs", &WordLists::read_adverbs},
     {"heart_words", &WordLists::heart_words},
     {"music_words", &WordLists::music_words},
+    {"interest_words", &WordLists::interest_words},
+    {"game_words", &WordLists::game_words},
     {"heat_words", &WordLists::heat_words},
     {"past_words", &WordLists::past_words},
     {"lead_objects", &WordLists::lead_objects},

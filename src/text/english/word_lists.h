@@ -34,6 +34,8 @@ struct WordLists {
   std::string_view read_adverbs;      ///< adverbs between an auxiliary and "read"
   std::string_view heart_words;       ///< words before a heart that is not spoken: "thanks <3"
   std::string_view music_words;       ///< words of a sentence in which "Bb" is a note
+  std::string_view interest_words;    ///< words of a sentence in which "25 bps" are basis points
+  std::string_view game_words;        ///< words before the result of a game: "won 112-108"
   std::string_view heat_words;        ///< words of a sentence in which "98.6F" is a temperature
   std::string_view past_words;        ///< words of a sentence about the past
   std::string_view lead_objects;      ///< words after the metal lead
