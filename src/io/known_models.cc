@@ -14,6 +14,11 @@ namespace {
 constexpr std::string_view kPiper = "piper:";
 constexpr std::string_view kPiperVoice = "piper:VOICE";
 
+constexpr const char* kLlamaLicence = "Llama 3.2 Community License";
+constexpr const char* kGemmaLicence = "Gemma Terms of Use";
+constexpr const char* kNotStated = "not stated by its authors";
+constexpr const char* kOnPage = "that of its page at the hub";
+
 using Patterns = std::vector<std::string>;
 
 Patterns transformers(Patterns more = {}) {
@@ -42,6 +47,70 @@ KnownModel faster_whisper(const std::string& size, int megabytes) {
           .licence = "MIT"};
 }
 
+/// A file of whisper.cpp.
+KnownModel whisper_cpp(const std::string& size, int megabytes) {
+  const std::string file = "ggml-" + size + ".bin";
+  return {.name = "whisper-cpp-" + size,
+          .repository = "ggerganov/whisper.cpp",
+          .include = {file},
+          .file = file,
+          .megabytes = megabytes,
+          .licence = "MIT"};
+}
+
+KnownModel qwen3_tts(const std::string& name, const std::string& edition, int megabytes = 0) {
+  return {.name = "qwen3-tts-" + name,
+          .repository = "Qwen/Qwen3-TTS-12Hz-" + edition,
+          .megabytes = megabytes,
+          .licence = "Apache-2.0"};
+}
+
+/// An edition of Orpheus in the layout of transformers.
+KnownModel orpheus(const std::string& name, const std::string& repository,
+                   const std::string& licence = kLlamaLicence, int megabytes = 0) {
+  return {.name = name,
+          .repository = repository,
+          .include = transformers(),
+          .megabytes = megabytes,
+          .licence = licence,
+          .needs = {"snac"}};
+}
+
+/// An edition of Orpheus for one language.
+KnownModel orpheus_in(const std::string& language) {
+  std::string name = language;
+  std::ranges::replace(name, '_', '-');
+  return orpheus("orpheus-" + name, "canopylabs/3b-" + language + "-ft-research_release");
+}
+
+KnownModel opuslm(const std::string& name, const std::string& repository) {
+  return {.name = name,
+          .repository = repository,
+          .licence = kNotStated,
+          .needs = {"opuslm-codec", "xeus"},
+          .page = "opuslm"};
+}
+
+KnownModel bagpiper(const std::string& name, const std::string& repository) {
+  return {.name = name,
+          .repository = repository,
+          .include = {"model.pt", "*.yaml"},
+          .licence = kOnPage,
+          .needs = {"qwen3-8b-tokenizer"},
+          .page = "bagpiper"};
+}
+
+/// A text model in the layout of transformers.
+KnownModel text_model(const std::string& name, const std::string& repository, int megabytes,
+                      const std::string& licence = "Apache-2.0", bool gated = false) {
+  return {.name = name,
+          .repository = repository,
+          .include = transformers(),
+          .megabytes = megabytes,
+          .licence = licence,
+          .gated = gated};
+}
+
 std::vector<KnownModel> table() {
   return {
       {.name = "kokoro",
@@ -58,14 +127,11 @@ std::vector<KnownModel> table() {
        .repository = "rhasspy/piper-voices",
        .megabytes = 63,
        .licence = "the voice's own: its MODEL_CARD"},
-      {.name = "qwen3-tts-0.6b",
-       .repository = "Qwen/Qwen3-TTS-12Hz-0.6B-CustomVoice",
-       .megabytes = 2500,
-       .licence = "Apache-2.0"},
-      {.name = "qwen3-tts-1.7b",
-       .repository = "Qwen/Qwen3-TTS-12Hz-1.7B-CustomVoice",
-       .megabytes = 4500,
-       .licence = "Apache-2.0"},
+      qwen3_tts("0.6b", "0.6B-CustomVoice", 2500),
+      qwen3_tts("0.6b-base", "0.6B-Base"),
+      qwen3_tts("1.7b", "1.7B-CustomVoice", 4500),
+      qwen3_tts("1.7b-base", "1.7B-Base"),
+      qwen3_tts("1.7b-design", "1.7B-VoiceDesign"),
       {.name = "csm-1b",
        .repository = "sesame/csm-1b",
        .include = {"config.json", "generation_config.json", "*tokenizer*.json",
@@ -85,6 +151,32 @@ std::vector<KnownModel> table() {
        .repository = "openbmb/VoxCPM2",
        .megabytes = 5000,
        .licence = "Apache-2.0"},
+      {.name = "pocket-tts",
+       .repository = "kyutai/pocket-tts-without-voice-cloning",
+       .include = {"languages/english/*"},
+       .file = "languages/english",
+       .licence = "CC-BY-4.0",
+       .page = "pocket_tts"},
+      {.name = "pocket-tts-cloning",
+       .repository = "kyutai/pocket-tts",
+       .include = {"languages/english/*"},
+       .file = "languages/english",
+       .licence = "CC-BY-4.0",
+       .gated = true,
+       .page = "pocket_tts"},
+      {.name = "vibevoice",
+       .repository = "microsoft/VibeVoice-Realtime-0.5B",
+       .licence = "MIT",
+       .needs = {"qwen2.5-0.5b-tokenizer"},
+       .page = "vibevoice"},
+      {.name = "moss-audio-tokenizer",
+       .repository = "OpenMOSS-Team/MOSS-Audio-Tokenizer",
+       .megabytes = 7000,
+       .licence = "Apache-2.0"},
+      {.name = "moss-tts-realtime",
+       .repository = "OpenMOSS-Team/MOSS-TTS-Realtime",
+       .licence = "Apache-2.0",
+       .needs = {"moss-audio-tokenizer"}},
       {.name = "snac",
        .repository = "hubertsiuzdak/snac_24khz",
        .include = {"config.json", "pytorch_model.bin", "*.safetensors"},
@@ -94,7 +186,7 @@ std::vector<KnownModel> table() {
        .repository = "canopylabs/orpheus-3b-0.1-ft",
        .include = transformers(),
        .megabytes = 6600,
-       .licence = "Llama 3.2 Community License",
+       .licence = kLlamaLicence,
        .gated = true,
        .needs = {"snac"}},
       {.name = "orpheus-gguf",
@@ -102,8 +194,19 @@ std::vector<KnownModel> table() {
        .include = {"orpheus-3b-0.1-ft-q4_k_m.gguf"},
        .file = "orpheus-3b-0.1-ft-q4_k_m.gguf",
        .megabytes = 2400,
-       .licence = "Llama 3.2 Community License",
+       .licence = kLlamaLicence,
        .needs = {"snac"}},
+      orpheus("orpheus-pretrained", "canopylabs/orpheus-3b-0.1-pretrained"),
+      orpheus("orpheus-prod", "canopylabs/orpheus-tts-0.1-finetune-prod"),
+      orpheus_in("fr"),
+      orpheus_in("de"),
+      orpheus_in("ko"),
+      orpheus_in("hi"),
+      orpheus_in("zh"),
+      orpheus_in("es_it"),
+      orpheus("veena", "maya-research/Veena", "Apache-2.0"),
+      orpheus("svara", "kenpath/svara-tts-v1", "Apache-2.0", 13200),
+      orpheus("maya1", "maya-research/maya1", "Apache-2.0"),
       {.name = "cosyvoice2",
        .repository = "FunAudioLLM/CosyVoice2-0.5B",
        .megabytes = 5000,
@@ -117,7 +220,15 @@ std::vector<KnownModel> table() {
        .licence = "Apache-2.0"},
       {.name = "chatterbox",
        .repository = "ResembleAI/chatterbox",
+       .include = {"t3_cfg.safetensors", "s3gen.safetensors", "ve.safetensors", "tokenizer.json",
+                   "conds.pt"},
        .megabytes = 3200,
+       .licence = "MIT"},
+      {.name = "chatterbox-multilingual",
+       .repository = "ResembleAI/chatterbox",
+       .include = {"t3_mtl23ls_v2.safetensors", "s3gen.pt", "ve.pt",
+                   "grapheme_mtl_merged_expanded_v1.json", "conds.pt", "Cangjie5_TC.json"},
+       .file = "t3_mtl23ls_v2.safetensors",
        .licence = "MIT"},
       {.name = "chatterbox-turbo",
        .repository = "ResembleAI/chatterbox-turbo",
@@ -160,28 +271,53 @@ std::vector<KnownModel> table() {
        .repository = "Qwen/Qwen3-Omni-30B-A3B-Instruct",
        .megabytes = 70500,
        .licence = "Apache-2.0"},
-      {.name = "qwen2.5-0.5b",
-       .repository = "Qwen/Qwen2.5-0.5B-Instruct",
-       .include = transformers(),
-       .megabytes = 1000,
+      {.name = "opuslm-codec",
+       .repository = "ftshijt/espnet_codec_dac_large_v1.4_360epoch",
+       .licence = kOnPage},
+      {.name = "xeus",
+       .repository = "espnet/xeus",
+       .include = {"model/xeus_checkpoint_new.pth", "model/km_opus_lm.mdl"},
+       .licence = kOnPage},
+      opuslm("opuslm-1.7b", "espnet/OpusLM_1.7B_Anneal"),
+      opuslm("opuslm-7b", "espnet/OpusLM_7B_Anneal"),
+      opuslm("opuslm-dialogue", "espnet/multi_turn_SDS_RLAIF"),
+      {.name = "qwen3-8b-tokenizer",
+       .repository = "Qwen/Qwen3-8B-Base",
+       .include = {"config.json", "*tokenizer*.json", "vocab.json", "merges.txt"},
        .licence = "Apache-2.0"},
+      bagpiper("bagpiper", "espnet/bagpiper-sft"),
+      bagpiper("bagpiper-tts", "espnet/bagpiper-tts-sft"),
+      {.name = "qwen2.5-0.5b-tokenizer",
+       .repository = "Qwen/Qwen2.5-0.5B",
+       .include = {"tokenizer.json", "tokenizer_config.json"},
+       .licence = "Apache-2.0"},
+      text_model("qwen2.5-0.5b", "Qwen/Qwen2.5-0.5B-Instruct", 1000),
+      text_model("qwen2.5-coder-0.5b", "Qwen/Qwen2.5-Coder-0.5B-Instruct", 0),
       {.name = "qwen2.5-0.5b-gguf",
        .repository = "Qwen/Qwen2.5-0.5B-Instruct-GGUF",
        .include = {"qwen2.5-0.5b-instruct-q4_k_m.gguf"},
        .file = "qwen2.5-0.5b-instruct-q4_k_m.gguf",
        .megabytes = 491,
        .licence = "Apache-2.0"},
-      {.name = "qwen3-0.6b",
-       .repository = "Qwen/Qwen3-0.6B",
-       .include = transformers(),
-       .megabytes = 1500,
-       .licence = "Apache-2.0"},
-      {.name = "llama-3.2-1b",
-       .repository = "meta-llama/Llama-3.2-1B-Instruct",
-       .include = transformers(),
-       .megabytes = 2500,
-       .licence = "Llama 3.2 Community License",
-       .gated = true},
+      text_model("qwen3-0.6b", "Qwen/Qwen3-0.6B", 1500),
+      text_model("llama-3.2-1b", "meta-llama/Llama-3.2-1B-Instruct", 2500, kLlamaLicence, true),
+      text_model("mistral-7b", "mistralai/Mistral-7B-Instruct-v0.3", 0),
+      text_model("olmo-2-1b", "allenai/OLMo-2-0425-1B-Instruct", 0),
+      text_model("smollm2-360m", "HuggingFaceTB/SmolLM2-360M-Instruct", 0),
+      text_model("smollm3-3b", "HuggingFaceTB/SmolLM3-3B", 0),
+      text_model("gemma-2-2b", "google/gemma-2-2b-it", 0, kGemmaLicence, true),
+      text_model("gemma-3-270m", "google/gemma-3-270m-it", 0, kGemmaLicence, true),
+      text_model("gemma-3-1b", "google/gemma-3-1b-it", 0, kGemmaLicence, true),
+      text_model("phi-3.5-mini", "microsoft/Phi-3.5-mini-instruct", 0, "MIT"),
+      text_model("phi-4-mini", "microsoft/Phi-4-mini-instruct", 0, "MIT"),
+      {.name = "nemotron-asr",
+       .repository = "nvidia/nemotron-speech-streaming-en-0.6b",
+       .include = transformers({"processor_config.json", "preprocessor_config.json"}),
+       .licence = "NVIDIA Open Model License"},
+      {.name = "parakeet-tdt",
+       .repository = "nvidia/parakeet-tdt-0.6b-v3",
+       .include = transformers({"processor_config.json", "preprocessor_config.json"}),
+       .licence = "CC-BY-4.0"},
       {.name = "qwen3-asr-0.6b",
        .repository = "Qwen/Qwen3-ASR-0.6B",
        .megabytes = 1900,
@@ -195,7 +331,10 @@ std::vector<KnownModel> table() {
       whisper("base", 290),
       whisper("base.en", 290),
       whisper("small", 967),
+      whisper("small.en", 0),
       whisper("medium", 3060),
+      whisper("medium.en", 0),
+      whisper("large-v2", 0),
       whisper("large-v3", 3090),
       whisper("large-v3-turbo", 1620),
       faster_whisper("tiny.en", 76),
@@ -203,6 +342,11 @@ std::vector<KnownModel> table() {
       faster_whisper("small", 484),
       faster_whisper("medium", 1530),
       faster_whisper("large-v3", 3090),
+      whisper_cpp("tiny.en", 78),
+      whisper_cpp("base.en", 148),
+      whisper_cpp("base", 148),
+      whisper_cpp("small", 488),
+      whisper_cpp("large-v3-turbo-q5_0", 574),
   };
 }
 
@@ -255,8 +399,9 @@ std::string resolve_known_model(const KnownModel& model, const std::string& cach
   if (!snapshot.empty() && std::filesystem::exists(path)) return path;
   throw LoadError(concat("model ", shown(model.name), " is ", model.repository,
                          " of the hub, which is not in ", cache.empty() ? "any cache" : cache,
-                         ". Download it, about ", model.megabytes, " MB, licence ", model.licence,
-                         ": syrinx hub pull ", model.name));
+                         ". Download it",
+                         model.megabytes > 0 ? concat(", about ", model.megabytes, " MB") : "",
+                         ", licence ", model.licence, ": syrinx hub pull ", model.name));
 }
 
 }  // namespace syrinx

@@ -15,10 +15,13 @@ struct KnownModel {
   std::vector<std::string> include = {};  ///< patterns of the files to download; empty means all
   /// Path of the model's file in the repository. Empty means the whole repository.
   std::string file = {};
-  int megabytes = 0;                    ///< approximate size of the download, without `needs`
+  /// Approximate size of the download, without `needs`; 0 if it is unknown.
+  int megabytes = 0;
   std::string licence = {};             ///< licence of the weights, as their authors state it
   bool gated = false;                   ///< the hub requires an account that accepted the terms
   std::vector<std::string> needs = {};  ///< names of other models in this table
+  /// Page of docs/families that says how to complete the download; "" if it loads unchanged.
+  std::string page = {};
 };
 
 /// Returns all models of the table by name. "piper:VOICE" represents each published Piper voice.

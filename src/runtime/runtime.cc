@@ -125,11 +125,24 @@ struct FoundModel {
   std::string dir;
 };
 
+/// Returns the family whose checkpoints have this file instead of a config.json; null for others.
+const Family* family_of_marker(const std::string& name) {
+  const auto found = std::ranges::find_if(families(), [&](const Family& family) {
+    return !family.claims && family.marker && family.marker == name;
+  });
+  return found == families().end() ? nullptr : &*found;
+}
+
 /// Finds a model of one file: `path`, or the only such file in a directory without another model.
+/// `path` may also be the file that identifies a checkpoint, where a directory has several.
 /// Throws LoadError if a directory has several, or if `path` is another file.
 std::optional<FoundModel> find_model_file(const std::string& path) {
   if (is_file(path)) {
     if (const Family* family = family_of_file(path)) return FoundModel{family, path};
+    const std::filesystem::path file(path);
+    if (const Family* family = family_of_marker(file.filename().string())) {
+      return FoundModel{family, file.has_parent_path() ? file.parent_path().string() : "."};
+    }
     if (path.ends_with(".ckpt")) {
       throw LoadError(concat(path,
                              ": is a training checkpoint; export the voice of Piper with "

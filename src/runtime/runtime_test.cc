@@ -254,6 +254,18 @@ TEST(Load, AModelMayBeOneFile) {
   EXPECT_NE(fingerprint(options.model), before);
 }
 
+TEST(Load, AFileThatIdentifiesACheckpointChoosesTheEdition) {
+  const TestDir dir;
+  LoadOptions options;
+  const std::string english = dir.path("tokenizer.json");
+  options.model = dir.write("t3_cfg.safetensors", "");
+  EXPECT_TRUE(says(load_fault(options), english)) << load_fault(options);
+  options.model = dir.write("t3_mtl23ls_v2.safetensors", "");
+  EXPECT_TRUE(says(load_fault(options), "grapheme_mtl_merged")) << load_fault(options);
+  options.model = dir.path();
+  EXPECT_TRUE(says(load_fault(options), english)) << load_fault(options);
+}
+
 TEST(Load, WhatIsPublishedWithoutItsConfigSaysWhatToAdd) {
   for (const char* file : {"model.pth", "2epoch.pth"}) {
     const TestDir dir;

@@ -4,6 +4,8 @@ import hashlib
 import http.server
 import json
 import os
+import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -317,6 +319,53 @@ class HubPull(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout.decode(), r"\nkokoro +hexgrad/Kokoro-82M +355  Apache-2.0\n")
         self.assertRegex(done.stdout.decode(), r"\norpheus .*HF_TOKEN; needs snac\n")
+        self.assertRegex(done.stdout.decode(), r"\nmoss-tts-realtime .* unknown  Apache-2.0; needs moss-audio-tokenizer\n")
+        self.assertRegex(done.stdout.decode(), r"\npocket-tts .*; has to be completed as docs/families/pocket_tts.md says\n")
+
+    def test_checkpoints_of_the_pages_have_names(self):
+        listed = run_cli("hub", "list").stdout.decode().split()
+        pages = pathlib.Path(__file__).parents[2] / "docs" / "families"
+        published = set()
+        for row in re.findall(r"^\| `.*$", "".join(page.read_text() for page in pages.glob("*.md")), re.M):
+            cells = row.split("|")
+            if cells[2].strip() not in ("refused", "not loaded"):
+                published.update(re.findall(r"`([\w-]+/[\w.-]+\w)`", cells[1].replace("LANGUAGE", "fr")))
+        self.assertGreater(len(published), 25)
+        self.assertEqual(published - set(listed), set())
+
+    def test_every_name_of_the_list(self):
+        rows = [line.split()[:2] for line in run_cli("hub", "list").stdout.decode().splitlines()[1:]]
+        rows = [(name, repository) for name, repository in rows if name != "piper:VOICE"]
+        published = ["config.json", "tokenizer.json", "model.safetensors", "model.bin", "model.pt", "languages/english/a",
+                     "model/xeus_checkpoint_new.pth", "t3_mtl23ls_v2.safetensors", "cosyvoice3.yaml"]
+        Hub.files = dict.fromkeys(published, b"x")
+        for size in ("tiny.en", "base.en", "base", "small", "large-v3-turbo-q5_0"):
+            Hub.files[f"ggml-{size}.bin"] = b"x"
+        for file in ("orpheus-3b-0.1-ft-q4_k_m.gguf", "qwen2.5-0.5b-instruct-q4_k_m.gguf"):
+            Hub.files[file] = b"x"
+        kept = set(Hub.repositories)
+        Hub.repositories |= {repository for _, repository in rows}
+        self.addCleanup(setattr, Hub, "files", {"config.json": CONFIG, "sub/model weights.bin": WEIGHTS, "empty.txt": b""})
+        self.addCleanup(setattr, Hub, "repositories", kept)
+        done = self.pull("--dry-run", *(name for name, _ in rows))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name, repository in rows:
+            self.assertIn(f"{repository}: ".encode(), done.stderr, name)
+
+    def test_editions_of_one_repository(self):
+        files = ("t3_cfg.safetensors", "t3_mtl23ls_v2.safetensors", "conds.pt", "t3_23lang.safetensors")
+        Hub.files = dict.fromkeys(files, b"x")
+        Hub.repositories = Hub.repositories | {"ResembleAI/chatterbox"}
+        self.addCleanup(setattr, Hub, "files", {"config.json": CONFIG, "sub/model weights.bin": WEIGHTS, "empty.txt": b""})
+        done = self.pull("chatterbox", "chatterbox-multilingual")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        english, multilingual = done.stdout.decode().split()
+        self.assertEqual(os.path.join(english, "t3_mtl23ls_v2.safetensors"), multilingual)
+        self.assertEqual(sorted(os.listdir(english)), ["conds.pt", "t3_cfg.safetensors", "t3_mtl23ls_v2.safetensors"])
+        # Each name finds its edition in the common directory: their tokenizers, which are missing here, differ.
+        env = {"HF_HOME": self.home.name, "HF_HUB_CACHE": ""}
+        for name, file in (("chatterbox", b"/tokenizer.json"), ("chatterbox-multilingual", b"/grapheme_mtl_merged")):
+            self.assertIn(file, run_cli("inspect", name, env=env).stderr)
 
     def test_patterns(self):
         self.assertEqual(self.pull("Org/Name", "--include", "*.json").returncode, 0)

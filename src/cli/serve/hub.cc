@@ -68,6 +68,11 @@ std::string pull(const std::string& repository, const std::vector<std::string>& 
   return directory;
 }
 
+/// Returns where it is written how to complete the download.
+std::string completed(const KnownModel& model) {
+  return concat("has to be completed as docs/families/", model.page, ".md says");
+}
+
 /// Downloads the files that a known model needs, then the model; returns its directory.
 std::string pull_known(const KnownModel& model, const HubPullOptions& options) {
   for (const std::string& name : model.needs) {
@@ -78,6 +83,8 @@ std::string pull_known(const KnownModel& model, const HubPullOptions& options) {
   const std::string directory =
       pull(model.repository, options.include.empty() ? model.include : options.include,
            model.licence, options.dry_run);
+  if (!model.page.empty())
+    std::fprintf(stderr, "%s %s\n", model.name.c_str(), completed(model).c_str());
   return model.file.empty() ? directory : join_path(directory, model.file);
 }
 
@@ -94,7 +101,7 @@ int run_hub_pull(const HubPullOptions& options) {
 int run_hub_list() {
   const auto line = [](const std::string& name, const std::string& repository,
                        const std::string& size, const std::string& rest) {
-    std::printf("%-24s %-41s %8s  %s\n", name.c_str(), repository.c_str(), size.c_str(),
+    std::printf("%-32s %-41s %8s  %s\n", name.c_str(), repository.c_str(), size.c_str(),
                 rest.c_str());
   };
   line("name", "repository", "about MB", "licence");
@@ -103,7 +110,9 @@ int run_hub_list() {
     for (size_t i = 0; i < model.needs.size(); ++i) {
       rest += (i == 0 ? "; needs " : ", ") + model.needs[i];
     }
-    line(model.name, model.repository, std::to_string(model.megabytes), rest);
+    if (!model.page.empty()) rest += "; " + completed(model);
+    line(model.name, model.repository,
+         model.megabytes > 0 ? std::to_string(model.megabytes) : "unknown", rest);
   }
   return 0;
 }
