@@ -53,7 +53,7 @@ void Resampler::convert(const float* data, int count, std::vector<float>& out) {
   auto* to = reinterpret_cast<uint8_t*>(out.data() + begin);
   const auto* from = reinterpret_cast<const uint8_t*>(data);
   const int made = swr_convert(context_.get(), &to, room, data == nullptr ? nullptr : &from, count);
-  SYRINX_CHECK(made >= 0 && made <= room, "[resampler] swr_convert says ", made);
+  SYRINX_CHECK(made >= 0 && made <= room, "[resampler] swr_convert returned ", made);
   out.resize(begin + made);
   out_ += made;
 }

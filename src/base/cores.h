@@ -7,11 +7,11 @@
 
 namespace syrinx {
 
-/// Returns how many cores this thread may use, at least 1. taskset, cpusets of a container and
-/// stay_on() limit them.
+/// Returns how many cores this thread may use, at least 1. taskset, a container's cpuset and
+/// stay_on() reduce the number.
 int usable_cores();
 
-/// A NUMA node and its cores, by the system's numbers.
+/// A NUMA node and its cores, with the numbers that the system gives them.
 struct CoreNode {
   int id = 0;
   std::vector<int> cores;  ///< ascending

@@ -30,7 +30,7 @@ class Mutator {
     for (uint64_t i = 0, count = below(5); i < count; ++i) mutate(text);
     return text;
   }
-  /// Adds a seed that reached new code, up to a limit.
+  /// Keeps a text that reached new code as a seed, up to a limit of seeds.
   void keep(const std::string& text) {
     if (seeds_.size() < 4096 && text.size() < 4096) seeds_.push_back(text);
   }

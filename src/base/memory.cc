@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kAskFrom = 16 << 20;  // bytes; the check takes some microseconds
+constexpr int64_t kAskFrom = 16 << 20;  // bytes; smaller allocations are not checked
 /// Control groups of version 1 report about 2^63 bytes if memory has no bound.
 constexpr int64_t kNoBound = int64_t{1} << 62;
 

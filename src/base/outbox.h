@@ -31,7 +31,7 @@ class Outbox {
     const std::lock_guard lock(mutex_);
     if (f(value_) && !closed_) wake();
   }
-  /// Calls f(T&) under the lock and returns its result. Does not wake the taker.
+  /// Calls f(T&) under the lock and returns its result. Does not wake the taking thread.
   template <typename F>
   auto with(F&& f) {
     const std::lock_guard lock(mutex_);

@@ -1,8 +1,8 @@
 // A computation in pieces: a coroutine that may be suspended or dropped at each `co_await
-// PieceEnd()`. So long work on a shared thread can be written as straight-line code. Variables that
-// are used across pieces are in the coroutine's frame, so objects to which they refer must outlive
-// it. An Arena::Mark must not be used across pieces, because other code uses the arena between
-// pieces. One thread at a time.
+// PieceEnd()`. This lets long work on a shared thread be written as straight-line code. Variables
+// that are used across pieces are in the coroutine's frame, so objects to which they refer must
+// outlive it. An Arena::Mark must not be used across pieces, because other code uses the arena
+// between pieces. One thread at a time.
 #pragma once
 
 #include <coroutine>

@@ -27,7 +27,7 @@ void relax() {
 }
 
 /// The remaining part of a thread's share of a job, in grains. Its owner takes parts from the
-/// front, other threads from the back. So a thread reads memory in one direction, which prefetching
+/// front, other threads from the back. Thus a thread reads memory in one direction, as prefetching
 /// of weights (kernels/cpu/gemm_tiles.h) needs, and reads the same weights in every step.
 class alignas(64) Share {
  public:
@@ -57,9 +57,9 @@ class alignas(64) Share {
 
 }  // namespace
 
-// Runs one job at a time. `state` has the job's number, whether threads may still join it, and
-// how many worker threads are in it. A worker thread that wakes too late finds the job closed.
-// So no thread waits for a sleeping thread, and the caller waits only for threads that have a
+// Runs one job at a time. `state` has the job's number, whether threads may still join it, and how
+// many worker threads are in it. A worker thread that wakes too late finds the job closed.
+// Therefore no thread waits for a sleeping one, and the caller waits only for threads that have a
 // part.
 struct ThreadPool::Impl {
   static constexpr uint64_t kInside = 0xffff, kOpen = 1u << 16, kTicket = 1u << 17;
@@ -89,8 +89,8 @@ struct ThreadPool::Impl {
     (*body)(part.begin * grain, std::min(part.end * grain, count));
   }
 
-  /// Runs parts of all shares. Parts become smaller towards the end of a share. So the number of
-  /// parts is small, and threads still end at about the same time if some cores run other work.
+  /// Runs parts of all shares. Parts become smaller towards the end of a share. Thus parts are few,
+  /// and threads end at about the same time even if some cores are busy.
   void work(size_t own) {
     Share::Part part;
     while ((part = shares[own].take(smallest, 4, true)).end > 0) run(part);

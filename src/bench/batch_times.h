@@ -1,5 +1,5 @@
-// The least time of batches of each size, and the costs that follow: those of a quiet machine, even
-// if other programs use the CPU at times. One thread at a time.
+// The least time of batches of each size, and costs computed from it, as on a quiet machine even if
+// other programs use the CPU at times. One thread at a time.
 #pragma once
 
 #include <map>

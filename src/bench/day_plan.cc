@@ -22,7 +22,7 @@ struct Member {
   double wish = 0, share = 0, voice_share = 0;  ///< shares of requests without and with a voice
 };
 
-/// The number of requests that were answered at each point of the curve.
+/// A mixture of loads: the number of requests that were answered at each point of the curve.
 struct Mixture {
   explicit Mixture(size_t points) : weight(points) {}
   void add(WorkerCurve::Position at, double requests) {
@@ -174,7 +174,7 @@ void DayRun::share_out(double rate, double now) {
   }
 }
 
-/// Adds one tick of requests to the row and to the mixture.
+/// Adds the requests of one tick to row_, the report's current row, and to the mixture of loads.
 void DayRun::serve(double rate, Mixture& mixture) {
   const double tick_s = options_.tick_s;
   row_.for_s += tick_s;

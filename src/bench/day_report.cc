@@ -129,7 +129,7 @@ std::string day_html(const DayReport& report) {
   Chart workers{.title = "Workers",
                 .x_label = "hours",
                 .y_label = "workers",
-                .series = {{"there", {}, 0}, {"taking requests", {}, 3}}};
+                .series = {{"in the fleet", {}, 0}, {"taking requests", {}, 3}}};
   Chart times{.title = "First audio",
               .x_label = "hours",
               .y_label = "ms",

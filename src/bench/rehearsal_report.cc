@@ -36,10 +36,10 @@ std::string line_of(const char* format, Args... args) {
 std::string question_line(const std::vector<RehearsalRun>& runs) {
   const Rehearsal& first = runs.front().turns.back();
   if (!first.error.message.empty()) return "failed: " + first.error.message;
-  std::string out = line_of("first audio %.0f ms without", 1e3 * first.audio_s);
+  std::string out = line_of("first audio: %.0f ms without prediction", 1e3 * first.audio_s);
   for (size_t i = 1; i < runs.size(); ++i) {
     const Rehearsal& turn = runs[i].turns.back();
-    out += ", " + runs[i].rule;
+    out += ", with " + runs[i].rule;
     if (!turn.error.message.empty()) {
       out += " failed";
       continue;

@@ -12,7 +12,7 @@
 
 namespace syrinx {
 
-/// Costs of decode steps of `batch` sequences: `seconds` at mean cached positions `kv`, rising.
+/// Costs of decode steps of `batch` sequences: seconds[i] at a mean of kv[i] (rising) positions.
 struct DecodeCosts {
   int batch = 1;
   std::vector<double> kv, seconds;

@@ -117,8 +117,8 @@ double VirtualPair::background_s() const {
   return sum;
 }
 
-/// Returns the processor time of this thread, which other programs change little, if it runs the
-/// batches alone; else the real time.
+/// Returns the clock for batches: this thread's processor time, which other programs hardly affect,
+/// if it runs the batches alone; else real time.
 double VirtualPair::clock_s() const {
   timespec spent = {};
   if (spec_.slots.front().threads > 1 || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent) != 0) {

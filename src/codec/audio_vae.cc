@@ -158,7 +158,7 @@ void AudioVaeDecoder::run(StepContext& ctx, std::span<const AudioVaeJob> jobs) c
     const auto numbers = std::ssize(jobs[i].latents), samples = std::ssize(jobs[i].out);
     frames[i] = numbers / config_.latent;
     SYRINX_CHECK(numbers % config_.latent == 0 && samples == frames[i] * config_.decoder_hop(),
-                 "[audio_vae] ", numbers, " numbers of latents do not match ", samples, " samples");
+                 "[audio_vae] ", numbers, " latent values do not match ", samples, " samples");
   }
   run_passes(
       ctx, frames, kPassFrames, [](size_t) { return kPassFrames; },

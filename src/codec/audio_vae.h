@@ -1,9 +1,9 @@
 // The decoder of VoxCPM2's AudioVAE: latent frames to samples (audio_vae_encoder.h has
 // the encoder). The decoder is causal and keeps the past that it needs in a state. A
-// stream has the same bits for any division into chunks, and does not depend on the
-// other streams of a call. Const after construction, shared by threads; a state is used
-// by one call at a time. Network: VoxCPM:src/voxcpm/modules/audiovae/audio_vae_v2.py. D
-// numbers a latent frame, hop samples a frame, T frames; activations f32 [time,
+// stream has the same bits for any division into chunks, and does not depend on the other
+// streams of a call. Const after construction, shared by threads; a state is used by one
+// call at a time. Network: VoxCPM:src/voxcpm/modules/audiovae/audio_vae_v2.py. D: width
+// of a latent frame, hop: samples per frame, T: number of frames; activations f32 [time,
 // channels].
 #pragma once
 
@@ -18,7 +18,7 @@ namespace syrinx {
 
 /// Sizes of the network; the defaults are those of the published model. Plain data.
 struct AudioVaeConfig {
-  int64_t latent = 64;             ///< D: numbers of a latent frame
+  int64_t latent = 64;             ///< D: width of a latent frame
   int64_t encoder_channels = 128;  ///< channels of the first layer; every block doubles them
   std::vector<int64_t> encoder_rates{2, 5, 8, 8};
   int64_t sample_rate = 16000;      ///< Hz, sample rate of the encoder's input

@@ -46,7 +46,7 @@ void AudioVaeEncoder::run(StepContext& ctx, Stream& stream, std::span<const floa
                    std::ssize(latents) == frames * config_.latent &&
                    std::ssize(samples) == frames * config_.encoder_hop(),
                "[audio_vae_encoder] ", samples.size(), " samples do not match ", latents.size(),
-               " numbers of latents");
+               " latent values");
   ConvState* state = stream.convs.data();
   const auto convolve = [&](const CausalConv1d& conv, const View& rows) {
     return causal::convolve(ctx, conv, *state++, rows);

@@ -62,7 +62,7 @@ Folded fold(const Weights& conv, const Shape& shape, const Weights& norm, bool p
   return folded;
 }
 
-/// Reorders [O, C, bands, frames] to [O][frames][bands][C], the order in which gathered rows are.
+/// Reorders [O, C, bands, frames] to [O][frames][bands][C], the order of gathered rows.
 PackedLinear pack2d(const Folded& folded) {
   const Shape& s = folded.weight.shape();
   const int64_t channels = s[1], bands = s[2], frames = s[3];

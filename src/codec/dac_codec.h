@@ -1,9 +1,9 @@
 // A codec of the DAC kind from codes to samples: factorised residual quantizers, then DacDecoder,
-// with a stream state. A chunk has new ("fresh") frames and their lookahead() frames, as a link
-// provides them (model/pipeline.h). The codec returns the samples of the fresh frames. Each frame
-// is decoded only once: certain samples beyond the fresh frames wait for the next chunk. A stream
-// has the bits of one whole call. Const after construction, shared by threads; a state serves one
-// call at a time. Q codebooks, V codes of each, T frames; a frame is hop() samples.
+// with a stream state. A chunk has new ("fresh") frames and their lookahead() frames, as an edge
+// provides them (model/graph.h). The codec returns the samples of the fresh frames. Each frame is
+// decoded only once: final samples beyond the fresh frames wait for the next chunk. A stream has
+// the bits of one whole call. Const after construction, shared by threads; a state serves one call
+// at a time. Q codebooks, V codes of each, T frames; a frame is hop() samples.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ struct DacDecoderConfig {
   int64_t hop() const;
   /// Returns by how many samples the output lags behind the input until the stream ends.
   int64_t delay() const;
-  /// Returns how many frames must follow a chunk before all its samples are certain.
+  /// Returns how many frames must follow a chunk before all its samples are final.
   int64_t lookahead() const { return (delay() + hop() - 1) / hop(); }
 };
 

@@ -254,7 +254,7 @@ void DitEstimator::add_positions(StepContext& ctx, Call& call, const View& x) co
   add_inplace(ctx, x, from);
 }
 
-/// Rotates the first head of all rows. The rows of the branches follow one another.
+/// Rotates the first head. Conditioned rows, then unconditioned rows, have the same positions.
 void DitEstimator::rotate(StepContext& ctx, const Call& call, const View& x) const {
   const Arena::Mark mark(ctx.arena);
   const View positions = ctx.arena.take({x.shape[0]}, DType::kI32);

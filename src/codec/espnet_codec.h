@@ -1,9 +1,9 @@
 // ESPnet's neural codecs of the SEANet kind (ESPnet calls them "DAC", but they are not Descript's)
 // from codes to samples: residual quantizers whose entries are added, then SeanetDecoder, with a
-// stream state. A chunk has new ("fresh") frames and their lookahead() frames, as a link provides
-// them. The codec returns the samples of the fresh frames. A stream has the same bits as one
-// whole call. CPU only. Const after construction, shared by threads; a state is used by one call at
-// a time. Source: espnet:espnet2/gan_codec/dac/dac.py, shared/quantizer/modules/core_vq.py. Q
+// stream state. A chunk has new ("fresh") frames and their lookahead() frames, as an edge provides
+// them. The codec returns the samples of the fresh frames. A stream has the same bits as one whole
+// call. CPU only. Const after construction, shared by threads; a state is used by one call at a
+// time. Source: espnet:espnet2/gan_codec/dac/dac.py, shared/quantizer/modules/core_vq.py. Q
 // codebooks, V codes of each, T frames; a frame is hop() samples.
 #pragma once
 
@@ -24,7 +24,7 @@ struct EspnetCodecConfig {
   /// Reads sizes from the tensors of the scope `generator` (see the constructor of EspnetCodec).
   static EspnetCodecConfig of(const Weights& generator);
   int64_t hop() const { return decoder.hop(); }
-  /// Returns how many frames must follow a chunk before all its samples are certain.
+  /// Returns how many frames must follow a chunk before all its samples are final.
   int64_t lookahead() const { return (decoder.delay() + hop() - 1) / hop(); }
 };
 

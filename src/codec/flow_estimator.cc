@@ -95,7 +95,7 @@ View FlowEstimator::page_table(StepContext& ctx, const Call& call) const {
   const View table = ctx.arena.take({branches, pages}, DType::kI32);
   for (int64_t b = 0; b < branches; ++b) {
     for (int64_t p = 0; p < pages; ++p) {
-      const int64_t at = b * pages + p;  // a whole utterance's pages; its layers use them in turn
+      const int64_t at = b * pages + p;  // all layers use one set of pages
       const int64_t group = state.whole ? at / slots : p;
       const int64_t slot =
           state.whole ? at % slots : (call.step * branches + b) * network_.layers + call.layer;

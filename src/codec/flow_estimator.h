@@ -29,7 +29,7 @@ class FlowEstimator {
     std::vector<S3FlowPages::Group> groups;
     int64_t frames = 0;  ///< frames for which all steps have run
     int64_t rows = 0;    ///< frames whose keys and values are stored
-    bool whole = false;  ///< the utterance is one chunk; its layers then use the pages in turn
+    bool whole = false;  ///< the utterance is one chunk; all layers then share one set of pages
     // Used only with a bounded past:
     int64_t prompt = 0;          ///< frames of the first chunk
     std::vector<int32_t> order;  ///< the stored rows, the latest chunk first

@@ -1,7 +1,7 @@
 // The speech tokenizer of GLM-4-Voice: a recording at 16 kHz to codes, 12.5 a second. It has
 // Whisper's log-mel and encoder, but with causal convolutions and attention by blocks. A row
-// attends to its own block of 4 s and all earlier rows. The index of the nearest codebook row then
-// replaces the mean of 4 rows.
+// attends to its own block of 4 s and all earlier rows. The code of 4 rows is the index of the
+// codebook row nearest to their mean.
 //
 // A recording is divided into segments of 30 s, which are encoded independently. Within a segment,
 // a block is final once its own samples and half a window after them have arrived. One exception:

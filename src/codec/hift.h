@@ -84,11 +84,11 @@ class Hift {
   Hift(const HiftConfig& config, const Weights& weights, WeightType type = WeightType::kF32);
 
   const HiftConfig& config() const { return config_; }
-  /// Returns the frames of lookahead: frame t's samples are certain once run() has received frame t
+  /// Returns the frames of lookahead: frame t's samples are final once run() has received frame t
   /// + lookahead().
   int64_t lookahead() const { return lookahead_; }
   HiftState open(std::span<const float> phase_offset = {}) const;
-  /// Processes mel [T, M], and appends to `out` the samples that are now certain. `last`: no frames
+  /// Processes mel [T, M], and appends to `out` the samples that are now final. `last`: no frames
   /// follow. The call then appends all remaining samples of the stream (hop() a frame).
   void run(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise, HiftState& state,
            std::vector<float>& out) const;

@@ -198,7 +198,7 @@ int64_t Hift::certain(const Block& block, int64_t rows) const {
   return rows;
 }
 
-/// Returns how many samples are certain after `frames` frames if more frames may follow.
+/// Returns how many samples are final after `frames` frames if more frames may follow.
 int64_t Hift::certain_samples(int64_t frames) const {
   int64_t pitch = frames;
   for (const CausalConv1d& conv : pitch_) pitch = certain_rows(conv, pitch);

@@ -69,7 +69,7 @@ class HiftSource {
   /// Appends to `out` the samples that f0 [T] (Hz) makes certain. `last`: no frames follow.
   void run(std::span<const float> f0, bool last, const HiftNoise& noise, State& state,
            std::vector<float>& out) const;
-  /// Returns how many samples are certain after `frames` frames if more frames may follow.
+  /// Returns how many samples are final after `frames` frames if more frames may follow.
   int64_t certain(int64_t frames) const;
 
  private:

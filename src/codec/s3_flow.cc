@@ -44,8 +44,8 @@ std::shared_ptr<const S3FlowVoice> S3Flow::voice(std::vector<int32_t> tokens, Te
   if (least > 0) expect_shape("s3_flow voice", mel, {frames, config_.mel});
   SYRINX_CHECK(frames >= least && frames < least + config_.ratio, "[s3_flow] ", frames,
                " frames do not match a voice of ", tokens.size(), " tokens");
-  SYRINX_CHECK(static_cast<int64_t>(speaker.size()) == config_.speaker, "[s3_flow] a speaker of ",
-               speaker.size(), " numbers, expected ", config_.speaker);
+  SYRINX_CHECK(static_cast<int64_t>(speaker.size()) == config_.speaker,
+               "[s3_flow] the speaker has ", speaker.size(), " values, expected ", config_.speaker);
   double power = 0;
   for (const float value : speaker) power += double{value} * value;
   const double length = std::max(std::sqrt(power), 1e-12);

@@ -68,7 +68,7 @@ class S3Flow {
   /// Opens a stream that has received its prompt, and computes all whole chunks of the prompt.
   S3FlowState open(StepContext& ctx, std::shared_ptr<const S3FlowVoice> voice,
                    const S3FlowNoise& noise) const;
-  /// Processes tokens in [0, vocab), and appends to `mel` the frames [.., M] that are now certain,
+  /// Processes tokens in [0, vocab), and appends to `mel` the frames [.., M] that are now final,
   /// without the prompt's frames. `last`: no tokens follow. The call then appends all remaining
   /// frames.
   void run(StepContext& ctx, std::span<const int32_t> tokens, bool last, const S3FlowNoise& noise,
@@ -79,7 +79,7 @@ class S3Flow {
              std::vector<float>& mel) const;
   /// Returns how many mel frames the prompt has beyond the frames of its tokens.
   int64_t spare_frames(const S3FlowVoice& voice) const;
-  /// Returns how many of a stream's first `tokens` tokens have certain frames if more tokens may
+  /// Returns how many of a stream's first `tokens` tokens have final frames if more tokens may
   /// follow: the tokens of whole chunks whose lookahead has arrived. `tokens` includes the prompt's
   /// tokens, unless the config has whole_prompt.
   int64_t certain(int64_t tokens) const;

@@ -26,7 +26,7 @@ class SeanetDecoder {
 
   const SeanetConfig& config() const { return config_; }
   Stream open() const;
-  /// Decodes latent [T, D]. `last`: no frames follow. Returns the samples [N] that are now certain,
+  /// Decodes latent [T, D]. `last`: no frames follow. Returns the samples [N] that are now final,
   /// in the arena.
   View run(StepContext& ctx, const View& latent, bool last, Stream& stream) const;
   size_t bytes() const;

@@ -1,5 +1,5 @@
 // The encoder of ESPnet's SEANet codecs, with the layers of the decoder in reverse order. It
-// receives samples, and returns latent frames as soon as they are certain. A recording has the same
+// receives samples, and returns latent frames as soon as they are final. A recording has the same
 // bits for any division into calls. CPU only, in f32, because fewer bits would select other codes.
 // Const after construction, shared by threads; a stream is used by one call at a time. Network:
 // espnet:espnet2/gan_codec/shared/encoder/seanet.py. T samples, D latent width.
@@ -28,7 +28,7 @@ class SeanetEncoder {
   Stream open() const;
   /// Encodes x [T, 1], and overwrites it. `last`: no samples follow. The last call must have at
   /// least two frames of samples, or all samples of the recording. Returns the frames [N, D] that
-  /// are now certain, in the arena.
+  /// are now final, in the arena.
   View run(StepContext& ctx, const View& x, bool last, Stream& stream) const;
   size_t bytes() const;
 

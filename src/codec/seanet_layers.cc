@@ -15,7 +15,7 @@ constexpr int64_t kMostRatios = 8, kMostUnits = 8, kMostLstm = 4;
 
 SeanetConfig SeanetConfig::of(const Weights& weights) {
   SeanetConfig c;
-  // With weight norm, the second tensor has the shape of the kernel.
+  // Weight norm stores a kernel as magnitude and direction; the direction has the kernel's shape.
   const auto sizes = [](const Weights& scope) {
     for (const char* name : {"weight", "weight_v", "parametrizations.weight.original1"}) {
       if (const auto shape = scope.shape(name); shape && shape->dims() == 3) return shape;

@@ -59,7 +59,7 @@ struct Unit {
 /// Loads residual unit number `number` with `channels` channels.
 Unit load_unit(const Weights& layer, const SeanetConfig& config, int64_t channels, int64_t number,
                WeightType type);
-/// Runs a unit on x [T, C] and overwrites x. Returns the rows that are now certain, in the arena.
+/// Runs a unit on x [T, C] and overwrites x. Returns the rows that are now final, in the arena.
 /// `waiting` holds the input rows (C numbers each) whose convolution needs later rows.
 View run(StepContext& ctx, const Unit& unit, const View& x, bool last, MirroredConv1d::State& conv,
          RowQueue& waiting);

@@ -165,7 +165,7 @@ void SigmaVaeDecoder::run(StepContext& ctx, std::span<const SigmaVaeJob> jobs) c
     const auto numbers = std::ssize(jobs[i].latents), samples = std::ssize(jobs[i].out);
     frames[i] = numbers / config_.latent;
     SYRINX_CHECK(numbers % config_.latent == 0 && samples == frames[i] * config_.hop(),
-                 "[sigma_vae] ", numbers, " numbers of latents do not match ", samples, " samples");
+                 "[sigma_vae] ", numbers, " latent values do not match ", samples, " samples");
   }
   run_passes(
       ctx, frames, kPassFrames, [](size_t) { return kPassFrames; },

@@ -2,8 +2,8 @@
 // causal convolutions. A stream has the same bits for any division into chunks, and does not depend
 // on the other streams of a call. Const after construction, shared by threads; a state is used by
 // one call at a time. CPU only. Network:
-// VibeVoice:vibevoice/modular/modular_vibevoice_tokenizer.py, TokenizerDecoder. D numbers a latent
-// frame, hop samples a frame, T frames; activations f32 [time, channels].
+// VibeVoice:vibevoice/modular/modular_vibevoice_tokenizer.py, TokenizerDecoder. D: width of a
+// latent frame, hop: samples per frame, T: frames; activations f32 [time, channels].
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace syrinx {
 
 /// Sizes of the decoder. Plain data.
 struct SigmaVaeConfig {
-  int64_t latent = 64;   ///< D: numbers of a latent frame
+  int64_t latent = 64;   ///< D: width of a latent frame
   int64_t filters = 32;  ///< channels of the last stage
   /// number of rows that each stage makes from one row of the previous stage
   std::vector<int64_t> ratios{8, 5, 5, 4, 2, 2};

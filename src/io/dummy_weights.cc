@@ -137,7 +137,7 @@ class DummyWeights : public WeightSource {
   std::vector<float> normals_;
   std::map<int64_t, std::unique_ptr<Block>> random_;  // blocks by number of inputs
   std::map<bool, std::unique_ptr<Block>> constant_;
-  std::deque<View> latest_;  // the tensors taken last
+  std::deque<View> latest_;  // the most recently taken tensors
 };
 
 }  // namespace

@@ -118,7 +118,7 @@ struct Weights::Ledger {
   std::map<std::string, std::string> wrong;      // name -> message of its fault
   std::vector<std::unique_ptr<Zeros>> zeros;
   size_t zero_bytes = 0;
-  std::string last;  // name of the tensor requested last
+  std::string last;  // name of the last requested tensor
 };
 
 std::unique_ptr<WeightSource> open_weights(const std::string& path) {

@@ -74,7 +74,7 @@ TEST(FourBits, SixteenStepsAreOneTooMany) {
   EXPECT_LT(relative_error(through_four_bits(rows), rows), 0.1);
 }
 
-// A group of equal numbers has no line through them to search for.
+// All numbers of the group are equal, so no line can be fitted to them.
 TEST(FourBits, ConstantsThatAreNoHalfFloatsAreNear) {
   for (int i = 1; i <= 60; ++i) {
     for (const float value : {0.1f * static_cast<float>(i), -0.1f * static_cast<float>(i)}) {

@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-// Returns the rows per part that are enough work to be worth waking a thread.
+// Returns the smallest number of rows for which waking a thread is worth it.
 int64_t grain(int64_t width) { return std::max<int64_t>(1, 32768 / std::max<int64_t>(width, 1)); }
 
 auto rms_row() { return cpu_features().simd() ? &simd::rms_norm_row : &ref::rms_norm_row; }

@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kLeastHistory = 2048;  // room for ids, if some draw looks back
+constexpr size_t kLeastHistory = 2048;  // least room for ids if a draw needs history
 
 /// Returns the part of a row's history that its draw needs: the last ids, as far as penalise() and
 /// repeats() go back.

@@ -1,7 +1,7 @@
 // The draws of a step as numbers for a GPU: rows of parameters and rules, and the lists that they
-// refer to, in one piece of host memory. So a recorded step draws with the numbers of another step.
-// One thread; once warm, allocates nothing.
-// S rows, K codes a step.
+// refer to, in one piece of host memory. Thus a recorded step can draw with the numbers of
+// another step. For one thread; allocates nothing once its memory has grown. S rows, K codes a
+// step.
 #pragma once
 
 #include <vector>
@@ -21,13 +21,13 @@ class StepDraws {
            int32_t again);
 
   int64_t rows() const { return rows_; }
-  /// Returns the bytes of all numbers. Lists have room to spare, so that they keep their places
-  /// while they grow.
+  /// Returns the bytes of all numbers. Lists have room to spare, so that their positions stay the
+  /// same while they grow.
   size_t bytes() const { return layout().end; }
   void write(void* to) const;
-  /// Appends what the places of the lists depend on.
+  /// Appends the numbers that determine the positions of the lists.
   void append_shape(std::vector<uint64_t>& key) const;
-  /// Completes, for code k, the places of the lists in a copy of the numbers on a GPU.
+  /// Sets the pointers in `call` to the lists of code k in `there`, a copy of the numbers on a GPU.
   void locate(int k, const void* there, cuda::SampleCall& call) const;
 
  private:

@@ -230,7 +230,7 @@ PushMessage read_push(std::string_view body) {
 }
 
 MadeMessage read_made(std::string_view body) {
-  ByteReader in(body, "what a batch made");
+  ByteReader in(body, "the result of a batch");
   MadeMessage out;
   out.batch = in.number<uint64_t>();
   const auto jobs = in.number<uint16_t>(kMostJobs);

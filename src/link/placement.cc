@@ -20,7 +20,7 @@ PlacementFile read_placement(const std::string& path) {
   for (const std::string& node : yaml.keys()) {
     const std::vector<std::string> places = yaml.texts(node);
     const auto here = std::count(places.begin(), places.end(), "here");
-    if (here > 0 && places.size() > 1) yaml.fail(node, "runs here or elsewhere, not both");
+    if (here > 0 && places.size() > 1) yaml.fail(node, "must have 'here' or addresses, not both");
     if (here > 0) {
       out.here.push_back(node);
       continue;
@@ -36,7 +36,7 @@ void check_placement(const PlacementFile& file, const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     if (told.erase(node.name) == 0) {
       throw LoadError(file.path + ": lacks the node '" + node.name +
-                      "'; give it an address, or here");
+                      "'; give it an address, or 'here'");
     }
   }
   if (!told.empty()) throw LoadError(file.path + ": the model has no node '" + *told.begin() + "'");

@@ -41,13 +41,13 @@ TEST(Placement, ReportsWhereEachNodeRuns) {
 
 TEST(Placement, ThatMissesANodeIsRefused) {
   EXPECT_EQ(placement_fault("thinker: here\nvoice: here\n"),
-            "fleet.yaml: lacks the node 'talker'; give it an address, or here");
+            "fleet.yaml: lacks the node 'talker'; give it an address, or 'here'");
   EXPECT_EQ(placement_fault(std::string(kThree) + "flow: here\n"),
             "fleet.yaml: the model has no node 'flow'");
   EXPECT_EQ(placement_fault(std::string(kThree) + "talker: here\n"),
             "fleet.yaml: talker: is given twice");
   EXPECT_EQ(placement_fault("talker: [here, /run/a.sock]\n"),
-            "fleet.yaml: talker: runs here or elsewhere, not both");
+            "fleet.yaml: talker: must have 'here' or addresses, not both");
   EXPECT_EQ(placement_fault("talker:\n"), "fleet.yaml: talker: expected words, got nothing");
   EXPECT_EQ(
       placement_fault("talker:\n  - /run/a.sock\n  - /run/b.sock\nthinker: here\nvoice: here\n"),

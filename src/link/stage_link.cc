@@ -207,7 +207,7 @@ void StageLink::Impl::take(Message message, size_t bytes) {
   if (message.kind != MessageKind::kMade && message.kind != MessageKind::kStepped) {
     throw LoadError("unexpected message");
   }
-  const auto batch = ByteReader(message.body, "what a batch made").number<uint64_t>();
+  const auto batch = ByteReader(message.body, "the result of a batch").number<uint64_t>();
   {
     const std::lock_guard lock(mutex);
     state.received_bytes += bytes;

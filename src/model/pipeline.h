@@ -61,7 +61,7 @@ struct HearingFacts {
   /// because later samples do not change their result. Unset: the model needs complete recordings.
   struct Stretches {
     double each_s = 0;
-    double anew_s = 0;  ///< time after which stretches begin again; 0: never
+    double anew_s = 0;  ///< seconds after which the division into stretches restarts; 0: never
     /// Seconds of the recording that must exist after a stretch.
     static constexpr double kAhead_s = 0.02;
   };
@@ -174,7 +174,7 @@ class Pipeline {
   /// HearingFacts::dictates_s above 0.
   virtual Result<SpeechRequest> dictation(const Dictation& dictation) const;
   /// Returns the transcript in the answer to a request of dictation(). `whole`: the answer has
-  /// ended. Otherwise returns only the words that are certain so far.
+  /// ended. Otherwise returns only the words that are final so far.
   virtual Dictated dictated(const Dictation& /*asked*/, std::string_view answer,
                             bool /*whole*/) const {
     return {std::string(answer)};

@@ -75,7 +75,7 @@ struct RequestText {
   std::string instructions = {};
   /// Earlier turns of the conversation, oldest first. Refused if SpeechFacts::context is false.
   std::vector<ContextTurn> context = {};
-  /// Whether speech begins with whole texts (finch: sentences) instead of word by word.
+  /// Whether the prompt has the whole text (finch: the sentence). False: words come one by one.
   std::optional<bool> in_prompt = {};
   /// Whether numbers in the text become words. Unset: as the model's authors do.
   std::optional<bool> spell_numbers = {};
@@ -113,8 +113,8 @@ struct RequestSampling {
 /// The inputs and bounds of an answer, for a model that writes.
 struct RequestWriting {
   std::shared_ptr<const Chat> chat = {};  ///< conversation to answer, instead of RequestText::text
-  /// The likely answer, or parts of it. It changes the time. It changes the answer only through the
-  /// next two fields.
+  /// The likely answer, or parts of it, which makes the answer faster. It changes the answer only
+  /// through the next two fields.
   std::string expected = {};
   /// While the answer so far equals the expected one, the next expected token is accepted if it is
   /// among this many likeliest tokens (top-k verification of a draft). 1: it is accepted only if

@@ -84,7 +84,7 @@ void list(Io& io, std::vector<T>& values, Each&& each) {
   }
 }
 
-/// Writes or reads a list of shared const objects. The cast is safe: a Writer changes nothing.
+/// Writes or reads a shared const object or null. The cast is safe: a Writer changes nothing.
 template <typename T, typename Each>
 void shared(Writer& io, const std::shared_ptr<const T>& value, Each&& each) {
   if (io.there(value != nullptr)) each(const_cast<T&>(*value));

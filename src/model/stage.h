@@ -1,8 +1,8 @@
 // The two kinds of network that a pipeline is made of. Both are const after load and shared by all
-// requests and executors; a call runs on one executor's thread with that executor's StepContext.
-// A stage runs on one device, device(), by default the CPU. The context, the cache and the given
-// views are in that device's memory; spans are always host memory. E: sequences that yield a step,
-// H: hidden width, K: codes of a step, C: codes of a frame.
+// requests and executors; a call runs on one executor's thread with that executor's StepContext. A
+// stage runs on one device, device(), by default the CPU. The context, the cache and the given
+// views are in that device's memory; spans are always host memory. E: rows that yield a step, H:
+// hidden width, K: codes of a step, C: codes of a frame.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct ArBatch {
   View scratch;    ///< u8 [scratch_bytes(E)], kept from forward() to the end of the step
   View taps = {};  ///< f32 [rows, ArTraits::tap], which forward() fills; empty: not wanted
   /// What ArStage::fill() wrote for this batch, in memory that a recorded step reads again; empty:
-  /// forward() asks the sequences.
+  /// forward() reads the sequences.
   std::span<int32_t> filled = {};
 };
 
@@ -77,7 +77,7 @@ class ArStage {
   virtual ~ArStage() = default;
   virtual Device device() const { return Device::kCpu; }
   virtual const ArTraits& traits() const = 0;
-  /// Returns the bytes that a step of E sequences keeps between calls (as depth transformers do).
+  /// Returns the bytes that a step of E rows keeps between calls (as depth transformers do).
   virtual size_t scratch_bytes(int /*emits*/) const { return 0; }
 
   /// The first half of a step on a GPU in which each sequence has one row: writes to `out`
@@ -85,7 +85,7 @@ class ArStage {
   /// sequences. Appends to `key` what the launches of the second half depend on, besides the
   /// numbers of rows and pages: the stage, and the kind of the step. So a step whose key is known
   /// plays a recording (Stream::repeat_as) in place of the second half. Returns false for a step
-  /// whose forward() has to ask the sequences.
+  /// whose forward() must read the sequences.
   virtual bool fill(StepContext&, const ArBatch&, std::span<int32_t> /*out*/,
                     std::vector<uint64_t>& /*key*/) const {
     return false;

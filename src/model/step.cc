@@ -33,9 +33,9 @@ int StepWork::lay_out(const Step& step) {
   return emits;
 }
 
-/// Repeats the last sequence of a decode step until the step has a bucket's number of rows, which
-/// it returns. A copy computes and stores what the sequence itself does, so it needs no page, and
-/// its results are left out.
+/// Repeats the last sequence of a decode step until the step has step_bucket() rows; returns this
+/// number. A copy computes and stores what the sequence itself does, so it needs no page, and its
+/// results are ignored.
 int StepWork::pad(int emits) {
   const int rows = step_bucket(emits);
   if (rows == emits) return emits;
@@ -56,7 +56,7 @@ int StepWork::pad(int emits) {
 void StepWork::run(StepContext& ctx, const ArStage& ar, const Step& step, StepResults& out) {
   int emits = lay_out(step);
   const ArTraits& traits = ar.traits();
-  const bool valued = traits.values > 0;  // they are written to memory that may move
+  const bool valued = traits.values > 0;  // values are written to memory whose address may change
   const bool plain = !scored_ && !tapped_ && !valued && !options_.watch;
   const bool one_row_each = step.rows == std::ssize(seqs_) && emits == step.rows;
   const bool repeats = ctx.stream && plain && one_row_each;
@@ -97,8 +97,8 @@ void StepWork::run_on_gpu(StepContext& ctx, const ArStage& ar, const Step& step,
   ctx.stream->repeat_as(key_, results_.data(), results_.size() * sizeof(int32_t), work);
 }
 
-/// Writes to key_ all that the launches of a step depend on. Returns false if ArStage::fill() does
-/// not know it.
+/// Writes to key_ all that the launches of a step depend on. Returns false if the stage has no
+/// fill() or it returns false.
 bool StepWork::name_step(StepContext& ctx, const ArStage& ar, const Step& step, int emits) {
   const size_t size = (block_.merging - block_.filled) / sizeof(int32_t);
   const std::span<int32_t> filled(reinterpret_cast<int32_t*>(block_.memory + block_.filled), size);
@@ -142,7 +142,7 @@ void StepWork::set_scales(int per_step) {
   }
 }
 
-/// Gives the parts of the block their places; `filled`: the numbers of ArStage::fill().
+/// Sets the offsets of the block's parts; `filled`: the numbers of ArStage::fill().
 void StepWork::place_block(int filled) {
   const auto behind = [](size_t begin, size_t bytes) { return (begin + bytes + 63) / 64 * 64; };
   const size_t ragged = row_begin_.size() + kv_len_.size() + pages_.size();

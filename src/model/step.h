@@ -96,7 +96,7 @@ class StepWork {
     int guesses = 0;
   };
   /// The numbers of a step on a GPU, in one piece of host memory: the batch's ragged arrays, those
-  /// of ArStage::fill(), the guided rows of each code, and the draws. Bytes.
+  /// of ArStage::fill(), the guided rows of each code, and the draws. In bytes.
   struct Block {
     size_t filled = 0, merging = 0, draws = 0, end = 0;
     char* memory = nullptr;
@@ -131,10 +131,10 @@ class StepWork {
   std::vector<Emitting> emitting_;  // without companions
   std::vector<GuidedRow> merged_;   // [emitting_]
   std::vector<GuidedRow> merging_;  // [K, emitting_], with scales; only if guided_
-  StepDraws draws_;                 // on a GPU
-  Block block_;                     // on a GPU
+  StepDraws draws_;                 // used on a GPU only
+  Block block_;                     // used on a GPU only
   std::span<int32_t> filled_;       // in block_; empty: ArStage::fill() did not write it
-  std::vector<uint64_t> key_;       // of Stream::repeat_as()
+  std::vector<uint64_t> key_;       // key of Stream::repeat_as()
   size_t live_ = 0;                 // rows of emitting_ that are not copies
   bool guided_ = false;
   bool tapped_ = false;        // whether any row is tapped

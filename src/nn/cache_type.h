@@ -1,4 +1,4 @@
-// The types of cached keys and values that belong to types of weights.
+// The types of cached keys and values for each type of weights.
 #pragma once
 
 #include "kernels/packed_matrix.h"

@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-/// A list of copies that run together, in ctx.host. The constructor gets its capacity.
+/// A list of copies that run in one call, in ctx.host. The constructor sets its capacity.
 class Copies {
  public:
   Copies(StepContext& ctx, size_t most)

@@ -1,6 +1,6 @@
-// Streaming convolutions: each stream keeps the inputs that later outputs need. So a stream has the
-// same bits for any division into chunks. By default they are causal. With `ahead`, an output is
-// computed once the inputs after it have arrived; the job marked as the last one returns the
+// Streaming convolutions: each stream keeps the inputs that later outputs need. Thus a stream has
+// the same bits for any division into chunks. By default they are causal. With `ahead`, an output
+// is computed once the inputs after it have arrived; the job marked as the last one returns the
 // remaining outputs. Layers are const after construction and shared. Each layer and stream has one
 // ConvState, used by one call at a time. A call processes many streams (jobs) at once, and
 // allocates nothing once the arena is large enough. T input rows of a job, C input channels, O

@@ -301,7 +301,7 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
     for (const DecoderPart& part : parts) {
       ragged_positions(part.ragged, at.subspan(part.begin, part.ragged.rows()));
     }
-  } else {  // one upload of the batch serves all layers
+  } else {  // one upload of the batch's arrays serves all layers
     const std::span<DecoderPart> placed = take_array<DecoderPart>(ctx, std::ssize(parts));
     for (size_t i = 0; i < parts.size(); ++i) {
       placed[i] = parts[i];

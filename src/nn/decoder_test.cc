@@ -453,7 +453,7 @@ TEST(InnerDecoder, EachStepIsASequenceOfItsOwn) {
         std::copy_n(row(*of, k).f32(), c.hidden, now.f32() + s * c.hidden);
         std::copy_n(row(*of, k - 1).f32(), c.hidden, before.f32() + s * c.hidden);
       }
-      if (k == 1 && step == 0) {  // code 0 may be made from the first row alone
+      if (k == 1 && step == 0) {  // code 0 may be sampled without call 0
         const View first = inner.run(bench.ctx, 0, before.clone(), scratch);
         for (int s = 0; s < 2; ++s)
           EXPECT_TRUE(fixture::same_bits(first.slice(s, s + 1), row(want[s], 0)));

@@ -1,7 +1,7 @@
 // A small decoder inside a step of a large decoder: it makes the codes of a step one after another,
 // either all codes or those after the first. In every step, each sequence has a small sequence in
-// the inner decoder, with positions from 0. Const after construction. E sequences that yield a
-// step, H width, W width of the input.
+// the inner decoder, with positions from 0. Const after construction. E: sequences that get codes
+// in this step, H: width, W: width of the input.
 #pragma once
 
 #include "nn/decoder.h"

@@ -1,4 +1,4 @@
-// The modulation of adaptive norms (AdaLN), for heads of a few rows. Header only; CPU only; any
+// The modulation of adaptive norms (AdaLN), for inputs of a few rows. Header only; CPU only; any
 // thread. R rows, W numbers per row, f32.
 #pragma once
 

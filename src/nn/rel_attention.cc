@@ -77,7 +77,7 @@ void RelAttention::attend(StepContext& ctx, const View& qkv, const Cache& cache,
   const bool windowed = cache.left >= 0;
   const int64_t held = total - cache.dropped;
   const int64_t block = std::min(rows, kRows), room = held + 2 * dim;
-  // Distance d is in row d + origin.
+  // The projection of distance d is in row d + origin.
   const float* distances = windowed ? table_.data() : cache.distances.data();
   const int64_t origin = (windowed ? chunk_ : chunk) - 1;
   const View memory = ctx.arena.take({block * heads_, room}, DType::kF32);

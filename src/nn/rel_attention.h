@@ -32,7 +32,7 @@ class RelAttention {
     int64_t rows = 0;     ///< number of rows received so far
     int64_t dropped = 0;  ///< number of first rows that were dropped; keys, values begin after them
     int64_t most = 0;     ///< limit of rows per chunk, constant for a stream; 0: the layer's limit
-    int64_t left = -1;    ///< earlier chunks to which a row attends; < 0: all. Constant, too
+    int64_t left = -1;    ///< earlier chunks to which a row attends, constant; < 0: all
   };
   /// The next `rows` rows of a stream. With Cache::left, they may be several chunks, and a chunk
   /// begins with the first row. Otherwise they belong to one chunk.

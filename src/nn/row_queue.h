@@ -8,8 +8,8 @@
 
 namespace syrinx {
 
-/// Runs a convolution on x [T, C]. `last`: no rows follow. Returns the rows that are now certain,
-/// in the arena.
+/// Runs a convolution on x [T, C]. `last`: no rows follow. Returns the output rows that no later
+/// input can change, in the arena.
 template <typename Conv>
 View convolve_rows(StepContext& ctx, const Conv& conv, const View& x, bool last, ConvState& state) {
   const View out = ctx.arena.take({conv.rows(state, x.shape[0], last), conv.out()}, DType::kF32);
@@ -18,7 +18,7 @@ View convolve_rows(StepContext& ctx, const Conv& conv, const View& x, bool last,
   return out;
 }
 
-/// Returns how many rows are certain after `rows` input rows if more rows may follow.
+/// Returns how many output rows are final after `rows` input rows if more rows may follow.
 template <typename Conv>
 int64_t certain_rows(const Conv& conv, int64_t rows) {
   return rows == 0 ? 0 : conv.rows(conv.open(), rows, false);

@@ -48,22 +48,22 @@ class Stream {
   virtual void* native() const = 0;
 
   /// Runs `work`, which queues kernels and copies on this stream. They are recorded as a piece
-  /// until `work` returns or waits; then the piece is queued. The second time an identical piece is
-  /// queued, it is recorded as a CUDA graph. From the third time on, the graph runs as one launch.
-  /// Identical pieces have equal launches and arguments; uploaded numbers may differ. If `work`
-  /// throws, the recorded work that is not yet queued is dropped.
+  /// until `work` returns or waits for the stream; then the piece is queued. The second time an
+  /// identical piece is queued, it is recorded as a CUDA graph. From the third time on, the graph
+  /// runs as one launch. Identical pieces have equal launches and arguments; uploaded numbers may
+  /// differ. If `work` throws, the recorded work that is not yet queued is dropped.
   void repeat(const std::function<void()>& work);
-  /// Returns host memory of `bytes` bytes, whose numbers the next call, which must be repeat_as(),
-  /// uploads at once. Waits for all queued work. Null if it has no room.
+  /// Returns host memory of `bytes` bytes. The next call must be repeat_as(), which uploads it with
+  /// one copy. Waits for all queued work. Returns null if `bytes` is too large.
   void* block(size_t bytes);
   /// Does what repeat() does, for work that depends on `key` alone: pieces with equal keys queue
   /// the same launches with the same arguments, and read all other numbers of the host from
   /// block(). The work has one download, of `bytes` bytes to `results`. When the piece has been
-  /// recorded, a call only uploads the block and plays the graph: it does not call `work`. An empty
-  /// key names no piece; then it does what repeat() does.
+  /// recorded, a call only uploads the block and plays the graph: it does not call `work`. With an
+  /// empty key it is the same as repeat().
   void repeat_as(const std::vector<uint64_t>& key, void* results, size_t bytes,
                  const std::function<void()>& work);
-  /// Return the number of pieces that ran as a graph so far, and of those whose `work` was not
+  /// Number of pieces that ran as a graph so far, and number of those whose `work` was not
   /// called.
   uint64_t played() const { return played_; }
   uint64_t recalled() const { return recalled_; }
@@ -133,7 +133,7 @@ class Stream {
   /// A recorded piece that is found by its key.
   struct Known {
     std::shared_ptr<void> graph;
-    uint64_t memory = 0;            // memory_version() when its work was noted
+    uint64_t memory = 0;            // memory_version() when its work was recorded
     std::vector<char> constants;    // numbers that its work uploaded besides the block
     const char* landing = nullptr;  // pinned memory of its download
     uint64_t used = 0;

@@ -12,8 +12,8 @@ namespace {
 constexpr size_t kRoom = 4u << 20;       // most bytes that a piece may upload, and may download
 constexpr size_t kMostRecordings = 256;  // graphs per stream; each one uses device memory
 
-/// Rounds up to a power of two, so that a growing list (a history) seldom moves the numbers that
-/// follow it.
+/// Rounds up to a power of two, so that a growing list (e.g. a history) seldom changes the
+/// addresses after it.
 size_t padded(size_t bytes) { return std::bit_ceil(std::max<size_t>(bytes, 256)); }
 
 /// Makes room for one more entry.
@@ -79,8 +79,8 @@ void* Stream::staged(const void* host, size_t bytes) {
 }
 
 /// Hashes 32 bytes at a time in four independent sums, so that the processor multiplies all four at
-/// once. The multipliers are those of FxHash and splitmix64. A step has a thousand launches, each
-/// with some 300 bytes of arguments.
+/// once. The multipliers are those of FxHash and splitmix64. Speed matters: a step has a thousand
+/// launches, each with some 300 bytes of arguments.
 void Stream::sign_bytes(const void* data, size_t bytes) {
   constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15u, kLast = 0xbf58476d1ce4e5b9u;
   const auto mixed = [](uint64_t sum, uint64_t word) {
@@ -104,7 +104,7 @@ void Stream::sign_bytes(const void* data, size_t bytes) {
   signature_ = sum;
 }
 
-/// Begins a piece, whose copies need pinned memory.
+/// Waits for the copies of the last piece. At the first call, allocates the pinned memory.
 void Stream::prepare() {
   SYRINX_CHECK(!noting_, "[stream] repeat() was called within repeat()");
   synchronize();  // copies in progress still use this memory
@@ -156,7 +156,7 @@ void Stream::recall(Known& known, void* results, size_t bytes) {
   ++played_, ++recalled_;
 }
 
-/// Notes what `work` queues, and queues it. Returns whether all of it is one piece.
+/// Records what `work` queues, then queues it. Returns false if part of it was queued unrecorded.
 bool Stream::note(const std::function<void()>& work) {
   signature_ = memory_version();
   up_used_ = block_, down_used_ = 0;
@@ -167,7 +167,7 @@ bool Stream::note(const std::function<void()>& work) {
     const bool whole = noting_;
     if (whole) end_piece();
     return whole;
-  } catch (...) {  // noted work that is not queued is dropped
+  } catch (...) {  // recorded work that is not yet queued is dropped
     noting_ = false;
     landings_.clear();
     throw;

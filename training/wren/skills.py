@@ -432,7 +432,7 @@ def timers(rng, held, tools):
 
 
 def talk(rng, held):
-    # Greetings begin a conversation, and are frequent.
+    # Draws entries at the beginning of TALK, such as greetings, more often than later ones.
     while True:
         said, answer = TALK[int(len(TALK) * rng.random() ** 1.3)]
         if not held or "|" in said:

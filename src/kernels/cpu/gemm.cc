@@ -33,7 +33,7 @@ Plan plan_call(const GemmCall& call, int threads) {
   const int64_t even = (plan.rows + plan.blocks - 1) / plan.blocks;
   plan.block_rows = std::min<int64_t>((even + kTileRows - 1) / kTileRows * kTileRows, kMaxRows);
   plan.blocks = (plan.rows + plan.block_rows - 1) / plan.block_rows;
-  // One row reads four streams of weights, if every thread still gets enough items.
+  // With one row, an item has four panels instead of two, if every thread still gets enough items.
   const bool enough = plan.panels >= 2 * kMaxPanels * threads;
   plan.group = plan.rows == 1 && (enough || threads == 1) ? kMaxPanels : 2;
   plan.groups = (plan.panels + plan.group - 1) / plan.group;

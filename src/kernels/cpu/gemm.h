@@ -1,7 +1,7 @@
 // The product that all linears and convolutions on the CPU use: rows of activations times a packed
-// matrix. A row consists of `spans` stretches of `span_len` values, `span_step` apart: one stretch
-// for a linear, one per tap for a dilated convolution. packed_matrix.h specifies the weights. A
-// row's bits depend only on the row and the weights.
+// matrix. A row consists of `spans` spans of `span_len` values, `span_step` apart: one span for a
+// linear, one per tap for a dilated convolution. packed_matrix.h specifies the weights. A row's
+// bits depend only on the row and the weights.
 #pragma once
 
 #include <span>

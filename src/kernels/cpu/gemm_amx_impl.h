@@ -5,8 +5,8 @@
 // numbers as template arguments: zero<t>, load<t>(from, step) and store<t>(to, step) (rows `step`
 // bytes apart), dot_bytes<c, a, b> (tdpbssd), dot_unsigned<c, a, b> (tdpbusd: a is unsigned),
 // dot_bf16<c, a, b>. V has, in addition to the functions that gemm_impl.h lists: quads (64 bytes:
-// two pairs of k of 16 outputs -> four k of each output), planes (64 int16, in place -> their low
-// bytes, then their high ones), join (I low + 256 high).
+// 16 outputs' weights of k 0 and 1, then of k 2 and 3 -> each output's four weights), planes (64
+// int16, in place -> their low bytes, then their high ones), join (I low + 256 high).
 //
 // A tile multiplies up to 16 rows of activations with one panel. Rows are independent, so a row's
 // bits are the same in a tile of any height. With 8-bit and 4-bit weights, sums are exact within a
@@ -66,7 +66,7 @@ struct TileGroup {
 template <class V>
 struct ByteTiles {
   using F = typename V::F;
-  static constexpr int kCount = 64, kBytes = 64;  // k per group; bytes per row and group
+  static constexpr int kCount = 64, kBytes = 64;  // values of k per group; bytes per row and group
   static void unfold(const uint8_t* panel, int64_t, int64_t group, uint8_t* to) {
     const uint8_t* from = panel + group * (kPanel * kGroup + kPanel * 2);
     for (int i = 0; i < kTileHeight; ++i) V::quads(from + i * kTileBytes, to + i * kTileBytes);
@@ -232,10 +232,10 @@ float quantize_planes(const float* x, int64_t k, int64_t padded_k, int16_t* q) {
   return scale;
 }
 
-/// GemmProducts of bf16 with bf16. A span is cut into stretches of 32 k from its beginning. In each
-/// stretch the products of even k and of odd k are summed separately, in order; both sums are then
-/// added to the result of earlier stretches. Denormal numbers count as 0. The manual of tdpbf16ps
-/// specifies this behaviour.
+/// GemmProducts of bf16 with bf16. From its beginning, a span is cut into stretches of 32 values of
+/// k. In each stretch the products of even k and of odd k are summed separately, in order; both
+/// sums are then added to the result of earlier stretches. Denormal numbers count as 0. The manual
+/// of tdpbf16ps specifies this behaviour.
 template <class T>
 class BF16Tiles {
  public:

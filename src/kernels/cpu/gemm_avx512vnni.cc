@@ -11,11 +11,11 @@ struct Words : RowScale<Avx512> {
   static I madd(I a, I b, I c) { return _mm512_dpwssd_epi32(c, a, b); }
 };
 
-/// vpdpbusd multiplies four k: unsigned bytes (stored weight + 128) times int8 activations.
+/// vpdpbusd adds four products: unsigned bytes (stored weight + 128) times int8 activations.
 struct Bytes : GroupScales<Avx512> {
   static constexpr int kTileRows = 8, kPairs = 2, kOffset = 128;
   using X = int8_t;
-  /// Loads two pairs of k of 16 outputs, and puts the pairs of an output next to each other.
+  /// Loads the weights of 16 outputs for four k; each output's four weights become adjacent bytes.
   static I pairs(const uint8_t* p) {
     alignas(64) static constexpr uint16_t kOrder[32] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
                                                         37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,

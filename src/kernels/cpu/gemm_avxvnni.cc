@@ -12,7 +12,7 @@ struct Words : RowScale<Avx2> {
 struct Bytes : GroupScales<Avx2> {
   static constexpr int kPairs = 2, kOffset = 128;
   using X = int8_t;
-  /// Loads two pairs of k of 8 outputs, and puts the pairs of an output next to each other.
+  /// Loads the weights of 8 outputs for four k; each output's four weights become adjacent bytes.
   static I pairs(const uint8_t* p) {
     const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     const __m128i second = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 2 * kPanel));

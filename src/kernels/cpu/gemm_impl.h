@@ -19,7 +19,7 @@
 
 namespace syrinx::cpu {
 
-/// A stretch of k: `spans` times `len` values of x, starting at x + offset.
+/// A range of k: `spans` times `len` values of x, starting at x + offset.
 struct KBlock {
   int64_t offset, spans, len;
 };
@@ -255,8 +255,8 @@ inline void any_tile_q8(int rows, const void* const* x, int64_t g0, int64_t g1, 
   }
 }
 
-/// Calls f(block, position in k) for blocks of about 256 k, so that a panel's part stays in L1
-/// while all rows are processed. If `whole` (rows are processed only once), calls f for one block.
+/// Calls f(block, position in k) for blocks of about 256 in k, so that a panel's part stays in L1
+/// while all rows are processed. If `whole` (rows are processed once), calls f for one block.
 template <class Body>
 inline void for_k_blocks(const GemmWeights& w, bool whole, Body f) {
   constexpr int64_t kBlock = 256;

@@ -9,7 +9,7 @@ namespace {
 struct Bytes : GroupScales<Neon> {
   static constexpr int kPairs = 2;
   using X = int8_t;
-  /// Loads two pairs of k of 4 outputs, and puts the pairs of an output next to each other.
+  /// Loads the weights of 4 outputs for four k; each output's four weights become adjacent bytes.
   static I pairs(const uint8_t* p) {
     const uint8x8_t first = vld1_u8(p), second = vld1_u8(p + 2 * kPanel);
     return vreinterpretq_s32_u16(

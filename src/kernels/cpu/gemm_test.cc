@@ -63,7 +63,7 @@ TEST(Gemm, EveryInstructionSetAgreesWithPlainSums) {
   }
 }
 
-/// Computes 8-bit products as specified, bit for bit: exact sums of 64 k, added in order.
+/// Reference for 8-bit products, equal bit for bit: exact sums over 64 values of k, added in order.
 std::vector<float> sums_8_bit(const PackedMatrix& m, const View& x) {
   const int64_t n = x.shape[0], padded = m.padded_k();
   const bool by_group = m.type == WeightType::kQ8A8;
@@ -99,7 +99,7 @@ std::vector<float> sums_8_bit(const PackedMatrix& m, const View& x) {
   return sums;
 }
 
-/// Computes 4-bit products as specified, bit for bit: exact sums of 32 k, added in order.
+/// Reference for 4-bit products, equal bit for bit: exact sums over 32 values of k, added in order.
 std::vector<float> sums_4_bit(const PackedMatrix& m, const View& x) {
   const int64_t n = x.shape[0], padded = m.padded_k();
   std::vector<float> sums(static_cast<size_t>(m.panels() * n * 16));
@@ -191,7 +191,7 @@ TEST(Gemm, EightBitsAreTheSameOnEveryInstructionSetThatFuses) {
   }
 }
 
-/// Computes bf16a16 as specified, bit for bit: the second product of each pair of k is first.
+/// Reference for bf16a16, equal bit for bit: adds the second product of each pair of k first.
 std::vector<float> sums_of_pairs(const PackedMatrix& m, const View& x) {
   const int64_t n = x.shape[0];
   const auto* weights = static_cast<const uint16_t*>(m.data.view().data);
@@ -242,8 +242,8 @@ TEST(Gemm, PairsOfHalvesAreTheSameOnEveryInstructionSetThatFuses) {
   }
 }
 
-/// Computes bf16a16 with tiles as specified, bit for bit: stretches of 32 k from the beginning of a
-/// span, with separate sums of even and odd k.
+/// Reference for bf16a16 with AMX tiles (BF16Tiles in gemm_amx_impl.h), equal bit for bit: each
+/// block of 32 values of a span has separate sums of even and odd k.
 std::vector<float> sums_of_stretches(const PackedMatrix& m, const GemmWeights& w, const View& x) {
   const auto* weights = static_cast<const uint16_t*>(m.data.view().data);
   const int64_t n = x.shape[0];

@@ -16,15 +16,15 @@ constexpr int kPanel = 16, kGroup = 64;
 enum class Ahead { kStream, kShare };
 
 /// For kShare: `at` is where the tile begins to prefetch, `step` is the number of bytes that it
-/// prefetches for each k. For kStream with 4 bits: `step` is the prefetch distance in bytes.
+/// prefetches per value of k. For kStream with 4 bits: `step` is the prefetch distance in bytes.
 struct AheadShare {
   const char* at;
   int64_t step;
 };
 
-/// How many bytes kStream prefetches ahead in each stream. For one row, which reads four streams,
-/// the processor's own prefetching is best. With more rows, prefetching far ahead is up to 1.5x as
-/// fast.
+/// How many bytes kStream prefetches ahead in each panel. For one row, which reads four panels side
+/// by side, the processor's own prefetching is best. With more rows, prefetching far ahead is up to
+/// 1.5x as fast.
 template <int R>
 constexpr int kStreamAhead = R == 1 ? 0 : 2048;
 

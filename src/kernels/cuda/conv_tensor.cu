@@ -1,8 +1,8 @@
 // Convolutions with bf16 weights on tensor cores, as one product over the rows of all streams. Row
 // n of x is the window of an output. It is gathered from its stream while it is loaded, and rounded
 // to bf16 as on the CPU. Sums are f32, over k in order, so a row's bits depend only on the row. A
-// block of 8 warps computes 64 rows of 64 * kPanels outputs. It loads the next 64 k into registers
-// while it multiplies the 64 k in shared memory.
+// block of 8 warps computes 64 rows of 64 * kPanels outputs. It loads the next 64 values of k into
+// registers while it multiplies the 64 in shared memory.
 #include "kernels/cuda/gpu.cuh"
 #include "kernels/cuda/matrix_layout.h"
 #include "kernels/cuda/products.h"

@@ -61,8 +61,8 @@ __device__ inline T* dynamic_shared() {
   return reinterpret_cast<T*>(syrinx_dynamic_shared);
 }
 
-/// Allows a kernel the device's largest dynamic shared memory, once per kernel. Another value in
-/// each launch could lower the limit while another thread is between setting and launching.
+/// Allows a kernel the device's largest dynamic shared memory, once per kernel. If each launch set
+/// its own limit, a thread could lower the limit while another is about to launch.
 inline void allow_shared(const char* name, const void* kernel) {
   static std::mutex mutex;
   static std::unordered_set<const void*> allowed;

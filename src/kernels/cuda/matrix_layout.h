@@ -16,8 +16,8 @@ constexpr int64_t matrix_padded_k(int64_t k) { return (k + kChunk - 1) / kChunk 
 /// only on the matrix, so the order of the sums depends neither on the batch nor on the panels per
 /// block.
 constexpr int kSkinnyWarps = 8;
-/// Returns the number of blocks that share the k of one output. Joining their results costs about 2
-/// us (H200). So only matrices with few rows are split, as long as each warp has a chunk.
+/// Returns how many blocks share the sum over k of one output. Joining costs about 2 us (H200), so
+/// only matrices with few rows are split, as long as each warp has a chunk.
 constexpr int skinny_split(int64_t rows, int64_t padded_k) {
   const int64_t panels = (rows + 15) / 16, chunks = padded_k / kChunk;
   int split = 1;
@@ -25,9 +25,9 @@ constexpr int skinny_split(int64_t rows, int64_t padded_k) {
     split *= 2;
   return split;
 }
-/// Returns the panels per block (1, 2, or 4 for up to 16 rows) for `tiles` tiles of 8 batch rows.
-/// More panels read activations less often. Fewer panels give more blocks and less idle time at the
-/// end. A gated pair needs two panels.
+/// Returns the panels per block: 1 or 2, or 4 if the batch has at most 16 rows (`tiles` tiles of
+/// 8). `rows`: rows of the weight. More panels read activations less often. Fewer panels give more
+/// blocks and less idle time at the end. A gated pair needs two panels.
 constexpr int skinny_panels(int64_t rows, int tiles, bool gated) {
   const int64_t panels = (rows + 15) / 16;
   int each = gated ? 2 : 1;

@@ -22,7 +22,7 @@ constexpr float device_uniform(uint64_t seed, uint32_t step, uint32_t codebook, 
   return static_cast<float>(c[0] >> 8) * 0x1p-24f;
 }
 
-/// These map the bits of floats to unsigned integers that sort like the floats (keys), and back.
+/// Map the bits of floats to unsigned integers that sort like the floats (keys), and back.
 constexpr uint32_t order_of(uint32_t bits) {
   return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }

@@ -67,8 +67,8 @@ class Repeat : public fixture::OnDevice {
     return ran;
   }
 
-  /// Queues a step of four codes of three rows; each code's logits are the embedding of the code
-  /// before. `out`: codes, then statuses.
+  /// Queues a step of three rows that draws four codes. A code's logits are the embedding of the
+  /// last code. `out`: codes, then statuses.
   static void queue_frame(Bench& bench, const View& table, int step, std::span<int32_t> out) {
     constexpr int64_t kRows = 3, kCodes = 4;
     StepContext& ctx = bench.ctx;

@@ -9,8 +9,8 @@ namespace syrinx::cuda {
 struct DeviceSampleRow {
   SampleParams params;
   int32_t forced = -1, wanted = -1, wanted_among = 1;  ///< as in SampleRule
-  int32_t range_begin = 0, range_count = 0;            ///< first and number in SampleCall::ranges
-  int32_t history_begin = 0, history_count = 0;        ///< first and number in SampleCall::history
+  int32_t range_begin = 0, range_count = 0;            ///< range in SampleCall::ranges
+  int32_t history_begin = 0, history_count = 0;        ///< range in SampleCall::history
   int32_t mask_begin = 0, mask_count = 0;  ///< words in SampleCall::masks; 0 words: no mask
   uint64_t seed = 0;
   uint32_t step = 0, codebook = 0;

@@ -30,7 +30,7 @@ __device__ inline Place find_tile(const TileCall& call, int64_t tile) {
   return {segment, (tile - segment->first_tile) * kTileRows};
 }
 
-// Grid: 64 matrix rows, tiles of batch rows, stretches of k.
+// Grid: groups of 64 matrix rows; tiles of batch rows; stretches of k.
 __global__ void __launch_bounds__(kThreads) tile_product(const __grid_constant__ TileCall call) {
   // Threads read 16 bytes at a time, but the compiler aligns float arrays to 4 bytes only.
   alignas(16) __shared__ float xs[kStep][kStride];
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kThreads) tile_product(const __grid_constant__
 #pragma unroll
     for (int o = 0; o < kEach; ++o) {
       const int row = static_cast<int>(first_row) + tx * kEach + o;
-      // Gate and product are 16 rows apart, so the product is in the lane with a number 4 higher.
+      // The rows of gate and up are 16 apart, so `up` is in the lane whose number is 4 higher.
       const float up = __shfl_sync(gpu::kFullWarp, acc[i][o], static_cast<int>(threadIdx.x) + 4);
       if (n >= at.segment->rows || row >= call.rows) continue;
       if (!gated) {
@@ -120,7 +120,7 @@ void tile_gemm(StepContext& ctx, TileCall call) {
   const unsigned blocks = gpu::blocks_for(call.rows, kSide);
   const auto tiles = static_cast<unsigned>(call.tiles);
   const auto stretches = static_cast<unsigned>(tile_stretches(call.k));
-  // Each block needs a counter. They do not suffice only if k is long and the batch very large.
+  // Each block needs a counter. The counters suffice unless k is long and the batch very large.
   SYRINX_CHECK(tiles <= 65535, "[tile_gemm] too many tiles of rows for a grid: ", tiles);
   if (stretches > 1) {
     const int64_t count = int64_t{blocks} * tiles;

@@ -91,7 +91,7 @@ class CudaStream final : public Stream {
     check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(recording), stream_), "cudaGraphLaunch");
   }
 
-  /// Returns memory of the ring. Before a half is reused, the copies from it must be complete.
+  /// Returns memory of the ring. Before it reuses a half, it waits for the copies from that half.
   char* take(size_t bytes) {
     bytes = (bytes + 255) / 256 * 256;
     if (used_ + bytes > kHalf) {

@@ -43,7 +43,7 @@ inline dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace syrinx::gpu::emulated {
 
-/// Waits until all threads of the block (or of the warp) have called it.
+/// Waits until all threads of the block have called it (__syncthreads).
 void wait_for_block();
 /// Passes `bytes` <= 32 bytes to the warp and waits for all lanes. In the result, lane i's bytes
 /// begin at 32 * i. The result is valid until the second exchange after this one.

@@ -14,8 +14,8 @@
 
 namespace syrinx::gpu::emulated {
 
-/// While it exists, this thread may access device memory. Only one thread at a time may hold it,
-/// because kernels share the emulated machine.
+/// While an object exists, its thread may access device memory. Only one thread at a time may have
+/// one, because kernels share the emulated machine.
 class DeviceAccess {
  public:
   DeviceAccess();
