@@ -5,11 +5,11 @@ finch's own phones.
     SYRINX=PATH_OF_syrinx python3 kokoro_voice.py af_heart < requests > answers
 
 SYRINX: without it, `syrinx` in the PATH; KOKORO: a folder of the model instead of the pulled one. Requests and answers
-are those of hibari_voice.py. Kokoro's yes-no questions fall, so the answer to one that is to rise is three empty lists:
-hibari's teach the rise.
+are those of hibari_voice.py. Kokoro's yes-no questions fall. The answer to a question that must rise is therefore three
+empty lists, and hibari's questions teach the rise.
 
-The server takes the phones of a whole sentence as one word of a language that it does not read itself, so that they
-reach the network as they are, with the marks between words.
+The phones of a whole sentence are sent as one word of a language that the server does not read itself. So they reach
+the network unchanged, with the marks between words.
 """
 import base64
 import json
@@ -26,28 +26,28 @@ from corpus import RATE
 from hibari_voice import PITCH_RATE, fit_pauses, letters_of
 from voicing import pitch
 
-UNREAD = "fr-fr"  # a language whose stated phones are not read anew
+UNREAD = "fr-fr"  # a language for which the server uses the given phones unchanged
 SLOWEST, FASTEST = 0.5, 2.0
-LEAST_PAUSE = 0.025  # s, of a pause whose beginning is not heard
-# misaki's letters for one sound -> IPA as the server knows it, which writes misaki's letters of it again.
+LEAST_PAUSE = 0.025  # seconds; assumed length of a pause, because its beginning is not reported
+# Maps misaki's letters for one sound to IPA, which the server converts back to misaki's letters.
 IPA = {"I": "aɪ", "W": "aʊ", "A": "eɪ", "O": "oʊ", "Y": "ɔɪ", "T": "ɾ", "ᵊ": "ə", "ː": "", ":": ",", ";": ",", "!": ".",
        "?": "."}
 SILENT = set("ˈˌ ,;:.!?")
 
 
 def sounds_of(letters):
-    """Letters of letters_of() -> [(letter, symbol)] of those that the server knows as sounds."""
+    """Returns those of the (letter, symbol) pairs whose letter is a sound for the server."""
     return [(c, s) for c, s in letters if c and c not in SILENT and IPA.get(c, c)]
 
 
 def written(letters):
-    """The phones for the server: hyphens keep letters apart that would be one sound."""
+    """Returns the phones for the server. Hyphens separate letters, which could otherwise be read as one sound."""
     words = "".join(c for c, _ in letters).split(" ")
     return " ".join("-".join(filter(None, (IPA.get(c, c) for c in word))) for word in words)
 
 
 class Server:
-    """A server of Kokoro on a free port, with one thread."""
+    """A server that speaks with Kokoro, on a free port, with one thread."""
 
     def __init__(self, voice):
         self.voice = voice
@@ -68,7 +68,7 @@ class Server:
         self.process.wait()
 
     def speak(self, phones, speed):
-        """-> samples in [-1, 1], [(letter, s)] when each sound begins."""
+        """Returns samples in [-1, 1], and [(letter, seconds)]: when each sound begins."""
         text = f'<speak><phoneme alphabet="ipa" ph="{phones}">a</phoneme></speak>'
         body = {"input": text, "voice": self.voice, "language": UNREAD, "speed": speed, "response_format": "pcm",
                 "stream_format": "sse", "phone_timestamps": True}
@@ -84,7 +84,8 @@ class Server:
 
 
 def ends_of(sounds, begun, count, pauses):
-    """When each symbol ends [count], in s: a symbol as the next one begins, a pause inside as its next one does."""
+    """Returns the seconds at which each symbol ends, [count]: when the next symbol begins. A pause inside the sentence
+    begins LEAST_PAUSE before the symbol after it."""
     begins = np.full(count, np.nan)
     for (_, symbol), (_, at) in zip(sounds, begun):
         if np.isnan(begins[symbol]):
@@ -97,7 +98,8 @@ def ends_of(sounds, begun, count, pauses):
 
 
 def answer(server, g2p, line):
-    """-> samples, ends, pitch of one request; empty where it is to rise or the server says other sounds."""
+    """Returns samples, ends and pitch for one request; empty lists if the sentence must rise or the server reports other
+    sounds."""
     speed, *tokens = line.split()
     nothing = np.zeros(0, np.float32), np.zeros(0, np.float32), np.zeros(0, np.int32)
     if tokens[-1] == "/":

@@ -198,9 +198,10 @@ def batch_losses(model, corpus, clear, rng, step, started):
     return {**losses, **wave_loss(model.decoder, hidden, wave, pitch, phone, speaker, clear, rng), **extra}
 
 
-# With these weights, the gradient of `clear` has a third of the norm of that of `ear`, and the gradient of `doubt` the
-# same norm (without weights 3.4, 13.9 and 1.0 for the decoder of November 2026). A phone is clearer without noise: with a third of this `breath`, voices are half a dB
-# too periodic from 2 to 4 kHz.
+# With these weights, the gradient of `clear` has a third of the norm of that of `ear`, and so has the gradient of
+# `doubt`. (Norms without weights: 3.4, 13.9 and 1.0, for the decoder of November 2026.) A phone is clearer without
+# noise, so a small weight of `breath` removes noise: with a third of this weight, voices are half a dB too periodic
+# from 2 to 4 kHz.
 WEIGHTS = {"stft": 1.0, "ear": 1.5, "mel": 1.0, "pitch": 0.5, "voice": 0.5, "breath": 0.3, "clear": 0.15,
            "doubt": 0.1, "commit": 0.1}
 

@@ -60,8 +60,8 @@ class Example:
 
 
 def with_borrowed_rises(metas):
-    """The utterances, and of speakers whose teacher's questions fall (`rise_as` of speakers.json) another speaker's
-    questions that rise."""
+    """Returns the utterances. For each speaker in `rise_as` of speakers.json, whose teacher's questions fall, adds the
+    rising questions of another speaker."""
     names = list(TEACHERS.values())
     lent = [(names.index(to), names.index(of)) for to, of in VOICES.get("rise_as", {}).items()]
     return metas + [{**m, "speaker": to} for to, of in lent for m in metas

@@ -48,7 +48,7 @@ class Autoscaler {
  private:
   const Autoscaling options_;
   std::deque<std::pair<double, int>> wishes_;  // time, workers: results of the last keep_s
-  double fewer_since_s_ = 0;                   // time when a worker was last stopped
+  double fewer_since_s_ = 0;                   // time of the last decision to stop workers
 };
 
 /// Workers, balancer and failures of a simulated fleet; times in seconds.

@@ -20,8 +20,8 @@ std::string rehearsal_rows(const std::vector<RehearsalRun>& runs) {
   std::string out = "<div class=\"card\"><table><tr>";
   for (const char* title :
        {"rule", "questions", "failed", "first sentence, mean", "p90", "forwards, mean", "at once",
-        "first audio, mean", "p90", "times as soon", "ready", "same answer", "tokens drafted",
-        "of use", "wasted", "reflections", "sentences spoken but unused"}) {
+        "first audio, mean", "p90", "times as fast", "ready", "same answer", "tokens drafted",
+        "used", "wasted", "reflections", "sentences spoken but unused"}) {
     out += concat("<th>", title, "</th>");
   }
   out += "</tr>\n";

@@ -59,7 +59,7 @@ std::string rehearsal_text(const std::vector<RehearsalRun>& runs, size_t wanted)
       "              first sentence, ms    forwards        first audio, ms       ready  same    "
       "tokens\n"
       "              median  p90    mean   mean  at once   median  p90    mean          answer  "
-      "drafted  wasted for each of use\n";
+      "drafted  wasted for each used\n";
   const RehearsalSummary first = summary_of(runs.front(), runs.front());
   for (const RehearsalRun& run : runs) {
     const RehearsalSummary s = summary_of(run, runs.front());

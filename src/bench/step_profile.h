@@ -52,7 +52,7 @@ struct SegmentProfile {
   int first_frame_step = 1;  ///< step after which the first frame is complete
 };
 
-/// The lengths of a request that was run. The simulator chooses among such utterances.
+/// The lengths of a request that was run. The simulator chooses among the profile's utterances.
 struct UtteranceProfile {
   size_t text_bytes = 0;
   double open_s = 0;                               ///< seconds to make the utterance's prompt

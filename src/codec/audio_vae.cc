@@ -75,10 +75,10 @@ AudioVaeConfig AudioVaeConfig::load(const Config& c) {
     }
   }
   if (v.encoder_channels << v.encoder_rates.size() > kMostVaeWidth) {
-    c.fail("encoder_dim", concat("is doubled by every rate, to more than ", kMostVaeWidth));
+    c.fail("encoder_dim", concat("is doubled for each rate, to more than ", kMostVaeWidth));
   }
   if (v.decoder_channels % (int64_t{1} << v.decoder_rates.size()) != 0) {
-    c.fail("decoder_dim", "must be halved by every one of decoder_rates");
+    c.fail("decoder_dim", "must be divisible by 2 for each of decoder_rates");
   }
   if (v.encoder_hop() > v.sample_rate) c.fail("encoder_rates", "a frame is longer than a second");
   if (v.decoder_hop() > v.out_sample_rate) {

@@ -43,7 +43,7 @@ GlmSpeechConfig GlmSpeechConfig::load(const Config& c) {
   g.codes = c.i("quantize_vocab_size", 1, 1 << 20);
   if (g.width % g.heads != 0 || g.width / g.heads % 8 != 0 || g.width / g.heads > 256) {
     c.fail("encoder_attention_heads",
-           "must divide d_model into heads of a multiple of 8, at most 256");
+           "must divide d_model into heads whose size is a multiple of 8, at most 256");
   }
   if (c.i("pooling_position") != g.layers) {
     c.fail("pooling_position", "must be quantize_position");

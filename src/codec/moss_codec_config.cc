@@ -50,7 +50,8 @@ DecoderConfig load_net(const Config& c, double rows, int64_t seconds) {
   if (!c.opt_b("causal", false)) c.fail("causal", "only true is supported");
   const int64_t hidden = c.i("d_model", 1, kMostWidth), heads = c.i("num_heads", 1, 512);
   if (hidden % heads != 0 || hidden / heads % 8 != 0 || hidden / heads > 256) {
-    c.fail("num_heads", "must divide d_model into heads of a multiple of 8 numbers, at most 256");
+    c.fail("num_heads",
+           "must divide d_model into heads whose size is a multiple of 8, at most 256");
   }
   DecoderConfig d =
       moss_net(hidden, heads, c.i("num_layers", 1, 512), c.i("dim_feedforward", 1, 1 << 16));
@@ -86,12 +87,12 @@ std::vector<MossBlock> load_side(const Config& root, const char* key, bool up, i
     block.patch = patch.i("patch_size", 1, 1 << 14);
     block.in = net.i("input_dimension", 1, kMostWidth);
     block.out = net.i("output_dimension", 1, kMostWidth);
-    if (!up && rows % block.patch != 0) patch.fail("patch_size", "must divide the rows before it");
+    if (!up && rows % block.patch != 0) patch.fail("patch_size", "must divide the rows per frame");
     block.rate = up ? rows : rows / block.patch;
     rows = up ? rows * block.patch : block.rate;
     if (!std::has_single_bit(static_cast<uint64_t>(block.rate)) || block.rate > kMostRate) {
       patch.fail("patch_size", concat("makes ", block.rate,
-                                      " rows of a frame: expected a power of "
+                                      " rows per frame: expected a power of "
                                       "two, at most ",
                                       kMostRate));
     }
@@ -102,8 +103,7 @@ std::vector<MossBlock> load_side(const Config& root, const char* key, bool up, i
     blocks.push_back(block);
   }
   if (rows != (up ? frame : 1)) {
-    root.fail(key,
-              concat("the patches make ", rows, " rows of a frame: expected ", up ? frame : 1));
+    root.fail(key, concat("the patches make ", rows, " rows per frame: expected ", up ? frame : 1));
   }
   return blocks;
 }
@@ -118,7 +118,7 @@ void check_channels(const Config& root, const char* key, const std::vector<MossB
       root.fail(key, concat("a transformer reads ", block.in, " channels, but gets ", channels));
     }
     if (up && block.out % block.patch != 0) {
-      root.fail(key, concat("a patch of ", block.patch, " cannot cut ", block.out, " channels"));
+      root.fail(key, concat("a patch of ", block.patch, " cannot divide ", block.out, " channels"));
     }
     channels = up ? block.out / block.patch : block.out;
   }

@@ -142,7 +142,7 @@ TEST(MossCodecConfig, RefusesWhatIsNotSupported) {
       {"/decoder_kwargs/0/positional_embedding", "sin", "rope"},
       {"/decoder_kwargs/0/num_heads", 3, "num_heads"},
       {"/decoder_kwargs/2/input_dimension", 9, "reads 9 channels, but gets 8"},
-      {"/decoder_kwargs/1/patch_size", 8, "rows of a frame"},
+      {"/decoder_kwargs/1/patch_size", 8, "rows per frame"},
       {"/decoder_kwargs/1/patch_size", 3, "power of two"},
       {"/decoder_kwargs/1/module_type", "Transformer", "PatchedPretransform"},
       {"/encoder_kwargs/0/patch_size", 49, "must divide"},

@@ -104,7 +104,7 @@ Qwen3AudioConfig Qwen3AudioConfig::load(const Config& c) {
   if (a.window == 0) c.fail("n_window_infer", "must be at least twice n_window");
   if (a.width % a.heads != 0 || a.width / a.heads % 8 != 0 || a.width / a.heads > 256) {
     c.fail("encoder_attention_heads",
-           "must divide d_model into heads of a multiple of 8, at most 256");
+           "must divide d_model into heads whose size is a multiple of 8, at most 256");
   }
   if (c.opt_s("activation_function", "gelu") != "gelu") {
     c.fail("activation_function", "must be gelu");

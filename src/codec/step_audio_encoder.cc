@@ -58,7 +58,8 @@ StepAudioEncoderConfig StepAudioEncoderConfig::load(const Config& root) {
   e.positions = c.i("n_audio_ctx", 1, 1 << 16);
   e.out = c.i("llm_dim", 8, 1 << 16);
   if (e.width % e.heads != 0 || e.width / e.heads % 8 != 0 || e.width / e.heads > 256)
-    c.fail("n_audio_head", "must divide n_audio_state into heads of a multiple of 8, at most 256");
+    c.fail("n_audio_head",
+           "must divide n_audio_state into heads whose size is a multiple of 8, at most 256");
   if (c.i("kernel_size") != kHearingTaps) c.fail("kernel_size", "must be 3");
   if (c.i("adapter_stride") != kAdapterStride) c.fail("adapter_stride", "must be 2");
   if (e.positions < rows_of(mel_frames(StepAudioEncoder::kPiece)))

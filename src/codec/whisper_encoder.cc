@@ -58,7 +58,7 @@ WhisperEncoderConfig WhisperEncoderConfig::load(const Config& c) {
   e.ffn = c.i("encoder_ffn_dim", 1, 1 << 15);
   if (e.width % e.heads != 0 || e.width / e.heads % 8 != 0 || e.width / e.heads > 256) {
     c.fail("encoder_attention_heads",
-           "must divide d_model into heads of a multiple of 8, at most 256");
+           "must divide d_model into heads whose size is a multiple of 8, at most 256");
   }
   if (c.i("max_source_positions") != WhisperEncoder::kRows) {
     c.fail("max_source_positions", "must be 1500, the rows of 30 s");

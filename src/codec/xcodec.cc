@@ -90,12 +90,12 @@ XCodecConfig XCodecConfig::of(const Weights& weights, const XCodecConfig& publis
   }
   const std::string where = weights.full("acoustic_decoder");
   if (d.channels % (int64_t{1} << d.rates.size()) != 0) {
-    throw LoadError(concat(where, ": ", d.channels, " channels cannot be halved by ",
+    throw LoadError(concat(where, ": ", d.channels, " channels cannot be halved for ",
                            d.rates.size(), " blocks"));
   }
   if (!c.projected && codec.codebook_dim != c.width) {
     throw LoadError(concat(weights.full("fc2.weight"), ": takes ", c.width,
-                           " numbers, the codebooks have ", codec.codebook_dim));
+                           " inputs, but codebook entries have ", codec.codebook_dim));
   }
   if (codec.hop() > codec.sample_rate) throw LoadError(where + ": a frame is longer than a second");
   return c;

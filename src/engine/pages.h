@@ -53,7 +53,7 @@ class Pages {
   /// next batch copies them.
   void reserve(ArRun& run, Due due, int drafts);
   /// Returns whether the cache is too small for the sequence's pages plus the pages it needs, with
-  /// copies of shared pages. Such a sequence must begin again without shared pages.
+  /// copies of shared pages. If so, the sequence must begin again without shared pages.
   bool must_be_alone(const ArRun& run) const;
   void release(ArRun& run);
   /// Removes the pages of a sequence, which computes its rows again later.

@@ -25,7 +25,7 @@ Policy checked_policy(const std::string& name) {
   return policy;
 }
 
-/// Returns whether an edge that leaves the node is full. Such a node is not planned.
+/// Returns whether an edge that leaves the node is full. A node with a full edge is not planned.
 bool waits_for_room(Active& request, int node) {
   const Graph& graph = request.model->graph();
   for (const int e : graph.leaving(node)) {

@@ -23,13 +23,13 @@ Error lacks_option(const PipelineInfo& info, size_t row) {
   const std::string name(kRequestOptions[row].name);
   const std::string instead = info.offers.instead_of_row(row);
   const std::string others = offered_options(info.offers);
-  return {ErrorCode::kUnsupported,
-          concat("the model '", info.model, "' does not support '", name, "'; ",
-                 instead.empty() ? "leave it out" : instead,
-                 others.empty()
-                     ? ""
-                     : concat(" (of options that not all models have, it supports ", others, ")")),
-          name};
+  return {
+      ErrorCode::kUnsupported,
+      concat("the model '", info.model, "' does not support '", name, "'; ",
+             instead.empty() ? "leave it out" : instead,
+             others.empty() ? ""
+                            : concat(" (of the options that only some models have: ", others, ")")),
+      name};
 }
 
 /// Returns the bounds rounded to floats: 0.01f is less than 0.01.

@@ -99,7 +99,7 @@ void for_set_options(const SpeechRequest& request, F&& f) {
   }
 }
 
-/// Returns a list of this model's options that not all models have: "'flow', 'speaker'".
+/// Returns a list of this model's options that only some models have: "'flow', 'speaker'".
 std::string offered_options(const Offers& offers);
 
 /// Checks each set option against the table and the model. Returns kUnsupported if the model lacks

@@ -117,8 +117,8 @@ struct RequestWriting {
   /// through the next two fields.
   std::string expected = {};
   /// While the answer so far equals the expected one, the next expected token is accepted if it is
-  /// among this many likeliest tokens (top-k verification of a draft). 1: it is accepted only if
-  /// the model drew it.
+  /// among this many likeliest tokens (top-k verification of a draft). With 1, it is accepted only
+  /// if the model drew it.
   int expected_among = 1;
   /// Number of leading bytes of the expected answer that are accepted in any case.
   size_t expected_settled = 0;

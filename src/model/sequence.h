@@ -164,8 +164,9 @@ class Sequence {
   /// Returns the scale s of classifier-free guidance: codes are drawn from u + s (c - u). c: logits
   /// of the sequence; u: logits of its companion. Unset or 1: no companion. Constant.
   virtual std::optional<float> guidance() const { return std::nullopt; }
-  /// Returns the scale of code k of the next step, if the sequence has a companion. 1: the code is
-  /// not guided. The companion's rows, also those of earlier steps, run only when a code is guided.
+  /// Returns the scale of code k of the next step, if the sequence has a companion. With 1, the
+  /// code is not guided. The companion's rows, also those of earlier steps, run only when a code is
+  /// guided.
   virtual float step_guidance(int /*k*/) const { return guidance().value_or(1); }
   /// Returns the number of rows of the companion's prompt, at least 1. Constant in a segment.
   virtual int companion_rows() const { return prompt_rows(); }
@@ -178,9 +179,9 @@ class Sequence {
   /// keys up to a row are equal, the inputs up to that row must be equal. The key of a token is its
   /// id, that of a vector a hash of its bytes. Keys may cover fewer rows than the prompt, or none.
   virtual void prefix_keys(bool /*companion*/, std::vector<uint64_t>& /*keys*/) const {}
-  /// Appends such keys for rows after the prompt. Called only if every row of the prompt has a key.
-  /// Sequence: a later prompt of a conversation may begin with the generated rows. Companion: other
-  /// companions may have equal rows before their first guided step.
+  /// Appends keys, as prefix_keys() does, for rows after the prompt. Called only if every row of
+  /// the prompt has a key. Sequence: a later prompt of a conversation may begin with the generated
+  /// rows. Companion: other companions may have equal rows before their first guided step.
   virtual void step_keys(bool /*companion*/, std::vector<uint64_t>& /*keys*/) const {}
 
   /// Returns the token ids of the current segment's prompt, to compare with an original

@@ -1,8 +1,8 @@
 // The two kinds of network that a pipeline is made of. Both are const after load and shared by all
 // requests and executors; a call runs on one executor's thread with that executor's StepContext. A
 // stage runs on one device, device(), by default the CPU. The context, the cache and the given
-// views are in that device's memory; spans are always host memory. E: rows that yield a step, H:
-// hidden width, K: codes of a step, C: codes of a frame.
+// views are in that device's memory; spans are always host memory. E: rows that yield a step, i.e.
+// whose codes are sampled, H: hidden width, K: codes of a step, C: codes of a frame.
 #pragma once
 
 #include <cstdint>

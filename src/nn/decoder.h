@@ -18,7 +18,7 @@ namespace syrinx {
 
 /// The kind of norm: RMS norm, or LayerNorm with bias.
 enum class NormKind : uint8_t { kRms, kLayer };
-/// Whether a branch norms its input, its output before the addition, or both.
+/// Whether a branch (attention or MLP) norms its input, its output before the addition, or both.
 enum class NormOrder : uint8_t { kBefore, kAfter, kBoth };
 /// The formula of an MLP: down(silu(gate x) * up x), down(gelu_tanh(gate x) * up x), fc2(gelu(fc1
 /// x)), or fc2 with the tanh approximation of gelu.

@@ -116,7 +116,7 @@ void WeightsCache::open() {
   file_ = MappedFile::open(path);
   const std::span<const std::byte> bytes = file_->bytes();
   Header header;
-  if (bytes.size() < sizeof header) load_fault(path, "", "cut short");
+  if (bytes.size() < sizeof header) load_fault(path, "", "is cut short");
   std::memcpy(&header, bytes.data(), sizeof header);
   const Header want = header_of(options_.key);
   if (std::memcmp(&header, &want, sizeof header.magic) != 0 ||
@@ -128,7 +128,7 @@ void WeightsCache::open() {
   }
   if (header.matrices > kMostMatrices || header.table_at > bytes.size() ||
       bytes.size() - header.table_at != header.matrices * sizeof(Entry)) {
-    load_fault(path, "", "cut short");
+    load_fault(path, "", "is cut short");
   }
   table_.resize(header.matrices);
   if (!table_.empty()) {
