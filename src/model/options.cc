@@ -28,7 +28,7 @@ Error lacks_option(const PipelineInfo& info, size_t row) {
       concat("the model '", info.model, "' does not support '", name, "'; ",
              instead.empty() ? "leave it out" : instead,
              others.empty() ? ""
-                            : concat(" (of the options that only some models have: ", others, ")")),
+                            : concat(" (further options that this model supports: ", others, ")")),
       name};
 }
 
