@@ -282,9 +282,9 @@ inline constexpr auto kRequestOptions = std::to_array<RequestOption>({
     {.name = "flow",
      .argument = "--flow",
      .field = kMember<&SpeechRequest::terms, &RequestTerms::flow>,
-     .help = "attention of the model's flow: causal, over chunks that can be streamed; full, over "
-             "a whole part of the text; auto, full if the model was trained only with it and "
-             "nothing is streamed, otherwise causal",
+     .help = "attention of the flow network; 'causal': over chunks, so that audio can be streamed; "
+             "'full': over the whole text between two pauses; 'auto': 'full' if the model was "
+             "trained only with it and nothing is streamed, otherwise 'causal'",
      .bodies = kSpeechBody,
      .models = OptionModels::kOffering},
     {.name = "exaggeration",
