@@ -1,4 +1,4 @@
-"""Word error rate of speech, as transcribed by PocketSphinx with its own 20k-word trigram.
+"""Computes the word error rate of speech, as transcribed by PocketSphinx with its own 20k-word trigram.
 
 Needs only Python's standard library and the Debian packages pocketsphinx, pocketsphinx-en-us and sox.
 """

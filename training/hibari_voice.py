@@ -1,4 +1,4 @@
-"""hibari's network, for the teacher of that name (hibari_teacher.cc). Needs onnx, onnxruntime and the package
+"""hibari's network, for the teacher of that name (process_teacher.cc). Needs onnx, onnxruntime and the package
 hibari-tts (Apache-2.0), which contains its weights.
 
     python3 hibari_voice.py THROAT:HALF_TONES < requests > answers

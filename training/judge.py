@@ -63,7 +63,7 @@ def dnsmos(waves):
 
 
 def judged(texts, waves):
-    """One line of figures as a dict."""
+    """Returns the figures of one line of the report as a dict."""
     wrong, total = whisper_errors(texts, waves)
     overall, signal, _, p808 = dnsmos(waves)
     return {"Whisper: wrong words": f"{wrong} of {total}", "Whisper %": 100 * wrong / total,

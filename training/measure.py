@@ -1,4 +1,4 @@
-"""What evaluate.py measures of recordings, except the words."""
+"""Measures recordings for evaluate.py: loudness, leading silence, borders of chunks."""
 import numpy as np
 from scipy.signal import lfilter
 

@@ -42,7 +42,7 @@ class Resampler {
   std::unique_ptr<SwrContext, Free> context_;
   const int in_rate_hz_, out_rate_hz_;
   const Resampling how_;
-  int64_t in_ = 0, out_ = 0;  // samples so far
+  int64_t in_ = 0, out_ = 0;  // samples received and returned so far
 };
 
 /// Resamples a whole recording; returns a copy if the rates are equal.

@@ -19,7 +19,8 @@ struct Member {
   double up_since_s = 0;
   double rate = 0;  ///< rate of the last tick
   WorkerCurve::Position place;
-  double wish = 0, share = 0, voice_share = 0;  ///< shares of requests without and with a voice
+  double wish = 0, share = 0, voice_share = 0;  ///< target and present share of requests without a
+                                                ///< voice, and share with one
 };
 
 /// A mixture of loads: the number of requests that were answered at each point of the curve.

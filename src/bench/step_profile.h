@@ -64,7 +64,7 @@ struct StepProfile {
   std::string model, weights;
   int threads = 1;
   int sample_rate = 24000;
-  int page_rows = 1, pages = 1;  ///< pages of the KV cache that the engine would allocate
+  int page_rows = 1, pages = 1;  ///< rows per page, and pages, of the engine's KV cache
   /// The AR nodes, in the order in which they feed each other. All nodes but the last write text,
   /// the first node to the client. The last node feeds the links.
   std::vector<ArProfile> ars;
