@@ -1,8 +1,8 @@
 // The passes of a recogniser for which speakers wait: their order, and predictions of how late
-// their transcripts will be, from the durations of earlier passes. Live passes run in the order in
-// which they became due, only a few at a time, so that the first ones end early. A background pass
-// may always run, because the engine runs it only if no live pass has work. Calls get the time in
-// seconds of one clock, which never decreases. One thread at a time.
+// their transcripts will be. The predictions use the durations of earlier passes. Live passes run
+// in the order in which they became due, only a few at a time, so that the first ones end early. A
+// background pass may always run, because the engine runs it only if no live pass has work. Times
+// are seconds of one clock, which never decreases. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ class Backlog {
   Pass last_ = 0;
   std::vector<Due> due_;  // in the order of begin()
   double since_s_ = 0;    // time when the last pass ended, or when the first one became due
-  double spent_s_ = 0, made_ = 0;  // fading sums: seconds with due passes; number of ended passes
+  double spent_s_ = 0, made_ = 0;  // weighted sums: seconds with due passes; number of ended passes
 };
 
 }  // namespace syrinx

@@ -54,7 +54,7 @@ TEST(Backlog, FollowsAMachineThatChanges) {
   EXPECT_NEAR(passes(60, 0.3), 0.3, 0.01);
 }
 
-/// Passes that share a batch end together. Each of them must count with its share of the time.
+/// Passes that share a batch end together. Each one must count with its share of the batch's time.
 TEST(Backlog, SharesTimeAmongPassesThatRunTogether) {
   Backlog backlog(4);
   for (int round = 0; round < 10; ++round) {

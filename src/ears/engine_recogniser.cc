@@ -100,8 +100,8 @@ class EngineRecogniser final : public Recogniser {
   void post(const Hearing& hearing);  // requires mutex_
   void wake_one();                    // requires mutex_
   void wake_line();                   // requires mutex_
-  /// Updates the backlog with the live listeners that have ended, or that run an early pass in a
-  /// pause. `done`: the listener got its transcript. Requires mutex_.
+  /// Updates the backlog if the listener is live and has ended, or runs an early pass in a pause.
+  /// `done`: the listener got its transcript. Requires mutex_.
   void count(EngineHearing& hearing, bool done = false);
 
   // Both run on the hearing thread, one call at a time for each recording.

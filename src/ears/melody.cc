@@ -19,8 +19,8 @@ constexpr double kLoudEnough = 50;  // smallest root mean square of a voiced fra
 constexpr size_t kEnd = 12;         // number of frames at the end whose pitch is compared
 constexpr size_t kLeastBody = 20;
 constexpr size_t kMostSaid = 3000;  // limit of stored frames: 30 s
-constexpr double kFall = -1.5;      // semitones; an end below this is a fall
-constexpr double kSlip = -9;        // semitones; a larger fall is an octave error
+constexpr double kFall = -1.5;      // semitones; an ending below this is a fall
+constexpr double kSlip = -9;        // semitones; below this, an octave error, not a fall
 
 double median(std::vector<float> values) {
   const auto middle = values.begin() + std::ssize(values) / 2;

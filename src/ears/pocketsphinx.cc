@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kDecoderBytes = size_t{100} << 20;  // measured memory of a decoder
 constexpr double kRetryS = 2;
-/// Length of the stretches that the gate passes or rejects: that of Whisper's window, in samples.
+/// Length of the stretches that the gate passes or rejects: Whisper's window of 30 s, in samples.
 constexpr int64_t kStretch = 30 * kHearingRate;
 
 int16_t to_int16(float sample) {
@@ -216,7 +216,7 @@ void PocketSphinx::admit_waiting() {
       });
     };
     std::shared_ptr<Hearing> next;
-    std::pair<bool, int64_t> before;  // key of the next recording: goes_on(), places of its client
+    std::pair<bool, int64_t> before;  // rank of `next`; the lowest one gets the place
     for (const auto& each : hearings_) {
       if (each->placed || (each->goes_on() && half)) continue;
       const std::pair rank(each->goes_on(), int64_t{places_of(each->options.client)});

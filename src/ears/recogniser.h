@@ -141,11 +141,11 @@ class Listener {
   virtual void pause(bool /*pauses*/) {}
   /// Makes the transcription of a background recording live (ListenOptions::background).
   virtual void raise() {}
-  /// Predicts how many seconds the last pass of this listener would wait for other listeners'
+  /// Predicts how many seconds the final pass of this listener would wait for other listeners'
   /// passes if the recording ended now. Returns 0 also if this is unknown. Threads: as for hear().
   virtual double wait_s() const { return 0; }
   /// Predicts how many seconds after the end of the recording (now, if it has not ended) the
-  /// transcript will arrive. Returns 0 if its last pass waits for no other listener's pass, or if
+  /// transcript will arrive. Returns 0 if its final pass waits for no other listener's pass, or if
   /// this is unknown. Threads: as for hear().
   virtual double delay_s() const { return 0; }
   /// Ends the recording. Must be called at most once; hear() must not be called afterwards.

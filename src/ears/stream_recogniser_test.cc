@@ -1,6 +1,6 @@
 // Tests the recogniser of a model that writes words while samples arrive, with an engine. Its text
-// must equal that of transformers' code for any pieces, alone and with other recordings.
-// Hypotheses must only grow.
+// must equal that of transformers' code however the samples are divided, alone and with other
+// recordings. Hypotheses must only grow.
 #include "ears/stream_recogniser.h"
 
 #include <future>

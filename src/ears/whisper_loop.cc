@@ -302,7 +302,7 @@ WhisperLoop::Cut WhisperLoop::cut(const Window& window, double compression) {
   if (one_at_end) ends.push_back(count);
   size_t begin = 0;
   for (const size_t end : ends) {
-    // As in the authors' code, the first and last ids serve as timestamps, even if they are not.
+    // As in the authors' code, the first and last ids count as timestamps even if they are text.
     out.segments.push_back(
         stretch(begin, end, begin_s + time(ids[begin]), begin_s + time(ids[end - 1])));
     begin = end;

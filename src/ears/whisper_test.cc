@@ -42,7 +42,7 @@ std::vector<float> whisper_recording(const json& r) {
   return fixture::golden_signal(count, r["seed"], r["swell"]);
 }
 
-/// Return the options of a case: for the recogniser, and for opening a recording.
+/// Return the options of a case: loop_options() for the recogniser, the other for a recording.
 WhisperOptions loop_options(const json& o) {
   WhisperOptions out;
   out.most_compression = o.value("compression_ratio_threshold", 2.4);

@@ -86,8 +86,8 @@ HeardWord spoken(const char* text, double start_s, double end_s) {
   return {.text = text, .ids = 1, .start_s = start_s, .end_s = end_s, .probability = 0.5f};
 }
 
-/// A word that includes the pause before it is shortened to twice the median length, and so is a
-/// word after the end of a sentence.
+/// If a word's time includes the pause before it, the time is cut to twice the median length. The
+/// same holds for the first word of a sentence.
 TEST(WhisperWords, PausesAreNobodysWord) {
   std::vector<TranscriptSegment> segments(2);
   segments[0] = {.start_s = 10, .end_s = 14, .text = " One two."};

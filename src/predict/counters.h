@@ -13,7 +13,7 @@ struct PredictionCounters {
   Counter drafts;                     ///< number of rounds of drafting
   Counter drafted, accepted, wasted;  ///< numbers of tokens, as in DraftCounts
   Counter reflections;                ///< number of times that a model judged its draft
-  /// sentences spoken ahead; and those of them that were not used
+  /// sentences spoken ahead; the number of these that were not used
   Counter spoken_ahead, spoken_in_vain;
   /// Estimated seconds of waiting that ready turns saved: the time to write and speak the sentence
   /// in the background, minus the time until the client heard the answer.

@@ -59,7 +59,7 @@ void Drafting::end(bool whole) {
   }
   // If the round was stopped before it differed from the draft, the rest of the draft may be right.
   if (whole || alike_ < now_.text.size() || alike_ == draft_.text.size()) {
-    counts_.drafted += now_.count() - held_;  // so that drafted stays accepted + wasted
+    counts_.drafted += now_.count() - held_;  // keeps the invariant drafted = accepted + wasted
     counts_.wasted += draft_.count() - held_;
     draft_ = std::move(now_);
     draft_.whole = whole;

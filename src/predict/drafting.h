@@ -36,8 +36,8 @@ class Drafting {
   explicit Drafting(DraftRules rules = {}) : rules_(rules) {}
 
   /// Returns whether a round may begin and replace a running one. The running one must first have
-  /// written the first sentence (`sentence`) or added a few tokens, however fast the question
-  /// changes.
+  /// written the first sentence (`sentence`) or added a few tokens, so that drafts progress even if
+  /// the question changes fast.
   bool may_begin(bool sentence = false) const;
   void begin();
   /// Begins the answer. Further tokens belong to the answer.

@@ -28,21 +28,21 @@ struct Prediction {
   static constexpr size_t kMostHint = 2000;  ///< most bytes of the hint
 
   DraftRule rule = DraftRule::kGreedy;
-  int among = 3;           ///< k of kTopK, 1 to kMostAmong; 1 is greedy
+  int among = 3;           ///< k of kTopK, 1 to kMostAmong; 1 equals kGreedy
   DraftRules drafts = {};  ///< lengths of drafts
-  std::string hint = {};   ///< text added to the question in drafts: the question may be incomplete
+  std::string hint = {};   ///< text added to the question in drafts, e.g. that it may continue
   int jacobi = 0;          ///< RequestWriting::jacobi, an experiment
 
   bool operator==(const Prediction&) const = default;
 };
-/// Sets the length of the first draft, 1 to kMostDraft. Derives the other lengths from it.
+/// Sets the first draft's length, 1 to kMostDraft, and raises the largest length to it if needed.
 void set_draft_length(DraftRules& rules, int first);
 
-/// Sets the expected answer of a draft's or the answer's request to the last draft (`guess`). Its
+/// Prepares the request of a draft or of the answer: it expects the last draft (`guess`), whose
 /// first `settled` bytes are kept in any case.
 void expect(SpeechRequest& request, const Prediction& how, std::string guess, size_t settled);
 
-/// Returns the conversation with the hint after its last message, if the user sent that message.
+/// Returns the conversation with the hint appended to its last message, if that is the user's.
 Chat hinted(const Chat& chat, const std::string& hint);
 
 }  // namespace syrinx

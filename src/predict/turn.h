@@ -40,7 +40,7 @@ struct TurnOptions {
 /// Figures of prediction in a turn.
 struct TurnCounts : DraftCounts {
   int reflections = 0;  ///< number of times that the model judged its draft
-  /// first sentences spoken ahead; and those of them that were not used
+  /// first sentences spoken ahead; the number of these that were not used
   int spoken_ahead = 0, spoken_in_vain = 0;
   bool ready = false;  ///< whether the answer began with the sentence spoken ahead
 };

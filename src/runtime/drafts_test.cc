@@ -1,6 +1,6 @@
 // Tests guesses of next steps in the scheduler: they must change only the number of batches of an
 // answer. Uses the small text checkpoints of tests/parity, which often repeat themselves. A
-// scripted clock gives batches the costs of a large model: mostly reading the weights.
+// scripted clock gives batches the costs of a large model, which mostly reads its weights.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -203,7 +203,7 @@ TEST(ExpectedAnswer, IsVerifiedAtOnce) {
   EXPECT_EQ(reader.batches - before, 1);
 }
 
-/// The top-k rule: the more ids count as likely, the more of the expected answer is kept. This does
+/// The top-k rule: the larger k is, the more of the expected answer is kept. This does
 /// not depend on whether the engine runs guesses.
 TEST(ExpectedAnswer, MoreOfItIsKeptAmongMore) {
   const auto model = model_of("qwen3");

@@ -6,8 +6,8 @@
 
 namespace syrinx {
 
-/// Returns the same as executors_alone() of runtime.h, with one exception: with few threads, all
-/// threads run one batch also if clients wait for large batches, such as a chunk of a whole
+/// Returns the same as executors_alone() of runtime.h, with one exception. With few threads, all
+/// threads run one batch even if clients wait for long batches, such as a chunk of a whole
 /// utterance or a recogniser's encoder.
 Executors executors_for(const Pipeline& pipeline, int threads);
 

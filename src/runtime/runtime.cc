@@ -61,8 +61,8 @@ std::optional<std::string> find_voice(const LoadOptions& options) {
                          "model's directory, Org/Name or a name of 'syrinx hub list'"));
 }
 
-/// For "auto", returns 8 bits on a CPU: almost as exact as the checkpoint's own type, and half as
-/// much to read (docs/decisions/0012). On a GPU, returns bf16.
+/// For "auto" on a CPU, returns 8 bits: almost as exact as the checkpoint's own type, with half as
+/// many bytes to read (docs/decisions/0012). For "auto" on a GPU, returns bf16.
 WeightType weight_type(const std::string& name, Device device) {
   if (name == "auto") return device == Device::kCpu ? WeightType::kQ8 : WeightType::kBF16;
   for (WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8,
@@ -214,7 +214,7 @@ Introduction introduce(const LoadOptions& options, const FoundModel& found) {
           {}};
 }
 
-/// Names the loaded part of a model; "" if all parts are loaded.
+/// Returns text that names the loaded part of a model; "" if all parts are loaded.
 std::string parts_of(const LoadOptions& options) {
   std::set<std::string> nodes(options.held_nodes.begin(), options.held_nodes.end());
   for (const Placement& placement : options.placements) nodes.insert(placement.node);
@@ -346,7 +346,7 @@ namespace {
 
 constexpr int kFewThreads = 4;  // measured with two: docs/measurements.md, "all cores on one step"
 
-/// Returns whether clients wait for chunks longer than any sentence.
+/// Returns whether a client waits for chunks that are longer than any sentence.
 bool chunks_are_utterances(const Pipeline& pipeline) {
   constexpr double kLong_s = 30;
   const Graph& graph = pipeline.graph();

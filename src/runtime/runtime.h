@@ -29,7 +29,7 @@ struct LoadOptions {
   /// The storage type of weights: "auto", or the name of a WeightType.
   std::string weights = "auto";
   /// Where packed weights are stored for the next start: a directory, "off" or "auto". "auto" means
-  /// default_weights_cache() for checkpoints of at least kCachedFrom bytes.
+  /// default_weights_cache() for checkpoints of at least kCachedFrom bytes, otherwise "off".
   std::string weights_cache = "auto";
   /// The NUMA node on whose cores the caller runs (base/cores.h). Weights are copied to this node.
   int node = -1;
@@ -75,10 +75,10 @@ std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options);
 /// parts of the model's files. Throws LoadError.
 Introduction introduce(const LoadOptions& options);
 
-/// Returns the executors for a model that may use `threads` threads of a CPU alone. If the threads
-/// are few and the weights exceed a cache, all threads run one batch: a step then waits for memory,
-/// and one core cannot use the whole bandwidth. With two executors, half of the threads would wait
-/// for the other half.
+/// Returns the executors for a model that alone may use `threads` threads of a CPU. If the threads
+/// are few and the weights exceed a cache, all threads run one batch. A step then waits for memory,
+/// and one core cannot use the whole bandwidth, so with two executors half of the threads would
+/// wait for the other half.
 Executors executors_alone(const PipelineInfo& info, int threads);
 
 /// Loads a model, and returns its engine. The engine runs on `machine` or, if null, on its own

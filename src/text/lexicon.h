@@ -61,8 +61,8 @@ class Lexicon {
 /// Loads a lexicon file. Throws a LoadError that names the line.
 std::shared_ptr<const Lexicon> load_lexicon(const std::string& path);
 
-/// Replaces words by the other words of a lexicon, in a text that arrives in pieces. For models
-/// that do not accept phones. The result does not depend on the pieces. One thread.
+/// Replaces words by the other words of a lexicon, in a text that arrives in pieces, for models
+/// that do not accept phones. The result does not depend on the division into pieces. One thread.
 class Respeller {
  public:
   explicit Respeller(std::shared_ptr<const Lexicon> lexicon) : lexicon_(std::move(lexicon)) {}

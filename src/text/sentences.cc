@@ -16,7 +16,7 @@ constexpr size_t kWordBytes = 16;     // longest word that is compared with word
 constexpr size_t kMarks = 64;         // most bytes of marks in succession
 constexpr size_t kHidden = 64 << 10;  // longest script or style sheet that is recognised, in bytes
 constexpr size_t kLongHidden = 2000;  // a longer script or style sheet is a separate piece
-constexpr size_t kOften = 4 << 10;    // bytes; each push() examines held text up to this size
+constexpr size_t kOften = 4 << 10;    // bytes; up to this size, every push() examines all held text
 
 /// Thrown and caught within this file, when the result depends on text that has not arrived.
 struct NeedMore {};

@@ -51,7 +51,7 @@ class SentenceStream {
   SentenceOptions options_;
   std::string held_;
   size_t offset_ = 0, column_ = 0;  // bytes before held_ in the whole text, and in its line
-  size_t looked_at_ = 0;            // size of held_ when no end was found last
+  size_t looked_at_ = 0;            // size of held_ after the last search for an end
 };
 
 }  // namespace syrinx

@@ -10,8 +10,8 @@ namespace syrinx {
 namespace {
 
 constexpr char32_t kHigh = 0xd800, kLow = 0xdc00, kEnd = 0xe000;
-/// Noncharacters, which programs may use internally (Unicode, 23.7). A mark says which half it is;
-/// two digits of base 32 hold the ten bits of the half.
+/// Noncharacters, which programs may use internally (Unicode, 23.7). A mark says whether it is the
+/// high or the low half; two digits of base 32 after it hold the ten bits of the half.
 constexpr char32_t kHighMark = 0xfdd0, kLowMark = 0xfdd1, kDigit = 0xfdd0;
 constexpr size_t kMarkBytes = 9;
 

@@ -9,7 +9,7 @@
 // A voice is stored as its recording, so that any model that can clone may use it, now or later. A
 // voice from a speaker's embedding, or an imported voice, is stored as data and fits one family.
 // Files are complete or absent, and changes are made under a lock, so several processes may use a
-// store. The contents are not trusted. Thread-safe.
+// store. The contents of its files are validated, not trusted. Thread-safe.
 #pragma once
 
 #include <cstdint>

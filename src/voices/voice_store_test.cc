@@ -1,5 +1,5 @@
-// Tests of the store besides storing: its permissions, what it keeps and removes, and that it does
-// not trust its contents.
+// Tests of the store besides storing: its permissions, what it keeps and removes, and that it
+// validates the contents of its files.
 #include "voices/voice_store.h"
 
 #include <sys/stat.h>

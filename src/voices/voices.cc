@@ -95,8 +95,8 @@ Result<PreparedVoice> prepare_entry(const Speaker& speaker,
 }
 
 /// Reads the entry again after a failure, because another process may replace or remove the voice
-/// between the reading of entry and files. Even an equal entry may be new, if the voice was
-/// replaced twice. Only a file that fails repeatedly is reported as damaged.
+/// after the entry was read and before its files are read. An equal entry may be new, too, if the
+/// voice was replaced twice. So only a file that fails repeatedly is reported as damaged.
 Result<PreparedVoice> prepare_stored(const Speaker& speaker, const VoiceSource& source,
                                      const PrepareOptions& options) {
   constexpr int kTries = 8;

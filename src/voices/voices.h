@@ -82,7 +82,7 @@ struct PrepareOptions {
   VoiceCache* cache = nullptr;
   bool quick = false;  ///< search only the cache: decode nothing and read no voice file
   RecordingLimits limits = {};
-  /// Called with a decoded recording, to make remarks about it.
+  /// Called with a decoded recording, so that the caller can report remarks about it.
   std::function<void(const RecordedAudio&)> heard = {};
   /// Called with a key that is not in the cache, before anything is read. Returns true if another
   /// thread is already making that voice. The result then has neither voice nor recording.

@@ -11,9 +11,9 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kGiB = int64_t{1} << 30;
-/// The report warns about less memory. The server with the built-in voice needs a tenth of this.
+/// Below this memory the report warns. The server with the built-in voice needs a tenth of it.
 constexpr int64_t kLittleMemory = kGiB;
-/// The report warns about a lower limit. Each listener takes a descriptor, libraries some dozen.
+/// Below this limit of open files the report warns. Each listener needs one, libraries a few dozen.
 constexpr int64_t kFewFiles = 512;
 constexpr int64_t kLittleDisk = 2 * kGiB;
 

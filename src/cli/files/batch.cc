@@ -63,10 +63,10 @@ struct BatchOptions {
   bool quiet = false;
 };
 
-constexpr int kTries = 4;  // most tries of an item when servers answer with internal errors
+constexpr int kTries = 4;  // most tries of an item to which servers answer with internal errors
 
-/// A server in this process, on a free port and with a secret key. So the same code uses this
-/// server and remote servers.
+/// A server in this process, on a free port and with a secret key, so that the same code can use
+/// this server and remote servers.
 class OwnServer {
  public:
   OwnServer(const BatchOptions& options, const std::string& key)
@@ -322,7 +322,7 @@ std::string manifest_name(const BatchShard& shard) {
   return concat("manifest-", shard.index + 1, "-of-", shard.count, ".jsonl");
 }
 
-/// Returns everything on which the audio depends, except its line and the servers' model.
+/// Returns everything that determines the audio of a line, besides the line and the servers' model.
 std::string made_by(const BatchOptions& options) {
   const LoadOptions& load = options.load;
   std::string out = concat('\0', options.format);

@@ -13,7 +13,7 @@ namespace syrinx {
 struct BatchItem {
   std::string id;    ///< name of the line, and of its audio file
   std::string body;  ///< body of a speech request (JSON)
-  std::string key;   ///< changes with the body; audio with another key is made again
+  std::string key;   ///< hash of the body; audio that was made with another key is made again
 };
 
 /// The lines for one machine: lines whose number, from 0, modulo `count` is `index`.

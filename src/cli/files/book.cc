@@ -260,7 +260,7 @@ Book::Running Book::submit(Engine& engine, const BookPart& part) const {
   Running running{std::make_shared<Collector>()};
   const Result<RequestId> id = engine.submit(request, running.collector);
   if (id) return running;
-  // A part without words, e.g. a row of stars between two scenes, does not end the book.
+  // A part with nothing to speak, e.g. a row of stars between two scenes, does not end the book.
   const bool nothing = id.error().code == ErrorCode::kInvalid && id.error().param == "input";
   if (!nothing) throw LoadError(id.error().message);
   running.silent = true;

@@ -11,7 +11,7 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Exit codes of every command. kExitIncomplete: the audio ends before the text ends, because it
+/// Exit codes of every command. kExitIncomplete: the audio ends before the text does, because it
 /// reached a bound or the voice repeated itself.
 enum ExitCode { kExitOk = 0, kExitFailed = 1, kExitUsage = 2, kExitIncomplete = 3 };
 

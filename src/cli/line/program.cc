@@ -53,8 +53,8 @@ int run(const Program& program, int argc, char** argv) {
 }
 
 /// Makes write() report a closed pipe (SIGPIPE) and the largest file size (SIGXFSZ) as errors,
-/// instead of ending the program. Uses a handler, because child programs would inherit
-/// SIG_IGN.
+/// instead of ending the program. Installs a handler rather than SIG_IGN, because child programs
+/// would inherit SIG_IGN.
 void survive_failed_writes() {
   struct sigaction action {};
   action.sa_handler = [](int) {};

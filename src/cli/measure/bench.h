@@ -28,7 +28,7 @@ struct PredictBench {
 };
 
 /// Options of a load on a server (`url`) or on an engine in this process. At most one of rates,
-/// streams, listeners and trace may be set. Each value is a separate run.
+/// streams, listeners and trace may be set. Each value of the list is a separate run.
 struct BenchOptions {
   LoadOptions load;
   SpeechRequest request;  ///< options of every request; each request sets its text and seed
@@ -44,7 +44,7 @@ struct BenchOptions {
   std::string trace;
   double trace_speed = 1;
   std::string text, text_file;  ///< a text, or a file of texts, instead of the built-in ones
-  double duration_s = 0;        ///< 0 means 30 s, or no limit if `repeats` is set
+  double duration_s = 0;        ///< 0: no limit for --streams (the default load), else 30 s
   double warmup_s = -1;         ///< negative means 2 s, or 0 s for counted repeats and traces
   int repeats = 0;              ///< requests of each stream; 0 means 3, unless a duration is set
   double audible_dbfs = -40;

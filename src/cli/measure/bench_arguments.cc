@@ -30,7 +30,8 @@ void add_load(CLI::App& app, BenchOptions& bench) {
       ->delimiter(',')
       ->check(between(1, kMostClients))
       ->group(group);
-  app.add_option("-d,--duration", bench.duration_s, "seconds of the measurement (default 30)")
+  app.add_option("-d,--duration", bench.duration_s,
+                 "seconds of the measurement (default 30; with --streams: no limit)")
       ->check(between(0.1, kMostSeconds))
       ->group(group);
   app.add_option("--warmup", bench.warmup_s,
@@ -214,7 +215,7 @@ void add_fleet(CLI::App& app, SimulateOptions& simulate) {
       ->group(group);
   app.add_option_function<double>(
          "--link-ms", [&](double ms) { simulate.how.link_s = ms / 1e3; },
-         "round trip to the process of --apart in ms, for each batch")
+         "network round trip in ms, added to each batch of the node that --apart names")
       ->check(between(0.0, 1e4))
       ->group(group);
   app.add_option("--failure", simulate.failures,

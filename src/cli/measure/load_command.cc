@@ -126,7 +126,7 @@ const LoadSummary& LoadCommand::measure(const LoadPoint& point, const TrafficOpt
   return report_.summaries.back();
 }
 
-/// Stops a run when too many requests are late, as the backlog of a far too high rate takes long.
+/// Stops a run when too many requests are late, because the backlog of a high rate takes long.
 void LoadCommand::give_up_when_hopeless(TrafficOptions& traffic, const LoadPoint& point) const {
   if (point.kind != LoadKind::kRate) return;
   const double expected = point.level * traffic.duration_s;

@@ -234,7 +234,7 @@ std::vector<ModelSource> model_sources(const ServeOptions& options,
     LoadOptions load = common;
     load.model = model;
     std::string trouble;
-    try {  // checks later models now, so that a misspelt name is reported at the start
+    try {  // checks the other models now, so that a misspelt name is reported at the start
       if (!out.empty()) find_checkpoint(load);
     } catch (const LoadError& error) {
       trouble = error.what();
@@ -296,8 +296,8 @@ std::string welcome(const ServeOptions& options, const ModelTable& models, int p
                 "/v1. Ctrl-C stops the server.");
 }
 
-/// Returns large freed blocks (bodies that clients sent) to the system. By default, once glibc has
-/// freed a block of up to 32 MB, every thread keeps blocks of that size.
+/// Returns large freed blocks (bodies that clients sent) to the system. By default glibc, once it
+/// has freed a block of up to 32 MB, lets every thread keep blocks of that size.
 void give_large_blocks_back() {
   mallopt(M_MMAP_THRESHOLD, 8 << 20);
   mallopt(M_TRIM_THRESHOLD, 16 << 20);

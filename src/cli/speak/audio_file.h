@@ -22,8 +22,8 @@ AudioFormat format_of_file(const std::string& path);
 
 /// Writes a file that appears under its name only when it is complete. Before finish() it has a
 /// temporary name in the same folder, and the destructor removes it. Other targets (the standard
-/// output, a pipe, a device) receive the bytes at once. Every method throws LoadError when the file
-/// cannot be written.
+/// output, a pipe, a device) receive the bytes while they are made. Every method throws LoadError
+/// when the file cannot be written.
 class AudioFile {
  public:
   /// A `path` of "-" means the standard output.

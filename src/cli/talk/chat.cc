@@ -332,7 +332,7 @@ void add_chat(CLI::App& app, Chosen& chosen) {
   sub->add_flag("--no-predict", chat.no_predict, "answer only when the question has ended");
   add_prediction(*sub, chat.prediction);
   sub->footer(
-      "While you type, the answer is drafted and its first sentence spoken ahead, unheard; the "
+      "While you type, Syrinx drafts the answer and prepares the audio of its first sentence; the "
       "draft is\n"
       "shown below the line. The answer is the same as without drafts, but earlier.\n"
       "wren, the built-in model, knows little: the time, sums, units, capitals, spelling; others "

@@ -54,7 +54,7 @@ class Hearsay : public TranscriptSink {
   std::optional<Result<Transcript>> result_;
 };
 
-/// Returns the end of the recording: all samples from `from`, at which a turn begins.
+/// Returns the end of the recording, from sample `from` on, at which a turn begins.
 std::vector<float> since(const std::vector<float>& latest, int64_t heard, int64_t from) {
   const int64_t kept = std::min<int64_t>(std::ssize(latest), std::max<int64_t>(heard - from, 0));
   return {latest.end() - kept, latest.end()};

@@ -1,5 +1,5 @@
 // Access rules for browsers. They keep pages of other sites from using a server on the visitor's
-// machine, be it by a form, a script or DNS rebinding (a page's host name that resolves to
+// machine, be it by a form, a script or DNS rebinding (a host name of the page that resolves to
 // 127.0.0.1). Free functions over plain data; any thread.
 #pragma once
 
@@ -35,8 +35,8 @@ struct BrowserFacts {
 };
 
 /// Returns status 403 for an unlisted host name, and for a page of an unlisted origin whose request
-/// does more than read. Such a page may send reads, but its browser withholds the answers, which
-/// lack a CORS header.
+/// does more than read. Such a page may send requests that only read, but its browser withholds the
+/// answers, because they lack a CORS header.
 std::optional<ApiError> refuse_access(const AccessRules& rules, const BrowserFacts& facts);
 
 /// Returns the CORS headers that let a listed origin read the answer. Empty for other origins.

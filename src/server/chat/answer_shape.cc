@@ -79,7 +79,7 @@ std::string read_tools(const ChatFields& fields, const ToolChoice& choice,
   return json_of(*fields.find("tools"));
 }
 
-/// Reads from other servers' template switches whether the model reasons before it answers.
+/// Reads whether the model reasons before it answers, from fields of other servers.
 std::optional<bool> read_thinks(const ChatFields& fields) {
   const auto switches = fields.object("chat_template_kwargs");
   if (!switches) return {};

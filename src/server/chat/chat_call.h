@@ -86,7 +86,7 @@ class ChatBody {
   std::string model_;
 };
 
-/// Returns an error if the model cannot answer at this route, as it only speaks or only writes.
+/// Returns an error if the model cannot answer at this route: it only speaks, or it only writes.
 std::optional<ApiError> refuse_kind(const PipelineInfo& info, bool asked_to_write);
 
 }  // namespace syrinx

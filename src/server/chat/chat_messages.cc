@@ -40,7 +40,7 @@ std::shared_ptr<const Recording> read_recording_part(const ChatFields& part, con
 }
 
 /// Reads a message's array of parts and returns its joined text. For a model that accepts audio,
-/// returns parts in the form of chat templates, whose type marks the places of recordings.
+/// returns parts as chat templates expect them: the type of a part marks the place of a recording.
 Value read_parts(const std::vector<Value>& parts, const std::string& path, bool user,
                  Heard& heard) {
   const bool hears = heard.limits.max_s > 0 && user;

@@ -1,11 +1,11 @@
 // Finds calls of tools in the text of an answer while it arrives. A call is one of these:
-// - the text between <tool_call> and </tool_call>: JSON {"name", "arguments"}, which Qwen and
-// Hermes
-//   write, or lines ("function", the name, the arguments as JSON), which Step-Audio 2 writes; if
-// the
-//   closing tag does not follow the JSON, the JSON alone;
-// - a JSON object {"name", "arguments"} or {"name", "parameters"} of a known tool at the beginning
-//   of a line: bare, as Llama 3 writes it, or in a fence (``` or ```json).
+// - Text between <tool_call> and </tool_call>. The text is JSON {"name", "arguments"}, as Qwen and
+//   Hermes write it, or lines ("function", the name, the arguments as JSON), as Step-Audio 2
+//   writes them. If no closing tag follows the JSON, the call ends with the JSON.
+// - A JSON object of a known tool at the beginning of a line: {"name", "arguments"} or
+//   {"name", "parameters"}.
+//   It is bare, as Llama 3 writes it, or within a fence (``` or ```json).
+//
 // Text that proves not to be a call stays text. One thread.
 #pragma once
 

@@ -155,8 +155,8 @@ std::string ChatWire::first() const {
   if (!chat_) return "";
   ordered_json out = chunk(chat_, id_, created_s_, model_);
   ordered_json delta = {{"role", "assistant"}, {"content", ""}};
-  // The first event has the id of the audio. Clients join later pieces under this id.
   if (apart_) out["modality"] = "text";
+  // The first event of a spoken answer has the audio's id; clients join later pieces by it.
   if (spoken_ && !apart_)
     delta = {{"role", "assistant"}, {"audio", {{"id", audio_id()}, {"transcript", ""}}}};
   out["choices"].push_back({{"index", 0},

@@ -171,7 +171,7 @@ void SpeechContexts::flush(const std::string& name) {
                                           " flushes wait to be spoken.")));
   }
   if (context->utterances.empty() || context->utterances.back().flushes) {
-    context->utterances.push_back({.closed = true});  // has no text; only produces kFlushed
+    context->utterances.push_back({.closed = true});  // has no text; its only effect is kFlushed
   }
   context->utterances.back().flushes = true;
 }
@@ -231,7 +231,7 @@ void SpeechContexts::advance(SpeechContext& context) {
   }
 }
 
-/// Submits text of a context that open_ahead() opened. A failure is not the client's error.
+/// Submits text of a context that open_ahead() opened. A failure is not reported to the client.
 void SpeechContexts::look_ahead(SpeechContext& context) {
   if (context.utterances.empty()) return;
   const std::string name = context.name;

@@ -40,7 +40,7 @@ class SpeechContexts {
   // Execute the actions of a dialect. next() reports faults as kFailed.
   void open(const std::string& name, ContextOptions options);
   /// Opens a context for predicted text. The engine speaks at most `ahead_s` seconds of the text in
-  /// the background. Until release(), next() returns only kFailed for the context.
+  /// the background. Until release(), next() returns only a kFailed event for the context.
   void open_ahead(const std::string& name, ContextOptions options, double ahead_s);
   /// Turns a context of open_ahead() into an ordinary context with the name `as`. Returns the
   /// seconds from its request to its first audio, or to the present if no audio has arrived.
@@ -51,8 +51,8 @@ class SpeechContexts {
   void finish(const std::string& name);
   void cancel(const std::string& name);
 
-  /// Returns the next event, or nothing; contexts take turns. Audio comes in pieces of at most 0.4
-  /// s.
+  /// Returns the next event, or nothing; contexts take turns. An event has at most 0.4 s of
+  /// audio.
   std::optional<SpeechEvent> next();
   /// Call when the client has received everything that next() returned.
   void written();

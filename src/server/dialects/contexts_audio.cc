@@ -107,7 +107,7 @@ SpeechEvent SpeechContexts::end_of(SpeechContext& context, SpokenUtterance& utte
     rest.rate_hz = utterance.encoder->rate_hz();
   }
   const bool flushes = utterance.flushes;
-  context.drop(1);  // if its length bound ended the utterance, its request still runs
+  context.drop(1);  // if the utterance reached its length bound, its request still runs
   context.text_bytes -= std::min(context.text_bytes, utterance.bytes());
   context.utterances.pop_front();
   if (flushes) events_.push_front({.kind = SpeechEvent::kFlushed, .context = name});

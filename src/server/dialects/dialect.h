@@ -54,11 +54,11 @@ struct OpenContext {
 struct AddText {
   std::string context, text;
 };
-/// Marks the text so far as complete, so that it is spoken. Answered by kFlushed after its audio.
+/// Marks the text so far as complete, so that it is spoken. kFlushed follows its audio.
 struct FlushContext {
   std::string context;
 };
-/// Flushes; no text follows. Answered by kFinished.
+/// Flushes; no more text follows. kFinished follows the audio.
 struct FinishContext {
   std::string context;
 };

@@ -1,6 +1,6 @@
 // Mutated messages for the state machine of every dialect, mixed with events that an engine could
-// send, and mutated bytes for the Wyoming parser. Deterministic. SYRINX_FUZZ_INPUTS is the number
-// of inputs of each kind (default 4000). tests/fuzz has the seeds.
+// send, and mutated bytes for the Wyoming parser. The inputs are the same in every run.
+// SYRINX_FUZZ_INPUTS is the number of inputs of each kind (default 4000). tests/fuzz has the seeds.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -13,8 +13,8 @@ namespace syrinx {
 
 /// Returns the answer. "up 75%": requests are accepted, and 75 % of the capacity is free
 /// (ServerLoad::free; never 0 %, which would stop all requests). "down #loading", "down #draining":
-/// requests are refused. Never "drain": a balancer keeps that state until "ready", which would undo
-/// what its operator has set by hand.
+/// requests are refused. Never "drain": a balancer keeps that state until it reads "ready", and
+/// "ready" would undo what its operator has set by hand.
 std::string agent_answer(const ModelTable* models, bool draining);
 
 class AgentPort {

@@ -75,7 +75,7 @@ std::string ask_agent_until(int port, const std::string& wanted) {
 TEST(AgentAnswer, ReportsTheShareThatIsFree) {
   EXPECT_EQ(answer_of(stats_of(0, 40)), "up 100%\n");
   EXPECT_EQ(answer_of(stats_of(10, 40)), "up 75%\n");
-  EXPECT_EQ(answer_of(stats_of(10, 40, 20)), "up 50%\n");  // the seats limit more than the costs
+  EXPECT_EQ(answer_of(stats_of(10, 40, 20)), "up 50%\n");  // the seats are the tighter limit
   EXPECT_EQ(answer_of(stats_of(10, 0)), "up 100%\n");      // the costs are not known yet
   // A full server does not report "down": if all servers are full, one must refuse the client.
   EXPECT_EQ(answer_of(stats_of(40, 40)), "up 1%\n");

@@ -78,7 +78,7 @@ class ChatStream {
   std::optional<ToolCallFinder> tools_;
   std::optional<ChatWire> wire_;
   AnswerQueue::News news_;
-  std::vector<int32_t> answer_ids_;  // ids of a spoken answer
+  std::vector<int32_t> answer_ids_;  // ids of a spoken answer, for later references to it
   std::string transcript_;           // text of the spoken answer
   std::string audio_;                // encoded audio of news_
 };

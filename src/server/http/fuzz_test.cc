@@ -1,5 +1,5 @@
-// Mutated input of clients: bodies of speech and batches, and heads of requests. Deterministic:
-// SYRINX_FUZZ_INPUTS is the number of inputs (./check runs this with sanitizers).
+// Mutated input of clients: bodies of speech and batches, and heads of requests. The inputs are the
+// same in every run; SYRINX_FUZZ_INPUTS is their number (./check uses sanitizers).
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -20,7 +20,7 @@ Schema bound_of(double bound) {
   return bound;
 }
 
-/// Returns the schema of a value of the field; null is valid for every field.
+/// Returns the schema of the field's values. The value null is valid for every field.
 Schema schema_of(const OptionField& field) {
   if (std::holds_alternative<OptionMember<FlowMode>>(field)) {
     Schema names = Schema::array();

@@ -232,7 +232,7 @@ bool is_json(std::string_view content_type) {
   return rest.empty() || rest.front() == ';' || rest.front() == ' ';
 }
 
-/// Answers "/": the page for browsers, a list in plain text for other clients.
+/// Answers "/": browsers get the page, other clients get a list in plain text.
 std::optional<Reply> answer_playground(const RequestHead& head) {
   if (head.method != "GET" && head.method != "HEAD") return {};
   if (head.path == "/" && head.accept.find("text/html") == std::string_view::npos) return {};

@@ -295,7 +295,7 @@ net::awaitable<bool> Session::serve_one() {
   co_return more && !server_.draining;
 }
 
-/// Adds the load if the request asks for it and a model is loaded.
+/// Adds the server's load to the answer if the request asks for it and a model is loaded.
 void Session::add_load(Incoming& incoming) const {
   const std::string_view format = view(incoming.message()[kLoadFormatHeader]);
   if (format.empty() || !server_.models) return;

@@ -1,5 +1,5 @@
-// Answers POST /v1/audio/speech/batch: up to 32 texts at once, with all of their audio in one JSON
-// body.
+// Answers POST /v1/audio/speech/batch: up to 32 texts at once.
+// The answer is one JSON body with the audio of all texts.
 // Inside the server only; io thread only.
 #pragma once
 

@@ -216,7 +216,7 @@ TEST_F(TranscriptionServerTest, LargeBodiesOfUnknownLength) {
     return out + "0\r\n\r\n";
   };
   for (const char* coding : {"chunked", "gzip"}) {
-    for (int i = 0; i < 3; ++i) {  // each request returns its place among the large bodies
+    for (int i = 0; i < 3; ++i) {  // each request gives back its permit for a large body
       const TestAnswer answer = ask(sent_as(coding, 2));
       EXPECT_EQ(answer.status, 200) << coding << answer.body;
     }

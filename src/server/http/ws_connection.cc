@@ -119,7 +119,7 @@ class WsConnection : public std::enable_shared_from_this<WsConnection> {
   std::shared_ptr<void> body_permit_;  // permit for the message that is read, if it is long
   bool reading_ = false;               // the reader is running
   bool held_ = false;                  // the reader waits until replies are sent
-  bool leaving_ = false;  // the client closes the WebSocket: its speech has ended; Beast answers
+  bool leaving_ = false;  // the client has begun to close the WebSocket; Beast answers it
   bool over_ = false;     // nothing is read or written after this
   bool writing_ = false;
   double reading_since_s_ = 0;  // start of an incomplete long message

@@ -31,7 +31,7 @@ struct ModelSource {
 /// When models are unloaded, and their aliases.
 struct ModelTableOptions {
   double keep_s = 600;      ///< seconds without use after which a model is unloaded; 0 means never
-  double keep_first_s = 0;  ///< keep_s of the first model
+  double keep_first_s = 0;  ///< as keep_s, for the first model
   /// Limit on the bytes of weights. Above it, unused models are unloaded. 0 means no limit.
   size_t memory_bytes = 0;
   std::function<void(const std::string& line)> log = {};

@@ -21,8 +21,8 @@ struct ContextWindow {
   /// Counts the tokens of a request's prompt.
   std::function<Result<int64_t>(const SpeechRequest&)> tokens = {};
 
-  /// Returns the positions that remain for the prompt beside an answer of at most `max_tokens` (0
-  /// means an eighth of all positions): at least half of the positions.
+  /// Returns the positions left for the prompt if the answer has at most `max_tokens` (0 means an
+  /// eighth of all positions), but at least half of the positions.
   static int64_t room_of(int64_t positions, int max_tokens);
 };
 

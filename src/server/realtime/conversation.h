@@ -33,7 +33,7 @@ struct ItemPart {
   std::string bytes = {};
   RealtimeFormat format = {};
   double audio_s = 0;  ///< length of an answer's audio so far
-  bool whole = false;  ///< audio_s is the whole length of the answer
+  bool whole = false;  ///< audio_s is final
   bool cut = false;    ///< truncated: no more text or audio is added
   bool kept = true;    ///< `bytes` are the whole audio
   /// The words of an answer: (bytes of `text` up to the word's end, seconds at which it begins).

@@ -105,8 +105,8 @@ TEST_F(ForesightTest, AWrongGuessIsNeverHeard) {
   EXPECT_EQ(caller.sums->saved_s.value(), 0);
 }
 
-/// Text is spoken as soon as it differs from the held sentence, not only when the answer is
-/// complete.
+/// An answer that differs from the held sentence is spoken as soon as it differs, not only when it
+/// is complete.
 TEST_F(ForesightTest, AWrongGuessHoldsNothingUp) {
   writer_->say({"No", " idea.", " Sorry."});
   RealtimeCaller caller(writer_, speaker_);

@@ -6,7 +6,7 @@ namespace syrinx {
 enum class PredictWhen {
   kNever,
   kAsked,      ///< only in sessions that request it
-  kUnlessNot,  ///< in all sessions that do not disable it
+  kUnlessNot,  ///< in all sessions, unless a session disables it
 };
 
 }  // namespace syrinx

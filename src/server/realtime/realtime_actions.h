@@ -43,7 +43,7 @@ struct PauseHearing {
 struct EndHearing {
   std::string item;
 };
-/// Stops recognising an utterance; no news follow.
+/// Stops recognising an utterance; no HearingNews follows.
 struct DropHearing {
   std::string item;
 };
@@ -81,7 +81,7 @@ struct HearAhead {};
 struct HeardAll {};
 /// Drops the work begun after HearAhead.
 struct ForgetHeard {};
-/// Stops an answer; no news follow.
+/// Stops an answer; no AnswerNews follows.
 struct StopAnswer {
   std::string response;
 };

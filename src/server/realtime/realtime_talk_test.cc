@@ -110,7 +110,7 @@ TEST(RealtimeTalk, LongAnswersAreSpokenWhole) {
   EXPECT_EQ(caller.events.back()["response"]["status"], "completed") << caller.events.back();
 }
 
-/// All recordings of a session that wait for the recogniser may last two minutes in total.
+/// The recordings of a session that wait for the recogniser may last two minutes in total.
 TEST(RealtimeTalk, ManyRecordingsAreNoMoreThanOne) {
   RealtimeCaller caller(std::make_shared<FakeWriter>(), nullptr, PredictWhen::kNever);
   caller.set({{"audio", {{"input", {{"format", {{"type", "audio/pcma"}}}}}}}});

@@ -1,6 +1,6 @@
 // Carries an answer, its text and its audio, from the engine's thread to a connection. Uses a
 // TextQueue and an AudioQueue, which document the threads. Keeps the order: text that the engine
-// sends after audio is delivered after this audio.
+// TextQueue and an AudioQueue, which document the threads. Keeps the order: text that the engine
 #pragma once
 
 #include <deque>

@@ -26,7 +26,7 @@ ApiError unavailable(std::string message);
 /// infinite retry_after_s: waiting does not help, so no Retry-After is sent.
 ApiError to_api_error(const Error& error);
 
-/// Returns {"message", "type", "param", "code"}; the type follows from the status.
+/// Returns {"message", "type", "param", "code"}. The status determines the type.
 std::string error_object(const ApiError& error);
 /// Returns the whole body: {"error": error_object}.
 std::string error_body(const ApiError& error);

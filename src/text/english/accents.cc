@@ -23,7 +23,7 @@ const std::vector<Accented>& accented_words() {
   return kRows;
 }
 
-/// Returns the word in small letters; accents of the table become composed characters.
+/// Returns the word in small letters, with letters of the table as single composed characters.
 std::string plain(std::string_view written) {
   std::string out;
   for (const char c : lower(written)) {

@@ -24,7 +24,7 @@ const std::vector<SignName>& address_signs() {
   return kRows;
 }
 
-/// Reads every part as a word, and reads the signs between the parts by their names.
+/// Reads every part as a word, and the signs between the parts by their names.
 std::string address_words(std::string_view text, std::string_view silent = {}) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -46,7 +46,7 @@ std::string address_words(std::string_view text, std::string_view silent = {}) {
   return out;
 }
 
-/// Reads the last part of a host's name, such as "com"; spells some of these parts.
+/// Reads the last part of a host's name: "com" as a word; spells some others letter by letter.
 std::string host_words(std::string_view host) {
   const size_t dot = host.rfind('.');
   if (dot == host.npos || host.size() - dot > 3 || !all(host.substr(dot + 1), is_letter)) {
@@ -103,7 +103,7 @@ size_t grouped_digits(std::string_view core) {
   return core.empty() || !is_digit(core.back()) ? 0 : digits;
 }
 
-/// Reads groups digit by digit; "800" as "eight hundred".
+/// Reads groups of digits digit by digit, but the group "800" as "eight hundred".
 std::string telephone_words(std::string_view core) {
   std::string out;
   for (size_t at = 0; at < core.size();) {

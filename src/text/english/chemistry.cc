@@ -16,7 +16,7 @@ struct Formula {
   bool small = false, inner = false;  ///< has a symbol of two letters; has a digit before its end
 };
 
-/// Parses a formula: only symbols of elements, digits and brackets.
+/// Parses a formula, which has only symbols of elements, digits and brackets.
 bool parse(std::string_view core, Formula& out) {
   for (size_t at = 0; at < core.size();) {
     const char c = core[at];

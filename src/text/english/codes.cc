@@ -12,7 +12,7 @@
 namespace syrinx::english {
 namespace {
 
-/// Reads letters by their names, digits one by one.
+/// Reads letters by their names and digits one by one.
 std::string spelled(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -25,7 +25,7 @@ std::string spelled(std::string_view text) {
 
 std::string small(const Tokens& tokens, size_t i) { return lower(tokens.core(i)); }
 
-/// Returns whether token i follows a word like "code"; marks may stand between them.
+/// Returns whether token i follows a word like "code"; colons and dashes may stand between them.
 bool is_code(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const bool numbered_here = core[0] == '#';

@@ -105,7 +105,7 @@ std::string_view year_after(const Tokens& tokens, size_t i) {
   return near && is_year(tokens.core(i + 1)) ? tokens.core(i + 1) : std::string_view();
 }
 
-/// Reads the time of a clock without "am" or "pm". `half`: "am" or "pm" follows.
+/// Reads a clock time such as "5:30", without "am" or "pm". `half`: "am" or "pm" follows it.
 std::string clock_words(std::string_view clock, bool half) {
   if (half && is_digits(clock, 1, 2) && value_of(clock) <= 12) return cardinal_words(clock);
   const bool dotted = half && clock.find(':') == clock.npos;  // "9.30am"
@@ -184,7 +184,7 @@ struct Time {
   std::string_view clock, half;  ///< `half` is "A M", "P M" or ""
   std::string_view word = {};    ///< "noon" or "midnight", or "" for a clock time
 
-  /// Returns whether the time itself says which half of the day it is in.
+  /// Returns whether the time itself says in which half of the day it is.
   bool is_halved() const { return !half.empty() || !word.empty(); }
   /// Returns the words of the time. `halved`: this time or the adjacent time has "am" or "pm".
   std::string words(bool halved) const {

@@ -14,7 +14,7 @@
 
 namespace syrinx::english {
 
-/// A folded character (ASCII, or a sign of chars.h) and the bytes [begin, end) of the text that it
+/// A folded character (ASCII, or a sign of chars.h), and the bytes [begin, end) of the text that it
 /// represents.
 struct FoldedChar {
   char ch = ' ';

@@ -68,7 +68,7 @@ int numeral_value(std::string_view word);
 
 /// In addresses.cc: reads an address of the web or of mail, or a telephone number.
 Reading read_address(const Tokens& tokens, size_t i);
-/// Reads digits in groups one by one: telephone numbers.
+/// Reads groups of digits, digit by digit: "+1 555 123 4567", "4111 1111 1111 1111".
 Reading read_digit_groups(const Tokens& tokens, size_t i);
 /// Reads versions and other numbers that have several dots: "v2.1.3".
 Reading read_dotted(const Tokens& tokens, size_t i);

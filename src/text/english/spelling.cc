@@ -172,7 +172,7 @@ std::string part_words(std::string_view part) {
 bool is_shouting(const Tokens& tokens, size_t i) {
   constexpr size_t kWindow = 4;
   if (listed(" usa ceo tv dvd ", lower(tokens.core(i)))) return false;
-  // One long word in capitals next to the token is enough evidence: "DRINK ME".
+  // One long word in capitals next to the token is enough to mean emphasis: "DRINK ME".
   const auto loud = [](std::string_view core) {
     return core.size() > 3 && all(core, is_upper) && is_word_in_capitals(lower(core), false);
   };

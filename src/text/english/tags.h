@@ -18,7 +18,7 @@ enum class TagKind {
 /// The tag at a position of a text.
 struct Tag {
   TagKind kind = TagKind::kNone;
-  size_t size = 0;       ///< number of characters; for a hidden tag with its content
+  size_t size = 0;       ///< number of characters of the tag; of a hidden tag also its content
   bool closing = false;  ///< whether the tag closes an element: "</p>"
 };
 

@@ -370,7 +370,7 @@ Value Interpreter::call_block(const Callable& block, const Arguments& given) {
   throw Fault("'caller' is valid only within its {% call %}");
 }
 
-/// Calls a macro. `around`: the variables outside the macro that it may read.
+/// Calls a macro. `around`: the variables outside the macro, which it may read.
 Value Interpreter::call_macro(const Macro& macro, const Arguments& given, Scope& around,
                               const Value* caller) {
   if (given.values.size() > macro.parameters.size())

@@ -22,7 +22,7 @@ const Entry* find_row(const std::array<Entry, N>& table, std::string_view name) 
   return at == table.end() ? nullptr : &*at;
 }
 
-/// Returns the text of a value; for another type throws a Fault "'FUNCTION' takes a str".
+/// Returns the text of a value. For another type, throws the Fault "'FUNCTION' takes a str".
 const std::string& want_text(const Value& value, std::string_view function);
 /// Returns the int of a value; for another type throws a Fault that names the function.
 int64_t want_int(const Value& value, std::string_view function);

@@ -54,7 +54,7 @@ struct Namespace;
 struct None {
   bool operator==(const None&) const = default;
 };
-/// The value of a missing variable or attribute; prints as nothing.
+/// The value of a missing variable or attribute; printed as an empty text.
 struct Undefined {
   std::shared_ptr<const std::string> name;
 };
@@ -178,7 +178,7 @@ int compare(const Value& a, const Value& b, Budget& budget);
 std::string str(const Value& value, Budget& budget);
 /// Computes Python's repr().
 std::string repr(const Value& value, Budget& budget);
-/// Returns what a for loop over the value iterates: items, keys or characters.
+/// Returns what a for loop over the value visits: items, keys or characters.
 std::shared_ptr<const List> iterate(const Value& value, Budget& budget);
 
 /// Options of the filter tojson.

@@ -95,7 +95,9 @@ Value filter_truncate(Budget& budget, const Value& value, const Arguments& given
   const bool leeway_given = leeway != nullptr && !leeway->is_none();
   const int64_t more = leeway_given ? want_int(*leeway, "truncate") : 5;
   const auto tail_size = static_cast<int64_t>(utf8_count(tail));
-  if (most < tail_size || more < 0) throw Fault("'truncate' has a length shorter than its end");
+  if (most < tail_size || more < 0) {
+    throw Fault("'truncate': length is smaller than that of 'end', or leeway is negative");
+  }
   budget.spend_bytes(text.size());
   const auto size = static_cast<int64_t>(utf8_count(text));
   if (size <= more || size - more <= most) return paid_text(budget, text);

@@ -25,7 +25,7 @@ struct BpeTables {
   std::vector<BpeMerge> merges;    ///< sorted by rank; of equal pairs, the last counts
   bool rank_is_result = false;     ///< as in tiktoken: a merge's rank is the id of its result
   bool ignore_merges = false;      ///< a piece that is itself a token is not merged
-  int32_t unknown = -1;            ///< id for bytes without a token; < 0: such bytes are dropped
+  int32_t unknown = -1;            ///< id for bytes without a token; < 0: the bytes are dropped
   bool fuse_unknown = false;       ///< whether a run of unknown bytes becomes one unknown id
   /// Pieces begin as characters instead of bytes. A character without a token becomes the tokens of
   /// its bytes, or the unknown id if one of these tokens is missing (-1).

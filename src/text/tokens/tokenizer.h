@@ -38,7 +38,7 @@ class Tokenizer {
   static Tokenizer from_tiktoken(const std::string& ranks, const std::string& pattern,
                                  const std::string& config, std::vector<AddedToken> extra = {});
 
-  /// Makes a tokenizer from the bytes of each rank; `path` is a name for messages.
+  /// Makes a tokenizer: ranks[i] has the bytes of the token with rank i. `path`: name for messages.
   static Tokenizer from_ranks(std::vector<std::string> ranks, const std::string& path,
                               const std::string& pattern, std::vector<AddedToken> extra);
 

@@ -46,7 +46,7 @@ TokenizerParts read_vocab_and_merges(const std::string& vocab, const std::string
 /// The ids of added and `extra` tokens follow the ranks.
 TokenizerParts read_tiktoken(const std::string& path, const std::string& pattern,
                              const std::string& config, std::vector<AddedToken> extra);
-/// Makes the parts from ranks that are already read; each rank is a token's bytes.
+/// Makes the parts from a list that is already read: ranks[i] has the bytes of token i.
 TokenizerParts parts_of_ranks(std::vector<std::string> ranks, const std::string& path,
                               const std::string& pattern, std::vector<AddedToken> added);
 /// Returns the tokens that tokenizer_config.json adds.

@@ -58,8 +58,8 @@ class CharMap {
   }
   bool empty() const { return units_.empty(); }
 
-  /// Finds the longest beginning of `text` that has a replacement, and returns its size in bytes
-  /// and, in `by`, the replacement. Returns 0 if none is replaced.
+  /// Finds the longest beginning of `text` that has a replacement. Returns its size in bytes, and
+  /// sets `by` to the replacement. Returns 0 if no beginning has a replacement.
   size_t longest(std::string_view text, std::string_view& by) const {
     size_t found = 0, at = 0;
     if (!unit(at)) return 0;
@@ -283,7 +283,8 @@ std::shared_ptr<UnigramTables> read_model(const std::string& path) {
     if (piece.kind == PieceKind::kUserDefined && !out->map.empty()) {
       std::string_view by;
       if (out->map.longest(piece.text, by) > 0) {
-        throw LoadError(concat(path, ": its map replaces the user's piece ", shown(piece.text)));
+        throw LoadError(concat(path, ": unsupported normalisation map (precompiled_charsmap): it ",
+                               "changes the user-defined piece ", shown(piece.text)));
       }
     }
   }
