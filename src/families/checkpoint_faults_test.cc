@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-/// A change of a file, and a part of the resulting load error. Empty: loading still succeeds.
+/// A change of a file, and a part of the resulting load error. "": loading still succeeds.
 struct Change {
   /// `from` and `to`: the replaced text and its replacement, or a JSON pointer ("/key") and the
   /// JSON written there. An empty `from` removes the file.

@@ -34,7 +34,7 @@ class FamilyTest : public testing::Test {
     r.terms.ignore_stop = true;
     return r;
   }
-  /// Returns a request of `text` that leaves all options out.
+  /// Returns a request of `text` that sets no options.
   static SpeechRequest plain(const std::string& text) {
     SpeechRequest r;
     r.say.text = text;

@@ -233,7 +233,7 @@ inline std::shared_ptr<const Pipeline> load_zonos(const LoadSpec& spec) {
   };
   return std::make_shared<zonos::Zonos>(spec, phonemes);
 }
-/// Reads the logits of the first step and some ids of all steps. A case without an end was cut.
+/// Reads the logits of the first step, and some ids of all steps. A case without an end was cut.
 inline bool read_zonos(const GoldenModel& model, const nlohmann::json& json, GoldenCase& c) {
   const auto all = nlohmann::json::parse(read_file(golden_path(model, "cases.json"), 1 << 20));
   c.ended = json["ended"];

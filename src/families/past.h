@@ -8,7 +8,7 @@
 namespace syrinx {
 
 /// Shortens `past` if it has more than `most` rows: keeps only its first parts, with at most half
-/// as many rows, but at least one part if it fits. Prompts then begin with cached rows, late parts
+/// of `most` rows, but at least one part if it fits. So prompts begin with cached rows, late parts
 /// cost no more than early ones, and the voice does not drift.
 template <typename Part, typename RowsOf>
 void back_to_the_beginning(std::deque<Part>& past, int64_t most, RowsOf rows_of) {

@@ -23,10 +23,11 @@ struct PublishedTensor {
 /// The layout of one file, read from FILE.txt. The README in the same folder describes the format.
 struct PublishedFile {
   std::map<std::string, PublishedTensor> tensors;
-  nlohmann::json metadata;                   ///< metadata of a safetensors file
-  std::string inside;                        ///< key of the tensors in a PyTorch file; may be empty
-  uint64_t file_bytes = 0, stated_data = 0;  ///< sizes in bytes, as published; 0: unknown
-  uint64_t about = 0, give = 0;  ///< size in bytes that a hub displays, and its tolerance
+  nlohmann::json metadata;  ///< metadata of a safetensors file
+  std::string inside;       ///< key of the tensors in a PyTorch file; may be empty
+  /// bytes of the published file, and of all its tensors as the publisher states; 0: unknown
+  uint64_t file_bytes = 0, stated_data = 0;
+  uint64_t about = 0, give = 0;  ///< size in bytes that a hub displays, and how much it may be off
 
   static PublishedFile read(const std::string& path);
   uint64_t data_bytes() const;

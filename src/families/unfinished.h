@@ -1,4 +1,4 @@
-// Model directories in their authors' layout that lack the config.json which identifies a family.
+// Model directories in their authors' layout, without the config.json by which a family is found.
 #pragma once
 
 #include <span>

@@ -10,7 +10,7 @@ void write_predictions(const PredictionCounters& counters, std::string& out) {
                   " counter\nsyrinx_predict_", name, " ", counter.value(), "\n");
   };
   add("turns_total", "Questions whose answer was drafted before their end.", counters.turns);
-  add("ready_total", "Answers whose first sentence was spoken before the question's end.",
+  add("ready_total", "Answers whose first audio was ready before the question's end.",
       counters.ready);
   add("drafts_total", "Rounds of drafting.", counters.drafts);
   add("drafted_tokens_total", "Tokens drafted, each counted once.", counters.drafted);
@@ -19,7 +19,7 @@ void write_predictions(const PredictionCounters& counters, std::string& out) {
   add("reflections_total", "Times that a model was asked whether its draft still answers.",
       counters.reflections);
   add("spoken_ahead_total", "First sentences spoken ahead.", counters.spoken_ahead);
-  add("spoken_in_vain_total", "Sentences spoken ahead that were not heard.",
+  add("spoken_in_vain_total", "Sentences spoken ahead that were not used.",
       counters.spoken_in_vain);
   add("saved_seconds_total", "Estimated waiting time that was saved.", counters.saved_s);
 }

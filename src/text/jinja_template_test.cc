@@ -49,7 +49,7 @@ Value chat_of(int64_t messages) {
 TEST(JinjaLoad, NamesLineAndConstruct) {
   EXPECT_EQ(load_fault("a\n{% include x %}"), "file: line 2: {% include %} is not supported here");
   EXPECT_EQ(load_fault("{% call x %}{% endcall %}"),
-            "file: line 1: {% call %} takes a call of a macro");
+            "file: line 1: {% call %} needs a call of a macro");
   EXPECT_EQ(load_fault("{% for i in x %}{% call y() %}{% break %}{% endcall %}{% endfor %}"),
             "file: line 1: {% break %} outside of a for loop");
   EXPECT_EQ(load_fault("{% macro m() %}{{ caller() }}{% endmacro %}{% call m() %}"),
@@ -114,7 +114,7 @@ TEST(JinjaRun, NamesTheLine) {
                      "{% endmacro %}{% call m() %}x{% endcall %}{% set k = ns.kept %}{{ k() }}"),
             "! the chat template, line 1: 'caller' is valid only within its {% call %}");
   EXPECT_EQ(rendered("{% set x = 1 %}{% call x() %}{% endcall %}"),
-            "! the chat template, line 1: {% call %} takes a call of a macro");
+            "! the chat template, line 1: {% call %} needs a call of a macro");
   EXPECT_EQ(rendered("{{ [1] | batch(0) }}"),
             "! the chat template, line 1: 'batch' takes a count of at least 1");
 }

@@ -400,7 +400,7 @@ void add_book(CLI::App& app, Chosen& chosen) {
   sub->footer(
       "Chapters are headings of Markdown, or short lines between empty ones such as 'Chapter 3', "
       "with\n"
-      "their title under them or not, or Roman numerals.\n"
+      "or without a title in the next line, or Roman numerals.\n"
       "After an interruption the same command continues.\n\n"
       "Examples:\n"
       "  syrinx book alice.txt                    alice/01-chapter-i-down-the-rabbit-hole.wav\n"

@@ -138,8 +138,9 @@ CLI::Option* add_request_option(CLI::App& app, std::string_view name, SpeechRequ
 }
 
 void add_engine(CLI::App& app, EngineOptions& engine) {
-  app.add_option("--policy", engine.policy,
-                 "streaming: playback deadlines; throughput: largest batches; fcfs: the baseline")
+  app.add_option(
+         "--policy", engine.policy,
+         "streaming: playback deadlines; throughput: largest batches; fcfs: in order of arrival")
       ->check(CLI::IsMember({"streaming", "throughput", "fcfs"}))
       ->capture_default_str();
   app.add_option_function<std::string>(

@@ -173,7 +173,7 @@ void add_predict(CLI::App& app, PredictBench& predict) {
       ->capture_default_str()
       ->needs(on)
       ->group(group);
-  app.add_option("--hint", predict.hint, "text after the question in drafts")
+  app.add_option("--hint", predict.hint, "text added to the question in drafts")
       ->needs(on)
       ->group(group);
   app.add_flag("--real-time", predict.real_time,

@@ -102,7 +102,7 @@ void add_hearing(CLI::App& app, ServeOptions& serve) {
       ->capture_default_str();
   app.add_option(
          "--predict", serve.predict,
-         "draft answers, and speak their first sentence, while the question is still spoken or "
+         "draft answers, and prepare their first audio, while the question is still spoken or "
          "typed (/v1/realtime): on, ask (in sessions that request it), off; auto: on if --threads "
          "leaves the recogniser a core, or with --device cuda, else ask")
       ->check(CLI::IsMember({"auto", "on", "ask", "off"}))

@@ -111,7 +111,8 @@ Result<std::vector<int32_t>> Prompter::conversation(const Chat& chat,
     const Json none, &content = message.contains("content") ? message.at("content") : none;
     if (Status fault = add_parts(id, content, rows, parts); !fault) return fault.error();
   }
-  if (!rows.empty()) return wrong("a recording has no place in the messages");
+  if (!rows.empty())
+    return wrong("the request has more recordings than the messages have places for them");
   return lay_out(tokenizer_, parts);
 }
 

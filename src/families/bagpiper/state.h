@@ -4,13 +4,13 @@
 //
 // - The first part is words. If the client wants audio, the second part is speech, whatever the
 //   model would choose.
-// - After a part that ends in kEndPart comes another part, of the likelier kind. For the engine,
-// that part is a segment: its prompt is all that came before, and its first step chooses the kind.
+// - After a part that ends in kEndPart comes another part, of the likelier kind. For the engine, it
+//   is a segment: its prompt is all that came before, and its first step chooses the kind.
 // - In words and turns only stream 0 is sampled; the other streams are pads. In speech, code s of a
-// frame is s steps later. The model also samples the ids that fill a stream before and after its
-// codes (model/delay.h).
+//   frame comes s steps later. The model also samples the ids that fill a stream before and after
+//   its codes (model/delay.h).
 // - Only speech has guidance. In the companion, the rows before the speech are pads, except the id
-// of the speech's kind.
+//   of the speech's kind.
 // - A part that does not end by itself is cut, and then the request ends with kLength.
 //
 // Made on the caller's thread, then used by one thread at a time. S: streams. H: width. Source:

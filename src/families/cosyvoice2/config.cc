@@ -25,8 +25,8 @@ void expect_text(const HyperYaml& y, const std::string& key, const std::string& 
   if (y.s(key) != want) y.fail(key, "expected " + want + ", got " + shown(y.s(key)));
 }
 
-/// Returns the number of tokens of a chunk, which attend to each other. Older files state no chunk
-/// of the encoder (use_dynamic_chunk: any length). The estimator's is in mel frames.
+/// Returns the number of tokens of a chunk, which attend to each other. Older files state none for
+/// the encoder (use_dynamic_chunk: any length). The estimator's key counts mel frames.
 int64_t load_chunk(const HyperYaml& y, int64_t ratio) {
   const std::string encoder = "flow.encoder.", fixed = "static_chunk_size";
   const std::string estimator = "flow.decoder.estimator." + fixed;

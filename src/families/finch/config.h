@@ -13,7 +13,7 @@ inline constexpr int kBooks = 3;  ///< residual codebooks, delayed by 0, 1 and 2
 /// Symbols in the LM's input: the current symbol and the next three.
 inline constexpr int kHeard = 4;
 inline constexpr int kMoves = 4;  ///< possible moves of the pointer in a step: by 0 to 3 symbols
-/// Codes of a frame, then three symbols: the spoken one, the one before and the one after it.
+/// Codes of a frame, then three symbols: the spoken one, the one before it, and the one after it.
 inline constexpr int kFrameCodes = kBooks + 3;
 /// The codes and symbols of a frame, then the accent's lift in cents.
 inline constexpr int kFrameWidth = kFrameCodes + 1;

@@ -27,8 +27,8 @@ class PieceFinder {
       ends_.push_back(end);
     }
   }
-  /// libflite stores the position of its reader after a token: one character after the space that
-  /// follows the token.
+  /// libflite stores the position of its reader after it has read a token: one character after the
+  /// space that follows the token.
   int piece_of(const cst_item* token) const {
     const auto at = static_cast<size_t>(std::max(0, item_feat_int(token, "file_pos") - 2));
     const auto it = std::upper_bound(ends_.begin(), ends_.end(), at);

@@ -41,8 +41,8 @@ class Frontend {
   std::vector<Segment> read(const Sentence& sentence) const;
 
   /// Returns the symbols that the pieces [first, last) have in the whole sentence, with the pauses
-  /// before them. Their number is not limited. Phrase classes are as for text that arrives word by
-  /// word. `whole`: the sentence and the segment have ended.
+  /// before them. Their number is not limited. Phrase classes are those of text that arrives word
+  /// by word. `whole`: the sentence and the segment have ended.
   Segment read_part(const Sentence& sentence, size_t first, size_t last, bool whole) const;
 
  private:

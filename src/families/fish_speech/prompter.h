@@ -35,7 +35,7 @@ class Prompter {
 
   /// Returns the ids of the system message of a request without references.
   const std::vector<int32_t>& system() const { return system_; }
-  /// Return the ids before the texts of references, and the ids between the texts and their audio.
+  /// Return the ids before the texts of references, and those between the texts and their audio.
   const std::vector<int32_t>& references() const { return references_; }
   const std::vector<int32_t>& speech() const { return speech_; }
   /// Return the ids of a message's end, and of the beginnings of a user's message and an answer.

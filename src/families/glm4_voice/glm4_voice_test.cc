@@ -182,7 +182,7 @@ TEST(GlmVoice, RefusesWhatItCannotDo) {
   EXPECT_EQ(refusal(request),
             "the chat has more places for recordings than the request has recordings");
   request.writing.recordings = {recording(2000, 7), recording(2000, 7)};
-  EXPECT_EQ(refusal(request), "the chat has no place for a recording");
+  EXPECT_EQ(refusal(request), "the request has more recordings than the chat has places for them");
   request.writing.recordings = {recording(0, 7)};
   EXPECT_EQ(refusal(request), "recording 1 is empty");
   const auto chat = [&](const ordered_json& messages) { return refusal(chat_of(messages)); };

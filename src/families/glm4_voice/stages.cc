@@ -20,7 +20,7 @@ constexpr uint32_t kSourceNoise = 0x474C4D01, kSourcePhase = 0x474C4D02;
 struct MelStream : StreamState {
   int64_t block = 0;
   std::vector<int32_t> codes;  // all codes so far
-  std::vector<float> told;     // [.., mel], the mel that precedes the next block
+  std::vector<float> told;     // [.., mel], the mel before the next block, which the flow continues
   std::vector<float> held;     // [overlap, mel], not sent with the previous block
 };
 

@@ -45,8 +45,8 @@ class Script : public SpokenScript {
     return ok_status();
   }
 
-  /// Returns the ids of a segment. Tags of delivery at the beginning of the text are added to all
-  /// segments that begin without such tags. Blanks are kept, as in the authors' program.
+  /// Returns the ids of a segment. Tags of delivery at the text's beginning also precede each later
+  /// segment that begins without such tags. Blanks are kept, as in the authors' program.
   Result<std::vector<int32_t>> encode(std::string_view segment, int64_t) override {
     const std::string_view tags = leading_tags(trimmed(segment));
     std::string text(segment);

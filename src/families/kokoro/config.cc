@@ -18,7 +18,7 @@ AlbertSizes load_albert(const Config& c) {
   a.positions = c.i("max_position_embeddings", 3, 8192);
   if (a.hidden % a.heads != 0 || a.hidden / a.heads % 8 != 0 || a.hidden / a.heads > 256) {
     c.fail("num_attention_heads",
-           "must divide hidden_size into heads of a multiple of 8 numbers, at most 256");
+           "must divide hidden_size; the quotient must be a multiple of 8, at most 256");
   }
   return a;
 }

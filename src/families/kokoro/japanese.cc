@@ -15,10 +15,10 @@
 namespace syrinx::kokoro {
 namespace {
 
-/// Returns whether a character is a mark that makes the preceding kana voiced.
+/// Returns whether a character is a voiced or semi-voiced sound mark, which joins the last kana.
 bool joins(char32_t c) { return is_one_of(c, U"\u3099\u309a\uff9e\uff9f"); }
 
-/// Normalises character widths (NFKC) and joins a voicing mark with its kana.
+/// Normalises character widths (NFKC) and joins a voiced or semi-voiced mark with its kana.
 std::vector<Written> normalised(std::span<const Written> text) {
   std::vector<Written> out;
   for (size_t at = 0; at < text.size();) {

@@ -80,8 +80,8 @@ std::string_view nasal_before(const std::string* next) {
   return begins({"n", "t", "d", "ɾ", "z"}) ? "n" : "ɴ";
 }
 
-/// Returns the phonemes of the kana at `at`. If two kana form one sound, the second kana has the
-/// phonemes of both, and the first has none.
+/// Returns the phonemes of the kana at `at`. If two kana form one sound, the second one has the
+/// phonemes of the sound, and the first one has none.
 std::string sound_at(std::u32string_view kana, size_t at) {
   const char32_t c = kana[at];
   const char32_t next = at + 1 < kana.size() ? kana[at + 1] : 0;

@@ -202,8 +202,8 @@ TEST(KokoroState, WordsAndPhonesBeginWithTheirFrames) {
     for (const PhoneMark& mark : got) text += concat(mark.phone, mark.frame, " ");
     return text;
   };
-  // Before the vowels are their stresses, between the words the comma and the space; all sound two
-  // frames before those of their durations.
+  // A stress precedes its vowel, and the comma and the space come between the words. All phones
+  // sound two frames earlier than their durations say.
   EXPECT_EQ(marks(true), "j0 ɛ2 s6 n12 O14 ");
   EXPECT_EQ(marks(false), "");
 }

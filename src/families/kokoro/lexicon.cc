@@ -19,7 +19,7 @@ bool is_one_of(std::string_view character, std::string_view set) {
   return !character.empty() && set.find(character) != set.npos;
 }
 
-/// Splits valid UTF-8 into its beginning and its last character.
+/// Returns the last character of a valid UTF-8 text, and the text before it, in this order.
 std::pair<std::string_view, std::string_view> last_of(std::string_view text) {
   size_t at = text.size();
   while (at > 0 && (text[--at] & 0xc0) == 0x80) {

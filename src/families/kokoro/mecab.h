@@ -11,7 +11,7 @@
 
 namespace syrinx::kokoro {
 
-/// The classes of characters in a dictionary's char.def, in the same order.
+/// The classes of characters in a dictionary's char.def, in the order of that file.
 enum class KanaType : uint8_t {
   kOther = 0,
   kKanji = 2,

@@ -58,7 +58,7 @@ void Prosody::read_text(StepContext& ctx, std::span<const int32_t> ids, const Vi
   text_lstm_.run(ctx, x, out);
 }
 
-/// Computes the prosody and the length of each phoneme. meant [T, H]: output of PL-BERT.
+/// Computes the prosody and the length of each phoneme. `meant` [T, H]: the output of PL-BERT.
 void Prosody::read_prosody(StepContext& ctx, const View& meant, ProsodyJob& job) const {
   const Arena::Mark mark(ctx.arena);
   const int64_t rows = meant.shape[0];

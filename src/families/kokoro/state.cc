@@ -21,11 +21,11 @@ std::string_view lasting(const std::string& symbol) {
 }
 
 constexpr std::string_view kStresses = "ˈˌ";
-/// Frames of 25 ms by which sounds precede the frames that their durations name. Voicing fits
-/// phones best 45 ms before those; the authors' times of words (kokoro:pipeline.py) are 75 before.
+/// Frames of 25 ms by which a sound is earlier than its durations say. By measured voicing, 45 ms
+/// earlier fits phones best; the authors (kokoro:pipeline.py) place words 75 ms earlier.
 constexpr int64_t kEarlier = 2;
 
-/// Returns the names of phones by id, and stresses by theirs. Marks and spaces have none.
+/// Returns the names of phones and stress marks by their ids. Pauses and spaces have no names.
 std::vector<std::string_view> phone_names(const KokoroConfig& config) {
   static const std::string kSilent = ";:,.!?—…\"()“” /";
   std::vector<std::string_view> out(static_cast<size_t>(config.tokens));

@@ -234,7 +234,7 @@ void Answer::fill_block() {
 }
 
 /// Makes one iteration of Jacobi decoding: each guess becomes the id that the row before it
-/// yielded. Only ids that the model itself has sampled are kept, so the text is the same as without
+/// yielded. An id is kept only if the model itself sampled it, so the text is the same as without
 /// guesses.
 void Answer::missed(std::span<const int32_t> codes) {
   if (jacobi_ == 0 || !form_.any_text() || expected_at_ < expected_.size()) return;

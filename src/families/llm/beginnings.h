@@ -1,4 +1,4 @@
-// The possible beginnings, as ids, of an answer that has a form. The model chooses one, id by id.
+// The ids with which a prescribed answer (answer_form.h) may begin, e.g. the text before JSON.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Rows of a prompt that another network fills after it has processed a recording. Vectors from an
-// audio tower replace the table's rows, or a speech tokenizer supplies ids. Plain values, used by
-// one thread at a time.
+// Rows of a prompt that another network fills after it has processed a recording: an audio tower
+// supplies vectors, which replace rows of the embedding table, or a speech tokenizer supplies ids.
+// Plain values, used by one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace syrinx::llm {
 class HeardRows {
  public:
   HeardRows() = default;
-  /// `places`: positions of the rows in the prompt, ascending. `width`: their width; 0 means ids.
+  /// `places`: positions of these rows in the prompt, ascending. `width`: their width; 0: ids.
   HeardRows(std::vector<int32_t> places, int64_t width);
 
   bool none() const { return places_.empty(); }

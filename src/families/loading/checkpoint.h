@@ -42,7 +42,7 @@ inline WeightType codec_weights(WeightType type) {
   return type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
 }
 
-/// Returns make(), which builds the networks of `node` from all tensors of `weights` but `extras`.
+/// Returns make(), which builds the networks of `node`, from all tensors of `weights` but `extras`.
 template <typename Make>
 auto load_part(const LoadSpec& spec, std::string_view node, const Weights& weights,
                const Make& make, const NamePatterns& extras = {}) {

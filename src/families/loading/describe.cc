@@ -15,7 +15,7 @@ std::string describe_decoder(const DecoderConfig& d) {
 
 void lack_draws(PipelineInfo& info) {
   info.offers.lack({"top_k", "top_p", "min_p", "repetition_penalty"},
-                   "it draws no codes; 'temperature' scales its noise");
+                   "it samples no codes; 'temperature' scales its noise");
 }
 
 Error unknown_voice(const PipelineInfo& info, const std::string& name) {

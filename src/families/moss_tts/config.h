@@ -14,8 +14,8 @@ struct ModelConfig {
   int64_t codebooks = 16;     ///< C, number of codebooks
   int64_t vocab = 0;          ///< rows of the text table
   int32_t pad_code = 1024;    ///< code of a row without audio; codes are [0, pad_code)
-  int32_t audio_pad = 0;      ///< text id beside a frame of the voice's recording
-  int32_t text_pad = 0;       ///< text id beside a frame that follows the text
+  int32_t audio_pad = 0;      ///< text id beside each frame of the voice's recording
+  int32_t text_pad = 0;       ///< text id beside each frame after the text's last id
 
   /// Returns the code of the row before the first frame. In the authors' program, this code and the
   /// end code are constants (mossttsrealtime/processing_mossttsrealtime.py).

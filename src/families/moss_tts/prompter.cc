@@ -72,7 +72,7 @@ void Prompter::add_user(const HeardTurn& turn, Prompt& out) const {
   begin_frames(out);
   const auto rest = std::span<const int32_t>(text).subspan(ahead);
   add_frames(turn.codes, rest, config_.text_pad, out);
-  // Adds the row of the end, and the text that has no frames.
+  // Adds the row with the end code, and one row for each text id that is left after the frames.
   const size_t frames = turn.codes.size() / static_cast<size_t>(config_.codebooks);
   for (size_t t = frames; t < std::max(rest.size(), frames + 1); ++t) {
     add_text(t < rest.size() ? rest[t] : config_.text_pad, out);

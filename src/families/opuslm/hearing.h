@@ -47,9 +47,9 @@ class Ears {
 using LazyEars = Lazy<Ears>;
 
 /// Turns a request's recordings into frames. The input for a recording is its samples, filled up to
-/// whole frames of kWidth. Then a silent frame follows for each piece of the work, so that other
-/// batches can run between the pieces, and a frame for each chunk of the output. frames_in()
-/// returns the total.
+/// whole frames of kWidth. A silent frame follows for each piece of the work, so that other batches
+/// can run between the pieces. Then comes a frame for each chunk of the output. frames_in() returns
+/// the number of all these frames.
 class HearingStage : public ChunkStage {
  public:
   HearingStage(const LazyEars& ears, int64_t streams) : ears_(ears), streams_(streams) {}

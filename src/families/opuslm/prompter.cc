@@ -213,7 +213,8 @@ Result<Rows> Prompter::conversation(const Chat& chat, bool spoken, std::span<con
     }
     if (rows.count() > config_.max_positions) return rows;  // too many rows already
   }
-  if (recordings < heard.size()) return wrong("a recording has no place in the messages");
+  if (recordings < heard.size())
+    return wrong("the request has more recordings than the messages have places for them");
   answer(rows, false);
   return rows;
 }

@@ -91,7 +91,7 @@ std::vector<float> DurationPredictor::condition(std::span<const float> embedding
   return out;
 }
 
-/// Inverts a spline flow: replaces `moved` [rows] by its preimage. `fixed` sets the splines.
+/// Inverts a spline flow: replaces `moved` [rows] by its preimage. `fixed` determines the splines.
 void DurationPredictor::undo(StepContext& ctx, const SplineFlow& flow, const RowBatch& told,
                              const View& fixed, const View& moved) const {
   const Arena::Mark mark(ctx.arena);

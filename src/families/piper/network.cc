@@ -12,7 +12,7 @@ constexpr int64_t kPieceFrames = 128;    // frames of all streams per pass, to l
 constexpr int64_t kLanePiece = 32;       // frames of one stream per pass
 constexpr int64_t kGeneratorFrames = 8;  // frames per generator call, which fit the CPU's cache
 
-/// The next frames of N streams, with one lane per stream, in the arenas of a step.
+/// The next frames of N streams; one lane (row_batch.h) per stream. The arenas of a step own it.
 struct FrameBatch {
   std::span<StreamMemory*> memory;               ///< [N]
   std::span<bool> last;                          ///< [N], whether no frame follows in the stream

@@ -1,6 +1,6 @@
 // Rows of several streams or texts, concatenated in one matrix, so that a layer can process all of
-// them at once. A row's result never depends on the other lanes of the batch. An arena owns the
-// memory. C: columns.
+// them at once. A lane is the rows of one stream or text; results never depend on other lanes. An
+// arena owns the memory. C: columns.
 #pragma once
 
 #include <span>

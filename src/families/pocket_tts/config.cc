@@ -43,7 +43,7 @@ DecoderConfig load_lm(const Yaml& y) {
   c.kv_heads = static_cast<int>(y.i(at + "num_kv_heads", 256, c.heads));
   const int64_t width = y.i(at + "attn_dim", kMostWidth, c.hidden);
   y.only(at + "num_heads", width % c.heads == 0 && width / c.heads % 8 == 0,
-         "a divisor of attn_dim or d_model into heads of a multiple of 8 numbers");
+         "a divisor of attn_dim or d_model, with a multiple of 8 as the quotient");
   y.only(at + "num_kv_heads", c.heads % c.kv_heads == 0, "a divisor of num_heads");
   c.head_dim = static_cast<int>(width / c.heads);
   const int64_t scale = y.i(at + "hidden_scale", 64);
@@ -88,7 +88,7 @@ MimiConfig load_side(const Yaml& y, const std::string& side) {
   const std::vector<int64_t> outs = y.file.ints(net + "output_dimensions", 1, kMostWidth);
   y.only(net + "output_dimensions", outs == std::vector{c.hidden}, "the dimension of seanet");
   y.only(net + "num_heads", c.hidden % c.heads == 0 && c.hidden / c.heads % 8 == 0,
-         "a divisor of d_model into heads of a multiple of 8 numbers");
+         "a divisor of d_model, with a multiple of 8 as the quotient");
   c.head_dim = c.hidden / c.heads;
   c.interleaved = c.gelu_tanh = true;
   const double frame =
@@ -116,11 +116,12 @@ void load_codec(const Yaml& y, ModelConfig& c) {
   c.encoder = load_side(y, "");
   const bool seanet = y.file.has("mimi.decoder_seanet.dimension");
   const bool net = y.file.has("mimi.decoder_transformer.d_model");
-  y.only("mimi.decoder_transformer", seanet == net, "one beside decoder_seanet");
+  y.only("mimi.decoder_transformer", seanet == net,
+         "this section if and only if decoder_seanet exists");
   c.decoder = load_side(y, seanet ? "decoder_" : "");
   c.encoder.encoded = y.i("mimi.inner_dim", kMostWidth, c.encoder.hidden);
   const int64_t outer = y.i("mimi.outer_dim", kMostWidth, c.decoder.hidden);
-  y.only("mimi.outer_dim", outer == c.decoder.hidden, "the dimension of the decoder");
+  y.only("mimi.outer_dim", outer == c.decoder.hidden, "the decoder's width (seanet.dimension)");
   y.only("mimi.quantizer.output_dimension",
          y.i("mimi.quantizer.output_dimension", kMostWidth) == outer, "the size of outer_dim");
   y.only("mimi.channels", y.i("mimi.channels", 1) == 1, "one channel");

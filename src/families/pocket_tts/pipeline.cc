@@ -141,7 +141,7 @@ void PocketTts::describe(const LoadSpec& spec) {
   name("pocket_tts", spec, "CC-BY-4.0");
   info_.speech.sample_rate = static_cast<int>(config_.decoder.sample_rate);
   info_.speech.frame_rate = config_.frame_rate();
-  files_->add_to(info_, "a voice of embeddings/");
+  files_->add_to(info_, "a voice from the checkpoint's folder embeddings/");
   if (files_->empty()) {
     info_.speech.voices = {{kNoVoice, "a voice that the model makes up"}};
     info_.speech.default_voice = kNoVoice;

@@ -27,8 +27,8 @@ struct VoiceNetworks {
 std::unique_ptr<VoiceEncoder> make_voices(const ModelConfig& config,
                                           std::function<std::unique_ptr<VoiceNetworks>()> load);
 
-/// Returns the rows of a voice made from a recording. If the model has a learned row for the
-/// beginning of a voice, that row comes first. Returns an Error if this model cannot use the voice.
+/// Returns the rows of a voice made from a recording. A learned row for the beginning of a voice
+/// comes first if the model has one. Returns an Error if this model cannot use the voice.
 Result<std::shared_ptr<const VoiceRows>> rows_of(const ModelConfig& config, const FlowLm& lm,
                                                  const Voice& voice);
 

@@ -184,7 +184,8 @@ Status Qwen3Omni::place_recordings(const std::vector<std::vector<float>>& record
     }
   }
   if (prompt.heard.size() < recordings.size())
-    return refused("the chat template has no place for a recording", "messages");
+    return refused("the chat template has places for fewer recordings than the request has",
+                   "messages");
   prompt.ids = std::move(ids);
   return ok_status();
 }

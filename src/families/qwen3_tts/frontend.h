@@ -47,7 +47,7 @@ class Frontend {
   /// begin with a newline, which would merge with the role's newline: see turn_text().
   std::vector<int32_t> text_ids(std::string_view text) const;
   static std::string_view turn_text(std::string_view text);
-  /// Returns an encoder for text in pieces: push kRoleText first, and drop the first kRoleIds ids.
+  /// Returns an encoder for text in pieces. Push kRoleText first; drop the first kRoleIds ids.
   StreamEncoder stream() const;
   static constexpr std::string_view kRoleText = "assistant\n";
   static constexpr int kRoleIds = 2;

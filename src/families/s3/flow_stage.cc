@@ -34,7 +34,7 @@ Tensor filled_tensor(const Shape& shape, std::span<const float> values) {
   return tensor;
 }
 
-/// Compares contents bit by bit, because a stage receives a voice only in a bundle.
+/// Compares contents bit by bit, because a stage gets each request's voice as a copy in a bundle.
 bool same_values(const Tensor& a, const Tensor& b) {
   const int64_t count = a.empty() ? 0 : a.view().count();
   if (count != (b.empty() ? 0 : b.view().count())) return false;

@@ -174,7 +174,7 @@ size_t CodecLm::table_bytes() const {
   return sum + parts_.positions.bytes();
 }
 
-/// Whether a row has a code, i.e. an id of table 1.
+/// Returns whether a row has a code, i.e. an id for tables[1].
 bool CodecLm::is_frame(std::span<const int32_t> ids, size_t row) const {
   return ids[row * parts_.tables.size() + 1] >= 0;
 }
@@ -241,7 +241,7 @@ std::span<GivenRow> CodecLm::ask(StepContext& ctx, const ArBatch& batch, Numbers
   return rows.given;
 }
 
-/// Whether all numbers are rows of their tables, as a recorded step does not check them.
+/// Returns whether all numbers are rows of their tables, as a recorded step does not check this.
 bool CodecLm::are_valid(const Numbers& numbers) const {
   const size_t tables = parts_.tables.size();
   for (size_t i = 0; i < numbers.ids.size(); ++i)

@@ -54,7 +54,7 @@ struct CodecLmParts {
   int64_t max_positions = 0;
   std::unique_ptr<InnerCodes> inner = {};  ///< makes the codes after the first one; may be null
   std::vector<int> inner_vocab = {};       ///< vocabulary of each code that the inner decoder makes
-  /// Factor of rows that have an id of table 1, i.e. frames. 1: rows are not scaled.
+  /// Factor of rows that have an id for tables[1] (rows of codes); rows of text have none.
   float frame_scale = 1;
   /// Learned positions [max_positions, H] as stored, added to each row (GPT-2). May be empty.
   View positions = {};

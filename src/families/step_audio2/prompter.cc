@@ -68,7 +68,7 @@ class Scribe {
     out_.text(text);
     out_.flush();
   }
-  /// Writes the beginning of a turn. `more`: text of the turn that is encoded together with it.
+  /// Writes the beginning of a turn. `more`: text of the turn to be encoded together with it.
   void begin(const std::string& role, const std::string& more = "") {
     out_.id(ids_.turn);
     text(role + "\n" + more);

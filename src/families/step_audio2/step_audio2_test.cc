@@ -220,7 +220,7 @@ TEST(StepVoice, RefusesWhatItCannotDo) {
   EXPECT_EQ(refusal(request), "recording 1 is empty");
   request = request_of(cases["turns"]);
   request.writing.chat = std::make_shared<Chat>(Chat{R"([{"role": "user", "content": "x"}])", ""});
-  EXPECT_EQ(refusal(request), "the chat has no place for a recording");
+  EXPECT_EQ(refusal(request), "the request has more recordings than the chat has places for them");
   const auto chat = [&](const ordered_json& messages) { return refusal(chat_of(messages)); };
   EXPECT_EQ(chat({{{"role", "critic"}, {"content", "x"}}}),
             "this model does not accept messages with the role 'critic'");
@@ -231,7 +231,7 @@ TEST(StepVoice, RefusesWhatItCannotDo) {
   request.writing.answers = {{std::make_shared<const std::vector<int32_t>>(1, ids().code_end)}};
   EXPECT_EQ(refusal(request), "");
   request.writing.answers.push_back(request.writing.answers[0]);
-  EXPECT_EQ(refusal(request), "the chat has no place for an answer");
+  EXPECT_EQ(refusal(request), "the request has more answers than the chat has places for them");
   EXPECT_EQ(chat({{{"role", "user"}, {"content", {{{"type", "image"}}}}}}),
             "this model accepts only text, and recordings of users");
   EXPECT_EQ(chat({{{"role", "assistant"}, {"content", {{{"type", "audio"}}}}}}),

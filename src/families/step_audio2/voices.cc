@@ -120,7 +120,7 @@ Result<std::shared_ptr<const S3FlowVoice>> voice_of(const Voice& data, const S3F
   }
   auto voice = flow_voice(data, flow);
   if (voice.ok() && flow.spare_frames(*voice.value()) != 0) {
-    return Error{ErrorCode::kInvalid, "the voice's \"mel\" does not end with its \"tokens\"",
+    return Error{ErrorCode::kInvalid, "the voice's \"mel\" and \"tokens\" differ in length",
                  "voice"};
   }
   return voice;

@@ -1,6 +1,6 @@
 // The state of a request at the joint network: the transcription of a recording. Rows come from the
-// encoder. Each step chooses an id at the current row: text, or the blank, which moves to the next
-// row (RNN-T); or an id and the number of rows to move (TDT). Text is final. Made on the caller's
+// encoder. Each step chooses an id at the current row. RNN-T: text, or the blank, which moves to
+// the next row. TDT: an id, and the number of rows to move. Text is final. Made on the caller's
 // thread, then used by one thread at a time.
 #pragma once
 

@@ -114,7 +114,7 @@ void DiffusionHead::run(StepContext& ctx, std::span<const LatentJob> jobs) const
   if (jobs.empty()) return;
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t e = std::ssize(jobs), latent = config_.latent(), width = config_.hidden();
-  // Row twins[i] of the network's input is latent i without the text.
+  // Row twins[i] of the network's input is latent i again, without the text (for guidance).
   const std::span<int64_t> twins = take_array<int64_t>(ctx, e);
   int64_t rows = e;
   for (int64_t i = 0; i < e; ++i) twins[i] = jobs[i].companion == nullptr ? -1 : rows++;

@@ -61,8 +61,10 @@ Result<size_t> ChatReader::recording() {
 }
 
 Status ChatReader::end() const {
-  if (next_ < recordings_) return refused_chat("the chat has no place for a recording");
-  if (!answers_.empty()) return refused_chat("the chat has no place for an answer");
+  if (next_ < recordings_)
+    return refused_chat("the request has more recordings than the chat has places for them");
+  if (!answers_.empty())
+    return refused_chat("the request has more answers than the chat has places for them");
   return ok_status();
 }
 

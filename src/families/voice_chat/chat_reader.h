@@ -47,7 +47,7 @@ class ChatReader {
     answers_ = answers_.subspan(1);
     return known_ids(next, codes_a_second, known, is_code);
   }
-  /// Returns an Error if the chat had no place for a recording or an answer.
+  /// Returns an Error if the request has more recordings or answers than the chat has places.
   Status end() const;
 
  private:

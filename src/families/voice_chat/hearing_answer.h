@@ -1,8 +1,8 @@
-// An answer to a prompt with recordings. Another network fills some of the prompt's rows, its
-// places, after it has processed the recordings: with ids (codes of a speech tokenizer), or with
-// rows that replace the table's (from an audio tower). Values for later networks are held back
-// until all text before them is sent, so that no stop string is spoken. Made on the caller's
-// thread, then used by one thread at a time.
+// An answer to a prompt with recordings. Some rows of the prompt are places for recordings, which
+// another network fills: with ids (codes of a speech tokenizer) or with rows (of an audio tower)
+// instead of the embedding table's. Values for later networks are held back until all text before
+// them is sent, so that no stop string is spoken. Made on the caller's thread, then used by one
+// thread at a time.
 #pragma once
 
 #include <deque>

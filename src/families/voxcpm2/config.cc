@@ -117,7 +117,7 @@ ModelConfig load_model_config(const Config& root) {
   const auto vae = root.opt_sub("audio_vae_config");
   if (vae) m.vae = AudioVaeConfig::load(*vae);
   if (root.opt_i("feat_dim", 64) != m.vae.latent) {
-    root.fail("feat_dim", concat("expected that of audio_vae_config, ", m.vae.latent));
+    root.fail("feat_dim", concat("must equal audio_vae_config.latent_dim, ", m.vae.latent));
   }
   return m;
 }

@@ -140,7 +140,7 @@ void LocalDit::run(StepContext& ctx, std::span<const PatchJob> jobs, const View&
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t e = std::ssize(jobs), p = config_.patch, latent = config_.latent();
   const int64_t size = p * latent, width = config_.dit.hidden, lm = config_.base.hidden;
-  // Row twins[i] of the network's input is patch i without the condition.
+  // Row twins[i] of the network's input is patch i again, without the condition (for guidance).
   const std::span<int64_t> twins = take_array<int64_t>(ctx, e);
   int64_t rows = e;
   for (int64_t i = 0; i < e; ++i) twins[i] = jobs[i].scale == 1 ? -1 : rows++;

@@ -27,7 +27,7 @@ class State : public Sequence {
   static constexpr int kLeastSteps = 3;  ///< steps before the end can be sampled
   static constexpr int64_t kMostSteps = 4096;
   static constexpr int64_t kStepsPerId = 6, kSpareSteps = 10;
-  static constexpr int64_t kContext = 3;  ///< patches of the prompt that are decoded first
+  static constexpr int64_t kContext = 3;  ///< patches of the prompt's end that are decoded first
   // Bounds of this program, which the authors' code does not have:
   static constexpr int64_t kMostPartBytes = 2000;   ///< bytes of two and a half minutes of English
   static constexpr int64_t kMostLikePatches = 188;  ///< 30 s of earlier speech that serve as voice

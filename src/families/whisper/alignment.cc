@@ -70,8 +70,8 @@ AlignedText::AlignedText(const ModelConfig& config, const Generation& generation
   a.probabilities.assign(a.text.size(), 0.f);
 }
 
-/// Returns the number of heads that each step computes. Each step needs a position after the
-/// prompt.
+/// Returns how many heads each step computes: kHeadsAStep, or more if the positions after the
+/// prompt, of which each step needs one, are too few.
 int AlignedText::heads_a_step() const {
   const auto heads = std::ssize(generation_.alignment_heads);
   const int64_t room = std::max<int64_t>(1, config_.max_ids - prompt_);

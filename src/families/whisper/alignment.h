@@ -1,5 +1,5 @@
 // Computes the time of each id of a text in its window, from the cross-attention of some of the
-// decoder's heads. The text runs once more, as a prompt, and the weights are computed then. So
+// decoder's heads. The text runs once more, as a prompt, and only then the weights are computed, so
 // decoding itself stores nothing. Source: whisper:whisper/timing.py, find_alignment(), up to its
 // matrix. The steps after the matrix are in ears/whisper_words.h.
 #pragma once

@@ -98,7 +98,7 @@ ModelConfig load_model_config(const Config& root) {
   const int64_t width = m.encoder.width;
   if (width % m.heads != 0 || width / m.heads % 8 != 0 || width / m.heads > 256) {
     root.fail("decoder_attention_heads",
-              "must divide d_model into heads of a multiple of 8, at most 256");
+              "must divide d_model; the quotient must be a multiple of 8, at most 256");
   }
   if (!root.opt_b("tie_word_embeddings", true)) {
     root.fail("tie_word_embeddings", "a separate head is not supported");

@@ -28,7 +28,7 @@ struct ModelConfig {
   int64_t max_positions = 4096;
   int64_t codebooks = 9;
   int32_t eos = 1024;   ///< id of the end; all codes are smaller
-  int32_t mask = 1025;  ///< id that replaces the codes which a delayed codebook lacks
+  int32_t mask = 1025;  ///< id in place of a code that a delayed codebook does not have
   std::vector<ConditionerConfig> conditioners;
   bool projected = true;  ///< whether a linear layer processes the whole prefix
 

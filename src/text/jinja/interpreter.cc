@@ -352,7 +352,7 @@ Value Interpreter::call(const Expression& e) {
 std::string Interpreter::called_with_block(const Statement& s) {
   const Value callee = eval(*s.value->parts[0]);
   const bool macro = callee.is_callable() && callee.callable().macro != nullptr;
-  if (!macro || callee.callable().block > 0) throw Fault("{% call %} takes a call of a macro");
+  if (!macro || callee.callable().block > 0) throw Fault("{% call %} needs a call of a macro");
   const Arguments given = arguments(*s.value);
   Callable block;
   block.macro = s.macro.get();

@@ -209,7 +209,7 @@ class Parser {
     caller->id = names_.id_of(caller->name);
     if (tokens_.skip_sign("(")) parse_parameters(*caller);
     out.value = read_.expression();
-    if (out.value->kind != Expression::kCall) tokens_.fail("{% call %} takes a call of a macro");
+    if (out.value->kind != Expression::kCall) tokens_.fail("{% call %} needs a call of a macro");
     end_block();
     const int loops = std::exchange(loops_, 0);  // loops around the block do not count within it
     caller->body = parse_body({"endcall"}).body;

@@ -134,7 +134,7 @@ class TableBuilder {
     const BpeMerge merge{find(left), find(right), find(joined_)};
     if (merge.left < 0 || merge.right < 0 || merge.result < 0)
       throw LoadError(where() + ": " + shown(left) + " " + shown(right) +
-                      ": expected both and their union in the vocabulary");
+                      ": expected both and their concatenation in the vocabulary");
     tables_.merges.push_back(merge);
   }
 

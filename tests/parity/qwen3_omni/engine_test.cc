@@ -296,7 +296,8 @@ TEST(Omni, RefusesWhatItCannotDo) {
   EXPECT_EQ(refusal(request),
             "the chat template has more places for recordings than the request has recordings");
   request.writing.recordings = {recording(20000, 7), recording(20000, 7)};
-  EXPECT_EQ(refusal(request), "the chat template has no place for a recording");
+  EXPECT_EQ(refusal(request),
+            "the chat template has places for fewer recordings than the request has");
   request.writing.recordings = {recording(100, 7)};
   EXPECT_EQ(refusal(request), "recording 1 is too short: 100 samples at 16 kHz");
   request.writing.recordings = {recording(400 * 16000, 7)};
