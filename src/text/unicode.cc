@@ -112,6 +112,16 @@ bool is_upper(char32_t code) { return category(code) == UTF8PROC_CATEGORY_LU; }
 bool is_lower(char32_t code) { return category(code) == UTF8PROC_CATEGORY_LL; }
 bool is_digit(char32_t code) { return category(code) == UTF8PROC_CATEGORY_ND; }
 
+Category general_category(char32_t code) {
+  const auto kind = category(code);  // utf8proc lists the categories in Unicode's order
+  if (kind < UTF8PROC_CATEGORY_LU || kind > UTF8PROC_CATEGORY_ZP) return Category::kOther;
+  if (kind <= UTF8PROC_CATEGORY_LO) return Category::kLetter;
+  if (kind <= UTF8PROC_CATEGORY_ME) return Category::kMark;
+  if (kind <= UTF8PROC_CATEGORY_NO) return Category::kNumber;
+  if (kind <= UTF8PROC_CATEGORY_PO) return Category::kPunctuation;
+  return kind <= UTF8PROC_CATEGORY_SO ? Category::kSymbol : Category::kSeparator;
+}
+
 std::string to_upper(char32_t code) {
   if (code == 0xdf) return "SS";
   std::string out;

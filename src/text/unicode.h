@@ -30,6 +30,19 @@ bool is_lower(char32_t code);
 /// Returns whether the general category is Nd.
 bool is_digit(char32_t code);
 
+/// The first letter of a general category: letter, mark, number, punctuation, symbol, separator.
+/// kOther: control characters, unassigned code points.
+enum class Category : uint8_t {
+  kLetter,
+  kMark,
+  kNumber,
+  kPunctuation,
+  kSymbol,
+  kSeparator,
+  kOther
+};
+Category general_category(char32_t code);
+
 /// Returns the capital of a letter, like Python's str.upper(): one letter, except for U+00DF.
 std::string to_upper(char32_t code);
 /// Returns the text in small letters, like Python's str.lower(). Each letter becomes one letter,

@@ -49,6 +49,22 @@ TEST(Unicode, Classes) {
   EXPECT_FALSE(is_letter('1') || is_upper('a') || is_lower('A') || is_digit('a'));
 }
 
+TEST(Unicode, GeneralCategories) {
+  const std::pair<Category, std::u32string_view> all[] = {
+      {Category::kLetter, U"aZǅʰ明"},
+      {Category::kMark, U"\u0301\u093e\u20dd"},
+      {Category::kNumber, U"7Ⅷ½"},
+      {Category::kPunctuation, U"_-()«»!。"},
+      {Category::kSymbol, U"+$^©🌍"},
+      {Category::kSeparator, U" \u00a0\u2028\u2029\u3000"},
+      {Category::kOther, U"\n\u200b\ue000\u0378"}};
+  for (const auto& [category, codes] : all) {
+    for (const char32_t code : codes) {
+      EXPECT_EQ(general_category(code), category) << static_cast<uint32_t>(code);
+    }
+  }
+}
+
 TEST(Unicode, SmallLettersAreThoseOfPython) {
   EXPECT_EQ(to_lower("Hello ÄÖÜ ÇA ЖУК"), "hello äöü ça жук");
   EXPECT_EQ(to_lower("ΟΔΟΣ ΣΟΦΟΣ, Σ"), "οδος σοφος, σ");
