@@ -340,26 +340,41 @@ void Decoder::norm_rows(StepContext& ctx, const View& x, std::span<const int32_t
 
 void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRange blocks,
                int64_t length) {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const Arena::Mark host_mark(ctx.host);
   if (length == 0) length = x.shape[0];
-  const int64_t count = length == 0 ? 0 : x.shape[0] / length;
-  SYRINX_CHECK(count * length == x.shape[0], "[run_whole] ", x.shape[0],
-               " rows are not whole sequences of ", length);
-  KvSpec spec = encoder.config().kv_spec(DType::kF32);
-  spec.layers = 1;
-  const int64_t each = KvPool::pages_for(length);
-  const View memory =
-      ctx.arena.take({count * each * static_cast<int64_t>(KvPool::page_bytes(spec))}, DType::kU8);
-  const KvPool pool(spec, count * each, memory);
-  const std::span<int32_t> pages = take_array<int32_t>(ctx, count * each);
-  std::iota(pages.begin(), pages.end(), 0);
+  const std::span<int64_t> lengths =
+      take_array<int64_t>(ctx, length == 0 ? 0 : x.shape[0] / length);
+  std::ranges::fill(lengths, length);
+  run_whole(ctx, encoder, x, blocks, lengths);
+}
+
+void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRange blocks,
+               std::span<const int64_t> lengths) {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const int64_t count = std::ssize(lengths);
   const std::span<int32_t> row_begin = take_array<int32_t>(ctx, count + 1);
   const std::span<int32_t> kv_len = take_array<int32_t>(ctx, count);
+  int64_t most = 0, held = 0;
   for (int64_t i = 0; i < count; ++i) {
-    row_begin[i + 1] = static_cast<int32_t>((i + 1) * length);
-    kv_len[i] = static_cast<int32_t>(length);
+    kv_len[i] = static_cast<int32_t>(lengths[i]);
+    row_begin[i + 1] = row_begin[i] + kv_len[i];
+    most = std::max(most, KvPool::pages_for(lengths[i]));
+    held += KvPool::pages_for(lengths[i]);
   }
-  const DecoderPart part{0, {row_begin, kv_len, pages, static_cast<int>(each)}, &pool};
+  SYRINX_CHECK(row_begin[count] == x.shape[0], "[run_whole] ", x.shape[0],
+               " rows, the sequences have ", row_begin[count]);
+  KvSpec spec = encoder.config().kv_spec(DType::kF32);
+  spec.layers = 1;
+  const View memory =
+      ctx.arena.take({held * static_cast<int64_t>(KvPool::page_bytes(spec))}, DType::kU8);
+  const KvPool pool(spec, held, memory);
+  const std::span<int32_t> pages = take_array<int32_t>(ctx, count * most);
+  for (int64_t i = 0, page = 0; i < count; ++i) {
+    const int64_t own = KvPool::pages_for(lengths[i]);
+    std::iota(pages.begin() + i * most, pages.begin() + i * most + own, static_cast<int32_t>(page));
+    page += own;
+  }
+  const DecoderPart part{0, {row_begin, kv_len, pages, static_cast<int>(most)}, &pool};
   for (int block = blocks.begin; block < blocks.end; ++block)
     encoder.forward(ctx, x, std::span(&part, 1), 0, {block, block + 1});
 }

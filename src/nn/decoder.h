@@ -185,6 +185,9 @@ class Decoder {
 /// sequences of `length` rows each. The f32 cache exists only during the call.
 void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRange blocks,
                int64_t length = 0);
+/// Does the same for sequences of different lengths, whose sum is N.
+void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRange blocks,
+               std::span<const int64_t> lengths);
 
 /// Writes the index of the last row of each sequence that has rows, in the order of sequences.
 /// Returns the number of these sequences.

@@ -432,6 +432,22 @@ TEST(Decoder, WholeSequencesOfOneLengthRunTogether) {
   EXPECT_THROW(run_whole(one.ctx, encoder, whole, {0, c.layers}, 7), InternalError);
 }
 
+TEST(Decoder, WholeSequencesOfOtherLengthsRunTogether) {
+  DecoderConfig c = small();
+  c.causal = false;
+  const Decoder encoder(c, dummy(), WeightType::kF32);
+  const std::vector<int64_t> lengths{70, 1, 33};
+  const Tensor input = fixture::random({104, c.hidden}, 5);
+  Tensor together = input.clone(), alone = input.clone();
+  Bench two(2), one(1);
+  run_whole(two.ctx, encoder, together, {0, c.layers}, lengths);
+  for (int64_t i = 0, at = 0; i < 3; at += lengths[i++])
+    run_whole(one.ctx, encoder, alone.view().slice(at, at + lengths[i]), {0, c.layers});
+  EXPECT_TRUE(fixture::same_bits(together, alone));
+  EXPECT_THROW(run_whole(one.ctx, encoder, alone, {0, c.layers}, std::vector<int64_t>{70, 33}),
+               InternalError);
+}
+
 /// Reuses the positions of the previous step, as each step of a depth transformer does.
 TEST(InnerDecoder, EachStepIsASequenceOfItsOwn) {
   const DecoderConfig c = qwen3();
