@@ -23,6 +23,8 @@ class XCodecEncoder {
   XCodecEncoder(const XCodecConfig& config, const Weights& weights);
 
   int sample_rate() const { return static_cast<int>(config_.codec.sample_rate); }
+  /// Returns the number of samples of a frame.
+  int64_t hop() const { return config_.codec.hop(); }
   /// Returns the number of frames T for a recording of at least kLeast samples.
   int64_t frames(int64_t samples) const;
   static constexpr int64_t kLeast = 4800;

@@ -23,6 +23,8 @@
 #include "families/model_file.h"
 #include "families/moss_tts/config.h"
 #include "families/moss_tts/pipeline.h"
+#include "families/omnivoice/config.h"
+#include "families/omnivoice/pipeline.h"
 #include "families/opuslm/config.h"
 #include "families/opuslm/pipeline.h"
 #include "families/orpheus/checkpoint.h"
@@ -69,6 +71,7 @@ std::span<const Family> families() {
       Family{"voxcpm2", voxcpm2::claims, load_as<voxcpm2::VoxCpm2>, "config.json", false},
       Family{"pocket_tts", nullptr, load_as<pocket_tts::PocketTts>, pocket_tts::kMarker, false},
       Family{"vibevoice", vibevoice::claims, load_as<vibevoice::VibeVoice>, "config.json", false},
+      Family{"omnivoice", omnivoice::claims, load_as<omnivoice::OmniVoice>, "config.json", false},
       Family{"moss_tts", moss_tts::claims, load_as<moss_tts::MossTts>},
       Family{"opuslm", opuslm::claims, load_as<opuslm::OpusLm>},
       Family{"orpheus", orpheus::claims, load_as<orpheus::Orpheus>},

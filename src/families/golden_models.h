@@ -23,6 +23,7 @@
 #include "families/family.h"
 #include "families/fish_speech/pipeline.h"
 #include "families/moss_tts/fixture.h"
+#include "families/omnivoice/fixture.h"
 #include "families/s3/state.h"
 #include "families/voice_of_frames.h"
 #include "families/zonos/numbers.h"
@@ -167,8 +168,8 @@ void vary_moss_tts(int i, SpeechRequest& other) {
   }
 }
 
-/// The steps of models that speak in latents are compared in their own folders; here the samples,
-/// of which most goldens have the first ones.
+/// The steps of models that speak in latents or canvases are compared in their own folders; here
+/// the samples, of which most goldens have the first ones.
 inline bool read_latents(const GoldenModel&, const nlohmann::json& json, GoldenCase& c) {
   c.segments.emplace_back();
   return c.golden->find("samples") && !json.contains("prompt");
@@ -499,6 +500,22 @@ inline constexpr GoldenModel kOtherGoldenModels[] = {
      .read = golden::read_latents,
      .vary = golden::vary_latents<true>,
      .late_text = "We walked along the river and then, when it was dark, we went “home”. "},
+    {.name = "omnivoice",
+     .family = "omnivoice",
+     .dir = "omnivoice/golden/plain",
+     .samples = 1e-5f,
+     .ask = omnivoice::ask,
+     .read = golden::read_latents,
+     .vary = omnivoice::vary<8>,
+     .late_text = kSentences},
+    {.name = "omnivoice_shapes",
+     .family = "omnivoice",
+     .dir = "omnivoice/golden/shapes",
+     .samples = 1e-5f,
+     .ask = omnivoice::ask,
+     .read = golden::read_latents,
+     .vary = omnivoice::vary<4>,
+     .late_text = kSentences},
     {.name = "qwen3_tts",
      .family = "qwen3_tts",
      .dir = "qwen3_tts/golden/equal_width",

@@ -168,7 +168,9 @@ PublishedFile PublishedFile::read(const std::string& path) {
     if (type == "about") out.about = std::stoull(sizes), out.give = std::stoull(pattern);
     if (type == "inside") out.inside = sizes;
     if (type == "tensors") {
-      out.tensors = read(std::filesystem::path(path).parent_path() / sizes).tensors;
+      const std::string below = equals.empty() ? "" : equals + ".";
+      for (auto& [name, tensor] : read(std::filesystem::path(path).parent_path() / sizes).tensors)
+        out.tensors[below + name] = tensor;
     }
     if (type == "metadata") out.metadata[sizes] = pattern;
     if (type != "I64" && type != "F32" && type != "BF16") continue;

@@ -254,6 +254,17 @@ const Published kPocket{"pocket_tts",
 const Published kSmallPocket{
     "pocket_tts",   "pocket_tts/golden/distilled/checkpoint", 224, 2, false, "", "", "",
     "pocket_tts_2m"};
+/// The encoder of recordings is part of the codec, which is published apart.
+const Published kOmniVoice{"omnivoice",
+                           "omnivoice/golden/plain/checkpoint",
+                           313 + 527,
+                           4,
+                           false,
+                           "audio_tokenizer/model.safetensors",
+                           "semantic_model.encoder.layer_norm.bias",
+                           "",
+                           "",
+                           true};
 const Published kAsr{"qwen3_asr", "qwen3_asr/golden/original/checkpoint", 612, 3};
 const Published kLargeAsr{
     "qwen3_asr",     "qwen3_asr/golden/original/checkpoint", 708, 5, true, "", "", "",
@@ -319,7 +330,7 @@ INSTANTIATE_TEST_SUITE_P(
         Published{"fish_speech", "fish_speech/golden/checkpoint", 358, 6, true},
         Published{"higgs_audio", "higgs/golden/checkpoint", 399 + 527, 6, true},
         Published{"voxcpm2", "voxcpm2/golden/checkpoint", 577 + 311, 6, true}, kPocket,
-        kSmallPocket,
+        kSmallPocket, kOmniVoice,
         Published{"vibevoice", "vibevoice/golden/plain/checkpoint", 605 + 100, 6, true},
         Published{"moss_tts", "moss_tts/golden/other_shapes/checkpoint", 403 + 1600, 6, true},
         Published{"orpheus", "orpheus/golden/checkpoint", 254 + 269, 6, true},
@@ -358,8 +369,8 @@ TEST(PublishedFishCodec, SizesAreThoseOfItsTensors) {
   EXPECT_EQ(weights.report().faults(), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, PublishedEncoders, testing::Values(kQwenBase, kChatterboxVoices),
-                         family_of);
+INSTANTIATE_TEST_SUITE_P(Families, PublishedEncoders,
+                         testing::Values(kQwenBase, kChatterboxVoices, kOmniVoice), family_of);
 
 INSTANTIATE_TEST_SUITE_P(Families, PublishedChanges,
                          testing::Values(kQwen, kChatterbox, kCosyVoice2, kCosyVoice3, kWhisper,

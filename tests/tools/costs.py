@@ -38,6 +38,8 @@ MODELS = [
     ('Pocket TTS, 100 M', ['pocket_tts/model.safetensors'], [(r'^flow_lm\.(transformer|flow_net|input_linear)', 12.5, 1, 1)]),
     ('VibeVoice-Realtime', ['vibevoice/model.safetensors'], [(r'^model\.tts_language_model\.layers', 7.5, 2, 1),
      (r'^model\.prediction_head', 7.5 * 5, 2, 1)]),
+    ('OmniVoice, 5 s at a time', ['omnivoice/model.safetensors'],
+     [(r'^llm\.layers', 32 / 5, 2 * 125 + 40, 1), (r'^audio_heads', 32 / 5, 2 * 125, 1)]),
     ('VoxCPM2, guided', ['voxcpm2/model.safetensors'], [(r'^(base_lm|residual_lm)\.layers', 6.25, 1, 1),
      (r'^feat_encoder\.encoder', 6.25, 5, 1), (r'^feat_decoder\.estimator\.decoder', 6.25 * 10, 2 * 11, 1)]),
     ('Chatterbox, guided', ['chatterbox/t3_cfg.safetensors', 'chatterbox/s3gen.safetensors'],
@@ -76,8 +78,9 @@ def matrices(path):
     found = {}
     for line in path.read_text().splitlines():
         words = line.split()
-        if len(words) == 2 and words[0] == 'tensors':
-            found |= matrices((path.parent / words[1]).resolve())
+        if words[:1] == ['tensors']:
+            below = words[3] + '.' if len(words) == 4 else ''
+            found |= {below + name: count for name, count in matrices((path.parent / words[1]).resolve()).items()}
         elif len(words) >= 3 and re.fullmatch(r'\d+(x\d+)+', words[1]) and words[0] != '#':
             count = 1
             for extent in words[1].split('x'):

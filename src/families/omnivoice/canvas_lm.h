@@ -1,0 +1,89 @@
+// The language model of OmniVoice, and the AR node that runs it. A canvas has the ids of style and
+// text, the frames of a recording, and the frames to be made, whose codes are masks at first. A
+// pass reads the whole canvas, and its frames alone for guidance, and replaces some masks by codes:
+// those with the largest scores. Const after construction, shared by threads; the results of a
+// canvas have the same bits in any batch. CPU only. Source: omnivoice 0.2.1,
+// omnivoice/models/omnivoice.py
+// (_generate_iterative, _predict_tokens_with_scoring). C codebooks, V choices, T frames, R frames
+// of the recording.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "families/omnivoice/config.h"
+#include "io/weights.h"
+#include "model/stage.h"
+#include "nn/decoder.h"
+
+namespace syrinx::omnivoice {
+
+/// Passes over a canvas, as in the authors' program.
+inline constexpr int kPasses = 32;
+
+/// One pass over one canvas.
+struct CanvasPass {
+  std::span<const int32_t> ids;       ///< style and text
+  std::span<const int32_t> recorded;  ///< [R, C]
+  std::span<int32_t> frames;          ///< [T, C], changed by the pass; may contain masks
+  int pass = 0;                       ///< number of the pass, from 0
+  uint32_t step = 0;                  ///< number of the pass in the request, for its noise
+  uint64_t seed = 0;
+  float guidance = 2;     ///< scale g: (1 + g) times the logits, less g times those without text
+  float temperature = 0;  ///< of the draw among the likeliest tenth; 0: the likeliest choice
+};
+
+/// Returns how many of `codes` masks pass number `pass` replaces.
+int64_t unmasked_in(int pass, int64_t codes);
+
+class CanvasLm {
+ public:
+  /// Loads llm.*, audio_embeddings and audio_heads as published. Tables are views of the stored
+  /// weights, which must outlive this object.
+  CanvasLm(const ModelConfig& config, const Weights& weights, WeightType type);
+
+  const ModelConfig& config() const { return config_; }
+  /// Runs one pass over each canvas.
+  void run(StepContext& ctx, std::span<const CanvasPass> canvases) const;
+  /// Writes the logits f32 [T, C * V] of the frames of a canvas: with its text, or without.
+  void logits(StepContext& ctx, const CanvasPass& canvas, bool with_text, const View& out) const;
+  size_t bytes() const { return decoder_.bytes() + heads_.bytes(); }
+  size_t table_bytes() const;
+
+ private:
+  /// Rows of a canvas that follow each other in a batch.
+  struct Rows {
+    const CanvasPass* canvas = nullptr;
+    bool with_text = true;
+    int64_t begin = 0, count = 0;
+    /// Returns the number of rows before the frames.
+    int64_t before(int64_t codebooks) const;
+  };
+  void embed_rows(StepContext& ctx, const Rows& rows, const View& x) const;
+  void run_together(StepContext& ctx, std::span<const CanvasPass> canvases) const;
+  void unmask(StepContext& ctx, const View& x, const Rows& with_text, const Rows* alone) const;
+
+  ModelConfig config_;
+  Decoder decoder_;
+  View ids_;                  // [vocab, H]
+  std::vector<View> tables_;  // C of [V, H]
+  PackedLinear heads_;        // H -> C * V
+};
+
+/// The AR node. A step is a pass, so the codes of the node mean nothing. It has no cache.
+class CanvasStage : public ArStage {
+ public:
+  explicit CanvasStage(const CanvasLm& lm);
+
+  const ArTraits& traits() const override { return traits_; }
+  void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
+  void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+
+ private:
+  const CanvasLm& lm_;
+  ArTraits traits_;
+};
+
+}  // namespace syrinx::omnivoice

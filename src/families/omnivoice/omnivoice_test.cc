@@ -1,0 +1,244 @@
+// Tests what only OmniVoice promises: canvases, segments, bounds, voices, fades, refusals.
+#include "families/family_fixture.h"
+#include "families/omnivoice/fixture.h"
+#include "families/omnivoice/length.h"
+
+namespace syrinx::omnivoice {
+namespace {
+
+constexpr int64_t kC = 8;
+
+class OmniVoiceTest : public FamilyTest<OmniVoice> {
+ protected:
+  OmniVoiceTest() : FamilyTest(golden_path("plain/checkpoint")) {}
+
+  size_t frames_of(const SpeechRequest& request) const {
+    return spoken_frames(model_, request).size() / kC;
+  }
+  std::vector<float> samples_of(std::span<const int32_t> frames, const Sequence& state,
+                                std::span<const int> chunks) const {
+    const ChunkStage& stage = *model_.graph().links()[0].stage;
+    const int ahead = model_.graph().links()[0].policy.lookahead;
+    const auto stream = open_stream(stage, state);
+    ThreadPool pool(1);
+    Workspace work(pool, Device::kCpu);
+    std::vector<float> out;
+    const int all = static_cast<int>(std::ssize(frames) / kC);
+    for (int at = 0, i = 0; at < all; ++i) {
+      int fresh = std::min(chunks[static_cast<size_t>(i) % chunks.size()], all - at);
+      if (all - at - fresh < ahead) fresh = all - at;
+      const int window = std::min(all - at, fresh + ahead);
+      std::vector<float> made(static_cast<size_t>(fresh * stage.out_width()));
+      ChunkJob job{
+          .state = stream.get(),
+          .codes = frames.subspan(static_cast<size_t>(at * kC), static_cast<size_t>(window * kC)),
+          .fresh = fresh,
+          .ahead = window - fresh,
+          .last = at + window == all,
+          .out = made,
+          .made = fresh};
+      work.reset();
+      stage.run(work.context(), std::span(&job, 1));
+      out.insert(out.end(), made.begin(), made.end());
+      at += fresh;
+    }
+    return out;
+  }
+};
+
+TEST(OmniVoicePasses, ReplaceAllMasksInTheEnd) {
+  for (const int64_t codes : {1, 8, 33, 360, 6000}) {
+    int64_t sum = 0;
+    for (int pass = 0; pass < kPasses; ++pass) sum += unmasked_in(pass, codes);
+    EXPECT_EQ(sum, codes);
+  }
+  EXPECT_GT(unmasked_in(kPasses - 1, 6000), 20 * unmasked_in(0, 6000)) << "late passes do most";
+}
+
+TEST_F(OmniVoiceTest, ATextIsASegmentForEachLongerSentence) {
+  const std::string first = "The quick brown fox jumps over the lazy dog, and then runs away.",
+                    second = "It was never seen again by anyone who lived beside the river.";
+  const auto state = state_of(model_, plain(first + " " + second + " Yes."));
+  Passes passes(model_);
+  std::vector<int32_t> said;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    EXPECT_TRUE(state->next_pass().recorded.empty());
+    passes.run(*state);
+    const Verdict verdict = advance(*state, said);
+    if (pass + 1 < kPasses) {
+      EXPECT_EQ(verdict.next, Verdict::kContinue);
+      EXPECT_TRUE(said.empty()) << "a canvas is sent when it is whole";
+      continue;
+    }
+    EXPECT_EQ(verdict.next, Verdict::kNextSegment);
+    EXPECT_TRUE(verdict.new_streams);
+  }
+  EXPECT_EQ(std::ssize(said) / kC, estimated_frames(first, {}, 1));
+  // The first segment is the recording of the second one.
+  EXPECT_TRUE(std::ranges::equal(state->next_pass().recorded, said));
+  EXPECT_EQ(std::ssize(state->canvas()) / kC,
+            estimated_frames(second, {first, std::ssize(said) / kC}, 1));
+  const std::vector<int32_t> expected = model_.prompter().ids({}, first, second, true);
+  EXPECT_TRUE(std::ranges::equal(state->prompt_ids(), expected));
+}
+
+TEST_F(OmniVoiceTest, ALongSentenceIsCutBehindPunctuation) {
+  std::string text = "one";
+  for (int i = 0; i < 8; ++i) text += ", and then one more of all these many things";
+  SpeechRequest request = plain(text + ".");
+  EXPECT_EQ(state_of(model_, request)->canvas().size() / kC,
+            static_cast<size_t>(estimated_frames(text + ".", {}, 1)));
+  request.voice.speed = 0.5f;
+  const auto state = state_of(model_, request);
+  const auto count = static_cast<double>(state->canvas().size() / kC);
+  EXPECT_LT(count, 15 * 25 * 1.05);
+  EXPECT_GT(count, 8 * 25);
+  SpeechRequest endless = plain(std::string(390, '1'));
+  endless.voice.speed = 0.25f;
+  EXPECT_EQ(refusal(endless).param, "input");
+}
+
+TEST_F(OmniVoiceTest, SpeedDividesTheLength) {
+  SpeechRequest request = plain("Hello there, how are you?");
+  const size_t usual = frames_of(request);
+  request.voice.speed = 2;
+  EXPECT_EQ(frames_of(request), usual / 2);
+}
+
+TEST_F(OmniVoiceTest, BoundsCutAndRepeat) {
+  SpeechRequest request = plain("Hello there, how are you?");
+  const std::vector<int32_t> whole = spoken_frames(model_, request);
+  request.terms.max_frames = 7;
+  const std::vector<int32_t> cut = spoken_frames(model_, request);
+  EXPECT_EQ(std::ssize(cut), 7 * kC);
+  EXPECT_TRUE(std::ranges::equal(cut, std::span(whole).first(cut.size())));
+  request.terms.max_frames = 100;
+  EXPECT_EQ(spoken_frames(model_, request), whole);
+  request.terms.ignore_stop = true;
+  EXPECT_EQ(frames_of(request), 100u);
+}
+
+TEST_F(OmniVoiceTest, SeedsGuidanceTemperatureAndStyleMatter) {
+  const SpeechRequest usual = plain("Hello there.");
+  const std::vector<int32_t> frames = spoken_frames(model_, usual);
+  EXPECT_EQ(spoken_frames(model_, usual), frames);
+  const auto differs = [&](auto change) {
+    SpeechRequest other = usual;
+    change(other);
+    return spoken_frames(model_, other) != frames;
+  };
+  EXPECT_TRUE(differs([](SpeechRequest& r) { r.sampling.seed = 1; }));
+  EXPECT_TRUE(differs([](SpeechRequest& r) { r.sampling.guidance = 0.f; }));
+  EXPECT_TRUE(differs([](SpeechRequest& r) { r.sampling.guidance = 4.f; }));
+  EXPECT_TRUE(differs([](SpeechRequest& r) { r.sampling.temperature = 1.f; }));
+  EXPECT_TRUE(differs([](SpeechRequest& r) { r.say.language = "en"; }));
+  EXPECT_TRUE(differs([](SpeechRequest& r) { r.say.instructions = "male"; }));
+}
+
+TEST_F(OmniVoiceTest, TheSameBitsAloneAndInCompany) {
+  std::vector<SpeechRequest> requests;
+  for (const char* text : {"Hello there.", "The quick brown fox jumps over the lazy dog", "a"})
+    requests.push_back(plain(text));
+  requests[1].sampling.guidance = 0.f;
+  requests[2].sampling.temperature = 0.7f;
+  requests.push_back(plain("Hello there."));
+  requests[3].voice.data = heard_voice(std::vector<int32_t>(11 * kC, 5), kC, "how are you?", 0.2f);
+  std::vector<std::unique_ptr<State>> states;
+  std::vector<State*> together;
+  for (const SpeechRequest& request : requests)
+    together.push_back(states.emplace_back(state_of(model_, request)).get());
+  Passes passes(model_);
+  std::vector<std::vector<int32_t>> said(requests.size());
+  for (int pass = 0; pass < kPasses; ++pass) {
+    passes.run(together);
+    for (size_t i = 0; i < together.size(); ++i) advance(*together[i], said[i]);
+  }
+  for (size_t i = 0; i < requests.size(); ++i)
+    EXPECT_EQ(said[i], spoken_frames(model_, requests[i])) << i;
+}
+
+TEST_F(OmniVoiceTest, AVoiceSetsPaceAndLevel) {
+  SpeechRequest request = plain("Hello there, how are you?");
+  request.voice.data = heard_voice(std::vector<int32_t>(60 * kC, 5), kC, "Hello there", 0.05f);
+  const auto state = state_of(model_, request);
+  EXPECT_EQ(std::ssize(state->canvas()) / kC,
+            estimated_frames("Hello there, how are you?", {"Hello there.", 60}, 1));
+  EXPECT_EQ(state->gain(), 0.5f);
+  EXPECT_EQ(state_of(model_, plain("Hello."))->gain(), 1);
+  request.voice.data = heard_voice(std::vector<int32_t>(8, 32), kC, "x", 0.1f);
+  EXPECT_EQ(refusal(request).param, "voice") << "a mask is not a code";
+  request.voice.data = voice_of_frames("omnivoice", std::vector<int32_t>(8, 1), kC, "x");
+  EXPECT_EQ(refusal(request).param, "voice") << "a voice without its level";
+}
+
+TEST_F(OmniVoiceTest, FadesAndGainDoNotDependOnChunks) {
+  SpeechRequest request = plain("Hello there.");
+  request.voice.data = heard_voice(std::vector<int32_t>(20 * kC, 5), kC, "Hello", 0.05f);
+  const std::vector<int32_t> frames = spoken_frames(model_, request);
+  const auto quiet = state_of(model_, request), usual = state_of(model_, plain("Hello."));
+  const std::vector<float> whole = samples_of(frames, *quiet, std::vector{1000});
+  for (const std::vector<int>& chunks : {std::vector{1}, {4, 16}, {3, 1, 7}})
+    EXPECT_TRUE(samples_of(frames, *quiet, chunks) == whole);
+  std::vector<float> loud = samples_of(frames, *usual, std::vector{4});
+  for (float& x : loud) x *= 0.5f;
+  EXPECT_LT(relative(loud, whole), 1e-6f);
+  EXPECT_EQ(whole.front(), 0);
+  EXPECT_EQ(whole.back(), 0);
+}
+
+TEST_F(OmniVoiceTest, LateTextIsTheSameHoweverItComes) {
+  const std::string text =
+      "Hello there, this is the first of the sentences that are to be said at last. "
+      "How are you today, and how is everybody else at home? I am fine.";
+  const auto prompts = [&](size_t piece) {
+    SpeechRequest request = plain("");
+    request.say.open = true;
+    const auto state = state_of(model_, request);
+    EXPECT_FALSE(state->ready());
+    std::vector<std::vector<int32_t>> all;
+    std::vector<int32_t> said;
+    for (size_t at = 0; at < text.size(); at += piece) {
+      EXPECT_TRUE(state->append_text(text.substr(at, piece), at + piece >= text.size()).ok());
+      while (state->ready()) {
+        all.emplace_back(state->prompt_ids().begin(), state->prompt_ids().end());
+        Verdict verdict;
+        for (int pass = 0; pass < kPasses; ++pass) verdict = advance(*state, said);
+        if (verdict.next == Verdict::kFinished) return all;
+      }
+    }
+    ADD_FAILURE() << "the request never ended";
+    return all;
+  };
+  const auto whole = prompts(text.size());
+  EXPECT_EQ(whole.size(), 2u);
+  for (const size_t piece : {1, 7, 50}) EXPECT_EQ(prompts(piece), whole) << piece;
+}
+
+TEST_F(OmniVoiceTest, LateTextThatNeverComesIsRefused) {
+  SpeechRequest request = plain(" ");
+  request.say.open = true;
+  const auto state = open(request);
+  EXPECT_FALSE(state->ready());
+  EXPECT_EQ(state->append_text("\n", true).error().param, "input");
+  EXPECT_FALSE(state->append_text("more", true).ok()) << "the text is complete";
+}
+
+TEST_F(OmniVoiceTest, RefusesWhatItLacks) {
+  const auto refused = [&](auto change) {
+    SpeechRequest r = plain("Hello.");
+    change(r);
+    return refusal(r).param;
+  };
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.say.text = " \n "; }), "input");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.say.instructions = "a warm voice"; }), "instructions");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.voice.name = "unheard of"; }), "voice");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.say.language = "klingon"; }), "language");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.sampling.top_p = 0.5f; }), "top_p");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.sampling.top_k = 5; }), "top_k");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.sampling.guidance = 21.f; }), "guidance");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.voice.speed = 5; }), "speed");
+  EXPECT_EQ(model_.info().speech.languages.size(), 646u);
+}
+
+}  // namespace
+}  // namespace syrinx::omnivoice

@@ -1,0 +1,106 @@
+#include "families/omnivoice/pipeline.h"
+
+#include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
+#include "families/omnivoice/state.h"
+#include "families/omnivoice/voice.h"
+#include "io/file.h"
+
+namespace syrinx::omnivoice {
+namespace {
+
+constexpr int kInitialFrames = 4, kSteadyFrames = 16;  // frames of 40 ms
+constexpr const char* kCodec = "audio_tokenizer";
+
+/// Tensors of the networks that turn recordings into frames. Loaded with the first recording.
+const NamePatterns kOnlyHears{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
+                              "fc.*", "quantizer.quantizers.*.project_in.*"};
+
+/// Returns the sizes of the codec, with the codebooks that the model speaks.
+XCodecConfig codec_sizes(const LoadSpec& spec, const ModelConfig& config, const Weights& weights) {
+  XCodecConfig sizes = XCodecConfig::of(weights, XCodecConfig::higgs());
+  sizes.codec.codebooks = config.codebooks;
+  sizes.codec.codebook_size = config.codes();
+  const std::string file = join_path(spec.dir, join_path(kCodec, "config.json"));
+  if (!is_file(file)) return sizes;  // random weights, or a copy without it
+  const Config root = Config::load(file);
+  if (const std::string type = model_type(root); type != "higgs_audio_v2_tokenizer") {
+    root.fail("model_type", concat("expected higgs_audio_v2_tokenizer, got ", type));
+  }
+  if (const int64_t rate = root.i("sample_rate", 1, 1 << 20); rate != sizes.codec.sample_rate) {
+    root.fail("sample_rate", concat("expected ", sizes.codec.sample_rate, ", got ", rate));
+  }
+  return sizes;
+}
+
+}  // namespace
+
+OmniVoice::OmniVoice(const LoadSpec& spec)
+    : config_(load_model_config(Config::load(join_path(spec.dir, "config.json")))) {
+  prompter_ =
+      std::make_unique<Prompter>(open_tokenizer(spec, Prompter::control_words(), config_.vocab));
+  weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, "model.safetensors")));
+  codec_weights_ = std::make_unique<Weights>(
+      weights_at(spec, join_path(spec.dir, join_path(kCodec, "model.safetensors"))));
+  const XCodecConfig sizes = codec_sizes(spec, config_, *codec_weights_);
+  lm_ = load_part(spec, "ar", *weights_,
+                  [&] { return std::make_unique<CanvasLm>(config_, *weights_, spec.weights); });
+  for (const std::string& pattern : kOnlyHears) codec_weights_->ignore(pattern);
+  codec_ = load_part(spec, "codec", *codec_weights_, [&] {
+    return std::make_unique<DacCodec>(
+        load_xcodec(sizes, *codec_weights_, codec_weights(spec.weights)));
+  });
+  if (spec.dummy || codec_weights_->has("fc.weight")) voices_ = make_voices(*codec_weights_, sizes);
+  canvas_ = std::make_unique<CanvasStage>(*lm_);
+  speech_ = std::make_unique<SpeechStage>(*codec_);
+  const Link links[] = {
+      {"codec",
+       speech_.get(),
+       {.initial = kInitialFrames, .steady = kSteadyFrames, .lookahead = speech_->lookahead()}}};
+  graph_ = chain(*canvas_, links);
+  describe(spec);
+}
+
+void OmniVoice::describe(const LoadSpec& spec) {
+  name(kFamily, spec, "Apache-2.0 (code; see the checkpoint)");
+  const CodecInfo codec = codec_info(*codec_);
+  set_rates(info_, codec_->config());
+  info_.speech.voices = {{"default", "a voice that the model makes up, another for each seed"}};
+  info_.speech.default_voice = "default";
+  info_.speech.languages = languages();
+  info_.speech.late_text = LateText::kSentence;
+  info_.speech.no_cloning =
+      "audio_tokenizer has no encoder (acoustic_encoder.*, semantic_model.*, fc.*)";
+  info_.offers.add({{"instructions"}, {"guidance", {0, 20}}, {"speed", {0.25, 4}}});
+  info_.offers.lack({"top_k", "top_p", "min_p", "repetition_penalty"},
+                    "'temperature' draws among the likeliest tenth of the codes");
+  info_.parts = {
+      {"language model",
+       concat(describe_decoder(config_.lm), ", ", kPasses, " passes over a canvas"), lm_->bytes()},
+      {"tables",
+       concat(config_.vocab, " ids, ", config_.codebooks, " x ", config_.choices, " codes x width ",
+              config_.lm.hidden),
+       lm_->table_bytes()},
+      {"codec", codec.shape, codec.bytes}};
+}
+
+Result<Opened> OmniVoice::open(const SpeechRequest& request) const {
+  if (const Status known = check_voice(info_, request.voice); !known) return known.error();
+  Style style{.language = request.say.language};
+  Result<std::string> attributes =
+      designed_voice(request.say.instructions, has_chinese(request.say.text));
+  if (!attributes) return attributes.error();
+  style.attributes = attributes.take();
+  Heard heard;
+  if (request.voice.data) {
+    Result<Heard> voice = heard_in(config_, *request.voice.data, info_.speech.frame_rate);
+    if (!voice) return voice.error();
+    heard = voice.take();
+  }
+  auto state = State::open(config_, *prompter_, info_.speech.frame_rate, std::move(style),
+                           std::move(heard), request);
+  if (!state) return state.error();
+  return Opened(state.take());
+}
+
+}  // namespace syrinx::omnivoice

@@ -1,0 +1,53 @@
+#include "families/omnivoice/speech_stage.h"
+
+#include <algorithm>
+
+#include "families/omnivoice/state.h"
+
+namespace syrinx::omnivoice {
+
+struct SpeechStage::Stream : StreamState {
+  std::unique_ptr<StreamState> codec;
+  float gain = 1;
+  int64_t sent = 0;  // samples
+};
+
+Bundle SpeechStage::bundle(const Sequence& sequence) const {
+  Bundle bundle;
+  bundle.set("gain", std::vector<float>{dynamic_cast<const State&>(sequence).gain()});
+  return bundle;
+}
+
+std::unique_ptr<StreamState> SpeechStage::open(Bundle bundle) const {
+  auto stream = std::make_unique<Stream>();
+  stream->gain = bundle.single("gain");
+  stream->codec = stage_.open({});
+  return stream;
+}
+
+int SpeechStage::lookahead() const {
+  const int64_t hop = codec_.config().hop();
+  return static_cast<int>(std::max(codec_.config().lookahead(), (fade() + hop - 1) / hop));
+}
+
+void SpeechStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
+  std::vector<ChunkJob> inner(jobs.begin(), jobs.end());
+  for (ChunkJob& job : inner) job.state = static_cast<Stream*>(job.state)->codec.get();
+  stage_.run(ctx, inner);
+  const int64_t length = fade();
+  const auto slope = static_cast<float>(length - 1);
+  for (ChunkJob& job : jobs) {
+    auto& stream = *static_cast<Stream*>(job.state);
+    const std::span<float> out = job.out;
+    for (float& x : out) x *= stream.gain;
+    for (int64_t i = 0; i < std::ssize(out) && stream.sent + i < length; ++i)
+      out[static_cast<size_t>(i)] *= static_cast<float>(stream.sent + i) / slope;
+    // Without the end of the stream, the chunk has more than a fade's frames after it.
+    const int64_t after = job.last ? job.ahead * codec_.config().hop() : length;
+    for (int64_t i = std::ssize(out) - 1, rest = after; i >= 0 && rest < length; --i, ++rest)
+      out[static_cast<size_t>(i)] *= static_cast<float>(rest) / slope;
+    stream.sent += std::ssize(out);
+  }
+}
+
+}  // namespace syrinx::omnivoice

@@ -1,0 +1,32 @@
+// Codes to samples: the codec, the gain of a request, and the fades at both ends of a segment,
+// whose stream begins anew. Const after construction; any number of executors. Source: omnivoice
+// 0.2.1, omnivoice/utils/audio.py (fade_and_pad_audio).
+#pragma once
+
+#include <memory>
+
+#include "families/dac_stage.h"
+
+namespace syrinx::omnivoice {
+
+class SpeechStage : public ChunkStage {
+ public:
+  explicit SpeechStage(const DacCodec& codec) : codec_(codec), stage_(codec) {}
+
+  FrameType in() const override { return stage_.in(); }
+  FrameType out() const override { return stage_.out(); }
+  Bundle bundle(const Sequence& sequence) const override;
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+  /// Returns the frames that must exist after a chunk: those of the codec, or of the last fade.
+  int lookahead() const;
+
+ private:
+  struct Stream;
+  int64_t fade() const { return codec_.config().sample_rate / 10; }  // samples
+
+  const DacCodec& codec_;
+  const DacStage stage_;
+};
+
+}  // namespace syrinx::omnivoice
