@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/float16.h"
+
 namespace syrinx {
 namespace {
 
@@ -25,8 +27,10 @@ DecoderConfig with_angles(DecoderConfig config, int64_t max_rows) {
 }  // namespace
 
 StreamDecoder::StreamDecoder(const DecoderConfig& config, const Weights& weights, WeightType type,
-                             int max_rows)
-    : decoder_(with_angles(config, max_rows), weights, type), max_rows_(max_rows) {
+                             int max_rows, DType cache)
+    : decoder_(with_angles(config, max_rows), weights, type), max_rows_(max_rows), cache_(cache) {
+  SYRINX_CHECK(cache == DType::kF32 || cache == DType::kF16,
+               "[stream_decoder] keys are f32 or f16, not ", dtype_name(cache));
   const int64_t pages = ring_pages(config, max_rows);
   for (int32_t page = 0; page < pages; ++page) ring_.push_back(page);
   turn_ = kTurns * pages * KvPool::kPageRows;
@@ -146,19 +150,27 @@ void StreamDecoder::turn_back(StepContext& ctx, StreamKv& kv) const {
 void StreamDecoder::turn_keys(const KvPool& pool) const {
   const DecoderConfig& c = config();
   const int64_t half = c.rope.dim / 2, rows = KvPool::kPageRows;
-  const bool split = c.rope.layout == RopeLayout::kHalfSplit;
+  const bool split = c.rope.layout == RopeLayout::kHalfSplit, wide = cache_ == DType::kF32;
   const float *cos = turn_cos_.data(), *sin = turn_sin_.data();
   for (int layer = 0; layer < c.layers; ++layer) {
     for (const int32_t page : ring_) {
       for (int head = 0; head < c.kv_heads; ++head) {
-        float* keys = static_cast<float*>(pool.keys(layer, page, head));  // [head_dim][rows]
+        void* keys = pool.keys(layer, page, head);  // [head_dim][rows]
         for (int64_t i = 0; i < half * rows; ++i) {
           const int64_t pair = i / rows, row = i % rows;
-          float& a = keys[(split ? pair : 2 * pair) * rows + row];
-          float& b = keys[(split ? pair + half : 2 * pair + 1) * rows + row];
-          const float x = a, y = b;
-          a = x * cos[pair] + y * sin[pair];
-          b = y * cos[pair] - x * sin[pair];
+          const int64_t a = (split ? pair : 2 * pair) * rows + row;
+          const int64_t b = (split ? pair + half : 2 * pair + 1) * rows + row;
+          if (wide) {
+            auto* k = static_cast<float*>(keys);
+            const float x = k[a], y = k[b];
+            k[a] = x * cos[pair] + y * sin[pair];
+            k[b] = y * cos[pair] - x * sin[pair];
+          } else {
+            auto* k = static_cast<uint16_t*>(keys);
+            const float x = f16_to_f32(k[a]), y = f16_to_f32(k[b]);
+            k[a] = f32_to_f16(x * cos[pair] + y * sin[pair]);
+            k[b] = f32_to_f16(y * cos[pair] - x * sin[pair]);
+          }
         }
       }
     }

@@ -1,5 +1,5 @@
 // A transformer over endless streams. It is causal: each row attends to the last `window` positions
-// of its own stream, whose keys and values are in a ring of pages (f32). Positions are regularly
+// of its own stream, whose keys and values are in a ring of pages. Positions are regularly
 // shifted back, so that a stream of any length has full precision. The bits do not depend on the
 // division of a stream into calls, or on the other streams of a call. Const after construction,
 // shared by threads; a stream's state is used by one call at a time. Legend: N rows of all streams
@@ -46,8 +46,9 @@ class StreamDecoder {
  public:
   StreamDecoder() = default;
   /// Requires config.window >= 1 and config.causal. Names as for Decoder. A call may have at most
-  /// `max_rows` rows of a stream.
-  StreamDecoder(const DecoderConfig& config, const Weights& weights, WeightType type, int max_rows);
+  /// `max_rows` rows of a stream. `cache`: type of keys and values, f32 or f16.
+  StreamDecoder(const DecoderConfig& config, const Weights& weights, WeightType type, int max_rows,
+                DType cache = DType::kF32);
 
   const DecoderConfig& config() const { return decoder_.config(); }
   size_t bytes() const { return decoder_.bytes(); }
@@ -69,7 +70,7 @@ class StreamDecoder {
   void norm(StepContext& ctx, const View& x, const View& out) const { decoder_.norm(ctx, x, out); }
 
  private:
-  KvSpec kv_spec() const { return config().kv_spec(DType::kF32); }
+  KvSpec kv_spec() const { return config().kv_spec(cache_); }
   void turn_back(StepContext& ctx, StreamKv& kv) const;
   void turn_keys(const KvPool& pool) const;
   std::span<DecoderPart> parts_of(StepContext& ctx, std::span<const StreamRows> streams) const;
@@ -81,6 +82,7 @@ class StreamDecoder {
   std::vector<int32_t> ring_;     // page numbers of a stream's ring
   int64_t turn_ = 0, limit_ = 0;  // shift of positions; the first position that is shifted
   int64_t max_rows_ = 0;
+  DType cache_ = DType::kF32;
 };
 
 }  // namespace syrinx

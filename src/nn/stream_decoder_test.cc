@@ -176,6 +176,30 @@ INSTANTIATE_TEST_SUITE_P(Layouts, StreamDecoderTest,
                                   device_name(std::get<1>(tested.param));
                          });
 
+/// Keys in f16 are turned back, too: a stream that begins late becomes nearly equal to the whole.
+TEST(StreamDecoder, HalfPrecisionKeysTurnBack) {
+  Bench bench;
+  const Weights weights(dummy_weights());
+  const StreamDecoder narrow(small(RopeLayout::kInterleaved), weights, WeightType::kF32, 8,
+                             DType::kF16);
+  const StreamDecoder wide(small(RopeLayout::kInterleaved), weights, WeightType::kF32, 8);
+  EXPECT_EQ(narrow.state_bytes() * 2, wide.state_bytes());
+  const int64_t total = 2200;  // positions turn back at 2112
+  const Tensor x = random({total, 32}, 4);
+  const auto run = [&](const StreamDecoder& decoder) {
+    Tensor out({total, 32}, DType::kF32);
+    std::copy_n(x.f32(), total * 32, out.f32());
+    StreamKv kv = decoder.open();
+    for (int64_t at = 0; at < total;) {
+      const StreamRows rows{&kv, std::min({decoder.room(bench.ctx, kv), int64_t{8}, total - at})};
+      decoder.forward(bench.ctx, out.view().slice(at, at + rows.rows), std::span(&rows, 1));
+      at += rows.rows;
+    }
+    return out;
+  };
+  EXPECT_LT(fixture::difference(run(narrow), run(wide)), 5e-3);
+}
+
 /// Without rotary angles, only positions are shifted back. The keys in the cache need no rotation.
 TEST(StreamDecoder, PositionsTurnBackWithoutAngles) {
   Bench bench;
