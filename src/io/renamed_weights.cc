@@ -1,9 +1,18 @@
 #include "io/renamed_weights.h"
 
 #include <set>
+#include <vector>
 
 namespace syrinx {
 namespace {
+
+/// Returns the sizes without the first sizes of 1, but at least one size.
+Shape shortened(const Shape& shape) {
+  std::vector<int64_t> sizes;
+  for (int i = 0; i < shape.dims(); ++i)
+    if (!sizes.empty() || shape[i] != 1 || i + 1 == shape.dims()) sizes.push_back(shape[i]);
+  return Shape(sizes);
+}
 
 class Renamed : public WeightSource {
  public:
@@ -14,14 +23,21 @@ class Renamed : public WeightSource {
   bool has(const std::string& name) const override {
     return names_.contains(name) && source_->has(stored(name));
   }
+  std::string stored_name(const std::string& name) const override { return stored(name); }
   std::string describe(const std::string& name) const override {
     return source_->describe(stored(name));
   }
   std::optional<Shape> shape(const std::string& name) const override {
-    return has(name) ? source_->shape(stored(name)) : std::nullopt;
+    if (!has(name)) return {};
+    const std::optional<Shape> whole = source_->shape(stored(name));
+    return whole ? shortened(*whole) : whole;
   }
   View take(const std::string& name, const Shape& want) override {
-    return has(name) ? source_->take(stored(name), want) : View{};
+    if (!has(name)) return {};
+    const std::optional<Shape> whole = source_->shape(stored(name));
+    if (!whole || (want != *whole && want != shortened(*whole))) return {};
+    const View view = source_->take(stored(name), *whole);
+    return view.empty() ? view : view.reshape(want);
   }
   std::vector<std::string> names() const override {
     std::vector<std::string> out;

@@ -10,7 +10,7 @@
 namespace syrinx {
 
 /// `names` maps each name that networks use to the name in `source`. Tensors that the map lacks
-/// keep their names and are reported as unused.
+/// keep their names and are reported as unused. Networks may leave out first sizes of 1.
 std::unique_ptr<WeightSource> renamed(std::unique_ptr<WeightSource> source,
                                       std::map<std::string, std::string> names);
 

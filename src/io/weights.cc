@@ -154,8 +154,8 @@ std::optional<Shape> Weights::shape(const std::string& name) const {
 
 void Weights::fault(const std::string& name, const std::string& what) const {
   const std::string whole = full(name);
-  ledger_->wrong.emplace(whole,
-                         ledger_->source->where(whole) + ": tensor " + shown(whole) + ": " + what);
+  ledger_->wrong.emplace(whole, concat(ledger_->source->where(whole), ": tensor ",
+                                       shown(ledger_->source->stored_name(whole)), ": ", what));
 }
 
 int64_t Weights::count(const std::string& name) const {
@@ -211,7 +211,7 @@ void Weights::ignore(const std::string& pattern) const { ledger_->ignored.insert
 WeightReport Weights::report(const NamePatterns& extras) const {
   WeightReport report;
   for (const auto& name : ledger_->missing)
-    if (name.starts_with(scope_)) report.missing.push_back(name);
+    if (name.starts_with(scope_)) report.missing.push_back(ledger_->source->stored_name(name));
   for (const auto& [name, message] : ledger_->wrong)
     if (name.starts_with(scope_)) report.wrong.push_back(message);
   NamePatterns known;

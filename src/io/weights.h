@@ -32,6 +32,8 @@ class WeightSource {
   /// Returns the file that has or should have tensor `name`, for messages.
   virtual std::string where(const std::string& name) const = 0;
   virtual bool has(const std::string& name) const = 0;
+  /// Returns the name in the file, for messages, if networks use another one.
+  virtual std::string stored_name(const std::string& name) const { return name; }
   /// Returns e.g. "bf16 [4, 2]". `name` must be a name that the source has.
   virtual std::string describe(const std::string& name) const = 0;
   /// Returns the stored sizes; empty if the tensor is absent or cannot be read.

@@ -94,6 +94,9 @@ TEST_F(UnigramFiles, TheLikeliestPiecesAreTaken) {
   EXPECT_EQ(tokenizer.encode("a  b "), (Ids{5, 1, 1, 3}));
   EXPECT_EQ(tokenizer.encode("xyb"), (Ids{1, 0, 3})) << "unknown letters have one id";
   EXPECT_EQ(tokenizer.decode(Ids{5, 3, 1, 2}), "ab a");
+  EXPECT_EQ(tokenizer.bytes(5), " a");
+  EXPECT_EQ(tokenizer.bytes(0), "");
+  EXPECT_EQ(tokenizer.bytes(9), "");
 }
 
 TEST_F(UnigramFiles, PartsOfFilesThatAreNotSupportedAreNamed) {

@@ -409,21 +409,29 @@ std::vector<int32_t> Unigram::encode(std::string_view text) const {
   return out;
 }
 
+std::string Unigram::bytes(int32_t id) const {
+  if (id < 0 || id >= size()) return {};
+  const Piece& piece = tables_->pieces[static_cast<size_t>(id)];
+  if (piece.kind == PieceKind::kByte) {
+    const auto byte = std::ranges::find(tables_->bytes, id) - tables_->bytes.begin();
+    return {static_cast<char>(byte)};
+  }
+  if (piece.kind == PieceKind::kUnknown) return tables_->unknown_text;
+  return piece.kind == PieceKind::kControl ? "" : replaced(piece.text, kMark, " ");
+}
+
 std::string Unigram::decode(std::span<const int32_t> ids) const {
   std::string out;
+  bool marked = false;  // whether the first id begins with the mark
   for (const int32_t id : ids) {
-    if (id < 0 || id >= size()) continue;
-    const Piece& piece = tables_->pieces[static_cast<size_t>(id)];
-    if (piece.kind == PieceKind::kByte) {
-      out += static_cast<char>(std::ranges::find(tables_->bytes, id) - tables_->bytes.begin());
-    } else if (piece.kind == PieceKind::kUnknown) {
-      out += tables_->unknown_text;
-    } else if (piece.kind != PieceKind::kControl) {
-      out += piece.text;
+    const std::string more = bytes(id);
+    if (out.empty() && !more.empty()) {
+      marked = tables_->pieces[static_cast<size_t>(id)].text.starts_with(kMark);
     }
+    out += more;
   }
-  if (tables_->prefix && out.starts_with(kMark)) out.erase(0, kMark.size());
-  return utf8_repair_bytes(replaced(out, kMark, " "));
+  if (tables_->prefix && marked) out.erase(0, 1);
+  return utf8_repair_bytes(out);
 }
 
 int32_t Unigram::size() const { return static_cast<int32_t>(tables_->pieces.size()); }

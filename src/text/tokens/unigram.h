@@ -29,6 +29,9 @@ class Unigram {
   std::vector<int32_t> encode(std::string_view text) const;
   /// Returns the text of ids, without the blank that encode() puts before the text.
   std::string decode(std::span<const int32_t> ids) const;
+  /// Returns the bytes of one id of a text that is written id by id: a word's first id begins with
+  /// a blank, and a character may be divided. Empty for marks.
+  std::string bytes(int32_t id) const;
   /// Returns the largest id plus one.
   int32_t size() const;
 
