@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <iterator>
+#include <optional>
 #include <utility>
 
+#include "audio/resampler.h"
 #include "ears/engine_recogniser.h"
 #include "ears/full_scale.h"
 #include "text/utf8.h"
@@ -32,7 +35,11 @@ class StreamedTranscript final : public Sink {
   void text(std::string_view, std::span<const ScoredToken> tokens) override {
     const size_t before = segment_.text.size();
     for (const ScoredToken& token : tokens) {
-      token.drawn.bytes.empty() ? advance(token.end_s) : add(token);
+      if (!token.drawn.bytes.empty()) {
+        add(token);
+      } else {
+        token.end_s > token.start_s ? lengthen(token.end_s) : advance(token.end_s);
+      }
     }
     const std::string_view whole = whole_characters();
     if (segment_.text.size() == before || whole.empty()) return;
@@ -52,6 +59,7 @@ class StreamedTranscript final : public Sink {
   }
   void advance(double heard_s);
   void add(const ScoredToken& token);
+  void lengthen(double end_s);
   void close();
 
   const ListenOptions options_;
@@ -100,6 +108,13 @@ void StreamedTranscript::add(const ScoredToken& token) {
   last.probability = std::min(last.probability, probability);
 }
 
+/// Records that the last word lasts until `end_s`.
+void StreamedTranscript::lengthen(double end_s) {
+  if (segment_.text.empty()) return;
+  segment_.end_s = end_s;
+  if (!segment_.words.empty()) segment_.words.back().end_s = end_s;
+}
+
 /// Ends the present segment, and reports it.
 void StreamedTranscript::close() {
   if (segment_.text.empty()) return;
@@ -132,12 +147,22 @@ class StreamListener final : public Listener {
       : engine_(std::move(engine)),
         sink_(std::move(sink)),
         frame_(static_cast<size_t>(engine_->info().hearing.frame)),
-        id_(id) {}
+        tail_(static_cast<size_t>(engine_->info().hearing.tail)),
+        id_(id) {
+    const int rate = engine_->info().hearing.rate;
+    if (rate != kHearingRate) resampler_.emplace(kHearingRate, rate);
+  }
   ~StreamListener() override { cancel(); }
 
   void hear(std::span<const float> samples) override {
-    for (const float sample : samples) waiting_.push_back(fit_(sample));
+    std::vector<float> fit;
+    std::ranges::transform(samples, std::back_inserter(fit), [&](float s) { return fit_(s); });
     sink_->samples += std::ssize(samples);
+    if (resampler_) {
+      resampler_->push(fit, waiting_);
+    } else {
+      waiting_.insert(waiting_.end(), fit.begin(), fit.end());
+    }
     const auto whole = static_cast<std::ptrdiff_t>(waiting_.size() / frame_ * frame_);
     if (whole == 0) return;
     std::vector<float> frames(waiting_.begin(), waiting_.begin() + whole);
@@ -145,9 +170,10 @@ class StreamListener final : public Listener {
     engine_->append_samples(id_, std::move(frames), false);
   }
   void raise() override { engine_->raise_priority(id_); }
-  /// Zeros fill up the last samples to a frame.
+  /// Zeros fill up the last samples to a frame. More of them let the last words come.
   void end() override {
-    waiting_.resize((waiting_.size() + frame_ - 1) / frame_ * frame_);
+    if (resampler_) resampler_->flush(waiting_);
+    waiting_.resize((waiting_.size() + frame_ - 1) / frame_ * frame_ + tail_);
     engine_->append_samples(id_, std::move(waiting_), true);
   }
   void cancel() override { engine_->cancel(id_); }
@@ -155,10 +181,11 @@ class StreamListener final : public Listener {
  private:
   const std::shared_ptr<Engine> engine_;
   const std::shared_ptr<StreamedTranscript> sink_;
-  const size_t frame_;
+  const size_t frame_, tail_;
   const RequestId id_;
   FullScale fit_;
-  std::vector<float> waiting_;  // samples of an incomplete frame
+  std::optional<Resampler> resampler_;  // unset: the model hears kHearingRate
+  std::vector<float> waiting_;          // samples of an incomplete frame, at the model's rate
 };
 
 class StreamRecogniser final : public Recogniser {

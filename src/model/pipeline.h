@@ -75,8 +75,10 @@ struct HearingFacts {
   bool finds_language = false;              ///< Dictated::language is set
   bool prompts = false;                     ///< Dictation::prompt changes the transcript
   /// Samples in a frame, for a model that writes words of a recording while its samples arrive
-  /// (Pipeline::listening(), 16 kHz). 0 means that the model cannot do this.
+  /// (Pipeline::listening()). 0 means that the model cannot do this.
   int frame = 0;
+  int rate = 16000;  ///< samples per second of these frames
+  int tail = 0;      ///< zeros that follow a recording, because the words lag behind the samples
 };
 
 /// The abilities of a model that writes.
@@ -182,8 +184,8 @@ class Pipeline {
 
   /// Returns the request that writes a recording's words while its samples arrive. Only for models
   /// with HearingFacts::frame above 0. The samples follow through Engine::append_samples(). The
-  /// text is final, and its tokens have times. A token without bytes reports how much of the
-  /// recording was processed.
+  /// text is final, and its tokens have times. A token without bytes reports that the last word
+  /// lasts until its end_s, or, if it has no length, how much of the recording was processed.
   virtual Result<SpeechRequest> listening(const OpenDictation& listening) const;
 
   /// Returns the encoder that makes voices from recordings. Null if the model has no encoder.
