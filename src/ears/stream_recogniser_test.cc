@@ -5,8 +5,10 @@
 
 #include <future>
 
+#include "audio/resampler.h"
 #include "ears/ears.h"
 #include "ears/repeated_passes.h"
+#include "families/kyutai_stt/fixture.h"
 #include "families/transducer/fixture.h"
 
 namespace syrinx {
@@ -171,6 +173,47 @@ TEST(StreamRecogniser, ManyStreamsAtOnceHaveTheTextOfOne) {
   }
   for (size_t i = 0; i < sinks.size(); ++i) {
     EXPECT_EQ(sinks[i]->wait().value().text(), wanted(cases[i % 2], 3)) << i;
+  }
+}
+
+/// The words of this model lag behind the samples, so silence follows a recording. One checkpoint
+/// hears 16 kHz, the other one 24 kHz.
+TEST(StreamRecogniser, WordsThatLagComeAfterTheEnd) {
+  for (const std::string name : {"other", "small"}) {
+    EngineOptions options;
+    options.threads = 2;
+    const auto recogniser = recogniser_of(std::make_shared<Engine>(
+        load_as<kyutai_stt::KyutaiStt>({kyutai_stt::golden_path(name + "/checkpoint"), name}),
+        options));
+    ASSERT_NE(recogniser, nullptr);
+    for (const auto& c : kyutai_stt::cases_of(name)) {
+      std::vector<float> samples = kyutai_stt::samples_of(c);
+      if (name == "small") samples = resampled(samples, 24000, kHearingRate);
+      std::vector<std::string> texts;
+      for (const size_t each : {size_t{333}, samples.size()}) {
+        auto sink = std::make_shared<HeardWords>();
+        auto listener = recogniser->open({.word_times = true, .live = each == 333}, sink);
+        give(*listener.value(), samples, each);
+        const Result<Transcript> heard = sink->wait();
+        ASSERT_TRUE(heard.ok()) << heard.error().message;
+        texts.push_back(heard.value().text());
+        const double length_s = double(samples.size()) / kHearingRate;
+        EXPECT_NEAR(heard.value().duration_s, length_s, 1e-9);
+        double last_s = 0;
+        for (const TranscriptSegment& segment : heard.value().segments) {
+          for (const TranscriptWord& word : segment.words) {
+            EXPECT_LE(word.start_s, word.end_s);
+            EXPECT_GE(word.start_s, last_s);
+            last_s = word.start_s;
+          }
+        }
+        EXPECT_LT(last_s, length_s + 1);
+      }
+      EXPECT_FALSE(texts[0].empty());
+      EXPECT_EQ(texts[0], texts[1]);
+      if (name == "small") continue;  // its samples were resampled
+      EXPECT_EQ(texts[0], c["text"].get<std::string>());
+    }
   }
 }
 

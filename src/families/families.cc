@@ -17,6 +17,7 @@
 #include "families/higgs/pipeline.h"
 #include "families/kokoro/config.h"
 #include "families/kokoro/pipeline.h"
+#include "families/kyutai_stt/pipeline.h"
 #include "families/llm/config.h"
 #include "families/llm/gguf.h"
 #include "families/llm/pipeline.h"
@@ -86,6 +87,8 @@ std::span<const Family> families() {
              false,
              {whisper::kTorchEnd, whisper::kGgmlEnd}},
       Family{"nemotron_asr", transducer::claims, load_as<transducer::Transducer>, "config.json",
+             false},
+      Family{"kyutai_stt", kyutai_stt::claims, load_as<kyutai_stt::KyutaiStt>, "config.json",
              false},
       Family{"cosyvoice2", nullptr, load_as<cosyvoice2::CosyVoice2>,
              cosyvoice2::kSecondEdition.marker},

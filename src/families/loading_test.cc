@@ -122,6 +122,11 @@ const std::vector<Golden>& goldens() {
       {"nemotron_asr",
        "transducer/golden/tdt/checkpoint",
        {{"model.safetensors", {"num_batches_tracked"}, {"decoder.embedding"}}}},
+      {"kyutai_stt",
+       "kyutai_stt/golden/small/checkpoint",
+       {{"model.safetensors", {"extra_heads."}, {"emb."}},
+        {"mimi-pytorch-e351c8d8@125.safetensors",
+         {"decoder.", "decoder_transformer.", "upsample.", "output_proj", "_initialized"}}}},
       {"llm", "llm/llama", {{"model.safetensors", {}, {"embed_tokens"}}}},
       {"llm", "llm/qwen3", {{"model.safetensors", {}, {"embed_tokens"}}}},
   };

@@ -311,6 +311,18 @@ const Published kNemotron{"nemotron_asr",
 const Published kParakeet{
     "nemotron_asr", "transducer/golden/tdt/checkpoint", 723, 3, false, "", "", "", "parakeet"};
 
+const Published kKyutaiStt{"kyutai_stt",
+                           "kyutai_stt/golden/small/checkpoint",
+                           131 + 318,
+                           4,
+                           false,
+                           "model.safetensors",
+                           "transformer.layers.15.self_attn.out_proj.weight",
+                           "text_linear.weight"};
+const Published kLargeKyutaiStt{
+    "kyutai_stt",     "kyutai_stt/golden/other/checkpoint", 323 + 318, 8, true, "", "", "",
+    "kyutai_stt_2.6b"};
+
 std::string family_of(const testing::TestParamInfo<Published>& test) {
   std::string name = *test.param.over ? test.param.over : test.param.family;
   std::replace(name.begin(), name.end(), '.', '_');
@@ -321,7 +333,7 @@ INSTANTIATE_TEST_SUITE_P(
     Families, PublishedLayout,
     testing::Values(
         kQwen, kQwenBase, kChatterboxVoices, kChatterboxMultilingual, kChatterboxTurbo, kCosyVoice2,
-        kCosyVoice3, kWhisper, kNemotron, kParakeet,
+        kCosyVoice3, kWhisper, kNemotron, kParakeet, kKyutaiStt, kLargeKyutaiStt,
         Published{"csm", "csm/golden/taught/checkpoint", 538, 6, true},
         Published{"opuslm", "opuslm/golden/checkpoint", 356 + 174, 11, true},
         Published{"glm4_voice", "glm4_voice/golden/checkpoint", 284 + 249 + 1185 + 227, 14, true},

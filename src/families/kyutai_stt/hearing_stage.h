@@ -1,0 +1,37 @@
+// Mimi's encoder as a chunk node: samples of frames -> codes -> rows for the language model, the
+// sums of the codes' embeddings. The row of the model's first frame is that of the code before the
+// recording. The bits of a stream do not depend on other streams of a batch. CPU only. H width of
+// the language model, Q codebooks.
+#pragma once
+
+#include <vector>
+
+#include "codec/mimi_encoder.h"
+#include "families/kyutai_stt/config.h"
+#include "model/graph.h"
+
+namespace syrinx::kyutai_stt {
+
+class HearingStage : public ChunkStage {
+ public:
+  /// `lm` and `mimi`: the root scopes of both files. `lm` must outlive this object, which reads its
+  /// tables in place.
+  HearingStage(const ModelConfig& config, const Weights& lm, const Weights& mimi);
+
+  ChunkPolicy policy() const { return {.initial = 1, .steady = 1}; }
+  const MimiEncoder& encoder() const { return encoder_; }
+  size_t bytes() const;
+
+  FrameType in() const override { return {Flow::kSamples, static_cast<int>(config_.mimi.hop())}; }
+  FrameType out() const override { return {Flow::kRows, config_.lm.hidden}; }
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+  int cut(const StreamState& state, const WaitingFrames& waiting, int planned) const override;
+
+ private:
+  ModelConfig config_;
+  MimiEncoder encoder_;
+  std::vector<View> tables_;  // Q tables [card + 1, H]
+};
+
+}  // namespace syrinx::kyutai_stt
