@@ -139,7 +139,8 @@ void CanvasLm::embed_rows(StepContext& ctx, const Rows& rows, const View& x) con
   add_frames(rows.canvas->frames);
 }
 
-void CanvasLm::run(StepContext& ctx, std::span<const CanvasPass> canvases) const {
+void CanvasLm::run(StepContext& ctx, std::span<const CanvasPass> canvases,
+                   std::span<float> sums) const {
   const auto rows_of = [&](const CanvasPass& canvas) {
     return std::ssize(canvas.ids) +
            (std::ssize(canvas.recorded) + 2 * std::ssize(canvas.frames)) / config_.codebooks;
@@ -149,12 +150,13 @@ void CanvasLm::run(StepContext& ctx, std::span<const CanvasPass> canvases) const
     int64_t rows = rows_of(canvases[begin]);
     while (end < canvases.size() && rows + rows_of(canvases[end]) <= kRowsTogether)
       rows += rows_of(canvases[end++]);
-    run_together(ctx, canvases.subspan(begin, end - begin));
+    run_together(ctx, canvases.subspan(begin, end - begin), sums.subspan(begin, end - begin));
     begin = end;
   }
 }
 
-void CanvasLm::run_together(StepContext& ctx, std::span<const CanvasPass> canvases) const {
+void CanvasLm::run_together(StepContext& ctx, std::span<const CanvasPass> canvases,
+                            std::span<float> sums) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   std::vector<Rows> parts;
   std::vector<int64_t> lengths;
@@ -172,20 +174,19 @@ void CanvasLm::run_together(StepContext& ctx, std::span<const CanvasPass> canvas
   const View x = take_rows(ctx, total, config_.lm.hidden);
   for (const Rows& part : parts) embed_rows(ctx, part, x);
   run_whole(ctx, decoder_, x, {0, config_.lm.layers}, lengths);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const bool guided = parts[i].canvas->guidance != 0;
-    unmask(ctx, x, parts[i], guided ? &parts[i + 1] : nullptr);
-    i += guided ? 1 : 0;
+  for (size_t i = 0, at = 0; i < canvases.size(); ++i) {
+    const Rows& with_text = parts[at++];
+    sums[i] = unmask(ctx, x, with_text, canvases[i].guidance != 0 ? &parts[at++] : nullptr);
   }
 }
 
-void CanvasLm::unmask(StepContext& ctx, const View& x, const Rows& with_text,
-                      const Rows* alone) const {
+float CanvasLm::unmask(StepContext& ctx, const View& x, const Rows& with_text,
+                       const Rows* alone) const {
   const CanvasPass& canvas = *with_text.canvas;
   const int64_t books = config_.codebooks, v = config_.choices;
   const int64_t frames = std::ssize(canvas.frames) / books;
   const int64_t wanted = unmasked_in(canvas.pass, frames * books);
-  if (wanted <= 0) return;
+  if (wanted <= 0) return 0;
   std::vector<int32_t> open;  // frames with masks
   for (int32_t t = 0; t < frames; ++t) {
     const auto codes =
@@ -193,6 +194,7 @@ void CanvasLm::unmask(StepContext& ctx, const View& x, const Rows& with_text,
     if (std::ranges::find(codes, config_.mask) != codes.end()) open.push_back(t);
   }
   const float g = canvas.guidance;
+  float sum = 0;
   std::vector<Candidate> candidates;
   std::vector<float> l(static_cast<size_t>(v)), sorted;
   Gumbel choice_noise(canvas, kChoiceNoise), place_noise(canvas, kPlaceNoise);
@@ -222,12 +224,14 @@ void CanvasLm::unmask(StepContext& ctx, const View& x, const Rows& with_text,
         Candidate next{.place = static_cast<int32_t>(place)};
         const int64_t at = c * frames + t;  // the authors' order of places
         const float sure = choose(l, config_, canvas, at * v, choice_noise, sorted, next.code);
+        sum += sure;
         next.score =
             (sure - static_cast<float>(c) * kLayerPenalty) / kPlaceTemperature + place_noise(at);
         candidates.push_back(next);
       }
     }
   }
+  if (!std::isfinite(sum)) return sum;
   const auto better = [](const Candidate& a, const Candidate& b) {
     return a.score != b.score ? a.score > b.score : a.place < b.place;
   };
@@ -235,6 +239,7 @@ void CanvasLm::unmask(StepContext& ctx, const View& x, const Rows& with_text,
   std::nth_element(candidates.begin(), candidates.begin() + count - 1, candidates.end(), better);
   for (const Candidate& each : std::span(candidates).first(static_cast<size_t>(count)))
     canvas.frames[static_cast<size_t>(each.place)] = each.code;
+  return sum;
 }
 
 void CanvasLm::logits(StepContext& ctx, const CanvasPass& canvas, bool with_text,
@@ -259,15 +264,14 @@ CanvasStage::CanvasStage(const CanvasLm& lm) : lm_(lm) {
 }
 
 void CanvasStage::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
-  std::fill_n(hidden.f32(), hidden.count(), 0.f);
   std::vector<CanvasPass> canvases;
   for (const ArSeq& seq : batch.seqs)
     if (seq.emits > 0) canvases.push_back(static_cast<State&>(*seq.state).next_pass());
-  lm_.run(ctx, canvases);
+  lm_.run(ctx, canvases, {hidden.f32(), canvases.size()});
 }
 
-void CanvasStage::logits(StepContext&, int, const ArBatch&, View, View, View out) const {
-  std::fill_n(out.f32(), out.count(), 0.f);
+void CanvasStage::logits(StepContext&, int, const ArBatch&, View hidden, View, View out) const {
+  std::copy_n(hidden.f32(), out.count(), out.f32());
 }
 
 }  // namespace syrinx::omnivoice

@@ -44,8 +44,9 @@ class CanvasLm {
   CanvasLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ModelConfig& config() const { return config_; }
-  /// Runs one pass over each canvas.
-  void run(StepContext& ctx, std::span<const CanvasPass> canvases) const;
+  /// Runs one pass over each canvas. Writes to sums [canvases] the sum of a canvas's scores. If a
+  /// logit is not finite, the sum is not, and the frames stay unchanged.
+  void run(StepContext& ctx, std::span<const CanvasPass> canvases, std::span<float> sums) const;
   /// Writes the logits f32 [T, C * V] of the frames of a canvas: with its text, or without.
   void logits(StepContext& ctx, const CanvasPass& canvas, bool with_text, const View& out) const;
   size_t bytes() const { return decoder_.bytes() + heads_.bytes(); }
@@ -61,8 +62,9 @@ class CanvasLm {
     int64_t before(int64_t codebooks) const;
   };
   void embed_rows(StepContext& ctx, const Rows& rows, const View& x) const;
-  void run_together(StepContext& ctx, std::span<const CanvasPass> canvases) const;
-  void unmask(StepContext& ctx, const View& x, const Rows& with_text, const Rows* alone) const;
+  void run_together(StepContext& ctx, std::span<const CanvasPass> canvases,
+                    std::span<float> sums) const;
+  float unmask(StepContext& ctx, const View& x, const Rows& with_text, const Rows* alone) const;
 
   ModelConfig config_;
   Decoder decoder_;
@@ -71,7 +73,8 @@ class CanvasLm {
   PackedLinear heads_;        // H -> C * V
 };
 
-/// The AR node. A step is a pass, so the codes of the node mean nothing. It has no cache.
+/// The AR node. A step is a pass, so the only code of a step means nothing; its logit shows whether
+/// all scores were finite. The node has no cache.
 class CanvasStage : public ArStage {
  public:
   explicit CanvasStage(const CanvasLm& lm);

@@ -63,12 +63,15 @@ class Passes {
  public:
   explicit Passes(const OmniVoice& model) : lm_(model.lm()), pool_(1), work_(pool_, Device::kCpu) {}
   StepContext& context() { return work_.context(); }
+  /// Returns the sums of the scores of the last passes.
+  const std::vector<float>& sums() const { return sums_; }
   /// Runs one pass of each sequence.
   void run(std::span<State* const> states) {
     work_.reset();
     std::vector<CanvasPass> passes;
     for (State* state : states) passes.push_back(state->next_pass());
-    lm_.run(context(), passes);
+    sums_.resize(passes.size());
+    lm_.run(context(), passes, sums_);
   }
   void run(State& state) {
     State* one[] = {&state};
@@ -79,6 +82,7 @@ class Passes {
   const CanvasLm& lm_;
   ThreadPool pool_;
   Workspace work_;
+  std::vector<float> sums_;
 };
 
 /// Ends a pass; appends the frames that the state sends.

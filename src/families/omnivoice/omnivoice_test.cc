@@ -1,4 +1,7 @@
 // Tests what only OmniVoice promises: canvases, segments, bounds, voices, fades, refusals.
+#include <cstring>
+
+#include "families/checkpoint_copy.h"
 #include "families/family_fixture.h"
 #include "families/omnivoice/fixture.h"
 #include "families/omnivoice/length.h"
@@ -155,6 +158,29 @@ TEST_F(OmniVoiceTest, TheSameBitsAloneAndInCompany) {
   }
   for (size_t i = 0; i < requests.size(); ++i)
     EXPECT_EQ(said[i], spoken_frames(model_, requests[i])) << i;
+}
+
+TEST_F(OmniVoiceTest, LogitsThatAreNotFiniteChangeNoFrame) {
+  const CheckpointCopy copy(golden_path("plain/checkpoint"));
+  const std::string file = copy.dir.path("model.safetensors");
+  EditableSafetensors edited(file);
+  const float nan = NAN;
+  std::memcpy(edited.data("audio_embeddings.weight"), &nan, 4);  // code 0 of codebook 0
+  edited.write(file);
+  const OmniVoice broken({copy.dir.path(), "broken"});
+  SpeechRequest heard = plain("Hello.");
+  heard.voice.data = heard_voice(std::vector<int32_t>(9 * kC, 0), kC, "x", 1);
+  const auto bad = state_of(broken, heard), good = state_of(broken, plain("Hello."));
+  Passes passes(broken);
+  State* both[] = {bad.get(), good.get()};
+  passes.run(both);
+  EXPECT_FALSE(std::isfinite(passes.sums()[0]));
+  EXPECT_TRUE(std::isfinite(passes.sums()[1]));
+  const auto masks = [&](const State& state) {
+    return std::ranges::count(state.canvas(), broken.config().mask);
+  };
+  EXPECT_EQ(masks(*bad), std::ssize(bad->canvas()));
+  EXPECT_LT(masks(*good), std::ssize(good->canvas()));
 }
 
 TEST_F(OmniVoiceTest, AVoiceSetsPaceAndLevel) {
