@@ -20,18 +20,20 @@ constexpr std::string_view kTitles =
     " pres supt cpl pvt det insp brig atty pt messrs mme mlle dra sra srta vs e.g i.e cf viz z.b "
     "d.h u.a bzw ca ";
 constexpr std::string_view kNumbers =
-    " no nos nr c art eq ste bldg rm ver fn incl rte hwy rs ed rev pop elev arts para mvt vv ref "
+    " no nos nr c art eq ste bldg rm ver fn incl rte hwy rs ed rev pop elev arts para arr dep mvt "
+    "vv ref "
     "approx jan feb "
     "mar apr jun jul "
     "aug"
     " sep sept oct nov dec tel ext op apt deut matt ps cor rom thess eph heb exod lev judg neh prov"
     " eccl isa jer ezek hos zech kgs chr tim pet sam ";
-constexpr std::string_view kParts = " fig figs vol vols ch chap sec sect p pp pg ";
+constexpr std::string_view kParts = " fig figs sc vol vols ch chap sec sect p pp pg ";
 constexpr std::string_view kSometimes =
     " etc inc ltd co corp bros llc jr sr al ave blvd rd sts dept est esq usw a.m p.m ph.d b.a m.a "
     "m.d"
     " u.s u.k u.n e.u u.s.a d.c b.c a.d hr hrs ft oz lb lbs temp ea ";
-constexpr std::string_view kUnits = " in sq cu fl tbsp tsp qt pkg gal yd mi min wk wks yr yrs ";
+constexpr std::string_view kUnits =
+    " in sq cu fl pts mo mos qtr tbsp tsp qt pkg gal yd mi min wk wks yr yrs ";
 constexpr std::string_view kStarters =
     " the a an it he she we i you they but and in on at this that these those there then so if when"
     " what who how why where his her its my our your their however for as no yes not after before"
@@ -88,7 +90,9 @@ Abbreviation abbreviation_of(std::string_view word) {
     letter_dot_letter &= i % 2 ? small[i] == '.' : (small[i] >= 'a' && small[i] <= 'z');
   }
   if (word == "v" || listed(kTitles, small)) return Abbreviation::kNever;  // "Roe v. Wade"
-  if (word == "b" || word == "d") return Abbreviation::kNumber;            // "b. 1950"
+  if (listed(" Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun ", word))
+    return Abbreviation::kSometimes;
+  if (word == "b" || word == "d") return Abbreviation::kNumber;  // "b. 1950"
   if (listed(kNumbers, small)) return Abbreviation::kNumber;
   if (listed(kParts, small)) return Abbreviation::kPart;
   if (listed(kUnits, small)) return Abbreviation::kUnit;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/check.h"
 #include "text/english/chars.h"
 #include "text/english/numbers.h"
 #include "text/english/rules.h"
@@ -174,6 +175,12 @@ Reading read_digit_groups(const Tokens& tokens, size_t i) {
       return Spoken{(plus ? "plus " : "") + telephone_words(all_digits), used};
     }
   }
+  if (core == "1" && is_digits(tokens.after(i), 3, 3) && is_digits(tokens.after(i + 1), 3, 3) &&
+      is_digits(tokens.after(i + 2), 4, 4)) {  // "1 800 555 1234"
+    const std::string groups =
+        concat("1-", tokens.core(i + 1), "-", tokens.core(i + 2), "-", tokens.core(i + 3));
+    return Spoken{telephone_words(groups), 4};
+  }
   // "(555) 123-4567"
   const Token& token = tokens[i];
   if (is_digits(core, 3, 3) && token.opens && token.closes && is_telephone(tokens.core(i + 1))) {
@@ -223,7 +230,9 @@ Reading read_dotted(const Tokens& tokens, size_t i) {
   // "the end.Then": a space is missing.
   const bool stop = dot != core.npos && dot + 2 < core.size() && is_upper(core[dot + 1]) &&
                     all(core.substr(dot + 2), is_lower) && all(core.substr(1, dot - 1), is_lower);
-  const bool file = plain && !stop && dot != core.npos && dot + 1 < core.size() &&
+  const bool letters = dot != core.npos && dot > 0 && dot + 2 == core.size() &&
+                       is_upper(core[dot - 1]) && is_upper(core[dot + 1]);  // "non-U.S."
+  const bool file = plain && !stop && !letters && dot != core.npos && dot + 1 < core.size() &&
                     core.size() - dot < 7 && is_letter(core[dot + 1]) &&
                     core.find("..") == core.npos;
   if (path || windows || file) return Spoken{address_words(core, path ? "" : "_-")};

@@ -132,6 +132,9 @@ Reading read_hex_figures(std::string_view core) {
   if (core.starts_with("0x") && core.size() < 19 && is_figure(core.substr(2))) {
     return Spoken{"zero X " + spelled(core.substr(2))};
   }
+  const bool colour = core[0] == '#' && (core.size() == 4 || core.size() == 7) &&
+                      is_figure(core.substr(1)) && any(core, is_digit) && any(core, is_letter);
+  if (colour) return Spoken{"hash " + spelled(core.substr(1))};  // "#ff8800"
   constexpr std::array<size_t, 5> kSizes{8, 4, 4, 4, 12};
   const auto groups = split(core, '-');
   const bool universal =
@@ -319,6 +322,8 @@ Reading read_note(const Tokens& tokens, size_t i) {
 /// Returns whether token i is the short number of a service: "text STOP to 40404".
 bool is_short_code(const Tokens& tokens, size_t i) {
   if (i < 2 || !is_digits(tokens.core(i), 5, 6) || tokens.core(i - 1) != "to") return false;
+  const std::string_view next = tokens.after(i);
+  if (all(next, is_lower) && !listed(" now today to for and or within by ", next)) return false;
   return listed(" text sms ", small(tokens, i - 2)) ||
          (i > 2 && listed(" text sms ", small(tokens, i - 3)));
 }
@@ -358,8 +363,9 @@ Reading read_code(const Tokens& tokens, size_t i) {
   }
   const std::string next = lower(tokens.after(i));
   if (core == "du" && next.starts_with('-')) return Spoken{"D U"};
-  if (core == "x" && is_number(tokens.before(i)) && next.find('^') != next.npos) {
-    return Spoken{"times"};  // "6.02 x 10^23"
+  const bool product = next.find('^') != next.npos || tokens.after(i + 1) == "=";
+  if (core == "x" && is_number(tokens.before(i)) && !next.empty() && is_digit(next[0]) && product) {
+    return Spoken{"times"};  // "6.02 x 10^23", "2 x 3 = 6"
   }
   if (small(tokens, i) == "tel" && tokens[i].close == ':') return Spoken{"telephone"};
   if ((core == "ext" || core == "Ext" || core == "apt" || core == "Apt") && i + 1 < tokens.size() &&

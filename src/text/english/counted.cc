@@ -20,6 +20,7 @@ UnitFound unit_of_two(const Tokens& tokens, size_t at, bool one) {
   if (near && first == "deg" && (second == "C" || second == "F")) {
     return {unit_words(second == "C" ? "degC" : "degF", one), 2};
   }
+  if (near && first == "mm" && second == "Hg") return {unit_words("mmHg", one), 2};
   const std::string unit = near ? unit_words(second, one) : std::string();
   if (unit.empty()) return {};
   if (first == "sq" || first == "square") return {"square " + unit, 2};
@@ -70,7 +71,11 @@ bool stands_before_noun(const Tokens& tokens, size_t i, size_t used) {
   const size_t last = i + used - 1;
   const bool dotted = used > 1 && tokens[last].close == '.' && !tokens[last].closes;
   const std::string_view next = dotted ? tokens.core(last + 1) : tokens.after(last);
-  if (listed(" bill bills note notes coin coins fee fine tip ", next)) return true;
+  if (listed(" bill bills note notes coin coins fee fine tip dash sprint relay freestyle lens jack "
+             "bulb charger adapter battery cable ",
+             next)) {
+    return true;
+  }
   return is_article(tokens.before(i)) && all(next, is_lower) &&
          !listed(" of in on at to for and or is was per from by with than before after as but ",
                  next);
@@ -79,8 +84,9 @@ bool stands_before_noun(const Tokens& tokens, size_t i, size_t used) {
 UnitFound unit_behind(const Tokens& tokens, size_t i, bool one) {
   const std::string_view next = tokens.after(i);
   if (next.empty()) return {};
+  const char behind = i + 2 < tokens.size() ? tokens.core(i + 2)[0] : ' ';
   const bool direction = listed(" N S E W ", next) && tokens[i + 1].close == '.' &&
-                         i + 2 < tokens.size();  // "100 N. 3rd Ave."
+                         (is_upper(behind) || is_digit(behind));  // "100 N. 3rd Ave."
   if (direction) return {};
   if (UnitFound two = unit_of_two(tokens, i + 1, one); two.used > 0) return two;
   const bool ends = i + 2 >= tokens.size();

@@ -231,22 +231,6 @@ std::string watch_words(std::string_view time) {
   return out;
 }
 
-/// Reads the time of a ship's or soldier's clock: "0800 hours", "0800-2000 hrs". A number without a
-/// zero before it counts hours.
-Reading read_watch(const Tokens& tokens, size_t i) {
-  const std::string_view core = tokens.core(i);
-  if (!listed(" h hr hrs hours ", tokens.after(i))) return {};
-  const size_t dash = std::min(core.find_first_of(kDashes), core.size());
-  std::string words = watch_words(core.substr(0, dash));
-  if (words.empty() || (dash == core.size() && core[0] != '0')) return {};
-  if (dash < core.size()) {
-    const std::string last = watch_words(core.substr(dash + 1));
-    if (last.empty() || (core[0] != '0' && core[dash + 1] != '0')) return {};
-    words += " to " + last;
-  }
-  return Spoken{words + " hours", 2};
-}
-
 Reading read_named_date(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const int month = month_of(core);
@@ -344,6 +328,22 @@ std::string_view time_word(std::string_view core) {
   return word == "noon" ? "noon" : word == "midnight" ? "midnight" : std::string_view();
 }
 
+Reading read_watch(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  if (!listed(" h hr hrs hours ", tokens.after(i))) return {};
+  const size_t dash = std::min(core.find_first_of(kDashes), core.size());
+  std::string words = watch_words(core.substr(0, dash));
+  if (words.empty()) return {};
+  if (dash < core.size()) {
+    const std::string last = watch_words(core.substr(dash + 1));
+    if (last.empty() || (core[0] != '0' && core[dash + 1] != '0')) return {};
+    return Spoken{words + " to " + last + " hours", 2};
+  }
+  // A number without a zero before it may count hours.
+  const bool certain = core[0] == '0' || (core.ends_with("00") && core[1] != '0');
+  return certain ? Reading(Spoken{words + " hours", 2}) : Reading();
+}
+
 Reading read_hours(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if (!is_digit(core[0]) && time_word(core.substr(0, core.find_first_of("-\x1E"))).empty())
@@ -406,7 +406,6 @@ Reading read_time(const Tokens& tokens, size_t i) {
     const std::string words = clock_words(core.substr(0, core.size() - 4), true);
     if (!words.empty()) return Spoken{words + " ish"};
   }
-  if (auto watch = read_watch(tokens, i)) return watch;
   const std::string_view half = half_day(tokens.after(i));
   if (!half.empty()) {
     if (std::string words = clock_words(core, true); !words.empty()) {

@@ -141,10 +141,11 @@ Reading read_frequencies(const Tokens& tokens, size_t i) {
 Reading read_pressure(const Tokens& tokens, size_t i) {
   const auto parts = split(tokens.core(i), '/');
   if (parts.size() != 2 || !is_digits(parts[0], 2, 3) || !is_digits(parts[1], 2, 3)) return {};
-  if (tokens.after(i) != "mmHg") return {};
+  const bool apart = tokens.after(i) == "mm" && tokens.after(i + 1) == "Hg";
+  if (tokens.after(i) != "mmHg" && !apart) return {};
   return Spoken{cardinal_words(parts[0]) + " over " + cardinal_words(parts[1]) + ' ' +
                     unit_words("mmHg", false),
-                2};
+                apart ? size_t{3} : size_t{2}};
 }
 
 }  // namespace
@@ -158,6 +159,7 @@ Reading read_fraction(const Tokens& tokens, size_t i) {
   if (auto reading = read_rating(tokens.core(i))) return reading;
   if (auto reading = read_joined_fraction(tokens, i)) return reading;
   const std::string_view core = tokens.core(i);
+  if (core == "24/7/365") return Spoken{"twenty four seven three sixty five"};
   const auto fraction = fraction_of(core);
   if (!fraction && core.starts_with("1/") && core.ends_with('s')) {  // "1/60s"
     const auto part = fraction_of(core.substr(0, core.size() - 1));
@@ -166,6 +168,7 @@ Reading read_fraction(const Tokens& tokens, size_t i) {
   if (!fraction) return {};
   if (core == "24/7") return Spoken{"twenty four seven"};
   if (core == "9/11") return Spoken{"nine eleven"};
+  if (core == "7/11") return Spoken{"seven eleven"};
   const auto [top, bottom] = *fraction;
   if (tokens.after(i) == "time" && top > 1 && (bottom == 2 || bottom == 4 || bottom == 8)) {
     return Spoken{cardinal_words(std::to_string(top)) + ' ' +

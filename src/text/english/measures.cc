@@ -104,6 +104,12 @@ std::string product_words(std::string_view text) {
 
 /// Reads `text`, a product of `used` tokens from token i, with its unit: "12x16 ft", "9x13-inch".
 Reading read_measured_product(const Tokens& tokens, size_t i, size_t used, std::string_view text) {
+  const size_t digits = text.find_last_of("0123456789") + 1;
+  if (used == 1 && digits > 0 && digits < text.size() && is_letter(text[digits])) {  // "4x100m"
+    const std::string product = product_words(text.substr(0, digits));
+    const std::string unit = unit_words(text.substr(digits), stands_before_noun(tokens, i));
+    return product.empty() || unit.empty() ? Reading() : Spoken{product + ' ' + unit};
+  }
   std::string words = product_words(text);
   if (words.empty()) return {};
   const std::string_view last = tokens.core(i + used - 1);
@@ -260,7 +266,8 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
     const auto left = parse_amount(core.substr(0, at)), right = parse_amount(core.substr(at + 1));
     if (left && right) return Spoken{left->text() + " at " + right->text()};
   }
-  if (core.size() == 3 && core[2] == 'p' && is_digits(core.substr(0, 2))) {  // "50p"
+  const bool frames = listed(" 24p 25p 30p 60p ", core) || tokens.before(i) == "page";
+  if (core.size() == 3 && core[2] == 'p' && is_digits(core.substr(0, 2)) && !frames) {  // "50p"
     return Spoken{cardinal_words(core.substr(0, 2)) + " pence"};
   }
   if (next == "bps" && is_number(core) && has_listed_word(tokens, word_lists().interest_words)) {
@@ -316,15 +323,18 @@ Reading read_product(const Tokens& tokens, size_t i) {
     const std::string text =
         std::string(core) + 'x' + std::string(second.substr(0, second.find('-')));
     const Reading spaced = read_measured_product(tokens, i, 3, text);
-    const bool measured =
-        spaced && (second.find('-') != second.npos || spaced->used > 3 || !whole ||
-                   listed(" inch inches foot feet pan ", tokens.after(i + 2)));
+    const bool result = tokens.after(i + 2) == "=";  // "2.5 x 3 = 7.5"
+    const bool measured = spaced && !result &&
+                          (second.find('-') != second.npos || spaced->used > 3 || !whole ||
+                           listed(" inch inches foot feet pan ", tokens.after(i + 2)));
     return measured ? spaced : Reading();
   }
   Reading product = read_measured_product(tokens, i, 1, core.substr(0, core.find('-')));
   const std::string_view next = tokens.after(i);
+  const std::string before = lower(tokens.before(i));
   const bool noun =
-      all(next, is_lower) && !listed(" is are equals and or in of on at by to for ", next);
+      before == "a" || before == "an" ||
+      (all(next, is_lower) && !listed(" is are equals and or in of on at by to for ", next));
   const size_t times = product && noun ? product->words.find(" times ") : std::string::npos;
   if (times != std::string::npos) product->words.replace(times, 7, " by ");  // "a 4×4 truck"
   return product;
@@ -357,6 +367,8 @@ Reading read_range(const Tokens& tokens, size_t i) {
   const std::string_view sign = tokens.after(i);
   const bool dash = sign == std::string_view("\x1E") || sign == "-";
   if (at == core.npos && dash && tokens.before(i) != "=" && tokens.after(i + 2) != "=") {
+    const int64_t from = place_number(core), to = place_number(tokens.after(i + 1));
+    if (from > 0 && to > from) return Spoken{ordinal_words(from) + " to " + ordinal_words(to), 3};
     const auto left = parse_amount(core), right = parse_amount(tokens.after(i + 1));
     if (left && right) {
       const bool plain = right->unit.empty() && left->unit.empty();
@@ -387,6 +399,10 @@ Reading read_range(const Tokens& tokens, size_t i) {
   }
   const bool present = is_digits(first, 4, 4) && listed(" present now today date current ", second);
   if (present) return Spoken{number_words(first) + " to " + std::string(second)};
+  const bool named = listed(" table figure fig exhibit appendix ", lower(tokens.before(i)));
+  if (named && is_digits(first, 1, 2) && is_digits(second, 1, 2)) {
+    return Spoken{cardinal_words(first) + " dash " + cardinal_words(second)};  // "Table 3-1"
+  }
   const bool game = listed(word_lists().game_words, lower(tokens.before(i)));
   if (!game && is_digits(first, 3, 4) && is_digits(second, 3, 3) &&
       value_of(second) < value_of(first)) {

@@ -18,6 +18,10 @@ enum class When {
   kAlways,
   kDotted,   ///< applies if a full stop follows
   kNumber,   ///< applies if a number follows
+  kSmall,    ///< applies in small letters or at the beginning, if a number follows
+  kLarge,    ///< applies if a number of three digits or more follows: "pop. 5,000", "b. 1950"
+  kCited,    ///< applies if a number follows, but not after a name: "Under Art. 5", "Modern Art. 5"
+  kWithin,   ///< applies if a full stop and a word in small letters follow
   kPart,     ///< a part of a book: a number or Roman numeral follows
   kName,     ///< applies if a capitalised word follows
   kCapital,  ///< the abbreviation has a capital and a full stop, or a name follows
@@ -33,8 +37,8 @@ struct ShortForm {
 const std::vector<ShortForm>& abbreviations() {
   static const auto kRows =
       table_rows<ShortForm>(tables::abbreviations(), 3, 3, [](const Cells& c) {
-        const size_t when = choice(
-            c[2], {"always", "dotted", "number", "part", "name", "capital", "after", "street"});
+        const size_t when = choice(c[2], {"always", "dotted", "number", "small", "large", "cited",
+                                          "within", "part", "name", "capital", "after", "street"});
         return ShortForm{c[0], c[1], static_cast<When>(when)};
       });
   return kRows;
@@ -95,11 +99,24 @@ bool holds(When when, const Tokens& tokens, size_t i) {
       return true;
     case When::kDotted:
       return dotted;
-    case When::kNumber: {  // "C. 5" is not a year
-      const std::string_view core = tokens.core(i);
-      const bool letter = core.size() == 1 && (is_upper(core[0]) || next.size() < 3);
-      return dotted && !next.empty() && any(next, is_digit) && !letter;
+    case When::kNumber:  // "C. 5" is not a year
+      return dotted && !next.empty() && any(next, is_digit) && tokens.core(i) != "C";
+    case When::kSmall: {
+      const bool small = is_lower(tokens.core(i)[0]) || i == 0 || tokens[i].opens;
+      return dotted && small && any(next, is_digit);
     }
+    case When::kLarge: {
+      const bool initial = tokens.core(i).size() == 1 && is_upper(tokens.core(i)[0]);
+      return dotted && !initial && next.size() > 2 && is_digit(next[0]);
+    }
+    case When::kCited: {
+      const std::string before = lower(tokens.before(i));
+      const bool led = before.empty() || tokens[i].opens ||
+                       listed(" see under of in by per to and or with from violates ", before);
+      return dotted && led && any(next, is_digit);
+    }
+    case When::kWithin:
+      return dotted && !next.empty() && is_lower(next[0]);
     case When::kPart:
       return dotted && (any(next, is_digit) || is_numeral(next));
     case When::kName:
@@ -299,16 +316,18 @@ Reading read_abbreviation(const Tokens& tokens, size_t i) {
       return Spoken{std::string(known.words)};
     }
   }
-  if (tokens.core(i) == "v" && is_name(tokens.before(i)) && is_name(next_name(tokens, i))) {
-    return Spoken{"versus"};  // "Roe v. Wade"
+  if (tokens.core(i) == "v" && i > 0 && is_upper(tokens.core(i - 1)[0]) &&
+      is_name(next_name(tokens, i))) {
+    return Spoken{"versus"};  // "Roe v. Wade", "U.S. v. Nixon"
   }
   const std::string_view behind = next_name(tokens, i);
   if (tokens.core(i) == "v" && tokens[i].close == '.' && is_digits(behind, 1, 3)) {
     const bool book = has_listed_word(tokens, " ch chap chapter verse ");
     return Spoken{book ? "verse" : "version"};  // "Ch. 3, v. 16"
   }
-  if (tokens.core(i) == "c" && tokens[i].close == '.' && is_ordinal(tokens.before(i))) {
-    return Spoken{"century"};  // "the 20th c."
+  if (tokens[i].close != 0 && is_ordinal(tokens.before(i))) {  // "the 20th c.", "2nd ed."
+    if (tokens.core(i) == "c") return Spoken{"century"};
+    if (tokens.core(i) == "ed") return Spoken{"edition"};
   }
   if (auto direction = read_direction(tokens, i)) return direction;
   if (small == "mk" && tokens.joined(i) && roman_value(tokens.core(i + 1)) > 0)

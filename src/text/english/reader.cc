@@ -19,11 +19,12 @@ namespace {
 using Rule = Reading (*)(const Tokens&, size_t);
 // The rules, in the order in which they are tried. The first rule that applies reads the token.
 constexpr std::array kRules = std::to_array<Rule>(
-    {read_fiscal_year,  read_scripture,   read_formula, read_date,    read_calendar,
-     read_abbreviation, read_code,        read_money,   read_product, read_factorial,
-     read_term,         read_ratio,       read_hours,   read_time,    read_digit_groups,
-     read_fraction,     read_two_decades, read_range,   read_address, read_decade,
-     read_duration,     read_quantity,    read_number,  read_roman,   read_dotted});
+    {read_fiscal_year,  read_watch,        read_scripture,   read_formula, read_date,
+     read_calendar,     read_abbreviation, read_code,        read_money,   read_product,
+     read_factorial,    read_term,         read_ratio,       read_hours,   read_time,
+     read_digit_groups, read_fraction,     read_two_decades, read_range,   read_address,
+     read_decade,       read_duration,     read_quantity,    read_number,  read_roman,
+     read_dotted});
 
 constexpr size_t kMaxSaid = 40;  // most letters of a word that may get phones
 
@@ -59,7 +60,8 @@ char mark_after(const Tokens& tokens, size_t i, bool by_rule) {
   if (token.close == '.' && !token.ellipsis) {
     const bool item = token.starts_line && all(token.core, is_digit);  // as in "1. First"
     const Abbreviation known = abbreviation_of(token.core);
-    const bool ordinary = known == Abbreviation::kNone || known == Abbreviation::kUnit;
+    const bool ordinary = known == Abbreviation::kNone || known == Abbreviation::kUnit ||
+                          known == Abbreviation::kNumber;
     const bool stop = !by_rule && ordinary;
     const std::string_view next = tokens.core(i + 1);  // as in "on Main St. The house"
     const bool starts = known != Abbreviation::kPart && !next.empty() && is_upper(next[0]) &&

@@ -47,6 +47,8 @@ Reading read_duration(const Tokens& tokens, size_t i);
 
 /// In dates.cc: reads a date.
 Reading read_date(const Tokens& tokens, size_t i);
+/// Reads the time of a ship's or soldier's clock: "0800 hours".
+Reading read_watch(const Tokens& tokens, size_t i);
 /// Reads a range of times: "9 a.m.-5 p.m.", "10:00 - 11:30".
 Reading read_hours(const Tokens& tokens, size_t i);
 /// Reads a time of day: "10:30", "9 a.m.".

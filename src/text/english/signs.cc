@@ -108,6 +108,11 @@ class SignReader {
     if (digits > 0 && digits < 10 && listed(" st nd rd th ", lower(word.substr(digits)))) {
       return add(out_, ordinal_words(value_of(word.substr(0, digits))));  // "19th-century"
     }
+    if (digits > 0 && digits < 10 && word.size() > digits + 2 && is_upper(word[digits + 2]) &&
+        listed(" st nd rd th ", word.substr(digits, 2))) {  // "#4thOfJuly"
+      add(out_, ordinal_words(value_of(word.substr(0, digits))));
+      return add(out_, word_words(word.substr(digits + 2), shouting_));
+    }
     // "a" is the article in "vis-a-vis", a letter in "a/b".
     const bool article = word == "a" && begin > 0 && core_[begin - 1] == '-' && ch(end) == '-';
     const bool firm = (ch(end) == '&' || (begin > 0 && core_[begin - 1] == '&')) &&
@@ -190,7 +195,8 @@ class SignReader {
     const bool capitals = std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
       return part.size() < 5 && all(part, is_upper);
     });
-    if (!capitals) add(out_, is_digit(before) && is_digit(after) ? "over" : "slash");
+    if (!capitals && !core_.ends_with("-9/11"))
+      add(out_, is_digit(before) && is_digit(after) ? "over" : "slash");
   }
 
   /// Reads options: "--verbose", "-v"; in "--yes" and "--but" the two hyphens are a dash.
@@ -269,12 +275,14 @@ Spoken read_signs(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if (core == "a" || core == "A") return {is_letter_a(tokens, i) ? "A" : "a"};
   if (is_division(tokens, i)) return {is_number(tokens.before(i)) ? "divided by" : "over"};
+  if (core == "#" && i > 0) return {"pound"};  // "press # to finish"
   const bool heading = core.find_first_not_of('#') == core.npos;
   if (heading) return {};
   const bool shouting = all(core.substr(0, core.find('\'')), is_upper) &&
                         (is_accented(tokens, i) || is_shouting(tokens, i));
   const std::string before = lower(tokens.before(i));
-  const bool column = listed(" select from ", before);  // "SELECT * FROM users"
+  const bool column = listed(" select press hit the a ", before) ||  // "SELECT * FROM users"
+                      (i > 0 && tokens.after(i) == "to");
   return {SignReader(core, shouting, column ? "star" : "times").run()};
 }
 

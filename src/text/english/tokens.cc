@@ -187,7 +187,7 @@ size_t run_end(const std::vector<FoldedChar>& text, size_t from) {
 
 /// Returns whether the token is an emoticon of letters and signs, which is not spoken.
 bool is_emoticon(const FoldedChar* chars, size_t count) {
-  if (count == 2 && has("xX", chars[0].ch) && chars[1].ch == 'D') return true;
+  if (count == 2 && chars[0].ch == 'x' && chars[1].ch == 'D') return true;
   if (count < 2 || count > 3 || !has(":;=", chars[0].ch)) return false;
   return (count == 2 || chars[1].ch == '-') && has("DPpOo3", chars[count - 1].ch);
 }
@@ -289,7 +289,10 @@ Tokens tokenise(const std::vector<FoldedChar>& text) {
                          (is_digit(text[behind].ch) || !time_word(word_at(text, i + 1)).empty());
     const bool home = run.token.core == "~" && !tokens.empty() &&
                       listed(" cd ls cp mv ", lower(tokens.back().core));
-    if ((dash && between) || home) run.bare = run.token.closes = false;
+    const bool key = core == "#" && !tokens.empty() &&
+                     listed(" press hit enter dial then or and ", lower(tokens.back().core)) &&
+                     i < text.size() && text[i].ch == ' ';
+    if ((dash && between) || home || key) run.bare = run.token.closes = false;
     if (!run.bare) {
       line_start = false;
       tokens.push_back(std::move(run.token));
