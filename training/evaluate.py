@@ -97,8 +97,8 @@ def at_16_khz(waves):
 
 
 def teacher_words(folder, teacher, texts, waves):
-    """Returns (word error rate, number of sentences without errors) of a teacher, from a file if it has been
-    measured."""
+    """Returns (word error rate, number of sentences without errors) of a teacher. Reads them from a file if they
+    have been measured before."""
     path = Path(folder) / "heard.json"
     known = json.loads(path.read_text()) if path.exists() else {}
     key = f"{teacher} {len(texts)}"

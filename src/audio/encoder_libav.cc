@@ -101,8 +101,8 @@ std::string big_endian(int64_t value) {
   return out;
 }
 
-/// Writes the samples that decoders of Opus skip into the header, at their own rate. FFmpeg 4
-/// writes them at the encoder's.
+/// Writes into the header how many samples decoders of Opus must skip, at the decoders' rate.
+/// FFmpeg 4 counts them at the encoder's rate.
 void declare_opus_priming(AVCodecContext& codec) {
   constexpr int kAt = 10;  // after the mark, the version and the channels; 16 bits, little-endian
   if (codec.extradata == nullptr || codec.extradata_size < kAt + 2) return;

@@ -94,7 +94,7 @@ void whisper_compress(std::span<float> mel);
 /// Compresses a part of a mel whose largest value is known.
 void whisper_compress(std::span<float> mel, float largest);
 
-/// The values of a whole mel from which a part of it can be compressed.
+/// The values of a whole mel that are needed to compress a part of it.
 struct MelExtremes {
   float loudest = 0;  ///< largest value of all frames
   /// Smallest value of each group of `span` frames; the last group may be shorter.

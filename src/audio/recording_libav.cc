@@ -140,8 +140,8 @@ SampleAt sample_reader(AVSampleFormat format) {
 
 constexpr int kMean = -1;  // the mean of all channels, instead of one channel
 
-/// Finds channels whose mean is silence because they cancel each other, such as stereo with one
-/// side inverted. Powers are averaged over about the last second.
+/// Finds channels that cancel each other, so that their mean is silence, e.g. stereo with one side
+/// inverted. Powers are averaged over about the last second.
 class ChannelPowers {
  public:
   void open(int channels, int rate) {

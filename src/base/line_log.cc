@@ -87,7 +87,7 @@ void LineLog::State::run() {
     const bool good = write_line(options.descriptor, entry.text, torn);
     lock.lock();
     if (!good) note_loss(entry);
-    // Reports lines that were dropped during this write at once, not with the next line.
+    // Reports lines that were dropped during this write immediately, not only with the next line.
     if (good && queue.empty() && unreported > 0) push(report_of(std::exchange(unreported, 0)));
   }
   ended = true;

@@ -171,7 +171,7 @@ class HttpTarget : public BenchTarget {
   }
 
   net::awaitable<void> speak(std::shared_ptr<Exchange> exchange) {
-    // The server may have closed a kept connection meanwhile. Then a new connection is tried.
+    // The server may have closed a kept connection. Then a new connection is tried.
     while (!idle_.empty()) {
       std::unique_ptr<Wire> wire = std::move(idle_.back());
       idle_.pop_back();

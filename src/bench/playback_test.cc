@@ -67,7 +67,7 @@ TEST(Playback, ReportsWhenAPieceIsHeard) {
   Playback playback;
   EXPECT_DOUBLE_EQ(playback.arrive(1.0, 0.5), 1.0);
   EXPECT_DOUBLE_EQ(playback.arrive(1.2, 0.5), 1.5);  // the audio waits in the buffer
-  EXPECT_DOUBLE_EQ(playback.arrive(3.0, 0.5), 3.0);  // played at once after an underrun
+  EXPECT_DOUBLE_EQ(playback.arrive(3.0, 0.5), 3.0);  // played immediately after an underrun
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct Rehearsal {
   double sentence_s = 0;  ///< until the answer's first sentence was written
   double audio_s = 0;     ///< until the answer's first audio
   /// Batches of the text model, without rejected drafts, from the question's end until its first
-  /// sentence was written. 1 means that the sentence was spoken at once, 0 is unknown (real time).
+  /// sentence was written. 1 means that it was spoken immediately, 0 means unknown (real time).
   int forwards = 0;
   TurnCounts counts;
   Error error;  ///< has a message if the question failed
@@ -62,8 +62,8 @@ std::vector<NamedPrediction> parse_rules(const std::string& list, const Predicti
 /// Returns a line about a question that all runs have just answered: the first audio of the first
 /// run, and the gain of each other one.
 std::string question_line(const std::vector<RehearsalRun>& runs);
-/// Returns a table that compares all runs with the first one. It begins with a line that says so if
-/// the runs have fewer than `wanted` questions.
+/// Returns a table that compares all runs with the first one. If the runs have fewer than `wanted`
+/// questions, the first line says so.
 std::string rehearsal_text(const std::vector<RehearsalRun>& runs, size_t wanted);
 /// Returns {"clock", "partial", "questions_wanted", "costs", "runs": [{"rule", "sentence_ms":
 /// {...}, ..., "turns": [...]}]}. `costs` null: the runs were in real time.

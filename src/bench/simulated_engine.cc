@@ -34,7 +34,7 @@ EngineOptions engine_options(const StepProfile& profile, const SimulationOptions
       int64_t{options.pages > 0 ? options.pages : profile.pages} * profile.page_rows;
   out.kv_bytes = std::max<int64_t>(1, rows / KvPool::kPageRows);
   out.share_prefixes = false;
-  out.repetition_s = 0;  // turned off, because frames of silence are all alike
+  out.repetition_s = 0;  // turned off, because frames of silence are all equal
   return out;
 }
 

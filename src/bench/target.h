@@ -24,7 +24,7 @@ class BenchTarget {
   virtual ~BenchTarget() = default;
   /// Returns one line that describes what is measured.
   virtual std::string describe() const = 0;
-  /// Requests the utterance at once. The meter receives all events up to end(). Then `done` is
+  /// Requests the utterance immediately. The meter receives all events up to end(). Then `done` is
   /// called on the generator's thread.
   virtual void start(const Utterance& utterance, std::shared_ptr<Meter> meter,
                      std::function<void()> done) = 0;

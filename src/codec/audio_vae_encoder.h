@@ -1,5 +1,5 @@
 // The encoder of VoxCPM2's AudioVAE: samples to latent frames (the means, without random noise).
-// Encoding a recording at once or piece by piece gives the same bits. Const after construction,
+// Encoding a recording whole or piece by piece gives the same bits. Const after construction,
 // shared by threads; a stream is used by one call at a time. Networks:
 // VoxCPM:src/voxcpm/modules/audiovae/audio_vae_v2.py. D: width of a latent frame, hop: samples per
 // frame, T: frames; activations f32 [time, channels].

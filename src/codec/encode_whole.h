@@ -1,4 +1,4 @@
-// Encodes a whole recording at once with an encoder that works piece by piece.
+// Encodes a whole recording with an encoder that works piece by piece.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The encoder of Fish Audio's codec: samples to frames of Q codes. Encoding a recording at once
+// The encoder of Fish Audio's codec: samples to frames of Q codes. Encoding a recording whole
 // or piece by piece gives the same codes. Const after construction, shared by threads; a stream
 // is used by one call at a time. Networks:
 // fish-speech:fish_speech/models/dac/{modded_dac,rvq}.py. Q codebooks, hop samples a frame, T

@@ -1,5 +1,5 @@
 // The encoder of the Mimi speech codec: samples to frames of the latent, or to frames of Q codes.
-// Encoding a recording at once or piece by piece gives the same codes. Const after construction,
+// Encoding a recording whole or piece by piece gives the same codes. Const after construction,
 // shared by threads. Each call has its own StepContext, and a stream is used by one call at a time.
 // Layout, names and codes: transformers' MimiModel. Q codebooks, V codes of each, hop samples a
 // frame, T frames, H width of the latent; activations f32 [time, channels].

@@ -1,6 +1,6 @@
-// The encoder of MOSS-Audio-Tokenizer: samples to frames of Q codes. Encoding a recording at once
-// or piece by piece gives the same codes. Const after construction, shared by threads. Each call
-// has its own StepContext, and a stream is used by one call at a time. Layout and names:
+// The encoder of MOSS-Audio-Tokenizer: samples to frames of Q codes. Encoding a recording whole or
+// piece by piece gives the same codes. Const after construction, shared by threads. Each call has
+// its own StepContext, and a stream is used by one call at a time. Layout and names:
 // MOSS-Audio-Tokenizer:modeling_moss_audio_tokenizer.py. Q codebooks, hop samples a frame, T
 // frames; activations f32 [rows, channels].
 #pragma once

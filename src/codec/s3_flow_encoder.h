@@ -1,9 +1,9 @@
 // The flow's encoder: speech tokens to the mean from which the estimator starts. It has a
 // convolution with a lookahead of 3 tokens, conformer blocks at the rate of tokens, an upsampling,
 // and conformer blocks at the mel's rate. Attention covers whole chunks, or a whole utterance that
-// is encoded at once. All other layers are causal. The plain form (S3FlowConfig::plain_channels)
-// has only the convolution, and repeats its rows at the mel's rate. Source:
-// CosyVoice:cosyvoice/transformer/upsample_encoder.py (UpsampleConformerEncoder,
+// is encoded in one call. All other layers are causal. The plain form
+// (S3FlowConfig::plain_channels) has only the convolution, and repeats its rows at the mel's rate.
+// Source: CosyVoice:cosyvoice/transformer/upsample_encoder.py (UpsampleConformerEncoder,
 // PreLookaheadLayer), cosyvoice/flow/flow.py (CausalMaskedDiffWithDiT). Const after construction,
 // shared by threads; a state is used by one call at a time.
 #pragma once

@@ -169,7 +169,7 @@ TEST_F(StepFlow, StreamsOfOnePromptStayApart) {
   EXPECT_EQ(stream(60, 139, 50), alone);
 }
 
-/// Two streams write in turn to the page that the prompt filled partly. Each must get its own copy.
+/// Two streams write to the page that the prompt filled partly. Each must get its own copy.
 TEST_F(StepFlow, StreamsOfOnePromptTakeTurns) {
   static_assert(2 * 60 % KvPool::kPageRows != 0);
   const S3FlowState prompt = flow_->open(bench_.ctx, voice(60), noise_);

@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kLookPiece = 512;  // mel frames computed at once
+constexpr int64_t kLookPiece = 512;  // mel frames computed together
 
 PackedConv1d load_stem(const Weights& weights, int64_t out, int64_t in, WeightType type) {
   const View weight = weights.take("weight", {out, in, 3}), bias = weights.take("bias", {out});

@@ -3,7 +3,7 @@
 //
 // Invariants (CONTRACT.md, I1, I5, I8):
 // - results are keyed by request, never by the row's position in the batch;
-// - a request that has ended meanwhile gets no results, and its pages are released;
+// - a request that has ended since the batch began gets no results, and its pages are released;
 // - a fault of the whole batch fails all of its requests; a fault of one request fails only that
 // one.
 #pragma once

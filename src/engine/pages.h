@@ -49,8 +49,8 @@ class Pages {
 
   /// Returns the number of pages that the due rows and the `drafts` guesses after them would need.
   int wanted(const ArRun& run, Due due, int drafts = 0) const;
-  /// Reserves the pages that wanted() counts. Copies shared pages at once. For a remote stage, the
-  /// next batch copies them.
+  /// Reserves the pages that wanted() counts. Copies shared pages immediately. For a remote stage,
+  /// the next batch copies them.
   void reserve(ArRun& run, Due due, int drafts);
   /// Returns whether the cache is too small for the sequence's pages plus the pages it needs, with
   /// copies of shared pages. If so, the sequence must begin again without shared pages.

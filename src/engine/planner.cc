@@ -56,7 +56,7 @@ bool Planner::plan(const ExecutorSlot& slot, double now) {
   snapshot_.longest_s = kNever_s;
   background_ = false;
   if (ask_policy(views_[kLive])) return true;
-  // Starts no background batch behind a running batch, because a live request may arrive first.
+  // Starts no background batch after a running batch, because a live request may arrive first.
   if (views_[kBackground].empty() || snapshot_.ahead) return false;
   plan_.clear();
   restrain_background(now);

@@ -17,7 +17,7 @@ constexpr double kLeastBatch_s = 0.005;
 
 /// Fills a plan for one AR node within the limits of entries, prefill rows, pages and time.
 /// Reserves pages for begun sequences before a prompt may start. So a preempted request comes back
-/// only when the others can continue. A prompt gets all of its pages at once, so two partly run
+/// only when the others can continue. A prompt gets all of its pages together, so two partly run
 /// prompts never block each other. Only copies of pages that it shares with its companion are taken
 /// later.
 class StepFiller {

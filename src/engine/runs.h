@@ -77,8 +77,8 @@ struct ArRun {
   int companion_due() const;
   /// Returns whether the sequence can take its next step without further text.
   bool may_step() const { return begun && !drains && sequence->ready(); }
-  /// Returns the rows that may run now. If both prompts begin alike, the companion waits until that
-  /// beginning is in the cache, then shares it.
+  /// Returns the rows that may run now. If both prompts have a common beginning, the companion
+  /// waits until it is in the cache, then shares it.
   Due due() const;
   /// Returns the number of tracks in use: 2 with guidance, else 1.
   int track_count() const { return guided ? 2 : 1; }

@@ -71,7 +71,7 @@ TEST(Scheduler, SeatsAreTakenBackWhenListenersRunDry) {
   warm_up(machine);
   for (int i = 0; i < 60; ++i) ASSERT_TRUE(machine.submit(ask_bytes(200)));
   while (machine.now() < 30 && model.load.limit().seats() > 0.8 * model.load.capacity()) {
-    model.load.limit().chunk(true);  // chunks are late for a reason that no cost contains
+    model.load.limit().chunk(true);  // chunks are late for a reason outside the costs
     ASSERT_TRUE(machine.next());
   }
   const double seats = machine.scheduler.load(model).seats;
@@ -319,8 +319,8 @@ TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNoOther) {
   machine.run_to_end();
   EXPECT_EQ(late->samples, heard_alone(ask_bytes(30, 2)));
 
-  // The request is cancelled while a host thread has its text. The client gets the end at once, and
-  // the scheduler removes the request when the text is back.
+  // The request is cancelled while a host thread has its text. The client gets the end immediately,
+  // and the scheduler removes the request when the text is back.
   const Client gone = machine.submit(open);
   machine.run_until(machine.now() + 1);
   machine.scheduler.append_text(gone->id, "b", false);

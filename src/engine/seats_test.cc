@@ -142,8 +142,8 @@ TEST(Seats, ARequestWhosePromptsAreStillMadeHasNoSeat) {
   EXPECT_EQ(slow->samples, heard_alone(ask("some text", 2))) << "its early text, in order";
   EXPECT_EQ(model.metrics.prompt_rows.value(), 3 + 3) << "each prompt was begun once";
 
-  // The request is cancelled while its prompts are made. The client gets the end at once, and the
-  // scheduler removes the request when the prompts are back.
+  // The request is cancelled while its prompts are made. The client gets the end immediately, and
+  // the scheduler removes the request when the prompts are back.
   const Client gone = machine.submit_soon(ask_bytes(10));
   machine.turn();
   machine.scheduler.cancel(gone->id);

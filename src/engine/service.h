@@ -1,6 +1,6 @@
 // The interface of an object that serves the requests of one model: an Engine, a replacement in
-// tests, or a simulated engine. Every method is safe from any thread; all except submit() return at
-// once.
+// tests, or a simulated engine. Every method is safe from any thread; all except submit() return
+// immediately.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,8 @@ class Service {
   virtual ~Service() = default;
   virtual const PipelineInfo& info() const = 0;
   /// Checks a request on the caller's thread and queues it. If this returns an Error, the sink is
-  /// never called. Returns kOverloaded at once, with the predicted wait in retry_after_s. May be
-  /// slow for a long text, but never waits for audio.
+  /// never called. Returns kOverloaded immediately, with the predicted wait in retry_after_s. May
+  /// be slow for a long text, but never waits for audio.
   virtual Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) = 0;
   /// Queues a request like submit(), but makes its prompts on another thread. If making the prompts
   /// fails, the sink receives finished(kError).

@@ -154,7 +154,7 @@ TEST(VoiceQueue, EndsWithWhatIsUnfinishedCancelled) {
   EXPECT_TRUE(result.ok() || result.error().code == ErrorCode::kCancelled);
 }
 
-/// I13: a recording with too long a predicted wait is refused at once, and the error has the wait.
+/// I13: a recording with too long a predicted wait is refused immediately; the error has the wait.
 TEST(VoiceQueue, RefusesWhatWouldWaitTooLong) {
   Adder adder;
   adder.held = true;

@@ -119,8 +119,8 @@ TEST(Waits, LateReadersDoNotKeepNewcomersWaiting) {
   for (const Client& reader : readers) EXPECT_EQ(reader->outcome.reason, FinishReason::kStop);
 }
 
-/// Forty readers at once are all served within seconds. The shorter wait that is promised to
-/// listeners does not cause refusals.
+/// Forty readers that arrive together are all served within seconds. The shorter wait that is
+/// promised to listeners does not cause refusals.
 TEST(Waits, ReadersWaitByABoundOfTheirOwn) {
   for (const double read_wait_s : {30.0, 0.0}) {
     EngineOptions options = patient();

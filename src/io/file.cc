@@ -293,8 +293,8 @@ void NewFile::commit(bool durable) {
 
 namespace {
 
-/// Blocks the signals that interrupt the program in this thread while this object exists, so that
-/// the temporary file is always removed.
+/// While this object exists, this thread blocks the signals that interrupt the program, so that the
+/// temporary file is always removed.
 class InterruptsWait {
  public:
   InterruptsWait() {

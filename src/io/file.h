@@ -125,7 +125,7 @@ class NewFile {
 };
 
 /// Throws LoadError if NewFile cannot write `path`. Call it before the work whose result the file
-/// will contain. Blocks signals that end a program in this thread while it runs.
+/// will contain. During the call, this thread blocks signals that end the program.
 void need_writable(const std::string& path);
 
 }  // namespace syrinx

@@ -85,7 +85,7 @@ TEST(File, WhatBelongsTogetherIsLoadedAgainWhereItChanged) {
   };
   EXPECT_EQ(load_together({a, b}, both), "22");
   EXPECT_EQ(loads, 2);
-  // A fault of mixed versions is not reported. A fault of unchanged files is reported at once.
+  // A fault of mixed versions is not reported. A fault of unchanged files is reported immediately.
   loads = 0;
   const auto faulty = [&]() -> int {
     if (++loads == 1) dir.write("b", "3");

@@ -164,7 +164,7 @@ TEST_F(WeightsTest, BuildNamesWhatIsNotANumber) {
   EXPECT_EQ(text.find("good"), std::string::npos) << text;
 }
 
-/// Numbers taken as f32 are checked at once, so that later code need not check them.
+/// Numbers taken as f32 are checked immediately, so that later code need not check them.
 TEST_F(WeightsTest, NumbersTakenAsFloatsAreLookedAt) {
   Tensor bad({2, 2}, DType::kF32);
   bad.f32()[3] = std::numeric_limits<float>::quiet_NaN();

@@ -171,7 +171,7 @@ void RemoteStage::send(Group& group) const {
   group.batch = group.link().send(group.epoch, group.number, std::move(bytes));
 }
 
-/// Runs the jobs once; returns the jobs whose process was lost meanwhile.
+/// Runs the jobs once; returns the jobs whose process was lost during the run.
 RemoteStage::Jobs RemoteStage::attempt(const Jobs& jobs) const {
   std::vector<Group> groups = grouped(jobs);
   const auto behind = [](const Group& group) {

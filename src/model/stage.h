@@ -140,7 +140,7 @@ struct ChunkJob {
   std::optional<Error> fault = {};
 };
 
-/// The frames of a stream that have arrived but that no chunk has had as fresh frames: codes or
+/// The frames of a stream that have arrived and were not yet fresh frames of a chunk: codes or
 /// values [n, in_width], by the input type of the stage.
 struct WaitingFrames {
   std::span<const int32_t> codes = {};
@@ -173,7 +173,7 @@ class ChunkStage {
   /// Returns how many of the waiting frames the next chunk takes as fresh frames, if the edge's
   /// policy would take `planned`. 0: waits for more frames. For stages whose frames come in blocks
   /// of their own. At the end of a stream, repeated calls must take all frames. No chunk of this
-  /// stream runs meanwhile.
+  /// stream runs during the call.
   virtual int cut(const StreamState&, const WaitingFrames&, int planned) const { return planned; }
   /// Updates the state of a stream whose chunk ran in another process, on a stream of the same
   /// bundle. The job has the chunk's outputs. Needed only by stages whose cut() reads the state.

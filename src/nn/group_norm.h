@@ -1,6 +1,6 @@
 // Normalisation of groups of channels over a whole sequence (torch's GroupNorm). A sequence must be
-// processed at once. Const after construction, shared by threads. T rows, C channels; activations
-// f32.
+// processed in one call. Const after construction, shared by threads. T rows, C channels;
+// activations f32.
 #pragma once
 
 #include "nn/layers.h"

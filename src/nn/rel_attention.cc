@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kRows = 64;  // rows whose scores are in memory at once
+constexpr int64_t kRows = 64;  // rows whose scores are in memory together
 
 /// Writes sines and cosines of the distance, interleaved as ESPnet's RelPositionalEncoding does.
 void encode_distance(int64_t distance, int64_t width, float* out) {

@@ -117,7 +117,7 @@ TEST(RelAttention, FollowsTheFormulaChunkByChunk) {
   EXPECT_THROW(attention.run(ctx, x, cache, sum), InternalError);
 }
 
-/// Streams with different chunks and windows share a call. One stream has several chunks at once.
+/// Streams with different chunks and windows share a call. One stream has several chunks in a call.
 TEST(RelAttention, SeesAWindowOfChunksWhateverItsCompanyAndItsCalls) {
   auto owned = std::make_unique<Source>();
   const Source& source = *owned;

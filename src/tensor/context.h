@@ -14,9 +14,9 @@
 
 namespace syrinx {
 
-/// Scratch memory for one step: bump allocation, all released at once by reset(). At first it grows
-/// (on the CPU, reset() merges the blocks); later it allocates nothing. On a GPU, released memory
-/// may be reused at once, because the work on one stream runs in order.
+/// Scratch memory for one step: bump allocation; reset() releases all of it together. At first it
+/// grows (on the CPU, reset() merges the blocks); later it allocates nothing. On a GPU, released
+/// memory may be reused immediately, because the work on one stream runs in order.
 class Arena {
  public:
   explicit Arena(Device device = Device::kCpu) : device_(device) {}
@@ -76,8 +76,8 @@ std::span<T> take_array(StepContext& ctx, int64_t count) {
 View upload(StepContext& ctx, const View& host);
 /// Copies host numbers to memory of the context's device.
 void store(StepContext& ctx, std::span<const float> host, const View& to);
-/// Copies results of kernels to host memory. On a GPU they are ready after synchronize(); on the
-/// CPU, at once.
+/// Copies results of kernels to host memory. On a GPU they are ready after synchronize(), on the
+/// CPU immediately.
 void fetch(StepContext& ctx, const View& from, std::span<float> host);
 void fetch(StepContext& ctx, const View& from, std::span<int32_t> host);
 /// Waits for all queued work; does nothing on the CPU.

@@ -13,7 +13,7 @@ void report_lost_device(const std::string& why);
 /// Returns why the GPU is lost. Returns "" if it is not lost.
 std::string lost_device();
 /// Sets the function to be called once when the GPU is lost, on the thread that detects the loss.
-/// Calls it at once if the GPU is already lost. Replaces an earlier function.
+/// Calls it immediately if the GPU is already lost. Replaces an earlier function.
 void when_device_is_lost(std::function<void(const std::string& why)> call);
 /// Returns the message for a refused allocation of `wanted` bytes on a GPU with `free` of `total`
 /// bytes: the sizes, and the options that reduce memory.

@@ -31,7 +31,7 @@ struct Malloc {
 };
 
 /// From this size in bytes on, memory is mapped from the system, already zero. So a cache of
-/// gigabytes is available at once, and uses memory only when it is written.
+/// gigabytes is available immediately, and uses memory only when it is written.
 constexpr size_t kMapped = 32u << 20;
 
 void* map_zeros(size_t bytes, size_t align) {

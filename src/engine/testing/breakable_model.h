@@ -49,7 +49,7 @@ class Breaker {
   int call_ = 0, reached_ = 0;
 };
 
-/// A sequence that throws if its request's text asks for that.
+/// A sequence that throws where its request's text says so.
 class BreakableSequence : public Sequence {
  public:
   static constexpr int kStepsASegment = 4, kFramesAStep = 2;

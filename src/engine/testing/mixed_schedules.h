@@ -38,7 +38,7 @@ inline ExpectedAnswer run_alone(std::shared_ptr<const Pipeline> pipeline,
   return {request, client->written, client->samples, client->outcome.reason};
 }
 
-/// Expects that `accepted` requests were reported as ended and that none holds pages or seats.
+/// Expects `accepted` reports of ended requests, and that no request holds pages or seats.
 inline void expect_clean(ScriptedMachine& machine, size_t accepted) {
   std::vector<Scheduler::Ended> ended;
   machine.scheduler.take_ended(ended);

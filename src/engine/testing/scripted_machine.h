@@ -105,8 +105,8 @@ class ScriptedMachine {
   }
   ResidentModel& model(size_t i = 0) { return homes_[i].model; }
 
-  /// Makes the prompts and passes the request to the scheduler at once. Returns null if the request
-  /// was refused; `refusal` has the reason.
+  /// Makes the prompts and passes the request to the scheduler immediately. Returns null if the
+  /// request was refused; `refusal` has the reason.
   std::shared_ptr<ScriptedClient> submit(const SpeechRequest& request, size_t to = 0) {
     const auto client = make_client(to);
     try {

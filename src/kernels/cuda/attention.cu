@@ -109,7 +109,7 @@ void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, i
   int max_rows = 0;
   for (int64_t b = 0; b < ragged.sequences(); ++b)
     max_rows = std::max(max_rows, ragged.row_begin[b + 1] - ragged.row_begin[b]);
-  // Blocks without a group return at once.
+  // Blocks without a group return immediately.
   const int64_t max_groups = attention_groups(ragged, spec);
   const AttentionSize size{ragged.sequences(), max_rows, max_groups};
   switch (s.dtype) {

@@ -161,7 +161,7 @@ __device__ inline void scores(const AttentionCall& call, const char* keys,
   }
 }
 
-/// The values that a lane reads. `lanes` lanes read a row of values; `rows` rows are read at once.
+/// The values that a lane reads. `lanes` lanes read a row of values; `rows` rows are read together.
 template <DType kType>
 struct ValueLanes {
   static constexpr int kLoads = kInFlight<kType>;
@@ -379,7 +379,7 @@ __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ Atten
       const int e = i * kThreads + thread, v = e / call.dim, d = e % call.dim;
       if (v >= kVectors) continue;
       sum[i] = Partial{};
-      constexpr int kTogether = 4;  // number of groups whose results are loaded at once
+      constexpr int kTogether = 4;  // number of groups whose results are loaded together
       const int64_t groups = end - begin;
       for (int64_t g = 0; g < groups; g += kTogether) {
         Partial part[kTogether];

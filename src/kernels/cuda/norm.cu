@@ -33,7 +33,7 @@ __device__ float add_delta(float* x, const float* delta, int64_t i) {
 }
 
 /// Normalises a row of at most kThreads * kEach numbers. They stay in registers, so all loads start
-/// at once.
+/// together.
 template <int kEach>
 __global__ void __launch_bounds__(kThreads) rms_long_rows(const __grid_constant__ RmsRows a) {
   __shared__ float room[kWarps];

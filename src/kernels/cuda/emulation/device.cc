@@ -57,7 +57,7 @@ size_t room_for(size_t bytes) { return (bytes + 2 * kGuard + kPage - 1) / kPage 
 /// (tensor/cuda/device.cc).
 constexpr size_t kGivenBack = 16u << 20;
 
-/// The number of times that this process returned device memory.
+/// The number of times that this process returned device memory to the driver.
 std::atomic<uint64_t>& freed() {
   static std::atomic<uint64_t> count{0};
   return count;
@@ -74,7 +74,7 @@ struct Work {
   uint64_t kernels = 0;
 };
 
-/// Runs queued work at once, unless it is being recorded.
+/// Runs queued work immediately, unless it is being recorded.
 class HostStream final : public Stream {
  public:
   void* native() const override { return nullptr; }

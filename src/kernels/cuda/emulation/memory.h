@@ -27,7 +27,7 @@ class DeviceAccess {
   std::unique_lock<std::mutex> lock_;
 };
 
-/// Runs a kernel at once, or appends it to the stream's recording.
+/// Runs a kernel immediately, or appends it to the stream's recording.
 void run_on(Stream& stream, const char* name, std::function<void()> kernel);
 
 /// Makes the GPU a null device: kernels and copies are counted but not run, so that a program's
