@@ -8,8 +8,8 @@
 
 namespace syrinx {
 
-/// Longest utterance, in seconds, for which an early pass may begin. Recognisers process this much
-/// in one window, so that no segment is final before the end of the utterance.
+/// Longest utterance, in seconds, for which an early pass may begin. Recognisers process at least
+/// 20 s in one window, so no segment of such an utterance is final before its end.
 inline constexpr double kLongestEarlyPass_s = 20;
 
 /// Longest delay of a recogniser (Listener::wait_s()), in seconds, at which a pass for a hypothesis

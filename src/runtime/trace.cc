@@ -13,8 +13,8 @@
 namespace syrinx {
 namespace {
 
-/// Returns the first chunk stage whose input comes from an AR stage. This input is the frames.
-/// Other chunk stages process recordings.
+/// Returns the first chunk stage whose input comes from an AR stage. That input is frames of
+/// speech. Other chunk stages process recordings.
 const ChunkStage* speaking_link(const Graph& graph) {
   const auto& nodes = graph.nodes();
   for (size_t n = 0; n < nodes.size(); ++n) {

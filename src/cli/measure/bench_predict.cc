@@ -68,7 +68,7 @@ PairCosts measure(const std::shared_ptr<const Pipeline>& writer,
 struct Side {
   Prediction rule;
   std::unique_ptr<VirtualPair> pair;        // on the virtual clock
-  std::unique_ptr<Engine> writer, speaker;  // in real time
+  std::unique_ptr<Engine> writer, speaker;  // engines that run in real time
 };
 
 /// Asks all questions, each by every rule before the next one. On a signal keeps the questions that

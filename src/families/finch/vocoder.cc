@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kNormEps = 1e-6f;
 constexpr int kNeighbours = 3;  // frames that the first layer reads: previous, current, next
-constexpr float kMinLogPitch = 4.2f, kMaxLogPitch = 5.95f;  // 67 to 384 Hz
+constexpr float kMinLogPitch = 4.2f, kMaxLogPitch = 5.95f;  // ln Hz: 67 and 384 Hz
 
 /// Change of the logarithms of pitch and gain per cent of lift. The gain changes by 6 dB for 3
 /// semitones.

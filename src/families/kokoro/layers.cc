@@ -13,7 +13,7 @@ namespace syrinx::kokoro {
 namespace {
 
 constexpr float kLeak = 0.2f;         // slope of the leaky ReLU of StyledBlock
-const float kHalf = std::sqrt(0.5f);  // factor that keeps the variance of a sum of two branches
+const float kHalf = std::sqrt(0.5f);  // keeps the variance when two branches are added
 
 }  // namespace
 

@@ -70,7 +70,7 @@ bool is_ending(std::span<const std::string_view> phones, size_t at) {
 
 /// Returns the index of the vowel with the main stress, or -1 if no vowel has stress. libflite does
 /// not distinguish stresses. With endings as in "alienation" and "activity", the last stress is the
-/// main stress. In other words, the first stress is.
+/// main stress. In all other words, the first stress is the main one.
 int64_t main_stress(std::span<const std::string_view> phones) {
   int64_t first = -1, last = -1;
   for (int64_t i = 0; i < std::ssize(phones); ++i) {

@@ -8,7 +8,7 @@
 namespace syrinx::kokoro {
 namespace {
 
-constexpr int64_t kDecoderWidth = 1024, kTextSide = 64;  // used if the file has no such bias
+constexpr int64_t kDecoderWidth = 1024, kTextSide = 64;  // if the file lacks these biases
 
 /// Returns the length of a bias, which is the width of its layer. Returns `usual` if it is missing.
 int64_t width_of(const Weights& weights, const std::string& name, int64_t usual) {

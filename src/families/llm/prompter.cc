@@ -24,7 +24,7 @@ constexpr const char* kCalled =
     R"([{"role": "user", "content": "?"}, {"role": "assistant", "content": "", "tool_calls": [)"
     R"({"id": "call00000", "type": "function", "function": {"name": "name_of_the_tool_x",)"
     R"( "arguments": {"name_of_its_argument_x": 0}}}]}])";
-/// Largest number of bytes for each id. Longer texts are refused before they are encoded.
+/// Most bytes of a text for each id of a prompt. Longer texts are refused before they are encoded.
 constexpr size_t kBytesPerId = 64;
 
 std::string without_marks(std::string_view text) {

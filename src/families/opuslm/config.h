@@ -17,8 +17,8 @@ namespace syrinx::opuslm {
 struct ControlIds {
   int32_t pad = 0, end = 0;  ///< `end` also begins every prompt
   int32_t system = 0, user = 0, assistant = 0;
-  int32_t speech = 0, text = 0, speaker = 0;  ///< kind of a part; comes before the part's rows
-  int32_t asr = 0, tts = 0, plain_tts = 0;    ///< tasks
+  int32_t speech = 0, text = 0, speaker = 0;  ///< kinds of parts; each id precedes the part's rows
+  int32_t asr = 0, tts = 0, plain_tts = 0;    ///< tasks of a prompt
   int32_t text_dialogue = 0, audio_dialogue = 0;
 };
 

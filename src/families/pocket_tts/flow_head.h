@@ -22,7 +22,7 @@ class FlowHead {
  private:
   struct Block {
     LayerNorm norm;
-    PackedLinear modulation, up, down;  // W -> 3 W: shift, scale, gate
+    PackedLinear modulation, up, down;  // modulation: W -> 3 W (shift, scale, gate)
   };
   ModelConfig config_;
   PackedLinear in_, condition_, last_modulation_, out_;

@@ -14,7 +14,7 @@ namespace syrinx::qwen3_omni {
 /// A row of the talker's prompt.
 struct TalkerRow {
   int32_t text = -1;   ///< an id of the thinker's vocabulary
-  int32_t heard = -1;  ///< position of the thinker whose row is used instead of an id
+  int32_t heard = -1;  ///< position of the thinker whose row replaces the text id; -1: none
   int32_t codec = -1;  ///< id of the talker's vocabulary; -1: no id
   bool operator==(const TalkerRow&) const = default;
 };

@@ -104,7 +104,7 @@ class CodecLm : public ArStage {
   /// The numbers of a batch's rows.
   struct Numbers {
     std::span<int32_t> ids;  // [N, T]
-    TextRows text;           // of `beside`
+    TextRows text;           // for CodecLmParts::beside
     std::span<int32_t> at;   // [N] positions, if the model has learned ones
   };
   Numbers numbers_in(std::span<int32_t> memory, int rows) const;

@@ -29,8 +29,8 @@ class ResizeMlp {
   PackedLinear fc1_, fc2_;
 };
 
-/// The texts of a batch's rows. [N] rows of a matrix that TextBeside::add() makes: the projections
-/// of common ids, then of `vectors` vectors, then of the ids `made`.
+/// The texts of a batch's rows. `rows` [N]: indices into the matrix that TextBeside::add() makes:
+/// projections of common ids, then of `vectors` vectors, then of the ids `made`.
 struct TextRows {
   std::span<int32_t> rows, made;
   int64_t vectors = 0;

@@ -45,7 +45,7 @@ class DiffusionHead {
  private:
   struct Layer {
     RmsNorm norm;
-    PackedLinear modulation, up, down;  // H -> 3 H: shift, scale, gate
+    PackedLinear modulation, up, down;  // modulation: H -> 3 H (shift, scale, gate)
   };
   void embed_times(const Weights& weights);
   /// Computes the network's output v [R, D] at solver step `step` for x [R, D]. conditions [R, H]

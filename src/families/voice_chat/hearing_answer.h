@@ -33,7 +33,7 @@ class HearingAnswer : public llm::Answer, public Hearer {
   void rows(int first, bool companion, InputRows& out) const override;
 
  protected:
-  /// `width`: width of the rows for the prompt's places. 0: a place gets a number to add to its id.
+  /// `width`: width of the rows for the places. 0: ids; then places get numbers to add to ids.
   HearingAnswer(const llm::ModelConfig& config, const llm::Generation& generation,
                 const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
                 int64_t width);

@@ -64,7 +64,7 @@ class State : public Sequence {
   struct Spoken {
     std::string text;
     std::vector<float> patches;
-    bool here = false;  ///< from this request, after its description; false: from a recording
+    bool here = false;  ///< of this request: the description precedes them; false: a recording
   };
 
   State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request);

@@ -20,7 +20,7 @@ std::unique_ptr<VoiceEncoder> make_voices(const ModelConfig& config,
 /// Returns the largest number of positions that a voice and its words may have in a prompt.
 int64_t most_voice_rows(const ModelConfig& config);
 
-/// The patches of a voice, each [*, P * D]. At least one of the two is not empty.
+/// The patches of a voice, each [*, P * D]; one may be empty. `prompt` is speech to be continued.
 struct VoicePatches {
   std::vector<float> reference, prompt;
 };

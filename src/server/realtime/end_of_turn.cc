@@ -12,7 +12,7 @@ namespace syrinx {
 namespace {
 
 struct Pauses {
-  int complete, open, unknown, longest;  // pauses in ms
+  int complete, open, unknown, longest;  // pauses in ms that end a turn
 };
 constexpr std::array<Pauses, 3> kPauses = {
     {{700, 3000, 1500, 8000}, {400, 1600, 900, 4000}, {250, 1000, 550, 2000}}};

@@ -53,7 +53,7 @@ class Hearings {
 
  private:
   struct Hearing {
-    std::string settled, partial;    // the transcript so far
+    std::string settled, partial;    // the transcript so far: final, not final
     std::string before;              // the previous hypothesis
     bool grows = false;              // no later hypothesis takes back words of this one
     std::string sent;                // text sent in deltas, joined

@@ -35,7 +35,7 @@ SessionEars::~SessionEars() {
   for (auto& [item, hearing] : hearings_) hearing.queue->detach();
 }
 
-/// Returns the recogniser of that name. Returns the model that answers, if it can transcribe, in
+/// Returns the recogniser of that name. Returns that of the model that answers, if it has one, in
 /// three cases: it is named; no recogniser is named or configured; no other recogniser exists.
 Result<std::shared_ptr<Recogniser>> SessionEars::recogniser(const std::string& name) const {
   static const Ears kNone;
