@@ -240,11 +240,13 @@ inline bool read_zonos(const GoldenModel& model, const nlohmann::json& json, Gol
   c.ended = json["ended"];
   c.prompt_ids = ints(c.golden->view("prompt_ids"));
   c.frames = ints(c.golden->view("frames"));
-  c.segments.push_back(
-      {.ended = c.ended,
-       .logits = {
-           {c.golden->view("logits_full")},
-           {c.golden->view("logits_some"), {}, all["columns"].get<std::vector<int64_t>>()}}});
+  std::vector<int32_t> steps;  // long cases have only some steps
+  if (c.golden->find("logits_steps")) steps = ints(c.golden->view("logits_steps"));
+  c.segments.push_back({.ended = c.ended,
+                        .logits = {{c.golden->view("logits_full")},
+                                   {c.golden->view("logits_some"),
+                                    {steps.begin(), steps.end()},
+                                    all["columns"].get<std::vector<int64_t>>()}}});
   return true;
 }
 inline void ask_zonos(const nlohmann::json& json, const Safetensors&, SpeechRequest& request) {

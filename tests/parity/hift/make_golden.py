@@ -20,7 +20,7 @@ import torch
 from safetensors.torch import save_file
 
 MEL, CHANNELS, F0_CHANNELS = 12, 32, 16
-LENGTHS = [1, 2, 19, 20, 21, 70]
+LENGTHS = [1, 2, 21, 70]  # the committed goldens have the noise of a run with 19 and 20, too
 
 
 def load(path, name, package=None):
