@@ -68,7 +68,7 @@ std::string remarks_text(const Report& report) {
     }
     if (run.lag.p99 > kLateGenerator_s) {
       out += point_name(run.point) + ": the generator itself was late by up to " +
-             time_text(run.lag.p99) + " (p99); shorter times are not the server's\n";
+             time_text(run.lag.p99) + " (p99); times below this do not describe the server\n";
     }
   }
   if (!report.searched) return out;
@@ -78,10 +78,10 @@ std::string remarks_text(const Report& report) {
              ", ", share_text(targets.viable), " without failure or underrun");
   const LoadKind kind = report.summaries.empty() ? LoadKind::kRate : report.summaries[0].point.kind;
   if (report.search.best <= 0) {
-    out += report.summaries.empty() ? "no load was tried\n" : "no load held " + what + "\n";
+    out += report.summaries.empty() ? "no load was tried\n" : "no load met: " + what + "\n";
   } else {
     out += (report.search.limited ? "at least " : "") + point_name({kind, report.search.best}) +
-           " held " + what + " (confirmed by a separate run)\n";
+           " met: " + what + " (confirmed by a separate run)\n";
   }
   return out;
 }

@@ -78,7 +78,7 @@ AudioVaeConfig AudioVaeConfig::load(const Config& c) {
     c.fail("encoder_dim", concat("is doubled for each rate, to more than ", kMostVaeWidth));
   }
   if (v.decoder_channels % (int64_t{1} << v.decoder_rates.size()) != 0) {
-    c.fail("decoder_dim", "must be divisible by 2 for each of decoder_rates");
+    c.fail("decoder_dim", "must be divisible by 2^n for n decoder_rates");
   }
   if (v.encoder_hop() > v.sample_rate) c.fail("encoder_rates", "a frame is longer than a second");
   if (v.decoder_hop() > v.out_sample_rate) {

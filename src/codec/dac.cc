@@ -21,7 +21,7 @@ DacCodecConfig load_dac_config(const Config& root) {
   d.channels = root.i("decoder_hidden_size", 1, 1 << 14);
   d.rates = root.ints("upsampling_ratios", 1, 64);
   if (d.rates.empty() || d.rates.size() > 8 || d.channels % (1 << d.rates.size()) != 0) {
-    root.fail("decoder_hidden_size", "must be divisible by 2 for each of 1 to 8 upsampling_ratios");
+    root.fail("decoder_hidden_size", "must be divisible by 2^n for n = 1 to 8 upsampling_ratios");
   }
   if (c.hop() > c.sample_rate) root.fail("upsampling_ratios", "a frame is longer than a second");
   for (const int64_t rate : d.rates) {

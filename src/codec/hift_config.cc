@@ -69,7 +69,7 @@ HiftConfig load_hift_config(const HyperYaml& y, bool causal) {
     }
   }
   if (c.channels % (int64_t{1} << c.rates.size()) != 0) {
-    y.fail("hift.base_channels", "must be divisible by 2 for each of upsample_rates");
+    y.fail("hift.base_channels", "must be divisible by 2^n for n upsample_rates");
   }
   // The authors' code selects one of its two sources by this rate.
   if (c.source.sample_rate == 22050) {

@@ -99,7 +99,7 @@ Qwen3AudioConfig Qwen3AudioConfig::load(const Config& c) {
   a.chunk = 2 * c.i("n_window", 1, 1 << 12);
   a.window = c.i("n_window_infer", 1, 1 << 14) / a.chunk * a.chunk;
   if (downsampled(downsampled(downsampled(a.chunk))) != kRowsOfChunk) {
-    c.fail("n_window", "must give 13 rows a chunk (50 as published)");
+    c.fail("n_window", "must yield 13 rows per chunk (published value: 50)");
   }
   if (a.window == 0) c.fail("n_window_infer", "must be at least twice n_window");
   if (a.width % a.heads != 0 || a.width / a.heads % 8 != 0 || a.width / a.heads > 256) {

@@ -24,7 +24,7 @@ void read_codec_sizes(const Config& decoder, Qwen3CodecConfig& c) {
   c.upsample_rates = decoder.ints("upsample_rates", 1, 64);
   if (c.heads % c.kv_heads != 0) decoder.fail("num_key_value_heads", "must divide the heads");
   if (c.upsample_rates.size() > 8 || c.decoder_dim % (1 << c.upsample_rates.size()) != 0) {
-    decoder.fail("decoder_dim", "must be divisible by 2 for each upsample rate");
+    decoder.fail("decoder_dim", "must be divisible by 2^n for n upsample_rates");
   }
   if (c.upsampling_ratios.size() > 8)
     decoder.fail("upsampling_ratios", "expected at most 8 ratios");

@@ -38,7 +38,7 @@ SnacConfig SnacConfig::load(const Config& root) {
     root.fail("attn_window_size", "local attention is not supported; the 24 kHz model has none");
   }
   if (d.rates.empty() || d.rates.size() > 8 || d.channels % (1 << d.rates.size()) != 0) {
-    root.fail("decoder_dim", "must be divisible by 2 for each of 1 to 8 decoder_rates");
+    root.fail("decoder_dim", "must be divisible by 2^n for n = 1 to 8 decoder_rates");
   }
   if (d.hop() > c.codec.sample_rate) root.fail("decoder_rates", "a frame is longer than a second");
   if (c.strides.empty() || c.strides.size() > 16) root.fail("vq_strides", "expected 1 to 16");

@@ -126,7 +126,7 @@ Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
   error.retry_after_s = back_s;
   const EngineOptions& options = model.options;
   if (admission.unfinished >= options.max_requests) {
-    error.message = concat("all ", options.max_requests, " seats are taken");
+    error.message = concat("all ", options.max_requests, " places for requests are taken");
     metrics.rejected_seats.add();
     return &error;
   }

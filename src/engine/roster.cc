@@ -36,7 +36,7 @@ void Roster::refuse_overdue(const ResidentModel& model) {
     request->model->metrics.rejected_queue.add();
     fail(*request,
          {ErrorCode::kOverloaded,
-          concat("no seat was free within the ", promised_s, " s that the request was promised"),
+          concat("no place was free within ", promised_s, " s, the longest wait that was promised"),
           {},
           1});
   }

@@ -450,7 +450,7 @@ const char* sample_status_text(SampleStatus status) {
     case SampleStatus::kNotFinite:
       return "the logits are not finite";
     case SampleStatus::kNothingAllowed:
-      return "no allowed id has a chance";
+      return "no id is allowed, or all allowed ids have the probability 0";
   }
   return "?";
 }

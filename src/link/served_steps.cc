@@ -103,7 +103,7 @@ std::string ServedSequence::check_main(const PushedSequence& rows) const {
   if (rows.emits && (!ready || end != known)) return "the step is not due";
   if (rows.taps && traits.tap == 0) return "the step requests taps, but the stage has none";
   if (rows.scores > traits.vocab[0]) {
-    return concat("the step wants ", rows.scores, " log-probabilities, but there are only ",
+    return concat("the step requests ", rows.scores, " log-probabilities, but there are only ",
                   traits.vocab[0], " ids");
   }
   return {};

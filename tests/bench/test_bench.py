@@ -105,7 +105,7 @@ class Bench(unittest.TestCase):
             self.assertGreater(run["ok"], 100)
         done = run_cli("simulate", "--profile", profile, "--search", "--replicas", "2")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(b"held first audio p90", done.stdout)
+        self.assertIn(b"met: first audio p90", done.stdout)
         done = run_cli("simulate", "--profile", profile, "--listeners", "60", "--asks-every", "10",
                        "--day", "60", "--rows", "2", "--exact", "--replicas", "2",
                        "--failure", "30+10", "--json", "-")
