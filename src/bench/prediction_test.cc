@@ -249,7 +249,7 @@ TEST_F(PredictionTest, SpeaksAheadAsFarAsItMayAndGoesOnFromThere) {
 }
 
 /// A hundred listeners receive the same audio at the same times, whether or not another client's
-/// answer is drafted meanwhile.
+/// answer is drafted then.
 TEST_F(PredictionTest, AHundredOthersKeepTheirDeadlines) {
   struct Heard {
     std::vector<std::shared_ptr<Other>> others;

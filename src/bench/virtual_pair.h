@@ -55,7 +55,7 @@ class VirtualPair {
   int preemptions() const;
   /// Returns the seconds of batches for background requests, in both models.
   double background_s() const;
-  /// Returns what the batches so far took on this machine.
+  /// Returns the costs of the batches so far, measured on this machine.
   PairCosts measured() const;
 
  private:

@@ -60,8 +60,8 @@ struct ArTraits {
   int max_positions = 0;
   int tap = 0;  ///< width of the hidden rows that forward() can tap; 0: no taps
   /// The number of values that a step yields beside its codes, e.g. a diffusion head's latent. 0:
-  /// no values. The sequence receives them and may send them on as rows (StepOutput::row), which
-  /// replaces taps: such a stage has none.
+  /// no values. The sequence receives them and may send them on as rows (StepOutput::row). A stage
+  /// with values has no taps.
   int values = 0;
   bool drafts = false;  ///< a batch may contain guesses (Sequence::draft); needs one code per step
   /// Whether the stage writes to the sequences that it runs. Such a stage runs only in the process
@@ -81,7 +81,7 @@ class ArStage {
   virtual size_t scratch_bytes(int /*emits*/) const { return 0; }
 
   /// The first half of a step on a GPU in which each sequence has one row: writes to `out`
-  /// [fill_size(rows)] all numbers that the second half, forward() and logits(), needs of the
+  /// [fill_size(rows)] all numbers that the second half, forward() and logits(), needs from the
   /// sequences. Appends to `key` what the launches of the second half depend on, besides the
   /// numbers of rows and pages: the stage, and the kind of the step. So a step whose key is known
   /// plays a recording (Stream::repeat_as) in place of the second half. Returns false for a step

@@ -49,9 +49,9 @@ __device__ inline uint32_t widen(uint32_t word, int pair) {
   return gpu::pack_bf16(low, high);
 }
 
-/// The loads of a warp for one chunk of 64 k. With bf16 weights, a lane reads k 8t .. 8t + 7 of
-/// both halves of the chunk, for rows g and g + 8. With 8 bits, it reads k 16t .. 16t + 15 of both
-/// rows; the chunk is one group of the scales.
+/// The loads of a warp for one chunk of k (64). Lane 4g + t reads rows g and g + 8: with bf16
+/// weights, numbers 8t .. 8t + 7 of both halves of the chunk; with 8 bits, numbers 16t .. 16t + 15.
+/// With 8 bits, a chunk is one group of the scales.
 template <int kTiles, int kPanels, bool kQ8, bool kF32>
 struct Chunk {
   static constexpr int kHalves = kQ8 ? 1 : 2;
