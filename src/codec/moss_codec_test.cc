@@ -14,7 +14,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kBooks = 6;  // of the small models; a checkpoint has more codebooks
+constexpr int64_t kBooks = 6;  // codebooks that the small models use; a checkpoint has more
 
 struct MossGolden {
   explicit MossGolden(const std::string& name, int64_t books)

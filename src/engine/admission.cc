@@ -42,7 +42,7 @@ void Slowdown::first_output(double seconds, bool alone, double now_s) {
 double Slowdown::value(double waited_s, int waiting, double now_s) const {
   if (alone_s_ <= 0) return 1;
   const double kept = std::exp(-(now_s - newest_s_) / kMemory_s);
-  // Adds one request that ran alone, so that a single slow request counts less.
+  // The sums include one request that ran alone, so that a single slow request counts less.
   const double sum_s = kept * sum_s_ + waited_s + alone_s_, count = kept * count_ + waiting + 1;
   return std::max(1.0, sum_s / count / alone_s_);
 }

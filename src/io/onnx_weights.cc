@@ -54,7 +54,7 @@ class OnnxWeights : public WeightSource {
       if (input >= node.inputs.size()) return;
       const auto found = tensor(node.inputs[input]);
       if (!found) return;
-      // A norm that was exported as single operations adds its epsilon before its bias.
+      // In a norm exported as single operations, the Add of epsilon precedes the Add of the bias.
       const auto [place, fresh] = by_module_.emplace(module + "." + what, *found);
       if (!fresh && count(place->second) == 1 && count(*found) > 1) place->second = *found;
     };

@@ -76,7 +76,7 @@ TEST(Rope, Llama3ScalingStretchesLongWavesOnly) {
   const auto angle = [](const RopeTable& t, int i) { return std::asin(t.sin().f32()[32 + i]); };
   EXPECT_EQ(angle(plain, 5), angle(scaled, 5));
   EXPECT_NEAR(angle(scaled, 31), angle(plain, 31) / 32, 1e-12);
-  EXPECT_LT(angle(scaled, 16), angle(plain, 16));  // the middle range of wavelengths: 4442
+  EXPECT_LT(angle(scaled, 16), angle(plain, 16));  // wavelength 4442, in the middle range
   EXPECT_GT(angle(scaled, 16), angle(plain, 16) / 32);
 }
 
