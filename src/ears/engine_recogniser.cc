@@ -19,7 +19,7 @@ namespace syrinx {
 namespace {
 
 constexpr int kMostRecordings = 512;  // limit of recordings that run or wait
-// limit of refusals of a request while no other request of this recogniser runs
+// Refusals of a request, while this recogniser runs no other, after which its recording fails.
 constexpr int kMostRefusals = 3;
 constexpr double kComeBack_s = 5;
 

@@ -158,9 +158,9 @@ class Recogniser {
  public:
   virtual ~Recogniser() = default;
   virtual const RecogniserInfo& info() const = 0;
-  /// `options` must have passed check_listen(). Returns the error kOverloaded at once, with
-  /// retry_after_s if it is known. An opened listener may still wait for its turn; it keeps its
-  /// samples until then.
+  /// `options` must have passed check_listen(). If too many listeners are open, returns kOverloaded
+  /// without waiting, with retry_after_s if it is known. An opened listener may still wait for its
+  /// turn; it keeps its samples until then.
   virtual Result<std::unique_ptr<Listener>> open(const ListenOptions& options,
                                                  std::shared_ptr<TranscriptSink> sink) = 0;
 };

@@ -109,7 +109,7 @@ class FinchState : public Sequence {
   int pause_frames_ = 0;       // frames of pause before this segment; they repeat the last frame
   std::array<int32_t, kFrameWidth> last_frame_{};
   int32_t lift_ = 0;    // lift of the last frame in cents, which follows the symbols' lift smoothly
-  float survival_ = 1;  // the probability of Move so far
+  float survival_ = 1;  // probability that the pointer is still at this symbol
 };
 
 }  // namespace syrinx::finch

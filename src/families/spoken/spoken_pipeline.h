@@ -27,7 +27,7 @@ class SpokenPipeline : public LoadedPipeline {
   /// Puts the language model and the stages behind it, which outlive the graph, into the graph, and
   /// describes the language model. The family's constructor calls one of both functions.
   void join(std::unique_ptr<CodecLm> lm, std::span<const Link> behind);
-  /// Does so with a codec's stage, which it also describes.
+  /// Does the same with a codec as the only stage behind the model, and describes the codec, too.
   void join(std::unique_ptr<CodecLm> lm, std::unique_ptr<ChunkStage> codec, const CodecInfo& info,
             ChunkPolicy policy);
 

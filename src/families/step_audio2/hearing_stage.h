@@ -1,8 +1,8 @@
 // The audio encoder as a chunk node. A piece of a recording arrives in frames, each with one mel
 // frame's samples, the last one filled with zeros. All rows of the piece are made together. The
 // work is cut into chunks, so that other batches can run in between: each chunk takes one frame,
-// and the last takes the rest. Rows of pieces are cached by key. Const after
-// construction, shared by threads; CPU only.
+// and the last takes the rest. The rows of pieces are cached by key. Const after construction,
+// shared by threads; CPU only.
 #pragma once
 
 #include "codec/step_audio_encoder.h"

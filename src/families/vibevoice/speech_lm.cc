@@ -98,7 +98,7 @@ SpeechLm::Rows SpeechLm::sort_rows(StepContext& ctx, const ArBatch& batch) const
     given[b + 1] = given[b] + at - begin;
     run[b + 1] = run[b] + end - at;
     given_len[b] = batch.ragged.kv_len[b] - (end - at);
-    text_len[b] = 1;  // a sequence without text in this batch must read nothing
+    text_len[b] = 1;  // a valid length for a sequence without rows of text, which reads nothing
     const size_t first_text = text_count;
     for (int32_t row = at; row < end; ++row) {
       const int32_t index = run[b] + row - at;

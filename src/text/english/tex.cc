@@ -315,7 +315,7 @@ TexFormula between_dollars(std::string_view text) {
   return {end + 1, formula_words(text.substr(1, end - 1))};
 }
 
-/// Reads "\frac{1}{2}", "\sqrt{2}" without signs around it, up to the last brace.
+/// Reads a command without "$" around it ("\frac{1}{2}", "\sqrt{2}"), up to its last brace.
 TexFormula bare_command(std::string_view text) {
   size_t end = 1;
   while (end < text.size() && is_letter(text[end])) ++end;
