@@ -123,7 +123,7 @@ TEST(Tokenizer, FaultsNameTheEntry) {
   expect_fault("\"Isolated\"", "\"Torn\"", "pre_tokenizer.behavior: is unknown: Torn");
   expect_fault("\\\\p{L}+", "(", "pre_tokenizer.pattern: pattern (");
   expect_fault("{\"type\":\"ByteLevel\"},", "{\"type\":\"Fuse\"},", "decoder.type");
-  expect_fault("\"a b\"", "\"a c\"", "model.merges[0]: a c: expected both and their union");
+  expect_fault("\"a b\"", "\"a c\"", "model.merges[0]: a c: expected both and their concatenation");
   expect_fault("\"a b\"", "\"a b a\"", "expected two tokens, got a b a");
   expect_fault("[\"ab\",\"a\"]", "7", "model.merges[1]: expected two tokens");
   expect_fault("\"b\":1", "\"b\":0", "vocab b: id 0 is given twice");

@@ -421,7 +421,7 @@ TEST_F(BagpiperTest, RefusesWhatItCannotDo) {
   r = said("a"), r.writing.stop = {""};
   EXPECT_EQ(refusal(r).param, "stop");
   r = said("a"), r.writing.recordings.push_back(recording_of(900));
-  EXPECT_NE(refusal(r).message.find("no place"), std::string::npos);
+  EXPECT_NE(refusal(r).message.find("more recordings"), std::string::npos);
   for (const char* bad : {"{}", "[]", "[1]", R"([{"role": "cook", "content": "a"}])",
                           R"([{"role": "user", "content": 1}])",
                           R"([{"role": "user", "content": [{"type": "image_url"}]}])",
