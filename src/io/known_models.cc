@@ -65,6 +65,13 @@ KnownModel qwen3_tts(const std::string& name, const std::string& edition, int me
           .licence = "Apache-2.0"};
 }
 
+KnownModel kyutai_stt(const std::string& name, const std::string& repository) {
+  return {.name = name,
+          .repository = repository,
+          .include = {"*.json", "*.safetensors", "tokenizer_*.model"},
+          .licence = "CC-BY-4.0"};
+}
+
 /// An edition of Orpheus in the layout of transformers.
 KnownModel orpheus(const std::string& name, const std::string& repository,
                    const std::string& licence = kLlamaLicence, int megabytes = 0) {
@@ -319,6 +326,8 @@ std::vector<KnownModel> table() {
        .repository = "nvidia/nemotron-speech-streaming-en-0.6b",
        .include = transformers({"processor_config.json", "preprocessor_config.json"}),
        .licence = "NVIDIA Open Model License"},
+      kyutai_stt("kyutai-stt-1b", "kyutai/stt-1b-en_fr"),
+      kyutai_stt("kyutai-stt-2.6b", "kyutai/stt-2.6b-en"),
       {.name = "parakeet-tdt",
        .repository = "nvidia/parakeet-tdt-0.6b-v3",
        .include = transformers({"processor_config.json", "preprocessor_config.json"}),
