@@ -70,8 +70,8 @@ TEST(Options, RefusalsNameTheOptionAndWhatTheModelOffers) {
             "the model 'toy' does not support 'exaggeration'; leave it out");
   info.offers.add({{"flow"}, {"speaker", {0, 2}}});
   EXPECT_EQ(option_fault(info, request),
-            "the model 'toy' does not support 'exaggeration'; leave it out (of options that "
-            "not all models have, it supports 'flow', 'speaker')");
+            "the model 'toy' does not support 'exaggeration'; leave it out (further options "
+            "that this model supports: 'flow', 'speaker')");
   info.offers.add("exaggeration");
   EXPECT_EQ(option_fault(info, request), "");
   request.voice.exaggeration = 2.5f;

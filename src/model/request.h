@@ -75,7 +75,7 @@ struct RequestText {
   std::string instructions = {};
   /// Earlier turns of the conversation, oldest first. Refused if SpeechFacts::context is false.
   std::vector<ContextTurn> context = {};
-  /// Whether the prompt has the whole text (finch: the sentence). False: words come one by one.
+  /// Whether speech begins with whole texts (finch: sentences) instead of word by word.
   std::optional<bool> in_prompt = {};
   /// Whether numbers in the text become words. Unset: as the model's authors do.
   std::optional<bool> spell_numbers = {};
@@ -113,12 +113,12 @@ struct RequestSampling {
 /// The inputs and bounds of an answer, for a model that writes.
 struct RequestWriting {
   std::shared_ptr<const Chat> chat = {};  ///< conversation to answer, instead of RequestText::text
-  /// The likely answer, or parts of it, which makes the answer faster. It changes the answer only
-  /// through the next two fields.
+  /// The likely answer, or parts of it. It changes the time. It changes the answer only through the
+  /// next two fields.
   std::string expected = {};
   /// While the answer so far equals the expected one, the next expected token is accepted if it is
-  /// among this many likeliest tokens (top-k verification of a draft). With 1, it is accepted only
-  /// if the model drew it.
+  /// among this many likeliest tokens (top-k verification of a draft). 1: it is accepted only if
+  /// the model drew it.
   int expected_among = 1;
   /// Number of leading bytes of the expected answer that are accepted in any case.
   size_t expected_settled = 0;
@@ -252,7 +252,7 @@ inline constexpr auto kRequestOptions = std::to_array<RequestOption>({
     {.name = "guidance",
      .argument = "--guidance",
      .field = kMember<&SpeechRequest::sampling, &RequestSampling::guidance>,
-     .help = "scale of guidance, if the model uses it",
+     .help = "scale of classifier-free guidance, if the model uses it; 1: off",
      .bounds = {0, 20},
      .bodies = kSpeechBody | kChatBody,
      .models = OptionModels::kOffering},
@@ -282,9 +282,9 @@ inline constexpr auto kRequestOptions = std::to_array<RequestOption>({
     {.name = "flow",
      .argument = "--flow",
      .field = kMember<&SpeechRequest::terms, &RequestTerms::flow>,
-     .help = "attention of the flow network; 'causal': over chunks, so that audio can be streamed; "
-             "'full': over the whole text between two pauses; 'auto': 'full' if the model was "
-             "trained only with it and nothing is streamed, otherwise 'causal'",
+     .help = "what the flow network attends to. 'causal': chunks, so that audio can be streamed; "
+             "'full': a whole segment of the text; 'auto': 'full' if the model was trained only "
+             "with it and nothing is streamed, otherwise 'causal'",
      .bodies = kSpeechBody,
      .models = OptionModels::kOffering},
     {.name = "exaggeration",
