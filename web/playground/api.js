@@ -83,7 +83,7 @@ export class Api {
       }
     } catch (error) {
       if (error.name === 'AbortError') throw error;
-      throw new ApiError(200, t('The server cut this off before the end of the text.'));
+      throw new ApiError(200, t('The server stopped before the end of the text.'));
     }
   }
 }

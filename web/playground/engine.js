@@ -97,7 +97,7 @@ export class EngineView {
       ['audio per second', `${per('audio_s').toFixed(1)} s`],
       ['streams', health.streams],
       ['waiting', sums.get('syrinx_requests_waiting') ?? UNKNOWN],
-      ['streams it can hold', room > 0 ? Math.floor(room) : UNKNOWN],
+      ['most streams at a time', room > 0 ? Math.floor(room) : UNKNOWN],
       ['steps per second', Math.round(per('ar_steps'))],
       engine.pages > 0 ? ['cache in use', cacheInUse(engine)] :
                          ['streams per step', batch?.toFixed(1) ?? UNKNOWN],

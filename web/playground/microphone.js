@@ -8,7 +8,7 @@ const PIECE_S = 0.04;
 export const mayHaveMicrophone = () => Boolean(navigator.mediaDevices && window.AudioWorklet);
 
 const WHY = {
-  NotAllowedError: 'The browser does not allow this page the microphone. Allow it beside the address.',
+  NotAllowedError: 'The browser does not let this page use the microphone. Allow it beside the address.',
   NotFoundError: 'There is no microphone.',
   NotReadableError: 'Another program uses the microphone.',
 };

@@ -14,7 +14,7 @@ export function showNeeds(list, rows) {
 }
 
 export const NEEDS_EARS = [
-  ['To be heard, the server needs a recogniser. Install one and start it again:',
+  ['To understand speech, the server needs a recogniser. Install one and restart the server:',
    'apt install libpocketsphinx3 pocketsphinx-en-us'],
   ['Or start it with a Whisper:', 'syrinx serve --ears DIR'],
 ];

@@ -180,7 +180,7 @@ export class RecordingView {
   silence() {
     if (!$('sound').getAttribute('src')) return;
     $('sound').hidden = true;
-    this.trouble(t('This browser cannot play the recording; what it says is below.'));
+    this.trouble(t('This browser cannot play the recording; its text is below.'));
   }
 
   save(name) {

@@ -58,7 +58,7 @@ export class Talk {
     this.socket = new WebSocket(address, protocols);
     this.socket.onmessage = ({data}) => this.take(JSON.parse(data));
     this.socket.onclose = () => this.fail(t(this.state === 'connecting' ?
-        'The conversation could not begin. The log of the server says why.' : 'The server has ended the conversation.'));
+        'The conversation could not begin. The reason is in the log of the server.' : 'The server has ended the conversation.'));
   }
 
   get over() {

@@ -39,13 +39,13 @@ export class TalkView {
     const needs = [];
     if (!mayHaveMicrophone()) {
       const port = location.port || '80';
-      needs.push(['Browsers give the microphone only to pages of their own machine, or over TLS:',
+      needs.push(['Browsers allow the microphone only on pages of the same machine, or over TLS:',
                   'syrinx serve --tls-cert FILE --tls-key FILE'],
-                 ['A tunnel makes this page one of its own machine:',
+                 ['Or open the page through a tunnel, as one of your own machine:',
                   `ssh -L ${port}:localhost:${port} ${location.hostname}`]);
     }
     if (writers.length === 0) {
-      needs.push(['To be answered, start the server with a text model as well:',
+      needs.push(['To get answers, start the server with a text model as well:',
                   'syrinx serve --model finch --model DIR']);
     }
     if (!this.ears && !writers.some((m) => m.audio_input_s > 0 || m.loaded === false)) {

@@ -4,7 +4,7 @@
 export const TABLES = {
   de: {
     'Connecting …': 'Verbinde …', 'API key': 'API-Schlüssel',
-    'This server admits those with a key. It is kept until you close this tab.':
+    'This server requires an API key. The page keeps it until you close this tab.':
       'Dieser Server lässt nur ein, wer einen Schlüssel hat. Er wird behalten, bis dieser Tab geschlossen wird.',
     'Text to speak': 'Text, der gesprochen wird', 'Voice': 'Stimme', 'Temperature': 'Temperatur', 'Seed': 'Startwert',
     "model's": 'wie das Modell', 'any': 'beliebig', 'More': 'Mehr', 'Model': 'Modell', 'Speed': 'Tempo',
@@ -28,10 +28,10 @@ export const TABLES = {
     'This server requires an API key.': 'Dieser Server will einen API-Schlüssel.',
     'The server cannot be reached. Is it still running?': 'Der Server ist nicht zu erreichen. Läuft er noch?',
     'The server cannot be reached': 'Der Server ist nicht zu erreichen',
-    'The server cut this off before the end of the text.': 'Der Server hat vor dem Ende des Textes abgebrochen.',
+    'The server stopped before the end of the text.': 'Der Server hat vor dem Ende des Textes abgebrochen.',
     'ready': 'bereit', 'loading the model …': 'lädt das Modell …', 'stopping': 'hält an',
     'audio per second': 'Ton je Sekunde', 'streams': 'Ströme', 'requests': 'Anfragen', 'waiting': 'warten',
-    'streams per step': 'Ströme je Schritt', 'streams it can hold': 'Ströme, die es trägt',
+    'streams per step': 'Ströme je Schritt', 'most streams at a time': 'Ströme, die es trägt',
     'steps per second': 'Schritte je Sekunde', 'not loaded': 'nicht geladen', 'cache in use': 'Speicher belegt',
     'Hear each voice': 'Jede Stimme hören', 'Hear {name}': '{name} hören',
     'Your voices': 'Stimmen aus Aufnahmen', 'Name': 'Name', 'Recording': 'Aufnahme',
@@ -49,21 +49,21 @@ export const TABLES = {
     'Listening': 'Hört zu', 'You are speaking': 'Sie sprechen', 'Thinking …': 'Denkt nach …', 'Answering': 'Antwortet',
     'You are talking with a person by voice. Answer in one or two short sentences of plain words.':
       'Du sprichst mit jemandem. Antworte in einem oder zwei kurzen Sätzen aus einfachen Worten.',
-    'Browsers give the microphone only to pages of their own machine, or over TLS:':
+    'Browsers allow the microphone only on pages of the same machine, or over TLS:':
       'Browser geben das Mikrofon nur Seiten des eigenen Rechners, oder über TLS:',
-    'A tunnel makes this page one of its own machine:':
+    'Or open the page through a tunnel, as one of your own machine:':
       'Ein Tunnel macht diese Seite zu einer des eigenen Rechners:',
-    'To be answered, start the server with a text model as well:':
+    'To get answers, start the server with a text model as well:':
       'Damit jemand antwortet, braucht der Server auch ein Textmodell:',
-    'To be heard, the server needs a recogniser. Install one and start it again:':
+    'To understand speech, the server needs a recogniser. Install one and restart the server:':
       'Um zu hören, braucht der Server eine Spracherkennung. Bitte installieren und ihn neu starten:',
     'Or start it with a Whisper:': 'Oder ihn mit einem Whisper starten:',
-    'The browser does not allow this page the microphone. Allow it beside the address.':
+    'The browser does not let this page use the microphone. Allow it beside the address.':
       'Der Browser erlaubt dieser Seite das Mikrofon nicht. Es lässt sich neben der Adresse erlauben.',
     'There is no microphone.': 'Es gibt kein Mikrofon.',
     'Another program uses the microphone.': 'Ein anderes Programm benutzt das Mikrofon.',
     'The microphone is gone.': 'Das Mikrofon ist weg.',
-    'The conversation could not begin. The log of the server says why.':
+    'The conversation could not begin. The reason is in the log of the server.':
       'Das Gespräch konnte nicht beginnen. Warum, steht im Protokoll des Servers.',
     'The server has ended the conversation.': 'Der Server hat das Gespräch beendet.',
     'Transcribe a recording': 'Eine Aufnahme, aufgeschrieben',
@@ -72,7 +72,7 @@ export const TABLES = {
     'Recogniser': 'Spracherkennung', 'The recording': 'Die Aufnahme', 'What is said, and when': 'Was gesagt wird, und wann',
     'There is no recogniser here.': 'Hier gibt es keine Spracherkennung.', 'Transcribing {name} …': 'Schreibt {name} auf …',
     '{name} is transcribed': '{name} ist aufgeschrieben', 'no speech found': 'niemand spricht darin',
-    'This browser cannot play the recording; what it says is below.':
+    'This browser cannot play the recording; its text is below.':
       'Dieser Browser kann die Aufnahme nicht abspielen; was sie sagt, steht unten.',
     'The server answered {status}.': 'Der Server hat {status} geantwortet.',
     'Try again in {s} s.': 'Bitte in {s} s noch einmal versuchen.',
@@ -82,7 +82,7 @@ export const TABLES = {
   },
   fr: {
     'Connecting …': 'Connexion …', 'API key': "Clé d'API",
-    'This server admits those with a key. It is kept until you close this tab.':
+    'This server requires an API key. The page keeps it until you close this tab.':
       "Ce serveur n'admet que ceux qui ont une clé. Elle est gardée jusqu'à la fermeture de l'onglet.",
     'Text to speak': 'Texte à dire', 'Voice': 'Voix', 'Temperature': 'Température', 'Seed': 'Graine', "model's": 'celle du modèle',
     'any': 'au choix', 'More': 'Plus', 'Model': 'Modèle', 'Speed': 'Vitesse', 'File format': 'Format des fichiers',
@@ -104,10 +104,10 @@ export const TABLES = {
     'This server requires an API key.': "Ce serveur demande une clé d'API.",
     'The server cannot be reached. Is it still running?': "Le serveur est injoignable. Tourne-t-il encore ?",
     'The server cannot be reached': 'Le serveur est injoignable',
-    'The server cut this off before the end of the text.': 'Le serveur a interrompu avant la fin du texte.',
+    'The server stopped before the end of the text.': 'Le serveur a interrompu avant la fin du texte.',
     'ready': 'prêt', 'loading the model …': 'charge le modèle …', 'stopping': "s'arrête", 'audio per second': 'audio par seconde',
     'streams': 'flux', 'requests': 'requêtes', 'waiting': 'en attente', 'streams per step': 'flux par pas',
-    'streams it can hold': 'flux possibles', 'steps per second': 'pas par seconde', 'not loaded': 'pas chargé', 'cache in use': 'cache occupé',
+    'most streams at a time': 'flux possibles', 'steps per second': 'pas par seconde', 'not loaded': 'pas chargé', 'cache in use': 'cache occupé',
     'Hear each voice': 'Écouter chaque voix', 'Hear {name}': 'Écouter {name}',
     'Your voices': "Voix d'enregistrements", 'Name': 'Nom', 'Recording': 'Enregistrement', 'What it says': 'Ce qui y est dit',
     'The speaker agrees': "La personne est d'accord", 'Record': 'Enregistrer', 'Stop recording': "Finir l'enregistrement",
@@ -123,21 +123,21 @@ export const TABLES = {
     'Listening': 'Écoute', 'You are speaking': 'Vous parlez', 'Thinking …': 'Réfléchit …', 'Answering': 'Répond',
     'You are talking with a person by voice. Answer in one or two short sentences of plain words.':
       "Tu parles à quelqu'un de vive voix. Réponds en une ou deux phrases courtes, avec des mots simples.",
-    'Browsers give the microphone only to pages of their own machine, or over TLS:':
+    'Browsers allow the microphone only on pages of the same machine, or over TLS:':
       "Les navigateurs ne donnent le micro qu'aux pages de leur propre machine, ou par TLS :",
-    'A tunnel makes this page one of its own machine:':
+    'Or open the page through a tunnel, as one of your own machine:':
       'Un tunnel fait de cette page une page de sa propre machine :',
-    'To be answered, start the server with a text model as well:':
+    'To get answers, start the server with a text model as well:':
       'Pour avoir une réponse, lancez le serveur avec un modèle de texte aussi :',
-    'To be heard, the server needs a recogniser. Install one and start it again:':
+    'To understand speech, the server needs a recogniser. Install one and restart the server:':
       "Pour entendre, le serveur a besoin d'une reconnaissance vocale. Installez-la et relancez-le :",
     'Or start it with a Whisper:': 'Ou lancez-le avec un Whisper :',
-    'The browser does not allow this page the microphone. Allow it beside the address.':
+    'The browser does not let this page use the microphone. Allow it beside the address.':
       "Le navigateur refuse le micro à cette page. Autorisez-le à côté de l'adresse.",
     'There is no microphone.': "Il n'y a pas de micro.",
     'Another program uses the microphone.': 'Un autre programme utilise le micro.',
     'The microphone is gone.': 'Le micro a disparu.',
-    'The conversation could not begin. The log of the server says why.':
+    'The conversation could not begin. The reason is in the log of the server.':
       "La conversation n'a pas pu commencer. Le journal du serveur dit pourquoi.",
     'The server has ended the conversation.': 'Le serveur a mis fin à la conversation.',
     'Transcribe a recording': 'Un enregistrement, mis par écrit',
@@ -148,7 +148,7 @@ export const TABLES = {
     'There is no recogniser here.': "Il n'y a pas de reconnaissance vocale ici.",
     'Transcribing {name} …': 'Met {name} par écrit …', '{name} is transcribed': '{name} est mis par écrit',
     'no speech found': "personne n'y parle",
-    'This browser cannot play the recording; what it says is below.':
+    'This browser cannot play the recording; its text is below.':
       "Ce navigateur ne peut pas lire l'enregistrement ; ce qu'il dit est ci-dessous.",
     'The server answered {status}.': 'Le serveur a répondu {status}.', 'Try again in {s} s.': 'Réessayez dans {s} s.',
     'up {time}, {n} spoken, {audio} of audio': "en marche depuis {time}, {n} dits, {audio} d'audio", '{n} days': '{n} jours',
@@ -157,7 +157,7 @@ export const TABLES = {
   },
   es: {
     'Connecting …': 'Conectando …', 'API key': 'Clave de API',
-    'This server admits those with a key. It is kept until you close this tab.':
+    'This server requires an API key. The page keeps it until you close this tab.':
       'Este servidor solo admite a quien tiene clave. Se guarda hasta que cierre esta pestaña.',
     'Text to speak': 'Texto que se dice', 'Voice': 'Voz', 'Temperature': 'Temperatura', 'Seed': 'Semilla', "model's": 'la del modelo',
     'any': 'cualquiera', 'More': 'Más', 'Model': 'Modelo', 'Speed': 'Velocidad', 'File format': 'Formato de archivos',
@@ -178,10 +178,10 @@ export const TABLES = {
     'This server requires an API key.': 'Este servidor pide una clave de API.',
     'The server cannot be reached. Is it still running?': 'No se puede alcanzar el servidor. ¿Sigue en marcha?',
     'The server cannot be reached': 'No se puede alcanzar el servidor',
-    'The server cut this off before the end of the text.': 'El servidor se interrumpió antes del final del texto.',
+    'The server stopped before the end of the text.': 'El servidor se interrumpió antes del final del texto.',
     'ready': 'listo', 'loading the model …': 'carga el modelo …', 'stopping': 'parando', 'audio per second': 'audio por segundo',
     'streams': 'flujos', 'requests': 'peticiones', 'waiting': 'en espera', 'streams per step': 'flujos por paso',
-    'streams it can hold': 'flujos posibles', 'steps per second': 'pasos por segundo', 'not loaded': 'sin cargar', 'cache in use': 'caché en uso',
+    'most streams at a time': 'flujos posibles', 'steps per second': 'pasos por segundo', 'not loaded': 'sin cargar', 'cache in use': 'caché en uso',
     'Hear each voice': 'Escuchar cada voz', 'Hear {name}': 'Escuchar {name}',
     'Your voices': 'Voces de grabaciones', 'Name': 'Nombre', 'Recording': 'Grabación', 'What it says': 'Lo que se dice',
     'The speaker agrees': 'Quien habla está de acuerdo', 'Record': 'Grabar', 'Stop recording': 'Terminar la grabación',
@@ -197,21 +197,21 @@ export const TABLES = {
     'Listening': 'Escuchando', 'You are speaking': 'Usted habla', 'Thinking …': 'Pensando …', 'Answering': 'Respondiendo',
     'You are talking with a person by voice. Answer in one or two short sentences of plain words.':
       'Hablas con alguien de viva voz. Responde en una o dos frases cortas con palabras sencillas.',
-    'Browsers give the microphone only to pages of their own machine, or over TLS:':
+    'Browsers allow the microphone only on pages of the same machine, or over TLS:':
       'Los navegadores solo dan el micrófono a páginas de su propia máquina, o por TLS:',
-    'A tunnel makes this page one of its own machine:':
+    'Or open the page through a tunnel, as one of your own machine:':
       'Un túnel hace de esta página una de su propia máquina:',
-    'To be answered, start the server with a text model as well:':
+    'To get answers, start the server with a text model as well:':
       'Para tener respuesta, inicie el servidor también con un modelo de texto:',
-    'To be heard, the server needs a recogniser. Install one and start it again:':
+    'To understand speech, the server needs a recogniser. Install one and restart the server:':
       'Para oír, el servidor necesita un reconocedor. Instale uno y reinícielo:',
     'Or start it with a Whisper:': 'O inícielo con un Whisper:',
-    'The browser does not allow this page the microphone. Allow it beside the address.':
+    'The browser does not let this page use the microphone. Allow it beside the address.':
       'El navegador no permite el micrófono a esta página. Permítalo junto a la dirección.',
     'There is no microphone.': 'No hay micrófono.',
     'Another program uses the microphone.': 'Otro programa usa el micrófono.',
     'The microphone is gone.': 'El micrófono ha desaparecido.',
-    'The conversation could not begin. The log of the server says why.':
+    'The conversation could not begin. The reason is in the log of the server.':
       'La conversación no pudo empezar. El registro del servidor dice por qué.',
     'The server has ended the conversation.': 'El servidor ha terminado la conversación.',
     'Transcribe a recording': 'Una grabación, por escrito',
@@ -220,7 +220,7 @@ export const TABLES = {
     'Recogniser': 'Reconocedor', 'The recording': 'La grabación', 'What is said, and when': 'Qué se dice, y cuándo',
     'There is no recogniser here.': 'Aquí no hay reconocedor.', 'Transcribing {name} …': 'Escribiendo {name} …',
     '{name} is transcribed': '{name} está por escrito', 'no speech found': 'nadie habla en ella',
-    'This browser cannot play the recording; what it says is below.':
+    'This browser cannot play the recording; its text is below.':
       'Este navegador no puede reproducir la grabación; lo que dice está abajo.',
     'The server answered {status}.': 'El servidor respondió {status}.',
     'Try again in {s} s.': 'Inténtelo de nuevo en {s} s.',
