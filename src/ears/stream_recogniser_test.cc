@@ -190,6 +190,7 @@ TEST(StreamRecogniser, WordsThatLagComeAfterTheEnd) {
       std::vector<float> samples = kyutai_stt::samples_of(c);
       if (name == "small") samples = resampled(samples, 24000, kHearingRate);
       std::vector<std::string> texts;
+      int timed = 0;  // words with the times of the authors' code
       for (const size_t each : {size_t{333}, samples.size()}) {
         auto sink = std::make_shared<HeardWords>();
         auto listener = recogniser->open({.word_times = true, .live = each == 333}, sink);
@@ -201,10 +202,16 @@ TEST(StreamRecogniser, WordsThatLagComeAfterTheEnd) {
         EXPECT_NEAR(heard.value().duration_s, length_s, 1e-9);
         double last_s = 0;
         for (const TranscriptSegment& segment : heard.value().segments) {
+          ASSERT_FALSE(segment.words.empty());
+          EXPECT_EQ(segment.words.back().end_s, segment.end_s);
           for (const TranscriptWord& word : segment.words) {
             EXPECT_LE(word.start_s, word.end_s);
             EXPECT_GE(word.start_s, last_s);
             last_s = word.start_s;
+            timed += std::ranges::any_of(c["words"], [&](const auto& their) {
+              return std::abs(word.start_s - double(their[1])) < 1e-6 &&
+                     std::abs(word.end_s - double(their[2])) < 1e-6;
+            });
           }
         }
         EXPECT_LT(last_s, length_s + 1);
@@ -213,6 +220,7 @@ TEST(StreamRecogniser, WordsThatLagComeAfterTheEnd) {
       EXPECT_EQ(texts[0], texts[1]);
       if (name == "small") continue;  // its samples were resampled
       EXPECT_EQ(texts[0], c["text"].get<std::string>());
+      EXPECT_GE(timed, samples.size() > 5 * kHearingRate ? 2 : 0);
     }
   }
 }

@@ -1,7 +1,9 @@
 // Mimi's encoder as a chunk node: samples of frames -> codes -> rows for the language model, the
 // sums of the codes' embeddings. The row of the model's first frame is that of the code before the
-// recording. The bits of a stream do not depend on other streams of a batch. CPU only. H width of
-// the language model, Q codebooks.
+// recording. The bits of a stream do not depend on other streams of a batch. Mimi's attention
+// has its whole window, as in training and in moshi's encode() of whole recordings. In moshi's loop
+// over frames, every second row misses the oldest position. CPU only. H width of the language
+// model, Q codebooks.
 #pragma once
 
 #include <vector>
