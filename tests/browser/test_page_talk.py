@@ -227,7 +227,7 @@ class Talk(unittest.TestCase):
             page.open(f"http://127.0.0.1:{self.server.port}/")
             page.wait("!document.querySelector('#talk-button').disabled")
             page.click("#talk-button")
-            page.wait("document.querySelector('#talk-trouble').textContent.includes('does not allow')")
+            page.wait("document.querySelector('#talk-trouble').textContent.includes('does not let this page')")
         self.wait_idle(self.server)
 
     def wait_idle(self, server):

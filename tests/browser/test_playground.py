@@ -228,7 +228,7 @@ class Playground(playground.PlaygroundTest):
             page.click("#speak")
             page.wait("document.querySelector('.said')?.textContent.startsWith('first audio')")
             server.process.kill()
-            page.wait("document.querySelector('#trouble').textContent.includes('cut this off')")
+            page.wait("document.querySelector('#trouble').textContent.includes('stopped before the end')")
             page.wait("document.querySelector('.said').textContent.includes('cut off')")
             page.key("Escape")
             page.click("#speak")

@@ -97,7 +97,7 @@ TEST(OpenAiFaults, AreNamed) {
   };
   expect_fault(with("n_audio_ctx", "n_audio_ctz"), "dims.n_audio_ctx: is missing");
   expect_fault(with("encoder.blocks.2.mlp_ln.bias", "encoder.blocks.2.mlp_lm.bias"),
-               "model.encoder.layers.2.final_layer_norm.bias");
+               "model_state_dict.encoder.blocks.2.mlp_ln.bias");
   dir.write("multilingual.tiktoken", "QQ== 0\n");
   expect_fault(openai_fault_of(dir.path("large.pt")), "has no room for 1 ordinary ones");
 }

@@ -315,7 +315,7 @@ Reading read_keys(const Tokens& tokens, size_t i) {
 Reading read_note(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const bool note = core.size() == 2 && core[0] >= 'A' && core[0] <= 'G' && core[1] == 'b';
-  if (!note || !has_listed_word(tokens, word_lists().music_words)) return {};
+  if (!note || !has_listed_word(tokens, i, word_lists().music_words)) return {};
   return Spoken{std::string(1, core[0]) + " flat"};
 }
 

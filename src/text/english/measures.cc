@@ -258,7 +258,7 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
   }
   if (core.size() > 1 && (core.back() == 'F' || core.back() == 'C') &&
       is_number(core.substr(0, core.size() - 1)) &&
-      has_listed_word(tokens, word_lists().heat_words)) {
+      has_listed_word(tokens, i, word_lists().heat_words)) {
     const std::string unit = core.back() == 'F' ? " degrees fahrenheit" : " degrees celsius";
     return Spoken{cardinal_words(core.substr(0, core.size() - 1)) + unit};
   }
@@ -270,7 +270,7 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
   if (core.size() == 3 && core[2] == 'p' && is_digits(core.substr(0, 2)) && !frames) {  // "50p"
     return Spoken{cardinal_words(core.substr(0, 2)) + " pence"};
   }
-  if (next == "bps" && is_number(core) && has_listed_word(tokens, word_lists().interest_words)) {
+  if (next == "bps" && is_number(core) && has_listed_word(tokens, i, word_lists().interest_words)) {
     return Spoken{cardinal_words(core) + (core == "1" ? " basis point" : " basis points"), 2};
   }
   const bool parted = amount && !amount->unit.empty() && next.starts_with('/');  // "12km /h"

@@ -172,9 +172,9 @@ Reading read_doctor_or_saint(const Tokens& tokens, size_t i) {
 
 }  // namespace
 
-bool has_listed_word(const Tokens& tokens, std::string_view list) {
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    if (listed(list, lower(tokens.core(i)))) return true;
+bool has_listed_word(const Tokens& tokens, size_t i, std::string_view list) {
+  for (size_t k = 0; k < std::min(tokens.size(), i + 3); ++k) {
+    if (listed(list, lower(tokens.core(k)))) return true;
   }
   return false;
 }
@@ -322,7 +322,7 @@ Reading read_abbreviation(const Tokens& tokens, size_t i) {
   }
   const std::string_view behind = next_name(tokens, i);
   if (tokens.core(i) == "v" && tokens[i].close == '.' && is_digits(behind, 1, 3)) {
-    const bool book = has_listed_word(tokens, " ch chap chapter verse ");
+    const bool book = has_listed_word(tokens, i, " ch chap chapter verse ");
     return Spoken{book ? "verse" : "version"};  // "Ch. 3, v. 16"
   }
   if (tokens[i].close != 0 && is_ordinal(tokens.before(i))) {  // "the 20th c.", "2nd ed."

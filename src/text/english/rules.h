@@ -63,8 +63,9 @@ Reading read_abbreviation(const Tokens& tokens, size_t i);
 /// Reads a Roman numeral: "Henry VIII", "MMXXIV", "the XIX century".
 Reading read_roman(const Tokens& tokens, size_t i);
 
-/// Returns whether a word of the sentence is in the list.
-bool has_listed_word(const Tokens& tokens, std::string_view list);
+/// Returns whether a word of the sentence is in the list. Words more than two after token i do not
+/// count, so that text that arrives word by word reads like whole text.
+bool has_listed_word(const Tokens& tokens, size_t i, std::string_view list);
 /// Returns the value of a Roman numeral, "IV" or "xii"; 0 for other words.
 int numeral_value(std::string_view word);
 

@@ -159,8 +159,8 @@ def run_case(case, model, speakers, conditioning, columns):
     steps = case["frames"] + (9 if case["ended"] else 0)
     out = {"prompt_ids": ids[0].int(), "prefix": prefix, "logits_full": logits[:1],
            "logits_some": logits[:steps][..., columns], "frames": frames}
-    if steps > 100:  # keeps the first and last steps and every fifth between them
-        kept = torch.tensor([s for s in range(steps) if s < 16 or s >= steps - 12 or s % 5 == 0])
+    if steps > 100:  # keeps the first and last steps, but not that of the end, and every fifth between them
+        kept = torch.tensor([s for s in range(steps - 1) if s < 16 or s >= steps - 12 or s % 5 == 0])
         out |= {"logits_some": out["logits_some"][kept], "logits_steps": kept.int()}
     if case["ended"]:
         out["samples"] = model.autoencoder.decode(codes)[0, 0]
