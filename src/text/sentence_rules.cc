@@ -26,7 +26,7 @@ constexpr std::string_view kNumbers =
     "mar apr jun jul "
     "aug"
     " sep sept oct nov dec tel ext op apt deut matt ps cor rom thess eph heb exod lev judg neh prov"
-    " eccl isa jer ezek hos zech kgs chr tim pet sam ";
+    " eccl isa jer ezek hos zech kgs chr ";
 constexpr std::string_view kParts = " fig figs sc vol vols ch chap sec sect p pp pg ";
 constexpr std::string_view kSometimes =
     " etc inc ltd co corp bros llc jr sr al ave blvd rd sts dept est esq usw a.m p.m ph.d b.a m.a "
@@ -90,10 +90,10 @@ Abbreviation abbreviation_of(std::string_view word) {
     letter_dot_letter &= i % 2 ? small[i] == '.' : (small[i] >= 'a' && small[i] <= 'z');
   }
   if (word == "v" || listed(kTitles, small)) return Abbreviation::kNever;  // "Roe v. Wade"
-  if (listed(" Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun ", word))
-    return Abbreviation::kSometimes;
+  if (listed(" Mon Tue Tues Wed Thu Thur Thurs Fri ", word)) return Abbreviation::kSometimes;
   if (word == "b" || word == "d") return Abbreviation::kNumber;  // "b. 1950"
   if (listed(kNumbers, small)) return Abbreviation::kNumber;
+  if (listed(" tim pet sam ", small)) return Abbreviation::kNumbered;
   if (listed(kParts, small)) return Abbreviation::kPart;
   if (listed(kUnits, small)) return Abbreviation::kUnit;
   const bool initial = word.size() == 1 && word[0] >= 'A' && word[0] <= 'Z' && word[0] != 'I';

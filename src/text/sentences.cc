@@ -176,13 +176,15 @@ bool Splitter::dot_ends(size_t dot, size_t next) const {
   const bool part = known == Abbreviation::kPart;
   if ((part || known == Abbreviation::kNumber) && is_digit(first)) return false;
   if (part && may_be_numeral(small_word_at(next))) return false;
+  const size_t before = dot - word.size();
+  const bool after_number = before > begin_ + 1 && is_digit(text_[before - 2]);
+  if (known == Abbreviation::kNumbered && after_number && is_digit(first)) return false;
   if (known == Abbreviation::kSometimes) return is_upper(first) && is_starter(small_word_at(next));
   if (!is_lower(first)) return true;
-  const size_t before = dot - word.size();
-  if (known == Abbreviation::kUnit && before > begin_ + 1 && is_digit(text_[before - 2]))
-    return false;
+  if (known == Abbreviation::kUnit && after_number) return false;
   // In a text of small letters, a full stop ends a sentence only after an ordinary word.
-  const bool ordinary = known == Abbreviation::kNone || known == Abbreviation::kUnit;
+  const bool ordinary = known == Abbreviation::kNone || known == Abbreviation::kUnit ||
+                        known == Abbreviation::kNumbered;
   return ordinary && word.size() >= 2 &&
          std::all_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }

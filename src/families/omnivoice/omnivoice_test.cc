@@ -108,6 +108,34 @@ TEST_F(OmniVoiceTest, SpeedDividesTheLength) {
   EXPECT_EQ(frames_of(request), usual / 2);
 }
 
+TEST_F(OmniVoiceTest, LaterSentencesHaveTheRequestsSpeedOnce) {
+  const std::string second = "It was never seen again by anyone who lived beside the river.";
+  const auto later = [&](const std::string& first, float speed) {
+    SpeechRequest request = plain(first + "\n\n" + second);
+    request.voice.speed = speed;
+    const auto state = state_of(model_, request);
+    Passes passes(model_);
+    std::vector<int32_t> said;
+    for (int pass = 0; pass < kPasses; ++pass) {
+      passes.run(*state);
+      advance(*state, said);
+    }
+    return std::ssize(state->canvas()) / kC;
+  };
+  const std::string long_one = "The quick brown fox jumps over the lazy dog, and runs away.";
+  EXPECT_EQ(later(long_one, 2), estimated_frames(second, {}, 2));
+  // The length of a short text is an estimate that was raised, and no pace for others.
+  EXPECT_EQ(later("Hi!", 1), estimated_frames(second, {}, 1));
+}
+
+TEST_F(OmniVoiceTest, TooManySentencesAreRefused) {
+  std::string text;
+  for (int i = 0; i < 60'000; ++i) text += "a\n\n";
+  SpeechRequest request = plain(text);
+  request.voice.data = heard_voice(std::vector<int32_t>(kC * 9), kC, std::string(2000, 'b'), 1);
+  EXPECT_NE(refusal(request).message.find("too many sentences"), std::string::npos);
+}
+
 TEST_F(OmniVoiceTest, BoundsCutAndRepeat) {
   SpeechRequest request = plain("Hello there, how are you?");
   const std::vector<int32_t> whole = spoken_frames(model_, request);

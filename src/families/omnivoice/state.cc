@@ -11,8 +11,10 @@ namespace {
 
 // The authors cut a text above the first of these times into pieces of about the second.
 constexpr double kLongest_s = 30, kPiece_s = 15;
-constexpr double kMost_s = 120;     // longest canvas
-constexpr int64_t kMostIds = 4096;  // of style and text
+constexpr double kMost_s = 120;             // longest canvas
+constexpr int64_t kMostIds = 4096;          // of style and text
+constexpr int64_t kMostIdsOfAll = 1 << 22;  // of all segments that wait
+constexpr int64_t kLeastOfPace = 50;        // frames below which estimates are raised
 constexpr TextPlanOptions kSentences{.most_ids = kMostIds};
 
 }  // namespace
@@ -35,8 +37,8 @@ State::State(const ModelConfig& config, const Prompter& prompter, double frame_r
           [this](std::string_view segment, int64_t) { return encode(segment); },
           [this](std::string_view text, int64_t, bool whole) { return split(text, whole); }) {
   greedy_.temperature = 0;  // the only code is 0, which has no meaning
-  if (!heard_.frames.empty() && !heard_.text.empty())
-    pace_ = {heard_.text, std::ssize(heard_.frames) / config_.codebooks};
+  heard_frames_ = std::ssize(heard_.frames) / config_.codebooks;
+  if (heard_frames_ > 0 && !heard_.text.empty()) pace_ = {heard_.text, heard_frames_};
 }
 
 Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const Prompter& prompter,
@@ -83,16 +85,25 @@ Result<std::vector<int32_t>> State::encode(std::string_view segment) {
   const int64_t frames = frames_of(segment);
   const bool recorded = !first_ || !heard_.frames.empty();
   std::vector<int32_t> ids = prompter_.ids(style_, heard_.text, segment, recorded);
-  const int64_t before = std::ssize(ids) + pace_.frames;
-  if (static_cast<double>(frames) > kMost_s * frame_rate_ || before + frames > config_.positions) {
+  const int64_t heard = recorded ? heard_frames_ : 0;
+  const int64_t most = std::min(static_cast<int64_t>(kMost_s * frame_rate_),
+                                config_.positions - std::ssize(ids) - heard);
+  if (frames > most) {
     return Error{ErrorCode::kInvalid,
                  concat("a sentence would last ", static_cast<double>(frames) / frame_rate_,
-                        " s, but the limit is ", kMost_s, " s; cut it or ask for a higher speed"),
+                        " s, but the limit is ",
+                        static_cast<double>(std::max<int64_t>(most, 0)) / frame_rate_,
+                        " s; cut it or ask for a higher speed"),
                  "input"};
   }
+  // Each segment repeats the style and the words of the recording.
+  if (waiting_ids_ += std::ssize(ids); waiting_ids_ > kMostIdsOfAll)
+    return Error{ErrorCode::kInvalid, "the text has too many sentences; send it in parts", "input"};
   if (!recorded) {  // from now on, this segment stands for a recording
     heard_.text = segment;
-    pace_ = {heard_.text, frames};
+    heard_frames_ = frames;
+    // The next segments do not take their pace from a short segment, or from another speed.
+    if (speed_ == 1 && frames >= kLeastOfPace) pace_ = {heard_.text, frames};
   }
   first_ = false;
   waiting_.push_back({.frames = frames, .recorded = recorded});
@@ -114,6 +125,7 @@ bool State::begin_segment() {
     next = std::move(waiting_.front());
     waiting_.pop_front();
     next.ids = text_.next();
+    waiting_ids_ -= std::ssize(next.ids);
     if (repeats_) again_.push_back(next);
   } else if (repeats_ && !text_.open() && !again_.empty()) {
     next = again_[repeated_++ % again_.size()];

@@ -65,6 +65,8 @@ class State : public Sequence {
   const Style style_;
   Heard heard_;
   Pace pace_;
+  int64_t heard_frames_ = 0;  // frames of the recording, or of the segment that stands for it
+  int64_t waiting_ids_ = 0;   // ids of the segments that wait
   const float speed_, guidance_, temperature_;
   const uint64_t seed_;
   const int64_t max_frames_;  // bound of the request; 0: no bound

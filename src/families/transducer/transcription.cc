@@ -70,7 +70,7 @@ void Transcription::write(int32_t id, int64_t frames, StepOutput& out) {
 
 void Transcription::forget() {
   const int64_t through = std::min(at_, have_) - dropped_;
-  if (through < kKeptRows) return;
+  if (through < std::max(kKeptRows, (have_ - dropped_) / 2)) return;  // linear in all
   rows_.erase(rows_.begin(), rows_.begin() + through * config_.hidden);
   dropped_ += through;
 }

@@ -284,7 +284,8 @@ Reading read_clause(std::string_view core) {
   std::string words = pair_words(number);
   for (std::string_view part : split(core.substr(open + 1), '(')) {
     if (part.ends_with(')')) part.remove_suffix(1);
-    const int numeral = part.size() > 1 ? numeral_value(part) : 0;
+    const bool small = part.find_first_not_of("ivx") == part.npos;  // "(ii)", but not "(cm)"
+    const int numeral = small && part.size() > 1 ? numeral_value(part) : 0;
     if (numeral == 0 && !is_digits(part, 1, 2) && !(part.size() == 1 && is_letter(part[0]))) {
       return {};
     }
@@ -348,14 +349,17 @@ Reading read_code(const Tokens& tokens, size_t i) {
   if (auto reading = read_state(tokens, i)) return reading;
   if (core.starts_with("802.") && core.size() < 10) {  // "802.11ax"
     const size_t end = std::min(core.find_first_not_of("0123456789", 4), core.size());
-    if (end > 4) {
+    const std::string_view tail = core.substr(end);
+    if (end > 4 && (tail.empty() ? listed(" ieee wi-fi wifi ", lower(tokens.before(i)))
+                                 : tail.size() < 3 && core.substr(4, end - 4) == "11")) {
       std::string words = "eight oh two dot " + cardinal_words(core.substr(4, end - 4));
-      add(words, letter_names(core.substr(end)));
+      add(words, letter_names(tail));
       return Spoken{words};
     }
   }
   if (core == "101" && tokens.before(i).size() > 3 && is_upper(tokens.before(i)[0]) &&
-      !is_place(tokens, i) && !listed(" call dial ring text ", small(tokens, i - 1))) {
+      !is_place(tokens, i) && !listed(" call dial ring text ", small(tokens, i - 1)) &&
+      (tokens.after(i).empty() || listed(" is was class course and for in ", tokens.after(i)))) {
     return Spoken{"one oh one"};  // "Psych 101"
   }
   if (core.starts_with("localhost:") && is_digits(core.substr(10), 2, 5)) {

@@ -88,6 +88,11 @@ int roman_value(std::string_view text) {
   return text.empty() ? value : 0;
 }
 
+/// Returns whether the word begins with two capitals: "GDPR", "PCB", "GDPR's".
+bool is_acronym(std::string_view word) {
+  return word.size() > 1 && is_upper(word[0]) && is_upper(word[1]);
+}
+
 /// Returns whether the word is a Roman numeral: "IV", "xii".
 bool is_numeral(std::string_view word) { return numeral_value(word) > 0; }
 
@@ -102,17 +107,23 @@ bool holds(When when, const Tokens& tokens, size_t i) {
     case When::kNumber:  // "C. 5" is not a year
       return dotted && !next.empty() && any(next, is_digit) && tokens.core(i) != "C";
     case When::kSmall: {
-      const bool small = is_lower(tokens.core(i)[0]) || i == 0 || tokens[i].opens;
+      const std::string_view before = tokens.before(i);
+      const bool small = is_lower(tokens.core(i)[0]) || i == 0 || tokens[i].opens ||
+                         any(before, is_digit) || is_acronym(before);
       return dotted && small && any(next, is_digit);
     }
     case When::kLarge: {
-      const bool initial = tokens.core(i).size() == 1 && is_upper(tokens.core(i)[0]);
-      return dotted && !initial && next.size() > 2 && is_digit(next[0]);
+      const std::string_view core = tokens.core(i);
+      const bool first = i == 0 || tokens[i].opens || tokens[i - 1].closes;
+      const bool name = is_upper(core[0]) && (core.size() == 1 || !first);
+      return dotted && !name && next.size() > 2 && is_digit(next[0]);
     }
     case When::kCited: {
       const std::string before = lower(tokens.before(i));
-      const bool led = before.empty() || tokens[i].opens ||
-                       listed(" see under of in by per to and or with from violates ", before);
+      const bool led =
+          before.empty() || tokens[i].opens || any(before, is_digit) ||
+          is_acronym(tokens.before(i)) ||
+          listed(" see under of in by per to and or with from violates the also cf ", before);
       return dotted && led && any(next, is_digit);
     }
     case When::kWithin:
@@ -125,6 +136,7 @@ bool holds(When when, const Tokens& tokens, size_t i) {
       return is_upper(tokens[i].core[0]) && (dotted || is_name(next));
     case When::kStreet:
     case When::kAfter:
+      if (!dotted && lower(next_name(tokens, i)) == "maria") return false;  // "Ave Maria"
       return (dotted || (when == When::kStreet && is_upper(tokens[i].core[0]))) && i > 0 &&
              (is_place(tokens.before(i)) || tokens.before(i) == "&");
   }
