@@ -2,7 +2,7 @@
 // (engine/virtual_platform.h); the times of its batches come from a StepProfile. Hours of traffic
 // take seconds. Not simulated: shared prefixes, late text, readers that pause, and executors that
 // compete for memory bandwidth. Several engines may run behind the balancer of bench/balancer.h.
-// They may die, return, and follow the load. Without state; any thread.
+// Engines may fail and return, and their number may follow the load. Without state; any thread.
 #pragma once
 
 #include <cstdint>

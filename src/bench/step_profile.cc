@@ -74,7 +74,8 @@ LinkProfile read_link(const Config& from) {
   link.jobs = counts(from, "jobs");
   link.frames = counts(from, "frames");
   const auto& rows = from.raw().at("seconds");
-  if (!rows.is_array() || rows.size() != link.jobs.size()) from.fail("seconds", "must be a table");
+  if (!rows.is_array() || rows.size() != link.jobs.size())
+    from.fail("seconds", "must be a list with a row for each of \"jobs\"");
   for (const auto& row : rows) {
     const nlohmann::json one = {{"seconds", row}};
     const Config as_config = Config::parse(one.dump(), from.where());

@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-/// The encoder needs nearly all the time of a short turn, and processes windows one by one.
+/// Recordings at once. Short turns are mostly the encoder's work, and it runs windows one by one.
 constexpr int kAtOnce = 1;
 
 class WhisperHearing final : public HearingLoop {

@@ -14,7 +14,7 @@
 namespace syrinx {
 namespace {
 
-/// A request for speech and text, sent to a thinker that feeds a talker.
+/// The output of a request to a pipeline in which a thinker (text) feeds a talker (speech).
 struct Duet {
   std::string text;
   std::vector<float> samples;

@@ -351,7 +351,7 @@ const Changes kChanges[] = {
      "nemotron_asr",
      "transducer/golden/small/checkpoint",
      {{"config.json", "/blank_token_id", "121", "blank_token_id"},
-      {"config.json", "/blank_token_id", "50", "is the vocabulary's text"},
+      {"config.json", "/blank_token_id", "50", "is the ordinary token"},
       {"config.json", "/vocab_size", "122", "joint.head.weight"},
       {"config.json", "/vocab_size", "1000000000", "vocab_size"},
       {"config.json", "/hidden_act", "\"gelu\"", "silu and relu are supported, not gelu"},

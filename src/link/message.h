@@ -54,7 +54,7 @@ struct NodeShape {
   std::string name;
   FrameType in, out;
   int most_out = 1;
-  std::string steps = {};  ///< for an AR node, describes its steps; then only `name` is also set
+  std::string steps = {};  ///< describes an AR node's steps; such a node has only this and `name`
   bool operator==(const NodeShape&) const = default;
 };
 /// Returns the shape of the node with this name. Throws LoadError if the graph lacks the node, or
@@ -66,7 +66,7 @@ NodeShape shape_of(const Graph& graph, const std::string& node);
 struct Introduction {
   std::string version;  ///< version of the program
   std::string cpu;      ///< the instruction set that its kernels use
-  std::string model;    ///< the family, and a hash of the weights
+  std::string model;    ///< the family, the type of the weights, a hash of the files
   std::vector<NodeShape> nodes;
 };
 /// Returns why a process with identity `theirs` cannot work for a server with identity `wanted`; an

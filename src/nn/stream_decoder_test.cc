@@ -184,7 +184,7 @@ TEST(StreamDecoder, HalfPrecisionKeysTurnBack) {
                              DType::kF16);
   const StreamDecoder wide(small(RopeLayout::kInterleaved), weights, WeightType::kF32, 8);
   EXPECT_EQ(narrow.state_bytes() * 2, wide.state_bytes());
-  const int64_t total = 2200;  // positions turn back at 2112
+  const int64_t total = 2200;  // positions are shifted back at 2112
   const Tensor x = random({total, 32}, 4);
   const auto run = [&](const StreamDecoder& decoder) {
     Tensor out({total, 32}, DType::kF32);
@@ -255,7 +255,7 @@ class RowsOfProducts : public fixture::OnDevice {};
 INSTANTIATE_TEST_SUITE_P(Devices, RowsOfProducts, testing::ValuesIn(fixture::devices()),
                          fixture::device_label);
 
-// On a GPU, twelve rows that only products read are made in bf16, but a single row in f32.
+// On a GPU, inputs of matrix products are stored as bf16 for twelve rows, but as f32 for one row.
 TEST_P(RowsOfProducts, AreTheSameBitsTogetherAndAlone) {
   constexpr int kInput = 12;
   DecoderConfig config;

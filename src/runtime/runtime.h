@@ -70,9 +70,9 @@ std::shared_ptr<const PipelineInfo> facts_of(const LoadOptions& options);
 /// Finds the family of a directory's config.json and loads the model with it. Throws LoadError.
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options);
 
-/// Returns the Introduction of this process for a link, without nodes: the program's version, the
-/// instruction set of its kernels, and the model's family, weights and hash of the files. Reads
-/// parts of the model's files. Throws LoadError.
+/// Returns the Introduction of this process for a link, with an empty list of nodes. `model` has
+/// the family, the type of the weights and a hash of the model's files. Reads parts of these files.
+/// Throws LoadError.
 Introduction introduce(const LoadOptions& options);
 
 /// Returns the executors for a model that alone may use `threads` threads of a CPU. If the threads

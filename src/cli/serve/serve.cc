@@ -172,7 +172,7 @@ ServerOptions server_options(const ServeOptions& options,
   if (!loopback && out.keys.empty() && !options.allow_public) {
     throw UsageError("to listen on " + out.host +
                      " give an API key (--api-key-file or SYRINX_API_KEY), or use --allow-public "
-                     "to serve all addresses.");
+                     "to accept other machines without a key.");
   }
   if (!options.quiet) out.log = report;
   out.lost_lines = [log] { return log->dropped(); };

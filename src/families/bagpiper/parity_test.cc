@@ -17,8 +17,8 @@ class BagpiperParity : public testing::Test {
  protected:
   BagpiperParity() : cases_(load_cases()), model_({golden_path("checkpoint"), "x"}) {}
 
-  /// Returns the largest relative error of logits of some steps; `want`: [steps, choices of all
-  /// streams].
+  /// Returns the largest relative error of the logits of some steps; `want`: [steps, logits of
+  /// words and first codes, then those of the other codebooks].
   static float worst(const Track& track, size_t from, const View& want) {
     float worst = 0;
     for (int64_t s = 0; s < want.shape[0]; ++s) {

@@ -110,7 +110,7 @@ class State : public Sequence, public Hearer {
   PartText written_;
 
   Phase phase_ = Phase::kWords;
-  bool first_part_ = true;  // the segment's part is the first part of its text
+  bool first_part_ = true;  // the current part is the first part of its segment
   PartRows rows_;
   int written_ids_ = 0;  // number of ids of words in all parts
   bool cut_ = false;     // whether a part of any segment was cut

@@ -45,7 +45,8 @@ void expect_all_left_chunks(const HyperYaml& y) {
   const std::string name = "num_decoding_left_chunks";
   for (const std::string& key : {name, "flow.decoder.estimator." + name}) {
     if (!y.has(key) || y.i(key, -kMany, kMany) < 0) continue;
-    y.fail(key, "must be -1: this flow and its authors' have no limit of earlier chunks");
+    y.fail(key,
+           "must be -1: here, as in the authors' code, the flow attends to all earlier chunks");
   }
 }
 

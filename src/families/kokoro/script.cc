@@ -11,7 +11,7 @@ namespace syrinx::kokoro {
 namespace {
 
 constexpr int kLongFirst = 40;      // a first sentence with more phonemes is cut
-constexpr int kShortest = 10;       // least phonemes before and after this cut
+constexpr int kShortest = 10;       // fewest phonemes on each side of this cut
 constexpr size_t kMostChars = 300;  // most bytes of a sentence in other languages than US English
 
 bool is_pause(const Spoken& spoken) {

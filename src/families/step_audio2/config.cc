@@ -26,7 +26,7 @@ llm::ModelConfig load_lm(const Config& c) {
   llm::ModelConfig m;
   m.type = "qwen2";
   m.lm = load_llama_config(c);
-  load_rope_theta(c);          // without a scaling of positions
+  load_rope_theta(c);          // throws if positions are scaled
   m.lm.attention_bias = true;  // biases of q, k and v, whatever the config states
   m.lm.output_bias = false;
   if (c.opt_b("tie_word_embeddings", false)) c.fail("tie_word_embeddings", "must be false");

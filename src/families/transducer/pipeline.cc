@@ -60,7 +60,8 @@ void Transducer::check_vocabulary(const LoadSpec& spec) const {
   const std::string text = tokenizer_->bytes(config_.blank);
   if (text.empty() || tokenizer_->is_special(config_.blank)) return;
   throw LoadError(concat(join_path(spec.dir, "config.json"), ": blank_token_id ", config_.blank,
-                         " is the vocabulary's text \"", text, "\""));
+                         " is the ordinary token \"", text,
+                         "\"; expected a special token or an id without text"));
 }
 
 void Transducer::describe(const LoadSpec& spec) {

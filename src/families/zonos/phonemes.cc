@@ -83,9 +83,9 @@ Split split_at_marks(std::string_view text) {
   return out;
 }
 
-// The end of a word in SSML. A missing sound file ends a clause like an abbreviation, without the
-// stress of a clause's last word. The authors' library calls lack this stress, too. The first tag
-// ends the word, and the second makes an empty line after it.
+// SSML that ends a word. espeak-ng does not find the sound file "-" and ends the clause, but
+// without the stress of a clause's last word. (The authors' calls of its library give no such
+// stress either.) The first tag ends the word; the second makes an empty line after it.
 constexpr std::string_view kWordEnd = "<audio src=\"-\"/><audio src=\"-\"/>";
 
 std::string escaped(std::string_view word) {

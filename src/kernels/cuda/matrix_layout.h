@@ -34,7 +34,7 @@ constexpr int skinny_panels(int64_t rows, int tiles, bool gated) {
   while (each < (tiles >= 4 ? 2 : 4) && panels / each > (tiles == 1 ? 396 : 264)) each *= 2;
   return each;
 }
-/// Returns the first chunk of range `i` of `ranges`.
+/// The `chunks` chunks of k are divided into `ranges` ranges: returns the first chunk of range `i`.
 constexpr int64_t range_begin(int64_t chunks, int i, int ranges) { return chunks * i / ranges; }
 
 /// The most rows that a product itself rounds to bf16 while it reads them.

@@ -58,8 +58,8 @@ class Foresight {
   void hear();
   /// Processes new results; returns false if no result was new.
   bool pump();
-  /// Records that the voice of a context failed. Returns false if the context belongs to another
-  /// owner.
+  /// Records that speaking ahead in a context has failed. Returns false if this object does not
+  /// speak ahead in that context.
   bool voice_failed(const std::string& context);
 
   /// Records that the question has ended, so that no further draft begins. `request` is the request

@@ -164,7 +164,7 @@ void SpokenTurns::become_item(const std::string& id, bool answer) {
   session_.bound_audio();
   if (heard) {
     session_.hearings.commit(id, answer, out);
-    end_hearing(id);  // the recogniser may have failed before
+    end_hearing(id);  // does nothing unless the recogniser ended before the commit
     if (!session_.facts.hears) return;
   }
   if (answer) answers_.want();
