@@ -126,12 +126,21 @@ endfunction()
 
 # syrinx_embed(target file header namespace function)
 # Adds `std::string_view function()`, which returns the bytes of a file, to a library; `header` declares it.
+# The bytes are in a library of their own, `<target>_embedded`: CMake builds a static library with generated
+# sources for each program that depends on it, even if the program does not link it.
 function(syrinx_embed target file header namespace function)
   set(embed ${PROJECT_SOURCE_DIR}/cmake/embed_bytes.cmake)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/embedded/${function}.cc)
   add_custom_command(OUTPUT ${source} DEPENDS ${file} ${embed} VERBATIM
     COMMAND ${CMAKE_COMMAND} -DFILE=${file} -DOUTPUT=${source} -DHEADER=${header} -DNAMESPACE=${namespace}
             -DFUNCTION=${function} -P ${embed})
-  set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  target_sources(${target} PRIVATE ${source})
+  set(data ${target}_embedded)
+  if(NOT TARGET ${data})
+    add_library(${data} STATIC)
+    syrinx_flags(${data})
+    set_target_properties(${data} PROPERTIES UNITY_BUILD OFF)
+    target_include_directories(${data} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${target} PRIVATE ${data})
+  endif()
+  target_sources(${data} PRIVATE ${source})
 endfunction()

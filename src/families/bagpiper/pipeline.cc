@@ -10,6 +10,7 @@
 #include "families/bagpiper/state.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
+#include "families/loading/tokenizer.h"
 #include "families/voice_chat/asked_about.h"
 #include "families/voice_chat/chat_graph.h"
 #include "io/file.h"

@@ -2,6 +2,7 @@
 
 #include "families/chatterbox/sound.h"
 #include "families/loading/checkpoint.h"
+#include "families/loading/tokenizer.h"
 #include "io/file.h"
 
 namespace syrinx::chatterbox_turbo {

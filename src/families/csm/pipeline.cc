@@ -5,6 +5,7 @@
 #include "families/csm/backbone.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/recorded_voice.h"
+#include "families/loading/tokenizer.h"
 #include "io/file.h"
 
 namespace syrinx::csm {

@@ -7,6 +7,7 @@
 #include "families/fish_speech/dual_ar.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/recorded_voice.h"
+#include "families/loading/tokenizer.h"
 #include "io/file.h"
 
 namespace syrinx::fish_speech {

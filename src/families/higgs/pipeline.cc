@@ -4,6 +4,7 @@
 #include "families/dac_stage.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/recorded_voice.h"
+#include "families/loading/tokenizer.h"
 #include "io/file.h"
 #include "nn/cache_type.h"
 

@@ -3,8 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "io/file.h"
-#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx {
 
@@ -29,27 +27,6 @@ void require_device(const LoadSpec& spec, const DecoderConfig& decoder) {
   const std::string part = decoder.only_on_cpu();
   if (spec.device == Device::kCpu || part.empty()) return;
   throw CpuOnlyError(concat(spec.dir, ": ", part, " run on the CPU only"));
-}
-
-bool has_tokenizer(const std::string& dir) {
-  return is_file(join_path(dir, "tokenizer.json")) || is_file(join_path(dir, "vocab.json"));
-}
-
-Tokenizer open_tokenizer(const LoadSpec& spec, std::span<const std::string> words, int64_t most) {
-  if (!spec.dummy || has_tokenizer(spec.dir)) {
-    Tokenizer tokenizer = Tokenizer::load(spec.dir);
-    if (tokenizer.size() > most) {
-      throw LoadError(concat(spec.dir, ": the tokenizer has ids up to ", tokenizer.size() - 1,
-                             ", but the model has only ", most));
-    }
-    return tokenizer;
-  }
-  if (most < byte_ids(words)) {
-    throw LoadError(concat(spec.dir, ": the model has ", most,
-                           " ids of text; random weights without a tokenizer need ",
-                           byte_ids(words)));
-  }
-  return byte_tokenizer(words);
 }
 
 }  // namespace syrinx

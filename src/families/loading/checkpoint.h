@@ -1,11 +1,9 @@
-// Opens a checkpoint: its config.json, its weight files and its tokenizer. With random weights
-// (LoadSpec::dummy) all files except config.json may be missing. Any thread; faults are LoadErrors.
+// Opens a checkpoint: its config.json and its weight files. With random weights (LoadSpec::dummy) all
+// files except config.json may be missing. Any thread; faults are LoadErrors.
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,7 +11,6 @@
 #include "io/weights.h"
 #include "kernels/sample.h"
 #include "nn/decoder.h"
-#include "text/tokens/tokenizer.h"
 
 namespace syrinx {
 
@@ -63,13 +60,5 @@ void load_sampling(const Config& config, SampleParams& out, const std::string& p
 
 /// Throws CpuOnlyError if the model's decoder cannot run on the device of `spec`.
 void require_device(const LoadSpec& spec, const DecoderConfig& decoder);
-
-/// Returns whether `dir` contains the files of a tokenizer.
-bool has_tokenizer(const std::string& dir);
-
-/// Opens the tokenizer in spec.dir, whose ids must be below `most`. With random weights and no
-/// files, it has an id for each byte and for each of `words` (byte_tokenizer()).
-Tokenizer open_tokenizer(const LoadSpec& spec, std::span<const std::string> words = {},
-                         int64_t most = std::numeric_limits<int64_t>::max());
 
 }  // namespace syrinx

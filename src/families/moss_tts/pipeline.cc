@@ -4,6 +4,7 @@
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
 #include "families/loading/recorded_voice.h"
+#include "families/loading/tokenizer.h"
 #include "families/moss_tts/state.h"
 #include "io/file.h"
 #include "io/hub.h"

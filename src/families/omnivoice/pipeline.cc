@@ -2,6 +2,7 @@
 
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
+#include "families/loading/tokenizer.h"
 #include "families/omnivoice/state.h"
 #include "families/omnivoice/voice.h"
 #include "io/file.h"

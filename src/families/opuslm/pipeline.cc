@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
+#include "families/loading/tokenizer.h"
 #include "families/opuslm/voice.h"
 #include "families/voice_chat/chat_graph.h"
 #include "io/file.h"

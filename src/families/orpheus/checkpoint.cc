@@ -5,6 +5,7 @@
 
 #include "families/llm/gguf.h"
 #include "families/loading/checkpoint.h"
+#include "families/loading/tokenizer.h"
 #include "io/file.h"
 
 namespace syrinx::orpheus {

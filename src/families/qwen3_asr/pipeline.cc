@@ -7,6 +7,7 @@
 #include "families/llm/language_model.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
+#include "families/loading/tokenizer.h"
 #include "families/qwen3_asr/transcript.h"
 #include "families/voice_chat/hearing_answer.h"
 #include "families/voice_chat/prompt_writer.h"

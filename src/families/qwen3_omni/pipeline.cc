@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
+#include "families/loading/tokenizer.h"
 #include "families/qwen3_omni/talker_sequence.h"
 #include "families/spoken/spoken_model.h"
 #include "io/file.h"

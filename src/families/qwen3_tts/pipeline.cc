@@ -7,6 +7,7 @@
 
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
+#include "families/loading/tokenizer.h"
 #include "families/qwen3_tts/state.h"
 #include "io/file.h"
 

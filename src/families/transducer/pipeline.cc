@@ -5,6 +5,7 @@
 
 #include "audio/resampler.h"
 #include "families/loading/checkpoint.h"
+#include "families/loading/tokenizer.h"
 #include "families/transducer/transcription.h"
 #include "io/file.h"
 

@@ -4,6 +4,7 @@
 
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
+#include "families/loading/tokenizer.h"
 #include "families/vibevoice/state.h"
 #include "io/file.h"
 

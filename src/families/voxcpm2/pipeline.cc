@@ -4,6 +4,7 @@
 
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
+#include "families/loading/tokenizer.h"
 #include "families/voxcpm2/state.h"
 #include "io/file.h"
 

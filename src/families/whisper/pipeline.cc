@@ -6,6 +6,7 @@
 #include "audio/resampler.h"
 #include "base/check.h"
 #include "families/loading/checkpoint.h"
+#include "families/loading/tokenizer.h"
 #include "families/whisper/ctranslate2.h"
 #include "families/whisper/dictation.h"
 #include "families/whisper/openai.h"

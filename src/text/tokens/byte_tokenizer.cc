@@ -1,5 +1,7 @@
 #include "text/tokens/byte_tokenizer.h"
 
+#include "base/error.h"
+#include "io/file.h"
 #include "text/tokens/tokenizer_parts.h"
 
 namespace syrinx {
@@ -34,6 +36,28 @@ Tokenizer byte_tokenizer(std::span<const std::string> words) {
                      .bpe = Bpe(std::move(tables)),
                      .prefix = {},
                      .suffix = {}}));
+}
+
+bool has_tokenizer(const std::string& dir) {
+  return is_file(join_path(dir, "tokenizer.json")) || is_file(join_path(dir, "vocab.json"));
+}
+
+Tokenizer tokenizer_or_bytes(const std::string& dir, bool random_weights,
+                             std::span<const std::string> words, int64_t most) {
+  if (!random_weights || has_tokenizer(dir)) {
+    Tokenizer tokenizer = Tokenizer::load(dir);
+    if (tokenizer.size() > most) {
+      throw LoadError(concat(dir, ": the tokenizer has ids up to ", tokenizer.size() - 1,
+                             ", but the model has only ", most));
+    }
+    return tokenizer;
+  }
+  if (most < byte_ids(words)) {
+    throw LoadError(concat(dir, ": the model has ", most,
+                           " ids of text; random weights without a tokenizer need ",
+                           byte_ids(words)));
+  }
+  return byte_tokenizer(words);
 }
 
 }  // namespace syrinx

@@ -2,6 +2,7 @@
 // given words, has an id.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -14,5 +15,12 @@ namespace syrinx {
 Tokenizer byte_tokenizer(std::span<const std::string> words);
 /// Returns the number of ids of byte_tokenizer(words).
 int32_t byte_ids(std::span<const std::string> words);
+
+/// Returns whether `dir` contains the files of a tokenizer.
+bool has_tokenizer(const std::string& dir);
+/// Loads the tokenizer in `dir`. If it has none and `random_weights` is set, returns
+/// byte_tokenizer(words). Throws LoadError, also if ids are not below `most`.
+Tokenizer tokenizer_or_bytes(const std::string& dir, bool random_weights,
+                             std::span<const std::string> words, int64_t most);
 
 }  // namespace syrinx
