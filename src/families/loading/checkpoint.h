@@ -1,5 +1,5 @@
-// Opens a checkpoint: its config.json and its weight files. With random weights (LoadSpec::dummy) all
-// files except config.json may be missing. Any thread; faults are LoadErrors.
+// Opens a checkpoint: its config.json and its weight files. With random weights (LoadSpec::dummy)
+// all files except config.json may be missing. Any thread; faults are LoadErrors.
 #pragma once
 
 #include <functional>

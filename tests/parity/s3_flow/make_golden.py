@@ -99,6 +99,10 @@ def main():
             norm = name.endswith("weight") and value.dim() == 1
             spread = 0.2 if value.dim() == 1 else 1.2 / value[0].numel() ** 0.5
             value.copy_(torch.randn(value.shape, generator=random) * spread + (1 if norm else 0))
+    sys.path.insert(0, str(here.parent))
+    import seeded
+    weights = seeded.Weights("s3_flow")
+    weights.over(flow)
     other = build_chatterbox(args.chatterbox)
     print(other.load_state_dict(flow.state_dict()))
     save_file({k: v.clone() for k, v in flow.state_dict().items()}, f"{args.out}/model.safetensors")
@@ -129,6 +133,7 @@ def main():
             golden[f"mel.{prompt}.{length}"] = mel[0].T.contiguous()
             print(prompt, length, "rms", mel.square().mean().sqrt().item(), "peak", mel.abs().max().item(), worst)
     save_file({k: v.detach().clone().contiguous() for k, v in golden.items()}, f"{args.out}/golden.safetensors")
+    weights.hollow(f"{args.out}/model.safetensors")
 
 
 if __name__ == "__main__":
