@@ -38,6 +38,7 @@
 #include "families/qwen3_omni/config.h"
 #include "families/qwen3_omni/pipeline.h"
 #include "families/qwen3_tts/config.h"
+#include "families/qwen3_tts/gguf.h"
 #include "families/qwen3_tts/pipeline.h"
 #include "families/step_audio2/config.h"
 #include "families/step_audio2/pipeline.h"
@@ -108,9 +109,15 @@ std::span<const Family> families() {
 }
 
 const Family* family_of_file(const std::string& path) {
-  const bool speaks = path.ends_with(llm::kGgufEnd) && is_file(path) && orpheus::claims_file(path);
+  auto* load = load_as<llm::Llm>;
+  if (path.ends_with(llm::kGgufEnd) && is_file(path)) {
+    const GgufFile file(path);
+    if (qwen3_tts::is_codec_file(file)) return nullptr;
+    if (orpheus::claims_file(path)) load = load_as<orpheus::Orpheus>;
+    if (qwen3_tts::claims_file(file)) load = load_as<qwen3_tts::Qwen3Tts>;
+  }
   const auto found = std::ranges::find_if(families(), [&](const Family& family) {
-    return speaks ? family.load == load_as<orpheus::Orpheus> : !family.ending_of(path).empty();
+    return path.ends_with(llm::kGgufEnd) ? family.load == load : !family.ending_of(path).empty();
   });
   return found == families().end() ? nullptr : &*found;
 }

@@ -77,19 +77,35 @@ struct ModelFile {
   int64_t size = 0;
 };
 
-/// Returns the files of the model `dir`, in the order of their names. If `dir` is a file, files
-/// beside it with its name and the ending .json also belong to the model.
+/// Returns the paths of a model that is a file: the file; with its name and the ending .json; and
+/// for a .gguf file, other such files with "tokenizer" in their names (codecs).
+std::vector<std::string> paths_of_file(const std::string& file) {
+  std::vector<std::string> paths{file};
+  if (is_file(file + ".json")) paths.push_back(file + ".json");
+  if (!file.ends_with(".gguf")) return paths;
+  const fs::path folder = fs::path(file).parent_path();
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder)) {
+    const std::string name = entry.path().filename().string();
+    const bool part = name.ends_with(".gguf") && name.find("tokenizer") != name.npos;
+    if (part && entry.is_regular_file() && !fs::equivalent(entry.path(), file))
+      paths.push_back(entry.path().string());
+  }
+  return paths;
+}
+
+/// Returns the files of the model `dir`, in the order of their names.
 std::vector<ModelFile> model_files(const std::string& dir) {
   std::vector<ModelFile> files;
-  if (is_file(dir)) {
-    for (const std::string& path : {dir, dir + ".json"}) {
-      if (!is_file(path)) continue;
-      files.push_back(
-          {fs::path(path).filename().string(), path, static_cast<int64_t>(fs::file_size(path))});
-    }
-    return files;
-  }
+  const auto by_name = [](const ModelFile& a, const ModelFile& b) { return a.name < b.name; };
   try {
+    if (is_file(dir)) {
+      for (const std::string& path : paths_of_file(dir)) {
+        files.push_back(
+            {fs::path(path).filename().string(), path, static_cast<int64_t>(fs::file_size(path))});
+      }
+      std::sort(files.begin(), files.end(), by_name);
+      return files;
+    }
     for (auto it =
              fs::recursive_directory_iterator(dir, fs::directory_options::follow_directory_symlink);
          it != fs::recursive_directory_iterator(); ++it) {
@@ -106,7 +122,6 @@ std::vector<ModelFile> model_files(const std::string& dir) {
   } catch (const fs::filesystem_error& e) {
     throw LoadError(e.what());
   }
-  const auto by_name = [](const ModelFile& a, const ModelFile& b) { return a.name < b.name; };
   std::sort(files.begin(), files.end(), by_name);
   return files;
 }

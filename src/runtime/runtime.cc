@@ -150,6 +150,9 @@ std::optional<FoundModel> find_model_file(const std::string& path) {
     }
     std::string known;
     for (const Family& family : families()) {
+      if (!family.ending_of(path).empty()) {
+        throw LoadError(path + ": has only a part of a model (a codec); give the model's file");
+      }
       for (const std::string_view ending : family.file_endings)
         if (!ending.empty()) known += concat(known.empty() ? "" : ", ", ending);
     }

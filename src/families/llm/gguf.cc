@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include "base/check.h"
 #include "base/float16.h"
 #include "base/memory.h"
+#include "io/gguf_weights.h"
 #include "kernels/rope.h"
 
 namespace syrinx::llm {
@@ -58,40 +58,6 @@ const GgufKind& kind_of(const GgufFile& file) {
   if (scaling != "none" && scaling != found->scaling)
     file.fail(name + ".rope.scaling.type", shown(scaling) + " is unsupported");
   return *found;
-}
-
-View raw_view(const GgufTensor& tensor, DType dtype) {
-  return {const_cast<char*>(tensor.data.data()), dtype,
-          Shape(std::span<const int64_t>(tensor.sizes)), Device::kCpu};
-}
-
-/// Returns the type of values that are stored unpacked. Returns nullopt for quantized values.
-std::optional<DType> plain_type(const GgmlType& type) {
-  if (type.unpack != nullptr) return {};
-  const std::string_view name = type.name;
-  return name == "F32" ? DType::kF32 : name == "F16" ? DType::kF16 : DType::kBF16;
-}
-
-/// Unpacks row `row` of a matrix of any type to f32.
-void unpack_row(const GgufTensor& tensor, int64_t row, float* to) {
-  const GgmlType& type = *tensor.type;
-  const int64_t width = tensor.sizes.back();
-  const auto blocks = static_cast<size_t>(width / type.block);
-  const char* from = tensor.data.data() + static_cast<size_t>(row) * blocks * type.block_bytes;
-  for (size_t i = 0; type.unpack && i < blocks; ++i) {
-    type.unpack(reinterpret_cast<const uint8_t*>(from + i * type.block_bytes),
-                to + static_cast<int64_t>(i) * type.block);
-  }
-  if (type.unpack) return;
-  for (int64_t i = 0; i < width; ++i) {
-    if (type.block_bytes == sizeof(float)) {
-      std::memcpy(to + i, from + i * int64_t{sizeof(float)}, sizeof(float));
-      continue;
-    }
-    uint16_t bits;
-    std::memcpy(&bits, from + i * int64_t{sizeof bits}, sizeof bits);
-    to[i] = plain_type(type) == DType::kF16 ? f16_to_f32(bits) : bf16_to_f32(bits);
-  }
 }
 
 /// Reads the `count` values of a tensor that belongs to no decoder block. Throws LoadError.
@@ -205,11 +171,8 @@ class GgufWeights : public WeightSource {
     const GgufTensor* tensor = find(name);
     if (tensor == nullptr || !tensor->type || shape(name) != want || want.count() == 0) return {};
     const int heads = names_.at(name).heads;
-    const std::optional<DType> plain = plain_type(*tensor->type);
-    if (plain && heads == 0) {
-      const View view = raw_view(*tensor, *plain);
-      if (reinterpret_cast<uintptr_t>(view.data) % dtype_size(*plain) == 0) return view;
-    }
+    const std::optional<View> plain = plain_view(*tensor);
+    if (plain && heads == 0) return *plain;
     if (name == config_.names.table) return table(*tensor);
     if (heads > 0 && want[0] % (2 * heads) != 0) return {};
     expect_memory(want.count() * static_cast<int64_t>(sizeof(float)));

@@ -19,8 +19,9 @@ namespace syrinx::llm {
 inline constexpr const char* kGgufEnd = ".gguf";
 
 ModelConfig load_gguf_config(const GgufFile& file);
-/// Makes the tokenizer from the file's metadata. Throws LoadError.
-Tokenizer load_gguf_tokenizer(const GgufFile& file);
+/// Makes the tokenizer from the file's metadata. `absent_pre` stands for a missing rule that cuts a
+/// text into pieces (tokenizer.ggml.pre); empty: a missing rule is a fault. Throws LoadError.
+Tokenizer load_gguf_tokenizer(const GgufFile& file, std::string_view absent_pre = {});
 /// Reads the ids that end an answer: the ends of a text, a turn and a message. Sampling has the
 /// API's defaults.
 Generation load_gguf_generation(const GgufFile& file);

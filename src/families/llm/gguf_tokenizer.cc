@@ -155,7 +155,7 @@ void describe_characters(const GgufFile& file, const std::string& unknown, order
 
 }  // namespace
 
-Tokenizer load_gguf_tokenizer(const GgufFile& file) {
+Tokenizer load_gguf_tokenizer(const GgufFile& file, std::string_view absent_pre) {
   const std::string model(file.text(concat(kPrefix, "model")));
   const GgufList& tokens = file.list(concat(kPrefix, "tokens"));
   const std::vector<int> types = token_types(file, tokens.texts.size());
@@ -178,7 +178,8 @@ Tokenizer load_gguf_tokenizer(const GgufFile& file) {
   json["added_tokens"] = std::move(added);
   bool begins = false;
   if (model == "gpt2") {
-    const std::string_view pre = file.text(concat(kPrefix, "pre"));
+    const std::string key = concat(kPrefix, "pre");
+    const std::string_view pre = absent_pre.empty() ? file.text(key) : file.text(key, absent_pre);
     const std::vector<Cut> all = cuts();
     const auto cut =
         std::find_if(all.begin(), all.end(), [&](const Cut& each) { return pre == each.name; });

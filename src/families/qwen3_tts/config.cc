@@ -6,7 +6,6 @@
 
 #include "base/ascii.h"
 #include "families/loading/checkpoint.h"
-#include "io/file.h"
 #include "nn/llama_config.h"
 
 namespace syrinx::qwen3_tts {
@@ -143,10 +142,8 @@ ModelConfig load_model_config(const Config& root) {
   return m;
 }
 
-Defaults load_defaults(const std::string& path) {
+Defaults load_defaults(const Config& c) {
   Defaults d;
-  if (!is_file(path)) return d;
-  const Config c = Config::load(path);
   load_sampling(c, d.outer);
   load_sampling(c, d.inner, "subtalker_");
   if (!c.opt_b("subtalker_dosample", true)) d.inner.temperature = 0;  // the authors' spelling

@@ -78,7 +78,7 @@ struct ModelConfig {
 bool claims(const Config& root);
 /// Reads and checks the sizes of all networks. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
-/// Reads the default sampling. Returns built-in values if the files do not exist.
-Defaults load_defaults(const std::string& path);
+/// Reads the default sampling of generation_config.json.
+Defaults load_defaults(const Config& c);
 
 }  // namespace syrinx::qwen3_tts

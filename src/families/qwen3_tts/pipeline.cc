@@ -7,9 +7,8 @@
 
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
-#include "families/loading/tokenizer.h"
+#include "families/qwen3_tts/checkpoint.h"
 #include "families/qwen3_tts/state.h"
-#include "io/file.h"
 
 namespace syrinx::qwen3_tts {
 namespace {
@@ -24,32 +23,16 @@ struct CodecStream : StreamState {
   std::vector<int32_t> unheard;  // frames of the recording, decoded before the first new frame
 };
 
-const std::string kRoles[] = {"assistant"};
-
-std::unique_ptr<WeightSource> source(const LoadSpec& spec, const std::string& dir) {
-  return weights_at(spec, dir, [](const std::string& name) {
-    return name.starts_with("speaker_encoder.") || name.starts_with("encoder.");
-  });
-}
-
-/// Reads the codec's sizes. Returns the published sizes for random weights without a config.
-Qwen3CodecConfig codec_config(const LoadSpec& spec, const std::string& dir) {
-  const std::string path = join_path(dir, "config.json");
-  if (spec.dummy && !is_file(path)) return {};
-  return Qwen3CodecConfig::load(Config::load(path));
-}
-
-/// Reads the sizes of the codec's encoder, a Mimi, for its first `codebooks` codebooks.
-MimiConfig codec_encoder_config(const LoadSpec& spec, const std::string& dir, int64_t codebooks) {
-  const std::string path = join_path(dir, "config.json");
+/// Reads the sizes of the codec's encoder, a Mimi, for its first `codebooks` codebooks. Without a
+/// config, returns the published sizes.
+MimiConfig codec_encoder_config(const std::optional<Config>& root, int64_t codebooks) {
   MimiConfig mimi;
-  if (!spec.dummy || is_file(path)) {
-    const Config root = Config::load(path);
-    if (const auto encoder = root.opt_sub("encoder_config")) mimi = MimiConfig::load(*encoder);
-    if (root.opt_i("encoder_valid_num_quantizers", codebooks) != codebooks ||
+  if (root) {
+    if (const auto encoder = root->opt_sub("encoder_config")) mimi = MimiConfig::load(*encoder);
+    if (root->opt_i("encoder_valid_num_quantizers", codebooks) != codebooks ||
         mimi.codebooks < codebooks) {
-      root.fail("encoder_valid_num_quantizers",
-                "must be the talker's number of codebooks, " + std::to_string(codebooks));
+      root->fail("encoder_valid_num_quantizers",
+                 "must be the talker's number of codebooks, " + std::to_string(codebooks));
     }
   }
   mimi.codebooks = codebooks;
@@ -158,24 +141,24 @@ std::unique_ptr<CodecLm> load_talker(const ModelConfig& config, const Weights& w
 }
 
 Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
-  config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
-  config_.defaults = load_defaults(join_path(spec.dir, "generation_config.json"));
-  frontend_ = std::make_unique<Frontend>(config_, open_tokenizer(spec, kRoles, config_.text_vocab));
-  const std::string codec_dir = join_path(spec.dir, "speech_tokenizer");
-  const Qwen3CodecConfig codec = codec_config(spec, codec_dir);
+  Checkpoint files = open_checkpoint(spec);
+  config_ = std::move(files.config);
+  frontend_ = std::make_unique<Frontend>(config_, std::move(files.tokenizer));
+  const Qwen3CodecConfig codec =
+      files.codec ? Qwen3CodecConfig::load(*files.codec) : Qwen3CodecConfig();
   if (codec.codebooks != config_.codebooks || codec.codebook_size < config_.audio_codes() ||
       codec.codebook_size < config_.code_vocab) {
-    throw LoadError(concat(join_path(codec_dir, "config.json"), ": the codec has ", codec.codebooks,
-                           " codebooks of ", codec.codebook_size, " codes, the talker makes ",
-                           config_.codebooks, " of ", config_.audio_codes()));
+    throw LoadError(concat(files.codec_path, ": the codec has ", codec.codebooks, " codebooks of ",
+                           codec.codebook_size, " codes, the talker makes ", config_.codebooks,
+                           " of ", config_.audio_codes()));
   }
-  weights_ = std::make_unique<Weights>(source(spec, spec.dir));
+  weights_ = std::make_unique<Weights>(files.weights());
   talker_ = load_part(spec, "ar", *weights_,
                       [&] { return load_talker(config_, weights_->scope("talker"), spec.weights); },
                       {"speaker_encoder.*"});
   bool codec_encoder = false;
   {
-    const Weights stored(source(spec, codec_dir));
+    const Weights stored(files.codec_weights());
     codec_ = load_part(
         spec, "codec", stored,
         [&] { return std::make_unique<Qwen3Codec>(codec, stored, codec_weights(spec.weights)); },
@@ -185,33 +168,33 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
   }
   codec_table_ = talker_->table(0);
   move_networks(spec, *talker_, *codec_);
-  if (config_.kind == Kind::kBase) load_voices(spec, codec_dir, codec_encoder);
+  if (config_.kind == Kind::kBase) load_voices(files, codec_encoder);
   stage_ = std::make_unique<CodecStage>(*codec_);
   const Link links[] = {{"codec", stage_.get(), kPolicy}};
   graph_ = chain(*talker_, links);
   describe(spec);
 }
 
-void Qwen3Tts::load_voices(const LoadSpec& spec, const std::string& codec_dir, bool codec_encoder) {
+void Qwen3Tts::load_voices(const Checkpoint& files, bool codec_encoder) {
   const Weights speakers = weights_->scope("speaker_encoder");
   if (!speakers.has("fc.weight") && speakers.count("blocks") == 0) return;
   // The codec's first codebooks equal those of a complete Mimi.
-  MimiConfig codec = codec_encoder_config(spec, codec_dir, config_.codebooks);
+  MimiConfig codec = codec_encoder_config(files.codec, config_.codebooks);
   const int64_t hop = codec.hop();
   if (hop != codec_->config().hop() ||
       codec.codebook_size > std::min(config_.audio_codes(), config_.code_vocab)) {
     throw LoadError(concat(
-        join_path(codec_dir, "config.json"), ": the encoder has ", codec.codebook_size,
+        files.codec_path, ": the encoder has ", codec.codebook_size,
         " codes in a codebook and a hop of ", hop, " samples, the talker and decoder have ",
         std::min(config_.audio_codes(), config_.code_vocab), " and ", codec_->config().hop()));
   }
-  const auto load = [this, spec, codec_dir, codec_encoder, codec] {
+  const auto load = [this, open = files.codec_weights, codec_encoder, codec] {
     VoiceNetworks networks;
     const Weights speaker = weights_->scope("speaker_encoder");
     speaker.build(
         [&] { networks.speaker = std::make_unique<SpeakerEncoder>(config_.speaker, speaker); });
     if (codec_encoder) {
-      const Weights all(source(spec, codec_dir));
+      const Weights all(open());
       const Weights encoder = all.scope("encoder");
       // Ignores codebooks that the talker does not have, and weights that only a decoder needs.
       encoder.build([&] { networks.codec = std::make_unique<MimiEncoder>(codec, encoder); },

@@ -14,6 +14,8 @@
 
 namespace syrinx::qwen3_tts {
 
+struct Checkpoint;
+
 /// Loads the networks in the scope "talker". The weights must outlive the result.
 std::unique_ptr<CodecLm> load_talker(const ModelConfig& config, const Weights& weights,
                                      WeightType type);
@@ -61,7 +63,7 @@ class Qwen3Tts : public LoadedPipeline {
   const Qwen3Codec& codec() const { return *codec_; }
 
  private:
-  void load_voices(const LoadSpec& spec, const std::string& codec_dir, bool codec_encoder);
+  void load_voices(const Checkpoint& files, bool codec_encoder);
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;
