@@ -274,4 +274,11 @@ std::string Respeller::push(std::string_view text, bool last) {
   return out;
 }
 
+std::vector<Saying> sayings_in(std::string_view part, int64_t begin,
+                               const std::vector<Saying>& given, const Lexicon* lexicon) {
+  std::vector<Saying> known;
+  if (lexicon) lexicon->find(part, known);
+  return joined(within(given, begin, std::ssize(part)), std::move(known));
+}
+
 }  // namespace syrinx

@@ -74,4 +74,9 @@ class Respeller {
   std::string held_;
 };
 
+/// Returns the sayings in the part of a text that begins at byte `begin`, with offsets from
+/// `begin`: those of `given`, and elsewhere those of `lexicon`, which may be null.
+std::vector<Saying> sayings_in(std::string_view part, int64_t begin,
+                               const std::vector<Saying>& given, const Lexicon* lexicon);
+
 }  // namespace syrinx

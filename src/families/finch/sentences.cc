@@ -144,10 +144,7 @@ void SentenceReader::push(std::string_view text, bool last) {
 
 /// Reads the words of a part of the text; the part begins at byte `offset`.
 std::vector<Piece> SentenceReader::read(std::string_view text, int64_t offset, bool whole) const {
-  std::vector<Saying> known;
-  if (lexicon_) lexicon_->find(text, known);
-  const std::vector<Saying> here =
-      joined(within(sayings_, offset, static_cast<int64_t>(text.size())), std::move(known));
+  const std::vector<Saying> here = sayings_in(text, offset, sayings_, lexicon_.get());
   std::vector<Piece> pieces;
   std::vector<english::Piece> words = english::read_sentence(text, whole, here);
   english::say_heteronyms(words);

@@ -152,9 +152,7 @@ class Script : public SpokenScript {
   /// the request and its lexicon state.
   std::string as_said(std::string_view part, int64_t begin) const {
     if (!prompter_.says_phones()) return std::string(part);
-    std::vector<Saying> known;
-    if (lexicon_) lexicon_->find(part, known);
-    return with_phones(part, joined(within(sayings_, begin, std::ssize(part)), std::move(known)));
+    return with_phones(part, sayings_in(part, begin, sayings_, lexicon_.get()));
   }
 
   void add_question(const SpokenSegment& message, Prompt& out) const {

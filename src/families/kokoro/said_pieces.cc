@@ -39,11 +39,9 @@ std::vector<SaidPiece> said_pieces(std::span<const SentenceStream::Item> sentenc
         add(begin, end, std::string(text.substr(begin, end - begin)));
       }
     };
-    std::vector<Saying> known;
-    if (lexicon != nullptr) lexicon->find(text, known);
     const auto offset = static_cast<int64_t>(sentence.place.begin);
     size_t at = 0;
-    for (Saying& each : joined(within(sayings, offset, std::ssize(text)), std::move(known))) {
+    for (Saying& each : sayings_in(text, offset, sayings, lexicon)) {
       const auto begin = static_cast<size_t>(each.begin), end = static_cast<size_t>(each.end);
       const bool says = !each.words.empty() || !each.phones.ipa.empty();
       if (begin < at || end <= begin || end > text.size() || !says) continue;

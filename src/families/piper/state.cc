@@ -37,10 +37,7 @@ Status State::take_text(std::string_view text, bool last) {
   std::vector<WrittenText> written;
   for (SentenceStream::Item& item : items) {
     const auto begin = static_cast<int64_t>(item.place.begin);
-    std::vector<Saying> known;
-    if (lexicon_) lexicon_->find(item.text, known);
-    std::vector<Saying> sayings =
-        joined(within(sayings_, begin, std::ssize(item.text)), std::move(known));
+    std::vector<Saying> sayings = sayings_in(item.text, begin, sayings_, lexicon_.get());
     written.push_back({std::move(item.text), begin, std::move(sayings)});
   }
   Result<std::vector<SpokenText>> spoken = read_aloud(config_, say_, written);

@@ -34,10 +34,7 @@ class Script : public SpokenScript {
         companion_rows_(conditioner.rows(needed(config_, conditions))) {}
 
   Result<std::vector<int32_t>> encode(std::string_view segment, int64_t begin) override {
-    std::vector<Saying> known;
-    if (lexicon_) lexicon_->find(segment, known);
-    const std::vector<Saying> sayings =
-        joined(within(sayings_, begin, std::ssize(segment)), std::move(known));
+    const std::vector<Saying> sayings = sayings_in(segment, begin, sayings_, lexicon_.get());
     const Result<std::string> said = say_phonemes(phonemize_, segment, language_, sayings);
     if (!said) return said.error();
     return symbol_ids(said.value());
