@@ -6,6 +6,7 @@
 
 #include "io/file.h"
 #include "io/json.h"
+#include "text/tokens/normalizer.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -15,13 +16,6 @@ namespace {
 constexpr const char* kWords = "\\w+|[^\\w\\s]+";
 constexpr std::string_view kSpace = "[SPACE]";
 constexpr int64_t kMaxId = 1 << 16;
-
-std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
 
 /// Returns what Python's " ".join(text.split()) returns.
 std::string single_spaced(std::string_view text) {
@@ -56,7 +50,7 @@ std::string clean(std::string_view raw, Punctuation punctuation) {
                              {"“", "\""},          {"”", "\""}, {"‘", "'"}, {"’", "'"}};
   for (const Sign& sign : kSigns) {
     if (sign.turbo || punctuation != Punctuation::kTurbo) {
-      text = replaced(std::move(text), sign.from, sign.to);
+      text = replaced(text, sign.from, sign.to);
     }
   }
   while (text.ends_with(' ')) text.pop_back();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "text/inflect.h"
+#include "text/tokens/normalizer.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -41,13 +42,6 @@ bool contains_chinese(std::string_view text) {
   return false;
 }
 
-std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
-
 std::string stripped(std::string_view text) {
   size_t begin = 0, end = text.size();
   while (begin < end && is_space(utf8_at(text, begin).value)) begin += utf8_at(text, begin).size;
@@ -68,11 +62,11 @@ std::string without_blanks(const std::string& text) {
 }
 
 std::string normalized_chinese(std::string text) {
-  text = without_blanks(replaced(std::move(text), "\n", ""));
-  text = replaced(replaced(std::move(text), "²", "平方"), "³", "立方");
-  text = replaced(replaced(std::move(text), ".", "。"), " - ", "，");
-  for (const char* mark : {"（", "）", "【", "】", "`"}) text = replaced(std::move(text), mark, "");
-  text = replaced(std::move(text), "——", " ");
+  text = without_blanks(replaced(text, "\n", ""));
+  text = replaced(replaced(text, "²", "平方"), "³", "立方");
+  text = replaced(replaced(text, ".", "。"), " - ", "，");
+  for (const char* mark : {"（", "）", "【", "】", "`"}) text = replaced(text, mark, "");
+  text = replaced(text, "——", " ");
   bool comma = false;
   for (;;) {
     const auto ends = [&](std::string_view mark) { return text.ends_with(mark); };

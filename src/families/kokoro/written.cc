@@ -26,22 +26,6 @@ std::string utf8_of(std::span<const Written> text) {
   return out;
 }
 
-std::string utf8_of(std::u32string_view text) {
-  std::string out;
-  for (const char32_t c : text) utf8_append(out, c);
-  return out;
-}
-
-std::u32string utf32_of(std::string_view text) {
-  std::u32string out;
-  for (size_t at = 0; at < text.size();) {
-    const CodePoint c = utf8_at(text, at);
-    out += c.value;
-    at += c.size;
-  }
-  return out;
-}
-
 bool is_any_digit(char32_t c) {
   return (c >= U'0' && c <= U'9') || (c >= kWideZero && c <= kWideZero + 9);
 }

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/utf32.h"
+
 namespace syrinx::kokoro {
 
 /// A character, and its bytes [begin, end) in the request's text.
@@ -22,9 +24,7 @@ std::vector<Written> written(std::string_view text, int64_t offset);
 
 /// Returns the characters in UTF-8.
 std::string utf8_of(std::span<const Written> text);
-std::string utf8_of(std::u32string_view text);
-/// Returns the code points of UTF-8.
-std::u32string utf32_of(std::string_view text);
+using syrinx::utf8_of;
 
 /// Returns whether a character is one of a set.
 inline bool is_one_of(char32_t c, std::u32string_view set) { return set.find(c) != set.npos; }

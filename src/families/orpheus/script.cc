@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "families/orpheus/pipeline.h"
+#include "text/tokens/normalizer.h"
 
 namespace syrinx::orpheus {
 namespace {
@@ -27,12 +28,7 @@ std::string clean(std::string text) {
                                                      " n't", " 'm", " 's", " 've", " 're"};
   for (const std::string_view spaced : kSpaced) {
     const std::string_view tight = spaced == " ' " ? "'" : spaced.substr(1);
-    std::string out;
-    size_t from = 0;
-    for (size_t at; (at = text.find(spaced, from)) != text.npos; from = at + spaced.size()) {
-      out.append(text, from, at - from).append(tight);
-    }
-    text = out.append(text, from);
+    text = replaced(text, spaced, tight);
   }
   return text;
 }

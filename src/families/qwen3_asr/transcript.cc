@@ -2,7 +2,7 @@
 
 #include "base/ascii.h"
 #include "text/languages.h"
-#include "text/utf8.h"
+#include "text/utf32.h"
 
 namespace syrinx::qwen3_asr {
 namespace {
@@ -23,22 +23,6 @@ std::u32string_view stripped(std::u32string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   return text;
-}
-
-std::u32string points_of(std::string_view text) {
-  std::u32string out;
-  for (size_t at = 0; at < text.size();) {
-    const CodePoint point = utf8_at(text, at);
-    out.push_back(point.value);
-    at += point.size;
-  }
-  return out;
-}
-
-std::string utf8_of(std::u32string_view text) {
-  std::string out;
-  for (const char32_t c : text) utf8_append(out, c);
-  return out;
 }
 
 std::u32string without_runs(std::u32string_view text) {
@@ -94,7 +78,7 @@ std::u32string without_repetitions(std::u32string_view text) {
 }
 
 Dictated read_answer(std::string_view answer, bool forced, bool whole) {
-  const std::u32string points = points_of(answer);
+  const std::u32string points = utf32_of(answer);
   const std::u32string text = without_repetitions(stripped(points));
   const size_t tag = forced ? text.npos : text.find(kTag);
   if (tag == text.npos) {
