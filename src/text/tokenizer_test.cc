@@ -60,6 +60,14 @@ TEST(Tokenizer, ReadsTheSmallOne) {
   EXPECT_THROW(tokenizer.need_id("nope"), LoadError);
 }
 
+TEST(Tokenizer, SectionsStandForTheirIds) {
+  const TestDir dir;
+  const auto tokenizer = Tokenizer::from_json(dir.write("tokenizer.json", kSmall));
+  const Section own[] = {{7, 2, 5}, {8, 3, 4}, {-1, 6, 6}};  // the second begins within the first
+  EXPECT_EQ(tokenizer.encode_around("ab<s>aba", own), (std::vector<int32_t>{2, 7, 0, 1, 0}));
+  EXPECT_EQ(tokenizer.encode_around("aba", {}), std::vector<int32_t>{4});
+}
+
 TEST(Tokenizer, CharactersWithBytesForTheRest) {
   const std::string small = R"({"normalizer":{"type":"Sequence","normalizers":[{"type":"Prepend",
 "prepend":"_"},{"type":"Replace","pattern":{"String":" "},"content":"_"}]},"pre_tokenizer":null,

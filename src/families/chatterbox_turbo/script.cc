@@ -90,21 +90,9 @@ class Script : public S3Script {
 
 std::vector<int32_t> text_ids(const Tokenizer& tokenizer, std::string_view raw) {
   const std::string text = chatterbox::clean(raw, chatterbox::Punctuation::kTurbo);
-  std::vector<int32_t> out;
-  const auto encode = [&](size_t begin, size_t end, bool tag) {
-    const std::vector<int32_t> ids =
-        tokenizer.encode(std::string_view(text).substr(begin, end - begin), tag);
-    out.insert(out.end(), ids.begin(), ids.end());
-  };
-  size_t begin = 0;
-  for (const Section& special : tokenizer.specials_in(text)) {
-    if (text[special.begin] != '[') continue;
-    encode(begin, special.begin, false);
-    encode(special.begin, special.end, true);
-    begin = special.end;
-  }
-  encode(begin, text.size(), false);
-  return out;
+  std::vector<Section> tags = tokenizer.specials_in(text);
+  std::erase_if(tags, [&](const Section& special) { return text[special.begin] != '['; });
+  return tokenizer.encode_around(text, tags);
 }
 
 SpokenModel spoken_model(const ModelConfig& config) {

@@ -163,20 +163,11 @@ Prompter::Prompter(const ModelConfig& config, Tokenizer tokenizer)
 }
 
 std::vector<int32_t> Prompter::text(std::string_view text) const {
-  std::vector<int32_t> ids;
-  size_t at = 0;
-  const auto add = [&](size_t end) {
-    const std::vector<int32_t> more = tokenizer_.encode(text.substr(at, end - at), false);
-    ids.insert(ids.end(), more.begin(), more.end());
-  };
-  for (const Section& word : tokenizer_.specials_in(text)) {
-    if (word.begin < at || !is_tag(text.substr(word.begin, word.end - word.begin))) continue;
-    add(word.begin);
-    ids.push_back(word.id);
-    at = word.end;
-  }
-  add(text.size());
-  return ids;
+  std::vector<Section> tags = tokenizer_.specials_in(text);
+  std::erase_if(tags, [&](const Section& word) {
+    return !is_tag(text.substr(word.begin, word.end - word.begin));
+  });
+  return tokenizer_.encode_around(text, tags);
 }
 
 }  // namespace syrinx::fish_speech

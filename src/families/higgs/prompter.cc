@@ -62,14 +62,8 @@ Prompter::Prompter(Tokenizer tokenizer)
       ref_text_(tokenizer_.id("<|ref_text|>")) {}
 
 Result<std::vector<int32_t>> Prompter::text(std::string_view text, const char* param) const {
-  std::vector<int32_t> ids;
-  size_t at = 0;
-  const auto add = [&](size_t end) {
-    const std::vector<int32_t> more = tokenizer_.encode(text.substr(at, end - at), false);
-    ids.insert(ids.end(), more.begin(), more.end());
-    at = end;
-  };
-  for (auto tag = find_tag(text); tag; tag = find_tag(text, at)) {
+  std::vector<Section> tags;
+  for (auto tag = find_tag(text); tag; tag = find_tag(text, tag->end)) {
     const std::string_view word = text.substr(tag->begin, tag->end - tag->begin);
     const std::optional<int32_t> id = tokenizer_.id(word);
     if (!id) {
@@ -79,12 +73,9 @@ Result<std::vector<int32_t>> Prompter::text(std::string_view text, const char* p
                           "<|prosody:pause|>, <|sfx:laughter|>"),
                    param};
     }
-    add(tag->begin);
-    ids.push_back(*id);
-    at = tag->end;
+    tags.push_back({*id, tag->begin, tag->end});
   }
-  add(text.size());
-  return ids;
+  return tokenizer_.encode_around(text, tags);
 }
 
 }  // namespace syrinx::higgs

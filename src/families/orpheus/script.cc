@@ -57,29 +57,21 @@ class Script : public SpokenScript {
   Result<std::vector<int32_t>> encode(std::string_view segment, int64_t) override {
     std::string said = concat(lead_, segment);
     if (edition_.cleaned) said = clean(std::move(said));
-    std::vector<int32_t> ids;
-    const auto add = [&](std::string_view text) {
-      for (const int32_t id : tokenizer_.encode(text, false)) ids.push_back(id);
-    };
-    size_t begin = 0;  // offset of the text that is not encoded yet
+    std::vector<Section> own;
     for (size_t at = 0; (at = said.find('<', at)) != said.npos; ++at) {
       const std::string_view rest = std::string_view(said).substr(at);
       const std::string_view word = rest.substr(0, rest.find('>') + 1);
-      const bool own = at == 0 ? edition_.voice_is_token && !lead_.empty()
+      const bool tag = at == 0 ? edition_.voice_is_token && !lead_.empty()
                                : std::ranges::find(edition_.tags, word) != edition_.tags.end();
-      const std::optional<int32_t> id = own ? tokenizer_.id(word) : std::nullopt;
+      const std::optional<int32_t> id = tag ? tokenizer_.id(word) : std::nullopt;
       if (id) {
-        add(std::string_view(said).substr(begin, at - begin));
-        ids.push_back(*id);
-        begin = at + word.size();
+        own.push_back({*id, at, at + word.size()});
       } else if (std::ranges::any_of(kTokens,
                                      [&](auto token) { return rest.starts_with(token); })) {
-        add(std::string_view(said).substr(begin, at + 1 - begin));
-        begin = at + 1;
+        own.push_back({-1, at + 1, at + 1});  // splits the name
       }
     }
-    add(std::string_view(said).substr(begin));
-    return ids;
+    return tokenizer_.encode_around(said, own);
   }
 
   /// Writes the human's turn, then the beginning of the answer.

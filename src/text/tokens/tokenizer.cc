@@ -134,6 +134,24 @@ std::string Tokenizer::bytes(int32_t id) const {
   return undo_byte_alphabet(added->second.content, whole);
 }
 
+std::vector<int32_t> Tokenizer::encode_around(std::string_view text,
+                                              std::span<const Section> own) const {
+  std::vector<int32_t> ids;
+  size_t at = 0;
+  const auto add_until = [&](size_t end) {
+    const std::vector<int32_t> plain = encode(text.substr(at, end - at), false);
+    ids.insert(ids.end(), plain.begin(), plain.end());
+  };
+  for (const Section& section : own) {
+    if (section.begin < at) continue;
+    add_until(section.begin);
+    if (section.id >= 0) ids.push_back(section.id);
+    at = section.end;
+  }
+  add_until(text.size());
+  return ids;
+}
+
 std::vector<Section> Tokenizer::specials_in(std::string_view text) const {
   std::vector<Section> out;
   for (const AddedTokens* tokens : {&parts_->raw, &parts_->normalized})
