@@ -1,7 +1,6 @@
 #include "families/cosyvoice2/cloning.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "io/file.h"
 
@@ -56,18 +55,8 @@ Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config,
 }
 
 Result<syrinx::Voice> speaker_voice(std::span<const float> vector, const ModelConfig& config) {
-  const auto size = static_cast<int64_t>(vector.size());
-  const bool finite =
-      std::all_of(vector.begin(), vector.end(), [](float x) { return std::isfinite(x); });
-  if (size != config.flow.speaker || !finite) {
-    return Error{ErrorCode::kInvalid,
-                 concat("expected ", config.flow.speaker, " finite numbers of CAM++, got ", size,
-                        finite ? "" : ", some of them not finite"),
-                 "embedding"};
-  }
-  syrinx::Voice voice{.family = config.edition.family, .encoder = "given", .mode = kSpeaker};
-  voice.tensors["speaker_vector"] = tensor_of(vector);
-  return voice;
+  return embedding_voice(config.edition.family, kSpeaker, "speaker_vector", vector,
+                         config.flow.speaker);
 }
 
 }  // namespace syrinx::cosyvoice2

@@ -38,17 +38,6 @@ std::unique_ptr<WeightSource> source(const LoadSpec& spec, const ModelConfig& co
   return weights;
 }
 
-std::unique_ptr<VoiceEncoder> make_voices(const Weights& codec, const MimiConfig& config) {
-  const auto load = [codec, config] {
-    std::unique_ptr<MimiEncoder> encoder;
-    codec.build([&] { encoder = std::make_unique<MimiEncoder>(config, codec); });
-    return encoder;
-  };
-  VoiceEncoderInfo info{
-      .family = "csm", .version = "2", .modes = {{"continuation", true}}, .min_s = 1, .max_s = 30};
-  return voices_of_frames<MimiEncoder>(std::move(info), static_cast<int>(config.sample_rate), load);
-}
-
 }  // namespace
 
 Csm::Csm(const LoadSpec& spec) {
@@ -67,7 +56,12 @@ Csm::Csm(const LoadSpec& spec) {
       },
       kOnlyHears);
   if (codec.has("downsample.conv.weight") || codec.count("encoder.layers") > 0) {
-    voices_ = make_voices(codec, config_.codec);
+    voices_ = voices_of_frames<MimiEncoder>({.family = "csm",
+                                             .version = "2",
+                                             .modes = {{"continuation", true}},
+                                             .min_s = 1,
+                                             .max_s = 30},
+                                            config_.codec.sample_rate, config_.codec, codec);
   }
   move_networks(spec, *lm, *codec_);
   spoken_ = spoken_model(config_, load_defaults(join_path(spec.dir, "generation_config.json")));

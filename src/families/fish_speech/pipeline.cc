@@ -29,21 +29,6 @@ NamePatterns for_cloning_only() {
   return names;
 }
 
-std::unique_ptr<VoiceEncoder> make_voices(const Weights& codec, const FishCodecConfig& config) {
-  const auto load = [codec, config] {
-    std::unique_ptr<FishEncoder> encoder;
-    codec.build([&] { encoder = std::make_unique<FishEncoder>(config, codec); }, kStale);
-    return encoder;
-  };
-  VoiceEncoderInfo info{.family = "fish_speech",
-                        .version = "2",
-                        .modes = {{"in-context", true}},
-                        .min_s = 1,
-                        .max_s = 60};
-  return voices_of_frames<FishEncoder>(std::move(info),
-                                       static_cast<int>(FishCodecConfig::kSampleRate), load);
-}
-
 CodecInfo describe(const FishCodec& codec) {
   const FishCodecConfig& c = codec.config();
   return {FishCodecConfig::kSampleRate, c.hop(),
@@ -102,7 +87,13 @@ void FishSpeech::load_codec(const LoadSpec& spec) {
     throw LoadError(concat(path, ": has codebooks of ", config.semantic_codes, " and ",
                            config.residual_codes, " codes, but the model has ", config_.codes));
   }
-  if (config.encodes) voices_ = make_voices(codec, config);
+  if (!config.encodes) return;
+  voices_ = voices_of_frames<FishEncoder>({.family = "fish_speech",
+                                           .version = "2",
+                                           .modes = {{"in-context", true}},
+                                           .min_s = 1,
+                                           .max_s = 60},
+                                          FishCodecConfig::kSampleRate, config, codec, kStale);
 }
 
 }  // namespace syrinx::fish_speech

@@ -13,6 +13,8 @@
 
 #include "audio/resampler.h"
 #include "families/loading/lazy.h"
+#include "families/loading/voice_tensors.h"
+#include "io/weights.h"
 #include "model/voice_work.h"
 
 namespace syrinx {
@@ -49,9 +51,7 @@ class RecordedVoice : public VoiceWork {
 
   /// Stores a vector of the voice, f32 [size].
   void keep(const char* name, std::span<const float> vector) {
-    Tensor kept({std::ssize(vector)}, DType::kF32);
-    std::ranges::copy(vector, kept.f32());
-    voice.tensors.emplace(name, std::move(kept));
+    voice.tensors.emplace(name, tensor_of(vector));
   }
 
   std::vector<float> samples;
@@ -111,6 +111,19 @@ Pieces hear_frames(const Codec& codec, RecordedVoice& recorded) {
   recorded.voice.tensors.emplace(kVoiceCodes, std::move(codes));
 }
 
+/// Stores the frames that a codec makes with a coroutine of its own, as an XCodecEncoder does.
+template <typename Codec>
+requires requires(const Codec& codec, StepContext* const& ctx, Tensor& codes) {
+  codec.run(ctx, std::span<const float>(), codes);
+}
+Pieces hear_frames(const Codec& codec, RecordedVoice& recorded) {
+  Tensor codes;
+  for (Pieces p = codec.run(recorded.ctx_slot(), recorded.samples, codes); !p.done(); p.next()) {
+    co_await PieceEnd();
+  }
+  recorded.voice.tensors.emplace(kVoiceCodes, std::move(codes));
+}
+
 /// Encodes a recording of any rate like hear_frames(). `rate`: the codec's rate in Hz.
 template <typename Codec>
 Pieces hear_frames_at(const Codec& codec, int rate, RecordedVoice& recorded) {
@@ -122,13 +135,25 @@ Pieces hear_frames_at(const Codec& codec, int rate, RecordedVoice& recorded) {
 /// Makes an encoder of voices that are a recording's frames of codes. `load` loads the codec.
 /// `rate`: in Hz.
 template <typename Codec>
-std::unique_ptr<VoiceEncoder> voices_of_frames(VoiceEncoderInfo info, int rate,
+std::unique_ptr<VoiceEncoder> voices_of_frames(VoiceEncoderInfo info, int64_t rate,
                                                std::function<std::unique_ptr<Codec>()> load) {
   return std::make_unique<RecordedVoices<std::unique_ptr<Codec>>>(
       std::move(info), std::move(load),
       [rate](const std::unique_ptr<Codec>& codec, RecordedVoice& recorded) {
-        return hear_frames_at(*codec, rate, recorded);
+        return hear_frames_at(*codec, static_cast<int>(rate), recorded);
       });
+}
+
+/// Does the same with a Codec(config, weights) from all tensors of `weights` but `extras`.
+template <typename Codec, typename CodecConfig>
+std::unique_ptr<VoiceEncoder> voices_of_frames(VoiceEncoderInfo info, int64_t rate,
+                                               const CodecConfig& config, const Weights& weights,
+                                               const NamePatterns& extras = {}) {
+  return voices_of_frames<Codec>(std::move(info), rate, [config, weights, extras] {
+    std::unique_ptr<Codec> codec;
+    weights.build([&] { codec = std::make_unique<Codec>(config, weights); }, extras);
+    return codec;
+  });
 }
 
 /// Returns the error for a voice whose data does not fit the model.

@@ -116,8 +116,7 @@ void MossTts::load_codec(const LoadSpec& spec) {
   };
   VoiceEncoderInfo info{
       .family = "moss_tts", .version = "1", .modes = {{"timbre", false}}, .min_s = 1, .max_s = 30};
-  voices_ =
-      voices_of_frames<MossEncoder>(std::move(info), static_cast<int>(codec.sample_rate), load);
+  voices_ = voices_of_frames<MossEncoder>(std::move(info), codec.sample_rate, load);
 }
 
 Result<Opened> MossTts::open(const SpeechRequest& request) const {

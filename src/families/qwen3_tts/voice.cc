@@ -1,7 +1,6 @@
 #include "families/qwen3_tts/voice.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "families/loading/recorded_voice.h"
@@ -29,18 +28,8 @@ Pieces hear(const VoiceNetworks& networks, RecordedVoice& recorded) {
   }
 }
 
-/// Returns a voice's "speaker" vector, or an Error if the vector does not fit this model.
 Result<std::vector<float>> speaker_of(const ModelConfig& config, const Voice& voice) {
-  const Tensor* found = voice.find(kSpeaker);
-  const int64_t width = config.talker.hidden;
-  if (!found || found->dtype() != DType::kF32 || found->shape().count() != width) {
-    return foreign_voice(concat("it needs \"", kSpeaker, "\" f32 [", width, "]"));
-  }
-  std::vector<float> vector(found->f32(), found->f32() + width);
-  if (!std::ranges::all_of(vector, [](float x) { return std::isfinite(x); })) {
-    return foreign_voice(concat("\"", kSpeaker, "\" has numbers that are not finite"));
-  }
-  return vector;
+  return voice_floats(voice, kSpeaker, config.talker.hidden);
 }
 
 Result<std::vector<float>> named_speaker(const Frontend& frontend, const View& speakers,
@@ -131,21 +120,7 @@ Result<VoicePrompt> voice_prompt(const ModelConfig& config, const Frontend& fron
 }
 
 Result<Voice> voice_of_vector(const ModelConfig& config, std::span<const float> vector) {
-  const auto refuse = [](std::string why) {
-    return Error{ErrorCode::kInvalid, std::move(why), "speaker_embedding"};
-  };
-  if (static_cast<int64_t>(vector.size()) != config.talker.hidden) {
-    return refuse(concat("a speaker embedding of this model has ", config.talker.hidden,
-                         " numbers, got ", vector.size()));
-  }
-  if (!std::ranges::all_of(vector, [](float x) { return std::isfinite(x); })) {
-    return refuse("the speaker embedding has numbers that are not finite");
-  }
-  Voice voice{.family = kFamily, .encoder = "given", .mode = kXVector};
-  Tensor kept({config.talker.hidden}, DType::kF32);
-  std::ranges::copy(vector, kept.f32());
-  voice.tensors.emplace(kSpeaker, std::move(kept));
-  return voice;
+  return embedding_voice(kFamily, kXVector, kSpeaker, vector, config.talker.hidden);
 }
 
 std::unique_ptr<VoiceEncoder> make_voices(std::function<VoiceNetworks()> load, bool frames) {

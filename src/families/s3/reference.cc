@@ -1,7 +1,6 @@
 #include "families/s3/reference.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace syrinx {
 namespace {
@@ -15,10 +14,6 @@ MelOptions mel_options(int64_t bands, double top_hz) {
   o.framing = MelFraming::kHalfHop;
   o.power = MelPower::kSoftMagnitude;
   return o;
-}
-
-Error unfit(const std::string& name, const std::string& what) {
-  return {ErrorCode::kInvalid, concat("the voice's \"", name, "\" ", what), "voice"};
 }
 
 }  // namespace
@@ -74,51 +69,10 @@ S3Reference S3ReferenceEncoder::take_filled(Work& work) const {
   return take(work);
 }
 
-Tensor tensor_of(std::span<const int32_t> values) {
-  Tensor out({static_cast<int64_t>(values.size())}, DType::kI32);
-  std::copy(values.begin(), values.end(), out.i32());
-  return out;
-}
-
-Tensor tensor_of(std::span<const float> values) {
-  Tensor out({static_cast<int64_t>(values.size())}, DType::kF32);
-  std::copy(values.begin(), values.end(), out.f32());
-  return out;
-}
-
 void put_reference(const S3Reference& reference, Voice& voice) {
   voice.tensors["tokens"] = tensor_of(std::span<const int32_t>(reference.tokens));
   voice.tensors["mel"] = reference.mel.clone();
   voice.tensors["speaker_vector"] = tensor_of(std::span<const float>(reference.speaker));
-}
-
-Result<std::vector<int32_t>> voice_ids(const Voice& voice, const std::string& name, int64_t most,
-                                       int64_t bound) {
-  const Tensor* tensor = voice.find(name);
-  if (!tensor) return unfit(name, "is missing");
-  if (tensor->dtype() != DType::kI32 || tensor->shape().dims() != 1 || tensor->shape()[0] > most) {
-    return unfit(name, concat("is ", dtype_name(tensor->dtype()), " ", tensor->shape().str(),
-                              ", expected at most ", most, " i32"));
-  }
-  std::vector<int32_t> out(tensor->i32(), tensor->i32() + tensor->shape()[0]);
-  for (const int32_t id : out) {
-    if (id < 0 || id >= bound) return unfit(name, concat("has an id of ", id, " of ", bound));
-  }
-  return out;
-}
-
-Result<std::vector<float>> voice_floats(const Voice& voice, const std::string& name,
-                                        int64_t count) {
-  const Tensor* tensor = voice.find(name);
-  if (!tensor) return unfit(name, "is missing");
-  if (tensor->dtype() != DType::kF32 || tensor->view().count() != count) {
-    return unfit(name, concat("is ", dtype_name(tensor->dtype()), " ", tensor->shape().str(),
-                              ", expected ", count, " f32"));
-  }
-  std::vector<float> out(tensor->f32(), tensor->f32() + count);
-  const bool finite = std::all_of(out.begin(), out.end(), [](float x) { return std::isfinite(x); });
-  if (!finite) return unfit(name, "has numbers that are not finite");
-  return out;
 }
 
 Result<std::shared_ptr<const S3FlowVoice>> flow_voice(const Voice& voice, const S3Flow& flow) {

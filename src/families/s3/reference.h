@@ -12,6 +12,7 @@
 #include "codec/cam_plus.h"
 #include "codec/s3_flow.h"
 #include "codec/s3_tokenizer.h"
+#include "families/loading/voice_tensors.h"
 #include "model/voice.h"
 
 namespace syrinx {
@@ -75,14 +76,5 @@ void put_reference(const S3Reference& reference, Voice& voice);
 /// Reads an untrusted voice of that form. An Error says what does not fit. Without "tokens" and
 /// "mel", the voice has only a speaker vector.
 Result<std::shared_ptr<const S3FlowVoice>> flow_voice(const Voice& voice, const S3Flow& flow);
-
-/// Reads a tensor of at most `most` ids below `bound`. Returns an Error for other tensors.
-Result<std::vector<int32_t>> voice_ids(const Voice& voice, const std::string& name, int64_t most,
-                                       int64_t bound);
-/// Reads a tensor of `count` finite floats. Returns an Error for other tensors.
-Result<std::vector<float>> voice_floats(const Voice& voice, const std::string& name, int64_t count);
-/// Makes tensors of a voice from values.
-Tensor tensor_of(std::span<const int32_t> values);
-Tensor tensor_of(std::span<const float> values);
 
 }  // namespace syrinx

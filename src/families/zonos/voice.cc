@@ -1,8 +1,5 @@
 #include "families/zonos/voice.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "families/loading/recorded_voice.h"
 
 namespace syrinx::zonos {
@@ -23,21 +20,10 @@ Pieces hear(const Encoder& encoder, RecordedVoice& recorded) {
   recorded.keep(kSpeaker, vector);
 }
 
-Error fault(std::string message) { return {ErrorCode::kInvalid, std::move(message), "voice"}; }
-
-bool finite(std::span<const float> vector) {
-  return std::ranges::all_of(vector, [](float x) { return std::isfinite(x); });
-}
-
 Result<std::vector<double>> vector_of(const Voice& voice, int64_t width) {
-  const Tensor* found = voice.find(kSpeaker);
-  if (!found || found->dtype() != DType::kF32 || found->shape().count() != width) {
-    return fault(
-        concat("the voice does not fit this model: it needs \"", kSpeaker, "\" f32 [", width, "]"));
-  }
-  const std::span<const float> vector(found->f32(), static_cast<size_t>(width));
-  if (!finite(vector)) return fault("the voice has numbers that are not finite");
-  return std::vector<double>(vector.begin(), vector.end());
+  const Result<std::vector<float>> vector = voice_floats(voice, kSpeaker, width);
+  if (!vector) return vector.error();
+  return std::vector<double>(vector.value().begin(), vector.value().end());
 }
 
 Result<std::vector<double>> vector_of(const Speakers& speakers, const std::string& name) {
@@ -71,19 +57,7 @@ Result<std::vector<double>> speaker_vector(const Speakers& speakers, int64_t wid
 }
 
 Result<Voice> voice_of_vector(std::span<const float> vector, int64_t width) {
-  const auto refuse = [](std::string why) {
-    return Error{ErrorCode::kInvalid, std::move(why), "speaker_embedding"};
-  };
-  if (static_cast<int64_t>(vector.size()) != width) {
-    return refuse(
-        concat("a speaker embedding of this model has ", width, " numbers, got ", vector.size()));
-  }
-  if (!finite(vector)) return refuse("the speaker embedding has numbers that are not finite");
-  Voice voice{.family = "zonos", .encoder = "given", .mode = "x-vector"};
-  Tensor kept({width}, DType::kF32);
-  std::ranges::copy(vector, kept.f32());
-  voice.tensors.emplace(kSpeaker, std::move(kept));
-  return voice;
+  return embedding_voice("zonos", "x-vector", kSpeaker, vector, width);
 }
 
 std::unique_ptr<VoiceEncoder> make_voices(std::function<std::unique_ptr<SpeakerEncoder>()> load) {

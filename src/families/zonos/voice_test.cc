@@ -160,9 +160,10 @@ TEST_F(ZonosVoice, RefusesWhatIsNoVoice) {
   const auto voice = std::make_shared<Voice>();
   voice->family = model_.info().family;
   r.voice.data = voice;
-  EXPECT_NE(refusal(r).message.find("[128]"), std::string::npos);
+  EXPECT_NE(refusal(r).message.find("\"speaker\" is missing"), std::string::npos);
   voice->tensors["speaker"] = Tensor({64}, DType::kF32);
   EXPECT_EQ(refusal(r).param, "voice");
+  EXPECT_NE(refusal(r).message.find("expected 128 f32"), std::string::npos);
   voice->tensors["speaker"] = Tensor({128}, DType::kF32);
   EXPECT_TRUE(model_.open(r).ok());
   voice->tensors["speaker"].f32()[9] = NAN;
