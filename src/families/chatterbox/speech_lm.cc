@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "kernels/embedding.h"
-#include "nn/cache_type.h"
 #include "nn/stream_pass.h"
 
 namespace syrinx::chatterbox {
@@ -109,17 +108,13 @@ Voice VoiceRows::with_emotion(const Voice& voice, float degree) const {
 
 SpeechNets load_speech(const ModelConfig& config, const Weights& weights, WeightType type) {
   const int64_t hidden = config.decoder.hidden;
-  CodecLmParts parts{Decoder(config.decoder, weights.scope("tfmr"), type),
-                     {},
-                     {},
-                     config.decoder.kv_spec(cache_type(type)),
-                     config.max_positions()};
+  CodecLmParts parts =
+      lm_parts(config.decoder, weights.scope("tfmr"), type, config.max_positions());
   parts.tables = {weights.take("text_emb.weight", {config.text_vocab, hidden}),
                   weights.take("text_pos_emb.emb.weight", {config.text_positions, hidden}),
                   weights.take("speech_emb.weight", {config.speech_vocab, hidden}),
                   weights.take("speech_pos_emb.emb.weight", {config.speech_positions, hidden})};
-  parts.heads.push_back(whole_head(load_linear(weights, "speech_head", config.speech_vocab, hidden,
-                                               false, at_least_8_bits(type))));
+  parts.heads.push_back(load_head(weights, "speech_head", config.speech_vocab, hidden, type));
   weights.ignore("text_head.weight");          // only training uses these weights
   weights.ignore("tfmr.embed_tokens.weight");  // unused; the authors' class inherits it
   SpeechNets nets;

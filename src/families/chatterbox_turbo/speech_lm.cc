@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "nn/cache_type.h"
 #include "nn/stream_pass.h"
 
 namespace syrinx::chatterbox_turbo {
@@ -48,15 +47,11 @@ ModelConfig read_config(const Weights& t3, const Weights& s3gen) {
 SpeechNets load_speech(const ModelConfig& config, const Weights& weights, WeightType type) {
   const int64_t hidden = config.decoder.hidden;
   const Weights gpt = weights.scope("tfmr");
-  CodecLmParts parts{Decoder(config.decoder, gpt, type),
-                     {weights.take("text_emb.weight", {config.text_vocab, hidden}),
-                      weights.take("speech_emb.weight", {config.speech_vocab, hidden})},
-                     {},
-                     config.decoder.kv_spec(cache_type(type)),
-                     config.text_positions};
+  CodecLmParts parts = lm_parts(config.decoder, gpt, type, config.text_positions);
+  parts.tables = {weights.take("text_emb.weight", {config.text_vocab, hidden}),
+                  weights.take("speech_emb.weight", {config.speech_vocab, hidden})};
   parts.positions = gpt.take("wpe.weight", {config.text_positions, hidden});
-  parts.heads.push_back(whole_head(load_linear(weights, "speech_head", config.speech_vocab, hidden,
-                                               true, at_least_8_bits(type))));
+  parts.heads.push_back(load_head(weights, "speech_head", config.speech_vocab, hidden, type, true));
   weights.ignore("text_head.weight");  // only training uses these weights
   gpt.ignore("wte.weight");            // unused; the authors' class inherits it
   SpeechNets nets;

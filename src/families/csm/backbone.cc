@@ -1,7 +1,5 @@
 #include "families/csm/backbone.h"
 
-#include "nn/cache_type.h"
-
 namespace syrinx::csm {
 namespace {
 
@@ -11,11 +9,8 @@ constexpr const char* kDepthTable = "depth_decoder.model.embed_tokens.weight";
 /// Splits one tensor [C * V, H] into its C tables.
 std::vector<View> code_tables(const ModelConfig& config, const Weights& weights,
                               const std::string& name) {
-  const int64_t v = config.code_vocab;
-  const View all = weights.take(name, {config.codebooks * v, config.backbone.hidden});
-  std::vector<View> tables;
-  for (int64_t c = 0; c < config.codebooks; ++c) tables.push_back(all.slice(c * v, (c + 1) * v));
-  return tables;
+  const int64_t rows = config.codebooks * config.code_vocab;
+  return tables_in(weights.take(name, {rows, config.backbone.hidden}), config.codebooks);
 }
 
 /// Returns the tables of text and codes. A tied checkpoint may store the codes' tables under either
@@ -56,18 +51,13 @@ std::unique_ptr<InnerCodes> depth_decoder(const ModelConfig& config, const Weigh
 
 std::unique_ptr<CodecLm> load_backbone(const ModelConfig& config, const Weights& weights,
                                        WeightType type) {
-  std::vector<View> tables = input_tables(config, weights);
-  CodecLmParts parts{Decoder(config.backbone, weights.scope("backbone_model"), type),
-                     tables,
-                     {},
-                     config.backbone.kv_spec(cache_type(type)),
-                     config.max_positions};
+  CodecLmParts parts =
+      lm_parts(config.backbone, weights.scope("backbone_model"), type, config.max_positions);
+  parts.tables = input_tables(config, weights);
   parts.heads.push_back(
-      whole_head(load_linear(weights, "lm_head", config.code_vocab, config.backbone.hidden, false,
-                             at_least_8_bits(type))));
+      load_head(weights, "lm_head", config.code_vocab, config.backbone.hidden, type));
   parts.inner = depth_decoder(config, weights.scope("depth_decoder"),
-                              depth_tables(config, weights, tables), type);
-  parts.inner_vocab.assign(config.codebooks - 1, static_cast<int>(config.code_vocab));
+                              depth_tables(config, weights, parts.tables), type);
   return std::make_unique<CodecLm>(std::move(parts));
 }
 

@@ -3,26 +3,23 @@
 #include <cmath>
 #include <cstring>
 
-#include "nn/cache_type.h"
-
 namespace syrinx::fish_speech {
 namespace {
 
 std::vector<View> input_tables(const ModelConfig& config, const Weights& weights) {
-  const int64_t width = config.slow.hidden, v = config.codes;
-  std::vector<View> tables{
-      weights.take("text_model.model.embeddings.weight", {config.vocab, width})};
-  const View all =
-      weights.take("audio_decoder.codebook_embeddings.weight", {config.codebooks * v, width});
-  for (int64_t c = 0; c < config.codebooks; ++c) tables.push_back(all.slice(c * v, (c + 1) * v));
+  const int64_t width = config.slow.hidden, rows = config.codebooks * config.codes;
+  std::vector<View> tables = tables_in(
+      weights.take("audio_decoder.codebook_embeddings.weight", {rows, width}), config.codebooks);
+  tables.insert(tables.begin(),
+                weights.take("text_model.model.embeddings.weight", {config.vocab, width}));
   return tables;
 }
 
-PackedLinear tied_head(const ModelConfig& config, const View& table, WeightType type) {
+StreamHead head_of(const ModelConfig& config, const View& table, WeightType type) {
   const LinearPart parts[] = {
       {table.slice(config.semantic_begin, config.semantic_begin + config.codes)},
       {table.slice(config.end_token, config.end_token + 1)}};
-  return PackedLinear::pack(parts, type);
+  return whole_head(PackedLinear::pack(parts, at_least_8_bits(type)));
 }
 
 /// Loads the fast network. As in the authors' code, the end has the same input as code 0. The table
@@ -46,20 +43,15 @@ std::unique_ptr<InnerCodes> fast_network(const ModelConfig& config, const Weight
 
 std::unique_ptr<CodecLm> load_dual_ar(const ModelConfig& config, const Weights& weights,
                                       WeightType type) {
-  std::vector<View> tables = input_tables(config, weights);
-  StreamHead head = whole_head(tied_head(config, tables.front(), at_least_8_bits(type)));
-  // A frame's row is the sum of its C + 1 entries, divided by the square root of their number.
-  const float scale = 1.f / std::sqrt(static_cast<float>(tables.size()));
-  CodecLmParts parts{Decoder(config.slow, weights.scope("text_model").scope("model"), type),
-                     std::move(tables),
-                     {},
-                     config.slow.kv_spec(cache_type(type)),
-                     config.max_positions};
-  parts.heads.push_back(std::move(head));
+  CodecLmParts parts =
+      lm_parts(config.slow, weights.scope("text_model").scope("model"), type, config.max_positions);
+  parts.tables = input_tables(config, weights);
+  parts.heads.push_back(head_of(config, parts.tables.front(), type));
   parts.inner = fast_network(config, weights.scope("audio_decoder"), type);
   parts.inner_vocab.assign(static_cast<size_t>(config.codebooks - 1),
                            static_cast<int>(config.codes));
-  parts.frame_scale = scale;
+  // A frame's row is the sum of its C + 1 entries, divided by the square root of their number.
+  parts.frame_scale = 1.f / std::sqrt(static_cast<float>(parts.tables.size()));
   return std::make_unique<CodecLm>(std::move(parts));
 }
 

@@ -6,7 +6,6 @@
 #include "families/loading/recorded_voice.h"
 #include "families/loading/tokenizer.h"
 #include "io/file.h"
-#include "nn/cache_type.h"
 
 namespace syrinx::higgs {
 namespace {
@@ -24,47 +23,17 @@ const NamePatterns kOnlyHears{"acoustic_encoder.*", "encoder_semantic.*", "seman
 /// (sglang-omni:sglang_omni/models/higgs_tts/{model,modeling}.py).
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
                                  WeightType type) {
-  Decoder decoder(config.lm, weights.scope("body"), type);
-  const int64_t width = config.lm.hidden, v = config.codes;
+  CodecLmParts parts = lm_parts(config.lm, weights.scope("body"), type, config.max_positions);
+  const int64_t width = config.lm.hidden, rows = config.codebooks * config.codes;
   const Weights tied = weights.scope("tied"), scope = tied.scope("embedding");
-  std::vector<View> tables{scope.take("text_embedding.weight", {config.vocab, width})};
-  std::vector<StreamHead> heads;
-  const View all =
-      scope.take("modality_embeddings.0.embedding.weight", {config.codebooks * v, width});
-  for (int64_t c = 0; c < config.codebooks; ++c) {
-    const View& table = tables.emplace_back(all.slice(c * v, (c + 1) * v));
-    heads.emplace_back().parts.push_back(PackedLinear::pack(table, at_least_8_bits(type)));
+  parts.tables = {scope.take("text_embedding.weight", {config.vocab, width})};
+  const View all = scope.take("modality_embeddings.0.embedding.weight", {rows, width});
+  for (const View& table : tables_in(all, config.codebooks)) {
+    parts.tables.push_back(table);
+    parts.heads.push_back(tied_head(table, type));
   }
   tied.ignore("head.*");  // these heads are copies of the tables
-  const KvSpec kv = config.lm.kv_spec(cache_type(type));
-  return std::make_unique<CodecLm>(CodecLmParts{std::move(decoder), std::move(tables),
-                                                std::move(heads), kv, config.max_positions});
-}
-
-using Encoder = std::unique_ptr<XCodecEncoder>;
-
-Pieces hear(const Encoder& encoder, RecordedVoice& recorded) {
-  recorded.resample(encoder->sample_rate(), Resampling::kHann);
-  co_await PieceEnd();
-  Tensor codes;
-  for (Pieces p = encoder->run(recorded.ctx_slot(), recorded.samples, codes); !p.done(); p.next()) {
-    co_await PieceEnd();
-  }
-  recorded.voice.tensors.emplace(kVoiceCodes, std::move(codes));
-}
-
-std::unique_ptr<VoiceEncoder> make_voices(const Weights& codec, const XCodecConfig& sizes) {
-  const auto load = [codec, sizes] {
-    Encoder encoder;
-    codec.build([&] { encoder = std::make_unique<XCodecEncoder>(sizes, codec); });
-    return encoder;
-  };
-  VoiceEncoderInfo info{.family = kFamily,
-                        .version = "1",
-                        .modes = {{"in-context", false}},
-                        .min_s = 1,
-                        .max_s = kMostSeconds};
-  return std::make_unique<RecordedVoices<Encoder>>(std::move(info), load, hear);
+  return std::make_unique<CodecLm>(std::move(parts));
 }
 
 }  // namespace
@@ -88,7 +57,14 @@ Higgs::Higgs(const LoadSpec& spec) {
     });
   });
   move_networks(spec, *lm, *codec_);
-  if (spec.dummy || codec.has("fc.weight")) voices_ = make_voices(codec, sizes);
+  if (spec.dummy || codec.has("fc.weight")) {
+    voices_ = voices_of_frames<XCodecEncoder>({.family = kFamily,
+                                               .version = "1",
+                                               .modes = {{"in-context", false}},
+                                               .min_s = 1,
+                                               .max_s = kMostSeconds},
+                                              sizes.codec.sample_rate, sizes, codec);
+  }
   spoken_ = spoken_model(config_);
   name(kFamily, spec,
        "Boson Higgs Audio v3 Research and Non-Commercial License (see the checkpoint)");

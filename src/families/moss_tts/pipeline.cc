@@ -8,7 +8,6 @@
 #include "families/moss_tts/state.h"
 #include "io/file.h"
 #include "io/hub.h"
-#include "nn/cache_type.h"
 
 namespace syrinx::moss_tts {
 namespace {
@@ -39,18 +38,14 @@ std::unique_ptr<InnerCodes> load_depth(const ModelConfig& config, const Weights&
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
                                  WeightType type) {
   const int64_t hidden = config.lm.hidden, vocab = config.code_vocab();
-  CodecLmParts parts{Decoder(config.lm, weights.scope("language_model"), type),
-                     {},
-                     {},
-                     config.lm.kv_spec(cache_type(type)),
-                     config.max_positions};
+  CodecLmParts parts =
+      lm_parts(config.lm, weights.scope("language_model"), type, config.max_positions);
   for (int64_t t = 0; t <= config.codebooks; ++t) {
     parts.tables.push_back(
         weights.scope("embed_tokens", t).take("weight", {t == 0 ? config.vocab : vocab, hidden}));
   }
   weights.ignore("language_model.embed_tokens.weight");  // unused: rows are sums of other tables
   parts.inner = load_depth(config, weights.scope("local_transformer"), type);
-  parts.inner_vocab.assign(static_cast<size_t>(config.codebooks), static_cast<int>(vocab));
   return std::make_unique<CodecLm>(std::move(parts));
 }
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "families/loading/checkpoint.h"
-#include "nn/cache_type.h"
 
 namespace syrinx::opuslm {
 namespace {
@@ -50,28 +49,27 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
   const Weights blocks = weights.scope(names.decoder);
   const DecoderConfig sizes = with_norms(config.lm, blocks);
   require_device(spec, sizes);
-  Decoder decoder(sizes, blocks, spec.weights);
+  CodecLmParts parts = lm_parts(sizes, blocks, spec.weights, config.max_positions);
   weights.ignore("criterion.*");  // only training uses these weights
   const int64_t width = config.lm.hidden;
-  const View table = weights.take(names.table, {config.vocab, width});
+  parts.tables.assign(static_cast<size_t>(config.streams),
+                      weights.take(names.table, {config.vocab, width}));
   const View head = weights.take(names.head, {config.vocab, width});
   const Tensor streams = weights.f32(names.streams, {kHeadRows, width});
   // Stream 0 has either words or speech.
   const RowRange control{0, config.first_unit}, units{config.first_unit, config.first_code},
       words{config.first_word, config.first_word + config.words};
-  std::vector<StreamHead> heads;
   for (int64_t s = 0; s < config.streams; ++s) {
     const std::span<const float> own(streams.f32() + s * width, static_cast<size_t>(width));
     const int64_t code = config.first_code + (s - 1) * config.codes;
     const RowRange pad{config.ids.pad, config.ids.pad + 1}, codes{code, code + config.codes};
-    const std::vector<HeadPart> parts = s == 0 ? std::vector<HeadPart>{{control}, {units}, {words}}
-                                               : std::vector<HeadPart>{{pad, codes}};
-    heads.push_back(pack_stream_head(head, parts, own, at_least_8_bits(spec.weights), spec.device));
+    const std::vector<HeadPart> choices = s == 0
+                                              ? std::vector<HeadPart>{{control}, {units}, {words}}
+                                              : std::vector<HeadPart>{{pad, codes}};
+    parts.heads.push_back(
+        pack_stream_head(head, choices, own, at_least_8_bits(spec.weights), spec.device));
   }
-  const KvSpec kv = config.lm.kv_spec(cache_type(spec.weights));
-  return std::make_unique<CodecLm>(CodecLmParts{
-      std::move(decoder), std::vector<View>(static_cast<size_t>(config.streams), table),
-      std::move(heads), kv, config.max_positions});
+  return std::make_unique<CodecLm>(std::move(parts));
 }
 
 }  // namespace syrinx::opuslm

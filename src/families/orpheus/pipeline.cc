@@ -5,7 +5,6 @@
 #include "families/loading/checkpoint.h"
 #include "io/file.h"
 #include "io/hub.h"
-#include "nn/cache_type.h"
 
 namespace syrinx::orpheus {
 namespace {
@@ -27,13 +26,9 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
   const View table = model.take("embed_tokens.weight", {config.vocab, hidden});
   const View head = config.tied ? table : weights.take("lm_head.weight", {config.vocab, hidden});
   if (config.tied) weights.ignore("lm_head.weight");
-  CodecLmParts parts{Decoder(config.lm, model, type),
-                     {table},
-                     {},
-                     config.lm.kv_spec(cache_type(type)),
-                     config.max_positions};
-  parts.heads.push_back(whole_head(
-      PackedLinear::pack(head.slice(begin, begin + config.audio_ids()), at_least_8_bits(type))));
+  CodecLmParts parts = lm_parts(config.lm, model, type, config.max_positions);
+  parts.tables = {table};
+  parts.heads.push_back(tied_head(head.slice(begin, begin + config.audio_ids()), type));
   return std::make_unique<CodecLm>(std::move(parts));
 }
 

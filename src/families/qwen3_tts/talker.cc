@@ -1,7 +1,5 @@
 #include "families/qwen3_tts/talker.h"
 
-#include "nn/cache_type.h"
-
 namespace syrinx::qwen3_tts {
 
 InnerCodes load_predictor(const PredictorConfig& config, const Weights& weights, const View& first,
@@ -27,21 +25,14 @@ InnerCodes load_predictor(const PredictorConfig& config, const Weights& weights,
 
 std::unique_ptr<CodecLm> load_talker(const TalkerSizes& sizes, const Weights& weights,
                                      std::unique_ptr<TextBeside> beside, WeightType type) {
-  const int64_t hidden = sizes.decoder.hidden, codebooks = sizes.predictor.codebooks;
-  CodecLmParts parts{.decoder = Decoder(sizes.decoder, weights.scope("model"), type),
-                     .tables = {},
-                     .heads = {},
-                     .kv = sizes.decoder.kv_spec(cache_type(type)),
-                     .max_positions = sizes.max_positions,
-                     .beside = std::move(beside)};
+  const int64_t hidden = sizes.decoder.hidden;
+  CodecLmParts parts = lm_parts(sizes.decoder, weights.scope("model"), type, sizes.max_positions);
+  parts.beside = std::move(beside);
   const View first = weights.scope("model").take("codec_embedding.weight", {sizes.vocab, hidden});
   parts.inner = std::make_unique<InnerCodes>(
       load_predictor(sizes.predictor, weights.scope("code_predictor"), first, type));
   parts.tables = parts.inner->tables();
-  parts.heads.push_back(whole_head(
-      load_linear(weights, "codec_head", sizes.vocab, hidden, false, at_least_8_bits(type))));
-  parts.inner_vocab.assign(static_cast<size_t>(codebooks - 1),
-                           static_cast<int>(sizes.predictor.code_vocab));
+  parts.heads.push_back(load_head(weights, "codec_head", sizes.vocab, hidden, type));
   return std::make_unique<CodecLm>(std::move(parts));
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/activation.h"
 #include "kernels/copy.h"
 #include "kernels/embedding.h"
+#include "nn/cache_type.h"
 
 namespace syrinx {
 
@@ -106,6 +107,31 @@ StreamHead whole_head(PackedLinear linear) {
   return head;
 }
 
+StreamHead tied_head(const View& table, WeightType type) {
+  return whole_head(PackedLinear::pack(table, at_least_8_bits(type)));
+}
+
+StreamHead load_head(const Weights& weights, const std::string& name, int64_t codes, int64_t hidden,
+                     WeightType type, bool bias) {
+  return whole_head(load_linear(weights, name, codes, hidden, bias, at_least_8_bits(type)));
+}
+
+CodecLmParts lm_parts(const DecoderConfig& config, const Weights& weights, WeightType type,
+                      int64_t max_positions) {
+  return {.decoder = Decoder(config, weights, type),
+          .tables = {},
+          .heads = {},
+          .kv = config.kv_spec(cache_type(type)),
+          .max_positions = max_positions};
+}
+
+std::vector<View> tables_in(const View& all, int64_t count) {
+  const int64_t rows = all.shape[0] / count;
+  std::vector<View> tables;
+  for (int64_t t = 0; t < count; ++t) tables.push_back(all.slice(t * rows, (t + 1) * rows));
+  return tables;
+}
+
 CodecLm::CodecLm(CodecLmParts parts) : number_(next_number()), parts_(std::move(parts)) {
   windows_.push_back(decoder().window);
   for (const LayerKind& kind : decoder().layer_kinds) windows_.push_back(kind.window);
@@ -114,6 +140,7 @@ CodecLm::CodecLm(CodecLmParts parts) : number_(next_number()), parts_(std::move(
   traits_.hidden = decoder().hidden;
   for (const StreamHead& head : parts_.heads)
     traits_.vocab.push_back(static_cast<int>(head.choices()));
+  if (parts_.inner && parts_.inner_vocab.empty()) parts_.inner_vocab = parts_.inner->vocab();
   traits_.vocab.insert(traits_.vocab.end(), parts_.inner_vocab.begin(), parts_.inner_vocab.end());
   traits_.kv = {parts_.kv};
   traits_.max_positions = static_cast<int>(parts_.max_positions);

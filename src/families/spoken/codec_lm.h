@@ -53,7 +53,8 @@ struct CodecLmParts {
   KvSpec kv;
   int64_t max_positions = 0;
   std::unique_ptr<InnerCodes> inner = {};  ///< makes the codes after the first one; may be null
-  std::vector<int> inner_vocab = {};       ///< vocabulary of each code that the inner decoder makes
+  /// Vocabulary of each code that the inner decoder makes. Empty: the sizes of its heads.
+  std::vector<int> inner_vocab = {};
   /// Factor of rows that have an id for tables[1] (rows of codes); rows of text have none.
   float frame_scale = 1;
   /// Learned positions [max_positions, H] as stored, added to each row (GPT-2). May be empty.
@@ -69,6 +70,21 @@ struct CodecLmParts {
   int tap_block = -1;   ///< rows before this block are tapped (ArTraits::tap); -1: no taps
   bool drafts = false;  ///< value of ArTraits::drafts; needs a single head with one part
 };
+
+/// Begins the parts of a CodecLm: loads the decoder, with a cache in the type that fits `type`.
+CodecLmParts lm_parts(const DecoderConfig& config, const Weights& weights, WeightType type,
+                      int64_t max_positions);
+
+/// Returns the `count` tables that are stored one below another as `all`.
+std::vector<View> tables_in(const View& all, int64_t count);
+
+/// Makes a head with a single matrix product, for codes that are chosen from all of its outputs.
+StreamHead whole_head(PackedLinear linear);
+/// Packs such a head from a table [V, H], with 8 bits or more.
+StreamHead tied_head(const View& table, WeightType type);
+/// Loads such a head, H -> codes, with 8 bits or more.
+StreamHead load_head(const Weights& weights, const std::string& name, int64_t codes, int64_t hidden,
+                     WeightType type, bool bias = false);
 
 /// The stage with its weights.
 class CodecLm : public ArStage {
@@ -127,8 +143,5 @@ class CodecLm : public ArStage {
 /// Describes the parts of a model for users: its decoder, preceded by the word `kind` if given, its
 /// inner decoder and its tables.
 std::vector<PartInfo> describe_lm(const CodecLm& lm, const std::string& kind = "");
-
-/// Makes a head with a single matrix product, for codes that are chosen from all of its outputs.
-StreamHead whole_head(PackedLinear linear);
 
 }  // namespace syrinx

@@ -21,6 +21,12 @@ const T& of_code(const std::vector<T>& each, int i) {
 
 }  // namespace
 
+std::vector<int> InnerCodes::vocab() const {
+  std::vector<int> sizes;
+  for (const PackedLinear& head : parts_.heads) sizes.push_back(static_cast<int>(head.out()));
+  return sizes;
+}
+
 size_t InnerCodes::bytes() const {
   size_t sum = parts_.decoder.bytes() + parts_.projection.bytes() + parts_.own_table.bytes();
   for (const PackedLinear& head : parts_.heads) sum += head.bytes();

@@ -26,6 +26,8 @@ class InnerCodes {
   explicit InnerCodes(InnerCodesParts parts) : parts_(std::move(parts)) {}
 
   const std::vector<View>& tables() const { return parts_.tables; }
+  /// Returns the size of each head.
+  std::vector<int> vocab() const;
   size_t scratch_bytes(int emits) const { return parts_.decoder.scratch_bytes(emits); }
   /// Returns the bytes of the weights, without the tables.
   size_t bytes() const;

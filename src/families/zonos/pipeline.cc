@@ -7,7 +7,6 @@
 #include "families/loading/checkpoint.h"
 #include "io/file.h"
 #include "io/hub.h"
-#include "nn/cache_type.h"
 
 namespace syrinx::zonos {
 namespace {
@@ -40,18 +39,14 @@ std::vector<double> load_speaker(const std::string& path, int64_t count) {
 /// Loads the language model. A step makes a code of every codebook with independent heads.
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Tensor& symbols,
                                  const Weights& weights, WeightType type) {
-  CodecLmParts parts{Decoder(config.lm, weights.scope("backbone"), type),
-                     {symbols},
-                     {},
-                     config.lm.kv_spec(cache_type(type)),
-                     config.max_positions};
+  CodecLmParts parts = lm_parts(config.lm, weights.scope("backbone"), type, config.max_positions);
+  parts.tables = {symbols};
   const int64_t hidden = config.lm.hidden;
   for (int64_t k = 0; k < config.codebooks; ++k) {
     parts.tables.push_back(
         weights.scope("embeddings", k).take("weight", {int64_t{config.mask} + 1, hidden}));
     parts.heads.push_back(
-        whole_head(load_linear(weights, "heads." + std::to_string(k), int64_t{config.eos} + 1,
-                               hidden, false, at_least_8_bits(type))));
+        load_head(weights, concat("heads.", k), int64_t{config.eos} + 1, hidden, type));
   }
   return std::make_unique<CodecLm>(std::move(parts));
 }
