@@ -36,8 +36,7 @@ class Script : public S3Script {
       : S3Script(voice->flow, request.sampling.seed, attends_to_all(request), kSpeechCodes),
         config_(config),
         reading_(std::move(reading)),
-        voice_(std::move(voice)),
-        ignore_stop_(request.terms.ignore_stop) {}
+        voice_(std::move(voice)) {}
 
   Result<std::vector<int32_t>> encode(std::string_view part, int64_t) override {
     Result<std::vector<int32_t>> read = this->read(part);
@@ -81,19 +80,9 @@ class Script : public S3Script {
     put_speech(codes[0], step + 1, ids);
   }
 
-  SampleRule rule(const DelayedStreams&, int) const override {
-    SampleRule rule;
-    if (ignore_stop_) rule.allowed[rule.ranges++] = {0, kSpeechCodes};
-    return rule;
-  }
-
   /// The start of speech counts for the penalty, too.
   std::span<const int32_t> history(const DelayedStreams& steps, int) const override {
     return steps.column(0);
-  }
-
-  bool ends(DelayedStreams&, std::span<const int32_t> codes) const override {
-    return codes[0] == kStopSpeech;
   }
 
  private:
@@ -110,7 +99,6 @@ class Script : public S3Script {
   const ModelConfig& config_;
   const Reading reading_;
   const std::shared_ptr<const Voice> voice_;
-  const bool ignore_stop_;
 };
 
 }  // namespace
@@ -127,7 +115,9 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .sampling = sampling,
           .guidance = 1.5f,
           .text = {.segment_bytes = kPartBytes},
-          .spare_steps = kMostSteps};
+          .spare_steps = kMostSteps,
+          .end = kStopSpeech,
+          .unspoken = {kSpeechCodes, static_cast<int32_t>(config.speech_vocab)}};
 }
 
 void Chatterbox::describe(const LoadSpec& spec) {

@@ -25,8 +25,7 @@ class Script : public S3Script {
       : S3Script(voice->flow, request.sampling.seed, attends_to_all(request), kSpeechCodes),
         config_(config),
         tokenizer_(tokenizer),
-        voice_(std::move(voice)),
-        ignore_stop_(request.terms.ignore_stop) {}
+        voice_(std::move(voice)) {}
 
   Result<std::vector<int32_t>> encode(std::string_view part, int64_t) override {
     std::vector<int32_t> ids = text_ids(tokenizer_, part);
@@ -56,20 +55,10 @@ class Script : public S3Script {
     ids[kSpeech] = codes[0];
   }
 
-  SampleRule rule(const DelayedStreams&, int) const override {
-    SampleRule rule;
-    if (ignore_stop_) rule.allowed[rule.ranges++] = {0, kSpeechCodes};
-    return rule;
-  }
-
   /// The start of speech counts for the penalty only in the first step.
   std::span<const int32_t> history(const DelayedStreams& steps, int) const override {
     const std::span<const int32_t> column = steps.column(0);
     return column.size() > 1 ? column.subspan(1) : column;
-  }
-
-  bool ends(DelayedStreams&, std::span<const int32_t> codes) const override {
-    return codes[0] == kStopSpeech;
   }
 
   int close(const DelayedStreams& steps, int64_t most, StepOutput& out) override {
@@ -83,7 +72,6 @@ class Script : public S3Script {
   const ModelConfig& config_;
   const Tokenizer& tokenizer_;
   const std::shared_ptr<const Voice> voice_;
-  const bool ignore_stop_;
 };
 
 }  // namespace
@@ -106,7 +94,9 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .max_positions = config.text_positions,
           .sampling = sampling,
           .text = {.segment_bytes = kPartBytes},
-          .spare_steps = kMostSteps};
+          .spare_steps = kMostSteps,
+          .end = kStopSpeech,
+          .unspoken = {kSpeechCodes, static_cast<int32_t>(config.speech_vocab)}};
 }
 
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config,

@@ -27,7 +27,6 @@ class Script : public S3Script {
         config_(config),
         frontend_(frontend),
         spell_(request.say.spell_numbers.value_or(true)),
-        ignore_stop_(request.terms.ignore_stop),
         before_(before(frontend, *voice, request.say.instructions)),
         speech_(request.say.instructions.empty() ? voice->prompt_speech : std::vector<int32_t>()) {}
 
@@ -66,9 +65,7 @@ class Script : public S3Script {
   SampleRule rule(const DelayedStreams& steps, int) const override {
     SampleRule rule;
     const auto codes = static_cast<int32_t>(config_.speech_codes);
-    if (ignore_stop_) {
-      rule.allowed[rule.ranges++] = {0, codes};
-    } else if (steps.steps() >= kMostPerId * text_ids_) {
+    if (steps.steps() >= kMostPerId * text_ids_) {
       rule.forced = config_.end_id();
     } else if (steps.steps() < kLeastPerId * text_ids_) {
       // As in the authors' code, only the first of the ids that end speech is excluded. In the
@@ -105,7 +102,7 @@ class Script : public S3Script {
 
   const ModelConfig& config_;
   const Frontend& frontend_;
-  const bool spell_, ignore_stop_;
+  const bool spell_;
   const std::vector<int32_t> before_, speech_;  // ids before the text, and speech tokens after it
   int64_t text_ids_ = 0;                        // number of text ids of the segment
   int silent_ = 0;                              // number of consecutive tokens of silence
@@ -119,7 +116,9 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .max_positions = config.max_positions,
           .sampling = config.sampling,
           .spare_steps = 1,  // the last step ends the part and makes no token
-          .steps_per_id = kMostPerId};
+          .steps_per_id = kMostPerId,
+          .unspoken = {static_cast<int32_t>(config.speech_codes),
+                       static_cast<int32_t>(config.speech_vocab())}};
 }
 
 Result<std::unique_ptr<SpokenScript>> CosyVoice2::script(const SpeechRequest& request) const {

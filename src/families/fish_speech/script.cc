@@ -27,7 +27,6 @@ class Script : public SpokenScript {
   Script(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request)
       : config_(config),
         prompter_(prompter),
-        ignore_stop_(request.terms.ignore_stop),
         sayings_(request.say.sayings),
         lexicon_(request.say.lexicon) {}
 
@@ -113,19 +112,9 @@ class Script : public SpokenScript {
     std::ranges::copy(codes, ids.begin() + 1);
   }
 
-  SampleRule rule(const DelayedStreams&, int k) const override {
-    SampleRule rule;
-    if (ignore_stop_ && k == 0) rule.allowed[rule.ranges++] = {0, config_.end_code()};
-    return rule;
-  }
-
   /// As in the authors' code, the penalty does not count the first frame of a message.
   std::span<const int32_t> history(const DelayedStreams& steps, int k) const override {
     return SpokenScript::history(steps, k).subspan(std::min(1, steps.steps()));
-  }
-
-  bool ends(DelayedStreams&, std::span<const int32_t> codes) const override {
-    return codes[0] == config_.end_code();
   }
 
  private:
@@ -171,7 +160,6 @@ class Script : public SpokenScript {
 
   const ModelConfig& config_;
   const Prompter& prompter_;
-  const bool ignore_stop_;
   const std::vector<Saying> sayings_;
   const std::shared_ptr<const Lexicon> lexicon_;
   std::string tag_;  // speaker tag for text that has no tag
@@ -196,7 +184,8 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .text = {.short_chars = 0},
           .spare_steps = kSpareFrames,
           .steps_per_id = kFramesPerId,
-          .least_steps = least_steps(config)};
+          .least_steps = least_steps(config),
+          .end = config.end_code()};
 }
 
 Result<std::unique_ptr<SpokenScript>> FishSpeech::script(const SpeechRequest& request) const {

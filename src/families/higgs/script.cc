@@ -21,8 +21,8 @@ int64_t most_ids(const ModelConfig& config) { return std::min(kMostIds, config.m
 /// ones stay (families/past.h). C: codebooks.
 class Script : public SpokenScript {
  public:
-  Script(const ModelConfig& config, const Prompter& prompter, bool ignore_stop)
-      : config_(config), prompter_(prompter), delays_(config.delays()), ignore_stop_(ignore_stop) {}
+  Script(const ModelConfig& config, const Prompter& prompter)
+      : config_(config), prompter_(prompter), delays_(config.delays()) {}
 
   Status set_voice(const Voice& voice, double frame_rate) {
     const auto most =
@@ -75,20 +75,6 @@ class Script : public SpokenScript {
     add_segment(now, out);
   }
 
-  SampleRule rule(const DelayedStreams& steps, int k) const override {
-    SampleRule rule;
-    if (steps.idle(k)) rule.forced = config_.begin();
-    if (ignore_stop_ && k == 0) rule.allowed[0] = {0, config_.end()}, rule.ranges = 1;
-    return rule;
-  }
-
-  /// As in the authors' code, the end counts only after all codebooks have begun.
-  bool ends(DelayedStreams& steps, std::span<const int32_t> codes) const override {
-    const bool may_end = steps.steps() >= config_.codebooks;
-    if (may_end && !steps.ending() && codes[0] == config_.end()) steps.end_now();
-    return false;
-  }
-
   int emit(const DelayedStreams&, std::span<int32_t> frame, StepOutput& out) override {
     for (int32_t& code : frame) {
       if (code >= config_.real_codes()) code = 0;  // a mark in place of a code
@@ -122,7 +108,6 @@ class Script : public SpokenScript {
   const ModelConfig& config_;
   const Prompter& prompter_;
   const DelayPattern delays_;
-  const bool ignore_stop_;
   std::vector<int32_t> reference_;         // words of the voice's recording
   std::vector<int32_t> reference_frames_;  // [T, C]; empty: no voice
   bool begun_ = false;                     // whether a segment of the text was cut already
@@ -141,12 +126,15 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .text = {.most_ids = most_ids(config)},
           .spare_steps = kSpareFrames,
           .steps_per_id = kFramesPerId,
-          .most_steps = kMostSteps - config.delays().tail()};
+          .most_steps = kMostSteps - config.delays().tail(),
+          .end = config.end(),
+          // As in the authors' code, the end counts only after all codebooks have begun.
+          .end_from = config.codebooks};
 }
 
 Result<std::unique_ptr<SpokenScript>> Higgs::script(const SpeechRequest& request) const {
   if (const Status known = check_voice(info_, request.voice); !known) return known.error();
-  auto script = std::make_unique<Script>(config_, *prompter_, request.terms.ignore_stop);
+  auto script = std::make_unique<Script>(config_, *prompter_);
   if (request.voice.data) {
     const Status voice = script->set_voice(*request.voice.data, info_.speech.frame_rate);
     if (!voice) return voice.error();

@@ -138,7 +138,7 @@ void Answer::prefix_keys(bool companion, std::vector<uint64_t>& keys) const {
 }
 
 SampleRule Answer::rule(int k) const {
-  if (speaking_) return script_->rule(steps_, k);
+  if (speaking_) return next_rule(spoken_, *script_, steps_, k, ignore_stop_);
   SampleRule rule;
   if (k > 0) {
     rule.forced = 0;  // the forced code is a pad

@@ -13,9 +13,8 @@ constexpr int64_t kFramesPerWord = 40;  // frames of an id in slow speech: 0.8 s
 
 class Script : public SpokenScript {
  public:
-  Script(const ModelConfig& config, const Prompter& prompter, std::vector<int32_t> voice,
-         bool ignore_stop)
-      : config_(config), prompter_(prompter), voice_(std::move(voice)), ignore_stop_(ignore_stop) {}
+  Script(const ModelConfig& config, const Prompter& prompter, std::vector<int32_t> voice)
+      : config_(config), prompter_(prompter), voice_(std::move(voice)) {}
 
   Result<std::vector<int32_t>> encode(std::string_view segment, int64_t) override {
     std::vector<int32_t> words = prompter_.words(trimmed(segment));
@@ -42,12 +41,11 @@ class Script : public SpokenScript {
 
   SampleRule rule(const DelayedStreams& steps, int k) const override {
     SampleRule rule;
-    if (steps.idle(k)) rule.forced = 0;
-    if (k > 0 || rule.forced == 0) return rule;  // the forced id is the pad
+    if (k > 0) return rule;
     const auto allow = [&](int32_t begin, int32_t count) {
       rule.allowed[static_cast<size_t>(rule.ranges++)] = {begin, begin + count};
     };
-    if (!ignore_stop_ && steps.steps() >= config_.least_steps) allow(config_.ids.end, 1);
+    if (steps.steps() >= config_.least_steps) allow(config_.ids.end, 1);
     allow(config_.ids.speech, 1);  // ESPnet's mask allows this id
     allow(config_.first_unit, config_.units);
     return rule;
@@ -69,7 +67,6 @@ class Script : public SpokenScript {
   const ModelConfig& config_;
   const Prompter& prompter_;
   const std::vector<int32_t> voice_;  // ids [T, S]; empty: no voice
-  const bool ignore_stop_;
 };
 
 }  // namespace
@@ -81,15 +78,15 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .sampling = {.temperature = config.temperature, .top_k = config.top_k},
           .guidance = 1,
           .spare_steps = config.least_steps + kSpareFrames,
-          .steps_per_id = kFramesPerWord};
+          .steps_per_id = kFramesPerWord,
+          .unspoken = {config.ids.end, config.ids.end + 1}};
 }
 
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Prompter& prompter,
                                                 const SpeechRequest& request) {
   Result<std::vector<int32_t>> voice = voice_ids(config, prompter, request);
   if (!voice) return voice.error();
-  return std::unique_ptr<SpokenScript>(
-      std::make_unique<Script>(config, prompter, voice.take(), request.terms.ignore_stop));
+  return std::unique_ptr<SpokenScript>(std::make_unique<Script>(config, prompter, voice.take()));
 }
 
 }  // namespace syrinx::opuslm

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kSpareSteps = 1260;  // extra steps, besides those per id: 15 s
 constexpr int64_t kStepsPerId = 70;    // steps of one id in slow speech: 0.85 s
+constexpr int32_t kEnd = 0;            // end of speech, counted from ModelConfig::audio_begin()
 
 /// Beginnings of tokens that a text must not contain.
 constexpr std::array<std::string_view, 2> kTokens{"<custom_token_", "<spk_"};
@@ -45,12 +46,8 @@ std::string lead_of(const Edition& edition, const std::string& voice,
 class Script : public SpokenScript {
  public:
   Script(const ModelConfig& config, const Tokenizer& tokenizer, const Edition& edition,
-         std::string lead, bool ignore_stop)
-      : config_(config),
-        tokenizer_(tokenizer),
-        edition_(edition),
-        lead_(std::move(lead)),
-        ignore_stop_(ignore_stop) {}
+         std::string lead)
+      : config_(config), tokenizer_(tokenizer), edition_(edition), lead_(std::move(lead)) {}
 
   /// Orpheus' tokens are not special in its tokenizer. So their names in a text are split to be
   /// read as plain text, except the tags of the edition.
@@ -91,13 +88,9 @@ class Script : public SpokenScript {
     SampleRule rule;
     const int place = steps.steps() % kFrameTokens;
     const int32_t begin = config_.block_begin(place);
-    if (place == 0 && steps.steps() > 0 && !ignore_stop_) rule.allowed[rule.ranges++] = {0, 1};
+    if (place == 0 && steps.steps() > 0) rule.allowed[rule.ranges++] = {kEnd, kEnd + 1};
     rule.allowed[rule.ranges++] = {begin, begin + static_cast<int32_t>(config_.block)};
     return rule;
-  }
-
-  bool ends(DelayedStreams&, std::span<const int32_t> codes) const override {
-    return codes[0] == 0;
   }
 
   int emit(const DelayedStreams& steps, std::span<int32_t>, StepOutput& out) override {
@@ -123,7 +116,6 @@ class Script : public SpokenScript {
   const Tokenizer& tokenizer_;
   const Edition& edition_;
   const std::string lead_;
-  const bool ignore_stop_;
 };
 
 }  // namespace
@@ -133,7 +125,8 @@ SpokenModel spoken_model(const ModelConfig& config, const Edition& edition) {
           .max_positions = config.max_positions,
           .sampling = edition.sampling,
           .spare_steps = kSpareSteps,
-          .steps_per_id = kStepsPerId};
+          .steps_per_id = kStepsPerId,
+          .end = kEnd};
 }
 
 Result<std::unique_ptr<SpokenScript>> Orpheus::script(const SpeechRequest& request) const {
@@ -141,8 +134,7 @@ Result<std::unique_ptr<SpokenScript>> Orpheus::script(const SpeechRequest& reque
   const std::string& voice =
       request.voice.name.empty() ? info_.speech.default_voice : request.voice.name;
   return std::unique_ptr<SpokenScript>(std::make_unique<Script>(
-      config_, *tokenizer_, *edition_, lead_of(*edition_, voice, request.say.instructions),
-      request.terms.ignore_stop));
+      config_, *tokenizer_, *edition_, lead_of(*edition_, voice, request.say.instructions)));
 }
 
 }  // namespace syrinx::orpheus

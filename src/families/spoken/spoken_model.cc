@@ -1,6 +1,26 @@
 #include "families/spoken/spoken_model.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace syrinx {
+
+SampleRule SpokenModel::spoken(const SampleRule& rule) const {
+  const IdRange out = unspoken.end > 0 ? unspoken : IdRange{end, end + 1};
+  const bool forced = rule.forced >= out.begin && rule.forced < out.end;
+  if (out.begin < 0 || (rule.forced >= 0 && !forced)) return rule;
+  SampleRule left;
+  const auto add = [&](int32_t begin, int32_t end) {
+    if (begin < end) left.allowed[left.ranges++] = {begin, end};
+  };
+  const IdRange all{0, std::numeric_limits<int32_t>::max()};
+  for (int r = 0; r < std::max(rule.ranges, 1); ++r) {
+    const IdRange& range = rule.ranges > 0 ? rule.allowed[r] : all;
+    add(range.begin, std::min(range.end, out.begin));
+    add(std::max(range.begin, out.end), range.end);
+  }
+  return left;
+}
 
 std::optional<float> SpokenModel::guidance_of(const SpeechRequest& request) const {
   const float scale = request.sampling.guidance.value_or(guidance.value_or(1));

@@ -29,7 +29,15 @@ struct SpokenModel {
   int64_t steps_per_id = 0;  ///< steps of one id in slow speech
   int64_t most_steps = 0;    ///< largest bound of a segment; 0: only max_positions limits it
   int64_t least_steps = 0;   ///< a first prompt that leaves room for fewer steps is refused
+  /// Choice of code 0 that ends a segment and is not spoken; if codes are delayed, the pattern's
+  /// tail follows. -1: SpokenScript::ends() decides.
+  int32_t end = -1;
+  int64_t end_from = 0;  ///< steps of a segment before which `end` does not end it
+  /// Choices of code 0 that a request which ignores the end cannot make. Empty: only `end`.
+  IdRange unspoken = {};
 
+  /// Returns a rule of code 0 without the unspoken choices.
+  SampleRule spoken(const SampleRule& rule) const;
   // Returns the sampling that the options of a request select.
   SampleParams sampling_of(const SpeechRequest& request) const;
   SampleParams inner_sampling_of(const SpeechRequest& request) const;

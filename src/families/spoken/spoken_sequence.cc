@@ -13,6 +13,17 @@ int SpokenScript::emit(const DelayedStreams&, std::span<int32_t> frame, StepOutp
   return 1;
 }
 
+SampleRule next_rule(const SpokenModel& model, const SpokenScript& script,
+                     const DelayedStreams& steps, int k, bool ignore_stop) {
+  SampleRule rule;
+  if (steps.idle(k)) {
+    rule.forced = 0;  // costs no computation; a mark replaces it
+    return rule;
+  }
+  rule = script.rule(steps, k);
+  return k == 0 && ignore_stop ? model.spoken(rule) : rule;
+}
+
 SpokenSequence::SpokenSequence(const SpokenModel& model, std::unique_ptr<SpokenScript> script,
                                const SpeechRequest& request)
     : model_(model),
@@ -22,6 +33,7 @@ SpokenSequence::SpokenSequence(const SpokenModel& model, std::unique_ptr<SpokenS
       guidance_(model.guidance_of(request)),
       seed_(request.sampling.seed),
       max_frames_(request.terms.max_frames),
+      ignore_stop_(request.terms.ignore_stop),
       text_(
           model.text, request.say.open,
           [this](std::string_view segment, int64_t begin) {
@@ -144,8 +156,16 @@ std::span<const int32_t> SpokenSequence::history(int k) const {
   return script_->history(steps_, k);
 }
 
+/// Returns whether a step ends the segment without being a part of it, or begins its tail.
+bool SpokenSequence::ends(std::span<const int32_t> codes) {
+  if (model_.end < 0) return script_->ends(steps_, codes);
+  if (codes[0] != model_.end || steps_.ending() || steps_.steps() < model_.end_from) return false;
+  if (model_.pattern.tail() > 0) steps_.end_now();
+  return !steps_.ending();
+}
+
 Verdict SpokenSequence::advance(std::span<const int32_t> codes, StepOutput& out) {
-  if (script_->ends(steps_, codes)) {
+  if (ends(codes)) {
     frames_ += script_->close(steps_, frames_left(), out);
     return end_segment();
   }

@@ -51,14 +51,18 @@ class SpokenScript {
                         std::span<int32_t> ids) const {
     std::ranges::copy(codes, ids.begin() + 1);
   }
-  virtual SampleRule rule(const DelayedStreams& steps, int k) const = 0;
+  /// Returns the choices for code k of the next step; without ranges, all. Codes that get a mark
+  /// need no rule, and requests that ignore the end get a rule without it (SpokenModel::unspoken).
+  virtual SampleRule rule(const DelayedStreams& /*steps*/, int /*k*/) const { return {}; }
   /// Returns code k of the segment's steps so far, oldest first, for the repetition penalty.
   virtual std::span<const int32_t> history(const DelayedStreams& steps, int k) const {
     return steps.column(k).subspan(1);
   }
   /// Returns whether a step ends the segment without being a part of it. A model whose streams end
-  /// one after another calls DelayedStreams::end_now() instead.
-  virtual bool ends(DelayedStreams& steps, std::span<const int32_t> codes) const = 0;
+  /// one after another calls DelayedStreams::end_now() instead. Needed without SpokenModel::end.
+  virtual bool ends(DelayedStreams& /*steps*/, std::span<const int32_t> /*codes*/) const {
+    return false;
+  }
   /// Sends the frame that the last step completed, if any; `frame` [S] is a buffer for it. Returns
   /// the number of sent frames.
   virtual int emit(const DelayedStreams& steps, std::span<int32_t> frame, StepOutput& out);
@@ -70,6 +74,10 @@ class SpokenScript {
   /// Returns the number of steps, without the pattern's tail, that make `frames` frames.
   virtual int64_t steps_of(int64_t frames) const { return frames; }
 };
+
+/// Returns the complete rule for code k of the next step.
+SampleRule next_rule(const SpokenModel& model, const SpokenScript& script,
+                     const DelayedStreams& steps, int k, bool ignore_stop);
 
 /// The sequence of one request.
 class SpokenSequence final : public Sequence {
@@ -89,7 +97,9 @@ class SpokenSequence final : public Sequence {
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   void rows(int first, bool companion, InputRows& out) const override;
   const SampleParams& sampling(int k) const override { return k > 0 ? inner_sampling_ : sampling_; }
-  SampleRule rule(int k) const override { return script_->rule(steps_, k); }
+  SampleRule rule(int k) const override {
+    return next_rule(model_, *script_, steps_, k, ignore_stop_);
+  }
   std::span<const int32_t> history(int k) const override;
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
@@ -109,6 +119,7 @@ class SpokenSequence final : public Sequence {
   };
   Kept begin_segment();
   Verdict end_segment();
+  bool ends(std::span<const int32_t> codes);
   int64_t frames_left() const;
   int rows_fed_before(const Prompt& fed, const Prompt& next) const;
   void step_row(int step, std::span<int32_t> ids) const;
@@ -119,6 +130,7 @@ class SpokenSequence final : public Sequence {
   const std::optional<float> guidance_;
   const uint64_t seed_;
   const int64_t max_frames_;  // RequestTerms::max_frames; 0: the text sets the bound
+  const bool ignore_stop_;
 
   TextPlan text_;
   std::deque<SpokenSegment> past_;

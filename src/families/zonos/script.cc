@@ -29,7 +29,6 @@ class Script : public SpokenScript {
         language_(std::move(language)),
         sayings_(request.say.sayings),
         lexicon_(request.say.lexicon),
-        ignore_stop_(request.terms.ignore_stop),
         rows_(conditioner.rows(conditions)),
         companion_rows_(conditioner.rows(needed(config_, conditions))) {}
 
@@ -63,19 +62,9 @@ class Script : public SpokenScript {
   /// Only codebook 0 may sample the end, and not before the first frame.
   SampleRule rule(const DelayedStreams& steps, int k) const override {
     SampleRule rule;
-    if (steps.idle(k)) {  // in this step, the codebook gets a mask
-      rule.forced = 0;
-      return rule;
-    }
-    const bool may_end = k == 0 && steps.steps() > 0 && !ignore_stop_;
-    rule.allowed[0] = {0, static_cast<int32_t>(config_.codes()) + (may_end ? 1 : 0)};
-    rule.ranges = 1;
+    const bool may_end = k == 0 && steps.steps() > 0;
+    rule.allowed[rule.ranges++] = {0, static_cast<int32_t>(config_.codes()) + (may_end ? 1 : 0)};
     return rule;
-  }
-
-  bool ends(DelayedStreams& steps, std::span<const int32_t> codes) const override {
-    if (!steps.ending() && codes[0] == config_.eos) steps.end_now();
-    return false;
   }
 
  private:
@@ -89,7 +78,6 @@ class Script : public SpokenScript {
   const std::string language_;
   const std::vector<Saying> sayings_;
   const std::shared_ptr<const Lexicon> lexicon_;
-  const bool ignore_stop_;
   const Tensor rows_, companion_rows_;  // rows [C, H] of the conditions
 };
 
@@ -109,7 +97,8 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .text = {.segment_bytes = kSegmentBytes, .most_ids = kMostSymbols},
           .spare_steps = kSpareFrames,
           .steps_per_id = kFramesPerSymbol,
-          .most_steps = kMostFrames};
+          .most_steps = kMostFrames,
+          .end = config.eos};
 }
 
 Result<std::unique_ptr<SpokenScript>> Zonos::script(const SpeechRequest& request) const {
