@@ -125,7 +125,7 @@ void Chatterbox::describe(const LoadSpec& spec) {
   add_voices(info_, stored_);
   info_.speech.languages =
       multilingual_ ? multilingual_->languages() : std::vector<std::string>{"english"};
-  info_.offers.add({{"exaggeration"}, {"guidance"}, {"top_k", {0, 0}}});
+  info_.offers.add({{"exaggeration"}, {"top_k", {0, 0}}});
 }
 
 Result<std::unique_ptr<SpokenScript>> Chatterbox::script(const SpeechRequest& request) const {

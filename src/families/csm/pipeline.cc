@@ -72,7 +72,6 @@ Csm::Csm(const LoadSpec& spec) {
   info_.speech.default_voice = "0";
   info_.speech.languages = {"auto"};
   info_.speech.context = true;
-  info_.offers.add({{"inner_temperature"}, {"inner_top_p"}, {"inner_top_k"}});
   info_.offers.add("speaker", {0, Frontend::kMaxSpeaker});
   info_.speech.no_cloning = "the checkpoint has no encoder of the codec (codec_model.encoder.*)";
   join(std::move(lm), std::make_unique<CodecStage<MimiDecoder, MimiJob>>(*codec_),

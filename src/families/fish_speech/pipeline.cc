@@ -58,7 +58,6 @@ FishSpeech::FishSpeech(const LoadSpec& spec) {
   info_.speech.languages = {"auto"};
   info_.speech.phones = prompter_->says_phones();
   info_.speech.context = true;
-  info_.offers.add({{"inner_temperature"}, {"inner_top_p"}, {"inner_top_k"}});
   info_.offers.add("speaker", {0, Prompter::kMaxSpeaker});
   info_.offers.lack({"instructions"}, "write them into the text, as in [whisper]");
   info_.speech.no_cloning = "codec.pth has no encoder (encoder.*)";

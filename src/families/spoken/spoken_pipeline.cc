@@ -6,6 +6,10 @@ void SpokenPipeline::join(std::unique_ptr<CodecLm> lm, std::span<const Link> beh
   lm_ = std::move(lm);
   graph_ = chain(*lm_, behind);
   info_.parts = describe_lm(*lm_);
+  if (spoken_.guidance) info_.offers.add("guidance");
+  if (spoken_.inner_sampling) {
+    info_.offers.add({{"inner_temperature"}, {"inner_top_p"}, {"inner_top_k"}});
+  }
 }
 
 void SpokenPipeline::join(std::unique_ptr<CodecLm> lm, std::unique_ptr<ChunkStage> codec,

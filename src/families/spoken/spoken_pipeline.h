@@ -25,7 +25,8 @@ class SpokenPipeline : public LoadedPipeline {
   virtual Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const = 0;
 
   /// Puts the language model and the stages behind it, which outlive the graph, into the graph, and
-  /// describes the language model. The family's constructor calls one of both functions.
+  /// describes the language model. Offers the options that spoken_ has values for (guidance, inner
+  /// sampling). The family's constructor sets spoken_ and calls one of both functions.
   void join(std::unique_ptr<CodecLm> lm, std::span<const Link> behind);
   /// Does the same with a codec as the only stage behind the model, and describes the codec, too.
   void join(std::unique_ptr<CodecLm> lm, std::unique_ptr<ChunkStage> codec, const CodecInfo& info,

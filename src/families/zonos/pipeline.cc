@@ -161,7 +161,7 @@ void Zonos::describe(const LoadSpec& spec) {
     if (code != "ja") info_.speech.languages.push_back(code);
   }
   info_.speech.phones = true;
-  info_.offers.add({{"spell_numbers"}, {"instructions"}, {"guidance"}});
+  info_.offers.add({{"spell_numbers"}, {"instructions"}});
   info_.speech.mixes = speaker_width_ > 0;
   info_.max_text_bytes = kMostText;
 }
