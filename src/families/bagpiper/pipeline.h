@@ -47,7 +47,6 @@ class Bagpiper : public LoadedPipeline {
   ModelConfig config_;
   SpokenModel spoken_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // kept, because the table is read from the mapped file
   std::unique_ptr<Qwen3AudioTower> tower_;
   PackedLinear adaptor_;
   std::unique_ptr<CodecLm> lm_;

@@ -31,7 +31,6 @@ class Chatterbox : public S3Pipeline<Voice> {
   std::unique_ptr<TextTokenizer> tokenizer_;
   std::unique_ptr<MultilingualText> multilingual_;  // null in the English edition
   // Weights of the language model. Its tables stay in the mapped file.
-  std::unique_ptr<Weights> weights_;
   SpeechNets nets_;
   mutable Recent<Voice> moods_;  // voices whose degree of emotion was changed
 };

@@ -25,7 +25,6 @@ class ChatterboxTurbo : public S3Pipeline<chatterbox::Voice> {
   ModelConfig config_;
   std::unique_ptr<Tokenizer> tokenizer_;
   // Weights of the language model. Its tables stay in the mapped file.
-  std::unique_ptr<Weights> weights_;
   SpeechNets nets_;
 };
 

@@ -34,7 +34,6 @@ class CosyVoice2 : public S3Pipeline<Voice> {
   ModelConfig config_;
   std::unique_ptr<Frontend> frontend_;
   // Weights of the language model. Its tables stay in the mapped file.
-  std::unique_ptr<Weights> weights_;
 };
 
 /// Returns tables (text, control, speech), bounds and sampling of the language model.

@@ -25,7 +25,6 @@ class Csm : public SpokenPipeline {
 
   ModelConfig config_;
   std::unique_ptr<Frontend> frontend_;
-  std::unique_ptr<Weights> weights_;  // kept, because the tables are read from the mapped file
   std::unique_ptr<MimiDecoder> codec_;
 };
 

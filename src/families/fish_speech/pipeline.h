@@ -28,8 +28,7 @@ class FishSpeech : public SpokenPipeline {
 
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_,
-      codec_weights_;  // kept, because the codec and later networks read tables in the mapped files
+  std::unique_ptr<Weights> codec_weights_;  // kept for tables, and for the encoder
   std::unique_ptr<FishCodec> codec_;
 };
 

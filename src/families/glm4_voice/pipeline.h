@@ -30,7 +30,6 @@ class Glm4Voice : public LoadedPipeline {
   std::unique_ptr<Tokenizer> tokenizer_;
   Ids ids_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // kept, because the table is read from the mapped file
   std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<GlmSpeechTokenizer> speech_;
   std::unique_ptr<GlmFlow> flow_;

@@ -32,7 +32,6 @@ class Higgs : public SpokenPipeline {
 
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // kept, because the tables are read from the mapped file
   std::unique_ptr<DacCodec> codec_;
 };
 

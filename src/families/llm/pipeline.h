@@ -29,7 +29,6 @@ class Llm : public LoadedPipeline {
   ModelConfig config_;
   Generation generation_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // kept, because the table is read from the mapped file
   std::unique_ptr<CodecLm> lm_;
 };
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "families/family.h"
+#include "io/weights.h"
 #include "model/pipeline.h"
 
 namespace syrinx {
@@ -24,6 +25,8 @@ class LoadedPipeline : public Pipeline {
 
   PipelineInfo info_;
   Graph graph_;
+  /// Weights of the first node, if a network reads tables in the mapped file, or later networks do.
+  std::unique_ptr<Weights> weights_;
   std::unique_ptr<const VoiceEncoder> voices_;  // null: the model makes no voices of recordings
 };
 

@@ -28,7 +28,6 @@ class MossTts : public LoadedPipeline {
 
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // kept, because the tables are read from the mapped file
   std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<MossCodec> codec_;
   std::unique_ptr<ChunkStage> stage_;

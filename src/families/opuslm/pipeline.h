@@ -49,7 +49,6 @@ class OpusLm : public LoadedPipeline {
   ModelConfig config_;
   SpokenModel spoken_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // kept, because the table is read from the mapped file
   std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<EspnetCodec> codec_;
   std::unique_ptr<CodecStage<EspnetCodec, EspnetCodecJob>> stage_;

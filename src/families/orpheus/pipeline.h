@@ -34,7 +34,6 @@ class Orpheus : public SpokenPipeline {
   ModelConfig config_;
   const Edition* edition_ = nullptr;
   std::unique_ptr<Tokenizer> tokenizer_;
-  std::unique_ptr<Weights> weights_;  // kept, because the table is read from the mapped file
   std::unique_ptr<DacCodec> codec_;
 };
 

@@ -57,8 +57,6 @@ class PocketTts : public LoadedPipeline {
 
   ModelConfig config_;
   std::unique_ptr<TextReader> reader_;
-  std::unique_ptr<Weights>
-      weights_;  // kept for the table of ids, and for weights that are loaded later
   std::unique_ptr<FlowLm> lm_;
   std::unique_ptr<LatentStage> stage_;
   std::unique_ptr<VoiceFiles<VoiceRows>> files_;

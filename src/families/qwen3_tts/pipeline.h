@@ -68,7 +68,6 @@ class Qwen3Tts : public LoadedPipeline {
 
   ModelConfig config_;
   std::unique_ptr<Frontend> frontend_;
-  std::unique_ptr<Weights> weights_;  // kept, because the tables are read from the mapped file
   std::unique_ptr<CodecLm> talker_;
   View codec_table_;  // table of code 0 and of named speakers, in the mapped file
   std::unique_ptr<Qwen3Codec> codec_;

@@ -39,7 +39,6 @@ class StepAudio2 : public LoadedPipeline {
   std::unique_ptr<Tokenizer> tokenizer_;
   Ids ids_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // kept, because the table is read from the mapped file
   std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<StepAudioEncoder> encoder_;
   std::unique_ptr<S3Flow> flow_;

@@ -47,7 +47,6 @@ class VibeVoice : public LoadedPipeline {
 
   ModelConfig config_;
   std::unique_ptr<Tokenizer> tokenizer_;
-  std::unique_ptr<Weights> weights_;  // kept, because the table of ids is not copied
   std::unique_ptr<SpeechLm> lm_;
   std::unique_ptr<VaeStage> stage_;
   std::unique_ptr<VoiceFiles<VoiceRows>> files_;

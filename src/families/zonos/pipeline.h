@@ -30,7 +30,6 @@ class Zonos : public SpokenPipeline {
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;
-  std::unique_ptr<Weights> weights_;  // kept, because the tables are read from the mapped file
   std::unique_ptr<PrefixConditioner> conditioner_;
   Phonemize phonemize_;
   Speakers speakers_;
