@@ -5,81 +5,41 @@
 #include <filesystem>
 #include <numbers>
 
+#include "families/s3/pickled_voices.h"
 #include "families/s3/reference.h"
 #include "io/file.h"
-#include "io/torch_pickle.h"
 #include "io/weights.h"
 #include "kernels/sample.h"
 
 namespace syrinx::chatterbox {
 namespace {
 
-constexpr int64_t kMostTokens = 1500, kDummyTokens = 75;
+constexpr int64_t kDummyTokens = 75;
 
-class CondsFile {
- public:
-  explicit CondsFile(const std::string& path) : file_(path) {}
-  [[noreturn]] void fail(const std::string& name, const std::string& what) const {
-    load_fault(file_.path(), name, what);
-  }
-  const TorchTensor& get(const std::string& name) const {
-    const TorchTensor* tensor = file_.find(name);
-    if (!tensor) fail(name, "is missing");
-    return *tensor;
-  }
+constexpr int64_t kMostTokens = PickledVoices::kMostTokens;
 
-  std::vector<int32_t> ids(const std::string& name, int64_t bound) const {
-    const TorchTensor& tensor = get(name);
-    if (tensor.count() > kMostTokens) fail(name, "too many ids: " + tensor.str());
-    const View view = file_.view(tensor);
-    std::vector<int32_t> out;
-    for (int64_t i = 0; i < view.count(); ++i) {
-      int64_t id = -1;
-      if (view.dtype == DType::kI32) {
-        id = view.i32()[i];
-      } else if (view.dtype == DType::kI64) {
-        id = static_cast<const int64_t*>(view.data)[i];
-      } else {
-        fail(name, "expected i32 or i64, got " + tensor.str());
-      }
-      if (id < 0 || id >= bound) {
-        fail(name, "id " + std::to_string(id) + " is outside [0, " + std::to_string(bound) + ")");
-      }
-      out.push_back(static_cast<int32_t>(id));
-    }
-    return out;
+/// Returns a tensor of `least` to `most` floats, with any dimensions.
+Tensor floats(const PickledVoices& file, const std::string& name, int64_t least, int64_t most) {
+  const TorchTensor& tensor = file.get(name);
+  if (tensor.count() < least || tensor.count() > most) {
+    file.fail(name, concat("expected ", least, " floats, got ", tensor.str()));
   }
-
-  /// Returns a tensor of `least` to `most` floats, with any dimensions.
-  Tensor floats(const std::string& name, int64_t least, int64_t most) const {
-    const TorchTensor& tensor = get(name);
-    const bool known =
-        tensor.dtype && (*tensor.dtype == DType::kF32 || *tensor.dtype == DType::kF16 ||
-                         *tensor.dtype == DType::kBF16);
-    if (!known || tensor.count() < least || tensor.count() > most) {
-      fail(name, "expected " + std::to_string(least) + " floats, got " + tensor.str());
-    }
-    const View view = file_.view(tensor);
-    return to_f32(view.reshape({view.count()}));
-  }
-
- private:
-  TorchPickle file_;
-};
+  return to_f32(file.floats(tensor).reshape({tensor.count()}));
+}
 
 Voice load_voice(const std::string& path, const ModelConfig& config, const S3Flow& flow) {
-  const CondsFile file(path);
+  const PickledVoices file(path);
   Voice voice;
-  const Tensor speaker = file.floats("t3.speaker_emb", config.speaker, config.speaker);
+  const Tensor speaker = floats(file, "t3.speaker_emb", config.speaker, config.speaker);
   voice.speaker.assign(speaker.f32(), speaker.f32() + config.speaker);
   voice.prompt_speech = file.ids("t3.cond_prompt_speech_tokens", config.speech_vocab);
   if (static_cast<int64_t>(voice.prompt_speech.size()) > config.speech_positions) {
     file.fail("t3.cond_prompt_speech_tokens", "has more tokens than the model has positions");
   }
-  if (config.emotion) voice.emotion = file.floats("t3.emotion_adv", 1, 1).f32()[0];
+  if (config.emotion) voice.emotion = floats(file, "t3.emotion_adv", 1, 1).f32()[0];
   std::vector<int32_t> tokens = file.ids("gen.prompt_token", config.flow.vocab);
   const int64_t mel = config.flow.mel;
-  Tensor feat = file.floats("gen.prompt_feat", 0, (2 * kMostTokens + 2) * mel);
+  Tensor feat = floats(file, "gen.prompt_feat", 0, (2 * kMostTokens + 2) * mel);
   // Removes excess tokens at the end, as in the authors' code. Keeps half a token of mel.
   const int64_t frames = feat.view().count() / mel;
   tokens.resize(std::min<size_t>(tokens.size(), static_cast<size_t>(frames / config.flow.ratio)));
@@ -87,7 +47,7 @@ Voice load_voice(const std::string& path, const ModelConfig& config, const S3Flo
   const int64_t rows = std::min(frames, whole + config.flow.ratio - 1);
   Tensor prompt({rows, mel}, DType::kF32);
   std::copy_n(feat.f32(), rows * mel, prompt.f32());
-  const Tensor vector = file.floats("gen.embedding", config.flow.speaker, config.flow.speaker);
+  const Tensor vector = floats(file, "gen.embedding", config.flow.speaker, config.flow.speaker);
   voice.flow = flow.voice(std::move(tokens), std::move(prompt),
                           {vector.f32(), static_cast<size_t>(config.flow.speaker)});
   return voice;

@@ -5,98 +5,61 @@
 #include <set>
 
 #include "base/float16.h"
+#include "families/s3/pickled_voices.h"
 #include "io/file.h"
-#include "io/torch_pickle.h"
 #include "kernels/sample.h"
 
 namespace syrinx::cosyvoice2 {
 namespace {
 
-constexpr int64_t kMostTokens = 1500;  // one minute; the authors' code uses half a minute
 constexpr int64_t kDummyTokens = 75;
 
-/// Reads the fields of one spk2info file.
-class SpeakerFile {
- public:
-  explicit SpeakerFile(const std::string& path) : file_(path) {}
-
-  /// Returns the names of the voices. The field "NAME.embedding" belongs to NAME.
-  std::set<std::string> names() const {
-    std::set<std::string> out;
-    for (const TorchTensor& tensor : file_.tensors()) {
-      const size_t dot = tensor.name.rfind('.');
-      if (dot != std::string::npos && dot > 0) out.insert(tensor.name.substr(0, dot));
-    }
-    return out;
+/// Returns the names of the voices in a spk2info file. The field "NAME.embedding" belongs to NAME.
+std::set<std::string> names_in(const PickledVoices& file) {
+  std::set<std::string> out;
+  for (const TorchTensor& tensor : file.file().tensors()) {
+    const size_t dot = tensor.name.rfind('.');
+    if (dot != std::string::npos && dot > 0) out.insert(tensor.name.substr(0, dot));
   }
-  bool has(const std::string& name) const { return file_.find(name) != nullptr; }
-  [[noreturn]] void fail(const std::string& name, const std::string& what) const {
-    load_fault(file_.path(), name, what);
+  return out;
+}
+
+/// Reads a tensor [1, n] of ids below `bound`. Returns no ids if the file has no such tensor.
+std::vector<int32_t> ids(const PickledVoices& file, const std::string& name, int64_t bound) {
+  if (!file.has(name)) return {};
+  const TorchTensor& tensor = file.get(name);
+  if (tensor.sizes.size() != 2 || tensor.sizes[0] != 1) {
+    file.fail(name, "expected ids [1, n], got " + tensor.str());
   }
+  return file.ids(name, bound);
+}
 
-  /// Reads a tensor [1, n] of ids below `bound`. Returns no ids if the file has no such tensor.
-  std::vector<int32_t> ids(const std::string& name, int64_t bound) const {
-    const TorchTensor* tensor = file_.find(name);
-    if (!tensor) return {};
-    if (tensor->sizes.size() != 2 || tensor->sizes[0] != 1 || tensor->count() > kMostTokens) {
-      fail(name, "expected ids [1, n], at most " + std::to_string(kMostTokens) + ", got " +
-                     tensor->str());
-    }
-    const View view = file_.view(*tensor);
-    std::vector<int32_t> out;
-    for (int64_t i = 0; i < view.count(); ++i) {
-      int64_t id = -1;
-      if (view.dtype == DType::kI32) {
-        id = view.i32()[i];
-      } else if (view.dtype == DType::kI64) {
-        id = static_cast<const int64_t*>(view.data)[i];
-      } else {
-        fail(name, "expected i32 or i64, got " + tensor->str());
-      }
-      if (id < 0 || id >= bound) {
-        fail(name, "id " + std::to_string(id) + " is outside [0, " + std::to_string(bound) + ")");
-      }
-      out.push_back(static_cast<int32_t>(id));
-    }
-    return out;
+/// Reads a float tensor [rows, width]. Any dimensions before these must be 1.
+Tensor floats(const PickledVoices& file, const std::string& name, int64_t rows, int64_t width) {
+  const TorchTensor& tensor = file.get(name);
+  std::vector<int64_t> sizes = tensor.sizes;
+  while (sizes.size() > 2 && sizes.front() == 1) sizes.erase(sizes.begin());
+  if (sizes.size() == 1) sizes.insert(sizes.begin(), 1);
+  const bool fits = sizes.size() == 2 && sizes[0] >= rows &&
+                    sizes[0] <= 2 * PickledVoices::kMostTokens + rows && sizes[1] == width;
+  if (!fits) {
+    file.fail(name, concat("expected floats [", rows, ", ", width, "], got ", tensor.str()));
   }
+  return to_f32(file.floats(tensor).reshape({sizes[0], width}).slice(0, rows));
+}
 
-  /// Reads a float tensor [rows, width]. Any dimensions before these must be 1.
-  Tensor floats(const std::string& name, int64_t rows, int64_t width) const {
-    const TorchTensor* tensor = file_.find(name);
-    if (!tensor) fail(name, "is missing");
-    std::vector<int64_t> sizes = tensor->sizes;
-    while (sizes.size() > 2 && sizes.front() == 1) sizes.erase(sizes.begin());
-    if (sizes.size() == 1) sizes.insert(sizes.begin(), 1);
-    const bool fits = sizes.size() == 2 && sizes[0] >= rows && sizes[0] <= 2 * kMostTokens + rows &&
-                      sizes[1] == width;
-    if (!fits) {
-      fail(name, "expected floats [" + std::to_string(rows) + ", " + std::to_string(width) +
-                     "], got " + tensor->str());
-    }
-    const View view = file_.view(*tensor);
-    if (view.dtype != DType::kF32 && view.dtype != DType::kF16 && view.dtype != DType::kBF16) {
-      fail(name, "expected floats, got " + tensor->str());
-    }
-    return to_f32(view.reshape({sizes[0], width}).slice(0, rows));
-  }
-
- private:
-  TorchPickle file_;
-};
-
-Voice load_voice(const SpeakerFile& file, const std::string& name, const ModelConfig& config,
+Voice load_voice(const PickledVoices& file, const std::string& name, const ModelConfig& config,
                  const S3Flow& flow) {
   const auto field = [&](const char* key) { return name + "." + key; };
   Voice voice;
-  voice.prompt_text = file.ids(field("prompt_text"), config.text_vocab);
-  voice.prompt_speech = file.ids(field("llm_prompt_speech_token"), config.speech_codes);
-  std::vector<int32_t> tokens = file.ids(field("flow_prompt_speech_token"), config.speech_codes);
+  voice.prompt_text = ids(file, field("prompt_text"), config.text_vocab);
+  voice.prompt_speech = ids(file, field("llm_prompt_speech_token"), config.speech_codes);
+  std::vector<int32_t> tokens = ids(file, field("flow_prompt_speech_token"), config.speech_codes);
   const auto frames = static_cast<int64_t>(tokens.size()) * config.flow.ratio;
   Tensor mel;
-  if (frames > 0) mel = file.floats(field("prompt_speech_feat"), frames, config.flow.mel);
+  if (frames > 0) mel = floats(file, field("prompt_speech_feat"), frames, config.flow.mel);
   const std::string key = field(file.has(field("flow_embedding")) ? "flow_embedding" : "embedding");
-  const Tensor speaker = file.floats(key, 1, config.flow.speaker);
+  const Tensor speaker = floats(file, key, 1, config.flow.speaker);
   voice.flow = flow.voice(std::move(tokens), std::move(mel),
                           {speaker.f32(), static_cast<size_t>(config.flow.speaker)});
   return voice;
@@ -104,8 +67,8 @@ Voice load_voice(const SpeakerFile& file, const std::string& name, const ModelCo
 
 void load_file(const std::string& path, const ModelConfig& config, const S3Flow& flow,
                Voices& voices) {
-  const SpeakerFile file(path);
-  for (const std::string& name : file.names()) {
+  const PickledVoices file(path);
+  for (const std::string& name : names_in(file)) {
     if (!voices.emplace(name, load_voice(file, name, config, flow)).second) {
       file.fail(name, "another file has a voice of this name");
     }
