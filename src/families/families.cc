@@ -28,7 +28,6 @@
 #include "families/omnivoice/pipeline.h"
 #include "families/opuslm/config.h"
 #include "families/opuslm/pipeline.h"
-#include "families/orpheus/checkpoint.h"
 #include "families/orpheus/config.h"
 #include "families/orpheus/pipeline.h"
 #include "families/piper/piper.h"

@@ -8,27 +8,41 @@
 namespace syrinx::llm {
 namespace {
 
-Checkpoint open_gguf(const LoadSpec& spec) {
-  const auto file = std::make_shared<const GgufFile>(spec.dir);
-  ModelConfig config = load_gguf_config(*file);
-  return {config, load_gguf_tokenizer(*file), load_gguf_generation(*file),
-          load_gguf_template(*file), spec.dummy ? dummy_weights() : gguf_weights(file, config)};
+bool is_gguf(const LoadSpec& spec) { return spec.dir.ends_with(kGgufEnd); }
+
+StoredModel stored(const LoadSpec& spec, const std::shared_ptr<const GgufFile>& file) {
+  const ModelConfig config = load_gguf_config(*file);
+  return {config, load_gguf_tokenizer(*file),
+          spec.dummy ? dummy_weights() : gguf_weights(file, config)};
 }
 
-Checkpoint open_published(const LoadSpec& spec) {
-  const Config root = Config::load(join_path(spec.dir, "config.json"));
+StoredModel stored(const LoadSpec& spec, const Config& root) {
   const ModelConfig config = load_model_config(root);
-  const Tokenizer tokenizer = open_tokenizer(spec);
   std::unique_ptr<WeightSource> weights = weights_at(spec, spec.dir);
   if (config.quantized && !spec.dummy) weights = dequantized(std::move(weights), *config.quantized);
-  return {config, tokenizer, load_generation(spec.dir, root, tokenizer),
-          ChatTemplate::load(spec.dir), std::move(weights)};
+  return {config, open_tokenizer(spec), std::move(weights)};
+}
+
+Config published_config(const LoadSpec& spec) {
+  return Config::load(join_path(spec.dir, "config.json"));
 }
 
 }  // namespace
 
+StoredModel open_model(const LoadSpec& spec) {
+  return is_gguf(spec) ? stored(spec, std::make_shared<const GgufFile>(spec.dir))
+                       : stored(spec, published_config(spec));
+}
+
 Checkpoint open_checkpoint(const LoadSpec& spec) {
-  return spec.dir.ends_with(kGgufEnd) ? open_gguf(spec) : open_published(spec);
+  if (is_gguf(spec)) {
+    const auto file = std::make_shared<const GgufFile>(spec.dir);
+    return {stored(spec, file), load_gguf_generation(*file), load_gguf_template(*file)};
+  }
+  const Config root = published_config(spec);
+  StoredModel model = stored(spec, root);
+  Generation generation = load_generation(spec.dir, root, model.tokenizer);
+  return {std::move(model), std::move(generation), ChatTemplate::load(spec.dir)};
 }
 
 }  // namespace syrinx::llm

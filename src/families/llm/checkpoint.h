@@ -12,15 +12,22 @@
 
 namespace syrinx::llm {
 
-struct Checkpoint {
+/// A language model.
+struct StoredModel {
   ModelConfig config;
-  Tokenizer tokenizer;
+  Tokenizer tokenizer;                    ///< with random weights possibly a tokenizer of bytes
+  std::unique_ptr<WeightSource> weights;  ///< with transformers' names
+};
+/// Opens a directory as transformers publishes it, or a GGUF file. Throws LoadError.
+StoredModel open_model(const LoadSpec& spec);
+
+/// A language model with what its answers need.
+struct Checkpoint {
+  StoredModel model;
   Generation generation;
   std::optional<ChatTemplate> chat;  ///< unset: the model does not accept messages
-  std::unique_ptr<WeightSource> weights;
 };
-
-/// Opens a directory as transformers publishes it, or a GGUF file. Throws LoadError.
+/// Opens the same files. Throws LoadError.
 Checkpoint open_checkpoint(const LoadSpec& spec);
 
 }  // namespace syrinx::llm

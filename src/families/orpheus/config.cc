@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "families/llm/gguf.h"
 #include "families/loading/checkpoint.h"
 #include "io/file.h"
-#include "nn/llama_config.h"
 
 namespace syrinx::orpheus {
 namespace {
@@ -26,20 +26,18 @@ bool claims(const Config& root) {
   return size >= kOrpheusVocab && size <= kOrpheusVocab + kMostPadding;
 }
 
-ModelConfig decoder_config(const DecoderConfig& lm, int64_t vocab, int64_t positions, bool tied) {
-  ModelConfig m;
-  m.lm = lm;
-  m.vocab = vocab;
-  m.max_positions = std::min(kTrainedPositions, positions);
-  m.lm.rope_positions = m.max_positions;
-  m.tied = tied;
-  return m;
+bool claims_file(const std::string& path) {
+  constexpr const char* kTokens = "tokenizer.ggml.tokens";
+  const GgufFile file(path);
+  if (file.text("general.architecture", "") != "llama" || !file.has(kTokens)) return false;
+  return std::ranges::find(file.list(kTokens).texts, kFirstCode) != file.list(kTokens).texts.end();
 }
 
-ModelConfig load_model_config(const Config& root) {
-  return decoder_config(load_llama_config(root), root.i("vocab_size", 1, 1 << 24),
-                        root.opt_i("max_position_embeddings", kTrainedPositions, 64),
-                        root.opt_b("tie_word_embeddings", true));
+ModelConfig config_of(const llm::ModelConfig& llama) {
+  ModelConfig m{llama};
+  m.max_positions = std::min(kTrainedPositions, m.max_positions);
+  m.lm.rope_positions = m.max_positions;
+  return m;
 }
 
 TokenIds load_ids(const Tokenizer& tokenizer) {

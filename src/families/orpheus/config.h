@@ -1,14 +1,14 @@
-// Settings in config.json and the tokenizer of an Orpheus checkpoint. The config is that of a plain
-// Llama. Orpheus differs by the tokens <custom_token_N> at the end of its vocabulary. Throws
-// LoadError for values that are missing, contradictory or not supported.
+// Settings of an Orpheus checkpoint: those of a plain Llama in any layout (families/llm), and the
+// ids of the tokens <custom_token_N> at the end of its vocabulary. Throws LoadError for values that
+// are missing, contradictory or not supported.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "families/llm/config.h"
 #include "io/json.h"
-#include "nn/decoder.h"
 #include "text/tokens/tokenizer.h"
 
 namespace syrinx::orpheus {
@@ -37,13 +37,9 @@ struct TokenIds {
 };
 
 /// Sizes and ids of a model. Plain data.
-struct ModelConfig {
-  DecoderConfig lm;
-  int64_t vocab = 0;
-  int64_t max_positions = 8192;
-  bool tied = true;      ///< the head is the embedding table
+struct ModelConfig : llm::ModelConfig {
   int64_t block = 4096;  ///< ids of a block, which are the codes of one quantizer
-  TokenIds ids;
+  TokenIds ids = {};
 
   /// Returns the first id for which the head has a logit. The sampler counts ids from this id.
   int32_t audio_begin() const { return ids.end_of_speech; }
@@ -59,10 +55,11 @@ struct ModelConfig {
 /// Returns whether a config.json belongs to the family: a Llama whose vocabulary is Llama 3's,
 /// followed by the tokens of Orpheus.
 bool claims(const Config& root);
-/// Reads all fields except ids and block.
-ModelConfig load_model_config(const Config& root);
-/// Returns such a config for a Llama of these sizes. `positions`: as its file states.
-ModelConfig decoder_config(const DecoderConfig& lm, int64_t vocab, int64_t positions, bool tied);
+/// Returns whether a GGUF file has a Llama with the tokens of Orpheus. Throws LoadError for a
+/// broken file.
+bool claims_file(const std::string& path);
+/// Returns the config for a Llama, with the positions of Orpheus' training.
+ModelConfig config_of(const llm::ModelConfig& llama);
 /// Looks up the ids of the tokens by their names.
 TokenIds load_ids(const Tokenizer& tokenizer);
 /// Returns the ids of the published checkpoints. For random weights without a tokenizer.

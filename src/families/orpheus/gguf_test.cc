@@ -79,7 +79,7 @@ class OrpheusGguf : public testing::Test {
   OrpheusGguf() : copy_(SYRINX_BINARY_DIR "/parity/orpheus/golden/checkpoint") {
     copy_.replace("config.json", "\"original_max_position_embeddings\": 64",
                   "\"original_max_position_embeddings\": 8192");
-    config_ = load_model_config(Config::load(copy_.dir.path("config.json")));
+    config_ = llm::load_model_config(Config::load(copy_.dir.path("config.json")));
     sizes();
     tokens();
     weights();
@@ -179,7 +179,7 @@ class OrpheusGguf : public testing::Test {
 
   CheckpointCopy copy_;
   TestDir dir_;
-  ModelConfig config_;
+  llm::ModelConfig config_;
   GgufText file_;
   std::string path_;
 };

@@ -1,7 +1,11 @@
 #include "families/orpheus/pipeline.h"
 
+#include <filesystem>
+
 #include "base/check.h"
 #include "families/dac_stage.h"
+#include "families/llm/checkpoint.h"
+#include "families/llm/gguf.h"
 #include "families/loading/checkpoint.h"
 #include "io/file.h"
 #include "io/hub.h"
@@ -52,16 +56,18 @@ std::unique_ptr<DacCodec> load_codec(const LoadSpec& spec, const std::string& pl
 
 }  // namespace
 
-Orpheus::Orpheus(const LoadSpec& spec) : Orpheus(spec, open_checkpoint(spec)) {}
-
-Orpheus::Orpheus(const LoadSpec& spec, Checkpoint files)
-    : config_(files.config), codec_(load_codec(spec, files.directory)) {
-  const std::string& path = files.sizes;
+Orpheus::Orpheus(const LoadSpec& spec) {
+  llm::StoredModel files = llm::open_model(spec);
+  const bool one_file = spec.dir.ends_with(llm::kGgufEnd);
+  const std::string path = one_file ? spec.dir : join_path(spec.dir, "config.json");
+  codec_ = load_codec(spec, std::filesystem::path(path).parent_path().string());
   tokenizer_ = std::make_unique<Tokenizer>(std::move(files.tokenizer));
-  config_.ids = files.has_ids ? load_ids(*tokenizer_) : published_ids();
-  edition_ = files.has_ids ? &edition_of(*tokenizer_, concat(spec.model, " ", spec.dir))
-                           : &first_edition();
+  const bool has_ids = !spec.dummy || one_file || has_tokenizer(spec.dir);
+  config_ = config_of(files.config);
+  config_.ids = has_ids ? load_ids(*tokenizer_) : published_ids();
   config_.block = codec_->config().codebook_size;
+  edition_ =
+      has_ids ? &edition_of(*tokenizer_, concat(spec.model, " ", spec.dir)) : &first_edition();
   check_ids(config_, path);
   weights_ = std::make_unique<Weights>(std::move(files.weights));
   auto lm =

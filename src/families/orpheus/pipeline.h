@@ -8,7 +8,7 @@
 
 #include "codec/snac.h"
 #include "families/family.h"
-#include "families/orpheus/checkpoint.h"
+#include "families/orpheus/config.h"
 #include "families/orpheus/editions.h"
 #include "families/spoken/spoken_pipeline.h"
 #include "io/weights.h"
@@ -26,7 +26,6 @@ class Orpheus : public SpokenPipeline {
   const Edition& edition() const { return *edition_; }
 
  private:
-  Orpheus(const LoadSpec& spec, Checkpoint files);
   /// Throws LoadError if tokens of the edition are missing.
   void check_voices(const std::string& path) const;
   Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;
