@@ -4,14 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <initializer_list>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
-#include "kernels/packed_matrix.h"
 #include "kernels/sample.h"
 #include "model/step_runner.h"
 
@@ -69,22 +67,6 @@ inline void expect_golden_samples_of_latents(const ChunkStage& stage, const Safe
       EXPECT_LT(relative(got, floats(want)), bound);
     }
     EXPECT_EQ(got, whole) << each << " frames at a time";
-  }
-}
-
-/// Checks that a model with random weights, `load(type)`, speaks with weights of each type.
-template <typename Load>
-void expect_made_up_weights_to_speak(std::initializer_list<WeightType> types, const Load& load) {
-  for (const WeightType type : types) {
-    const auto model = load(type);
-    SpeechRequest request;
-    request.say.text = "Hello.";
-    request.terms.ignore_stop = true;
-    Runner runner(*model);
-    Track track = runner.open(request);
-    for (int i = 0; i < 4; ++i) runner.step(track);
-    EXPECT_EQ(track.frames.size(), 4u * static_cast<size_t>(model->config().codebooks))
-        << weight_type_name(type);
   }
 }
 

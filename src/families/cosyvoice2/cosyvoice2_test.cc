@@ -143,19 +143,6 @@ TEST(CosyVoice2, VoicesOfOtherFilesJoin) {
   EXPECT_NE(opened.error().message.find("spk2info.pt"), std::string::npos);
 }
 
-TEST(CosyVoice2, DummyWeightsNeedOnlyConfigs) {
-  TestDir dir;
-  dir.write("m/cosyvoice2.yaml", slurp(checkpoint() + "/cosyvoice2.yaml"));
-  dir.write("m/CosyVoice-BlankEN/config.json",
-            slurp(checkpoint() + "/CosyVoice-BlankEN/config.json"));
-  LoadSpec spec{dir.path("m"), "x", WeightType::kQ8};
-  spec.dummy = true;
-  const CosyVoice2 dummy(spec);
-  SpeechRequest request = hello();
-  request.voice.name = "";
-  EXPECT_TRUE(dummy.open(request).ok());
-}
-
 const std::string& third_checkpoint() {
   static const std::string path = SYRINX_BINARY_DIR "/parity/cosyvoice3/golden/checkpoint";
   return path;
@@ -247,19 +234,6 @@ TEST(CosyVoice3, AnyMarkEndsSpeech) {
   const int32_t mark = codes + 7;
   EXPECT_EQ(state->advance({&mark, 1}, out).next, Verdict::kFinished);
   EXPECT_TRUE(frames.empty());
-}
-
-TEST(CosyVoice3, DummyWeightsNeedOnlyConfigs) {
-  TestDir dir;
-  dir.write("m/cosyvoice3.yaml", slurp(third_checkpoint() + "/cosyvoice3.yaml"));
-  dir.write("m/CosyVoice-BlankEN/config.json",
-            slurp(third_checkpoint() + "/CosyVoice-BlankEN/config.json"));
-  LoadSpec spec{dir.path("m"), "x", WeightType::kQ8};
-  spec.dummy = true;
-  const CosyVoice2 dummy(spec, kThirdEdition);
-  SpeechRequest request = hello();
-  request.voice.name = "";
-  EXPECT_TRUE(dummy.open(request).ok());
 }
 
 }  // namespace

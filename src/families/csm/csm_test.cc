@@ -6,11 +6,9 @@
 #include "families/checkpoint_copy.h"
 #include "families/csm/pipeline.h"
 #include "families/family_fixture.h"
-#include "families/golden_checks.h"
 #include "families/loading/recorded_voice.h"
 #include "families/voice_of_frames.h"
 #include "io/edit_safetensors.h"
-#include "io/test_dir.h"
 #include "kernels/fixture.h"
 #include "model/step_runner.h"
 
@@ -326,17 +324,6 @@ TEST(CsmLoad, TakesTheLayoutOfTransformersBesideTheAuthors) {
   EXPECT_EQ(copy.fault(), "") << "the index has its usual name";
   std::filesystem::remove(copy.dir.path("transformers.safetensors.index.json"));
   EXPECT_NE(copy.fault().find("authors' own layout"), std::string::npos) << copy.fault();
-}
-
-TEST(CsmLoad, DummyWeightsNeedNoCheckpoint) {
-  Copy copy("published_rates");
-  std::filesystem::remove(copy.dir.path("transformers-00001-of-00002.safetensors"));
-  std::filesystem::remove(copy.dir.path("transformers.safetensors.index.json"));
-  std::filesystem::remove(copy.dir.path("tokenizer.json"));
-  expect_made_up_weights_to_speak(
-      {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}, [&](WeightType type) {
-        return std::make_unique<Csm>(LoadSpec{copy.dir.path(), "dummy", type, true});
-      });
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include "families/fish_speech/pipeline.h"
 #include "families/voice_of_frames.h"
 #include "io/edit_safetensors.h"
-#include "io/test_dir.h"
 #include "model/step_runner.h"
 #include "text/phones.h"
 
@@ -331,17 +330,6 @@ TEST(FishSpeechLoading, TensorsOfTheCodecAreNamed) {
     EXPECT_NE(told.find(name), std::string::npos) << told;
     EXPECT_NE(told.find(name.substr(0, name.size() - 1) + "_"), std::string::npos) << told;
   }
-}
-
-TEST(FishSpeechLoading, DummyWeightsSpeak) {
-  const FishCopy copy;
-  std::filesystem::remove(copy.dir.path("tokenizer.json"));
-  std::filesystem::remove(copy.dir.path("model.safetensors"));
-  std::filesystem::remove(copy.dir.path("codec.pth"));
-  const FishSpeech model({copy.dir.path(), "x", WeightType::kBF16, true});
-  EXPECT_EQ(model.codec().config().hop(), 2048);
-  EXPECT_EQ(model.info().speech.sample_rate, 44100);
-  EXPECT_NE(model.voice_encoder(), nullptr);
 }
 
 }  // namespace

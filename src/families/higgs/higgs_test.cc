@@ -337,24 +337,5 @@ TEST(HiggsLoading, WhatTheEncoderLacksIsNamedWhenARecordingComes) {
   }
 }
 
-TEST(HiggsLoading, DummyWeightsSpeak) {
-  const HiggsCopy copy;
-  std::filesystem::remove(copy.dir.path("tokenizer.json"));
-  std::filesystem::remove(copy.dir.path("model.safetensors"));
-  nlohmann::json config = nlohmann::json::parse(slurp(copy.dir.path("config.json")));
-  config["text_config"]["vocab_size"] = 1000;
-  config["audio_encoder_config"]["vocab_size"] = 1026;
-  copy.dir.write("config.json", config.dump());
-  const Higgs model({copy.dir.path(), "x", WeightType::kBF16, true});
-  EXPECT_EQ(model.codec().config().hop(), 960);
-  EXPECT_EQ(model.codec().config().lookahead(), 10);
-  EXPECT_EQ(model.info().speech.sample_rate, 24000);
-  EXPECT_DOUBLE_EQ(model.info().speech.frame_rate, 25);
-  SpeechRequest request;
-  request.say.text = "Hello.";
-  EXPECT_TRUE(model.open(request).ok());
-  EXPECT_NE(model.voice_encoder(), nullptr);
-}
-
 }  // namespace
 }  // namespace syrinx::higgs

@@ -25,7 +25,6 @@ class Higgs : public SpokenPipeline {
 
   const ModelConfig& config() const { return config_; }
   const Prompter& prompter() const { return *prompter_; }
-  const DacCodec& codec() const { return *codec_; }
 
  private:
   Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;

@@ -1,15 +1,12 @@
 // Tests promises that only MOSS-TTS-Realtime makes: all rows of a conversation, text that arrives
 // beside the frames, keys that the next turn finds, rules, voices, refusals. golden_models.h has
 // the goldens of frames, logits and samples.
-#include <filesystem>
 
 #include "families/family_fixture.h"
-#include "families/golden_checks.h"
 #include "families/moss_tts/fixture.h"
 #include "families/moss_tts/pipeline.h"
 #include "families/moss_tts/state.h"
 #include "families/voice_of_frames.h"
-#include "io/test_dir.h"
 
 namespace syrinx::moss_tts {
 namespace {
@@ -227,18 +224,6 @@ TEST_F(MossTtsTest, DescribesItself) {
   EXPECT_EQ(info.speech.sample_rate, 8000);
   EXPECT_EQ(info.speech.late_text, LateText::kToken);
   EXPECT_TRUE(info.speech.context);
-}
-
-TEST_F(MossTtsTest, DummyWeightsNeedNoCheckpoint) {
-  TestDir dir;
-  std::filesystem::create_directory(dir.path("MOSS-Audio-Tokenizer"));
-  for (const char* file : {"config.json", "MOSS-Audio-Tokenizer/config.json"}) {
-    dir.write(file, slurp(kDir + "/" + file));
-  }
-  expect_made_up_weights_to_speak(
-      {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}, [&](WeightType type) {
-        return std::make_unique<MossTts>(LoadSpec{dir.path(), "dummy", type, true});
-      });
 }
 
 }  // namespace

@@ -60,7 +60,6 @@ class Qwen3Tts : public LoadedPipeline {
   const ModelConfig& config() const { return config_; }
   const Frontend& frontend() const { return *frontend_; }
   const CodecLm& talker() const { return *talker_; }
-  const Qwen3Codec& codec() const { return *codec_; }
 
  private:
   void load_voices(const Checkpoint& files, bool codec_encoder);

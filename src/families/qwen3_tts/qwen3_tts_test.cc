@@ -1,10 +1,8 @@
 // Guarantees of the family without a golden: batches, recomputation, late text, checks, faults.
 #include "families/family_fixture.h"
-#include "families/golden_checks.h"
 #include "families/late_segments.h"
 #include "families/qwen3_tts/checkpoint_copy.h"
 #include "families/qwen3_tts/fixture.h"
-#include "io/test_dir.h"
 #include "model/same_steps.h"
 
 namespace syrinx::qwen3_tts {
@@ -320,18 +318,6 @@ TEST_F(Qwen3TtsTest, DescribesItself) {
   EXPECT_TRUE(info.offers.has("instructions"));
   EXPECT_FALSE(
       Qwen3Tts({golden_dir("equal_width") + "/checkpoint", "x"}).info().offers.has("instructions"));
-}
-
-TEST(Qwen3TtsLoad, DummyWeightsNeedNoCheckpoint) {
-  QwenCopy copy("projected");
-  std::filesystem::remove(copy.dir.path("model.safetensors"));
-  std::filesystem::remove(copy.dir.path("speech_tokenizer/model.safetensors"));
-  std::filesystem::remove(copy.dir.path("vocab.json"));
-  expect_made_up_weights_to_speak(
-      {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ4},
-      [&](WeightType type) {
-        return std::make_unique<Qwen3Tts>(LoadSpec{copy.dir.path(), "dummy", type, true});
-      });
 }
 
 }  // namespace

@@ -257,17 +257,5 @@ TEST(ZonosLoad, SaysWhatIsWrong) {
   ::unsetenv("HF_HUB_CACHE");
 }
 
-TEST(ZonosLoad, DummyWeightsNeedTheConfigOnly) {
-  TestDir dir;
-  dir.write("config.json", slurp(golden("checkpoint/config.json")));
-  EXPECT_TRUE(claims(Config::load(dir.path("config.json"))));
-  const Zonos model({dir.path(), "dummy", WeightType::kQ8, true});
-  SpeechRequest request;
-  request.say.text = "Hello.";
-  const auto opened = model.open(request);
-  ASSERT_TRUE(opened.ok());
-  EXPECT_TRUE(opened.value().sequence().ready());
-}
-
 }  // namespace
 }  // namespace syrinx::zonos
