@@ -1,8 +1,10 @@
-// Tests a toy model, in which a thinker feeds a talker, with random schedules (mixed_schedules.h).
+// Tests toy models with random schedules (mixed_schedules.h): a thinker that feeds a talker, and a
+// recogniser, whose chunk node feeds its AR node.
 #include "model/toy/duet.h"
 
 #include <gtest/gtest.h>
 
+#include "engine/testing/dice.h"
 #include "engine/testing/mixed_schedules.h"
 
 namespace syrinx {
@@ -68,6 +70,103 @@ TEST(Duet, TextAloneOpensNoTalker) {
   EXPECT_GT(batches[0], 0);
   EXPECT_EQ(batches[1] + batches[2], 0);
   expect_clean(machine, 2);
+}
+
+// ---------------------------------------------------------------------------- the recogniser
+
+SpeechRequest heard(int frames, int seed = 0) {
+  SpeechRequest request;
+  for (int i = 0; i < frames; ++i) request.say.text += static_cast<char>('a' + (7 * i + seed) % 26);
+  return request;
+}
+
+std::vector<ExpectedAnswer> hearings(Executor& executor) {
+  std::vector<ExpectedAnswer> out;
+  for (int i = 0; i < 8; ++i) {
+    out.push_back(run_alone(make_hearer_pipeline(), heard(1 + 20 * i, i), executor));
+    const size_t rows = static_cast<size_t>(kHearerRows) * out.back().request.say.text.size();
+    EXPECT_EQ(out.back().text.size(), (rows + kHearerRowsAStep - 1) / kHearerRowsAStep);
+  }
+  return out;
+}
+
+/// In many schedules, the window has fewer rows than a step needs.
+TEST(Hearer, IsTheSameUnderAnySchedule) {
+  Executor executor(1);
+  const std::vector<ExpectedAnswer> expected = hearings(executor);
+  const auto pipeline = make_hearer_pipeline();
+  double preemptions = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    const size_t kv_bytes = (seed % 2 == 0 ? 4 : 200) * kDuetPage;
+    preemptions += MixedSchedule(seed, pipeline, expected, kv_bytes, executor).run().preemptions;
+    if (HasFailure()) FAIL() << "in schedule " << seed;
+  }
+  EXPECT_GT(preemptions, 0) << "no preemption was forced";
+}
+
+TEST(Hearer, IsCancelledAtAnyMoment) {
+  Executor executor(1);
+  const std::vector<ExpectedAnswer> expected = hearings(executor);
+  cancel_at_any_moment(make_hearer_pipeline(), expected[3], executor);
+}
+
+/// The rows of a long recording that comes at once do not pile up before a slow AR node.
+TEST(Hearer, AFullEdgeStopsTheChunkNodeBeforeIt) {
+  Executor executor(1);
+  for (const int window : {1, 10, 100}) {
+    ScriptedMachine machine(
+        {.slots = {{{1, true}, {1, true}}},
+         .batch_s = [](const Batch& batch) { return batch.kind() == Plan::kAr ? 0.5 : 1e-3; }},
+        &executor);
+    machine.add(rewired(make_hearer_pipeline(), [window](Edge& edge) {
+      if (edge.from.node == 0) edge.window = window;
+    }));
+    const auto client = machine.submit(heard(140));
+    machine.turn();
+    const Sequence& sequence = *client->active->runs[1].ar->sequence;
+    int64_t most = 0;
+    while (!client->done) {
+      most = std::max(most, sequence.unused_frames());
+      ASSERT_TRUE(machine.next());
+    }
+    EXPECT_EQ(client->written, run_alone(make_hearer_pipeline(), heard(140), executor).text);
+    // A chunk has at most 4 frames.
+    EXPECT_LE(most, std::max(window, kHearerRowsAStep) - 1 + 4 * kHearerRows) << window;
+    EXPECT_GE(most, std::min(window, kHearerRowsAStep));
+  }
+}
+
+/// Samples that come in pieces, while their request waits for a full edge or for more samples.
+TEST(Hearer, TakesSamplesInAnyPieces) {
+  Executor executor(1);
+  const SpeechRequest whole = heard(120);
+  const std::string expected = run_alone(make_hearer_pipeline(), whole, executor).text;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    Dice dice(seed);
+    Script script;
+    script.slots = {std::vector<SlotSpec>(dice.between(1, 3)), false, false};
+    script.batch_s = [&](const Batch&) { return dice.seconds(2e-3); };
+    ScriptedMachine machine(script, &executor);
+    machine.add(rewired(make_hearer_pipeline(), [&](Edge& edge) {
+      if (edge.from.node == 0) edge.window = dice.between(1, 20);
+    }));
+    SpeechRequest request = whole;
+    request.say.open = true;
+    size_t at = dice.below(100);
+    request.say.text.resize(at);
+    const auto client = machine.submit(request);
+    while (at < whole.say.text.size()) {
+      machine.run_until(machine.now() + dice.seconds(0.02));
+      const std::string piece = whole.say.text.substr(at, dice.between(1, 50));
+      at += piece.size();
+      machine.scheduler.append_samples(client->id, hearer_samples(piece),
+                                       at == whole.say.text.size());
+    }
+    machine.run_to_end();
+    ASSERT_TRUE(client->done) << seed;
+    EXPECT_EQ(client->written, expected) << seed;
+    expect_clean(machine, 1);
+  }
 }
 
 }  // namespace

@@ -151,7 +151,9 @@ void Edges::give(Active& request, int node, Late late) {
 
 void Edges::give_waiting(Active& request, int node) {
   ArRun& run = *request.runs[node].ar;
-  while (run.open && !run.late.empty() && request.live() && !run.remote()) {
+  while (run.open && request.live() && !run.remote()) {
+    run.unused = run.sequence->unused_frames();
+    if (run.late.empty()) return;
     if (run.late.front().port < 0 && run.may_step()) return;
     Late late = std::move(run.late.front());
     run.late.pop_front();

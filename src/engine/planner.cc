@@ -25,13 +25,15 @@ Policy checked_policy(const std::string& name) {
   return policy;
 }
 
-/// Returns whether an edge that leaves the node is full. A node with a full edge is not planned.
+/// Returns whether an edge that leaves the node is full. A node with a full edge is not planned,
+/// unless the node behind the edge needs more frames than the edge holds.
 bool waits_for_room(Active& request, int node) {
   const Graph& graph = request.model->graph();
   for (const int e : graph.leaving(node)) {
     const Edge& edge = graph.edges()[e];
-    if (edge.to.node == kClient || !request.runs[edge.to.node].chunk) continue;
-    if (request.runs[edge.to.node].chunk->waiting() >= edge.window) return true;
+    if (edge.to.node == kClient) continue;
+    NodeRun& next = request.runs[edge.to.node];
+    if (next.may_go_on() && next.waiting() >= edge.window) return true;
   }
   return false;
 }
@@ -163,11 +165,15 @@ void Planner::look_at(Active& request, int slot, double now, Views& views) {
   const double slack = client.heard() ? client.listener().slack_s(now) : -client.waited_s(now);
   for (int n = 0; n < nodes; ++n) {
     NodeRun& run = request.runs[n];
-    if (!run.chunk || run.chunk->running || run.ended) continue;
-    const ChunkCut cut = run.chunk->cut = next_cut(request, n, slack);
-    if (cut.fresh == 0) continue;
-    views.chunks.push_back({slot, model.first_node + n, request.id, cut.fresh, cut.full || cut.last,
-                            client.heard(), slack});
+    if (run.chunk && !run.chunk->running && !run.ended)
+      run.chunk->cut = next_cut(request, n, slack);
+  }
+  for (int n = 0; n < nodes; ++n) {
+    const ChunkRun* run = request.runs[n].chunk.get();
+    if (!run || run->running || request.runs[n].ended || run->cut.fresh == 0) continue;
+    if (waits_for_room(request, n)) continue;
+    views.chunks.push_back({slot, model.first_node + n, request.id, run->cut.fresh,
+                            run->cut.full || run->cut.last, client.heard(), slack});
   }
   for (int n = 0; n < nodes; ++n) {
     const ArRun* run = request.runs[n].ar.get();

@@ -25,6 +25,12 @@ Due ArRun::due() const {
   return {rows_due(), companion};
 }
 
+int64_t ArRun::waiting() const {
+  int64_t frames = unused;
+  for (const Late& input : late) frames += input.count;
+  return frames;
+}
+
 ChunkRun::ChunkRun(const ChunkPolicy& policy, const FrameType& in)
     : lane(Lane<int32_t>(policy, in.width)) {
   if (in.flow == Flow::kRows || in.flow == Flow::kSamples) lane = Lane<float>(policy, in.width);

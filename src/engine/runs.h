@@ -68,6 +68,7 @@ struct ArRun {
   bool stepping = false;   ///< a batch has the sequence
   bool preparing = false;  ///< a host thread has the sequence
   std::deque<Late> late;   ///< inputs that came while a batch or thread had it, oldest first
+  int64_t unused = 0;      ///< Sequence::unused_frames() when the engine last had the sequence
 
   bool remote() const { return stepping || preparing; }
   bool holds() const { return tracks[0].holds() || tracks[1].holds(); }
@@ -80,6 +81,8 @@ struct ArRun {
   /// Returns the rows that may run now. If both prompts have a common beginning, the companion
   /// waits until it is in the cache, then shares it.
   Due due() const;
+  /// Returns how many frames from other nodes no step has used yet.
+  int64_t waiting() const;
   /// Returns the number of tracks in use: 2 with guidance, else 1.
   int track_count() const { return guided ? 2 : 1; }
 };
@@ -127,6 +130,13 @@ struct NodeRun {
   bool ended = false;  ///< the node's output is complete
 
   bool opened() const { return ar || chunk; }
+  /// Returns whether the node runs, or could run with the frames that it has. For a chunk node, as
+  /// of the last snapshot.
+  bool may_go_on() const {
+    return ar ? ar->remote() || ar->may_step() : chunk && (chunk->running || chunk->cut.fresh > 0);
+  }
+  /// Returns how many frames wait in the edges to the node.
+  int64_t waiting() { return ar ? ar->waiting() : chunk->waiting(); }
   bool in_flight() const { return (ar && ar->remote()) || (chunk && chunk->running); }
 };
 

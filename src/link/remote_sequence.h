@@ -33,6 +33,7 @@ class RemoteSequence : public Sequence {
   int max_steps() const override { return here_->max_steps(); }
   bool ready() const override { return here_->ready(); }
   int known_rows() const override { return here_->known_rows(); }
+  int64_t unused_frames() const override { return here_->unused_frames(); }
   std::optional<float> guidance() const override { return here_->guidance(); }
   float step_guidance(int k) const override { return here_->step_guidance(k); }
   int companion_rows() const override { return here_->companion_rows(); }

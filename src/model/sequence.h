@@ -227,6 +227,10 @@ class Sequence {
   /// Receives frames from another node of the graph at input port `port`. Must be fast. An Error
   /// fails the request.
   virtual Status take(int port, const Frames& frames);
+  /// Returns how many frames from take() wait for the steps that use them up. While the sequence
+  /// has a window of them (Edge::window) and is ready(), the node that sends them is not planned. 0
+  /// if steps need all frames together, e.g. as the rows of a prompt.
+  virtual int64_t unused_frames() const { return 0; }
 
   /// Returns the family's own sequence, if this sequence wraps it.
   virtual const Sequence& here() const { return *this; }

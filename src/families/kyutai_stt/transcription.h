@@ -4,6 +4,7 @@
 // thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +40,7 @@ class Transcription : public Sequence {
   const SampleParams& sampling(int) const override { return sampling_; }
   SampleRule rule(int k) const override;
   Status take(int port, const Frames& frames) override;
+  int64_t unused_frames() const override { return std::max<int64_t>(0, have_ - at_); }
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
 
   static constexpr int kSteps = 64;  // steps of a segment; the number of segments is not limited

@@ -205,8 +205,116 @@ class DuetPipeline : public Pipeline {
   Graph graph_;
 };
 
+// ---------------------------------------------------------------------------- the recogniser
+
+/// Mixes each frame with the earlier frames.
+class EarStage : public ChunkStage {
+ public:
+  FrameType in() const override { return {Flow::kSamples, kHearerFrame}; }
+  FrameType out() const override { return {Flow::kRows, kTap}; }
+  int most_out() const override { return kHearerRows; }
+  std::unique_ptr<StreamState> open(Bundle) const override { return std::make_unique<Trail>(); }
+  void run(StepContext&, std::span<ChunkJob> jobs) const override {
+    for (ChunkJob& job : jobs) {
+      float& trail = static_cast<Trail*>(job.state)->level;
+      for (int i = 0; i < job.fresh * kHearerRows * kTap; ++i) {
+        trail = 0.9f * trail +
+                0.1f * job.values[i / (kHearerRows * kTap) * kHearerFrame + i % kHearerFrame];
+        job.out[i] = trail;
+      }
+    }
+  }
+
+ private:
+  struct Trail : StreamState {
+    float level = 0;
+  };
+};
+
+class HearerSequence : public DuetSequence {
+ public:
+  int prompt_rows() const override { return 1; }
+  int max_steps() const override { return kMostSteps; }
+  bool ready() const override { return unused_frames() >= kHearerRowsAStep || closed_; }
+  int64_t unused_frames() const override { return std::max(0, have() - used()); }
+  Status take(int, const Frames& frames) override {
+    rows_.insert(rows_.end(), frames.floats.begin(), frames.floats.end());
+    closed_ = closed_ || frames.last;
+    return ok_status();
+  }
+  void input(int pos, std::span<float> row) const override {
+    const int code = pos > 0 ? written_[pos - 1] : -1;
+    for (int i = 0; i < kWidth; ++i) row[i] = std::sin(static_cast<float>(code * (i + 1) + pos));
+    const int end = std::min(have(), (pos + 1) * kHearerRowsAStep);
+    for (int r = pos * kHearerRowsAStep; r < end; ++r)
+      for (int i = 0; i < kWidth; ++i) row[i] += rows_[r * kTap + i % kTap];
+  }
+  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override {
+    const bool end = closed_ && used() + kHearerRowsAStep >= have();
+    if (used() < have()) {  // else the step after the last row
+      const char letter = static_cast<char>('a' + codes[0]);
+      out.text({&letter, 1});
+    }
+    written_.push_back(codes[0]);
+    if (!end) return {};
+    return {Verdict::kFinished, FinishReason::kStop};
+  }
+
+  static constexpr int kMostSteps = 100;
+
+ private:
+  int have() const { return static_cast<int>(rows_.size()) / kTap; }
+  int used() const { return static_cast<int>(written_.size()) * kHearerRowsAStep; }
+
+  std::vector<float> rows_;
+  std::vector<int32_t> written_;
+  bool closed_ = false;
+};
+
+class HearerPipeline : public Pipeline {
+ public:
+  HearerPipeline() {
+    info_.family = info_.model = "hearer";
+    info_.speech.sample_rate = 1000;
+    info_.speech.frame_rate = 100;
+    info_.writes = true;
+    const FrameType text{Flow::kText}, rows{Flow::kRows, kTap};
+    graph_ = {{{.name = "ear", .chunk = &ear_, .in = {}, .out = {}},
+               {.name = "writer", .ar = &writer_, .in = {rows}, .out = {text}}},
+              {{.from = {kClient}, .to = {0}, .policy = {1, 1}},
+               {.from = {0}, .to = {1}},
+               {.from = {1}, .to = {kClient}}}};
+  }
+  const PipelineInfo& info() const override { return info_; }
+  const Graph& graph() const override { return graph_; }
+  Result<Opened> open(const SpeechRequest& request) const override {
+    Opened opened(std::make_unique<HearerSequence>());
+    opened.samples = hearer_samples(request.say.text);
+    opened.samples_open = request.say.open;
+    return opened;
+  }
+
+ private:
+  PipelineInfo info_;
+  EarStage ear_;
+  DuetStage writer_{kLetters, 0, 2};
+  Graph graph_;
+};
+
 }  // namespace
 
 std::shared_ptr<const Pipeline> make_duet_pipeline() { return std::make_shared<DuetPipeline>(); }
+
+std::shared_ptr<const Pipeline> make_hearer_pipeline() {
+  return std::make_shared<HearerPipeline>();
+}
+
+std::vector<float> hearer_samples(std::string_view text) {
+  std::vector<float> samples;
+  for (const char byte : text)
+    for (int i = 0; i < kHearerFrame; ++i)
+      samples.push_back(std::sin(static_cast<float>(byte * (i + 1))));
+  return samples;
+}
 
 }  // namespace syrinx
