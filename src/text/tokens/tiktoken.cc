@@ -11,13 +11,8 @@
 #include "text/tokens/tokenizer_parts.h"
 
 namespace syrinx {
-namespace {
 
-constexpr size_t kMaxRankBytes = 64 << 20;
-constexpr size_t kMaxTokenBytes = 1 << 10;
-constexpr int32_t kMaxTokens = 1 << 21;
-
-std::optional<std::string> from_base64(std::string_view text) {
+std::optional<std::string> bytes_of_base64(std::string_view text) {
   std::string out;
   uint32_t bits = 0;
   int held = 0;
@@ -42,6 +37,12 @@ std::optional<std::string> from_base64(std::string_view text) {
   return out;
 }
 
+namespace {
+
+constexpr size_t kMaxRankBytes = 64 << 20;
+constexpr size_t kMaxTokenBytes = 1 << 10;
+constexpr int32_t kMaxTokens = 1 << 21;
+
 /// Returns the bytes of the token of each rank.
 std::vector<std::string> read_ranks(const std::string& path) {
   const std::string text = read_file(path, kMaxRankBytes);
@@ -59,7 +60,7 @@ std::vector<std::string> read_ranks(const std::string& path) {
       load_fault(path, concat("line ", line), what);
     };
     if (space == row.npos) fail("expected base64 and a rank (is the file sentencepiece's?)");
-    const auto bytes = from_base64(row.substr(0, space));
+    const auto bytes = bytes_of_base64(row.substr(0, space));
     int32_t rank = -1;
     const std::string_view digits = row.substr(space + 1);
     const auto [stop, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
@@ -79,12 +80,12 @@ std::vector<std::string> read_ranks(const std::string& path) {
 }
 
 /// Returns all merges of two tokens whose concatenation is a token. The ranks decide which merge is
-/// used first.
+/// used first. Ids without bytes are unused.
 std::vector<BpeMerge> merges_of(const std::vector<std::string>& tokens, const std::string& path) {
   std::unordered_map<std::string_view, int32_t> ids;
   ids.reserve(tokens.size());
   for (size_t id = 0; id < tokens.size(); ++id) {
-    if (!ids.emplace(tokens[id], static_cast<int32_t>(id)).second)
+    if (!tokens[id].empty() && !ids.emplace(tokens[id], static_cast<int32_t>(id)).second)
       load_fault(path, concat("rank ", id), "its token is given twice");
   }
   std::vector<BpeMerge> merges;
@@ -117,7 +118,7 @@ TokenizerParts parts_of_ranks(std::vector<std::string> ranks, const std::string&
                               const std::string& pattern, std::vector<AddedToken> added) {
   BpeTables tables;
   tables.bytes = std::move(ranks);
-  tables.reachable.assign(tables.bytes.size(), true);
+  for (const std::string& bytes : tables.bytes) tables.reachable.push_back(!bytes.empty());
   tables.merges = merges_of(tables.bytes, path);
   tables.rank_is_result = tables.ignore_merges = true;
   std::vector<SplitStage> stages(1);
@@ -133,9 +134,10 @@ TokenizerParts parts_of_ranks(std::vector<std::string> ranks, const std::string&
                        .prefix = {},
                        .suffix = {}};
   for (const AddedToken& token : added) {
-    if (token.id < parts.bpe.size() || token.id >= kMaxTokens || token.content.empty())
+    if (token.id < 0 || !parts.bpe.bytes(token.id).empty() || token.id >= kMaxTokens ||
+        token.content.empty())
       load_fault(path, concat("added token ", token.id),
-                 "expected a text and an id after the ranks");
+                 "expected a text and an id that no rank has");
     const bool fresh = parts.added.emplace(token.id, token).second &&
                        parts.added_ids.emplace(token.content, token.id).second;
     if (!fresh) load_fault(path, concat("added token ", token.id), "is given twice");

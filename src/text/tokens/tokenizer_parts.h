@@ -1,6 +1,7 @@
 // The parts of a loaded tokenizer; for the loader and the tokenizer only.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -46,9 +47,12 @@ TokenizerParts read_vocab_and_merges(const std::string& vocab, const std::string
 /// The ids of added and `extra` tokens follow the ranks.
 TokenizerParts read_tiktoken(const std::string& path, const std::string& pattern,
                              const std::string& config, std::vector<AddedToken> extra);
-/// Makes the parts from a list that is already read: ranks[i] has the bytes of token i.
+/// Makes the parts from a list that is already read: ranks[i] has the bytes of token i. Ids without
+/// bytes may be those of added tokens.
 TokenizerParts parts_of_ranks(std::vector<std::string> ranks, const std::string& path,
                               const std::string& pattern, std::vector<AddedToken> added);
+/// Decodes base64 with its padding; empty for other text.
+std::optional<std::string> bytes_of_base64(std::string_view text);
 /// Returns the tokens that tokenizer_config.json adds.
 std::vector<AddedToken> added_in_config(const Config& config);
 
