@@ -115,7 +115,7 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
                                    : PackedLinear::pack(gate_and_up, most);
   }
   down = load_branch_end(weights, is_gated(c.mlp) ? names.down : names.fc2, names.mlp_scale,
-                         c.hidden, c.ffn, c.mlp_bias, c, type);
+                         c.hidden, c.ffn, c.mlp_bias || c.down_bias, c, type);
 }
 
 Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType type)
@@ -229,10 +229,30 @@ void Decoder::add_branch(StepContext& ctx, const PackedLinear& w, const Norm& af
   add_inplace(ctx, x, scratch);
 }
 
-void Decoder::run_mlp(StepContext& ctx, const Block& block, const View& x, const View& normed,
+/// Norms the rows of each part with the part's own weights, if it has any.
+void Decoder::norm_mlp(StepContext& ctx, int number, const View& x,
+                       std::span<const DecoderPart> parts, const View& normed) const {
+  const Block& block = blocks_[static_cast<size_t>(number)];
+  const auto own = [](const DecoderPart& part) { return !part.mlp_norms.empty(); };
+  if (std::ranges::none_of(parts, own)) return block.mlp_norm(ctx, x, normed);
+  for (const DecoderPart& part : parts) {
+    const int64_t end = part.begin + part.ragged.rows();
+    const View from = x.slice(part.begin, end), to = normed.slice(part.begin, end);
+    if (own(part)) {
+      const View weight = part.mlp_norms.slice(number, number + 1).reshape({config_.hidden});
+      rms_norm(ctx, from, weight, config_.norm_eps, to);
+    } else {
+      block.mlp_norm(ctx, from, to);
+    }
+  }
+}
+
+void Decoder::run_mlp(StepContext& ctx, int number, const View& x,
+                      std::span<const DecoderPart> parts, const View& normed,
                       const View& inner) const {
+  const Block& block = blocks_[static_cast<size_t>(number)];
   const View& in = block.mlp_norm.empty() ? x : normed;
-  if (!block.mlp_norm.empty()) block.mlp_norm(ctx, x, normed);
+  if (!block.mlp_norm.empty()) norm_mlp(ctx, number, x, parts, normed);
   if (!block.moe.empty()) return block.moe.add(ctx, in, x);
   if (config_.mlp == MlpKind::kGeGlu) {
     const Arena::Mark mark(ctx.arena);
@@ -278,6 +298,7 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
   for (const DecoderPart& part : parts) {
     check_pool(*part.pool, first_layer, blocks.end - blocks.begin);
     SYRINX_CHECK(part.begin == n, "[decoder] a part begins at row ", part.begin, ", not ", n);
+    if (!part.mlp_norms.empty()) expect_shape("decoder", part.mlp_norms, {c.layers, c.hidden});
     n += part.ragged.rows();
   }
   expect_shape("decoder", x, {n, c.hidden});
@@ -317,7 +338,7 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
     linear(ctx, block.qkv, first ? normed : x, qkv);
     attend(ctx, i, qkv, parts, at, first_layer + i - blocks.begin, mixed);
     add_branch(ctx, block.o, block.attention_after, mixed, normed, x);
-    run_mlp(ctx, block, x, normed, inner);
+    run_mlp(ctx, i, x, parts, normed, inner);
   }
 }
 

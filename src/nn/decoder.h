@@ -73,9 +73,10 @@ struct DecoderConfig {
   bool attention_bias = false;    ///< whether q, k and v have a bias
   bool key_bias = true;           ///< whether k has a bias; used with attention_bias
   bool output_bias = false;       ///< whether o has a bias
-  bool mlp_bias = false;
-  bool layer_scale = false;  ///< whether both branches have a gain for each channel
-  int window = 0;            ///< positions to which a row attends; 0: all
+  bool mlp_bias = false;          ///< whether all linears of the MLP have a bias
+  bool down_bias = false;         ///< whether the last one has a bias even without mlp_bias
+  bool layer_scale = false;       ///< whether both branches have a gain for each channel
+  int window = 0;                 ///< positions to which a row attends; 0: all
   /// One entry per layer, in place of `window` and `rotary`. If empty, all layers are equal.
   std::vector<LayerKind> layer_kinds = {};
   /// rotation of layers with Rope::kLocal; `dim` means the same as in `rope`
@@ -108,6 +109,9 @@ struct DecoderPart {
   int64_t begin = 0;
   Ragged ragged;
   const KvPool* pool = nullptr;
+  /// f32 [layers, H], weights of the norms before the MLPs in place of the decoder's own, for rows
+  /// with a condition (adaptive RMS norm); empty: the decoder's own
+  View mlp_norms = {};
 };
 
 /// A stack of blocks with its weights. The caller owns the cache.
@@ -171,8 +175,10 @@ class Decoder {
   /// Runs the attention of block `block`. Its cache is layer `layer` of the pool.
   void attend(StepContext& ctx, int block, const View& qkv, std::span<const DecoderPart> parts,
               std::span<const int32_t> positions, int layer, const View& out) const;
-  void run_mlp(StepContext& ctx, const Block& block, const View& x, const View& normed,
-               const View& inner) const;
+  void norm_mlp(StepContext& ctx, int block, const View& x, std::span<const DecoderPart> parts,
+                const View& normed) const;
+  void run_mlp(StepContext& ctx, int block, const View& x, std::span<const DecoderPart> parts,
+               const View& normed, const View& inner) const;
   LayerKind kind_of(int block) const;
 
   DecoderConfig config_;

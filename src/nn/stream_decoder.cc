@@ -107,7 +107,9 @@ StreamKv StreamKv::clone() const {
       copy.pool().copy_page(pool(), first_page() + i, copy.first_page() + i);
     }
   } else {
-    copy.own_ = own_.clone();
+    copy.own_ = KvPool(own_.spec(), own_.pages());
+    const int64_t used = std::min(own_.pages(), KvPool::pages_for(position_));
+    for (int64_t page = 0; page < used; ++page) copy.own_.copy_page(own_, page, page);
   }
   copy.position_ = position_;
   return copy;
@@ -177,7 +179,8 @@ void StreamDecoder::turn_keys(const KvPool& pool) const {
   }
 }
 
-/// Returns one part for each run of adjacent streams that have pages in one pool; in ctx.host.
+/// Returns one part for each run of adjacent streams that have pages in one pool and the same
+/// norms; in ctx.host.
 std::span<DecoderPart> StreamDecoder::parts_of(StepContext& ctx,
                                                std::span<const StreamRows> streams) const {
   const auto count = std::ssize(streams);
@@ -192,7 +195,10 @@ std::span<DecoderPart> StreamDecoder::parts_of(StepContext& ctx,
     const KvPool* pool = &streams[i].kv->pool();
     const size_t first = i, first_row = rows_at++;
     int32_t rows = 0;
-    for (; i < streams.size() && &streams[i].kv->pool() == pool; ++i) {
+    const View norms = streams[i].mlp_norms;
+    for (; i < streams.size() && &streams[i].kv->pool() == pool &&
+           streams[i].mlp_norms.data == norms.data;
+         ++i) {
       const StreamRows& stream = streams[i];
       SYRINX_CHECK(stream.rows >= 0 && stream.rows <= max_rows_ &&
                        stream.kv->position_ + stream.rows <= limit_,
@@ -208,7 +214,8 @@ std::span<DecoderPart> StreamDecoder::parts_of(StepContext& ctx,
     parts[used++] = {begin,
                      {row_begin.subspan(first_row, i - first + 1), kv_len.subspan(first, i - first),
                       table.subspan(first * pages, (i - first) * pages), static_cast<int>(pages)},
-                     pool};
+                     pool,
+                     norms};
     begin += rows;
   }
   return parts.first(used);

@@ -39,6 +39,7 @@ class StreamKv {
 struct StreamRows {
   StreamKv* kv = nullptr;
   int64_t rows = 0;
+  View mlp_norms = {};  ///< as DecoderPart::mlp_norms
 };
 
 /// A stack of blocks with its weights. Each stream has a ring of pages.

@@ -229,6 +229,39 @@ TEST(StreamDecoder, PositionsTurnBackWithoutAngles) {
   EXPECT_LT(fixture::difference(late.view().slice(45, 140), whole.view().slice(2105, total)), 2e-4);
 }
 
+/// Norms equal to the decoder's own change nothing; others change only their own stream.
+TEST(StreamDecoder, AStreamMayHaveNormsOfItsOwn) {
+  DecoderConfig config = small(RopeLayout::kHalfSplit);
+  config.norm = NormKind::kRms;
+  const Weights weights(dummy_weights());  // whose norms are 1
+  const StreamDecoder decoder(config, weights, WeightType::kF32, 4);
+  Tensor own({config.layers, config.hidden}, DType::kF32), other = own.clone();
+  std::fill_n(own.f32(), own.view().count(), 1.f);
+  for (int64_t i = 0; i < other.view().count(); ++i) other.f32()[i] = 1.5f - 0.01f * float(i % 32);
+  const Tensor input = random({4, config.hidden}, 3);
+  const auto run = [&](const std::vector<View>& norms) {
+    Bench bench(1);
+    const auto streams = std::ssize(norms);
+    Tensor x({4 * streams, config.hidden}, DType::kF32);
+    std::vector<StreamKv> kv;
+    std::vector<StreamRows> rows;
+    for (int64_t i = 0; i < streams; ++i) {
+      std::copy_n(input.f32(), input.view().count(), x.f32() + i * input.view().count());
+      kv.push_back(decoder.open());
+    }
+    for (int64_t i = 0; i < streams; ++i) rows.push_back({&kv[i], 4, norms[i]});
+    decoder.forward(bench.ctx, x, rows);
+    return x;
+  };
+  const Tensor plain = run({View{}}), changed = run({other});
+  const Tensor three = run({own, other, View{}});
+  const auto part = [&](int64_t i) { return three.view().slice(4 * i, 4 * i + 4); };
+  EXPECT_TRUE(same_bits(part(0), plain));
+  EXPECT_TRUE(same_bits(part(1), changed));
+  EXPECT_TRUE(same_bits(part(2), plain));
+  EXPECT_FALSE(same_bits(changed, plain));
+}
+
 TEST(RunPasses, EveryFrameOnceInOrder) {
   Bench bench;
   const int64_t frames[] = {5, 0, 17, 1};
