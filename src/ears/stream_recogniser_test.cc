@@ -10,6 +10,7 @@
 #include "ears/repeated_passes.h"
 #include "families/kyutai_stt/fixture.h"
 #include "families/transducer/fixture.h"
+#include "families/voxtral_realtime/fixture.h"
 
 namespace syrinx {
 namespace {
@@ -221,6 +222,44 @@ TEST(StreamRecogniser, WordsThatLagComeAfterTheEnd) {
       if (name == "small") continue;  // its samples were resampled
       EXPECT_EQ(texts[0], c["text"].get<std::string>());
       EXPECT_GE(timed, samples.size() > 5 * kHearingRate ? 2 : 0);
+    }
+  }
+}
+
+/// This model writes a word once it has heard all of it, and may write an end.
+TEST(StreamRecogniser, VoxtralWritesTheTextOfTheAuthorsCode) {
+  for (const std::string name : {"small", "other"}) {
+    EngineOptions options;
+    options.threads = 2;
+    const auto recogniser = recogniser_of(
+        std::make_shared<Engine>(load_as<voxtral_realtime::VoxtralRealtime>(
+                                     {voxtral_realtime::golden_path(name + "/checkpoint"), name}),
+                                 options));
+    ASSERT_NE(recogniser, nullptr);
+    const auto c = voxtral_realtime::golden_of(name)["cases"][0];  // with the delay of the file
+    const std::vector<float> samples = voxtral_realtime::samples_of(c);
+    const std::string text = c["text"];
+    std::vector<std::unique_ptr<Listener>> listeners;
+    std::vector<std::shared_ptr<HeardWords>> sinks;
+    for (const size_t each : {size_t{333}, size_t{7000}, samples.size()}) {
+      sinks.push_back(std::make_shared<HeardWords>());
+      listeners.push_back(
+          recogniser->open({.word_times = true, .live = each == 333}, sinks.back()).take());
+      give(*listeners.back(), samples, each);
+    }
+    for (const auto& sink : sinks) {
+      const Result<Transcript> heard = sink->wait();
+      ASSERT_TRUE(heard.ok()) << heard.error().message;
+      EXPECT_EQ(heard.value().text(), text.substr(text.starts_with(' ') ? 1 : 0)) << name;
+      double last_s = 0;
+      for (const TranscriptSegment& segment : heard.value().segments) {
+        for (const TranscriptWord& word : segment.words) {
+          EXPECT_LE(word.start_s, word.end_s);
+          EXPECT_GE(word.start_s, last_s);
+          EXPECT_LE(word.end_s - word.start_s, 0.8 + 1e-9);
+          last_s = word.start_s;
+        }
+      }
     }
   }
 }

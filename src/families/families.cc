@@ -47,6 +47,7 @@
 #include "families/vibevoice/pipeline.h"
 #include "families/voxcpm2/config.h"
 #include "families/voxcpm2/pipeline.h"
+#include "families/voxtral_realtime/pipeline.h"
 #include "families/whisper/config.h"
 #include "families/whisper/openai.h"
 #include "families/whisper/pipeline.h"
@@ -90,6 +91,8 @@ std::span<const Family> families() {
              false},
       Family{"kyutai_stt", kyutai_stt::claims, load_as<kyutai_stt::KyutaiStt>, "config.json",
              false},
+      Family{"voxtral_realtime", voxtral_realtime::claims,
+             load_as<voxtral_realtime::VoxtralRealtime>, "config.json", false},
       Family{"cosyvoice2", nullptr, load_as<cosyvoice2::CosyVoice2>,
              cosyvoice2::kSecondEdition.marker},
       Family{"cosyvoice3", nullptr, load_as<cosyvoice2::CosyVoice2, cosyvoice2::kThirdEdition>,
@@ -122,9 +125,11 @@ const Family* family_of_file(const std::string& path) {
 }
 
 std::span<const Unfinished> unfinished() {
-  static constexpr std::array kUnfinished{Unfinished{opuslm::kWeightsFile, opuslm::kNeeds},
-                                          Unfinished{opuslm::kDialogueFile, opuslm::kNeeds},
-                                          Unfinished{pocket_tts::kPublished, pocket_tts::kNeeds}};
+  static constexpr std::array kUnfinished{
+      Unfinished{opuslm::kWeightsFile, opuslm::kNeeds},
+      Unfinished{opuslm::kDialogueFile, opuslm::kNeeds},
+      Unfinished{pocket_tts::kPublished, pocket_tts::kNeeds},
+      Unfinished{voxtral_realtime::kOriginal, voxtral_realtime::kNeeds}};
   return kUnfinished;
 }
 

@@ -127,6 +127,9 @@ const std::vector<Golden>& goldens() {
        {{"model.safetensors", {"extra_heads."}, {"emb."}},
         {"mimi-pytorch-e351c8d8@125.safetensors",
          {"decoder.", "decoder_transformer.", "upsample.", "output_proj", "_initialized"}}}},
+      {"voxtral_realtime",
+       "voxtral_realtime/golden/small/checkpoint",
+       {{"model.safetensors", {}, {"embed_tokens"}}}},
       {"llm", "llm/llama", {{"model.safetensors", {}, {"embed_tokens"}}}},
       {"llm", "llm/qwen3", {{"model.safetensors", {}, {"embed_tokens"}}}},
   };

@@ -77,9 +77,14 @@ class PublishedLayout : public testing::TestWithParam<Published> {
     name_codes();
   }
   /// Adds tokens for codes of speech to the tokenizers, because published models have more codes
-  /// than the small checkpoints.
+  /// than the small checkpoints. Voxtral's tokenizer file has the number of mel bands.
   void name_codes() const {
     const std::string family = GetParam().family;
+    if (family == "voxtral_realtime") {
+      auto tekken = nlohmann::json::parse(slurp(dir_.path("tekken.json")));
+      tekken["audio"]["audio_encoding_config"]["num_mel_bins"] = 128;
+      dir_.write("tekken.json", tekken.dump());
+    }
     const bool glm = family == "glm4_voice";
     if (!glm && family != "step_audio2") return;
     const std::string begin = glm ? "<|audio_" : "<audio_", end = glm ? "|>" : ">";
@@ -323,6 +328,15 @@ const Published kLargeKyutaiStt{
     "kyutai_stt",     "kyutai_stt/golden/other/checkpoint", 323 + 318, 8, true, "", "", "",
     "kyutai_stt_2.6b"};
 
+const Published kVoxtral{"voxtral_realtime",
+                         "voxtral_realtime/golden/small/checkpoint",
+                         711,
+                         7,
+                         true,
+                         "model.safetensors",
+                         "audio_tower.layers.31.mlp.down_proj.bias",
+                         "language_model.model.layers.25.ada_rms_norm.linear2.weight"};
+
 std::string family_of(const testing::TestParamInfo<Published>& test) {
   std::string name = *test.param.over ? test.param.over : test.param.family;
   std::replace(name.begin(), name.end(), '.', '_');
@@ -333,7 +347,7 @@ INSTANTIATE_TEST_SUITE_P(
     Families, PublishedLayout,
     testing::Values(
         kQwen, kQwenBase, kChatterboxVoices, kChatterboxMultilingual, kChatterboxTurbo, kCosyVoice2,
-        kCosyVoice3, kWhisper, kNemotron, kParakeet, kKyutaiStt, kLargeKyutaiStt,
+        kCosyVoice3, kWhisper, kNemotron, kParakeet, kKyutaiStt, kLargeKyutaiStt, kVoxtral,
         Published{"csm", "csm/golden/taught/checkpoint", 538, 6, true},
         Published{"opuslm", "opuslm/golden/checkpoint", 356 + 174, 11, true},
         Published{"glm4_voice", "glm4_voice/golden/checkpoint", 284 + 249 + 1185 + 227, 14, true},

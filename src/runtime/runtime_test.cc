@@ -295,6 +295,18 @@ TEST(Load, PocketTtsWithoutItsYamlSaysWhereItIs) {
   }
 }
 
+TEST(Load, MistralsOwnLayoutSaysWhichOneLoads) {
+  const TestDir dir;
+  dir.write("params.json", "{}");
+  dir.write("consolidated.safetensors", "");
+  LoadOptions options;
+  options.model = dir.path();
+  const std::string fault = load_fault(options);
+  for (const char* part : {"params.json", "layout of transformers", "model.safetensors"}) {
+    EXPECT_TRUE(says(fault, part)) << fault;
+  }
+}
+
 TEST(Load, AnUnknownFamilyIsRefusedWithTheKnownOnes) {
   const TestDir dir;
   dir.write("config.json", R"({"model_type": "parrot"})");

@@ -1,0 +1,55 @@
+// Settings of Voxtral Realtime in the layout of transformers: config.json, and the section "audio"
+// of tekken.json. Sources: transformers:models/voxtral_realtime, mistral_common:tokens/tokenizers/
+// audio.py. Throws LoadError for values that are missing, contradictory or not supported. A token
+// stands for a stretch of the recording (80 ms); H is the width of the language model.
+#pragma once
+
+#include "audio/mel.h"
+#include "io/json.h"
+#include "nn/decoder.h"
+#include "text/tokens/tekken.h"
+
+namespace syrinx::voxtral_realtime {
+
+struct ModelConfig {
+  DecoderConfig encoder;  ///< its window is in rows of the encoder
+  DecoderConfig lm;       ///< its window is in tokens
+  MelOptions mel;
+  int64_t vocab = 131072;
+  int64_t join = 4;   ///< rows of the encoder that make a token
+  int delay = 6;      ///< tokens by which the text lags behind the sound, if a request names none
+  int left_pad = 32;  ///< tokens of silence before the recording
+  int32_t begin = 1, end = 2, pad = 32;  ///< ids: before the text, its end, a token without text
+
+  /// Returns the mel frames and the samples of a token.
+  int64_t mels() const { return 2 * join; }
+  int64_t samples() const { return mels() * mel.hop; }
+  double token_s() const {
+    return static_cast<double>(samples()) / static_cast<double>(mel.sample_rate);
+  }
+  /// Returns the tokens of silence after the recording: the delay, one for the first id, and ten
+  /// for a long word (OFFLINE_STREAMING_BUFFER_TOKENS).
+  int right_pad(int delay_tokens) const { return delay_tokens + 1 + kLongestWord; }
+  /// Returns the number of rows before the first id: the prompt, one id each.
+  int prompt(int delay_tokens) const { return 1 + left_pad + delay_tokens; }
+  /// Returns the second of the recording that the step at row `row` writes down; at least 0.
+  double time_of(int64_t row, int delay_tokens) const;
+
+  static constexpr int kLongestWord = 10;  ///< tokens
+  static constexpr int kMostDelay = 30;    ///< tokens: the longest delay of the training, 2.4 s
+};
+
+/// The config of the authors' own layout (consolidated.safetensors), which does not load.
+inline constexpr const char* kOriginal = "params.json";
+inline constexpr const char* kNeeds =
+    "models of Mistral load in the layout of transformers: config.json and model.safetensors of "
+    "the same repository";
+
+/// Returns whether a config belongs to Voxtral Realtime.
+bool claims(const Config& root);
+/// Reads config.json.
+ModelConfig load_model_config(const Config& root);
+/// Reads the ids and the section about audio of a tokenizer into `config`; `path` is for messages.
+void read_tokenizer(const Tekken& tekken, const std::string& path, ModelConfig& config);
+
+}  // namespace syrinx::voxtral_realtime
