@@ -180,20 +180,60 @@ TEST(TextInput, Windows1252IsReadAndReported) {
   std::filesystem::remove(path);
 }
 
+/// Returns a mark for each word outside tags and brackets; one each second at 10 frames a second.
+std::vector<WordMark> marked(std::string_view text) {
+  const auto is_part = [&](size_t i) {
+    return (std::isalnum(static_cast<unsigned char>(text[i])) != 0) || text[i] == '\'';
+  };
+  std::vector<WordMark> words;
+  for (size_t at = 0; at < text.size();) {
+    if (text[at] == '<' || text[at] == '[') at = text.find_first_of(">]", at);
+    size_t end = at;
+    while (end < text.size() && is_part(end)) ++end;
+    const auto frame = static_cast<int64_t>(words.size()) * 10;
+    if (end > at) words.push_back({static_cast<int64_t>(at), static_cast<int64_t>(end), frame});
+    at = std::max(end, at + 1);
+  }
+  return words;
+}
+
 TEST(Subtitles, CuesEndAtSentencesAndAreShort) {
   const std::string text = "Hello, world. This one is a rather long sentence without any end";
-  std::vector<WordMark> words;
-  int64_t frame = 0;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find_first_of(" ,.", at), text.size());
-    words.push_back({static_cast<int64_t>(at), static_cast<int64_t>(end), frame});
-    frame += 10;
-    at = text.find_first_not_of(" ,.", end);
-  }
-  EXPECT_EQ(to_srt(text, words, 10, 3700.5),
+  EXPECT_EQ(to_srt(text, marked(text), 10, 3700.5),
             "1\n00:00:00,000 --> 00:00:02,000\nHello, world.\n\n"
             "2\n00:00:02,000 --> 00:00:10,000\nThis one is a rather long sentence without\n\n"
             "3\n00:00:10,000 --> 01:01:40,500\nany end\n\n");
+}
+
+TEST(Subtitles, CuesHaveThePunctuationOfTheText) {
+  const auto cues = [](std::string_view text) {
+    std::string out;
+    std::istringstream srt(to_srt(text, marked(text), 10, 99));
+    for (std::string line; std::getline(srt, line);) {
+      if (!line.empty() && line.find("-->") == line.npos &&
+          line.find_first_not_of("0123456789") == 0)
+        out += (out.empty() ? "" : "|") + line;
+    }
+    return out;
+  };
+  EXPECT_EQ(cues("Mr. Hill met Dr. Lee at St. Mary's. It rained."),
+            "Mr. Hill met Dr. Lee at St. Mary's.|It rained.");
+  EXPECT_EQ(cues("\u201cI know,\u201d she said. \u201cNo!\u201d"),
+            "\u201cI know,\u201d she said.|\u201cNo!\u201d");
+  EXPECT_EQ(cues("Half past three \u2014 no? They spoke\u2014once (twice)."),
+            "Half past three \u2014 no?|They spoke\u2014once (twice).");
+  EXPECT_EQ(cues("The *Queen Mary*; a [pause 1s] b<break time=\"1s\"/>c."),
+            "The Queen Mary; a b c.");
+  EXPECT_EQ(cues("# One\n\n* * *\n\nTwo[^1]."), "One|Two");
+  const std::string wide =
+      "\u00e9\u00e9\u00e9\u00e9 \u00e9\u00e9\u00e9\u00e9";  // 9 characters, 17 bytes
+  std::vector<WordMark> words;
+  std::string text;
+  for (int64_t i = 0; i < 4; ++i) {
+    words.push_back({i * 18, i * 18 + 17, i});
+    text += wide + ' ';
+  }
+  EXPECT_EQ(to_srt(text, words, 1, 4).find("\n2\n"), std::string::npos) << "39 characters";
 }
 
 TEST(Subtitles, WordLines) {

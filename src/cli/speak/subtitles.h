@@ -9,9 +9,10 @@
 
 namespace syrinx {
 
-/// Returns SubRip text, with cues of at most 42 characters or one sentence. `frame_rate`: frames
-/// per second. `audio_s`: end of the last cue. Ignores marks outside the text.
-std::string to_srt(std::string_view text, std::span<const WordMark> words, double frame_rate,
+/// Returns SubRip text. A cue ends with its sentence, and before a word that would make it longer
+/// than 42 characters. It has the punctuation of the text, without tags and signs of markup.
+/// `frame_rate`: frames per second. `audio_s`: end of the last cue. Ignores marks outside the text.
+std::string to_srt(std::string_view text, std::span<const WordMark> marks, double frame_rate,
                    double audio_s);
 
 /// Returns a line for each word: the time of its start in seconds, and the word.
