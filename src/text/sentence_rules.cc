@@ -26,14 +26,14 @@ constexpr std::string_view kNumbers =
     "mar apr jun jul "
     "aug"
     " sep sept oct nov dec tel ext op apt deut matt ps cor rom thess eph heb exod lev judg neh prov"
-    " eccl isa jer ezek hos zech kgs chr ";
+    " eccl isa jer ezek hos zech kgs chr fl iss lat ";
 constexpr std::string_view kParts = " fig figs sc vol vols ch chap sec sect p pp pg ";
 constexpr std::string_view kSometimes =
     " etc inc ltd co corp bros llc jr sr al ave blvd rd sts dept est esq usw a.m p.m ph.d b.a m.a "
     "m.d"
     " u.s u.k u.n e.u u.s.a d.c b.c a.d hr hrs ft oz lb lbs temp ea ";
 constexpr std::string_view kUnits =
-    " in sq cu fl pts mo mos qtr tbsp tsp qt pkg gal yd mi min wk wks yr yrs ";
+    " in sq cu pts mo mos qtr tbsp tsp qt pkg gal yd mi wk wks yr yrs mil bn mn km kg cm mm mg ";
 constexpr std::string_view kStarters =
     " the a an it he she we i you they but and in on at this that these those there then so if when"
     " what who how why where his her its my our your their however for as no yes not after before"
@@ -90,8 +90,8 @@ Abbreviation abbreviation_of(std::string_view word) {
     letter_dot_letter &= i % 2 ? small[i] == '.' : (small[i] >= 'a' && small[i] <= 'z');
   }
   if (word == "v" || listed(kTitles, small)) return Abbreviation::kNever;  // "Roe v. Wade"
-  if (listed(" Mon Tue Tues Wed Thu Thur Thurs Fri ", word)) return Abbreviation::kSometimes;
-  if (word == "b" || word == "d") return Abbreviation::kNumber;  // "b. 1950"
+  if (listed(" Mon Tue Tues Wed Thu Thur Thurs Fri ", word)) return Abbreviation::kDay;
+  if (listed(" b d min max ex cl ll Min Ex Cl ", word)) return Abbreviation::kNumber;  // "b. 1950"
   if (listed(kNumbers, small)) return Abbreviation::kNumber;
   if (listed(" tim pet sam ", small)) return Abbreviation::kNumbered;
   if (listed(kParts, small)) return Abbreviation::kPart;
@@ -104,6 +104,14 @@ Abbreviation abbreviation_of(std::string_view word) {
 
 bool may_be_numeral(std::string_view word) {
   return !word.empty() && word.find_first_not_of("ivxlc") == word.npos;
+}
+
+bool may_follow_day(std::string_view word) {
+  return listed(
+      " january february march april may june july august september october november "
+      "december jan feb mar apr jun jul aug sep sept oct nov dec morning afternoon evening "
+      "night nights am pm ",
+      word);
 }
 
 bool is_starter(std::string_view word) { return !word.empty() && listed(kStarters, word); }

@@ -29,10 +29,11 @@ bool is_wide_clause(char32_t code);
 /// Kinds of words before a full stop. The words lack their last full stop: "e.g".
 enum class Abbreviation {
   kNone,
-  kNever,      ///< never ends a sentence: "Dr"
-  kNumber,     ///< does not end a sentence if a number follows: "No"
-  kNumbered,   ///< the same, but only after a number, too: "Tim" in "2 Tim. 1:7"
-  kPart,       ///< a part of a book; does not end one before a number or Roman numeral: "Vol"
+  kNever,     ///< never ends a sentence: "Dr"
+  kNumber,    ///< does not end a sentence if a number follows: "No"
+  kNumbered,  ///< the same, but only after a number, too: "Tim" in "2 Tim. 1:7"
+  kPart,      ///< a part of a book; does not end one before a number or Roman numeral: "Vol"
+  kDay,  ///< ends a sentence before a capital, except that of a month or part of the day: "Wed"
   kSometimes,  ///< ends a sentence only if a capitalised is_starter() follows: "Inc"
   kUnit,       ///< after a number, does not end a sentence before a small letter: "in"
 };
@@ -41,6 +42,9 @@ Abbreviation abbreviation_of(std::string_view word);
 
 /// Returns whether a word in small letters may be a Roman numeral: "iv".
 bool may_be_numeral(std::string_view word);
+
+/// Returns whether a word in small letters follows the name of a day: "jan", "night".
+bool may_follow_day(std::string_view word);
 
 /// Returns whether sentences often begin with this word, given in small letters.
 bool is_starter(std::string_view word);

@@ -72,6 +72,8 @@ class Splitter {
   bool is_factorial(size_t mark, size_t next) const;
   std::optional<Boundary> at_gap(size_t begin, const Gap& gap) const;
   bool begins_item(size_t at) const;
+  bool begins_number(size_t at) const;
+  bool begins_glued(size_t mark, size_t next, bool firm) const;
   std::string word_before(size_t end) const;
   std::string small_word_at(size_t at) const;
   size_t skip_openers(size_t at) const;
@@ -166,6 +168,24 @@ bool Splitter::begins_item(size_t at) const {
   return (mark == '.' || mark == ')') && is_space(look(at + digits + 1).value);
 }
 
+/// Returns whether a number begins at `at`, perhaps after a sign: "5", "$5", "~5".
+bool Splitter::begins_number(size_t at) const {
+  const CodePoint first = look(at);
+  if (is_digit(first.value)) return true;
+  constexpr std::u32string_view kSigns = U"$\u00a3\u20ac\u00a5\u20b9~<>+\u00b1";
+  return kSigns.find(first.value) != kSigns.npos && is_digit(look(at + first.size).value);
+}
+
+/// Returns whether a sentence begins at `next`, directly after the marks of another one: "It
+/// rained.He left." `firm`: the marks are more than a full stop, so they are not part of a name.
+bool Splitter::begins_glued(size_t mark, size_t next, bool firm) const {
+  const std::string word = word_before(mark);
+  const auto small = [](char c) { return c >= 'a' && c <= 'z'; };
+  if (word.size() < 2 || !std::all_of(word.begin() + (firm ? 1 : 0), word.end(), small))
+    return false;
+  return is_upper(look(next).value) && is_starter(small_word_at(next));
+}
+
 /// Returns whether the single full stop at `dot` ends a sentence when a word at `next` follows.
 bool Splitter::dot_ends(size_t dot, size_t next) const {
   const std::string word = word_before(dot);
@@ -173,12 +193,15 @@ bool Splitter::dot_ends(size_t dot, size_t next) const {
   if (is_digits(word) && skip_gap(begin_).end + word.size() == dot) return false;  // "1. Item"
   const Abbreviation known = abbreviation_of(word);
   if (known == Abbreviation::kNever) return false;
+  const bool letter = word.size() == 1 && word[0] >= 'a' && word[0] <= 'z';
+  if (letter && is_digit(first)) return false;  // "s. 5 of the Act"
   const bool part = known == Abbreviation::kPart;
-  if ((part || known == Abbreviation::kNumber) && is_digit(first)) return false;
+  if ((part || known == Abbreviation::kNumber) && begins_number(next)) return false;
   if (part && may_be_numeral(small_word_at(next))) return false;
   const size_t before = dot - word.size();
   const bool after_number = before > begin_ + 1 && is_digit(text_[before - 2]);
   if (known == Abbreviation::kNumbered && after_number && is_digit(first)) return false;
+  if (known == Abbreviation::kDay) return is_upper(first) && !may_follow_day(small_word_at(next));
   if (known == Abbreviation::kSometimes) return is_upper(first) && is_starter(small_word_at(next));
   if (!is_lower(first)) return true;
   if (known == Abbreviation::kUnit && after_number) return false;
@@ -227,6 +250,7 @@ std::optional<Splitter::Boundary> Splitter::after_marks(size_t begin, size_t& at
   const CodePoint next = look(gap.end);
   if (gap.end == core) {  // no space: "3.14", "example.org", but also scripts without spaces
     if (strong && is_wide_letter(next.value)) return boundary;
+    if ((strong || dots == 1) && begins_glued(begin, gap.end, strong || core > at)) return boundary;
     return {};
   }
   if (gap.newlines == 1 && begins_item(gap.end)) return boundary;

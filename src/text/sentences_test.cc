@@ -54,6 +54,16 @@ TEST(Sentences, KnowAbbreviationsAndNumbers) {
             (Strings{"So do I.", "Then Plan B.", "We act on Jan. 5."}));
 }
 
+TEST(Sentences, KnowDaysAmountsAndMissingSpaces) {
+  EXPECT_EQ(split("He came on Wed. Tom came on Mon. March 3 and Fri. Night."),
+            (Strings{"He came on Wed.", "Tom came on Mon. March 3 and Fri. Night."}));
+  EXPECT_EQ(split("Approx. $5, no. €6. Min. 3 and max. 5 of 5 mil. or 7 kg. in all."),
+            (Strings{"Approx. $5, no. €6.", "Min. 3 and max. 5 of 5 mil. or 7 kg. in all."}));
+  EXPECT_EQ(split("It rained.\"Go!\"She went.Why?So. Node.Js and example.com.The end"),
+            (Strings{"It rained.\"Go!\"", "She went.", "Why?", "So.",
+                     "Node.Js and example.com.The end"}));
+}
+
 TEST(Sentences, KnowEllipsesAndQuotes) {
   EXPECT_EQ(split("Well... maybe. Well... Maybe."),
             (Strings{"Well... maybe.", "Well...", "Maybe."}));

@@ -201,7 +201,8 @@ Reading read_dotted(const Tokens& tokens, size_t i) {
   const bool version =
       (marked || dots > 1) && is_digit(numbers[0]) && grouped_digits(numbers.substr(0, end)) > 0;
   if (version && (end == numbers.size() || numbers[end] == '-' || numbers[end] == '+')) {
-    std::string words = marked ? "version" : "";
+    const bool named = !marked || lower(tokens.before(i)) == "version";
+    std::string words = named ? "" : "version";
     const auto parts = split(numbers.substr(0, end), '.');
     for (size_t p = 0; p < parts.size(); ++p) {
       if (p > 0) add(words, "point");

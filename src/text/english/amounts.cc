@@ -114,11 +114,14 @@ std::optional<Amount> parse_amount(std::string_view core, std::string_view size)
   }
   if (currency != nullptr) {
     const size_t slash = std::min(rest.find('/'), rest.size());
-    const std::string_view glued = rest.substr(0, slash);  // "$60k/year"
+    std::string_view glued = rest.substr(0, slash);  // "$60k/year"
+    const bool plus = glued.ends_with('+');          // "$5+"
+    if (plus) glued.remove_suffix(1);
     const std::string per = per_words(rest.substr(slash));
     if (!glued.empty() && magnitude(glued).empty()) return {};
     if (slash < rest.size() && per.empty()) return {};
-    set_money(amount, *currency, rest.empty() ? size : magnitude(glued));
+    set_money(amount, *currency, glued.empty() ? size : magnitude(glued));
+    if (plus) add(amount.cents.empty() ? amount.unit : amount.cents, "plus");
     if (!per.empty()) add(amount.cents.empty() ? amount.unit : amount.cents, per);
     return amount;
   }

@@ -62,10 +62,10 @@ Reading read_isotope(std::string_view core) {
   return Spoken{words};
 }
 
-/// Returns whether a formula with figures stands in the sentence: "2Fe + 3CO2".
-bool has_formula(const Tokens& tokens) {
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    const std::string_view core = tokens.core(i);
+/// Returns whether a formula with figures stands before token i + 3: "2Fe + 3CO2".
+bool has_formula(const Tokens& tokens, size_t i) {
+  for (size_t k = 0; k < std::min(tokens.size(), i + 3); ++k) {
+    const std::string_view core = tokens.core(k);
     Formula formula;
     const bool parsed =
         parse(core.substr(std::min(core.find_first_not_of("0123456789"), core.size())), formula);
@@ -98,8 +98,11 @@ Reading read_formula(const Tokens& tokens, size_t i) {
     return Spoken{formula.words + ' ' + charge + "plus"};
   }
   const size_t count = core.find_first_not_of("0123456789");  // "2Fe"
+  constexpr std::string_view kOperators = " + plus = equals ";
+  const bool term = count != 0 || listed(kOperators, tokens.before(i)) ||
+                    listed(kOperators, tokens.after(i));  // but not "He" in "He lives in NW1"
   if (count != core.npos && count < 3 && core.size() == count + 2 && is_lower(core.back()) &&
-      listed(word_lists().elements, core.substr(count)) && has_formula(tokens)) {
+      term && listed(word_lists().elements, core.substr(count)) && has_formula(tokens, i)) {
     std::string words = count > 0 ? cardinal_words(core.substr(0, count)) : "";
     add(words, letter_names(core.substr(count)));
     return Spoken{words};

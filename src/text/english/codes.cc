@@ -188,11 +188,14 @@ Reading read_flag(const Tokens& tokens, size_t i) {
   return Spoken{words};
 }
 
-/// Reads codes of states that are also words: "Portland, OR 97201".
+/// Reads codes of states that are also words: "Portland, OR 97201", "Gary, IN, is small".
 Reading read_state(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i), zip = tokens.after(i);
   const bool place = i > 0 && is_upper(tokens.core(i - 1)[0]);
   if (!place || !listed(" HI IN LA MA ME OH OK OR PA ", core)) return {};
+  const bool ends = !tokens.joined(i) && tokens[i].close != '!' && tokens[i].close != '?';
+  const bool sigh = listed(" HI OH OK ", core);  // "No, Bob, OK."
+  if (tokens[i - 1].close == ',' && ends && !sigh) return Spoken{letter_names(core)};
   const bool plain = is_digits(zip, 5, 5);
   const bool longer = zip.size() == 10 && zip[5] == '-' && is_digits(zip.substr(0, 5));
   if (!plain && !longer) return {};

@@ -38,7 +38,8 @@ const Currency* leading_currency_of(std::string_view core) {
   const auto it = std::find_if(currencies().begin(), currencies().end(), [&](const Currency& c) {
     if (!core.starts_with(c.sign)) return false;
     const char behind = core.size() > c.sign.size() ? core[c.sign.size()] : ' ';
-    return !is_letter_code(c.sign) || (c.sign.size() == 3 && is_digit(behind) && c.sign != "PHP");
+    return !is_letter_code(c.sign) ||
+           (c.sign.size() == 3 && is_digit(behind) && !listed(" PHP COP ", c.sign));  // "COP26"
   });
   return it == currencies().end() ? nullptr : &*it;
 }

@@ -179,7 +179,8 @@ void Folder::put(char32_t code) {
     const auto letters = std::find_if(out_.rbegin(), out_.rend(),
                                       [](const FoldedChar& c) { return !is_letter(c.ch); }) -
                          out_.rbegin();
-    if (letters > 3) return;  // a footnote after a word
+    const bool behind_mark = std::string_view(".,;:!?\"'").find(last()) != std::string_view::npos;
+    if (letters > 3 || behind_mark) return;  // a footnote
     const bool sign = code == 0x207A || code == 0x207B;
     if (sign && !is_superscript(before) && !is_superscript(next())) {  // "Na⁺"
       return write(code == 0x207A ? " plus " : " minus ");
@@ -236,8 +237,9 @@ bool Folder::put_heart() {
   }
   word = lower(word);
   const bool ends = word.empty() && std::string_view("!?.)").find(last_written()) < 4;
-  const bool verb =
-      is_letter(ch(at_ + 2)) && !ends && (word.empty() || listed(" i we they ", word));
+  const bool condition = word == "i" && (follows("if i ") || follows("while i "));  // of a program
+  const bool verb = is_letter(ch(at_ + 2)) && !ends && !condition &&
+                    (word.empty() || listed(" i we they ", word));
   if (!verb && !ends && !heart_ && !listed(word_lists().heart_words, word)) return false;
   heart_ = true;
   ++at_;

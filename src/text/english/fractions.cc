@@ -57,6 +57,18 @@ std::string joined_fraction_words(std::string_view text) {
   return {};
 }
 
+/// Appends the unit after `used` tokens from token i: a sign, 4 1/4", or a word.
+Spoken with_unit(std::string words, const Tokens& tokens, size_t i, size_t used, bool part) {
+  const Token& last = tokens[i + used - 1];
+  if (last.quote == '"' && !last.in_quotes) {
+    const bool one = part || stands_before_noun(tokens, i, used);
+    return {words + (one ? " inch" : " inches"), used};
+  }
+  const UnitFound unit = unit_after(tokens, i, used, part);
+  add(words, unit.words);
+  return {words, used + unit.used};
+}
+
 /// Reads a fraction with a whole number, another fraction or a unit: "1 1/2 cups", "1/4-1/2 tsp",
 /// "1 1/2-inch".
 Reading read_joined_fraction(const Tokens& tokens, size_t i) {
@@ -76,9 +88,7 @@ Reading read_joined_fraction(const Tokens& tokens, size_t i) {
     }
     if (fraction && word == text.size() && !words.empty() && !fraction_of(number)) {
       const bool part = fraction_of(number.substr(0, number.find_first_of(kDashes))).has_value();
-      const UnitFound unit = unit_after(tokens, i, used, part);
-      add(words, unit.words);
-      longest = Spoken{words, used + unit.used};
+      longest = with_unit(std::move(words), tokens, i, used, part);
     }
     if (word < text.size() || tokens.after(i + used - 1).empty()) break;
     text += ' ';
@@ -188,10 +198,7 @@ Reading read_fraction(const Tokens& tokens, size_t i) {
     return Spoken{cardinal_words(std::to_string(top)) + " out of " +
                   cardinal_words(std::to_string(bottom))};
   }
-  std::string words = fraction_words(top, bottom);
-  const UnitFound unit = unit_after(tokens, i, 1, true);
-  add(words, unit.words);
-  return Spoken{words, 1 + unit.used};
+  return with_unit(fraction_words(top, bottom), tokens, i, 1, true);
 }
 
 }  // namespace syrinx::english

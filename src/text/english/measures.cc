@@ -64,6 +64,10 @@ Reading read_feet(const Tokens& tokens, size_t i) {
   const Token& token = tokens[i];
   const auto parts = split(core, '\'');
   if (parts.size() == 2 && is_digits(parts[0], 1, 2) && is_digits(parts[1], 1, 2)) {
+    if (value_of(parts[1]) >= 12) {  // 5'30": minutes and seconds
+      return Spoken{cardinal_words(parts[0]) + (parts[0] == "1" ? " minute " : " minutes ") +
+                    cardinal_words(parts[1]) + " seconds"};
+    }
     return Spoken{cardinal_words(parts[0]) + " foot " + cardinal_words(parts[1])};
   }
   if (!is_number(core) || token.in_quotes) return {};
@@ -176,6 +180,18 @@ std::string two_amounts(std::string_view core, bool before_noun) {
   return first->text(before_noun) + ' ' + second->text(before_noun);
 }
 
+/// Reads temperatures without a degree sign: "350F", "350F/175C"; "" for anything else.
+std::string heat_words(std::string_view core) {
+  std::string out;
+  for (const std::string_view part : split(core, '/')) {
+    if (part.size() < 2 || !is_number(part.substr(0, part.size() - 1))) return {};
+    if (part.back() != 'F' && part.back() != 'C') return {};
+    add(out, cardinal_words(part.substr(0, part.size() - 1)));
+    add(out, part.back() == 'F' ? "degrees fahrenheit" : "degrees celsius");
+  }
+  return out;
+}
+
 bool is_equation(const Tokens& tokens) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens.core(i).find('=') != std::string_view::npos) return true;
@@ -243,7 +259,7 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
   if (auto position = read_position(tokens, i)) return position;
   if (auto feet = read_feet(tokens, i)) return feet;
   const std::string_view core = tokens.core(i), next = tokens.after(i);
-  if (core == "per" && next.size() > 1 && !listed(" it in at ", next)) {  // "€15 per kg"
+  if (core == "per" && next.size() > 1 && !listed(" it in at us me ", next)) {  // "€15 per kg"
     const std::string share = per_unit(next);
     return share.empty() ? Reading() : Spoken{share, 2};
   }
@@ -256,11 +272,9 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
     const std::string two = two_amounts(glued, before_noun);
     if (!two.empty() && is_digit(next.back())) return Spoken{two, 3};
   }
-  if (core.size() > 1 && (core.back() == 'F' || core.back() == 'C') &&
-      is_number(core.substr(0, core.size() - 1)) &&
-      has_listed_word(tokens, i, word_lists().heat_words)) {
-    const std::string unit = core.back() == 'F' ? " degrees fahrenheit" : " degrees celsius";
-    return Spoken{cardinal_words(core.substr(0, core.size() - 1)) + unit};
+  if (const std::string heat = heat_words(core);
+      !heat.empty() && has_listed_word(tokens, i, word_lists().heat_words)) {
+    return Spoken{heat};
   }
   if (const size_t at = core.find('@'); at != core.npos && at > 0) {  // "4K@120Hz"
     const auto left = parse_amount(core.substr(0, at)), right = parse_amount(core.substr(at + 1));
@@ -280,8 +294,11 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
   }
   if (amount && !amount->unit.empty()) return Spoken{amount->text(before_noun)};
   const bool ratio = is_letter(core[0]) && core.find('/') != core.npos;
-  if (ratio && (core.find('^') != core.npos || tokens.before(i).find('^') != core.npos)) {
-    const std::string unit = unit_words(core, false);  // "m/s^2", "10^8 m/s"
+  const size_t slash = core.find('/');
+  const bool rate = ratio && slash > 1 && !is_number(tokens.before(i)) &&
+                    listed(" h hr s sec min dL mL L ", core.substr(slash + 1));
+  if (ratio && (rate || core.find('^') != core.npos || tokens.before(i).find('^') != core.npos)) {
+    const std::string unit = unit_words(core, false);  // "m/s^2", "10^8 m/s", "a km/h meter"
     if (!unit.empty()) return Spoken{unit};
   }
   const size_t hyphen = core.find('-', 1);  // "a 5-km run"
@@ -399,7 +416,9 @@ Reading read_range(const Tokens& tokens, size_t i) {
   }
   const bool present = is_digits(first, 4, 4) && listed(" present now today date current ", second);
   if (present) return Spoken{number_words(first) + " to " + std::string(second)};
-  const bool named = listed(" table figure fig exhibit appendix ", lower(tokens.before(i)));
+  const bool piece = i > 1 && listed(word_lists().articles, lower(tokens.before(i - 1)));
+  const bool named =  // but not "a table 4-6 people can share"
+      !piece && listed(" table figure fig exhibit appendix ", lower(tokens.before(i)));
   if (named && is_digits(first, 1, 2) && is_digits(second, 1, 2)) {
     return Spoken{cardinal_words(first) + " dash " + cardinal_words(second)};  // "Table 3-1"
   }
@@ -411,6 +430,7 @@ Reading read_range(const Tokens& tokens, size_t i) {
   if (const int64_t from = place_number(first), to = place_number(second); from > 0 && to > from) {
     return Spoken{ordinal_words(from) + " to " + ordinal_words(to)};  // "the 5th-7th graders"
   }
+  if (core == "50-50") return Spoken{"fifty fifty"};
   auto left = parse_amount(first), right = parse_amount(second);
   if (!left || !right) return {};
   if (!left->unit.empty() && right->unit.empty()) {  // as in "$5-10": the unit applies to both

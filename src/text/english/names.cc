@@ -270,7 +270,9 @@ bool is_item(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const bool begins = i == 0 || tokens[i].starts_line || tokens[i - 1].close == ';';
   const bool opens = tokens[i].opens || begins;
-  if (opens && (core.size() > 1 || core == "i")) return true;
+  const bool editor = core == "vi" && !begins && tokens[i - 1].close == 0 &&
+                      !listed(word_lists().roman_parts, lower(tokens.core(i - 1)));
+  if (opens && !editor && (core.size() > 1 || core == "i")) return true;
   for (size_t k = 0; k < tokens.size(); ++k) {  // a single v or x may be a letter
     if (k != i && tokens.core(k).size() > 1 && numeral(k)) {
       return opens || tokens[i - 1].close != 0;

@@ -94,10 +94,10 @@ Reading read_decade(const Tokens& tokens, size_t i) {
            decade_of(tokens.core(other)) > 0;
   };
   const bool certain = core[0] == '\'' || core.ends_with("'s") || decade > 99;
-  const bool cued = listed(" the her his their its my our early mid late ", before) ||
-                    listed(word_lists().decade_nouns, lower(next)) ||
-                    (before == "an" && all(next, is_lower)) ||
-                    (tokens.joined(i) && beside(i + 1, i + 2)) || (i > 1 && beside(i - 1, i - 2));
+  const bool cued =
+      listed(" the her his their its my our early mid late low high upper lower ", before) ||
+      listed(word_lists().decade_nouns, lower(next)) || (before == "an" && all(next, is_lower)) ||
+      (tokens.joined(i) && beside(i + 1, i + 2)) || (i > 1 && beside(i - 1, i - 2));
   return certain || cued ? Reading(Spoken{decade_words(decade)}) : Reading();
 }
 

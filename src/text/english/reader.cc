@@ -6,6 +6,7 @@
 #include "text/english/accents.h"
 #include "text/english/chars.h"
 #include "text/english/fold.h"
+#include "text/english/interjections.h"
 #include "text/english/numbers.h"
 #include "text/english/rules.h"
 #include "text/english/spelling.h"
@@ -64,8 +65,9 @@ char mark_after(const Tokens& tokens, size_t i, bool by_rule) {
                           known == Abbreviation::kNumber;
     const bool stop = !by_rule && ordinary;
     const std::string_view next = tokens.core(i + 1);  // as in "on Main St. The house"
-    const bool starts = known != Abbreviation::kPart && !next.empty() && is_upper(next[0]) &&
-                        is_starter(lower(next));  // but not in "Vol. I"
+    const bool starts = known != Abbreviation::kPart && known != Abbreviation::kNever &&
+                        !next.empty() && is_upper(next[0]) &&
+                        is_starter(lower(next));  // but not in "Vol. I", "Dr. Who"
     return item || stop || starts || token.closes ? ',' : '\0';
   }
   const bool opens = i + 1 < tokens.size() && tokens[i + 1].opens;
@@ -91,6 +93,15 @@ std::vector<FoldedChar> set_apart(std::vector<FoldedChar> text, std::span<const 
   return out;
 }
 
+/// Returns the letters as a single word, to which phones may belong.
+std::string as_word(std::string_view written) {
+  std::string word;
+  for (const char c : written) {
+    if (is_letter(c)) word += c;
+  }
+  return word.size() < 2 ? "word" : lower(word).substr(0, kMaxSaid);
+}
+
 /// Reads the saying that covers token i; also returns how many tokens the saying covers.
 Found read_saying(const Tokens& tokens, size_t i, const Saying& saying, Piece& piece) {
   size_t used = 1;
@@ -99,13 +110,9 @@ Found read_saying(const Tokens& tokens, size_t i, const Saying& saying, Piece& p
   if (saying.phones.empty()) {
     for (const Piece& part : read_sentence(saying.words, false)) add(words, part.words);
   } else {
-    piece.phones = saying.phones;  // phones belong to a single word
-    for (size_t k = i; k < i + used; ++k) {
-      for (const char c : tokens.core(k)) {
-        if (is_letter(c)) words += c;
-      }
-    }
-    words = words.size() < 2 ? "word" : lower(words).substr(0, kMaxSaid);
+    piece.phones = saying.phones;
+    for (size_t k = i; k < i + used; ++k) words += tokens.core(k);
+    words = as_word(words);
   }
   return {{std::move(words), used}, true};
 }
@@ -153,6 +160,12 @@ std::vector<Piece> read_sentence(std::string_view sentence, bool whole,
     piece.end = tokens[last].end;
     if (piece.phones.empty() && !found.by_rule) {
       piece.phones = accented_phones(sentence.substr(piece.begin, piece.end - piece.begin));
+    }
+    if (piece.phones.empty() && !tokens[i].said && found.spoken.used == 1) {
+      const bool alone =
+          i == 0 || tokens[i].opens || tokens[i - 1].close != 0 || tokens[i - 1].closes;
+      piece.phones = interjection_phones(tokens.core(i), alone);
+      if (!piece.phones.empty()) piece.words = as_word(tokens.core(i));
     }
     if (!piece.words.empty()) {
       pieces.push_back(std::move(piece));

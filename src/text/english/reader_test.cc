@@ -88,6 +88,24 @@ TEST(English, AccentsDistinguishWords) {
   EXPECT_TRUE(sounds("a rose").empty());
 }
 
+TEST(English, InterjectionsAreSoundsNotLetters) {
+  const auto sounds = [](std::string_view text) {
+    std::string out;
+    for (const Piece& piece : read_sentence(text)) {
+      for (const std::string& phone : piece.phones.arpabet) out += (out.empty() ? "" : " ") + phone;
+    }
+    return out;
+  };
+  EXPECT_EQ(sounds("Hmm."), "hh m m");
+  EXPECT_EQ(sounds("HMMMM, no."), "hh m m");
+  EXPECT_EQ(sounds("Shh! Psst!"), "sh sh p s t");
+  EXPECT_EQ(sounds("Mm-hmm, mhm."), "m hh m m m hh m m");
+  EXPECT_EQ(sounds("Yes, mm, it's good."), "m m");
+  EXPECT_EQ(sounds("\u201cAaaaah,\u201d she said. \"Ohhh!\" Aww..."), "aa1 ow1 ao1");
+  EXPECT_EQ(sounds("Brr, pfft, tsk, zzz, eww."), "b er1 p f t t s k z z iy1 uw0");
+  EXPECT_EQ(sounds("3 PST, 5 mm, size in mm, MM, OH, Oh, ooh, uh, br, z, sh, ssh, BBR, AHA"), "");
+}
+
 /// Checks 600 cases that were written before their rules. A quarter of the cases was not used while
 /// the rules were written.
 TEST(English, ReadsFiguresThatAreNames) {

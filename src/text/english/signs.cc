@@ -97,6 +97,14 @@ class SignReader {
       word.remove_prefix(1);
     }
     if (!any(word, is_alnum)) return;
+    if (begin > 0 && core_[begin - 1] == '.' && core_.substr(begin) == "'s") {
+      out_ += "'s";  // "the U.N.'s"
+      return;
+    }
+    if (begin > 0 && core_[begin - 1] == '&' && word.size() == 2 && is_upper(word[0]) &&
+        word[1] == 's') {
+      return add(out_, letter_names(word.substr(0, 1)) + "'s");  // "M&Ms"
+    }
     if (several_ && word.size() == 2 && is_letter(word[0]) && word[1] == '\'') {
       return add(out_, letter_names(word) + " prime");  // "f'(x)"
     }
@@ -192,6 +200,10 @@ class SignReader {
     if (at_ == 0 && is_digits(core_.substr(1), 1, 3)) add(out_, "slash");  // "a /24 network"
     if (!is_alnum(before) || !is_alnum(after)) return;
     const auto parts = split(core_, '/');
+    const bool pronouns = std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
+      return listed(" he she his her him hers they their them ", lower(part));
+    });
+    if (pronouns) return add(out_, "or");
     const bool capitals = std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
       return part.size() < 5 && all(part, is_upper);
     });
@@ -232,12 +244,12 @@ bool is_letter_a(const Tokens& tokens, size_t i) {
   const auto capital = [](std::string_view core) {
     return core.size() == 1 && is_upper(core[0]) && core != "I";
   };
-  if (capital(after)) return true;                                             // "A B C"
+  if (tokens.core(i) == "A" && capital(after)) return true;                    // "A B C"
   if (i > 1 && capital(before) && capital(tokens.before(i - 1))) return true;  // "N A S A said"
   if (listed(" minus to about intersection union ", after) && tokens.core(i + 2).size() == 1)
     return true;
   if (tokens.core(i) == "a") return false;
-  if (after == "to" && capital(tokens.core(i + 2))) return true;  // "A to Z"
+  if (listed(" to & ", after) && capital(tokens.core(i + 2))) return true;  // "A to Z", "A & B"
   if (listed(" zero one two three four five six seven eight nine ", before)) return true;
   const bool ends = i + 1 >= tokens.size() || tokens[i].close != 0;
   return listed(word_lists().letter_nouns, lower(before)) ||

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "text/english/chars.h"
+#include "text/english/interjections.h"
 #include "text/english/numbers.h"
 #include "text/english/tables.h"
 #include "text/english/word_lists.h"
@@ -70,8 +71,9 @@ std::string letters_words(std::string_view letters, bool shouting) {
   // Words without a vowel: "html", "std" are spelled; "hmm", "psst", "brr" are spoken as words.
   const bool hum = small.find_first_not_of("bfhmprstz") == small.npos && small.size() < 7 &&
                    (small.find("mm") != small.npos || small.find("sh") != small.npos ||
-                    small.find("rr") != small.npos || small.find("zz") != small.npos ||
-                    small.find("ss") != small.npos || small == "hm" || small == "pst");
+                    small.find("ff") != small.npos || small.find("rr") != small.npos ||
+                    small.find("zz") != small.npos || small.find("ss") != small.npos ||
+                    small == "hm" || small == "pst");
   if (std::none_of(small.begin(), small.end(), is_vowel) && !hum && small != "nth") {
     return letter_names(letters);
   }
@@ -112,6 +114,11 @@ std::string chunk_words(std::string_view chunk, bool shouting) {
     const std::string base = letters_words(chunk.substr(0, chunk.size() - 1), false);
     return base + (base.size() == 1 || base[base.size() - 2] == ' ' ? "'s" : "s");
   }
+  if (chunk.back() == 's' && is_digits(chunk.substr(0, chunk.size() - 1), 1, 4)) {  // "F-16s"
+    std::string words = number_words(chunk.substr(0, chunk.size() - 1));
+    if (words.back() == 'y') words.replace(words.size() - 1, 1, "ie");
+    return words + (words.back() == 'x' ? "es" : "s");
+  }
   if (chunk.size() > 3 && (chunk.back() == 'p' || chunk.back() == 'i') &&
       is_digits(chunk.substr(0, chunk.size() - 1), 3, 4)) {  // "1080p"
     return pair_words(chunk.substr(0, chunk.size() - 1)) + ' ' + to_upper(chunk.back());
@@ -147,16 +154,20 @@ std::string letter_names(std::string_view letters) {
   return out;
 }
 
-std::string word_words(std::string_view word, bool shouting) {
+std::string word_words(std::string_view written, bool shouting) {
+  const std::string plain = without_drawl(written);
+  const std::string_view word = plain;
   // An apostrophe belongs to its word: "don't", "CIA's", "o'clock".
   const size_t mark = word.find('\'');
   if (mark == word.npos) return chunk_words(word, shouting);
+  if (const auto words = special_words(lower(word)); !words.empty()) return std::string(words);
   const std::string_view head = word.substr(0, mark);
   const std::string tail = lower(word.substr(mark));
   const bool clitic = listed(" 's 'd 'll 're 've 'm 't ", tail) && !head.empty();
   if (clitic) {
-    const bool negated = tail == "'t" && all(head, is_upper);  // "DON'T"
-    return (negated ? lower(head) : chunk_words(head, shouting)) + tail;
+    const bool negated = tail == "'t" && all(head, is_upper);        // "DON'T"
+    const bool loud = shouting || any(word.substr(mark), is_upper);  // "IT'S"
+    return (negated ? lower(head) : chunk_words(head, loud)) + tail;
   }
   if (!any(word, is_digit)) return std::string(word);
   std::string out;
@@ -182,8 +193,9 @@ bool is_shouting(const Tokens& tokens, size_t i) {
   for (size_t k = from; k < std::min(tokens.size(), i + kWindow + 1); ++k) {
     const std::string_view core = tokens.core(k);
     if (any(core, is_lower)) return false;
-    word |=
-        k != i && core.size() > 1 && all(core, is_upper) && is_word_in_capitals(lower(core), false);
+    const std::string_view head = core.substr(0, core.find('\''));
+    word |= k != i && head.size() > 1 && all(head, is_upper) &&
+            is_word_in_capitals(lower(head), head.size() < core.size());
   }
   return word;
 }

@@ -107,6 +107,8 @@ std::string grouped(std::string_view core, std::string_view before) {
 
 /// Returns "100,000" for "1,00,000", whose groups have two digits in India; "" for other texts.
 std::string of_lakhs(std::string_view core) {
+  const std::string_view sign = leading_currency(core);
+  core.remove_prefix(sign.size());
   const auto parts = split(core, ',');
   if (parts.size() < 3 || !is_digits(parts[0], 1, 2)) return {};
   for (size_t p = 1; p < parts.size(); ++p) {
@@ -118,7 +120,7 @@ std::string of_lakhs(std::string_view core) {
     if (k > 0 && (digits.size() - k) % 3 == 0) out += ',';
     out += digits[k];
   }
-  return out;
+  return concat(sign, out);
 }
 
 /// Returns whether token i is "p." or "a." after a time, with "m." as the next token.

@@ -53,14 +53,21 @@ class Cutter {
     if (ch(last) == '-' && is_negative_ion(text(first, last))) ++last;
     Token& token = run.token;
     size_t behind = last;
-    if (const size_t mark = price_mark(first); mark < count_) {
+    const size_t mark = price_mark(first);
+    size_t mark_end = mark;
+    if (mark < count_) {
       size_t end = mark + 1;
       while (is_dash(ch(end))) ++end;
-      if (!is_alnum(ch(end))) last = mark, behind = end;
+      if (ch(end) == '/' && end < last) {
+        mark_end = end;  // "20.-/kg"
+      } else if (!is_alnum(ch(end))) {
+        last = mark, behind = end;
+      }
     }
     read_edges(token, first, last, behind);
     token.said = true;
     for (size_t i = first; i < last; ++i) {
+      if (i == mark) i = std::max(mark_end, mark);
       token.core += chars_[i].ch;
       token.strong |= chars_[i].strong;
       token.said &= chars_[i].said;
@@ -168,14 +175,18 @@ class Cutter {
   size_t count_;
 };
 
-/// Returns the end of the run that begins at `from`: before white space, after a dash, and after an
-/// ellipsis between words ("well...maybe").
+/// Returns the end of the run that begins at `from`: before white space, after a dash, after an
+/// ellipsis between words ("well...maybe"), and after a comma or semicolon between words.
 size_t run_end(const std::vector<FoldedChar>& text, size_t from) {
   const size_t most = std::min(text.size(), from + kMaxRun);
-  size_t dots = 0;
+  size_t dots = 0, letters = 0;
   for (size_t at = from; at < most; ++at) {
     const char c = text[at].ch;
     if (c == ' ' || c == '\n') return at;
+    const bool stop = (c == ',' || c == ';') && letters > 1 && letters == at - from;
+    if (stop && at + 2 < most && is_letter(text[at + 1].ch) && is_letter(text[at + 2].ch))
+      return at + 1;  // "one,two"
+    letters += is_letter(c) ? 1 : 0;
     if (c == kPause) return at + 1;
     const bool behind_word = dots >= 3 && at > from + dots && is_letter(text[at - dots - 1].ch);
     const bool quote = (c == '"' || c == '\'') && at + 1 < most && is_letter(text[at + 1].ch);

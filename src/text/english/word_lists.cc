@@ -35,6 +35,7 @@ constexpr std::pair<std::string_view, std::string_view WordLists::*> kLists[] = 
     {"articles", &WordLists::articles},
     {"read_auxiliaries", &WordLists::read_auxiliaries},
     {"read_adverbs", &WordLists::read_adverbs},
+    {"drawled", &WordLists::drawled},
     {"heart_words", &WordLists::heart_words},
     {"music_words", &WordLists::music_words},
     {"interest_words", &WordLists::interest_words},

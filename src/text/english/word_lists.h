@@ -32,6 +32,7 @@ struct WordLists {
   std::string_view articles;          ///< articles and possessives
   std::string_view read_auxiliaries;  ///< words before "read" as a participle
   std::string_view read_adverbs;      ///< adverbs between an auxiliary and "read"
+  std::string_view drawled;           ///< words whose letters are often repeated: "nooo"
   std::string_view heart_words;       ///< words before a heart that is not spoken: "thanks <3"
   std::string_view music_words;       ///< words of a sentence in which "Bb" is a note
   std::string_view interest_words;    ///< words of a sentence in which "25 bps" are basis points
