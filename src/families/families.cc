@@ -115,7 +115,7 @@ const Family* family_of_file(const std::string& path) {
   if (path.ends_with(llm::kGgufEnd) && is_file(path)) {
     const GgufFile file(path);
     if (qwen3_tts::is_codec_file(file)) return nullptr;
-    if (orpheus::claims_file(path)) load = load_as<orpheus::Orpheus>;
+    if (orpheus::claims_file(file)) load = load_as<orpheus::Orpheus>;
     if (qwen3_tts::claims_file(file)) load = load_as<qwen3_tts::Qwen3Tts>;
   }
   const auto found = std::ranges::find_if(families(), [&](const Family& family) {

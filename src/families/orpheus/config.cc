@@ -26,9 +26,8 @@ bool claims(const Config& root) {
   return size >= kOrpheusVocab && size <= kOrpheusVocab + kMostPadding;
 }
 
-bool claims_file(const std::string& path) {
+bool claims_file(const GgufFile& file) {
   constexpr const char* kTokens = "tokenizer.ggml.tokens";
-  const GgufFile file(path);
   if (file.text("general.architecture", "") != "llama" || !file.has(kTokens)) return false;
   return std::ranges::find(file.list(kTokens).texts, kFirstCode) != file.list(kTokens).texts.end();
 }

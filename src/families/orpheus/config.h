@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "families/llm/config.h"
+#include "io/gguf.h"
 #include "io/json.h"
 #include "text/tokens/tokenizer.h"
 
@@ -55,9 +56,8 @@ struct ModelConfig : llm::ModelConfig {
 /// Returns whether a config.json belongs to the family: a Llama whose vocabulary is Llama 3's,
 /// followed by the tokens of Orpheus.
 bool claims(const Config& root);
-/// Returns whether a GGUF file has a Llama with the tokens of Orpheus. Throws LoadError for a
-/// broken file.
-bool claims_file(const std::string& path);
+/// Returns whether a GGUF file has a Llama with the tokens of Orpheus.
+bool claims_file(const GgufFile& file);
 /// Returns the config for a Llama, with the positions of Orpheus' training.
 ModelConfig config_of(const llm::ModelConfig& llama);
 /// Looks up the ids of the tokens by their names.

@@ -185,7 +185,7 @@ class OrpheusGguf : public testing::Test {
 };
 
 TEST_F(OrpheusGguf, SpeaksAsThePublishedLayout) {
-  EXPECT_TRUE(claims_file(path_));
+  EXPECT_TRUE(claims_file(GgufFile(path_)));
   const Orpheus published({copy_.dir.path(), "tiny", WeightType::kF32}),
       file({path_, "tiny", WeightType::kF32});
   EXPECT_EQ(file.info().speech.default_voice, "tara");
@@ -208,9 +208,9 @@ TEST_F(OrpheusGguf, SpeaksAsThePublishedLayout) {
 }
 
 TEST_F(OrpheusGguf, OtherLlamasAreTextModels) {
-  EXPECT_FALSE(claims_file(SYRINX_BINARY_DIR "/parity/gguf/llama.gguf"));
-  EXPECT_FALSE(claims_file(SYRINX_BINARY_DIR "/parity/gguf/qwen2.gguf"));
-  EXPECT_THROW(claims_file(dir_.write("cut.gguf", "GGUF")), LoadError);
+  EXPECT_FALSE(claims_file(GgufFile(SYRINX_BINARY_DIR "/parity/gguf/llama.gguf")));
+  EXPECT_FALSE(claims_file(GgufFile(SYRINX_BINARY_DIR "/parity/gguf/qwen2.gguf")));
+  EXPECT_THROW(GgufFile(dir_.write("cut.gguf", "GGUF")), LoadError);
 }
 
 TEST_F(OrpheusGguf, TheNameOfAFileCanNameItsEdition) {

@@ -7,6 +7,7 @@
 #include "families/llm/checkpoint.h"
 #include "families/llm/gguf.h"
 #include "families/loading/checkpoint.h"
+#include "families/loading/tokenizer.h"
 #include "io/file.h"
 #include "io/hub.h"
 

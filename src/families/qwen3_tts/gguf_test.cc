@@ -28,13 +28,15 @@ std::vector<float> speak(const Qwen3Tts& model, const SpeechRequest& request, Tr
   Runner runner(model);
   track = runner.open(request);
   for (int i = 0; i < 6; ++i) runner.step(track);
-  const auto books = static_cast<size_t>(model.config().codebooks);
-  std::vector<float> samples(track.frames.size() / books *
-                             static_cast<size_t>(model.codec().config().hop()));
-  Qwen3CodecState state = model.codec().open();
-  const Qwen3CodecJob job{&state, track.frames, samples};
-  fixture::Bench bench;
-  model.codec().run(bench.ctx, {&job, 1});
+  const ChunkStage& codec = *model.graph().links()[0].stage;
+  ChunkJob job;
+  const auto stream = open_stream(codec, *track.state);
+  job.state = stream.get();
+  job.fresh = static_cast<int>(track.frames.size()) / codec.in_width();
+  job.codes = track.frames;
+  std::vector<float> samples(static_cast<size_t>(job.fresh * codec.out_width()));
+  job.out = samples;
+  codec.run(runner.context(), {&job, 1});
   return samples;
 }
 
