@@ -85,7 +85,9 @@ TEST_P(DummyWeights, SpeakWithConfigsOnly) {
   const auto family = std::ranges::find(
       families(), row.family, [](const Family& each) { return std::string_view(each.name); });
   ASSERT_NE(family, families().end());
-  if (family->claims) EXPECT_TRUE(family->claims(Config::load(dir.path(row.configs[0]))));
+  if (family->claims) {
+    EXPECT_TRUE(family->claims(Config::load(dir.path(row.configs[0]))));
+  }
   for (const WeightType type :
        {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ4}) {
     const auto model = family->load({dir.path(), "dummy", type, true});

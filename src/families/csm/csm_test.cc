@@ -9,6 +9,7 @@
 #include "families/loading/recorded_voice.h"
 #include "families/voice_of_frames.h"
 #include "io/edit_safetensors.h"
+#include "io/safetensors.h"
 #include "kernels/fixture.h"
 #include "model/step_runner.h"
 
