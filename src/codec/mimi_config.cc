@@ -2,9 +2,16 @@
 
 #include <string>
 
+#include "base/check.h"
 #include "nn/llama_config.h"
 
 namespace syrinx {
+
+int64_t MimiConfig::dilation() const {
+  int64_t dilation = 1;
+  for (int64_t i = 1; i < residual_layers; ++i) dilation *= dilation_growth;
+  return dilation;
+}
 
 int64_t MimiConfig::hop() const {
   int64_t samples = latent_rate;
@@ -70,6 +77,8 @@ MimiConfig MimiConfig::load(const Config& config) {
   };
   only("upsampling_ratios", !c.ratios.empty() && c.ratios.size() <= 8, "a list of 1 to 8");
   only("num_key_value_heads", c.heads % c.kv_heads == 0, "a divisor of the heads");
+  only("dilation_growth_rate", c.dilation() <= kMostDilation,
+       concat("a dilation of at most ", kMostDilation, " (", c.dilation(), " in the last layer)"));
   only("compress", c.filters % c.compress == 0, "a divisor of the filters");
   only("audio_channels", config.opt_i("audio_channels", 1) == 1, "one channel");
   only("use_causal_conv", config.opt_b("use_causal_conv", true), "true");

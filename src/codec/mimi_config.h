@@ -48,6 +48,10 @@ struct MimiConfig {
   bool gelu_tanh = false;    ///< the approximation of GELU in the transformers
   MimiNames names = {};
 
+  /// Largest dilation that a loader accepts; a stream keeps rows in proportion to it.
+  static constexpr int64_t kMostDilation = 1024;
+  /// Returns the dilation of the last residual layer of a ratio, the largest one.
+  int64_t dilation() const;
   /// Returns the number of samples in a frame.
   int64_t hop() const;
   /// Returns the config of the transformers, which is the same in the encoder and the decoder.

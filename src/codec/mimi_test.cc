@@ -198,6 +198,7 @@ TEST(MimiConfig, SaysWhatIsWrong) {
                                    {"use_conv_shortcut", "true"},
                                    {"upsample_groups", "4"},
                                    {"num_key_value_heads", "3"},
+                                   {"num_attention_heads", "1"},
                                    {"upsampling_ratios", "[]"},
                                    {"codebook_dim", "512"},
                                    {"hidden_act", "\"relu\""},
@@ -209,6 +210,12 @@ TEST(MimiConfig, SaysWhatIsWrong) {
               std::string::npos)
         << json << " " << fault(json);
   }
+  const std::string layers = R"("num_residual_layers": )", growth = R"("dilation_growth_rate": )";
+  EXPECT_EQ(fault("{" + layers + "11, " + growth + "2}"), "");
+  EXPECT_NE(fault("{" + layers + "12, " + growth + "2}")
+                .find("dilation_growth_rate: only a "
+                      "dilation of at most 1024 (2048"),
+            std::string::npos);
 }
 
 }  // namespace

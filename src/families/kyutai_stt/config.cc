@@ -11,6 +11,7 @@ namespace syrinx::kyutai_stt {
 namespace {
 
 constexpr int64_t kMostWidth = 1 << 14;
+constexpr int64_t kMostHeadDim = 256;  // of the attention kernels
 // The package's names of files that config.json does not name (moshi:moshi/models/loaders.py).
 constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kCodec = "tokenizer-e351c8d8-checkpoint125.safetensors";
@@ -19,6 +20,14 @@ constexpr double kTail_s = 0.5;
 
 void only(const Config& c, const char* key, bool fine, const std::string& what) {
   if (!fine) c.fail(key, "only " + what + " is supported");
+}
+
+/// Refuses a number of heads that does not fit the width of a transformer, the value of `width`.
+void check_heads(const Config& c, int64_t heads, const std::string& name, int64_t width) {
+  const int64_t dim = width / heads;
+  only(c, "num_heads", width % heads == 0 && dim % 8 == 0 && dim <= kMostHeadDim,
+       concat("a divisor of ", name, " into heads of a multiple of 8 numbers, at most ",
+              kMostHeadDim, ","));
 }
 
 /// Refuses the options of the package's other models.
@@ -47,8 +56,7 @@ DecoderConfig load_lm(const Config& c) {
   d.hidden = static_cast<int>(c.i("dim", 8, kMostWidth));
   d.layers = static_cast<int>(c.i("num_layers", 1, 256));
   d.heads = d.kv_heads = static_cast<int>(c.i("num_heads", 1, 256));
-  only(c, "num_heads", d.hidden % d.heads == 0 && d.hidden / d.heads % 8 == 0,
-       "a divisor of dim into heads of a multiple of 8 numbers");
+  check_heads(c, d.heads, "dim", d.hidden);
   d.head_dim = d.hidden / d.heads;
   // moshi:moshi/modules/gating.py
   const auto wide = static_cast<int>(c.f("hidden_scale", 0.1, 64) * d.hidden);
@@ -81,6 +89,9 @@ MimiConfig load_mimi(const std::string& file) {
   m.dilation_growth = sea.i("dilation_base", 1, 8);
   m.compress = sea.i("compress", 1, 64);
   only(sea, "ratios", !m.ratios.empty() && m.ratios.size() <= 8, "a list of 1 to 8");
+  only(sea, "dilation_base", m.dilation() <= MimiConfig::kMostDilation,
+       concat("a dilation of at most ", MimiConfig::kMostDilation, " (", m.dilation(),
+              " in the last of n_residual_layers)"));
   only(sea, "compress", m.filters % m.compress == 0, "a divisor of n_filters");
   m.layers = net.i("num_layers", 1, 256);
   m.heads = m.kv_heads = net.i("num_heads", 1, 256);
@@ -88,8 +99,7 @@ MimiConfig load_mimi(const std::string& file) {
   m.window = net.i("context", 1, 4096);
   m.rope_theta = net.f("max_period", 1, 1e9);
   only(net, "d_model", net.i("d_model", 1, kMostWidth) == m.hidden, "the dimension of seanet");
-  only(net, "num_heads", m.hidden % m.heads == 0 && m.hidden / m.heads % 8 == 0,
-       "a divisor of d_model into heads of a multiple of 8 numbers");
+  check_heads(net, m.heads, "d_model", m.hidden);
   m.head_dim = m.hidden / m.heads;
   m.codebook_dim = books.i("dimension", 1, kMostWidth);
   m.codebook_size = books.i("bins", 1, 1 << 20);

@@ -2,12 +2,14 @@
 
 #include <bit>
 
+#include "base/check.h"
 #include "io/hyper_yaml.h"
 
 namespace syrinx::pocket_tts {
 namespace {
 
 constexpr int64_t kMostWidth = 1 << 14;
+constexpr int64_t kMostHeadDim = 256;  // of the attention kernels
 
 /// A yaml file whose optional keys may be null or missing.
 struct Yaml {
@@ -22,6 +24,14 @@ struct Yaml {
   bool b(const std::string& key, bool absent) const { return has(key) ? file.b(key) : absent; }
   void only(const std::string& key, bool fine, const std::string& what) const {
     if (!fine) file.fail(key, "only " + what + " is supported");
+  }
+  /// Refuses a number of heads that does not fit the width of a transformer, the value of `name`.
+  void check_heads(const std::string& at, int64_t heads, int64_t width,
+                   const std::string& name) const {
+    const int64_t dim = width / heads;
+    only(at + "num_heads", width % heads == 0 && dim % 8 == 0 && dim <= kMostHeadDim,
+         concat("a divisor of ", name, ", with a multiple of 8, at most ", kMostHeadDim,
+                ", as the quotient"));
   }
 };
 
@@ -42,8 +52,7 @@ DecoderConfig load_lm(const Yaml& y) {
   c.heads = static_cast<int>(y.i(at + "num_heads", 256));
   c.kv_heads = static_cast<int>(y.i(at + "num_kv_heads", 256, c.heads));
   const int64_t width = y.i(at + "attn_dim", kMostWidth, c.hidden);
-  y.only(at + "num_heads", width % c.heads == 0 && width / c.heads % 8 == 0,
-         "a divisor of attn_dim or d_model, with a multiple of 8 as the quotient");
+  y.check_heads(at, c.heads, width, "attn_dim or d_model");
   y.only(at + "num_kv_heads", c.heads % c.kv_heads == 0, "a divisor of num_heads");
   c.head_dim = static_cast<int>(width / c.heads);
   const int64_t scale = y.i(at + "hidden_scale", 64);
@@ -76,6 +85,9 @@ MimiConfig load_side(const Yaml& y, const std::string& side) {
   y.only(sea + "channels", y.i(sea + "channels", 1) == 1, "one channel");
   y.only(sea + "pad_mode", y.file.s(sea + "pad_mode") == "constant", "constant");
   y.only(sea + "ratios", !c.ratios.empty() && c.ratios.size() <= 8, "a list of 1 to 8");
+  y.only(sea + "dilation_base", c.dilation() <= MimiConfig::kMostDilation,
+         concat("a dilation of at most ", MimiConfig::kMostDilation, " (", c.dilation(),
+                " in the last of n_residual_layers)"));
   y.only(sea + "compress", c.filters % c.compress == 0, "a divisor of n_filters");
   c.layers = y.i(net + "num_layers", 256);
   c.heads = c.kv_heads = y.i(net + "num_heads", 256);
@@ -87,8 +99,7 @@ MimiConfig load_side(const Yaml& y, const std::string& side) {
   }
   const std::vector<int64_t> outs = y.file.ints(net + "output_dimensions", 1, kMostWidth);
   y.only(net + "output_dimensions", outs == std::vector{c.hidden}, "the dimension of seanet");
-  y.only(net + "num_heads", c.hidden % c.heads == 0 && c.hidden / c.heads % 8 == 0,
-         "a divisor of d_model, with a multiple of 8 as the quotient");
+  y.check_heads(net, c.heads, c.hidden, "d_model");
   c.head_dim = c.hidden / c.heads;
   c.interleaved = c.gelu_tanh = true;
   const double frame =
