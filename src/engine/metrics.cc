@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 
 #include "base/clock.h"
 #include "engine/admission.h"
-#include "engine/metrics_text.h"
 #include "model/sequence.h"
 
 namespace syrinx {
@@ -50,20 +50,16 @@ class Writer {
  public:
   Writer(std::span<const NamedMetrics> engines, std::string& out) : engines_(engines), out_(out) {}
 
-  template <typename Of>
-  void counter(const char* name, const char* help, Of&& of) {
-    one(name, "counter", help, of);
+  void counter(const char* name, const char* help, Counter EngineMetrics::*counter) {
+    one(name, "counter", help, [&](const EngineMetrics& m) { return (m.*counter).value(); });
   }
-  template <typename Of>
-  void gauge(const char* name, const char* help, Of&& of) {
-    one(name, "gauge", help, of);
+  void gauge(const char* name, const char* help, Gauge EngineMetrics::*gauge) {
+    one(name, "gauge", help, [&](const EngineMetrics& m) { return (m.*gauge).value(); });
   }
-  template <typename Of>
-  void histogram(const char* name, const char* help, Of&& of) {
-    head(name, "histogram", help);
-    for (const NamedMetrics& engine : engines_) {
-      histogram(name, of(*engine.metrics), label("model", engine.model));
-    }
+  void histogram(const char* name, const char* help, Histogram EngineMetrics::*histogram) {
+    several(name, "histogram", help, [&](const EngineMetrics& m, const std::string& model) {
+      write_histogram(name, m.*histogram, model, out_);
+    });
   }
   /// Writes a metric of several samples: calls `write` with each engine's metrics and label.
   template <typename Write>
@@ -74,10 +70,25 @@ class Writer {
     }
   }
 
+  /// Writes a metric of several counters. `key`: name of the label whose values distinguish them.
+  void counters(const char* name, const char* help, const char* key,
+                std::initializer_list<std::pair<const char*, Counter EngineMetrics::*>> counters) {
+    several(name, "counter", help, [&](const EngineMetrics& m, const std::string& model) {
+      for (const auto& [value, counter] : counters)
+        sample(name, model + ',' + label(key, value), (m.*counter).value());
+    });
+  }
+  /// Writes a metric of one sample: `of` returns its value.
+  template <typename Of>
+  void one(const char* name, const char* type, const char* help, Of&& of) {
+    several(name, type, help,
+            [&](const EngineMetrics& m, const std::string& model) { sample(name, model, of(m)); });
+  }
+
   void sample(const std::string& name, const std::string& labels, double value) {
     write_sample(name, labels, value, out_);
   }
-  void histogram(const std::string& name, const Histogram& h, const std::string& labels) {
+  void sample(const std::string& name, const std::string& labels, const Histogram& h) {
     write_histogram(name, h, labels, out_);
   }
 
@@ -85,13 +96,6 @@ class Writer {
   void head(const char* name, const char* type, const char* help) {
     out_ += std::string("# HELP syrinx_") + name + ' ' + help + "\n# TYPE syrinx_" + name + ' ' +
             type + '\n';
-  }
-  template <typename Of>
-  void one(const char* name, const char* type, const char* help, Of& of) {
-    head(name, type, help);
-    for (const NamedMetrics& engine : engines_) {
-      sample(name, label("model", engine.model), of(*engine.metrics));
-    }
   }
 
   std::span<const NamedMetrics> engines_;
@@ -133,8 +137,7 @@ EngineMetrics::EngineMetrics(std::span<const std::string> names)
 void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
   using M = EngineMetrics;
   Writer w(engines, out);
-  w.counter("requests_accepted_total", "Accepted requests.",
-            [](const M& m) { return m.accepted.value(); });
+  w.counter("requests_accepted_total", "Accepted requests.", &M::accepted);
   w.several("requests_finished_total", "counter", "Requests that ended, by reason.",
             [&](const M& m, const std::string& model) {
               for (size_t i = 0; i < m.finished.size(); ++i) {
@@ -143,106 +146,70 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
                          m.finished[i].value());
               }
             });
-  w.several("requests_rejected_total", "counter", "Requests refused for lack of room, by reason.",
-            [&](const M& m, const std::string& model) {
-              const auto sample = [&](const char* reason, const Counter& count) {
-                w.sample("requests_rejected_total", model + ',' + label("reason", reason),
-                         count.value());
-              };
-              sample("wait", m.rejected_queue);
-              sample("seats", m.rejected_seats);
-              sample("client", m.rejected_client);
-            });
-  w.gauge("requests_running", "Requests that have a seat.",
-          [](const M& m) { return m.running.value(); });
-  w.gauge("requests_waiting", "Requests that wait for a seat.",
-          [](const M& m) { return m.waiting.value(); });
+  w.counters("requests_rejected_total", "Requests refused for lack of room, by reason.", "reason",
+             {{"wait", &M::rejected_queue},
+              {"seats", &M::rejected_seats},
+              {"client", &M::rejected_client}});
+  w.gauge("requests_running", "Requests that have a seat.", &M::running);
+  w.gauge("requests_waiting", "Requests that wait for a seat.", &M::waiting);
   w.gauge("streams_capacity", "Real-time streams that the learned costs allow; 0 while unknown.",
-          [](const M& m) { return m.streams_capacity.value(); });
+          &M::streams_capacity);
   w.gauge("seats_limit",
           "Limit of streams after underruns although the costs allow more; 0: no limit.",
-          [](const M& m) { return m.seats_limit.value(); });
-  w.gauge("slowdown", "Time to first output, divided by that of a request alone.", [](const M& m) {
-    return Slowdown::faded(std::max(1.0, m.slowdown.value()), now_s() - m.slowdown_at_s.value());
-  });
+          &M::seats_limit);
+  w.one("slowdown", "gauge", "Time to first output, divided by that of a request alone.",
+        [](const M& m) {
+          return Slowdown::faded(std::max(1.0, m.slowdown.value()),
+                                 now_s() - m.slowdown_at_s.value());
+        });
   w.gauge("predicted_wait_seconds", "Predicted time until a new request gets a seat.",
-          [](const M& m) { return m.predicted_wait_s.value(); });
-  w.histogram("queue_wait_seconds", "From submission to the first step.",
-              [](const M& m) -> const Histogram& { return m.wait_s; });
-  w.histogram("first_audio_seconds", "From submission to the first samples.",
-              [](const M& m) -> const Histogram& { return m.first_audio_s; });
-  w.histogram("first_text_seconds", "From submission to the first token.",
-              [](const M& m) -> const Histogram& { return m.first_text_s; });
-  w.histogram("slack_seconds", "Unplayed audio of a listener when a chunk arrived.",
-              [](const M& m) -> const Histogram& { return m.slack_s; });
-  w.histogram("underrun_seconds", "Longest gap of each request with a gap.",
-              [](const M& m) -> const Histogram& { return m.underrun_s; });
+          &M::predicted_wait_s);
+  w.histogram("queue_wait_seconds", "From submission to the first step.", &M::wait_s);
+  w.histogram("first_audio_seconds", "From submission to the first samples.", &M::first_audio_s);
+  w.histogram("first_text_seconds", "From submission to the first token.", &M::first_text_s);
+  w.histogram("slack_seconds", "Unplayed audio of a listener when a chunk arrived.", &M::slack_s);
+  w.histogram("underrun_seconds", "Longest gap of each request with a gap.", &M::underrun_s);
   w.counter("underruns_total", "Chunks that arrived after the listener had no audio left.",
-            [](const M& m) { return m.underruns.value(); });
-  w.gauge("kv_pages", "Pages of the KV cache.", [](const M& m) { return m.pages.value(); });
-  w.gauge("kv_pages_free", "Available pages.", [](const M& m) { return m.pages_free.value(); });
-  w.gauge("kv_prefix_pages", "Pages of known prefixes.",
-          [](const M& m) { return m.prefix_pages.value(); });
-  w.counter("prompt_rows_total", "Prompt rows of all requests.",
-            [](const M& m) { return m.prompt_rows.value(); });
-  w.counter("prefix_hit_rows_total", "Prompt rows found in the cache.",
-            [](const M& m) { return m.prefix_rows.value(); });
-  w.counter("preemptions_total", "Caches dropped for lack of pages.",
-            [](const M& m) { return m.preemptions.value(); });
-  w.counter("audio_seconds_total", "Audio delivered.",
-            [](const M& m) { return m.audio_s.value(); });
-  w.counter("text_tokens_total", "Tokens written.",
-            [](const M& m) { return m.text_tokens.value(); });
-  w.counter("drafted_tokens_total", "Guessed steps that ran with other steps.",
-            [](const M& m) { return m.drafted.value(); });
+            &M::underruns);
+  w.gauge("kv_pages", "Pages of the KV cache.", &M::pages);
+  w.gauge("kv_pages_free", "Available pages.", &M::pages_free);
+  w.gauge("kv_prefix_pages", "Pages of known prefixes.", &M::prefix_pages);
+  w.counter("prompt_rows_total", "Prompt rows of all requests.", &M::prompt_rows);
+  w.counter("prefix_hit_rows_total", "Prompt rows found in the cache.", &M::prefix_rows);
+  w.counter("preemptions_total", "Caches dropped for lack of pages.", &M::preemptions);
+  w.counter("audio_seconds_total", "Audio delivered.", &M::audio_s);
+  w.counter("text_tokens_total", "Tokens written.", &M::text_tokens);
+  w.counter("drafted_tokens_total", "Guessed steps that ran with other steps.", &M::drafted);
   w.counter("draft_hits_total", "Right guesses: steps that needed no batch of their own.",
-            [](const M& m) { return m.draft_hits.value(); });
-  w.counter("executor_busy_seconds_total", "Time in which executors ran batches.",
-            [](const M& m) { return m.busy_s.value(); });
+            &M::draft_hits);
+  w.counter("executor_busy_seconds_total", "Time in which executors ran batches.", &M::busy_s);
   w.counter("background_seconds_total", "Time in which executors ran background batches.",
-            [](const M& m) { return m.background_s.value(); });
+            &M::background_s);
   w.counter("engine_overhead_seconds_total",
-            "Time in which the engine planned, built and committed batches.",
-            [](const M& m) { return m.overhead_s.value(); });
-  w.several("voices_total", "counter", "Recordings sent to be encoded into voices, by result.",
-            [&](const M& m, const std::string& model) {
-              const auto sample = [&](const char* outcome, const Counter& count) {
-                w.sample("voices_total", model + ',' + label("outcome", outcome), count.value());
-              };
-              sample("encoded", m.voices_encoded);
-              sample("failed", m.voices_failed);
-              sample("rejected", m.voices_rejected);
-            });
+            "Time in which the engine planned, built and committed batches.", &M::overhead_s);
+  w.counters("voices_total", "Recordings sent to be encoded into voices, by result.", "outcome",
+             {{"encoded", &M::voices_encoded},
+              {"failed", &M::voices_failed},
+              {"rejected", &M::voices_rejected}});
   w.gauge("voices_waiting", "Recordings that are being encoded or wait for it.",
-          [](const M& m) { return m.voices_waiting.value(); });
-  w.counter("voice_encode_seconds_total", "Time spent on encoding recordings.",
-            [](const M& m) { return m.voice_encode_s.value(); });
-  const auto stage_label = [](const std::string& model, const StageMetrics& stage) {
-    return model + ',' + label("stage", stage.stage);
-  };
-  w.several("batch_size", "histogram", "Sequences or chunks in a batch.",
-            [&](const M& m, const std::string& model) {
-              for (const StageMetrics& s : m.stages) {
-                w.histogram("batch_size", s.batch, stage_label(model, s));
-              }
-            });
-  w.several("step_seconds", "histogram", "Time of a batch.",
-            [&](const M& m, const std::string& model) {
-              for (const StageMetrics& s : m.stages) {
-                w.histogram("step_seconds", s.step_seconds, stage_label(model, s));
-              }
-            });
-  const auto of_stages = [&](const char* name, const char* help, Counter StageMetrics::*counter) {
-    w.several(name, "counter", help, [&, name, counter](const M& m, const std::string& model) {
-      for (const StageMetrics& s : m.stages) {
-        w.sample(name, stage_label(model, s), (s.*counter).value());
-      }
+          &M::voices_waiting);
+  w.counter("voice_encode_seconds_total", "Time spent on encoding recordings.", &M::voice_encode_s);
+  const auto of_stages = [&](const char* name, const char* type, const char* help, auto of) {
+    w.several(name, type, help, [&](const M& m, const std::string& model) {
+      for (const StageMetrics& s : m.stages)
+        w.sample(name, model + ',' + label("stage", s.stage), of(s));
     });
   };
-  of_stages("units_total", "Rows of AR stages, frames of chunk stages.", &StageMetrics::units);
-  of_stages("gpu_batches_replayed_total", "Batches that a GPU replayed.", &StageMetrics::replayed);
-  of_stages("gpu_batches_recalled_total",
-            "Replayed batches for which no stage code ran on the host.", &StageMetrics::recalled);
+  using S = StageMetrics;
+  of_stages("batch_size", "histogram", "Sequences or chunks in a batch.", std::mem_fn(&S::batch));
+  of_stages("step_seconds", "histogram", "Time of a batch.", std::mem_fn(&S::step_seconds));
+  of_stages("units_total", "counter", "Rows of AR stages, frames of chunk stages.",
+            [](const S& s) { return s.units.value(); });
+  of_stages("gpu_batches_replayed_total", "counter", "Batches that a GPU replayed.",
+            [](const S& s) { return s.replayed.value(); });
+  of_stages("gpu_batches_recalled_total", "counter",
+            "Replayed batches for which no stage code ran on the host.",
+            [](const S& s) { return s.recalled.value(); });
 }
 
 }  // namespace syrinx

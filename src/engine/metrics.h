@@ -102,6 +102,10 @@ struct NamedMetrics {
   std::string model;
   const EngineMetrics* metrics = nullptr;
 };
+/// Appends the samples of a histogram in Prometheus' text format, without its HELP and TYPE lines.
+/// `name` lacks the prefix "syrinx_". `labels`: at least one label, as in a="value",b="value".
+void write_histogram(const std::string& name, const Histogram& histogram, const std::string& labels,
+                     std::string& out);
 /// Appends the metrics of all engines in Prometheus' text format (version 0.0.4), every sample with
 /// the label model="...".
 void write_prometheus(std::span<const NamedMetrics> engines, std::string& out);

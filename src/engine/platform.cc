@@ -10,22 +10,22 @@
 #include "base/clock.h"
 #include "base/cores.h"
 #include "engine/active.h"
-#include "engine/executor_thread.h"
+#include "engine/executor.h"
 
 namespace syrinx {
 namespace {
 
 constexpr int kHostThreads = 2;
 
-/// Threads that start the queued jobs in order of arrival.
-class HostThreads {
+/// Threads that take the queued jobs in order of arrival and call `work` with each.
+template <typename Job>
+class Workers {
  public:
-  explicit HostThreads(std::function<void(std::unique_ptr<HostJob>)> done)
-      : done_(std::move(done)) {
-    for (int i = 0; i < kHostThreads; ++i) threads_.emplace_back([this] { loop(); });
+  Workers(int threads, std::function<void(Job)> work) : work_(std::move(work)) {
+    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { loop(); });
   }
   /// Finishes the queued jobs, then ends the threads.
-  ~HostThreads() {
+  ~Workers() {
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
@@ -33,10 +33,10 @@ class HostThreads {
     given_.notify_all();
     for (std::thread& thread : threads_) thread.join();
   }
-  HostThreads(const HostThreads&) = delete;
-  HostThreads& operator=(const HostThreads&) = delete;
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
 
-  void run(std::unique_ptr<HostJob> job) {
+  void run(Job job) {
     {
       const std::lock_guard lock(mutex_);
       queue_.push_back(std::move(job));
@@ -47,23 +47,22 @@ class HostThreads {
  private:
   void loop() {
     for (;;) {
-      std::unique_ptr<HostJob> job;
+      Job job{};
       {
         std::unique_lock lock(mutex_);
         given_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
         if (queue_.empty()) return;
         job = std::move(queue_.front());
-        queue_.pop_front();
+        queue_.erase(queue_.begin());
       }
-      job->work();
-      done_(std::move(job));
+      work_(std::move(job));
     }
   }
 
-  std::function<void(std::unique_ptr<HostJob>)> done_;
+  const std::function<void(Job)> work_;
   std::mutex mutex_;
   std::condition_variable given_;
-  std::deque<std::unique_ptr<HostJob>> queue_;
+  std::vector<Job> queue_;  // short, and unlike a deque it allocates nothing when it is warm
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };
@@ -71,22 +70,25 @@ class HostThreads {
 class ThisMachine : public Platform {
  public:
   ThisMachine(const SlotsSpec& spec, const std::function<void(Batch*)>& returned,
-              std::function<void(std::unique_ptr<HostJob>)> prepared)
-      : host_(std::move(prepared)) {
+              const std::function<void(std::unique_ptr<HostJob>)>& prepared)
+      : host_(kHostThreads, [prepared](std::unique_ptr<HostJob> job) {
+          job->work();
+          prepared(std::move(job));
+        }) {
     for (const SlotSpec& slot : spec.slots) {
-      auto executor = std::make_unique<Executor>(slot.threads);
-      if (spec.inline_run && !slot.remote) {
-        inline_ = std::move(executor);
-        threads_.emplace_back();
-      } else {
-        threads_.push_back(std::make_unique<ExecutorThread>(std::move(executor), returned));
-      }
+      Executor& executor = executors_.emplace_back(slot.threads);
+      threads_.emplace_back();
+      if (spec.inline_run && !slot.remote) continue;
+      threads_.back() = std::make_unique<Workers<Batch*>>(1, [&executor, returned](Batch* batch) {
+        executor.run(*batch);
+        returned(batch);
+      });
     }
   }
   double now() const override { return now_s(); }
   bool run(int slot, Batch& batch) override {
     if (!threads_[slot]) {
-      inline_->run(batch);
+      executors_[slot].run(batch);
       return true;
     }
     threads_[slot]->run(&batch);
@@ -95,9 +97,9 @@ class ThisMachine : public Platform {
   void prepare(std::unique_ptr<HostJob> job) override { host_.run(std::move(job)); }
 
  private:
-  std::unique_ptr<Executor> inline_;
-  std::vector<std::unique_ptr<ExecutorThread>> threads_;  // one per slot; null for an inline slot
-  HostThreads host_;
+  std::deque<Executor> executors_;                         // one per slot
+  std::vector<std::unique_ptr<Workers<Batch*>>> threads_;  // one per slot; null for an inline slot
+  Workers<std::unique_ptr<HostJob>> host_;
 };
 
 }  // namespace
@@ -167,7 +169,7 @@ SlotsSpec slots_for(const EngineOptions& options) {
 std::unique_ptr<Platform> make_platform(const SlotsSpec& slots,
                                         std::function<void(Batch*)> returned,
                                         std::function<void(std::unique_ptr<HostJob>)> prepared) {
-  return std::make_unique<ThisMachine>(slots, returned, std::move(prepared));
+  return std::make_unique<ThisMachine>(slots, returned, prepared);
 }
 
 }  // namespace syrinx

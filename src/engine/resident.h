@@ -30,12 +30,9 @@ struct ResidentNode {
   std::unique_ptr<Pages> pages;  ///< pages of an AR node; null for a chunk node
   FirstChunk first_chunk{1, 1};  ///< used only for the first chunk node after an AR node
   CostLearner cost;
-  double units = 0;           ///< rows or frames since the start
-  double units_a_second = 0;  ///< rows or frames per second of output
-  int steps_in_flight = 0;    ///< sequences in AR batches that run now
-  int slot = 0;               ///< the only slot for the steps of an AR node (split or remote)
-
-  Device device() const { return ar ? ar->device() : chunk->device(); }
+  double units = 0;         ///< rows or frames since the start
+  int steps_in_flight = 0;  ///< sequences in AR batches that run now
+  int slot = 0;             ///< the only slot for the steps of an AR node (split or remote)
 };
 
 /// A loaded model: its nodes with their pages, and its load.

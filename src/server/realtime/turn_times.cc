@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "engine/metrics_text.h"
+#include "engine/metrics.h"
 
 namespace syrinx {
 namespace {
