@@ -10,8 +10,8 @@ SampleRule SpokenModel::spoken(const SampleRule& rule) const {
   const bool forced = rule.forced >= out.begin && rule.forced < out.end;
   if (out.begin < 0 || (rule.forced >= 0 && !forced)) return rule;
   SampleRule left;
-  const auto add = [&](int32_t begin, int32_t end) {
-    if (begin < end) left.allowed[left.ranges++] = {begin, end};
+  const auto add = [&](int32_t from, int32_t to) {
+    if (from < to) left.allowed[left.ranges++] = {from, to};
   };
   const IdRange all{0, std::numeric_limits<int32_t>::max()};
   for (int r = 0; r < std::max(rule.ranges, 1); ++r) {
