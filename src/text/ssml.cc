@@ -462,7 +462,8 @@ void SsmlReader::end() {
         apart_ = text.size();
         return;
       }
-      return ignore(concat("say-as '", shown(open.value), "' does not fit its text"));
+      return ignore(
+          concat("say-as '", shown(open.value), "' (unsupported, or does not fit its text)"));
     }
     case OpenElement::kSub:
       return replace(open.value);

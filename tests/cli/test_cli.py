@@ -344,6 +344,7 @@ class ConfigFile(unittest.TestCase):
                 ("# ours\n[serve]\nhost = \"127.0.0.1\"\nprot = 1\n",
                  ".toml:4: [serve] has no option 'prot'; did you mean 'port'?"),
                 ("[serve]\n\nport = 70000\n", ".toml:3: --port: 70000 is not between 0 and 65535"),
+                ("[serve\nport = 1\n", ".toml:1: expected [SECTION], got '[serve'"),
                 ("port = 1\n", ".toml:1: the part before the first section, such as [serve], has no option 'port'"),
                 ("[srve]\nport = 1\n", ".toml:2: unknown command [srve]; did you mean 'serve'?")]:
             done = self.config(text)

@@ -41,9 +41,38 @@ bool is_id(const std::string& id) {
   load_fault(path, concat("line ", line), what);
 }
 
+/// Gathers the invalid lines of a list, which is then refused before anything is spoken.
+class InvalidLines {
+ public:
+  void add(size_t line, const std::string& what) {
+    ++count_;
+    if (first_.empty()) {
+      first_ = what;
+    } else if (count_ <= kMostNamed) {
+      others_ += (others_.empty() ? "" : ", ") + std::to_string(line);
+    }
+  }
+  /// Throws LoadError if there are invalid lines: the first fault and the numbers of other lines.
+  void check() const {
+    if (count_ == 0) return;
+    if (count_ == 1) throw LoadError(first_);
+    throw LoadError(
+        concat(first_, "; also invalid: line ", others_,
+               count_ > kMostNamed ? concat(" and ", count_ - kMostNamed, " more") : ""));
+  }
+
+ private:
+  static constexpr size_t kMostNamed = 10;
+  size_t count_ = 0;
+  std::string first_, others_;
+};
+
 /// Reads the id and the body from a line.
 std::pair<std::string, std::string> read_item(const std::string& path, size_t number,
                                               const std::string& text, const ordered_json& fields) {
+  if (text.size() > kMaxLineBytes) {
+    line_fault(path, number, concat("has ", text.size(), " bytes, at most ", kMaxLineBytes));
+  }
   ordered_json line = ordered_json::parse(mend_halves(text).value_or(text), nullptr, false);
   if (!line.is_object()) line_fault(path, number, "expected a JSON object");
   char id[32];
@@ -139,18 +168,21 @@ std::vector<BatchItem> read_batch(const std::string& path, const std::string& fi
   std::unordered_set<std::string> ids;
   std::string line;
   int64_t taken = 0;
+  InvalidLines invalid;
   for (size_t number = 1; std::getline(in, line); ++number) {
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
-    if (line.size() > kMaxLineBytes) {
-      line_fault(path, number, concat("has ", line.size(), " bytes, at most ", kMaxLineBytes));
+    try {
+      auto [id, body] = read_item(path, number, line, extra);
+      if (!ids.insert(id).second) line_fault(path, number, "the id '" + id + "' occurs twice");
+      if (taken++ % shard.count != shard.index) continue;
+      std::string key = fingerprint_of(body);
+      out.push_back({std::move(id), std::move(body), std::move(key)});
+    } catch (const LoadError& fault) {
+      invalid.add(number, fault.what());
     }
-    auto [id, body] = read_item(path, number, line, extra);
-    if (!ids.insert(id).second) line_fault(path, number, "the id '" + id + "' occurs twice");
-    if (taken++ % shard.count != shard.index) continue;
-    std::string key = fingerprint_of(body);
-    out.push_back({std::move(id), std::move(body), std::move(key)});
   }
   if (in.bad()) load_fault(path, "", "cannot be read to its end");
+  invalid.check();
   return out;
 }
 

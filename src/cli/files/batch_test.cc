@@ -82,6 +82,15 @@ TEST_F(BatchListTest, FaultsNameTheLine) {
   EXPECT_NE(fault(std::string(2 << 20, ' ') + "x").find("bytes"), std::string::npos);
 }
 
+TEST_F(BatchListTest, AllInvalidLinesAreNamed) {
+  const std::string good = "{\"text\": \"a\"}\n";
+  EXPECT_TRUE(fault("x\n" + good + "[]\n" + good + "{}\n").ends_with("also invalid: line 3, 5"));
+  std::string many;
+  for (int i = 0; i < 13; ++i) many += "x\n";
+  EXPECT_TRUE(fault(many).ends_with("also invalid: line 2, 3, 4, 5, 6, 7, 8, 9, 10 and 3 more"))
+      << fault(many);
+}
+
 TEST_F(BatchListTest, ManifestRemembers) {
   const BatchItem a{.id = "a", .body = "1", .key = "k1"}, b{.id = "b", .body = "2", .key = "k2"};
   const std::string path = dir_.path("manifest.jsonl");

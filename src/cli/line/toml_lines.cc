@@ -60,7 +60,10 @@ std::string toml_lines(std::string_view text, const std::string& file) {
     if (read.in_quotes) throw fault(lines.size(), "a quoted string does not end on its line");
     if (depth > 0) {
       lines[first - 1] += " " + std::string(kept);
-    } else if (!kept.empty() && kept.front() != '[') {
+    } else if (kept.starts_with('[')) {
+      if (!kept.ends_with(']'))
+        throw fault(lines.size(), "expected [SECTION], got '" + shown(kept, 60) + "'");
+    } else if (!kept.empty()) {
       first = lines.size();
       const bool valued = read.equals > 0 && !trimmed(read.text.substr(read.equals)).empty();
       if (!valued) throw fault(first, "expected NAME = VALUE, got '" + shown(kept, 60) + "'");
