@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <thread>
 
 #include "engine/engine.h"
 #include "runtime/runtime.h"
@@ -64,6 +65,10 @@ struct Steady {
 };
 void PrintTo(const Steady& steady, std::ostream* out) { *out << steady.checkpoint; }
 
+constexpr const char* kLongSentence =
+    "one and then one more of all these many things, and then one more of all these many things, "
+    "and then one more of all these many things, and then one more of all these many things.";
+
 class SteadyStep : public testing::TestWithParam<Steady> {};
 
 TEST_P(SteadyStep, AsksForNoMemory) {
@@ -119,6 +124,39 @@ INSTANTIATE_TEST_SUITE_P(Families, SteadyStep,
                            const std::string name = steady.param.checkpoint;
                            return name.substr(0, name.find('/'));
                          });
+
+/// The passes over a canvas come before the first output, so the test counts between two steps.
+TEST(SteadyPass, AsksForNoMemory) {
+  LoadOptions load;
+  load.model = SYRINX_BINARY_DIR "/parity/omnivoice/golden/plain/checkpoint";
+  load.weights = "f32";
+  load.engine.threads = 2;
+  load.engine.executors = Executors::kShared;
+  const std::unique_ptr<Engine> engine = load_engine(load);
+  SpeechRequest request;
+  request.say.text = kLongSentence;
+  counts = false;
+  std::atomic<bool> go{true};
+  for (const double speed : {1.0, 0.5}) {  // passes of one step; passes of several steps
+    request.voice.speed = static_cast<float>(speed);
+    int64_t first = -1, last = -2;
+    for (const bool counted : {false, true}) {
+      const Counter& steps = engine->metrics().stages[0].units;
+      const double begin = steps.value();
+      const auto watch = std::make_shared<Watch>(go, 0, 0);
+      ASSERT_TRUE(engine->submit(request, watch).ok());
+      while (!watch->over && steps.value() < begin + 5) std::this_thread::yield();
+      first = asked_for;
+      while (!watch->over && steps.value() < begin + 25) std::this_thread::yield();
+      last = asked_for;
+      EXPECT_FALSE(watch->over) << "the request ended too early to be watched";
+      watch->over.wait(false);
+      EXPECT_EQ(watch->fault, "");
+      if (!counted) continue;
+      EXPECT_EQ(first, last) << "at speed " << speed;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace syrinx

@@ -19,7 +19,8 @@ constexpr double kTimeShift = 0.1;
 constexpr float kLayerPenalty = 5, kPlaceTemperature = 5, kLikeliest = 0.1f;
 
 constexpr int64_t kRowsTogether =
-    1024;  // most rows of canvases that run together, but for one canvas
+    1024;                            // most rows of canvases that run together, but for one canvas
+constexpr int64_t kRowsAStep = 512;  // rows whose layers all run in one step
 constexpr int64_t kFramesOfLogits = 64;  // frames whose logits exist at a time
 /// Streams of the noise of places and of choices. The key is the request's seed, the step the
 /// number of the pass in the request.
@@ -55,10 +56,15 @@ struct Candidate {
   int32_t code = 0;
 };
 
-/// Chooses the code of a place from its guided logits `l` [V], which are overwritten. Returns its
-/// score, the logarithm of the largest probability.
+/// Returns how many layers a step of a pass over `rows` rows runs.
+int64_t layers_a_step(const ModelConfig& config, int64_t rows) {
+  return std::clamp<int64_t>(kRowsAStep * config.lm.layers / rows, 1, config.lm.layers);
+}
+
+/// Chooses the code of a place from its guided logits `l` [V], which are overwritten, as is
+/// `sorted` [V]. Returns its score, the logarithm of the largest probability.
 float choose(std::span<float> l, const ModelConfig& config, const CanvasPass& canvas,
-             int64_t noise_at, Gumbel& noise, std::vector<float>& sorted, int32_t& code) {
+             int64_t noise_at, Gumbel& noise, std::span<float> sorted, int32_t& code) {
   const float top = *std::ranges::max_element(l);
   double sum = 0;
   for (const float value : l) sum += std::exp(double{value} - top);
@@ -71,7 +77,7 @@ float choose(std::span<float> l, const ModelConfig& config, const CanvasPass& ca
   if (canvas.temperature <= 0) return score;
   const auto kept =
       static_cast<std::ptrdiff_t>(std::ceil(kLikeliest * static_cast<float>(l.size())));
-  sorted.assign(l.begin(), l.end());
+  std::ranges::copy(l, sorted.begin());
   std::nth_element(sorted.begin(), sorted.begin() + kept - 1, sorted.end(), std::greater<>());
   const float least = sorted[static_cast<size_t>(kept) - 1];
   float most = -std::numeric_limits<float>::infinity();
@@ -84,6 +90,17 @@ float choose(std::span<float> l, const ModelConfig& config, const CanvasPass& ca
 }
 
 }  // namespace
+
+int64_t rows_of_pass(const ModelConfig& config, const CanvasPass& canvas) {
+  const int64_t times = canvas.guidance != 0 ? 2 : 1;
+  return std::ssize(canvas.ids) +
+         (std::ssize(canvas.recorded) + times * std::ssize(canvas.frames)) / config.codebooks;
+}
+
+int steps_of_pass(const ModelConfig& config, int64_t rows) {
+  const int64_t each = layers_a_step(config, rows);
+  return static_cast<int>((config.lm.layers + each - 1) / each);
+}
 
 int64_t unmasked_in(int pass, int64_t codes) {
   // The authors compute these times in float32.
@@ -141,15 +158,14 @@ void CanvasLm::embed_rows(StepContext& ctx, const Rows& rows, const View& x) con
 
 void CanvasLm::run(StepContext& ctx, std::span<const CanvasPass> canvases,
                    std::span<float> sums) const {
-  const auto rows_of = [&](const CanvasPass& canvas) {
-    return std::ssize(canvas.ids) +
-           (std::ssize(canvas.recorded) + 2 * std::ssize(canvas.frames)) / config_.codebooks;
+  const auto joins = [&](const CanvasPass& canvas, int64_t rows) {
+    return canvas.parts == 1 && rows + rows_of_pass(config_, canvas) <= kRowsTogether;
   };
   for (size_t begin = 0; begin < canvases.size();) {
     size_t end = begin + 1;
-    int64_t rows = rows_of(canvases[begin]);
-    while (end < canvases.size() && rows + rows_of(canvases[end]) <= kRowsTogether)
-      rows += rows_of(canvases[end++]);
+    int64_t rows = rows_of_pass(config_, canvases[begin]);
+    while (canvases[begin].parts == 1 && end < canvases.size() && joins(canvases[end], rows))
+      rows += rows_of_pass(config_, canvases[end++]);
     run_together(ctx, canvases.subspan(begin, end - begin), sums.subspan(begin, end - begin));
     begin = end;
   }
@@ -158,22 +174,31 @@ void CanvasLm::run(StepContext& ctx, std::span<const CanvasPass> canvases,
 void CanvasLm::run_together(StepContext& ctx, std::span<const CanvasPass> canvases,
                             std::span<float> sums) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  std::vector<Rows> parts;
-  std::vector<int64_t> lengths;
+  const auto most = 2 * std::ssize(canvases);
+  const std::span<Rows> parts = take_array<Rows>(ctx, most);
+  const std::span<int64_t> lengths = take_array<int64_t>(ctx, most);
   int64_t total = 0;
+  size_t count = 0;
   const auto add = [&](const CanvasPass& canvas, bool with_text) {
-    Rows& part = parts.emplace_back(Rows{&canvas, with_text, total, 0});
+    Rows& part = parts[count] = {&canvas, with_text, total, 0};
     part.count = part.before(config_.codebooks) + std::ssize(canvas.frames) / config_.codebooks;
-    lengths.push_back(part.count);
+    lengths[count++] = part.count;
     total += part.count;
   };
   for (const CanvasPass& canvas : canvases) {
     add(canvas, true);
     if (canvas.guidance != 0) add(canvas, false);
   }
-  const View x = take_rows(ctx, total, config_.lm.hidden);
-  for (const Rows& part : parts) embed_rows(ctx, part, x);
-  run_whole(ctx, decoder_, x, {0, config_.lm.layers}, lengths);
+  const CanvasPass& first = canvases.front();
+  const View x = first.parts > 1 ? first.kept : take_rows(ctx, total, config_.lm.hidden);
+  if (first.part == 0)
+    for (const Rows& part : parts.first(count)) embed_rows(ctx, part, x);
+  const int layers = config_.lm.layers;
+  const int each = first.parts > 1 ? static_cast<int>(layers_a_step(config_, total)) : layers;
+  const BlockRange blocks{first.part * each, std::min(layers, (first.part + 1) * each)};
+  run_whole(ctx, decoder_, x, blocks, lengths.first(count));
+  std::ranges::fill(sums, 0.f);
+  if (first.part + 1 < first.parts) return;
   for (size_t i = 0, at = 0; i < canvases.size(); ++i) {
     const Rows& with_text = parts[at++];
     sums[i] = unmask(ctx, x, with_text, canvases[i].guidance != 0 ? &parts[at++] : nullptr);
@@ -187,31 +212,35 @@ float CanvasLm::unmask(StepContext& ctx, const View& x, const Rows& with_text,
   const int64_t frames = std::ssize(canvas.frames) / books;
   const int64_t wanted = unmasked_in(canvas.pass, frames * books);
   if (wanted <= 0) return 0;
-  std::vector<int32_t> open;  // frames with masks
+  const Arena::Mark host_mark(ctx.host);
+  std::span<int32_t> open = take_array<int32_t>(ctx, frames);  // frames with masks
+  size_t opened = 0;
   for (int32_t t = 0; t < frames; ++t) {
     const auto codes =
         canvas.frames.subspan(static_cast<size_t>(t * books), static_cast<size_t>(books));
-    if (std::ranges::find(codes, config_.mask) != codes.end()) open.push_back(t);
+    if (std::ranges::find(codes, config_.mask) != codes.end()) open[opened++] = t;
   }
+  open = open.first(opened);
   const float g = canvas.guidance;
   float sum = 0;
-  std::vector<Candidate> candidates;
-  std::vector<float> l(static_cast<size_t>(v)), sorted;
+  const std::span<Candidate> places = take_array<Candidate>(ctx, std::ssize(open) * books);
+  size_t found = 0;
+  const std::span<float> l = take_array<float>(ctx, v), sorted = take_array<float>(ctx, v);
+  const std::span<int32_t> rows = take_array<int32_t>(ctx, 2 * kFramesOfLogits);
   Gumbel choice_noise(canvas, kChoiceNoise), place_noise(canvas, kPlaceNoise);
   for (size_t begin = 0; begin < open.size(); begin += kFramesOfLogits) {
     const Arena::Mark mark(ctx.arena);
-    const auto some =
-        std::span(open).subspan(begin, std::min<size_t>(kFramesOfLogits, open.size() - begin));
+    const auto some = open.subspan(begin, std::min<size_t>(kFramesOfLogits, open.size() - begin));
     const int64_t n = std::ssize(some), parts = alone ? 2 : 1;
-    std::vector<int32_t> rows;
+    size_t row = 0;
     for (const Rows* part : {&with_text, alone}) {
       if (!part) continue;
       const int64_t first = part->begin + part->before(books);
-      for (const int32_t t : some) rows.push_back(static_cast<int32_t>(first + t));
+      for (const int32_t t : some) rows[row++] = static_cast<int32_t>(first + t);
     }
     const View hidden = take_rows(ctx, parts * n, config_.lm.hidden);
     const View logits = take_rows(ctx, parts * n, books * v);
-    decoder_.norm_rows(ctx, x, rows, hidden);
+    decoder_.norm_rows(ctx, x, rows.first(row), hidden);
     linear(ctx, heads_, hidden, logits);
     for (int64_t i = 0; i < n; ++i) {
       const int64_t t = some[static_cast<size_t>(i)];
@@ -227,7 +256,7 @@ float CanvasLm::unmask(StepContext& ctx, const View& x, const Rows& with_text,
         sum += sure;
         next.score =
             (sure - static_cast<float>(c) * kLayerPenalty) / kPlaceTemperature + place_noise(at);
-        candidates.push_back(next);
+        places[found++] = next;
       }
     }
   }
@@ -235,9 +264,10 @@ float CanvasLm::unmask(StepContext& ctx, const View& x, const Rows& with_text,
   const auto better = [](const Candidate& a, const Candidate& b) {
     return a.score != b.score ? a.score > b.score : a.place < b.place;
   };
+  const std::span<Candidate> candidates = places.first(found);
   const auto count = static_cast<std::ptrdiff_t>(std::min<int64_t>(wanted, std::ssize(candidates)));
   std::nth_element(candidates.begin(), candidates.begin() + count - 1, candidates.end(), better);
-  for (const Candidate& each : std::span(candidates).first(static_cast<size_t>(count)))
+  for (const Candidate& each : candidates.first(static_cast<size_t>(count)))
     canvas.frames[static_cast<size_t>(each.place)] = each.code;
   return sum;
 }
@@ -259,15 +289,17 @@ void CanvasLm::logits(StepContext& ctx, const CanvasPass& canvas, bool with_text
 CanvasStage::CanvasStage(const CanvasLm& lm) : lm_(lm) {
   traits_.hidden = 1;
   traits_.vocab = {1};
-  traits_.max_positions = kPasses + 1;
+  traits_.max_positions = kPasses * lm.config().lm.layers + 1;
   traits_.writes = true;  // writes codes to the canvas of the sequence
 }
 
 void CanvasStage::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
-  std::vector<CanvasPass> canvases;
+  const Arena::Mark host_mark(ctx.host);
+  const std::span<CanvasPass> canvases = take_array<CanvasPass>(ctx, batch.emits);
+  size_t count = 0;
   for (const ArSeq& seq : batch.seqs)
-    if (seq.emits > 0) canvases.push_back(static_cast<State&>(*seq.state).next_pass());
-  lm_.run(ctx, canvases, {hidden.f32(), canvases.size()});
+    if (seq.emits > 0) canvases[count++] = static_cast<State&>(*seq.state).next_pass();
+  lm_.run(ctx, canvases, {hidden.f32(), count});
 }
 
 void CanvasStage::logits(StepContext&, int, const ArBatch&, View hidden, View, View out) const {

@@ -1,8 +1,9 @@
 // The language model of OmniVoice, and the AR node that runs it. A canvas has the ids of style and
 // text, the frames of a recording, and the frames to be made, whose codes are masks at first. A
 // pass reads the whole canvas, and its frames alone for guidance, and replaces some masks by codes:
-// those with the largest scores. Const after construction, shared by threads; the results of a
-// canvas have the same bits in any batch. CPU only. Source: omnivoice 0.2.1,
+// those with the largest scores. A pass over many rows takes several steps, each of some layers, so
+// that short canvases in the same batch wait little. Const after construction, shared by threads;
+// the results of a canvas have the same bits in any batch. CPU only. Source: omnivoice 0.2.1,
 // omnivoice/models/omnivoice.py
 // (_generate_iterative, _predict_tokens_with_scoring). C codebooks, V choices, T frames, R frames
 // of the recording.
@@ -22,18 +23,26 @@ namespace syrinx::omnivoice {
 /// Passes over a canvas, as in the authors' program.
 inline constexpr int kPasses = 32;
 
-/// One pass over one canvas.
+/// One pass over one canvas, or one step of the pass.
 struct CanvasPass {
   std::span<const int32_t> ids;       ///< style and text
   std::span<const int32_t> recorded;  ///< [R, C]
   std::span<int32_t> frames;          ///< [T, C], changed by the pass; may contain masks
   int pass = 0;                       ///< number of the pass, from 0
   uint32_t step = 0;                  ///< number of the pass in the request, for its noise
+  int part = 0, parts = 1;            ///< number of the step in the pass, and steps of the pass
+  View kept = {};  ///< f32 [rows_of_pass(), H], kept between the steps of a pass; one step: empty
   uint64_t seed = 0;
   float guidance = 2;     ///< scale g: (1 + g) times the logits, less g times those without text
   float temperature = 0;  ///< of the draw among the likeliest tenth; 0: the likeliest choice
 };
 
+/// Returns the number of rows of a pass: those of the canvas, and with guidance those of its
+/// frames.
+int64_t rows_of_pass(const ModelConfig& config, const CanvasPass& canvas);
+/// Returns the number of steps of a pass over `rows` rows. A step takes at most as long as all
+/// layers of 512 rows, or one layer.
+int steps_of_pass(const ModelConfig& config, int64_t rows);
 /// Returns how many of `codes` masks pass number `pass` replaces.
 int64_t unmasked_in(int pass, int64_t codes);
 
@@ -44,8 +53,9 @@ class CanvasLm {
   CanvasLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ModelConfig& config() const { return config_; }
-  /// Runs one pass over each canvas. Writes to sums [canvases] the sum of a canvas's scores. If a
-  /// logit is not finite, the sum is not, and the frames stay unchanged.
+  /// Runs one step of the pass over each canvas. Writes to sums [canvases] the sum of a canvas's
+  /// scores, 0 before the last step of the pass. If a logit is not finite, the sum is not, and the
+  /// frames stay unchanged.
   void run(StepContext& ctx, std::span<const CanvasPass> canvases, std::span<float> sums) const;
   /// Writes the logits f32 [T, C * V] of the frames of a canvas: with its text, or without.
   void logits(StepContext& ctx, const CanvasPass& canvas, bool with_text, const View& out) const;

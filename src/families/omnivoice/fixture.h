@@ -65,7 +65,7 @@ class Passes {
   StepContext& context() { return work_.context(); }
   /// Returns the sums of the scores of the last passes.
   const std::vector<float>& sums() const { return sums_; }
-  /// Runs one pass of each sequence.
+  /// Runs one step of each sequence.
   void run(std::span<State* const> states) {
     work_.reset();
     std::vector<CanvasPass> passes;
@@ -76,6 +76,11 @@ class Passes {
   void run(State& state) {
     State* one[] = {&state};
     run(one);
+  }
+  void run(const CanvasPass& pass) {
+    work_.reset();
+    sums_.resize(1);
+    lm_.run(context(), {&pass, 1}, sums_);
   }
 
  private:

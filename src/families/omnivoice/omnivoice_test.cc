@@ -188,6 +188,47 @@ TEST_F(OmniVoiceTest, TheSameBitsAloneAndInCompany) {
     EXPECT_EQ(said[i], spoken_frames(model_, requests[i])) << i;
 }
 
+TEST(OmniVoicePasses, OverManyRowsTakeSeveralSteps) {
+  ModelConfig config;
+  config.lm.layers = 28;
+  EXPECT_EQ(steps_of_pass(config, 512), 1);
+  EXPECT_EQ(steps_of_pass(config, 513), 2);
+  EXPECT_EQ(steps_of_pass(config, 6500), 14) << "two layers a step";
+  EXPECT_EQ(steps_of_pass(config, 1'000'000), 28);
+}
+
+/// In the batches of a short canvas, a long one runs some layers, and gets the same codes.
+TEST_F(OmniVoiceTest, AShortCanvasDoesNotWaitForPassesOfALongOne) {
+  SpeechRequest slow = plain("The quick brown fox jumps over the lazy dog, and then runs away.");
+  slow.voice.speed = 0.25f;
+  const SpeechRequest quick = plain("Hello there.");
+  const auto slow_one = state_of(model_, slow), whole = state_of(model_, slow),
+             quick_one = state_of(model_, quick);
+  const int parts = slow_one->next_pass().parts;
+  ASSERT_GT(parts, 1);
+  Passes passes(model_);
+  std::vector<int32_t> slow_said, quick_said, whole_said;
+  State* both[] = {slow_one.get(), quick_one.get()};
+  for (int step = 0; step < kPasses; ++step) {
+    passes.run(both);
+    advance(*slow_one, slow_said);
+    EXPECT_EQ(advance(*quick_one, quick_said).next,
+              step + 1 < kPasses ? Verdict::kContinue : Verdict::kFinished);
+  }
+  EXPECT_EQ(quick_said, spoken_frames(model_, quick));
+  while (slow_said.empty()) {
+    passes.run(*slow_one);
+    advance(*slow_one, slow_said);
+  }
+  while (whole_said.empty()) {
+    CanvasPass pass = whole->next_pass();
+    pass.parts = 1, pass.kept = {};
+    passes.run(pass);
+    for (int i = 0; i < parts; ++i) advance(*whole, whole_said);
+  }
+  EXPECT_EQ(slow_said, whole_said);
+}
+
 TEST_F(OmniVoiceTest, LogitsThatAreNotFiniteChangeNoFrame) {
   const CheckpointCopy copy(golden_path("plain/checkpoint"));
   const std::string file = copy.dir.path("model.safetensors");

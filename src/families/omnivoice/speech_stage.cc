@@ -31,13 +31,19 @@ int SpeechStage::lookahead() const {
 }
 
 void SpeechStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
-  std::vector<ChunkJob> inner(jobs.begin(), jobs.end());
-  for (ChunkJob& job : inner) job.state = static_cast<Stream*>(job.state)->codec.get();
-  stage_.run(ctx, inner);
+  const Arena::Mark host_mark(ctx.host);
+  const std::span<Stream*> streams = take_array<Stream*>(ctx, std::ssize(jobs));
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    streams[i] = static_cast<Stream*>(jobs[i].state);
+    jobs[i].state = streams[i]->codec.get();
+  }
+  stage_.run(ctx, jobs);
   const int64_t length = fade();
   const auto slope = static_cast<float>(length - 1);
-  for (ChunkJob& job : jobs) {
-    auto& stream = *static_cast<Stream*>(job.state);
+  for (size_t n = 0; n < jobs.size(); ++n) {
+    ChunkJob& job = jobs[n];
+    Stream& stream = *streams[n];
+    job.state = &stream;
     const std::span<float> out = job.out;
     for (float& x : out) x *= stream.gain;
     for (int64_t i = 0; i < std::ssize(out) && stream.sent + i < length; ++i)

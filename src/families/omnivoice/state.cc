@@ -118,8 +118,9 @@ Status State::append_text(std::string_view text, bool last) {
 
 /// Begins the next segment with an empty canvas. Returns false if no text waits.
 bool State::begin_segment() {
-  pass_ = 0;
+  pass_ = 0, parts_ = 1;
   ids_.clear(), frames_.clear();
+  kept_ = {};
   Segment next;
   if (!text_.empty()) {
     next = std::move(waiting_.front());
@@ -135,6 +136,9 @@ bool State::begin_segment() {
   ids_ = std::move(next.ids);
   recorded_ = next.recorded;
   frames_.assign(static_cast<size_t>(next.frames * config_.codebooks), config_.mask);
+  const int64_t rows = rows_of_pass(config_, next_pass());
+  parts_ = steps_of_pass(config_, rows);
+  kept_ = parts_ > 1 ? Tensor({rows, config_.lm.hidden}, DType::kF32) : Tensor();
   return true;
 }
 
@@ -145,6 +149,9 @@ CanvasPass State::next_pass() {
       .frames = frames_,
       .pass = pass_,
       .step = steps_,
+      .part = part_,
+      .parts = parts_,
+      .kept = kept_.view(),
       .seed = seed_,
       .guidance = guidance_,
       .temperature = temperature_};
@@ -153,6 +160,8 @@ CanvasPass State::next_pass() {
 float State::gain() const { return std::min(1.f, heard_.level / kLevel); }
 
 Verdict State::advance(std::span<const int32_t>, StepOutput& out) {
+  if (++part_ < parts_) return {};
+  part_ = 0;
   ++pass_, ++steps_;
   if (pass_ < kPasses) return {};
   const int64_t all = std::ssize(frames_) / config_.codebooks;

@@ -1,7 +1,7 @@
 // One request of OmniVoice: its text in segments, and the canvas of the current one. A segment is a
-// sentence, or a piece of a long one. Its steps are the passes over its canvas; the last one sends
-// all frames. Without a recording, the first segment becomes the recording of the later ones, as in
-// the authors' program. Used by one thread at a time.
+// sentence, or a piece of a long one. Its steps are the passes over its canvas, or parts of them;
+// the last one sends all frames. Without a recording, the first segment becomes the recording of
+// the later ones, as in the authors' program. Used by one thread at a time.
 #pragma once
 
 #include <deque>
@@ -35,7 +35,7 @@ class State : public Sequence {
                                                 double frame_rate, Style style, Heard heard,
                                                 const SpeechRequest& request);
 
-  /// Returns the next pass over the canvas. Only for the stage, which then runs it.
+  /// Returns the next step of the pass over the canvas. Only for the stage, which then runs it.
   CanvasPass next_pass();
   /// Returns the factor of the samples. Quiet recordings are heard louder than they are.
   float gain() const;
@@ -43,7 +43,7 @@ class State : public Sequence {
   std::span<const int32_t> canvas() const { return frames_; }
 
   int prompt_rows() const override { return 1; }
-  int max_steps() const override { return kPasses; }
+  int max_steps() const override { return kPasses * parts_; }
   bool ready() const override { return !ids_.empty(); }
   std::span<const int32_t> prompt_ids() const override { return ids_; }
   const SampleParams& sampling(int) const override { return greedy_; }
@@ -88,6 +88,8 @@ class State : public Sequence {
   bool recorded_ = false;        // Segment::recorded of the current segment
   std::vector<int32_t> frames_;  // [T, C] of the current canvas
   int pass_ = 0;
+  int part_ = 0, parts_ = 1;   // number of the step in the pass, and steps of each pass
+  Tensor kept_;                // CanvasPass::kept
   uint32_t steps_ = 0;         // passes of the request so far
   int64_t frames_before_ = 0;  // frames of earlier segments
 };
