@@ -56,6 +56,7 @@ void Decoder::Norm::move_to(Device device) {
 
 std::string DecoderConfig::only_on_cpu() const {
   if (moe.experts > 0) return "experts";
+  if (cross_attention) return "cross-attention";
   return {};
 }
 
@@ -89,6 +90,14 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
     };
     q_norm = heads_norm(names.q_norm, c.qk_norm_wide ? q : c.head_dim);
     k_norm = heads_norm(names.k_norm, c.qk_norm_wide ? kv : c.head_dim);
+  }
+  if (c.cross_attention) {
+    cross_norm = LayerNorm(weights.scope(names.cross_norm), c.hidden, 1e-5f);
+    cross_q = load(weights, names.cross_q, q, c.hidden, false, c, most);
+    const LinearPart memory[] = {take_linear(weights, names.cross_k, kv, c.hidden, false),
+                                 take_linear(weights, names.cross_v, kv, c.hidden, false)};
+    cross_kv = PackedLinear::pack(memory, most);
+    cross_o = load(weights, names.cross_o, c.hidden, q, false, c, most);
   }
   if (c.moe.experts > 0) {
     moe = Moe(c.moe, c.hidden, weights.scope("mlp"), type);
@@ -151,8 +160,10 @@ LayerKind Decoder::kind_of(int block) const {
 
 size_t Decoder::bytes() const {
   size_t total = 0;
-  for (const Block& b : blocks_)
+  for (const Block& b : blocks_) {
     total += b.qkv.bytes() + b.o.bytes() + b.up.bytes() + b.down.bytes() + b.moe.bytes();
+    total += b.cross_q.bytes() + b.cross_kv.bytes() + b.cross_o.bytes();
+  }
   return total;
 }
 
@@ -219,6 +230,32 @@ void Decoder::attend(StepContext& ctx, int number, const View& qkv,
                      {rows, q_width + int64_t{c.kv_heads} * c.head_dim, c.kv_heads, c.head_dim},
                      *part.pool, layer, part.ragged, spec, out.slice(part.begin, end));
   }
+}
+
+void Decoder::remember(StepContext& ctx, const View& rows, const DecoderMemory& to) const {
+  SYRINX_CHECK(config_.cross_attention, "[decoder] the config has no cross-attention");
+  check_pool(*to.pool, 0, config_.layers);
+  const Arena::Mark mark(ctx.arena);
+  const int heads = config_.kv_heads, dim = config_.head_dim;
+  const int64_t width = int64_t{heads} * dim;
+  const View kv = ctx.arena.take({rows.shape[0], 2 * width}, DType::kF32);
+  for (int i = 0; i < config_.layers; ++i) {
+    linear(ctx, blocks_[static_cast<size_t>(i)].cross_kv, rows, kv);
+    write_kv(ctx, {kv, 0, heads, dim}, {kv, width, heads, dim}, *to.pool, i, to.ragged);
+  }
+}
+
+void Decoder::attend_memory(StepContext& ctx, int number, const DecoderMemory& memory,
+                            const View& normed, const View& q, const View& mixed,
+                            const View& x) const {
+  const Block& block = blocks_[static_cast<size_t>(number)];
+  const AttentionSpec spec{.scale = 1.f / std::sqrt(static_cast<float>(config_.head_dim)),
+                           .causal = false};
+  block.cross_norm(ctx, x, normed);
+  linear(ctx, block.cross_q, normed, q);
+  paged_attention(ctx, {q, 0, config_.heads, config_.head_dim}, *memory.pool, number, memory.ragged,
+                  spec, mixed);
+  linear_add(ctx, block.cross_o, mixed, x);
 }
 
 void Decoder::add_branch(StepContext& ctx, const PackedLinear& w, const Norm& after, const View& in,
@@ -290,8 +327,10 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
 }
 
 void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPart> parts,
-                      int first_layer, BlockRange blocks) const {
+                      int first_layer, BlockRange blocks, const DecoderMemory* memory) const {
   const DecoderConfig& c = config_;
+  SYRINX_CHECK(c.cross_attention == (memory != nullptr),
+               "[decoder] cross-attention needs a memory, other blocks need none");
   SYRINX_CHECK(0 <= blocks.begin && blocks.begin <= blocks.end && blocks.end <= c.layers,
                "[decoder] blocks [", blocks.begin, ", ", blocks.end, ") of ", c.layers);
   int64_t n = 0;
@@ -302,6 +341,11 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
     n += part.ragged.rows();
   }
   expect_shape("decoder", x, {n, c.hidden});
+  if (memory) {
+    check_pool(*memory->pool, 0, c.layers);
+    SYRINX_CHECK(memory->ragged.rows() == n, "[decoder] memory for ", memory->ragged.rows(), " of ",
+                 n, " rows");
+  }
   if (n == 0) return;
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t q_width = int64_t{c.heads} * c.head_dim;
@@ -317,6 +361,7 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
   const View qkv = ctx.arena.take({n, q_width + 2 * kv_width}, DType::kF32);
   const View mixed = ctx.arena.take({n, q_width}, product_rows(any.o, n));
   const View inner = c.moe.experts > 0 ? View{} : ctx.arena.take({n, c.ffn}, inner_type);
+  const View q = memory ? ctx.arena.take({n, q_width}, DType::kF32) : View{};
   const std::span<int32_t> at = take_array<int32_t>(ctx, n);
   if (ctx.device == Device::kCpu) {
     for (const DecoderPart& part : parts) {
@@ -338,6 +383,7 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
     linear(ctx, block.qkv, first ? normed : x, qkv);
     attend(ctx, i, qkv, parts, at, first_layer + i - blocks.begin, mixed);
     add_branch(ctx, block.o, block.attention_after, mixed, normed, x);
+    if (memory) attend_memory(ctx, i, *memory, normed, q, mixed, x);
     run_mlp(ctx, i, x, parts, normed, inner);
   }
 }

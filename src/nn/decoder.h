@@ -50,6 +50,12 @@ struct DecoderNames {
   const char* final_norm = "norm";
   const char* q_norm = "self_attn.q_norm";
   const char* k_norm = "self_attn.k_norm";
+  const char* cross_norm =
+      "cross_attn_norm";  ///< this name and the next four: with cross_attention
+  const char* cross_q = "cross_attn.q_proj";
+  const char* cross_k = "cross_attn.k_proj";
+  const char* cross_v = "cross_attn.v_proj";
+  const char* cross_o = "cross_attn.o_proj";
   const char* attention_scale = "self_attn_layer_scale.scale";  ///< used with layer_scale
   const char* mlp_scale = "mlp_layer_scale.scale";
 };
@@ -89,6 +95,9 @@ struct DecoderConfig {
   float norm_offset = 0;  ///< number added to the weights of all RMS norms
   NormOrder norm_order = NormOrder::kBefore;
   MlpKind mlp = MlpKind::kSwiGlu;
+  /// Whether each block has cross-attention to a DecoderMemory, between attention and MLP. Its
+  /// input has a LayerNorm of epsilon 1e-5. CPU only.
+  bool cross_attention = false;
   bool final_norm = true;
   bool transposed = false;  ///< whether linears are stored as [in, out], as in GPT-2
   MoeConfig moe = {};       ///< if it has experts, they replace gate, up and down in each block
@@ -112,6 +121,13 @@ struct DecoderPart {
   /// f32 [layers, H], weights of the norms before the MLPs in place of the decoder's own, for rows
   /// with a condition (adaptive RMS norm); empty: the decoder's own
   View mlp_norms = {};
+};
+
+/// Rows to which all rows of a call attend by cross-attention, as keys and values in a cache whose
+/// layers are the blocks. `ragged`: rows of x, and in kv_len the memory rows of each sequence.
+struct DecoderMemory {
+  Ragged ragged;
+  const KvPool* pool = nullptr;
 };
 
 /// A stack of blocks with its weights. The caller owns the cache.
@@ -140,8 +156,12 @@ class Decoder {
                int first_layer = 0) const;
   /// Runs only `blocks`. The cache of their first block is layer `first_layer`. Running all blocks
   /// in several calls gives the bits of one call.
+  /// `memory`: required with cross_attention, else null.
   void forward(StepContext& ctx, const View& x, std::span<const DecoderPart> parts, int first_layer,
-               BlockRange blocks) const;
+               BlockRange blocks, const DecoderMemory* memory = nullptr) const;
+  /// Writes keys and values of memory rows [N, H] for the cross-attention of all blocks to the last
+  /// positions of `to`.
+  void remember(StepContext& ctx, const View& rows, const DecoderMemory& to) const;
 
   /// Computes out [N, H] = the final norm of x.
   void norm(StepContext& ctx, const View& x, const View& out) const;
@@ -166,6 +186,8 @@ class Decoder {
     PackedLinear qkv, o, up, down;    // `up`: gate and up as one linear
     Moe moe;                          // empty if the config has no experts
     RmsNorm q_norm, k_norm;
+    LayerNorm cross_norm;  // this and the next three: empty without cross_attention
+    PackedLinear cross_q, cross_kv, cross_o;
   };
 
   /// Adds to x the output of the linear w for `in`, after the norm `after` unless it is empty.
@@ -175,6 +197,8 @@ class Decoder {
   /// Runs the attention of block `block`. Its cache is layer `layer` of the pool.
   void attend(StepContext& ctx, int block, const View& qkv, std::span<const DecoderPart> parts,
               std::span<const int32_t> positions, int layer, const View& out) const;
+  void attend_memory(StepContext& ctx, int block, const DecoderMemory& memory, const View& normed,
+                     const View& q, const View& mixed, const View& x) const;
   void norm_mlp(StepContext& ctx, int block, const View& x, std::span<const DecoderPart> parts,
                 const View& normed) const;
   void run_mlp(StepContext& ctx, int block, const View& x, std::span<const DecoderPart> parts,

@@ -9,6 +9,7 @@
 #include <new>
 #include <vector>
 
+#include "base/worst.h"
 #include "kernels/fixture.h"
 #include "nn/cache_type.h"
 #include "nn/convnext.h"
@@ -481,6 +482,77 @@ TEST(InnerDecoder, EachStepIsASequenceOfItsOwn) {
         EXPECT_TRUE(fixture::same_bits(top.slice(s, s + 1), row(want[s], k))) << k;
     }
   }
+}
+
+TEST(InnerDecoder, CallsMayHaveWeightsOfTheirOwn) {
+  DecoderConfig c = small();
+  c.final_norm = false;
+  const std::vector<int> schedule{0, 1, 1, 2};
+  const Weights weights = dummy();
+  const InnerDecoder inner(c, weights, WeightType::kF32, schedule);
+  std::vector<Decoder> sets;
+  for (int i = 0; i < 3; ++i)
+    sets.emplace_back(c, weights.scope(std::to_string(i)), WeightType::kF32);
+  Bench bench;
+  const KvPool pool(c.kv_spec(DType::kF32), 2);
+  const Tensor scratch({static_cast<int64_t>(inner.scratch_bytes(2))}, DType::kU8);
+  const std::vector<int32_t> begin{0, 1, 2}, pages{0, 1};
+  for (int k = 0; k < 4; ++k) {
+    const Tensor x = fixture::random({2, c.hidden}, static_cast<uint64_t>(k + 1));
+    const View got = inner.run(bench.ctx, k, x.clone(), scratch);
+    const std::vector<int32_t> length{k + 1, k + 1};
+    const Tensor want = x.clone();
+    sets[static_cast<size_t>(schedule[static_cast<size_t>(k)])].forward(
+        bench.ctx, want, {begin, length, pages, 1}, pool);
+    EXPECT_TRUE(fixture::same_bits(got, want)) << k;
+  }
+  EXPECT_EQ(inner.bytes(), 3 * sets[0].bytes());
+  EXPECT_THROW(InnerDecoder(c, weights, WeightType::kF32, std::vector<int>{}), InternalError);
+}
+
+/// Returns the rows that a decoder makes of x [2, H], two sequences that attend to `memory` [M, H].
+Tensor with_memory(const Decoder& decoder, const Tensor& x, const Tensor& memory) {
+  const DecoderConfig& c = decoder.config();
+  Bench bench;
+  const KvPool own(c.kv_spec(DType::kF32), 2), others(c.kv_spec(DType::kF32), 4);
+  const auto rows = static_cast<int32_t>(memory.shape()[0]);
+  const std::vector<int32_t> all{0, rows}, many{rows}, table{3, 1}, each{0, 1, 2}, ones{1, 1},
+      pages{0, 1}, twice{rows, rows}, both{3, 1, 3, 1};
+  decoder.remember(bench.ctx, memory, {{all, many, table, 2}, &others});
+  const DecoderMemory seen{{each, twice, both, 2}, &others};
+  const DecoderPart part{0, {each, ones, pages, 1}, &own};
+  Tensor out = x.clone();
+  decoder.forward(bench.ctx, out, std::span(&part, 1), 0, {0, c.layers}, &seen);
+  return out;
+}
+
+TEST(Decoder, CrossAttentionIsAMeanOverAllRowsOfTheMemory) {
+  DecoderConfig c = small();
+  c.cross_attention = true;
+  EXPECT_EQ(c.only_on_cpu(), "cross-attention");
+  const Decoder decoder(c, dummy(), WeightType::kF32);
+  const Tensor x = fixture::random({2, c.hidden}, 1), memory = fixture::random({40, c.hidden}, 2);
+  Tensor turned({40, c.hidden}, DType::kF32), doubled({40, c.hidden}, DType::kF32);
+  for (int64_t i = 0; i < 40; ++i) {
+    std::copy_n(memory.f32() + i * c.hidden, c.hidden, turned.f32() + (39 - i) * c.hidden);
+    std::copy_n(memory.f32() + i / 2 * c.hidden, c.hidden, doubled.f32() + i * c.hidden);
+  }
+  Tensor half({20, c.hidden}, DType::kF32);
+  std::copy_n(memory.f32(), half.view().count(), half.f32());
+  const Tensor want = with_memory(decoder, x, memory);
+  const auto apart = [&](const Tensor& a, const Tensor& b) {
+    float worst = 0;
+    for (int64_t i = 0; i < a.view().count(); ++i)
+      worst = worse(worst, std::abs(a.f32()[i] - b.f32()[i]));
+    return worst;
+  };
+  EXPECT_LT(apart(with_memory(decoder, x, turned), want), 1e-4f) << "the order does not matter";
+  EXPECT_LT(apart(with_memory(decoder, x, doubled), with_memory(decoder, x, half)), 1e-4f);
+  EXPECT_GT(apart(with_memory(decoder, x, half), want), 1e-3f);
+  Bench bench;
+  const KvPool pool(c.kv_spec(DType::kF32), 2);
+  const std::vector<int32_t> each{0, 1, 2}, ones{1, 1}, pages{0, 1};
+  EXPECT_THROW(decoder.forward(bench.ctx, x.clone(), {each, ones, pages, 1}, pool), InternalError);
 }
 
 TEST(ConvNeXt, StreamsLikeTheWhole) {

@@ -9,9 +9,31 @@ namespace syrinx {
 
 InnerDecoder::InnerDecoder(const DecoderConfig& config, const Weights& weights, WeightType type,
                            int64_t positions)
-    : decoder_(config, weights, type),
+    : kv_(config.kv_spec(short_cache_type(type))), pages_each_(KvPool::pages_for(positions)) {
+  sets_.emplace_back(config, weights, type);
+}
+
+InnerDecoder::InnerDecoder(const DecoderConfig& config, const Weights& sets, WeightType type,
+                           std::vector<int> schedule)
+    : schedule_(std::move(schedule)),
       kv_(config.kv_spec(short_cache_type(type))),
-      pages_each_(KvPool::pages_for(positions)) {}
+      pages_each_(KvPool::pages_for(std::ssize(schedule_))) {
+  SYRINX_CHECK(!schedule_.empty() && std::ranges::min(schedule_) >= 0,
+               "[inner_decoder] a schedule of ", schedule_.size(), " calls");
+  const int count = std::ranges::max(schedule_) + 1;
+  sets_.reserve(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) sets_.emplace_back(config, sets.scope(std::to_string(i)), type);
+}
+
+void InnerDecoder::move_to(Device device) {
+  for (Decoder& set : sets_) set.move_to(device);
+}
+
+size_t InnerDecoder::bytes() const {
+  size_t sum = 0;
+  for (const Decoder& set : sets_) sum += set.bytes();
+  return sum;
+}
 
 size_t InnerDecoder::scratch_bytes(int emits) const {
   return KvPool::page_bytes(kv_) * static_cast<size_t>(pages_each_ * std::max(emits, 1));
@@ -19,7 +41,8 @@ size_t InnerDecoder::scratch_bytes(int emits) const {
 
 View InnerDecoder::run(StepContext& ctx, int k, const View& x, const View& scratch,
                        DType type) const {
-  const int32_t rows = k == 1 ? 2 : 1;
+  const int32_t rows = k == 1 && schedule_.empty() ? 2 : 1;
+  const Decoder& decoder = sets_[schedule_.empty() ? 0 : schedule_[static_cast<size_t>(k)]];
   const int64_t emits = x.shape[0] / rows;
   const View top = ctx.arena.take({emits, config().hidden}, type);
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
@@ -35,8 +58,12 @@ View InnerDecoder::run(StepContext& ctx, int k, const View& x, const View& scrat
     last[e] = row_begin[e + 1] - 1;
   }
   const KvPool kv(kv_, emits * pages_each_, scratch);
-  decoder_.forward(ctx, x, {row_begin, kv_len, pages, static_cast<int>(pages_each_)}, kv);
-  decoder_.norm_rows(ctx, x, last, top);
+  decoder.forward(ctx, x, {row_begin, kv_len, pages, static_cast<int>(pages_each_)}, kv);
+  if (config().final_norm) {
+    decoder.norm_rows(ctx, x, last, top);
+  } else {
+    gather_rows(ctx, x, last, top);
+  }
   return top;
 }
 

@@ -4,6 +4,8 @@
 // in this step, H: width, W: width of the input.
 #pragma once
 
+#include <vector>
+
 #include "nn/decoder.h"
 
 namespace syrinx {
@@ -13,23 +15,29 @@ class InnerDecoder {
   /// `positions`: the limit of a sequence's positions in one step.
   InnerDecoder(const DecoderConfig& config, const Weights& weights, WeightType type,
                int64_t positions);
+  /// A decoder whose calls have weights of their own: call k has set schedule[k], which is loaded
+  /// from the scope `number` of `sets`. There is a position for each call. CPU only.
+  InnerDecoder(const DecoderConfig& config, const Weights& sets, WeightType type,
+               std::vector<int> schedule);
 
-  const DecoderConfig& config() const { return decoder_.config(); }
-  void move_to(Device device) { decoder_.move_to(device); }
-  size_t bytes() const { return decoder_.bytes(); }
+  const DecoderConfig& config() const { return sets_[0].config(); }
+  void move_to(Device device);
+  size_t bytes() const;
   /// Returns the size in bytes of the cache of `emits` sequences in one step.
   size_t scratch_bytes(int emits) const;
 
   /// Runs call k = 0, 1, 2, ... of a step over x [E or 2E, H], which it overwrites. In call 1 each
   /// sequence has two consecutive rows, of positions 0 and 1; in other calls one row, of position
-  /// k. Call 0 may be left out. Returns the normed last row of each sequence, [E, H] of `type`
-  /// (kernels/product_rows.h), in the arena. `scratch`, of scratch_bytes(E), keeps the cache
-  /// between the calls of a step.
+  /// k. Call 0 may be left out. With a schedule, each call has one row, and none may be left out.
+  /// Returns the last row of each sequence, [E, H] of `type` (kernels/product_rows.h), in the
+  /// arena, normed unless config().final_norm is false. `scratch`, of scratch_bytes(E), keeps the
+  /// cache between the calls of a step.
   View run(StepContext& ctx, int k, const View& x, const View& scratch,
            DType type = DType::kF32) const;
 
  private:
-  Decoder decoder_;
+  std::vector<Decoder> sets_;
+  std::vector<int> schedule_;  // index in sets_ for each call; empty: there is one set
   KvSpec kv_;
   int64_t pages_each_;  // pages of a sequence's cache
 };

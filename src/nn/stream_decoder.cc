@@ -221,10 +221,10 @@ std::span<DecoderPart> StreamDecoder::parts_of(StepContext& ctx,
   return parts.first(used);
 }
 
-void StreamDecoder::forward(StepContext& ctx, const View& x,
-                            std::span<const StreamRows> streams) const {
+void StreamDecoder::forward(StepContext& ctx, const View& x, std::span<const StreamRows> streams,
+                            const DecoderMemory* memory) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  decoder_.forward(ctx, x, parts_of(ctx, streams));
+  decoder_.forward(ctx, x, parts_of(ctx, streams), 0, {0, config().layers}, memory);
   for (const StreamRows& stream : streams) stream.kv->position_ += stream.rows;
 }
 

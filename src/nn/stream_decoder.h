@@ -65,8 +65,13 @@ class StreamDecoder {
   int64_t room(StepContext& ctx, StreamKv& kv) const;
 
   /// Runs the blocks in place over the residual stream x [N, H]: the rows of all streams, one
-  /// stream after another. Does not apply the final norm.
-  void forward(StepContext& ctx, const View& x, std::span<const StreamRows> streams) const;
+  /// stream after another. Does not apply the final norm. `memory`: as Decoder::forward().
+  void forward(StepContext& ctx, const View& x, std::span<const StreamRows> streams,
+               const DecoderMemory* memory = nullptr) const;
+  /// Does what Decoder::remember() does.
+  void remember(StepContext& ctx, const View& rows, const DecoderMemory& to) const {
+    decoder_.remember(ctx, rows, to);
+  }
   /// Computes out [N, H] = the final norm of x.
   void norm(StepContext& ctx, const View& x, const View& out) const { decoder_.norm(ctx, x, out); }
 
