@@ -18,6 +18,7 @@
 #include "families/kokoro/config.h"
 #include "families/kokoro/pipeline.h"
 #include "families/kyutai_stt/pipeline.h"
+#include "families/kyutai_tts/pipeline.h"
 #include "families/llm/config.h"
 #include "families/llm/gguf.h"
 #include "families/llm/pipeline.h"
@@ -73,6 +74,8 @@ std::span<const Family> families() {
       Family{"voxcpm2", voxcpm2::claims, load_as<voxcpm2::VoxCpm2>, "config.json", false},
       Family{"pocket_tts", nullptr, load_as<pocket_tts::PocketTts>, pocket_tts::kMarker, false},
       Family{"vibevoice", vibevoice::claims, load_as<vibevoice::VibeVoice>, "config.json", false},
+      Family{"kyutai_tts", kyutai_tts::claims, load_as<kyutai_tts::KyutaiTts>, "config.json",
+             false},
       Family{"omnivoice", omnivoice::claims, load_as<omnivoice::OmniVoice>, "config.json", false},
       Family{"moss_tts", moss_tts::claims, load_as<moss_tts::MossTts>},
       Family{"opuslm", opuslm::claims, load_as<opuslm::OpusLm>},

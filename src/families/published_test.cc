@@ -337,6 +337,15 @@ const Published kVoxtral{"voxtral_realtime",
                          "audio_tower.layers.31.mlp.down_proj.bias",
                          "language_model.model.layers.25.ada_rms_norm.linear2.weight"};
 
+const Published kKyutaiTts{"kyutai_tts",
+                           "kyutai_tts/golden/small/checkpoint",
+                           418 + 318 + 1,
+                           6,
+                           true,
+                           "dsm_tts_1e68beda@240.safetensors",
+                           "depformer.layers.3.gating.10.linear_in.weight",
+                           "transformer.layers.15.cross_attention.in_proj_weight"};
+
 std::string family_of(const testing::TestParamInfo<Published>& test) {
   std::string name = *test.param.over ? test.param.over : test.param.family;
   std::replace(name.begin(), name.end(), '.', '_');
@@ -348,6 +357,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         kQwen, kQwenBase, kChatterboxVoices, kChatterboxMultilingual, kChatterboxTurbo, kCosyVoice2,
         kCosyVoice3, kWhisper, kNemotron, kParakeet, kKyutaiStt, kLargeKyutaiStt, kVoxtral,
+        kKyutaiTts,
         Published{"csm", "csm/golden/taught/checkpoint", 538, 6, true},
         Published{"opuslm", "opuslm/golden/checkpoint", 356 + 174, 11, true},
         Published{"glm4_voice", "glm4_voice/golden/checkpoint", 284 + 249 + 1185 + 227, 14, true},

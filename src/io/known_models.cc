@@ -72,6 +72,13 @@ KnownModel kyutai_stt(const std::string& name, const std::string& repository) {
           .licence = "CC-BY-4.0"};
 }
 
+KnownModel kyutai_tts() {
+  KnownModel model = kyutai_stt("kyutai-tts", "kyutai/tts-1.6b-en_fr");
+  model.megabytes = 4070;
+  model.page = "kyutai_tts";
+  return model;
+}
+
 /// An edition of Orpheus in the layout of transformers.
 KnownModel orpheus(const std::string& name, const std::string& repository,
                    const std::string& licence = kLlamaLicence, int megabytes = 0) {
@@ -176,6 +183,7 @@ std::vector<KnownModel> table() {
        .licence = "CC-BY-4.0",
        .gated = true,
        .page = "pocket_tts"},
+      kyutai_tts(),
       {.name = "vibevoice",
        .repository = "microsoft/VibeVoice-Realtime-0.5B",
        .licence = "MIT",

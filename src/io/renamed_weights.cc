@@ -14,37 +14,54 @@ Shape shortened(const Shape& shape) {
   return Shape(sizes);
 }
 
+/// Returns the sizes of one of `parts` parts; empty if the first size is not divisible.
+std::optional<Shape> part_of(const Shape& whole, int64_t parts) {
+  if (parts == 1) return whole;
+  if (whole.dims() == 0 || whole[0] % parts != 0) return {};
+  std::vector<int64_t> sizes;
+  for (int i = 0; i < whole.dims(); ++i) sizes.push_back(whole[i]);
+  sizes[0] /= parts;
+  return Shape(sizes);
+}
+
 class Renamed : public WeightSource {
  public:
-  Renamed(std::unique_ptr<WeightSource> source, std::map<std::string, std::string> names)
+  Renamed(std::unique_ptr<WeightSource> source, StoredNames names)
       : source_(std::move(source)), names_(std::move(names)) {}
 
-  std::string where(const std::string& name) const override { return source_->where(stored(name)); }
-  bool has(const std::string& name) const override {
-    return names_.contains(name) && source_->has(stored(name));
+  std::string where(const std::string& name) const override {
+    return source_->where(stored_name(name));
   }
-  std::string stored_name(const std::string& name) const override { return stored(name); }
+  bool has(const std::string& name) const override {
+    return names_.contains(name) && source_->has(stored_name(name));
+  }
+  std::string stored_name(const std::string& name) const override {
+    const auto found = names_.find(name);
+    return found == names_.end() ? name : found->second.name;
+  }
   std::string describe(const std::string& name) const override {
-    return source_->describe(stored(name));
+    return source_->describe(stored_name(name));
   }
   std::optional<Shape> shape(const std::string& name) const override {
-    if (!has(name)) return {};
-    const std::optional<Shape> whole = source_->shape(stored(name));
-    return whole ? shortened(*whole) : whole;
+    const std::optional<Shape> sizes = stored_sizes(name);
+    return sizes ? shortened(*sizes) : sizes;
   }
   View take(const std::string& name, const Shape& want) override {
-    if (!has(name)) return {};
-    const std::optional<Shape> whole = source_->shape(stored(name));
-    if (!whole || (want != *whole && want != shortened(*whole))) return {};
-    const View view = source_->take(stored(name), *whole);
-    return view.empty() ? view : view.reshape(want);
+    const std::optional<Shape> sizes = stored_sizes(name);
+    if (!sizes || (want != *sizes && want != shortened(*sizes))) return {};
+    const StoredTensor& stored = names_.at(name);
+    const View view = source_->take(stored.name, *source_->shape(stored.name));
+    if (view.empty()) return view;
+    const int64_t rows = view.shape[0] / stored.parts;
+    const bool whole = stored.parts == 1;
+    return (whole ? view : view.slice(stored.part * rows, (stored.part + 1) * rows)).reshape(want);
   }
   std::vector<std::string> names() const override {
     std::vector<std::string> out;
     std::set<std::string> known;
     for (const auto& [ours, theirs] : names_) {
-      if (source_->has(theirs)) out.push_back(ours);
-      known.insert(theirs);
+      if (source_->has(theirs.name)) out.push_back(ours);
+      known.insert(theirs.name);
     }
     for (const std::string& name : source_->names())
       if (!known.contains(name)) out.push_back(name);
@@ -52,18 +69,21 @@ class Renamed : public WeightSource {
   }
 
  private:
-  const std::string& stored(const std::string& name) const {
-    const auto found = names_.find(name);
-    return found == names_.end() ? name : found->second;
+  /// Returns the stored sizes of a tensor or part; empty if it is absent.
+  std::optional<Shape> stored_sizes(const std::string& name) const {
+    if (!has(name)) return {};
+    const StoredTensor& stored = names_.at(name);
+    const std::optional<Shape> whole = source_->shape(stored.name);
+    return whole ? part_of(*whole, stored.parts) : whole;
   }
+
   std::unique_ptr<WeightSource> source_;
-  std::map<std::string, std::string> names_;
+  StoredNames names_;
 };
 
 }  // namespace
 
-std::unique_ptr<WeightSource> renamed(std::unique_ptr<WeightSource> source,
-                                      std::map<std::string, std::string> names) {
+std::unique_ptr<WeightSource> renamed(std::unique_ptr<WeightSource> source, StoredNames names) {
   return std::make_unique<Renamed>(std::move(source), std::move(names));
 }
 

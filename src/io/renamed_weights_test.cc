@@ -31,5 +31,25 @@ TEST(RenamedWeights, FirstSizesOfOneMayBeMissingAndFaultsHaveTheNamesOfTheFile) 
   EXPECT_EQ(report.unused, std::vector<std::string>{"other"});
 }
 
+TEST(RenamedWeights, NamesMayMeanEqualPartsOfATensor) {
+  const TestDir dir;
+  SafetensorsWriter writer(dir.path("model.safetensors"));
+  const Tensor sets({6, 2}, DType::kF32);
+  for (int i = 0; i < 12; ++i) sets.f32()[i] = static_cast<float>(i);
+  writer.add("in_proj", sets);
+  writer.finish();
+  const auto part = [](int64_t i, int64_t parts) { return StoredTensor("in_proj", i, parts); };
+  const Weights weights(
+      renamed(open_weights(dir.path()),
+              {{"0.qkv", part(0, 3)}, {"2.qkv", part(2, 3)}, {"odd", part(0, 4)}}));
+  EXPECT_EQ(weights.shape("2.qkv"), (Shape{2, 2}));
+  EXPECT_EQ(weights.take("0.qkv", {2, 2}).f32()[3], 3);
+  EXPECT_EQ(weights.take("2.qkv", {2, 2}).f32()[0], 8);
+  EXPECT_TRUE(weights.report().wrong.empty());
+  weights.take("odd", {1, 2});
+  ASSERT_EQ(weights.report().wrong.size(), 1u);
+  EXPECT_NE(weights.report().wrong[0].find("tensor in_proj: expected"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace syrinx

@@ -1,13 +1,14 @@
 // Settings of a Kyutai recogniser in the layout of the moshi package: config.json, and the file of
-// Mimi's sizes if config.json names one. Also the names of both weight files' tensors. Sources:
-// moshi:moshi/models/{loaders,lm}.py. Throws LoadError for values that are missing, contradictory
-// or not supported. H width of the language model, Q codebooks of Mimi.
+// Mimi's sizes if config.json names one. Sources: moshi:moshi/models/{loaders,lm}.py. Throws
+// LoadError for values that are missing, contradictory or not supported. H width of the language
+// model, Q codebooks of Mimi.
 #pragma once
 
 #include <map>
 #include <string>
 
 #include "codec/mimi_config.h"
+#include "families/moshi/layout.h"
 #include "io/json.h"
 #include "io/weights.h"
 #include "nn/decoder.h"
@@ -26,7 +27,7 @@ struct ModelConfig {
   int64_t turn_heads = 0, turn_width = 6;  ///< number and width of the heads that hear pauses
   double silence_s = 1;                    ///< silence before the recording, in seconds
   double delay_s = 0.5;                    ///< seconds by which the text lags behind the sound
-  std::string weights, codec, tokenizer;   ///< names of the files
+  moshi::Files files;
 
   double frame_s() const { return double(mimi.hop()) / double(mimi.sample_rate); }
   /// Returns the frames of silence before the recording, at least 1: the code `card` replaces the
@@ -44,9 +45,7 @@ bool claims(const Config& root);
 /// Reads config.json, and the file of Mimi's sizes in `dir` if config.json names one.
 ModelConfig load_model_config(const Config& root, const std::string& dir);
 
-/// Opens the files of the language model and of Mimi under the names that the networks use. For
-/// random weights, `dummy` has all of them.
+/// Opens the file of the language model under the names that the networks use.
 std::unique_ptr<WeightSource> open_lm(const ModelConfig& config, const std::string& path);
-std::unique_ptr<WeightSource> open_mimi(const ModelConfig& config, const std::string& path);
 
 }  // namespace syrinx::kyutai_stt

@@ -10,7 +10,7 @@ namespace {
 
 /// Opens the vocabulary. Random weights need none.
 Unigram open_words(const LoadSpec& spec, const ModelConfig& config) {
-  const std::string path = join_path(spec.dir, config.tokenizer);
+  const std::string path = join_path(spec.dir, config.files.tokenizer);
   if (spec.dummy && !is_file(path)) return Unigram::characters();
   Unigram words = Unigram::from_model(path);
   if (words.size() <= config.text_out) return words;
@@ -23,11 +23,11 @@ Unigram open_words(const LoadSpec& spec, const ModelConfig& config) {
 KyutaiStt::KyutaiStt(const LoadSpec& spec) {
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")), spec.dir);
   words_ = open_words(spec, config_);
-  const auto open = [&](auto&& stored, const std::string& name) {
-    return spec.dummy ? dummy_weights({}) : stored(config_, join_path(spec.dir, name));
+  const auto open = [&](auto&& stored, const auto& config, const std::string& name) {
+    return spec.dummy ? dummy_weights({}) : stored(config, join_path(spec.dir, name));
   };
-  const Weights mimi(open(open_mimi, config_.codec));
-  weights_ = std::make_unique<Weights>(open(open_lm, config_.weights));
+  const Weights mimi(open(moshi::open_mimi, config_.mimi, config_.files.codec));
+  weights_ = std::make_unique<Weights>(open(open_lm, config_, config_.files.weights));
   mimi.build(
       [&] {
         encoder_ = spec.part(

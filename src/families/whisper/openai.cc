@@ -55,8 +55,8 @@ constexpr OpenAiName kOpenAiLayer[] = {{"self_attn.q_proj", "attn.query"},
                                        {"final_layer_norm", "mlp_ln"}};
 
 /// Maps names in transformers to the names in the package, which follow `prefix`.
-std::map<std::string, std::string> names_of(const ModelConfig& config, const std::string& prefix) {
-  std::map<std::string, std::string> out;
+StoredNames names_of(const ModelConfig& config, const std::string& prefix) {
+  StoredNames out;
   for (const bool encodes : {true, false}) {
     const std::string stack = encodes ? "encoder." : "decoder.", ours = "model." + stack;
     for (const OpenAiName& name : kOpenAiStack)

@@ -207,4 +207,5 @@ def main():
             weights.hollow(file)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+// The codes of a frame, made one after another by a small decoder whose weights depend on the code:
+// each call reads the hidden row of the large decoder through a layer of its weight set, plus the
+// previous code; the first call reads the text's ids instead. Source: moshi:moshi/models/lm.py,
+// forward_depformer(). Const after construction. CPU only. A: sequences that make a frame. H, D:
+// widths of the large and the small decoder. Q: codebooks.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "families/kyutai_tts/words.h"
+#include "nn/inner_decoder.h"
+
+namespace syrinx::kyutai_tts {
+
+/// A table of ids whose rows go through two layers: one for the main stream of text, one for the
+/// second stream (moshi:moshi/models/lm_utils.py, ScaledEmbedding).
+class TextTable {
+ public:
+  TextTable() = default;
+  /// Loads weight [ids, width], out1 and out2 [out, width] of a scope, which must outlive this
+  /// object.
+  TextTable(const Weights& weights, int64_t ids, int64_t width, int64_t out, WeightType type);
+
+  /// Adds the rows of `ids` [A] to out [A, out].
+  void add(StepContext& ctx, std::span<const TextIds> ids, const View& out) const;
+  size_t bytes() const { return table_.bytes() + main_.bytes() + second_.bytes(); }
+
+ private:
+  View table_;
+  PackedLinear main_, second_;
+};
+
+class DepthCodes {
+ public:
+  /// `weights`: the root scope of the language model's file, which must outlive this object.
+  DepthCodes(const ModelConfig& config, const Weights& weights, WeightType type);
+
+  size_t scratch_bytes(int rows) const;
+  size_t bytes() const;
+  /// Writes the logits [A, card] of code q = 0, 1, ... of a frame. hidden [A, H]. `text` [A]: read
+  /// for q = 0. `previous` [A]: code q - 1. `scratch`, of scratch_bytes(A), is kept between the
+  /// calls of a frame.
+  void logits(StepContext& ctx, int q, const View& hidden, std::span<const TextIds> text,
+              std::span<const int32_t> previous, const View& scratch, const View& out) const;
+
+ private:
+  /// Returns the bytes of scratch with the hidden rows of a weight set.
+  size_t projected_bytes(int64_t rows) const;
+
+  std::vector<int> schedule_;
+  InnerDecoder decoder_;
+  std::vector<PackedLinear> inputs_;  // H -> D for each weight set
+  TextTable text_;
+  std::vector<View> tables_;         // Q - 1 tables [card + 1, rank]
+  std::vector<PackedLinear> widen_;  // rank -> D for each table
+  std::vector<PackedLinear> heads_;  // Q heads D -> card
+};
+
+}  // namespace syrinx::kyutai_tts

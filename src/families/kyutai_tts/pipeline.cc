@@ -1,0 +1,124 @@
+#include "families/kyutai_tts/pipeline.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
+#include "io/file.h"
+
+namespace syrinx::kyutai_tts {
+namespace {
+
+/// Chunks of one frame, then of two; a frame is 80 ms.
+constexpr ChunkPolicy kPolicy{1, 2, 0, 0};
+constexpr const char* kRandom = "default";
+
+/// Opens the vocabulary. Random weights need none.
+Unigram open_words(const LoadSpec& spec, const ModelConfig& config) {
+  const std::string path = join_path(spec.dir, config.files.tokenizer);
+  if (spec.dummy && !is_file(path)) return Unigram::characters();
+  Unigram words = Unigram::from_model(path);
+  if (words.size() <= config.text_in) return words;
+  throw LoadError(concat(path, ": the tokenizer has ids up to ", words.size() - 1,
+                         ", but the model has only ", config.text_in));
+}
+
+}  // namespace
+
+KyutaiTts::KyutaiTts(const LoadSpec& spec)
+    : config_(load_model_config(Config::load(join_path(spec.dir, "config.json")), spec.dir)) {
+  tokenizer_ = open_words(spec, config_);
+  const auto open = [&](auto&& stored, const auto& config, const std::string& name) {
+    return spec.dummy ? dummy_weights({}) : stored(config, join_path(spec.dir, name));
+  };
+  weights_ = std::make_unique<Weights>(open(open_lm, config_, config_.files.weights));
+  weights_->build([&] {
+    lm_ = spec.part("ar",
+                    [&] { return std::make_unique<SpeechLm>(config_, *weights_, spec.weights); });
+  });
+  const Weights mimi(open(moshi::open_mimi, config_.mimi, config_.files.codec));
+  mimi.build(
+      [&] {
+        codec_ = spec.part("codec", [&] {
+          return std::make_unique<MimiDecoder>(config_.mimi, mimi, codec_weights(spec.weights));
+        });
+      },
+      {"encoder.*", "encoder_transformer.*", "downsample.*", "quantizer.*.input_proj.weight",
+       "quantizer.rvq_rest.vq.layers.*"});
+  stage_ = std::make_unique<CodecStage<MimiDecoder, MimiJob>>(*codec_);
+  const Link links[] = {{"codec", stage_.get(), kPolicy}};
+  graph_ = chain(*lm_, links);
+  load_voices(spec);
+  describe(spec);
+}
+
+void KyutaiTts::load_voices(const LoadSpec& spec) {
+  files_ = open_voices(config_, spec.dir);
+  files_->add_to(info_, "a published voice");
+  if (files_->empty()) {
+    if (!spec.dummy) {
+      load_fault(join_path(spec.dir, "voices"), "",
+                 concat("has no voice; copy files *", config_.voice_ending,
+                        ".safetensors of the repository kyutai/tts-voices into it"));
+    }
+    random_ = random_voice(config_);
+    info_.speech.voices = {{kRandom, "random numbers"}};
+    info_.speech.default_voice = kRandom;
+  }
+  // Reads the default voice at once, so that a file of another model is refused now.
+  if (!random_) files_->read(info_.speech.default_voice);
+  info_.speech.no_cloning = "Kyutai TTS has only the voices that its authors publish";
+}
+
+void KyutaiTts::describe(const LoadSpec& spec) {
+  name("kyutai_tts", spec, "see the checkpoint (Kyutai's are CC-BY-4.0)");
+  set_rates(info_, config_.mimi);
+  info_.speech.languages = {"auto"};
+  info_.speech.late_text = LateText::kToken;
+  info_.speech.word_times = true;
+  float low = 100, high = 0;
+  for (const std::string& value : config_.guidance.values) {
+    const float scale = std::strtof(value.c_str(), nullptr);
+    low = std::min(low, scale), high = std::max(high, scale);
+  }
+  info_.offers.add("guidance", {low, high});
+  info_.offers.lack({"repetition_penalty"}, "it makes many codes of each moment");
+  info_.parts = {
+      {"language model",
+       concat(describe_decoder(config_.lm), ", ", config_.lm.window, " positions"), lm_->bytes()},
+      {"depth decoder",
+       concat(describe_decoder(config_.depth), ", ", config_.sets(), " weight sets for ",
+              config_.codebooks(), " codes a frame"),
+       lm_->depth_bytes()},
+      {"tables", concat(config_.text_in, " ids x width ", config_.lm.hidden), lm_->table_bytes()},
+      {"codec", describe_codec(config_.mimi), codec_->bytes()}};
+}
+
+Result<std::shared_ptr<const SpeakerRows>> KyutaiTts::voice_of(const RequestVoice& voice) const {
+  if (voice.data) return Error{ErrorCode::kUnsupported, info_.speech.no_cloning, "voice"};
+  const std::string& name = voice.name.empty() ? info_.speech.default_voice : voice.name;
+  if (random_ && name == kRandom) return random_;
+  return files_->find(info_, name);
+}
+
+Result<Opened> KyutaiTts::open(const SpeechRequest& request) const {
+  auto voice = voice_of(request.voice);
+  if (!voice) return voice.error();
+  const std::optional<float> scale = request.sampling.guidance;
+  int guidance = config_.guidance_index(scale.value_or(State::kGuidance));
+  if (guidance < 0 && !scale) guidance = 0;
+  if (guidance < 0) {
+    std::string values;
+    for (const std::string& value : config_.guidance.values)
+      values += (values.empty() ? "" : ", ") + value;
+    return Error{ErrorCode::kInvalid,
+                 concat("unsupported guidance; the model was trained with ", values), "guidance"};
+  }
+  auto opened = State::open(config_, *tokenizer_, voice.take(), guidance, lm_->open(), request);
+  if (!opened) return opened.error();
+  return Opened(opened.take());
+}
+
+}  // namespace syrinx::kyutai_tts

@@ -1,0 +1,42 @@
+// Kyutai TTS in the layout of the moshi package: a delayed-streams model that speaks words while
+// they arrive. Graph: the language model -> Mimi's decoder.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "codec/mimi.h"
+#include "families/codec_stage.h"
+#include "families/family.h"
+#include "families/kyutai_tts/speech_lm.h"
+#include "families/kyutai_tts/voice.h"
+#include "families/loading/loaded_pipeline.h"
+#include "text/tokens/unigram.h"
+
+namespace syrinx::kyutai_tts {
+
+class KyutaiTts : public LoadedPipeline {
+ public:
+  /// Loads the checkpoint of `spec`. Throws LoadError.
+  explicit KyutaiTts(const LoadSpec& spec);
+  Result<Opened> open(const SpeechRequest& request) const override;
+
+  const ModelConfig& config() const { return config_; }
+  const Unigram& tokenizer() const { return *tokenizer_; }
+
+ private:
+  void load_voices(const LoadSpec& spec);
+  void describe(const LoadSpec& spec);
+  Result<std::shared_ptr<const SpeakerRows>> voice_of(const RequestVoice& voice) const;
+
+  ModelConfig config_;
+  std::optional<Unigram> tokenizer_;
+  std::unique_ptr<const Weights> weights_;  // its tables are not copied
+  std::unique_ptr<SpeechLm> lm_;
+  std::unique_ptr<MimiDecoder> codec_;
+  std::unique_ptr<ChunkStage> stage_;
+  std::unique_ptr<VoiceFiles<SpeakerRows>> files_;
+  std::shared_ptr<const SpeakerRows> random_;  // voice for random weights without files
+};
+
+}  // namespace syrinx::kyutai_tts
