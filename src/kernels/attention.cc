@@ -256,33 +256,6 @@ int64_t first_seen(const Ragged& ragged, const AttentionSpec& spec, int64_t b) {
   return std::max<int64_t>(int64_t{ragged.first_position(b)} + 1 - spec.window, begin);
 }
 
-void check_attention(const char* caller, const HeadsView& q, const KvPool& pool, int layer,
-                     const Ragged& ragged, const AttentionSpec& spec, const View& out) {
-  check_heads(caller, q);
-  const KvSpec& s = pool.spec();
-  check_ragged(caller, ragged, pool, layer, q.count());
-  SYRINX_CHECK(q.dim == s.head_dim && q.heads % s.kv_heads == 0, "[", caller, "] q of ", q.heads,
-               " x ", q.dim, " does not match a pool of ", s.kv_heads, " x ", s.head_dim);
-  expect_shape(caller, out, {q.count(), int64_t{q.heads} * q.dim});
-  SYRINX_CHECK(spec.cap >= 0, "[", caller, "] cap must be at least 0, got ", spec.cap);
-  for (const auto& bounds : {spec.begin, spec.end}) {
-    SYRINX_CHECK(bounds.empty() || bounds.size() == ragged.kv_len.size(), "[", caller, "] ",
-                 bounds.size(), " bounds, but ", ragged.kv_len.size(), " sequences");
-  }
-  for (int64_t b = 0; b < ragged.sequences(); ++b) {
-    const int32_t rows = ragged.row_begin[b + 1] - ragged.row_begin[b];
-    SYRINX_CHECK(rows >= 0 && ragged.first_position(b) >= 0, "[", caller, "] sequence ", b, " has ",
-                 rows, " rows, but ", ragged.kv_len[b], " cached positions");
-    if (rows == 0) continue;
-    const int64_t first = first_seen(ragged, spec, b);
-    const int64_t last = std::min<int64_t>(
-        spec.causal ? ragged.first_position(b) + 1 : ragged.kv_len[b], end_of(spec, b));
-    SYRINX_CHECK(begin_of(spec, b) >= 0 && first < last, "[", caller, "] a row of sequence ", b,
-                 " attends to positions [", first, ", ", last, "): empty, or begins below 0");
-    check_pages(caller, ragged, pool, b, first);
-  }
-}
-
 /// Runs attention for all tiles. With a writer, each tile first writes the keys and values of its
 /// rows to the cache.
 void attend_all(StepContext& ctx, const HeadsView& q, const KvPool& pool, int layer,
@@ -348,6 +321,33 @@ void attend_all(StepContext& ctx, const HeadsView& q, const KvPool& pool, int la
 }
 
 }  // namespace
+
+void check_attention(const char* caller, const HeadsView& q, const KvPool& pool, int layer,
+                     const Ragged& ragged, const AttentionSpec& spec, const View& out) {
+  check_heads(caller, q);
+  const KvSpec& s = pool.spec();
+  check_ragged(caller, ragged, pool, layer, q.count());
+  SYRINX_CHECK(q.dim == s.head_dim && q.heads % s.kv_heads == 0, "[", caller, "] q of ", q.heads,
+               " x ", q.dim, " does not match a pool of ", s.kv_heads, " x ", s.head_dim);
+  expect_shape(caller, out, {q.count(), int64_t{q.heads} * q.dim});
+  SYRINX_CHECK(spec.cap >= 0, "[", caller, "] cap must be at least 0, got ", spec.cap);
+  for (const auto& bounds : {spec.begin, spec.end}) {
+    SYRINX_CHECK(bounds.empty() || bounds.size() == ragged.kv_len.size(), "[", caller, "] ",
+                 bounds.size(), " bounds, but ", ragged.kv_len.size(), " sequences");
+  }
+  for (int64_t b = 0; b < ragged.sequences(); ++b) {
+    const int32_t rows = ragged.row_begin[b + 1] - ragged.row_begin[b];
+    SYRINX_CHECK(rows >= 0 && ragged.first_position(b) >= 0, "[", caller, "] sequence ", b, " has ",
+                 rows, " rows, but ", ragged.kv_len[b], " cached positions");
+    if (rows == 0) continue;
+    const int64_t first = first_seen(ragged, spec, b);
+    const int64_t last = std::min<int64_t>(
+        spec.causal ? ragged.first_position(b) + 1 : ragged.kv_len[b], end_of(spec, b));
+    SYRINX_CHECK(begin_of(spec, b) >= 0 && first < last, "[", caller, "] a row of sequence ", b,
+                 " attends to positions [", first, ", ", last, "): empty, or begins below 0");
+    check_pages(caller, ragged, pool, b, first);
+  }
+}
 
 void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const KvPool& pool,
               int layer, const Ragged& ragged) {

@@ -6,6 +6,7 @@
 #include "kernels/cpu/gemm.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/matrix_layout.h"
+#include "kernels/norm.h"
 #include "kernels/product_rows.h"
 
 namespace syrinx {
@@ -51,7 +52,8 @@ int64_t check_x(const PackedLinear& w, const View& x) {
 
 /// Runs the product on a GPU. `to` describes the outputs as for the CPU.
 void run_cuda(StepContext& ctx, const PackedLinear& w, const View& x,
-              std::span<const cpu::GemmPart> to, cpu::GemmStore store, bool rounded) {
+              std::span<const cpu::GemmPart> to, cpu::GemmStore store, bool rounded,
+              const cuda::GemmNorm& norm) {
   using Out = cuda::GemmOut;
   static_assert(Out::kMaxParts == kMaxParts);
   Out out;
@@ -64,15 +66,16 @@ void run_cuda(StepContext& ctx, const PackedLinear& w, const View& x,
               : store == cpu::GemmStore::kAdd ? Out::Store::kAdd
                                               : Out::Store::kSet;
   out.rounded = rounded;
-  cuda::linear(ctx, w.matrix(), x, out);
+  cuda::linear(ctx, w.matrix(), x, out, norm);
 }
 
-/// Runs the product on the device of its operands. rounded: the outputs are bf16.
+/// Runs the product on the device of its operands. rounded: the outputs are bf16. norm: of x, only
+/// on a GPU.
 void run(StepContext& ctx, const PackedLinear& w, const View& x, std::span<const cpu::GemmPart> to,
-         cpu::GemmStore store, bool rounded = false) {
+         cpu::GemmStore store, bool rounded = false, const cuda::GemmNorm& norm = {}) {
   SYRINX_CHECK(w.matrix().data.device() == x.device, "[linear] weights are on ",
                device_name(w.matrix().data.device()), ", but x is on ", device_name(x.device));
-  if (x.device == Device::kCuda) return run_cuda(ctx, w, x, to, store, rounded);
+  if (x.device == Device::kCuda) return run_cuda(ctx, w, x, to, store, rounded, norm);
   const cpu::GemmSegment all{x.f32(), nullptr, x.shape[0]};
   cpu::GemmCall call;
   call.weight = &w.matrix();
@@ -86,7 +89,7 @@ void run(StepContext& ctx, const PackedLinear& w, const View& x, std::span<const
 
 /// Runs all parts, and writes their outputs one after another to `out`.
 void run_joined(StepContext& ctx, const PackedLinear& w, const View& x, const View& out,
-                cpu::GemmStore store) {
+                cpu::GemmStore store, const cuda::GemmNorm& norm = {}) {
   expect_shape("linear out", out, Shape{check_x(w, x), w.out()});
   const bool rounded = w.gated() && x.device == Device::kCuda && out.dtype == DType::kBF16;
   float* const first = rounded ? static_cast<float*>(out.data) : out.f32();
@@ -98,7 +101,7 @@ void run_joined(StepContext& ctx, const PackedLinear& w, const View& x, const Vi
     panel += panels_of(size);
     column += size;
   }
-  run(ctx, w, x, std::span(parts.data(), n), store, rounded);
+  run(ctx, w, x, std::span(parts.data(), n), store, rounded, norm);
 }
 
 }  // namespace
@@ -209,6 +212,20 @@ void linear(StepContext& ctx, const PackedLinear& w, const View& x, const View& 
 void linear_add(StepContext& ctx, const PackedLinear& w, const View& x, const View& out) {
   SYRINX_CHECK(!w.gated(), "[linear_add] a gated linear is not supported");
   run_joined(ctx, w, x, out, cpu::GemmStore::kAdd);
+}
+
+void linear_normed(StepContext& ctx, const PackedLinear& w, const View& x, const View& weight,
+                   float eps, const View& out) {
+  const int64_t rows = check_x(w, x);
+  if (x.device == Device::kCuda && w.type() != WeightType::kF32 &&
+      cuda::norms_in_product(rows, w.in())) {
+    expect_shape("linear_normed", weight, Shape{w.in()});
+    return run_joined(ctx, w, x, out, cpu::GemmStore::kSet, {weight.f32(), eps});
+  }
+  const Arena::Mark mark(ctx.arena);
+  const View normed = ctx.arena.take(x.shape, product_rows(w, rows));
+  rms_norm(ctx, x, weight, eps, normed);
+  linear(ctx, w, normed, out);
 }
 
 void linear_parts(StepContext& ctx, const PackedLinear& w, const View& x,

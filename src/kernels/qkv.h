@@ -1,5 +1,6 @@
 // The steps between a q|k|v projection and attention: norms of heads, rotary embedding, and writing
-// the cache. On a GPU they are one launch instead of four, with the same bits.
+// the cache. On a GPU they are one launch instead of four, or a part of attention, with the same
+// bits.
 #pragma once
 
 #include "kernels/attention.h"
@@ -24,5 +25,10 @@ struct Qkv {
 /// `ragged`. Changes q in place, and may also change k.
 void store_qkv(StepContext& ctx, const Qkv& qkv, const KvPool& pool, int layer,
                const Ragged& ragged);
+
+/// Gives the bits of store_qkv followed by paged_attention over q, in one launch on a GPU if every
+/// sequence has only a few rows. May leave q and k unchanged.
+void attend_qkv(StepContext& ctx, const Qkv& qkv, const KvPool& pool, int layer,
+                const Ragged& ragged, const AttentionSpec& spec, const View& out);
 
 }  // namespace syrinx

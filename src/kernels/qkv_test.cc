@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "kernels/fixture.h"
 #include "kernels/norm.h"
 
@@ -56,6 +58,72 @@ TEST_P(QkvTest, IsTheStepsOneByOne) {
           << dtype_name(dtype);
       const std::vector<char> zeros(7 * KvPool::page_bytes(a.spec()));
       EXPECT_NE(0, std::memcmp(a.keys(0, 0, 0), zeros.data(), zeros.size()));
+    }
+  }
+}
+
+/// Sequences of 1 to 4 rows, also across the bounds of pages and of groups of pages, beyond the
+/// rope table and with a ring of pages; two equal sequences share their pages, as padding does. The
+/// sequence with five rows, in the last case, is too long for one launch.
+TEST_P(QkvTest, AttendingGivesTheBitsOfTheSteps) {
+  constexpr int kDim = 48, kKvHeads = 2, kPages = 12;
+  struct Case {
+    std::vector<int32_t> rows, kv_len;
+    int group, window;
+  };
+  const Case cases[] = {{{1, 1, 1, 1, 0}, {1, 40, 129, 128, 3}, 1, 0},
+                        {{1, 1, 1}, {300, 33, 33}, 2, 0},
+                        {{2, 3, 4, 1}, {129, 3, 130, 260}, 3, 0},
+                        {{4, 2, 1}, {386, 385, 200}, 4, 70},
+                        {{5, 1}, {130, 7}, 2, 0}};
+  const RopeTable host_table({32, 10000}, 140);
+  const Tensor q_norm = fixture::random({kDim}, 2), k_norm = fixture::random({kDim}, 3);
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kI8}) {
+    for (const Case& c : cases) {
+      const auto sequences = static_cast<int>(c.rows.size());
+      const int heads = c.group * kKvHeads, width = (heads + 2 * kKvHeads) * kDim;
+      std::vector<int32_t> row_begin{0}, table;
+      for (const int32_t rows : c.rows) row_begin.push_back(row_begin.back() + rows);
+      for (int i = 0; i < sequences * kPages; ++i) table.push_back((i * 7 + 3) % (5 * kPages));
+      const int n = row_begin.back();
+      Tensor x = fixture::random({n, width}, 1);
+      const bool twins = c.group == 2 && c.rows.size() == 3;  // sequences 1 and 2
+      if (twins) {
+        std::copy_n(table.begin() + kPages, kPages, table.begin() + 2 * kPages);
+        std::copy_n(x.f32() + width, width, x.f32() + 2 * width);
+      }
+      const Ragged ragged{row_begin, c.kv_len, table, kPages};
+      const AttentionSpec spec{0.2f, c.window};
+      Bench bench(2, GetParam());
+      const RopeTable& rope_table = bench.weights(host_table);
+      const KvSpec kv{2, kKvHeads, kDim, dtype};
+      const KvPool filled(kv, 5 * kPages);
+      const Tensor past = fixture::random({5 * kPages * KvPool::kPageRows, kKvHeads * kDim}, 4);
+      std::vector<int32_t> all_pages(5 * kPages);
+      std::iota(all_pages.begin(), all_pages.end(), 0);
+      const std::vector<int32_t> all{0, static_cast<int32_t>(past.shape()[0])};
+      Bench host;
+      write_kv(host.ctx, {past, 0, kKvHeads, kDim}, {past, 0, kKvHeads, kDim}, filled, 1,
+               {all, std::span(all).subspan(1), all_pages, 5 * kPages});
+      const KvPool steps = filled.copy_to(GetParam()), once = filled.copy_to(GetParam());
+      const Tensor y = x.clone();
+      Tensor a = fixture::poisoned({n, heads * kDim}), b = a.clone();
+      const auto qkv_of = [&](const Tensor& rows) {
+        return Qkv{bench.on(rows),   heads, kKvHeads, kDim,       bench.on(q_norm),
+                   bench.on(k_norm), 1e-6f, 1e-5f,    &rope_table};
+      };
+      store_qkv(bench.ctx, qkv_of(x), steps, 1, ragged);
+      paged_attention(bench.ctx, qkv_of(x).q(), steps, 1, ragged, spec, bench.on(a));
+      attend_qkv(bench.ctx, qkv_of(y), once, 1, ragged, spec, bench.on(b));
+      bench.back();
+      EXPECT_EQ(0, std::memcmp(a.f32(), b.f32(), a.view().bytes()))
+          << dtype_name(dtype) << " " << c.group;
+      const KvPool p = steps.copy_to(Device::kCpu), q = once.copy_to(Device::kCpu);
+      EXPECT_EQ(0,
+                std::memcmp(p.keys(0, 0, 0), q.keys(0, 0, 0), 5 * kPages * KvPool::page_bytes(kv)))
+          << dtype_name(dtype) << " " << c.group;
+      EXPECT_NE(0, std::memcmp(filled.keys(0, 0, 0), q.keys(0, 0, 0),
+                               5 * kPages * KvPool::page_bytes(kv)));
     }
   }
 }

@@ -209,9 +209,7 @@ void Decoder::attend(StepContext& ctx, int number, const View& qkv,
         heads.k_norm = block.k_norm.weight(), heads.k_eps = block.k_norm.eps();
       }
       heads.rope = turned;
-      store_qkv(ctx, heads, *part.pool, layer, part.ragged);
-      paged_attention(ctx, heads.q(), *part.pool, layer, part.ragged, spec,
-                      out.slice(part.begin, end));
+      attend_qkv(ctx, heads, *part.pool, layer, part.ragged, spec, out.slice(part.begin, end));
     }
     return;
   }
@@ -246,11 +244,12 @@ void Decoder::remember(StepContext& ctx, const View& rows, const DecoderMemory& 
 }
 
 void Decoder::attend_memory(StepContext& ctx, int number, const DecoderMemory& memory,
-                            const View& normed, const View& q, const View& mixed,
-                            const View& x) const {
+                            const View& q, const View& mixed, const View& x) const {
   const Block& block = blocks_[static_cast<size_t>(number)];
   const AttentionSpec spec{.scale = 1.f / std::sqrt(static_cast<float>(config_.head_dim)),
                            .causal = false};
+  const Arena::Mark mark(ctx.arena);
+  const View normed = ctx.arena.take(x.shape, product_rows(block.cross_q, x.shape[0]));
   block.cross_norm(ctx, x, normed);
   linear(ctx, block.cross_q, normed, q);
   paged_attention(ctx, {q, 0, config_.heads, config_.head_dim}, *memory.pool, number, memory.ragged,
@@ -258,52 +257,74 @@ void Decoder::attend_memory(StepContext& ctx, int number, const DecoderMemory& m
   linear_add(ctx, block.cross_o, mixed, x);
 }
 
+void Decoder::project(StepContext& ctx, const Norm& norm, const PackedLinear& w, const View& x,
+                      const View& out) {
+  if (norm.empty()) return linear(ctx, w, x, out);
+  if (!norm.rms.empty()) return norm.rms.then(ctx, w, x, out);
+  const Arena::Mark mark(ctx.arena);
+  const View normed = ctx.arena.take(x.shape, product_rows(w, x.shape[0]));
+  norm.layer(ctx, x, normed);
+  linear(ctx, w, normed, out);
+}
+
 void Decoder::add_branch(StepContext& ctx, const PackedLinear& w, const Norm& after, const View& in,
-                         const View& scratch, const View& x) const {
+                         const View& x) {
   if (after.empty()) return linear_add(ctx, w, in, x);
+  const Arena::Mark mark(ctx.arena);
+  const View scratch = ctx.arena.take(x.shape, DType::kF32);
   linear(ctx, w, in, scratch);
   after(ctx, scratch, scratch);
   add_inplace(ctx, x, scratch);
+}
+
+bool Decoder::has_norms(std::span<const DecoderPart> parts) {
+  return std::ranges::any_of(parts, [](const DecoderPart& p) { return !p.mlp_norms.empty(); });
 }
 
 /// Norms the rows of each part with the part's own weights, if it has any.
 void Decoder::norm_mlp(StepContext& ctx, int number, const View& x,
                        std::span<const DecoderPart> parts, const View& normed) const {
   const Block& block = blocks_[static_cast<size_t>(number)];
-  const auto own = [](const DecoderPart& part) { return !part.mlp_norms.empty(); };
-  if (std::ranges::none_of(parts, own)) return block.mlp_norm(ctx, x, normed);
+  if (!has_norms(parts)) return block.mlp_norm(ctx, x, normed);
   for (const DecoderPart& part : parts) {
     const int64_t end = part.begin + part.ragged.rows();
     const View from = x.slice(part.begin, end), to = normed.slice(part.begin, end);
-    if (own(part)) {
+    if (part.mlp_norms.empty()) {
+      block.mlp_norm(ctx, from, to);
+    } else {
       const View weight = part.mlp_norms.slice(number, number + 1).reshape({config_.hidden});
       rms_norm(ctx, from, weight, config_.norm_eps, to);
-    } else {
-      block.mlp_norm(ctx, from, to);
     }
   }
 }
 
 void Decoder::run_mlp(StepContext& ctx, int number, const View& x,
-                      std::span<const DecoderPart> parts, const View& normed,
-                      const View& inner) const {
+                      std::span<const DecoderPart> parts, const View& inner) const {
   const Block& block = blocks_[static_cast<size_t>(number)];
-  const View& in = block.mlp_norm.empty() ? x : normed;
-  if (!block.mlp_norm.empty()) norm_mlp(ctx, number, x, parts, normed);
-  if (!block.moe.empty()) return block.moe.add(ctx, in, x);
+  const Arena::Mark mark(ctx.arena);
+  if (!block.moe.empty()) {
+    const View normed = ctx.arena.take(x.shape, DType::kF32);
+    norm_mlp(ctx, number, x, parts, normed);
+    return block.moe.add(ctx, normed, x);
+  }
+  const auto up = [&](const View& out) {
+    if (!has_norms(parts)) return project(ctx, block.mlp_norm, block.up, x, out);
+    const View normed = ctx.arena.take(x.shape, product_rows(block.up, x.shape[0]));
+    norm_mlp(ctx, number, x, parts, normed);
+    linear(ctx, block.up, normed, out);
+  };
   if (config_.mlp == MlpKind::kGeGlu) {
-    const Arena::Mark mark(ctx.arena);
     const View both = ctx.arena.take({x.shape[0], 2 * int64_t{config_.ffn}}, DType::kF32);
-    linear(ctx, block.up, in, both);
+    up(both);
     gelu_tanh_mul(ctx, both, inner);
   } else {
-    linear(ctx, block.up, in, inner);
+    up(inner);
     if (!is_gated(config_.mlp)) {
       const bool tanh = config_.mlp == MlpKind::kGeluTanh;
       activate(ctx, tanh ? Activation::kGeluTanh : Activation::kGelu, inner, inner);
     }
   }
-  add_branch(ctx, block.down, block.mlp_after, inner, normed, x);
+  add_branch(ctx, block.down, block.mlp_after, inner, x);
 }
 
 void Decoder::check_pool(const KvPool& pool, int first_layer, int layers) const {
@@ -350,14 +371,8 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t q_width = int64_t{c.heads} * c.head_dim;
   const int64_t kv_width = int64_t{c.kv_heads} * c.head_dim;
-  // Rows that only products read may be bf16. Norms after a branch store f32 numbers in `normed`.
   const Block& any = blocks_.front();
-  const bool read_by_products = any.attention_after.empty() && any.mlp_after.empty() &&
-                                any.moe.empty() &&
-                                product_rows(any.qkv, n) == product_rows(any.up, n);
-  const DType normed_type = read_by_products ? product_rows(any.qkv, n) : DType::kF32;
   const DType inner_type = c.mlp == MlpKind::kSwiGlu ? product_rows(any.down, n) : DType::kF32;
-  const View normed = ctx.arena.take({n, c.hidden}, normed_type);
   const View qkv = ctx.arena.take({n, q_width + 2 * kv_width}, DType::kF32);
   const View mixed = ctx.arena.take({n, q_width}, product_rows(any.o, n));
   const View inner = c.moe.experts > 0 ? View{} : ctx.arena.take({n, c.ffn}, inner_type);
@@ -378,13 +393,11 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
 
   for (int i = blocks.begin; i < blocks.end; ++i) {
     const Block& block = blocks_[i];
-    const bool first = !block.attention_norm.empty();
-    if (first) block.attention_norm(ctx, x, normed);
-    linear(ctx, block.qkv, first ? normed : x, qkv);
+    project(ctx, block.attention_norm, block.qkv, x, qkv);
     attend(ctx, i, qkv, parts, at, first_layer + i - blocks.begin, mixed);
-    add_branch(ctx, block.o, block.attention_after, mixed, normed, x);
-    if (memory) attend_memory(ctx, i, *memory, normed, q, mixed, x);
-    run_mlp(ctx, i, x, parts, normed, inner);
+    add_branch(ctx, block.o, block.attention_after, mixed, x);
+    if (memory) attend_memory(ctx, i, *memory, q, mixed, x);
+    run_mlp(ctx, i, x, parts, inner);
   }
 }
 

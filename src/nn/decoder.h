@@ -190,19 +190,24 @@ class Decoder {
     PackedLinear cross_q, cross_kv, cross_o;
   };
 
+  /// Computes out = w(norm(x)), or w(x) if the norm is empty.
+  static void project(StepContext& ctx, const Norm& norm, const PackedLinear& w, const View& x,
+                      const View& out);
   /// Adds to x the output of the linear w for `in`, after the norm `after` unless it is empty.
-  void add_branch(StepContext& ctx, const PackedLinear& w, const Norm& after, const View& in,
-                  const View& scratch, const View& x) const;
+  static void add_branch(StepContext& ctx, const PackedLinear& w, const Norm& after, const View& in,
+                         const View& x);
   void check_pool(const KvPool& pool, int first_layer, int layers) const;
   /// Runs the attention of block `block`. Its cache is layer `layer` of the pool.
   void attend(StepContext& ctx, int block, const View& qkv, std::span<const DecoderPart> parts,
               std::span<const int32_t> positions, int layer, const View& out) const;
-  void attend_memory(StepContext& ctx, int block, const DecoderMemory& memory, const View& normed,
-                     const View& q, const View& mixed, const View& x) const;
+  void attend_memory(StepContext& ctx, int block, const DecoderMemory& memory, const View& q,
+                     const View& mixed, const View& x) const;
+  /// Returns whether any part has norms of its own.
+  static bool has_norms(std::span<const DecoderPart> parts);
   void norm_mlp(StepContext& ctx, int block, const View& x, std::span<const DecoderPart> parts,
                 const View& normed) const;
   void run_mlp(StepContext& ctx, int block, const View& x, std::span<const DecoderPart> parts,
-               const View& normed, const View& inner) const;
+               const View& inner) const;
   LayerKind kind_of(int block) const;
 
   DecoderConfig config_;

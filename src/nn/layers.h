@@ -46,6 +46,10 @@ class RmsNorm {
   void operator()(StepContext& ctx, const View& x, const View& out) const {
     rms_norm(ctx, x, weight_, eps_, out);
   }
+  /// Computes out [N, O] = w(norm(x)).
+  void then(StepContext& ctx, const PackedLinear& w, const View& x, const View& out) const {
+    linear_normed(ctx, w, x, weight_, eps_, out);
+  }
   /// Normalises every head separately, in place.
   void heads(StepContext& ctx, const HeadsView& x) const { rms_norm_heads(ctx, x, weight_, eps_); }
   const View& weight() const { return weight_.view(); }

@@ -292,7 +292,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, RowsOfProducts, testing::ValuesIn(fixture::dev
 TEST_P(RowsOfProducts, AreTheSameBitsTogetherAndAlone) {
   constexpr int kInput = 12;
   DecoderConfig config;
-  config.layers = 2, config.hidden = 64, config.ffn = 128;
+  config.layers = 2, config.hidden = 320, config.ffn = 128;
   config.heads = 2, config.kv_heads = 1, config.head_dim = 64;
   for (const WeightType type : {WeightType::kBF16, WeightType::kQ8}) {
     for (const NormKind norm : {NormKind::kRms, NormKind::kLayer}) {

@@ -6,6 +6,7 @@
 #include "kernels/cuda/attention_call.h"
 #include "kernels/cuda/cache_row.cuh"
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/qkv.h"
 #include "kernels/cuda/state.h"
 
 namespace syrinx::cuda {
@@ -39,6 +40,58 @@ struct Arrays {
       : row_begin(base), kv_len(base + r.sequences() + 1), table(kv_len + r.sequences()) {}
   const int32_t *row_begin, *kv_len, *table;
 };
+
+int most_rows(const Ragged& ragged) {
+  int most = 0;
+  for (int64_t b = 0; b < ragged.sequences(); ++b)
+    most = std::max(most, ragged.row_begin[b + 1] - ragged.row_begin[b]);
+  return most;
+}
+
+/// Queues attention over q, or with `qkv` over its q after storing its k and v.
+void attend(StepContext& ctx, const HeadsView& q, const QkvHeads& qkv, const KvPool& pool,
+            int layer, const Ragged& ragged, const AttentionSpec& spec, const View& out) {
+  const KvSpec& s = pool.spec();
+  if (q.count() == 0) return;
+  const Arena::Mark mark(ctx.arena);
+  const Arrays at(ragged.on_device ? ragged.on_device : upload_ragged(ctx, ragged), ragged);
+  AttentionCall call;
+  call.q = q.rows.f32() + q.offset;
+  call.qkv = qkv;
+  call.q_stride = q.stride();
+  call.out = rows_out(out);
+  call.out_stride = out.shape[1];
+  call.cache = static_cast<char*>(pool.keys(layer, 0, 0));
+  call.part_bytes = kv_part_bytes(s.head_dim, s.dtype);
+  call.head_bytes = 2 * call.part_bytes;
+  call.page_bytes = call.head_bytes * s.kv_heads;
+  call.row_begin = at.row_begin;
+  call.kv_len = at.kv_len;
+  call.table = at.table;
+  call.max_pages = ragged.max_pages;
+  call.group = q.heads / s.kv_heads;
+  call.kv_heads = s.kv_heads;
+  call.dim = s.head_dim;
+  call.window = spec.window;
+  call.causal = spec.causal;
+  call.scale = spec.scale, call.cap = spec.cap;
+  if (!spec.begin.empty()) call.begin = upload(ctx, spec.begin);
+  if (!spec.end.empty()) call.end = upload(ctx, spec.end);
+  // Blocks without a group return immediately.
+  const AttentionSize size{ragged.sequences(), most_rows(ragged), attention_groups(ragged, spec)};
+  switch (s.dtype) {
+    case DType::kF32:
+      return attend_f32(ctx, call, size);
+    case DType::kF16:
+      return attend_f16(ctx, call, size);
+    case DType::kBF16:
+      return attend_bf16(ctx, call, size);
+    case DType::kI8:
+      return attend_i8(ctx, call, size);
+    default:
+      SYRINX_CHECK(false, "[paged_attention] unsupported cache type ", dtype_name(s.dtype));
+  }
+}
 
 }  // namespace
 
@@ -81,49 +134,17 @@ void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const Kv
 
 void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, int layer,
                      const Ragged& ragged, const AttentionSpec& spec, const View& out) {
-  const KvSpec& s = pool.spec();
-  if (q.count() == 0) return;
-  const Arena::Mark mark(ctx.arena);
-  const Arrays at(ragged.on_device ? ragged.on_device : upload_ragged(ctx, ragged), ragged);
-  AttentionCall call;
-  call.q = q.rows.f32() + q.offset;
-  call.q_stride = q.stride();
-  call.out = rows_out(out);
-  call.out_stride = out.shape[1];
-  call.cache = static_cast<const char*>(pool.keys(layer, 0, 0));
-  call.part_bytes = kv_part_bytes(s.head_dim, s.dtype);
-  call.head_bytes = 2 * call.part_bytes;
-  call.page_bytes = call.head_bytes * s.kv_heads;
-  call.row_begin = at.row_begin;
-  call.kv_len = at.kv_len;
-  call.table = at.table;
-  call.max_pages = ragged.max_pages;
-  call.group = q.heads / s.kv_heads;
-  call.kv_heads = s.kv_heads;
-  call.dim = s.head_dim;
-  call.window = spec.window;
-  call.causal = spec.causal;
-  call.scale = spec.scale, call.cap = spec.cap;
-  if (!spec.begin.empty()) call.begin = upload(ctx, spec.begin);
-  if (!spec.end.empty()) call.end = upload(ctx, spec.end);
-  int max_rows = 0;
-  for (int64_t b = 0; b < ragged.sequences(); ++b)
-    max_rows = std::max(max_rows, ragged.row_begin[b + 1] - ragged.row_begin[b]);
-  // Blocks without a group return immediately.
-  const int64_t max_groups = attention_groups(ragged, spec);
-  const AttentionSize size{ragged.sequences(), max_rows, max_groups};
-  switch (s.dtype) {
-    case DType::kF32:
-      return attend_f32(ctx, call, size);
-    case DType::kF16:
-      return attend_f16(ctx, call, size);
-    case DType::kBF16:
-      return attend_bf16(ctx, call, size);
-    case DType::kI8:
-      return attend_i8(ctx, call, size);
-    default:
-      SYRINX_CHECK(false, "[paged_attention] unsupported cache type ", dtype_name(s.dtype));
-  }
+  attend(ctx, q, {}, pool, layer, ragged, spec, out);
+}
+
+void attend_qkv(StepContext& ctx, const Qkv& qkv, const KvPool& pool, int layer,
+                const Ragged& ragged, const AttentionSpec& spec, const View& out) {
+  // A row must see its own position: then a block that sees it writes it.
+  const bool once =
+      most_rows(ragged) <= kFewRows && spec.causal && spec.begin.empty() && spec.end.empty();
+  if (!once) cuda::store_qkv(ctx, qkv, pool, layer, ragged);
+  attend(ctx, qkv.q(), once ? QkvHeads(qkv, pool.spec().dtype) : QkvHeads(), pool, layer, ragged,
+         spec, out);
 }
 
 }  // namespace syrinx::cuda

@@ -286,27 +286,51 @@ __device__ inline void attend_page(const AttentionCall& call, const char* head,
   mix_values<kVectors, kType>(call, values, room, warp, lane, inside(low), inside(high));
 }
 
-/// Loads the query vectors of the tile and the positions to which they attend. Vectors beyond the
-/// sequence are copies of the last vector; their results are not written.
+/// The query vectors of a block: rows of one sequence times the heads of one kv head. Vectors
+/// beyond the sequence are copies of the last vector; their results are not written.
 template <int kVectors>
-__device__ inline void load_queries(const AttentionCall& call, Room<kVectors>& room, int32_t row0,
-                                    int32_t rows, int32_t kv_len, int tile, int kv_head, int b) {
-  const int count = rows * call.group;
-  for (int i = static_cast<int>(threadIdx.x); i < kVectors * call.dim; i += kThreads) {
-    const int v = i / call.dim, d = i % call.dim, vector = tile * kVectors + v;
-    const int at = vector < count ? vector : count - 1;
-    const int head = kv_head * call.group + at % call.group;
-    room.q[v][d] = call.q[(row0 + at / call.group) * call.q_stride + int64_t{head} * call.dim + d];
+struct Tile {
+  int32_t row0, rows, kv_len;
+  int first, kv_head, group;
+
+  __device__ int count() const { return rows * group; }
+  __device__ int vector(int v) const { return first + v < count() ? first + v : count() - 1; }
+  __device__ int row(int v) const { return vector(v) / group; }  // of the sequence
+  __device__ int head(int v) const { return kv_head * group + vector(v) % group; }
+  __device__ int64_t position(int row) const { return int64_t{kv_len} - rows + row; }
+};
+
+/// Loads the query vectors. With call.qkv, also writes the keys and values of the sequence's rows
+/// in the groups [from, to) to the cache; the blocks of several tiles write the same numbers.
+template <int kVectors>
+__device__ inline void load_queries(const AttentionCall& call, const Tile<kVectors>& tile,
+                                    const int32_t* table, Room<kVectors>& room, int64_t from,
+                                    int64_t to) {
+  if (!call.qkv.rows) {
+    for (int i = static_cast<int>(threadIdx.x); i < kVectors * call.dim; i += kThreads) {
+      const int v = i / call.dim, d = i % call.dim;
+      room.q[v][d] =
+          call.q[(tile.row0 + tile.row(v)) * call.q_stride + int64_t{tile.head(v)} * call.dim + d];
+    }
+    __syncthreads();
+    return;
   }
-  if (threadIdx.x < kVectors) {
-    const int vector = tile * kVectors + static_cast<int>(threadIdx.x);
-    const int at = vector < count ? vector : count - 1;
-    const Seen s = seen(int64_t{kv_len} - rows + at / call.group, kv_len, call.window, call.causal,
-                        call.begin ? call.begin[b] : 0, call.end ? call.end[b] : INT64_MAX);
-    room.first[threadIdx.x] = s.first;
-    room.last[threadIdx.x] = s.last;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  for (int item = warp; item < kVectors + 2 * tile.rows; item += kWarps) {
+    if (item < kVectors) {
+      const int row = tile.row(item);
+      turned_head(call.qkv, tile.row0 + row, tile.head(item), tile.position(row), room.q[item]);
+      continue;
+    }
+    const int row = (item - kVectors) / 2;
+    const bool keys = (item - kVectors) % 2 == 0;
+    const int64_t position = tile.position(row), group = group_of(position);
+    if (group < from || group >= to) continue;  // all threads of the warp take the same branch
+    char* part = call.cache + int64_t{table[position / kPage % call.max_pages]} * call.page_bytes +
+                 tile.kv_head * call.head_bytes + (keys ? 0 : call.part_bytes);
+    store_kv_head(call.qkv, tile.row0 + row, tile.kv_head, keys, position, room.mix[warp][0], part);
   }
-  __syncthreads();
+  __syncthreads();  // the warps read the keys and values of the others
 }
 
 /// Joins the results of the four warps' pages for column d of vector v.
@@ -328,17 +352,28 @@ __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ Atten
   __shared__ Room<kVectors> room;
   const int b = static_cast<int>(blockIdx.y);
   const auto place = static_cast<int>(kSpread ? blockIdx.z : blockIdx.x);
-  const int kv_head = place / call.tiles, tile = place % call.tiles;
-  const int32_t row0 = call.row_begin[b], rows = call.row_begin[b + 1] - row0;
-  const int32_t kv_len = call.kv_len[b];
+  const int32_t row0 = call.row_begin[b];
+  const int tile_number = place % call.tiles;
+  const Tile<kVectors> tile{row0,
+                            call.row_begin[b + 1] - row0,
+                            call.kv_len[b],
+                            tile_number * kVectors,
+                            place / call.tiles,
+                            call.group};
   // All threads of the block take the same branch.
-  if (tile * kVectors >= rows * call.group) return;
+  if (tile.first >= tile.count()) return;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const auto thread = static_cast<int>(threadIdx.x);
 
-  load_queries(call, room, row0, rows, kv_len, tile, kv_head, b);
+  if (thread < kVectors) {
+    const Seen s = seen(tile.position(tile.row(thread)), tile.kv_len, call.window, call.causal,
+                        call.begin ? call.begin[b] : 0, call.end ? call.end[b] : INT64_MAX);
+    room.first[thread] = s.first;
+    room.last[thread] = s.last;
+  }
+  __syncthreads();
   const int64_t begin = group_of(room.first[0]), end = group_of(room.last[kVectors - 1] - 1) + 1;
-  const char* head = call.cache + kv_head * call.head_bytes;
+  const char* head = call.cache + tile.kv_head * call.head_bytes;
   const int32_t* table = call.table + int64_t{b} * call.max_pages;
   Partial sum[kOwn];
   int64_t from = begin, to = end;
@@ -346,6 +381,7 @@ __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ Atten
     from = begin + blockIdx.x, to = from + 1;
     if (from >= end) return;
   }
+  load_queries(call, tile, table, room, from, to);
   for (int64_t g = from; g < to; ++g) {
     attend_page<kVectors, kType>(call, head, table, room, g * kGroupPages + warp, warp, lane);
     __syncthreads();
@@ -357,7 +393,7 @@ __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ Atten
     __syncthreads();
   }
   if (kSpread && end - begin > 1) {
-    const int64_t item = (int64_t{b} * call.kv_heads + kv_head) * call.tiles + tile;
+    const int64_t item = (int64_t{b} * call.kv_heads + tile.kv_head) * call.tiles + tile_number;
     const int64_t size = int64_t{kVectors} * (call.dim + 2);
     float* partial = call.partial + item * gridDim.x * size;
     const auto at = [&](int64_t g, int v, int d) {
@@ -400,11 +436,9 @@ __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ Atten
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
     const int e = i * kThreads + thread, v = e / call.dim, d = e % call.dim;
-    const int vector = tile * kVectors + v;
-    if (v >= kVectors || vector >= rows * call.group) continue;
-    const int at = kv_head * call.group + vector % call.group;
+    if (v >= kVectors || tile.first + v >= tile.count()) continue;
     put_number(call.out,
-               (row0 + vector / call.group) * call.out_stride + int64_t{at} * call.dim + d,
+               (row0 + tile.row(v)) * call.out_stride + int64_t{tile.head(v)} * call.dim + d,
                sum[i].mix / sum[i].total);
   }
 }
@@ -420,7 +454,7 @@ void go(StepContext& ctx, AttentionCall call, int64_t sequences, int max_rows, i
   // With few rows per sequence, the groups are distributed over blocks, so that a long context
   // occupies many blocks.
   const bool spread =
-      max_rows <= 4 && max_groups > 1 && items <= KernelState::kCounters && z <= kMostBlocks;
+      max_rows <= kFewRows && max_groups > 1 && items <= KernelState::kCounters && z <= kMostBlocks;
   const Arena::Mark mark(ctx.arena);
   if (spread) {
     call.partial = take<float>(ctx, items * max_groups * kVectors * (call.dim + 2));

@@ -2,6 +2,7 @@
 // that the files compile in parallel.
 #pragma once
 
+#include "kernels/cuda/qkv.cuh"
 #include "kernels/cuda/rows_out.h"
 #include "tensor/context.h"
 
@@ -9,9 +10,10 @@ namespace syrinx::cuda {
 
 struct AttentionCall {
   const float* q = nullptr;
+  QkvHeads qkv;  // instead of q: the kernel also stores k and v, if `rows` is not null
   RowsOut out;
   int64_t q_stride = 0, out_stride = 0;
-  const char* cache = nullptr;  // keys of kv head 0 in the layer's page 0; values follow
+  char* cache = nullptr;  // keys of kv head 0 in the layer's page 0; values follow
   int64_t part_bytes = 0, head_bytes = 0, page_bytes = 0;
   const int32_t *row_begin = nullptr, *kv_len = nullptr, *table = nullptr;
   const int32_t *begin = nullptr, *end = nullptr;  // [B], as in AttentionSpec; null without bounds
@@ -21,6 +23,10 @@ struct AttentionCall {
   float* partial = nullptr;  // if spread: [B][kv_heads][tiles][gridDim.x][kVectors][dim + 2]
   unsigned* counters = nullptr;
 };
+
+/// The most rows of a sequence with which a kernel spreads its groups over blocks, and stores k and
+/// v itself.
+constexpr int kFewRows = 4;
 
 /// The sizes that determine the shape of a launch.
 struct AttentionSize {

@@ -55,6 +55,11 @@ __device__ inline float load_shared_result(const float* p) { return __ldcg(p); }
 /// Reads data that is used once, such as weights and cache entries, without caching it.
 __device__ inline uint4 load_streaming(const uint4* p) { return __ldcs(p); }
 
+/// Begins to move the line of 128 bytes at p to the second-level cache.
+__device__ inline void prefetch(const void* p) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+
 template <typename T>
 __device__ inline T* dynamic_shared() {
   extern __shared__ __align__(16) unsigned char syrinx_dynamic_shared[];

@@ -74,9 +74,16 @@ struct GemmOut {
   bool rounded = false;  ///< kSiluGate only: the single part's `out` is an array of bf16
 };
 
+/// The RMS norm of a product's rows; weight [I], null without a norm.
+struct GemmNorm {
+  const float* weight = nullptr;
+  float eps = 0;
+};
+
 /// Multiplies x [N, I] by the matrix. With weights of bf16 and 8 bits, x is rounded to bf16. If I
-/// is a multiple of 64, x may already be bf16.
-void linear(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out);
+/// is a multiple of 64, x may already be bf16. `norm` only if norms_in_product() (matrix_layout.h).
+void linear(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out,
+            const GemmNorm& norm = {});
 
 void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment> segments,
             int64_t phases, int64_t dilation, int64_t stride);

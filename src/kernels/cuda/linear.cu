@@ -24,10 +24,11 @@ void by_tiles(StepContext& ctx, const PackedMatrix& w, const View& x, const Gemm
 
 }  // namespace
 
-void linear(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out) {
+void linear(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out,
+            const GemmNorm& norm) {
   if (x.shape[0] == 0) return;
   if (w.type == WeightType::kF32) return by_tiles(ctx, w, x, out);
-  skinny_gemm(ctx, w, x, out);
+  skinny_gemm(ctx, w, x, out, norm);
 }
 
 }  // namespace syrinx::cuda

@@ -40,6 +40,17 @@ constexpr int64_t range_begin(int64_t chunks, int i, int ranges) { return chunks
 /// The most rows that a product itself rounds to bf16 while it reads them.
 constexpr int64_t kRoundedInPlace = 8;
 
+/// A product may compute the RMS norm of its rows itself. Each block then has the rows in shared
+/// memory, as bf16, normed_stride(k) numbers apart: the lanes that load together use all banks.
+constexpr int64_t normed_stride(int64_t k) { return k + 32; }
+/// Returns the bytes of these rows.
+constexpr int64_t normed_bytes(int64_t rows, int64_t k) { return 2 * rows * normed_stride(k); }
+constexpr int64_t kMostNormedBytes = 64 << 10;  // two blocks share a multiprocessor
+/// Returns whether a product with `rows` rows of k numbers norms them.
+constexpr bool norms_in_product(int64_t rows, int64_t k) {
+  return rows <= kRoundedInPlace && k % kChunk == 0 && normed_bytes(rows, k) <= kMostNormedBytes;
+}
+
 /// The tiled f32 product sums k in stretches of this length, and adds the sums of stretches in
 /// order.
 constexpr int64_t kTileStretch = 1024;

@@ -2,13 +2,13 @@
 // size. One block processes a long row. The order of the sums depends only on the width.
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/rms.cuh"
 #include "kernels/cuda/state.h"
 
 namespace syrinx::cuda {
 namespace {
 
-constexpr int kThreads = 256, kWarps = kThreads / 32;
-constexpr int kShort = 256;
+constexpr int kThreads = kNormThreads, kWarps = kThreads / 32;
 
 struct RmsRows {
   float* x;            // x [rows, stride]
@@ -20,10 +20,6 @@ struct RmsRows {
   int64_t rows, width;
   float eps;
 };
-
-__device__ float rms_factor(float squares, int64_t width, float eps) {
-  return 1.f / sqrtf(squares / static_cast<float>(width) + eps);
-}
 
 __device__ float add_delta(float* x, const float* delta, int64_t i) {
   if (!delta) return x[i];
@@ -106,7 +102,7 @@ __global__ void __launch_bounds__(kThreads) rms_short_rows(const __grid_constant
 }
 
 void run(StepContext& ctx, const RmsRows& a) {
-  if (a.width <= kShort) {
+  if (a.width <= kShortNorm) {
     gpu::launch("rms_norm", rms_short_rows, gpu::blocks_for(a.rows * a.groups, kWarps), kThreads, 0,
                 stream_of(ctx), a);
   } else {
@@ -152,7 +148,7 @@ void rms_norm_heads(StepContext& ctx, const HeadsView& x, const View& weight, fl
   const RmsRows a{first,      nullptr,    weight.f32(), {first, nullptr},
                   x.stride(), x.stride(), x.heads,      x.dim,
                   x.count(),  x.dim,      eps};
-  // A head always has one warp, even if longer than kShort: a block would be mostly idle.
+  // A head always has one warp, even if longer than kShortNorm: a block would be mostly idle.
   gpu::launch("rms_norm_heads", rms_short_rows, gpu::blocks_for(a.rows * a.groups, kWarps),
               kThreads, 0, stream_of(ctx), a);
 }

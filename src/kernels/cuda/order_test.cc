@@ -149,6 +149,38 @@ TEST_P(RoundedRows, AColumnOfATableIsRoundedToo) {
   EXPECT_EQ(results[0], results[1]);
 }
 
+/// Widths with the orders of short and long norms, and one whose rows do not fit in shared memory.
+TEST_P(RoundedRows, AProductThatNormsItsRowsGivesTheSameBits) {
+  EXPECT_TRUE(norms_in_product(kRoundedInPlace, 4032) && !norms_in_product(kRoundedInPlace, 4096));
+  EXPECT_TRUE(norms_in_product(1, 8192) && !norms_in_product(1, 100));
+  EXPECT_FALSE(norms_in_product(kRoundedInPlace + 1, kWide));
+  for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
+    for (const int64_t k : {64, 256, 320, 2176, 4096}) {
+      const Tensor x = fixture::random({kRoundedInPlace, k}, 1), norm = fixture::random({k}, 2);
+      const Tensor gate = fixture::random({48, k}, 3), up = fixture::random({48, k}, 4);
+      for (const bool gated : {false, true}) {
+        fixture::Bench bench(1, GetParam());
+        StepContext& ctx = bench.ctx;
+        const LinearPart parts[] = {{gate}, {up}};
+        const PackedLinear& w =
+            bench.weights(gated ? PackedLinear::pack_gated(parts[0], parts[1], type)
+                                : PackedLinear::pack(parts, type));
+        for (const int64_t rows : {int64_t{3}, kRoundedInPlace}) {
+          const View some = bench.on(x).slice(0, rows);
+          const View normed = ctx.arena.take({rows, k}, DType::kF32);
+          Tensor once = fixture::poisoned({rows, w.out()}), twice = once.clone();
+          linear_normed(ctx, w, some, bench.on(norm), 1e-5f, bench.on(once));
+          rms_norm(ctx, some, bench.on(norm), 1e-5f, normed);
+          linear(ctx, w, normed, bench.on(twice));
+          bench.back();
+          EXPECT_EQ(0, std::memcmp(once.f32(), twice.f32(), once.view().bytes()))
+              << weight_type_name(type) << " " << rows << " x " << k << (gated ? " gated" : "");
+        }
+      }
+    }
+  }
+}
+
 TEST_P(RoundedRows, OnlyWhereTheProductWouldRoundThem) {
   fixture::Bench bench(1, GetParam());
   const Tensor even = fixture::random({16, kWide}, 1), odd = fixture::random({16, 100}, 2);

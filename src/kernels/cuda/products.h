@@ -11,7 +11,8 @@ const uint16_t* round_to_bf16(StepContext& ctx, const View& x, int64_t padded_k)
 
 /// Computes a product with weights of bf16 or 8 bits for any number of rows. Optimised for up to 32
 /// rows (skinny.cuh).
-void skinny_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out);
+void skinny_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out,
+                 const GemmNorm& norm);
 
 /// A product. A row of x consists of `spans` stretches of `span_len` numbers that are `span_step`
 /// apart, as in cpu/gemm.h.

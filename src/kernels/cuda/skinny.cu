@@ -20,7 +20,7 @@ struct Round {
   }
 };
 
-template <int kTiles, int kPanels, bool kQ8, bool kF32>
+template <int kTiles, int kPanels, bool kQ8, Input kInput>
 void go(StepContext& ctx, SkinnyCall call) {
   const unsigned blocks = gpu::blocks_for(call.rows, 16 * kPanels);
   const unsigned tiles = gpu::blocks_for(call.n, 8 * kTiles);
@@ -33,31 +33,36 @@ void go(StepContext& ctx, SkinnyCall call) {
         take<float>(ctx, int64_t{blocks} * tiles * call.split * kPanels * 16 * 8 * kTiles);
     call.counters = reinterpret_cast<unsigned*>(state_of(ctx).counters.i32());
   }
-  gpu::launch("linear", skinny<kTiles, kPanels, kQ8, kF32>, dim3(tiles, blocks, call.split),
-              32 * kSkinnyWarps, 0, stream_of(ctx), call);
+  const int64_t shared = kInput == Input::kNormed ? normed_bytes(call.n, call.padded_k) : 0;
+  gpu::launch("linear", skinny<kTiles, kPanels, kQ8, kInput>, dim3(tiles, blocks, call.split),
+              32 * kSkinnyWarps, static_cast<size_t>(shared), stream_of(ctx), call);
 }
 
-template <int kTiles, bool kQ8, bool kF32>
+template <int kTiles, bool kQ8, Input kInput>
 void choose_panels(StepContext& ctx, const SkinnyCall& call) {
   const bool gated = call.out.store == GemmOut::Store::kSiluGate;
   switch (skinny_panels(call.rows, kTiles, gated)) {
-    case 1: return go<kTiles, 1, kQ8, kF32>(ctx, call);
-    case 2: return go<kTiles, 2, kQ8, kF32>(ctx, call);
+    case 1:
+      return go<kTiles, 1, kQ8, kInput>(ctx, call);
+    case 2:
+      return go<kTiles, 2, kQ8, kInput>(ctx, call);
     default:
-      if constexpr (kTiles < 4) go<kTiles, 4, kQ8, kF32>(ctx, call);
+      if constexpr (kTiles < 4) go<kTiles, 4, kQ8, kInput>(ctx, call);
   }
 }
 
 template <bool kQ8>
 void choose(StepContext& ctx, const SkinnyCall& call) {
-  if (call.x_f32) {
-    choose_panels<1, kQ8, true>(ctx, call);
+  if (call.norm.weight) {
+    choose_panels<1, kQ8, Input::kNormed>(ctx, call);
+  } else if (call.x_f32) {
+    choose_panels<1, kQ8, Input::kF32>(ctx, call);
   } else if (call.n <= 16) {
-    choose_panels<2, kQ8, false>(ctx, call);
+    choose_panels<2, kQ8, Input::kBf16>(ctx, call);
   } else if (call.n <= 32) {
-    choose_panels<4, kQ8, false>(ctx, call);
+    choose_panels<4, kQ8, Input::kBf16>(ctx, call);
   } else {
-    choose_panels<8, kQ8, false>(ctx, call);
+    choose_panels<8, kQ8, Input::kBf16>(ctx, call);
   }
 }
 
@@ -69,7 +74,8 @@ const uint16_t* round_to_bf16(StepContext& ctx, const View& x, int64_t padded_k)
   return to;
 }
 
-void skinny_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out) {
+void skinny_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out,
+                 const GemmNorm& norm) {
   const Arena::Mark mark(ctx.arena);
   SkinnyCall call;
   call.rows = w.panels() * PackedMatrix::kPanel;
@@ -78,6 +84,7 @@ void skinny_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const G
   call.weight = w.data.view().data;
   call.split = skinny_split(call.rows, call.padded_k);
   call.out = out;
+  call.norm = norm;
   // Up to eight rows are rounded while they are read. With more rows, each row would be read and
   // rounded too often.
   if (x.dtype == DType::kBF16) {

@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/gemm_out.cuh"
 #include "kernels/cuda/matrix_layout.h"
+#include "kernels/cuda/rms.cuh"
 
 namespace syrinx::cuda {
 
@@ -16,6 +17,7 @@ struct SkinnyCall {
   const uint16_t* scales = nullptr;  // for 8 bits: [rows][padded_k / 64] bf16
   const uint16_t* x = nullptr;       // [n][padded_k] bf16
   const float* x_f32 = nullptr;      // replaces x if k is padded_k: [n][padded_k]
+  GemmNorm norm;                     // of x_f32
   int64_t rows = 0, padded_k = 0, n = 0;
   float* partial = nullptr;  // if split > 1: [blocks][split][kPanels * 16 * 8 * kTiles]
   unsigned* counters = nullptr;
@@ -23,11 +25,17 @@ struct SkinnyCall {
   GemmOut out;
 };
 
+/// The activations of a product: call.x, or call.x_f32, or its norm in shared memory.
+enum class Input : uint8_t { kBf16, kF32, kNormed };
+
 /// Loads the eight bf16 activations k .. k + 7 of row n; returns zeros for rows beyond the batch.
-template <bool kF32>
+template <Input kInput>
 __device__ inline uint4 load_x(const SkinnyCall& call, int64_t n, int64_t k) {
   if (n >= call.n) return uint4{0, 0, 0, 0};
-  if constexpr (kF32) {
+  if constexpr (kInput == Input::kNormed) {
+    const uint16_t* rows = gpu::dynamic_shared<uint16_t>();
+    return *reinterpret_cast<const uint4*>(rows + n * normed_stride(call.padded_k) + k);
+  } else if constexpr (kInput == Input::kF32) {
     const auto* at = reinterpret_cast<const float4*>(call.x_f32 + n * call.padded_k + k);
     const float4 a = at[0], b = at[1];
     return uint4{gpu::pack_bf16(a.x, a.y), gpu::pack_bf16(a.z, a.w), gpu::pack_bf16(b.x, b.y),
@@ -35,6 +43,38 @@ __device__ inline uint4 load_x(const SkinnyCall& call, int64_t n, int64_t k) {
   } else {
     return *reinterpret_cast<const uint4*>(call.x + n * call.padded_k + k);
   }
+}
+
+/// Writes the norms of all rows to shared memory, rounded. `factor`: room for a number per row.
+__device__ inline void norm_rows(const SkinnyCall& call, float* factor) {
+  constexpr int64_t kEach = 8, kStep = kEach * 32 * kSkinnyWarps;  // columns of a thread, a block
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  int64_t k = kEach * threadIdx.x;
+  float4 a{}, b{};  // weights; the first ones are loaded before the sums
+  const auto load = [&] {
+    if (k >= call.padded_k) return;
+    const auto* at = reinterpret_cast<const float4*>(call.norm.weight + k);
+    a = at[0], b = at[1];
+  };
+  load();
+  if (warp < call.n) {  // all threads of the warp take the same branch
+    const float squares = sum_of_squares(call.x_f32 + warp * call.padded_k, call.padded_k);
+    if (threadIdx.x % 32 == 0) factor[warp] = rms_factor(squares, call.padded_k, call.norm.eps);
+  }
+  __syncthreads();
+  for (; k < call.padded_k; k += kStep, load()) {
+    for (int64_t n = 0; n < call.n; ++n) {
+      const auto* at = reinterpret_cast<const float4*>(call.x_f32 + n * call.padded_k + k);
+      const float4 c = at[0], d = at[1];
+      const float f = factor[n];
+      *reinterpret_cast<uint4*>(gpu::dynamic_shared<uint16_t>() + n * normed_stride(call.padded_k) +
+                                k) = uint4{gpu::pack_bf16(c.x * f * a.x, c.y * f * a.y),
+                                           gpu::pack_bf16(c.z * f * a.z, c.w * f * a.w),
+                                           gpu::pack_bf16(d.x * f * b.x, d.y * f * b.y),
+                                           gpu::pack_bf16(d.z * f * b.z, d.w * f * b.w)};
+    }
+  }
+  __syncthreads();
 }
 
 /// Converts the two signed bytes of pair `pair` in `word` to bf16. The result is exact, because a
@@ -52,7 +92,7 @@ __device__ inline uint32_t widen(uint32_t word, int pair) {
 /// The loads of a warp for one chunk of k (64). Lane 4g + t reads rows g and g + 8: with bf16
 /// weights, numbers 8t .. 8t + 7 of both halves of the chunk; with 8 bits, numbers 16t .. 16t + 15.
 /// With 8 bits, a chunk is one group of the scales.
-template <int kTiles, int kPanels, bool kQ8, bool kF32>
+template <int kTiles, int kPanels, bool kQ8, Input kInput>
 struct Chunk {
   static constexpr int kHalves = kQ8 ? 1 : 2;
   uint4 low[kHalves][kPanels], high[kHalves][kPanels], x[2][kTiles];
@@ -86,7 +126,7 @@ struct Chunk {
       const int64_t at = k + (kQ8 ? 16 * t + 8 * half : 32 * half + 8 * t);
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile)
-        x[half][tile] = load_x<kF32>(call, first_n + 8 * tile + g, at);
+        x[half][tile] = load_x<kInput>(call, first_n + 8 * tile + g, at);
     }
   }
 
@@ -107,7 +147,8 @@ struct Chunk {
             gpu::mma_bf16(sum[tile], a0, a1, a2, a3, i % 2 ? b.z : b.x, i % 2 ? b.w : b.y);
           }
         }
-        const float scale[2] = {gpu::bf16_to_float(scale_low[p]), gpu::bf16_to_float(scale_high[p])};
+        const float scale[2] = {gpu::bf16_to_float(scale_low[p]),
+                                gpu::bf16_to_float(scale_high[p])};
 #pragma unroll
         for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
@@ -136,12 +177,14 @@ struct Chunk {
 /// The chunks that a warp loads at the same time. The registers are limited to 128, so that two
 /// blocks share a multiprocessor: one block loads while the other joins its ranges.
 template <int kTiles, int kPanels>
-constexpr int kChunksAtOnce = kPanels == 1 && kTiles == 1 ? 3 : kPanels == 1 && kTiles == 2 ? 2 : 1;
+constexpr int kChunksAtOnce = kPanels == 1 && kTiles == 1   ? 3
+                              : kPanels == 1 && kTiles == 2 ? 2
+                                                            : 1;
 
 /// Grid: tiles of 8 * kTiles batch rows, so that blocks that share weights run together; blocks of
 /// kPanels panels of the matrix; split.
-template <int kTiles, int kPanels, bool kQ8, bool kF32>
-__global__ void __launch_bounds__(32 * kSkinnyWarps, kTiles * kPanels <= 4 ? 2 : 1)
+template <int kTiles, int kPanels, bool kQ8, Input kInput>
+__global__ void __launch_bounds__(32 * kSkinnyWarps, kTiles* kPanels <= 4 ? 2 : 1)
     skinny(const __grid_constant__ SkinnyCall call) {
   constexpr int kRows = 8 * kTiles;      // batch rows per block
   constexpr int kElements = 16 * kRows;  // elements per panel
@@ -168,8 +211,19 @@ __global__ void __launch_bounds__(32 * kSkinnyWarps, kTiles * kPanels <= 4 ? 2 :
   const int range = static_cast<int>(blockIdx.z) * kSkinnyWarps + warp;
   const int ranges = call.split * kSkinnyWarps;
   const int64_t end = range_begin(chunks, range + 1, ranges);
+  if constexpr (kInput == Input::kNormed) {
+    // The weights of the warp move to the second-level cache during the norm.
+    for (int64_t chunk = range_begin(chunks, range, ranges) + lane / 16; chunk < end; chunk += 2) {
+#pragma unroll
+      for (int p = 0; p < kPanels; ++p) {
+        const int64_t at = (row[p] + lane % 16) * call.padded_k + chunk * kChunk;
+        gpu::prefetch(static_cast<const char*>(call.weight) + at * (kQ8 ? 1 : 2));
+      }
+    }
+    norm_rows(call, room[0]);
+  }
   for (int64_t chunk = range_begin(chunks, range, ranges); chunk < end; chunk += kAtOnce) {
-    Chunk<kTiles, kPanels, kQ8, kF32> part[kAtOnce];
+    Chunk<kTiles, kPanels, kQ8, kInput> part[kAtOnce];
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i)
       part[i].load(call, row, first_n, chunk + i < end ? chunk + i : end - 1, g, t);

@@ -34,7 +34,9 @@ void embed_sum(StepContext&, std::span<const View>, std::span<const int32_t>, co
 void to_f32(StepContext&, const View&, const View&) { missing(); }
 void merge_guidance(StepContext&, const View&, std::span<const GuidedRow>) { missing(); }
 void rope(StepContext&, const HeadsView&, std::span<const int32_t>, const RopeTable&) { missing(); }
-void linear(StepContext&, const PackedMatrix&, const View&, const GemmOut&) { missing(); }
+void linear(StepContext&, const PackedMatrix&, const View&, const GemmOut&, const GemmNorm&) {
+  missing();
+}
 void conv1d(StepContext&, const PackedConv1d&, std::span<const ConvSegment>, int64_t, int64_t,
             int64_t) {
   missing();

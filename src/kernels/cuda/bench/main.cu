@@ -22,6 +22,7 @@
 #include "kernels/cuda/products.h"
 #include "kernels/cuda/sample_call.h"
 #include "kernels/norm.h"
+#include "kernels/qkv.h"
 
 namespace syrinx::cuda {
 namespace {
@@ -249,17 +250,20 @@ void bench_linear(Machine& m, Report& report, const Model& model, const char* wh
     const double moved = bytes + 4.0 * batch * (in + out);
     const double flops = 2.0 * batch * rows * in;
     const double floor = std::max(floor_of(m, moved), flops / m.gemm_flops);
-    report.row(model.name, name, batch, time_of(m, std::max(copies, 8), [&](int i) {
-                 linear(m.ctx, weights[i % copies], x, put);
-               }),
-               floor);
+    report.row(
+        model.name, name, batch,
+        time_of(m, std::max(copies, 8), [&](int i) { linear(m.ctx, weights[i % copies], x, put); }),
+        floor);
     if (type != WeightType::kBF16) continue;
     const Tensor rounded = m.random({batch, matrix_padded_k(in)}, DType::kBF16);
     const Tensor sums({batch, rows}, DType::kF32, Device::kCuda);
-    report.row(model.name, name + " lib", batch, time_of(m, std::max(copies, 8), [&](int i) {
-                 m.library.queue(m.native(), weights[i % copies].data.view().data, rows,
-                                 matrix_padded_k(in), rounded.view().data, batch, sums.f32());
-               }),
+    report.row(model.name, name + " lib", batch,
+               time_of(m, std::max(copies, 8),
+                       [&](int i) {
+                         m.library.queue(m.native(), weights[i % copies].data.view().data, rows,
+                                         matrix_padded_k(in), rounded.view().data, batch,
+                                         sums.f32());
+                       }),
                floor);
   }
 }
@@ -400,26 +404,25 @@ void bench_step(Machine& m, Report& report, const Model& model, WeightType type)
     const Tensor mixed({batch, q_width}, DType::kF32, Device::kCuda);
     const Tensor inner({batch, model.ffn}, DType::kF32, Device::kCuda);
     const Tensor logits({batch, model.vocabulary}, DType::kF32, Device::kCuda);
-    const std::vector<int32_t> positions(static_cast<size_t>(batch), kContext - 1);
     const auto add = GemmOut::Store::kAdd;
+    const auto after_norm = [&](const PackedMatrix& w, const GemmOut& out) {
+      if (norms_in_product(batch, model.hidden))
+        return linear(m.ctx, w, x, out, {norm.f32(), 1e-6f});
+      syrinx::rms_norm(m.ctx, x, norm, 1e-6f, normed);
+      linear(m.ctx, w, normed, out);
+    };
     const double s = time_of(m, 1, [&](int) {
       for (int i = 0; i < model.layers; ++i) {
         const Layer& l = layers[i];
-        syrinx::rms_norm(m.ctx, x, norm, 1e-6f, normed);
-        linear(m.ctx, l.qkv, normed, to_one(qkv, qkv_width));
-        syrinx::rope(m.ctx, {qkv, 0, model.heads + model.kv_heads, model.dim}, positions,
-                     rope_table);
-        write_and_attend(m.ctx, {qkv, 0, model.heads, model.dim},
-                         {qkv, q_width, model.kv_heads, model.dim},
-                         {qkv, q_width + kv_width, model.kv_heads, model.dim}, cache.pool, i,
-                         cache.ragged, {0.1f}, mixed);
+        after_norm(l.qkv, to_one(qkv, qkv_width));
+        Qkv heads{qkv, model.heads, model.kv_heads, model.dim};
+        heads.rope = &rope_table;
+        syrinx::attend_qkv(m.ctx, heads, cache.pool, i, cache.ragged, {0.1f}, mixed);
         linear(m.ctx, l.o, mixed, to_one(x, model.hidden, add));
-        syrinx::rms_norm(m.ctx, x, norm, 1e-6f, normed);
-        linear(m.ctx, l.up, normed, to_one(inner, model.ffn, GemmOut::Store::kSiluGate));
+        after_norm(l.up, to_one(inner, model.ffn, GemmOut::Store::kSiluGate));
         linear(m.ctx, l.down, inner, to_one(x, model.hidden, add));
       }
-      syrinx::rms_norm(m.ctx, x, norm, 1e-6f, normed);
-      linear(m.ctx, head, normed, to_one(logits, model.vocabulary));
+      after_norm(head, to_one(logits, model.vocabulary));
     });
     report.row(model.name, std::string("decode step ") + weight_type_name(type), batch, s,
                floor_of(m, bytes + cache.bytes_read() * model.layers));
@@ -499,6 +502,4 @@ int run(int count, char** arguments) {
 }  // namespace
 }  // namespace syrinx::cuda
 
-int main(int count, char** arguments) {
-  return syrinx::cuda::run(count, arguments);
-}
+int main(int count, char** arguments) { return syrinx::cuda::run(count, arguments); }
