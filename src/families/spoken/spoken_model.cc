@@ -1,7 +1,6 @@
 #include "families/spoken/spoken_model.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace syrinx {
 
@@ -13,9 +12,9 @@ SampleRule SpokenModel::spoken(const SampleRule& rule) const {
   const auto add = [&](int32_t from, int32_t to) {
     if (from < to) left.allowed[left.ranges++] = {from, to};
   };
-  const IdRange all{0, std::numeric_limits<int32_t>::max()};
-  for (int r = 0; r < std::max(rule.ranges, 1); ++r) {
-    const IdRange& range = rule.ranges > 0 ? rule.allowed[r] : all;
+  if (rule.ranges == 0) add(0, out.begin);
+  for (int r = 0; r < rule.ranges; ++r) {
+    const IdRange& range = rule.allowed[r];
     add(range.begin, std::min(range.end, out.begin));
     add(std::max(range.begin, out.end), range.end);
   }

@@ -36,7 +36,8 @@ struct SpokenModel {
   /// Choices of code 0 that a request which ignores the end cannot make. Empty: only `end`.
   IdRange unspoken = {};
 
-  /// Returns a rule of code 0 without the unspoken choices.
+  /// Returns a rule of code 0 without the unspoken choices. A rule without ranges keeps only the
+  /// choices below them.
   SampleRule spoken(const SampleRule& rule) const;
   // Returns the sampling that the options of a request select.
   SampleParams sampling_of(const SpeechRequest& request) const;
