@@ -22,6 +22,7 @@ struct ModelProgress {
   bool ended = false;       ///< true in the last call, after success or failure
 };
 
+/// Which model to load, and how.
 struct LoadOptions {
   /// The model to load: "finch" or "wren" (the built-in voice and text model), a checkpoint
   /// directory, or Org/Name[@revision] as found in the hub's local cache.

@@ -22,6 +22,7 @@ struct Hearing : FamilyTask {
   bool scores = false;  ///< whether tokens are sent with their log-probabilities
 };
 
+/// The sequence of a recording.
 class Transcription : public Sequence {
  public:
   /// `config` and `words` must outlive this object.

@@ -24,6 +24,7 @@ struct Choice {
   int64_t bins = 0, width = 0;  ///< rows of the table without the last one; their width
 };
 
+/// Sizes, ids and conditions of a model.
 struct ModelConfig {
   DecoderConfig lm;           ///< with cross-attention; its window is the config's `context`
   DecoderConfig depth;        ///< makes the codes of a frame, one after another

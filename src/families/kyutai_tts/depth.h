@@ -31,6 +31,7 @@ class TextTable {
   PackedLinear main_, second_;
 };
 
+/// Makes the codes of a frame, one after another.
 class DepthCodes {
  public:
   /// `weights`: the root scope of the language model's file, which must outlive this object.

@@ -18,6 +18,7 @@ std::map<std::string, std::string> files_below(const std::string& dir,
                                                std::initializer_list<const char*> folders,
                                                const char* extension);
 
+/// Voices in files; each is read when a request first names it.
 template <typename Voice>
 class VoiceFiles {
  public:

@@ -24,6 +24,7 @@ struct Files {
   std::string weights, codec, tokenizer;
   std::string sizes;  ///< file of Mimi's sizes; empty: those of the published codec
 };
+/// Reads the names of the files. Names with a folder are a fault.
 Files load_files(const Config& root);
 
 /// Reads the sizes of the language model; its window is `context`.

@@ -46,6 +46,7 @@ int steps_of_pass(const ModelConfig& config, int64_t rows);
 /// Returns how many of `codes` masks pass number `pass` replaces.
 int64_t unmasked_in(int pass, int64_t codes);
 
+/// The language model, which reads a whole canvas in each pass.
 class CanvasLm {
  public:
   /// Loads llm.*, audio_embeddings and audio_heads as published. Tables are views of the stored

@@ -28,6 +28,7 @@ struct Heard {
   float level = 1;              ///< RMS of the recording
 };
 
+/// The sequence of a request.
 class State : public Sequence {
  public:
   /// Opens a request. `heard` is the voice's recording.

@@ -33,6 +33,7 @@ struct Style {
   std::string language = {}, attributes = {};  ///< empty: none
 };
 
+/// Makes the ids of a prompt.
 class Prompter {
  public:
   /// Throws LoadError if the tokenizer lacks a control token.

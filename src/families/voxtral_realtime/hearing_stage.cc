@@ -175,8 +175,8 @@ void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
       std::copy_n(out.f32() + begin * out_width(), count * out_width(),
                   to.begin() + (known[number] + from) * out_width());
       if (!silent[number] || silence || from + count != silent_tokens()) continue;
-      const auto rows = to.first(static_cast<size_t>((from + count) * out_width()));
-      silence_.keep(0, std::make_shared<const Silence>(stream_of(number), rows), rows.size_bytes());
+      const auto kept = to.first(static_cast<size_t>((from + count) * out_width()));
+      silence_.keep(0, std::make_shared<const Silence>(stream_of(number), kept), kept.size_bytes());
     }
   });
   for (size_t j = 0; j < jobs.size(); ++j) jobs[j].made = static_cast<int>(tokens[j]);
