@@ -72,6 +72,29 @@ TEST(Duet, TextAloneOpensNoTalker) {
   expect_clean(machine, 2);
 }
 
+/// A thinker writes on after its slow talker has reached its limit, although ids wait in its edge.
+TEST(Duet, ATalkerThatEndedDoesNotStopItsThinker) {
+  Executor executor(1);
+  for (const int window : {1, 3, 100}) {
+    ScriptedMachine machine(
+        {.slots = {{{1, true}, {1, true}}},
+         .batch_s = [](const Batch& batch) { return batch.node == 1 ? 0.5 : 1e-3; }},
+        &executor);
+    machine.add(rewired(make_duet_pipeline(), [window](Edge& edge) {
+      if (edge.from.node == 0) edge.window = window;
+    }));
+    SpeechRequest request;
+    request.say.text = std::string(60, 'x');
+    request.terms.max_frames = 3;
+    const auto client = machine.submit(request);
+    machine.run_to_end();
+    EXPECT_TRUE(client->done) << window;
+    EXPECT_EQ(client->written.size(), request.say.text.size()) << window;
+    EXPECT_EQ(client->samples.size(), 30u) << window;
+    expect_clean(machine, 1);
+  }
+}
+
 // ---------------------------------------------------------------------------- the recogniser
 
 SpeechRequest heard(int frames, int seed = 0) {

@@ -131,9 +131,11 @@ struct NodeRun {
 
   bool opened() const { return ar || chunk; }
   /// Returns whether the node runs, or could run with the frames that it has. For a chunk node, as
-  /// of the last snapshot.
+  /// of the last snapshot. A node whose output is complete takes no more frames.
   bool may_go_on() const {
-    return ar ? ar->remote() || ar->may_step() : chunk && (chunk->running || chunk->cut.fresh > 0);
+    if (ended) return false;
+    if (ar) return ar->open && (ar->remote() || ar->may_step());
+    return chunk && (chunk->running || chunk->cut.fresh > 0);
   }
   /// Returns how many frames wait in the edges to the node.
   int64_t waiting() { return ar ? ar->waiting() : chunk->waiting(); }

@@ -52,7 +52,9 @@ class ThinkerSequence : public DuetSequence {
 
 class TalkerSequence : public DuetSequence {
  public:
-  explicit TalkerSequence(const SpeechRequest& request) : most_(2 * request.say.text.size() + 2) {
+  explicit TalkerSequence(const SpeechRequest& request)
+      : most_(request.terms.max_frames > 0 ? static_cast<size_t>(request.terms.max_frames)
+                                           : 2 * request.say.text.size() + 2) {
     sampling_.temperature = request.sampling.temperature.value_or(1.f);
   }
   int prompt_rows() const override { return std::max(1, known_rows()); }
