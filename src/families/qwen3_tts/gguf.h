@@ -19,7 +19,7 @@ bool claims_file(const GgufFile& file);
 bool is_codec_file(const GgufFile& file);
 /// Returns the path of the codec's file in the folder of the talker's file: of all files with
 /// "tokenizer" in their names the largest, because it has the most exact weights. Throws LoadError
-/// if there is none.
+/// if the folder has no such file.
 std::string codec_beside(const std::string& talker);
 
 /// Returns config.json of the model, as published.

@@ -1,5 +1,4 @@
-// Compares GGUF files that qwentts.cpp's converter made with the checkpoints that they were made
-// of.
+// Compares GGUF files of qwentts.cpp's converter with their source checkpoints.
 #include "families/qwen3_tts/gguf.h"
 
 #include "base/error.h"
