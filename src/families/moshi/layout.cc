@@ -8,7 +8,7 @@ namespace syrinx::moshi {
 namespace {
 
 constexpr int64_t kMostWidth = 1 << 14;
-constexpr int64_t kMostHeadDim = 256;  // of the attention kernels
+constexpr int64_t kMostHeadDim = 256;  // bound of the attention kernels
 // The package's names of files that config.json does not name (moshi:moshi/models/loaders.py).
 constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kCodec = "tokenizer-e351c8d8-checkpoint125.safetensors";

@@ -9,7 +9,7 @@ namespace syrinx::pocket_tts {
 namespace {
 
 constexpr int64_t kMostWidth = 1 << 14;
-constexpr int64_t kMostHeadDim = 256;  // of the attention kernels
+constexpr int64_t kMostHeadDim = 256;  // bound of the attention kernels
 
 /// A yaml file whose optional keys may be null or missing.
 struct Yaml {

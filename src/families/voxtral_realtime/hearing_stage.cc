@@ -126,7 +126,7 @@ void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
     return static_cast<HearingStream&>(*jobs[job].state);
   };
   const std::shared_ptr<const Silence> silence = silence_.find(0);
-  const auto tokens = take_array<int64_t>(ctx, std::ssize(jobs));  // of each job
+  const auto tokens = take_array<int64_t>(ctx, std::ssize(jobs));  // tokens that each job makes
   const auto known = take_array<int64_t>(ctx, std::ssize(jobs));   // the first of them
   const auto rest = take_array<int64_t>(ctx, std::ssize(jobs));    // those that are computed
   const auto silent = take_array<bool>(ctx, std::ssize(jobs));
