@@ -5,9 +5,9 @@
     python3.11 -m venv VENV && VENV/bin/pip install torch==2.9.1 safetensors numpy scipy
     VENV/bin/python make_golden.py --cosyvoice CosyVoice --chatterbox chatterbox
 
-The original runs in float64 on the CPU, so that its rounding (phases are sums of whole streams) has no effect. Its
-noise is drawn here and stored: the weighted sum over the harmonics, divided by the length of the weights, which is one
-standard normal number per sample.
+The original runs in float64 on the CPU, so that its rounding (phases are sums of whole streams) has no effect. It gets
+noise from a seed: all harmonics of a sample have the same number, times their part of the merging weights' direction. So
+the weighted sum over the harmonics, divided by the length of the weights, is this number. The golden stores it.
 """
 import argparse
 import importlib.util
@@ -20,7 +20,7 @@ import torch
 from safetensors.torch import save_file
 
 MEL, CHANNELS, F0_CHANNELS = 12, 32, 16
-LENGTHS = [1, 2, 21, 70]  # the committed goldens have the noise of a run with 19 and 20, too
+LENGTHS = [1, 2, 21, 70]
 
 
 def load(path, name, package=None):
@@ -63,13 +63,13 @@ def randomise(model, generator):
         model.f0_predictor.classifier.bias.fill_(20.0)
 
 
-def run(module, model, mel, generator):
-    """Returns the original's samples, and its noise and phases."""
-    drawn = []
+def run(module, model, mel, noise, generator):
+    """Returns the original's samples for the noise [samples], and its phases."""
+    weight = model.m_source.l_linear.weight[0].detach()
+    harmonics = (weight / weight.norm())[:, None] * noise.double()
 
-    def randn_like(x):
-        drawn.append(torch.randn(x.shape, generator=generator, dtype=x.dtype))
-        return drawn[-1]
+    def randn_like(x):  # the sines' noise [1, harmonics, samples] or [1, samples, harmonics]; another draw is not used
+        return (harmonics if x.shape[1] == len(weight) else harmonics.T)[None] if len(weight) in x.shape else x * 0
 
     phases = 2 * np.pi * (torch.rand(1, 9, 1, generator=generator, dtype=torch.float64) - 0.5)
     saved = torch.randn_like, module.Uniform.sample
@@ -79,10 +79,8 @@ def run(module, model, mel, generator):
         samples, _ = model.inference(mel)
     finally:
         torch.randn_like, module.Uniform.sample = saved
-    noise = drawn[0].reshape(9, -1) if drawn[0].shape[1] == 9 else drawn[0].reshape(-1, 9).T
-    weight = model.m_source.l_linear.weight[0].detach()
     phases[:, 0] = 0
-    return samples[0], (weight @ noise) / weight.norm(), phases.reshape(-1) / (2 * np.pi)
+    return samples[0], phases.reshape(-1) / (2 * np.pi)
 
 
 def main():
@@ -105,27 +103,37 @@ def main():
         models[name] = module.HiFTGenerator(
             f0_predictor=f0_predictor.ConvRNNF0Predictor(in_channels=MEL, cond_channels=F0_CHANNELS), **sizes).eval()
     randomise(models["interpolated"], random)
+    sys.path.insert(0, str(here.parent))
+    import seeded
+    import thin
+    seeds = seeded.Weights("hift")
+    seeds.over(models["interpolated"], keep=("m_source", "f0_predictor"))
     models["held"].load_state_dict(models["interpolated"].state_dict())
     weights = {k: v.clone() for k, v in models["interpolated"].state_dict().items()}
     save_file(weights, f"{args.out}/model.safetensors")
+    seeds.hollow(f"{args.out}/model.safetensors")
 
     mel = torch.randn(1, MEL, LENGTHS[-1], generator=random)
-    golden = {"mel": mel[0].T.contiguous()}
+    noise = {f"{name}.{length}.noise": torch.randn(480 * length, generator=random)
+             for name in models for length in LENGTHS}
+    seeds = seeded.Weights("hift noise")
+    seeds.over(noise)
+    golden = {"mel": mel[0].T.contiguous(), **noise}
     for name, module in (("interpolated", cosyvoice), ("held", chatterbox)):
         model = models[name].double()
         model.stft_window = model.stft_window.double()
-        # All lengths draw from one random stream, so each has its own noise.
         for length in LENGTHS:
-            samples, noise, phases = run(module, model, mel[:, :, :length].double(), random)
-            assert samples.shape[0] == 480 * length
             key = f"{name}.{length}"
+            samples, phases = run(module, model, mel[:, :, :length].double(), noise[key + ".noise"], random)
+            assert samples.shape[0] == 480 * length
             golden[key + ".samples"] = samples.float()
-            golden[key + ".noise"] = noise.float()
             golden[key + ".phases"] = phases.float()
             print(key, "rms", samples.square().mean().sqrt().item(), "peak", samples.abs().max().item())
         f0 = model.f0_predictor(mel.double())[0]
         print("f0", f0.min().item(), f0.max().item(), "voiced", (f0 > 10).double().mean().item())
     save_file({k: v.detach().contiguous() for k, v in golden.items()}, f"{args.out}/golden.safetensors")
+    thin.thin(pathlib.Path(args.out) / "golden.safetensors")
+    seeds.hollow(f"{args.out}/golden.safetensors")
 
 
 if __name__ == "__main__":
