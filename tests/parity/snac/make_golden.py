@@ -13,6 +13,8 @@ from safetensors.torch import save_file
 from snac import SNAC
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent))
+import seeded  # noqa: E402
+import thin  # noqa: E402
 from philox import block_noise  # noqa: E402
 
 OUT = pathlib.Path(__file__).parent / "golden"
@@ -39,15 +41,20 @@ def make(name, config):
                 value.uniform_(0.5, 2.0)
             elif key.endswith("original0"):
                 value.mul_(torch.empty_like(value).uniform_(0.7, 1.3))
+    weights = seeded.Weights(f"snac {name}")
+    weights.over(model)
     folder = OUT / name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
     decoding = {k: v for k, v in model.state_dict().items() if not k.startswith("encoder.")}
     decoding["encoder.block.0.bias"] = model.state_dict()["encoder.block.0.bias"]  # no other encoder tensors are needed
     if name == "narrow":
-        torch.save(decoding, folder / "pytorch_model.bin")
+        file = folder / "pytorch_model.bin"
+        torch.save(decoding, file)
     else:
-        save_file({k: v.contiguous() for k, v in decoding.items()}, folder / "model.safetensors")
+        file = folder / "model.safetensors"
+        save_file({k: v.contiguous() for k, v in decoding.items()}, file)
+    weights.hollow(file)
     return model
 
 
@@ -78,6 +85,7 @@ def main():
         whole = out[f"samples_{longest * stride}"]
         print(name, "rms", float(whole.pow(2).mean().sqrt()), "peak", float(whole.abs().max()))
         save_file(out, OUT / name / "golden.safetensors")
+        thin.thin(OUT / name / "golden.safetensors")
 
 
 if __name__ == "__main__":
