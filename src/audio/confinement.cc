@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #endif
 
-// A program under a sanitizer needs terabytes of address space, more system calls, and pipes.
+// Sanitizers need terabytes of address space, more system calls, and pipes: no limits on these.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SYRINX_SANITIZED 1
 #else

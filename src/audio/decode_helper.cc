@@ -88,11 +88,11 @@ class DecodingApart : public Decoding {
   DecodeHelper::Child child_;
   double deadline_s_ = 0;
   bool begun_ = false, done_ = false;
-  bool orphaned_ = false;  // the helper has ended
-  bool again_ = false;     // the second child is decoding
+  bool orphaned_ = false;  // the helper that started the child has ended
+  bool again_ = false;     // a second child decodes the file, after the first helper ended
   DecodeInfo info_;
   std::string format_;
-  // Samples received from this child, and samples returned to the reader.
+  // Numbers of samples: decoded_ were received from this child, told_ returned to the reader.
   size_t decoded_ = 0, told_ = 0;
 };
 
@@ -170,8 +170,8 @@ std::optional<Error> DecodingApart::begin() {
   const auto cpu_s = static_cast<uint32_t>(std::ceil(limits_.max_decode_s + limits_.max_s / 20));
   child_ = helper_.begin_child(pair->there.get(), file_.size() + helper_.options_.memory_bytes,
                                cpu_s, false);
-  // This process's copy must be closed. Otherwise it would not notice that the child ends before it
-  // has the whole file.
+  // Closes this process's copy of the child's end. Otherwise give() would wait until the deadline
+  // if the child ends before it has read the whole file.
   pair->there.reset();
   if (child_.pid < 0) return helper_gone();
   ++helper_.begun_;
@@ -184,7 +184,7 @@ std::optional<Error> DecodingApart::begin() {
   Went went = give(&job, sizeof job);
   if (went == Went::kWell) went = give(file_.data(), file_.size());
   if (went == Went::kLate) return late();
-  return {};  // the child may have sent an error before it ended; the reader gets it
+  return {};  // also if the child has ended: read_once() returns the error that it sent
 }
 
 /// Restarts decoding in a child of another helper. Skips samples that the reader already has.
@@ -293,7 +293,7 @@ std::unique_ptr<Decoding> DecodeHelper::decode(std::string_view file,
   return std::make_unique<DecodingApart>(*this, file, limits);
 }
 
-/// Returns the helper's answer; -1 if the helper has ended.
+/// Sends a request, with `descriptor` unless it is negative. Returns -1 if the helper has ended.
 int64_t DecodeHelper::ask(const void* request, size_t bytes, int descriptor) const {
   iovec data{const_cast<void*>(request), bytes};
   alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};

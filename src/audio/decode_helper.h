@@ -1,9 +1,9 @@
 // Decodes untrusted recordings in other processes. A helper is forked while this process is still
 // small and has one thread. The helper forks a child for each recording. The child confines
 // itself (confinement.h), reads the file from a socket and writes samples to it. A file that
-// crashes its decoder ends only one child. A child's output is checked like the file itself. If a
-// helper is killed, its replacement is a new program, because this process then has threads and
-// secrets.
+// crashes its decoder ends only one child. A child's output is checked like the file itself. A
+// killed helper is replaced by a newly started program instead of a fork, because this process
+// then has threads and secrets.
 //
 //   DecodeHelper helper;                          // first thing in main
 //   read_recording(bytes, {.helper = &helper});   // any thread
@@ -79,7 +79,7 @@ class DecodeHelper {
     pid_t pid = -1;
     uint64_t helper = 0;  ///< number of the helper that started the child
   };
-  /// Starts a child with its end of a socket. Replaces a helper that has ended.
+  /// Starts a child that uses `socket`. Replaces the helper first if it has ended.
   Child begin_child(int socket, uint64_t memory_bytes, uint32_t cpu_s, bool probe) const;
   /// Ends a running child. Returns its status like waitpid(); -1 if its helper has ended.
   int end_child(const Child& child) const;

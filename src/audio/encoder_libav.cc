@@ -58,8 +58,8 @@ Recipe recipe(AudioFormat format) {
     case AudioFormat::kAac:
       return {"aac", "adts", AV_SAMPLE_FMT_FLTP, {{{"aac_coder", "fast"}}}, {}};
     case AudioFormat::kM4a:
-      // The file consists of fragments, because an index cannot be written at the end. delay_moov
-      // declares the priming.
+      // Writes fragments, because the index of an unfragmented file is only known at its end. With
+      // delay_moov, the header declares the priming.
       return {
           "aac",
           "ipod",
@@ -104,7 +104,7 @@ std::string big_endian(int64_t value) {
 /// Writes into the header how many samples decoders of Opus must skip, at the decoders' rate.
 /// FFmpeg 4 counts them at the encoder's rate.
 void declare_opus_priming(AVCodecContext& codec) {
-  constexpr int kAt = 10;  // after the mark, the version and the channels; 16 bits, little-endian
+  constexpr int kAt = 10;  // byte offset of the field: 16 bits, little-endian (RFC 7845, 5.1)
   if (codec.extradata == nullptr || codec.extradata_size < kAt + 2) return;
   const int64_t skipped = int64_t{codec.initial_padding} * kOpusDecodedHz / codec.sample_rate;
   codec.extradata[kAt] = static_cast<uint8_t>(skipped & 255);
@@ -113,15 +113,15 @@ void declare_opus_priming(AVCodecContext& codec) {
 
 /// Makes an MP3 frame without sound that declares how many samples of priming to skip: "Info", the
 /// numbers of frames and bytes if known, then LAME's extension. `frame` is the first frame of the
-/// stream, whose header is repeated. As long as the length is not known, only the size is present,
-/// with the value "unknown": without any field FFmpeg would play this frame, and a number of frames
-/// would be wrong.
+/// stream; its header is repeated. Until the length is known, the number of frames is left out and
+/// the number of bytes is -1 (unknown). One field must be present, because FFmpeg would otherwise
+/// play this frame.
 /// Layout: http://gabriel.mp3-tech.org/mp3infotag.html.
 std::string mp3_info_frame(std::string_view frame, int priming,
                            const std::optional<Mp3Length>& length) {
   constexpr size_t kHeader = 4, kExtension = 36, kDelayAt = 21;
-  constexpr int kDecoderDelay = 528 + 1;  // delay of decoders themselves
-  constexpr int64_t kMost = 4095;         // largest delay or padding: 12 bits each
+  constexpr int kDecoderDelay = 528 + 1;  // samples by which every decoder delays its output
+  constexpr int64_t kMost = 4095;         // largest delay or padding in samples: 12 bits each
   std::string out(frame.size(), '\0');
   const bool mpeg1 = (static_cast<uint8_t>(frame[1]) & 0x08) != 0;
   const size_t tag = kHeader + (mpeg1 ? 17 : 9);  // follows the side information of one channel

@@ -14,17 +14,17 @@ namespace {
 constexpr double kZeros = 6, kBand = 0.99;
 
 /// The weights of the old samples from which a new sample is computed. `first` is the index of the
-/// first old sample in the new sample's period; it may be negative.
+/// first weighted old sample, counted from the beginning of the period; it may be negative.
 struct Taps {
   int64_t first;
   std::vector<float> weights;
 };
 
-/// Returns the weights of the new sample at `phase` / `out` of a period. A period has `in` old
-/// samples and `out` new samples.
+/// Returns the weights of new sample number `phase` of a period. A period has `in` old samples and
+/// `out` new samples.
 Taps taps_of(int64_t phase, int64_t in, int64_t out) {
   const double zeros_per_sample = kBand * static_cast<double>(std::min(in, out)) / in;
-  // The position in old samples. The original computes the fraction of the period in float32.
+  // The position in old samples. torchaudio computes the fraction of the period in float32.
   const double place =
       static_cast<double>(static_cast<float>(phase) / static_cast<float>(out)) * in;
   const double reach = kZeros / zeros_per_sample;

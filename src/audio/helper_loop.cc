@@ -47,7 +47,7 @@ void close_files(unsigned from, unsigned to) {
   for (unsigned fd = from; fd <= to; ++fd) close(static_cast<int>(fd));
 }
 
-/// Releases everything of the forked process except `control` and the program's code.
+/// Erases the environment and closes all files except `control`; ignores the user's signals.
 void leave_the_server(int control) {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     explicit_bzero(*entry, std::strlen(*entry));  // the environment may contain keys

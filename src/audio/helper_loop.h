@@ -17,7 +17,7 @@ namespace syrinx {
 inline constexpr int kNotConfined = 3;
 
 /// A request of the server to its helper; kBegin comes with the child's socket. The helper answers
-/// with a number.
+/// with the child's pid (kBegin; 0 if fork() failed) or its status as of waitpid() (kEnd).
 struct HelperRequest {
   enum Kind : int32_t { kBegin, kEnd } kind = kBegin;
   pid_t child = -1;  ///< pid of the child to end
@@ -59,8 +59,8 @@ class OwnedFd {
 /// Returns -1 on failure.
 pid_t spawn_helper(const std::vector<std::string>& program, int control);
 
-/// Runs until the other end of `control` is closed. `instead`: see DecodeHelperOptions. Call it in
-/// a separate process, which keeps only its code and `control`.
+/// Answers requests until the other end of `control` is closed. `instead`: see DecodeHelperOptions.
+/// Call it in a separate process: it closes all other files and erases the environment.
 [[noreturn]] void run_helper_loop(int control, void (*instead)(int socket));
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
 #pragma once
-// What FFmpeg 4 to 7 name differently.
+// Common names for functions and types whose names differ between FFmpeg 4 and 7.
 #include <cstddef>
 
 extern "C" {

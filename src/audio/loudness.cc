@@ -8,9 +8,9 @@
 namespace syrinx {
 namespace {
 
-// Length of a block, and the step from block to block as a fraction of the block.
+// Length of a block in seconds, and the step from block to block as a fraction of the block.
 constexpr double kBlockSeconds = 0.4, kStep = 0.25;
-constexpr double kSilence = -70, kBelowMean = 10;  // gates: absolute in LUFS, relative in LU
+constexpr double kSilence = -70, kBelowMean = 10;  // gates: in LUFS; in LU below the mean
 constexpr double kOffset = -0.691;
 
 /// A biquad of the Audio EQ Cookbook, coefficients divided by a0.
@@ -44,7 +44,7 @@ Biquad high_pass(double q, double hertz, int rate) {
 
 double lufs(double power) { return kOffset + 10 * std::log10(power); }
 
-/// Returns the mean of the blocks louder than `gate`; 0 if no block is louder.
+/// Returns the mean power of the blocks louder than `gate` LUFS (or equally loud); 0 without any.
 double mean_above(const std::vector<double>& powers, double gate, bool or_equal) {
   double sum = 0;
   int count = 0;

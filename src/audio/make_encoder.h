@@ -10,7 +10,7 @@
 //   aac             1024 samples of priming, n samples, and up to a frame of silence: ADTS cannot
 //                   declare priming or end
 //   m4a             the samples of aac, in MP4 fragments of a quarter of a second. An edit list
-//                   declares the priming, but FFmpeg does not read edit lists in fragments
+//                   declares the priming; FFmpeg 7 removes the priming, FFmpeg 5 does not
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ namespace syrinx {
 struct EncoderOptions {
   AudioFormat format = AudioFormat::kWav;
   int in_rate_hz = 24000;
-  int out_rate_hz = 0;                       ///< 0 means the input's, or the next supported rate
+  int out_rate_hz = 0;                       ///< 0: in_rate_hz, or the next rate of the format
   double speed = 1;                          ///< speed factor, 0.25 to 4; the pitch is unchanged
   double volume = 1;                         ///< factor of change_volume()
   SampleCoding coding = SampleCoding::kS16;  ///< for pcm and wav; other formats ignore it

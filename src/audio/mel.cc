@@ -156,7 +156,7 @@ void MelSpectrogram::run(std::span<const float> signal, int64_t begin, int64_t e
                "[mel] frames ", begin, " to ", end, " of ", signal.size(), " samples");
   std::vector<float> frame(o.n_fft), power(fft_.bins());
   std::vector<std::complex<float>> spectrum(fft_.bins()), scratch(o.n_fft);
-  // The position of the window within n_fft changes only phases.
+  // Each window begins at 0 of n_fft: its position changes only phases, which are not used.
   for (int64_t t = begin; t < end; ++t) {
     cut(signal, t, frame.data());
     fft_.forward(frame.data(), spectrum.data(), scratch.data());

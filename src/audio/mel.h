@@ -49,8 +49,8 @@ struct MelOptions {
   float preemphasis = 0;     ///< factor; applied to each frame after remove_mean
 };
 
-/// Returns Whisper's options: 25 ms every 10 ms at 16 kHz, log10. The authors drop the last frame
-/// and then call whisper_compress().
+/// Returns Whisper's options: 25 ms every 10 ms at 16 kHz, log10. To get Whisper's input, the
+/// caller must drop the last frame, as Whisper does, and then call whisper_compress().
 MelOptions whisper_mel(int mels);
 /// Returns the options of Kaldi's fbank with its defaults: 16 kHz, without dither. Kaldi uses
 /// 16-bit numbers, but many models were trained on samples in [-1, 1]. The caller must scale.
@@ -99,7 +99,7 @@ struct MelExtremes {
   float loudest = 0;  ///< largest value of all frames
   /// Smallest value of each group of `span` frames; the last group may be shorter.
   std::vector<float> quietest;
-  /// Returns whether the part has values below the floor, so that it depends on the loudest frame.
+  /// Returns whether group `part` has values more than 8 below `loudest`, which clips these values.
   bool floored(size_t part) const;
 };
 /// Computes the extremes of the first `frames` frames, at least 1, with Whisper's options.

@@ -66,7 +66,7 @@ double mean(std::span<const float> samples) {
   return sum / static_cast<double>(samples.size());
 }
 
-/// Returns whether a sample is k / 32768.
+/// Returns whether a sample is k / 32768 with a 16-bit integer k.
 bool fits_16_bits(float sample) {
   const float scaled = sample * 32768.f;
   return scaled == std::rint(scaled) && scaled >= -32768.f && scaled <= 32767.f;

@@ -38,7 +38,7 @@ struct RecordedAudio {
   int sample_rate = 0;  ///< sample rate in Hz
   std::string format;   ///< container and codec in libav's names: "ogg/opus"
   double level_db = 0;  ///< level of the loud parts, in dB of a full-scale square wave
-  double clipped = 0;   ///< fraction of samples that are clipped: in runs at full scale
+  double clipped = 0;   ///< fraction of samples in runs at full scale, which count as clipped
   double offset = 0;    ///< mean (DC), which is not removed from the samples
   double cut_begin_s = 0, cut_end_s = 0;  ///< seconds of silence that were removed
 

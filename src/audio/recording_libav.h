@@ -31,7 +31,7 @@ class Decoding {
   virtual ~Decoding() = default;
   /// Reads samples like RecordingReader::read().
   virtual Result<bool> read(size_t count, std::vector<float>& out) = 0;
-  // Return facts that are known after the first read().
+  // The following functions return values that are known only after the first read().
   virtual int sample_rate() const = 0;
   virtual const std::string& format() const = 0;
   virtual double claimed_s() const = 0;

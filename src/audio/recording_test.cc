@@ -235,7 +235,7 @@ TEST(RecordingReader, RefusesWhatIsNoRecording) {
                                   wav(""), encoded(AudioFormat::kMp3, tone(1)).substr(0, 10)}) {
     EXPECT_FALSE(read_in_pieces(file, 1000).ok());
   }
-  // A silent recording is valid. Its length counts even if the reader has removed its pieces.
+  // A silent recording is valid. max_s limits its whole length, not the length of each piece.
   const std::string zeros = encoded(AudioFormat::kFlac, std::vector<float>(size_t{20} * kRateHz));
   EXPECT_EQ(read_in_pieces(zeros, 1000).take().size(), size_t{20} * kRateHz);
   EXPECT_EQ(read_in_pieces(zeros, 1000, {.max_s = 19}).error().message,

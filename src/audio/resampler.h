@@ -21,7 +21,7 @@ enum class Resampling {
   kHann,  ///< like torchaudio: audio/hann_resampler.h; only for whole recordings
 };
 
-/// Resamples one mono stream. Keeps its filter and the input that later output needs.
+/// Resamples one mono stream. Contains the filter and the input samples that later output needs.
 class Resampler {
  public:
   /// Rates are in Hz. Throws InternalError if a rate is not in [1000, 384000].

@@ -1,5 +1,5 @@
-// Implements audio/resampler.h in builds without FFmpeg (SYRINX_MEDIA=OFF). Supports only
-// recordings at a model's own rate, and kHann.
+// Implements audio/resampler.h in builds without FFmpeg (SYRINX_MEDIA=OFF). Changes rates only by
+// the method kHann; with the other methods, a recording must already have the model's rate.
 #include "audio/resampler.h"
 
 #include "audio/hann_resampler.h"
