@@ -1,6 +1,6 @@
 // Features of this processor, detected once. Code for more than the base instruction set is in
-// files named after the feature (see cmake/syrinx_library.cmake). It is called only if the feature
-// is present.
+// files named after the feature (see cmake/syrinx_library.cmake). Such code is called only if the
+// processor has the feature.
 #pragma once
 
 namespace syrinx {

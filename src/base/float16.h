@@ -33,7 +33,7 @@ inline uint16_t f32_to_f16(float value) {
   const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
   if (magnitude > 0x7f800000u) return sign | 0x7e00;
   if (magnitude >= 0x477ff000u) return sign | 0x7c00;  // rounds to 65536 or more, i.e. infinity
-  if (magnitude < 0x38800000u) {                       // subnormal: the adder rounds at 2^-24
+  if (magnitude < 0x38800000u) {  // subnormal: adding 0.5 rounds to a multiple of 2^-24
     const float scaled = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(scaled) - 0x3f000000u));
   }

@@ -104,7 +104,7 @@ LineLog::~LineLog() {
   state_->changed.notify_all();
   state_->changed.wait_for(lock, std::chrono::duration<double>(state_->options.patience_s),
                            [this] { return state_->ended; });
-  state_->queue.clear();  // a writer that is blocked in a line ends after this line
+  state_->queue.clear();  // the thread, if blocked while writing a line, ends after that line
   state_->bytes = 0;
   state_->unreported = 0;
 }

@@ -83,7 +83,7 @@ std::optional<int64_t> available_memory() {
   if (machine) *machine *= 1024;
   std::ifstream file("/proc/self/cgroup");
   const std::string groups{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  // Without /proc the folder itself may still have a limit.
+  // Without /proc the process's group is unknown, but the mounted folder itself may have a limit.
   return smaller(machine, group_memory(groups.empty() ? "0::/\n" : groups, "/sys/fs/cgroup"));
 }
 

@@ -32,7 +32,7 @@ class OutOfMemory : public std::bad_alloc {
   std::string what_;
 };
 
-/// Throws OutOfMemory if `bytes` are not available. Small amounts are not checked.
+/// Throws OutOfMemory if `bytes` are not available. Amounts below 16 MiB are not checked.
 void expect_memory(int64_t bytes);
 
 }  // namespace syrinx

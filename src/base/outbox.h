@@ -55,7 +55,7 @@ class Outbox {
     }
     return f(value_);
   }
-  /// Disables fill() and `wake`; f(T&) drops the current contents.
+  /// Disables fill() and `wake`; calls f(T&), which should drop the current contents.
   template <typename F>
   void close(F&& f) {
     const std::lock_guard lock(mutex_);
