@@ -1,5 +1,5 @@
-// The least time of batches of each size, and costs computed from it, as on a quiet machine even if
-// other programs use the CPU at times. One thread at a time.
+// Computes a model's costs from the least time of its batches of each size. The least time is that
+// of a quiet machine, even if other programs use the CPU at times. One thread at a time.
 #pragma once
 
 #include <map>
@@ -14,9 +14,9 @@ class BatchTimes {
  public:
   /// Adds a batch of `units` that took `seconds`.
   void add(size_t node, double units, double seconds);
-  /// Returns the costs of nodes 0 to `nodes` - 1. The line of a node runs through the size that was
-  /// seen most often; its slope is the median of the slopes to all other sizes. A node without
-  /// batches costs nothing.
+  /// Returns the costs of nodes 0 to `nodes` - 1. A node's time is a line over the batch size. It
+  /// runs through the time of the most frequent size; its slope is the median of the slopes to all
+  /// other sizes. A node without batches costs nothing.
   std::vector<StageCost> costs(size_t nodes) const;
 
  private:

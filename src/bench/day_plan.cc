@@ -19,8 +19,8 @@ struct Member {
   double up_since_s = 0;
   double rate = 0;  ///< rate of the last tick
   WorkerCurve::Position place;
-  double wish = 0, share = 0, voice_share = 0;  ///< target and present share of requests without a
-                                                ///< voice, and share with one
+  double wish = 0, share = 0, voice_share = 0;  ///< shares of all requests: without a cloned voice
+                                                ///< (target, present), and with one
 };
 
 /// A mixture of loads: the number of requests that were answered at each point of the curve.
@@ -33,7 +33,7 @@ struct Mixture {
   std::vector<double> weight;
 };
 
-/// Adds the sums of a part to the sums of the whole.
+/// Adds the sums of `row`, a part of the day, to those of `whole`.
 void add(const DayRow& row, DayRow& whole) {
   whole.for_s += row.for_s;
   whole.requests += row.requests, whole.cut += row.cut;

@@ -21,7 +21,7 @@ struct DayRow {
   double p50_s = 0, p90_s = 0, p99_s = 0;  ///< first audio of successful requests
   double audio_s = 0;
   double workers = 0, up = 0;      ///< means: workers of the fleet; workers that accept requests
-  double used = 0, most_used = 0;  ///< streams / possible streams: mean; fullest worker
+  double used = 0, most_used = 0;  ///< streams / possible streams: mean of workers; largest
 };
 
 /// The rows of a day, and the whole day.

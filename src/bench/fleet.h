@@ -53,7 +53,7 @@ class Autoscaler {
 
 /// Workers, balancer and failures of a simulated fleet; times in seconds.
 struct Fleet {
-  double agent_s = 0.25;  ///< longest age of the balancer's knowledge of a worker
+  double agent_s = 0.25;  ///< seconds between two reports of each worker to the balancer
   double check_s = 1;     ///< until the balancer notices a ready worker: two checks of 0.5 s
   double slow_start_s = 10;
   double bound = 1.5;  ///< see BalancerOptions::bound

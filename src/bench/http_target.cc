@@ -255,7 +255,7 @@ class HttpTarget : public BenchTarget {
     }
   }
 
-  /// Keeps the beginning of an error's body as `detail`.
+  /// Stores the beginning of an error's body in `detail`.
   net::awaitable<void> read_fault(Wire& wire, http::response_parser<http::buffer_body>& parser,
                                   Exchange& exchange) {
     std::string text;

@@ -177,7 +177,7 @@ double Measurement::step(std::span<Runner> runners, int most_rows) {
   return batch_.ended_s - batch_.began_s;
 }
 
-/// Applies row `emitted` of the batch, which is a row of `runner`.
+/// Passes the codes of the batch's result number `emitted` to its request, `runner`.
 void Measurement::advance(Runner& runner, int emitted) {
   StepOutput out(runner.frames, runner.words, nullptr, nullptr, batch_.values_of(emitted));
   const Verdict verdict = runner.state->advance(batch_.codes_of(emitted), out);
@@ -296,7 +296,7 @@ void Measurement::prefill() {
     runners.push_back(open(i, true));
     longest = std::max(longest, runners.back().state->prompt_rows());
   }
-  if (longest <= 1) return;  // then a prompt row costs as much as a decode row
+  if (longest <= 1) return;  // no costs: a prompt row is then assumed to cost a decode row
   give_pages(runners, pages_each_);
   for (int rows = 1; rows <= limit; rows *= 2) {
     say(concat("prompts of ", rows, " rows"));
@@ -471,7 +471,7 @@ void Measurement::in_engine() {
   profile_.batch_overhead_s =
       many.batches > 0 ? std::max(0.0, (many.overhead_s - b * many.members) / many.batches) : 0;
 
-  // The part of first audio that the stages do not explain, because all threads were asleep.
+  // The time to first audio minus the stages' time: the time to wake all threads.
   SimulationOptions simulation;
   simulation.noise = false;
   TrafficOptions traffic;

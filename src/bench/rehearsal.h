@@ -17,8 +17,8 @@ struct Rehearsal {
   std::string question, answer;
   double sentence_s = 0;  ///< until the answer's first sentence was written
   double audio_s = 0;     ///< until the answer's first audio
-  /// Batches of the text model, without rejected drafts, from the question's end until its first
-  /// sentence was written. 1 means that it was spoken immediately, 0 means unknown (real time).
+  /// Batches of the text model, without drafts in the background, from the question's end until the
+  /// answer's first sentence was written. 1: the sentence was drafted. 0: unknown (real time).
   int forwards = 0;
   TurnCounts counts;
   Error error;  ///< has a message if the question failed
@@ -60,7 +60,7 @@ struct NamedPrediction {
 std::vector<NamedPrediction> parse_rules(const std::string& list, const Prediction& base);
 
 /// Returns a line about a question that all runs have just answered: the first audio of the first
-/// run, and the gain of each other one.
+/// run, and the gain of each other run.
 std::string question_line(const std::vector<RehearsalRun>& runs);
 /// Returns a table that compares all runs with the first one. If the runs have fewer than `wanted`
 /// questions, the first line says so.

@@ -18,7 +18,7 @@ Spread spread_of(std::vector<double> values);
 struct RehearsalSummary {
   int turns = 0, failed = 0, silent = 0;
   Spread sentence_s, audio_s, forwards;
-  double at_once = 0, ready = 0;  ///< shares of the answered turns: forwards is 1; answer was ready
+  double at_once = 0, ready = 0;  ///< shares of the answered turns: with forwards 1, counts.ready
   double same = 0;                ///< share of turns with the same answer as in the run `first`
   DraftCounts tokens;
   int reflections = 0, spoken_ahead = 0, spoken_in_vain = 0;

@@ -192,7 +192,7 @@ TEST_F(RehearsalTest, PredictionChangesTimeAndNothingElse) {
   EXPECT_EQ(back.speaker.size(), what.speaker.size());
 }
 
-/// An exception of the check, as by Ctrl-C, ends the turn; the pair goes on with the next one.
+/// An exception of `check`, as after Ctrl-C, ends the turn; the pair can run further questions.
 TEST_F(RehearsalTest, StopsInTheMiddleOfAQuestion) {
   VirtualPair pair(writer_, speaker_, engine(), costs());
   RehearsalOptions how = options();

@@ -25,7 +25,7 @@ SearchOutcome search_highest(const SearchOptions& options,
   const double smallest = options.whole ? 1 : kSmallest;
   const double most = options.whole ? tidy(options.most, true) : options.most;
   SearchOutcome out;
-  double low = 0, high = 0;  // highest load that met the targets; lowest load that failed
+  double low = 0, high = 0;  // low: highest load that met the targets; high: lowest that failed
   for (double load = tidy(options.start, options.whole); high == 0 || low == 0;) {
     if (holds(load, false)) {
       low = load;

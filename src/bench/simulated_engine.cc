@@ -29,7 +29,7 @@ EngineOptions engine_options(const StepProfile& profile, const SimulationOptions
   out.max_prefill_rows = options.max_prefill_rows;
   out.max_requests = options.max_requests;
   out.max_wait_s = options.max_wait_s;
-  // The profile's pages may have another size. In this engine, a page of 1 row takes 1 byte.
+  // Keeps the number of rows, because the profile's pages may have another size than the engine's.
   const int64_t rows =
       int64_t{options.pages > 0 ? options.pages : profile.pages} * profile.page_rows;
   out.kv_bytes = std::max<int64_t>(1, rows / KvPool::kPageRows);

@@ -67,7 +67,7 @@ class SimulatedEngine {
   ResidentModel model_;
   Scheduler scheduler_;
 
-  std::deque<std::pair<double, std::unique_ptr<Active>>> mail_;  ///< time of its prompt, request
+  std::deque<std::pair<double, std::unique_ptr<Active>>> mail_;  ///< when it is ready; request
   double prompts_free_s_ = 0;
   RequestId next_id_ = 1;
   int unfinished_ = 0;

@@ -47,7 +47,7 @@ struct FleetLook {
   double free = 0;                 ///< sum of the free shares that the agents report
   double wait_s = 0;               ///< sum of the predicted waits
   double in_flight = 0;            ///< sum of the unfinished requests
-  double playing = 0;              ///< sum of unfinished requests that have received something
+  double playing = 0;              ///< sum of the unfinished requests whose answer has begun
 };
 
 /// Events of the workers during a simulation.

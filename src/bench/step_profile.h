@@ -26,7 +26,7 @@ struct LinkProfile {
   double samples_per_frame = 0;              ///< samples at the end of the pipeline per frame
   std::vector<int> jobs, frames;             ///< sizes of batches and chunks, ascending
   std::vector<std::vector<double>> seconds;  ///< seconds[jobs][frames]
-  std::vector<double> spread;  ///< quantiles of single batches, relative to `seconds`; mean 1
+  std::vector<double> spread;  ///< quantiles of the times of batches / `seconds`; mean 1
 };
 
 /// An AR node and the costs of its batches.

@@ -82,7 +82,7 @@ TEST(Summary, RatesCountOverTheWindow) {
   EXPECT_DOUBLE_EQ(out.goodput, 0.2);
   EXPECT_DOUBLE_EQ(out.requests_per_s, 0.2);
   EXPECT_DOUBLE_EQ(out.audio_per_s, 0.4);
-  // Speech after the window takes longer. Goodput remains a share of the offered requests.
+  // An answer may end after the window, so `seconds` grows. Goodput still refers to the window.
   result.requests.push_back(record(11.5, 0.05, 8.5));
   out = summarize(result, targets);
   EXPECT_DOUBLE_EQ(out.seconds, 18);

@@ -43,8 +43,8 @@ constexpr double kMostUs = 60;  // the host's work for a step of up to kMeantFor
 constexpr int kMeantFor = 32;
 constexpr double kKernelUs = 0.56;  // an empty kernel in a graph (H200, docs/gpu.md)
 
-/// Most kernels of a decode step: with up to 8 sequences, whose products norm their rows
-/// themselves (cuda::norms_in_product), and with more.
+/// Most kernels of a decode step: `few` with up to 8 sequences, for which the kernels of products
+/// also normalize their input rows (cuda::norms_in_product), `many` with more sequences.
 struct Most {
   uint64_t few, many;
   uint64_t of(int sequences) const { return sequences <= 8 ? few : many; }
@@ -130,7 +130,7 @@ bool measure(const Pipeline& pipeline, uint64_t most, int size, int steps) {
       median(executor), least, median(all), double(after.uploads - before.uploads) / done,
       double(after.uploaded_bytes - before.uploaded_bytes) / done, 100 * recalled / done);
   std::fflush(stdout);
-  const bool fast = size > kMeantFor || least <= kMostUs;  // the least: other processes may run
+  const bool fast = size > kMeantFor || least <= kMostUs;  // median() varies with other processes
   const bool good = fast && kernels <= most && recalled >= kLeastRecalled * done;
   if (!good) {
     std::printf("  wanted: at most %llu kernels, %.0f us, and %.0f %% recalled\n",

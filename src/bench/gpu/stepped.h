@@ -26,8 +26,8 @@ class Stepped {
   /// Begins `size` requests for the same text, each with its own seed. Throws LoadError if the
   /// model refuses them.
   void open(const std::string& text, int size);
-  /// Runs a step of all sequences. The first step runs their prompts. Returns the seconds of the
-  /// executor. Throws LoadError if the step fails.
+  /// Runs a step of all sequences. The first step runs their prompts. Returns the seconds that the
+  /// executor took. Throws LoadError if the step fails.
   double step();
   /// Replaces the codes of all later steps by the first code that each request may choose, for a
   /// device that does not sample codes.
