@@ -148,8 +148,8 @@ class BuiltIn(unittest.TestCase):
             self.skipTest(done.stderr.decode())
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout.decode(), r"^> what time is it\nIt is \d\d:\d\d\.\n$")
-        times = re.search(rb"first text (\d+) ms, first audio (\d+) ms; (\d+) ms from the end of the voice to the first "
-                          rb"sound: pause (\d+), words (\d+), text (\d+), sound (\d+)", done.stderr)
+        times = re.search(rb"first text (\d+) ms, first audio (\d+) ms; (\d+) ms from the end of speech to the first "
+                          rb"audio: pause (\d+), words (\d+), text (\d+), audio (\d+)", done.stderr)
         self.assertTrue(times, done.stderr)
         text, audio, whole, *parts = (int(each) for each in times.groups())
         self.assertLessEqual(abs(whole - sum(parts)), 3)

@@ -25,7 +25,7 @@ std::string tenths(double value) {
 
 std::string bytes_text(int64_t bytes) { return size_text(static_cast<uint64_t>(bytes)); }
 
-/// Returns the command for packages that have other names on distributions beside Debian.
+/// Returns the install command on Debian and its derivatives, elsewhere the Debian packages' names.
 std::string debian_command(std::string_view distribution, std::string_view packages) {
   const std::string command = install_command(distribution, packages);
   return command.starts_with("apt ") ? command : install_command("", packages);

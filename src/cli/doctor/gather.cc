@@ -148,7 +148,7 @@ std::string mecab_dictionary(std::string_view printed) {
 
 MachineFacts gather_facts(int port) {
   MachineFacts facts;
-  try {  // before threads start, as in the server
+  try {  // forks the helper before this process starts threads, as the server does
     const DecodeHelper helper;
     facts.confined = helper.filtered();
     facts.confinement = helper.confinement();

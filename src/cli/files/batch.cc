@@ -116,7 +116,7 @@ std::optional<Wav> audio_of(const HttpAnswer& answer, const std::string& name,
   if (answer.ok()) return parse_wav(answer.body, name);
   why = fault_of(answer);
   return std::nullopt;
-} catch (const LoadError& error) {  // probably from a proxy, not from the server
+} catch (const LoadError& error) {  // the body is not a WAV file: a proxy probably sent it
   why = error.what();
   return std::nullopt;
 }
@@ -452,7 +452,7 @@ void add_batch(CLI::App& app, Chosen& chosen) {
   add_store(*sub, batch.voice_store);
   add_request(*sub, batch.request);
   add_model(*sub, batch.load);
-  // A batch has no listener: use large batches, and a seat for each request.
+  // This command has no listener, so it uses large engine batches, and a seat for each request.
   batch.load.engine.policy = "throughput";
   batch.load.engine.max_requests = 1'000'000;
   batch.load.engine.max_wait_s = 1e9;

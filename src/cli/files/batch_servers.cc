@@ -37,7 +37,7 @@ void BatchServers::failed(const Lease& lease, double rest_s, double now_s) {
   const std::lock_guard lock(mutex_);
   Server& server = servers_[lease.index];
   --server.running;
-  // Simultaneous failures count as one failure.
+  // Further failures while the server already rests do not count.
   if (rest_s <= 0 && server.rests_until_s <= now_s) {
     server.failures = std::min(server.failures + 1, 6);
     rest_s = std::min(15.0, 0.25 * std::exp2(server.failures));

@@ -90,7 +90,7 @@ struct Target {
   std::string work() const { return directory ? join_path(path, ".book") : path; }
 };
 
-/// Refuses to overwrite a finished book unless `restart`. An unfinished book has a journal.
+/// Refuses to overwrite a finished book unless `restart`. A book with a journal is unfinished.
 void refuse_finished(const Target& target, bool restart) {
   if (restart || is_file(target.work() + ".journal")) return;
   if (!is_file(target.directory ? join_path(target.path, kPlaylist) : target.path)) return;
@@ -391,7 +391,7 @@ void add_book(CLI::App& app, Chosen& chosen) {
   sub->add_flag("--restart", book.restart,
                 "begin again instead of continuing, even if the book is finished");
   add_model(*sub, book.load);
-  // A book has no listener, so a part may wait for its turn.
+  // A book has no listener, so the engine may let a part wait for any time.
   book.load.engine.policy = "throughput";
   book.load.engine.max_wait_s = 1e9;
   add_request(*sub, book.request);

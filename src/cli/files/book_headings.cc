@@ -107,8 +107,8 @@ int roman(std::string_view text) {
   return 0;
 }
 
-/// Line i has only a number. Returns the line after the title that follows it; a title ends at an
-/// empty line. Returns i + 1 without a title.
+/// Returns the index of the line after the title below line i, which has only a number; i + 1
+/// without a title. A title ends at an empty line.
 size_t after_title(const std::vector<Line>& lines, size_t i) {
   size_t end = i + 1;
   while (!is_empty(lines, end) && end - i <= kTitleLines + 1) ++end;
@@ -193,8 +193,8 @@ std::vector<Heading> named_headings(const std::vector<Line>& lines) {
   return out;
 }
 
-/// Returns the headings that are Roman numerals. They count from I and may restart; one numeral
-/// alone does not count. `titled`: only lines with a title in capitals after the numeral.
+/// Returns the headings that are Roman numerals. Their values rise from I and may restart at I; a
+/// single numeral is ignored. `titled`: only lines with a title in capitals after the numeral.
 std::vector<Heading> numeral_headings(const std::vector<Line>& lines, bool titled) {
   std::vector<Heading> out;
   int last = 0;

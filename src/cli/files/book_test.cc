@@ -57,7 +57,7 @@ TEST(BookText, GutenbergsHeadings) {
             (Names{"PART ONE. CHAPTER 1", "CHAPTER 2"}));
 }
 
-// An empty line may separate a number from its title; a first line of text looks different.
+// An empty line may separate a number from its title. A line that looks like text is not a title.
 TEST(Book, TitlesStandApart) {
   EXPECT_EQ(titles("CHAPTER I\n\nJONATHAN HARKER'S JOURNAL\n\n(_Kept in shorthand._)\n\n3 May.\n\n"
                    "CHAPTER II\n\nThe End of the Castle\n\nOne.\n\nCHAPTER III\n\nNo.\n\nTwo.\n\n"

@@ -12,7 +12,7 @@ namespace syrinx {
 /// The answer to a request, or the reason why no answer arrived.
 struct HttpAnswer {
   int status = 0;       ///< 0 without an answer; see `failure`
-  std::string failure;  ///< why it failed, or is incomplete or too large
+  std::string failure;  ///< why no answer arrived, or why it is incomplete or too large
   std::string body;
   double retry_after_s = 0;   ///< value of Retry-After in seconds, or 0
   std::string finish_reason;  ///< value of X-Finish-Reason

@@ -35,7 +35,7 @@ struct TranscribeOptions {
   std::vector<std::string> files;  ///< "-" means the standard input
   std::string ears = "pocketsphinx";
   LoadOptions load;  ///< how to load a model that recognises speech
-  std::string vad;   ///< Silero's weights; empty means that silence is recognised, too
+  std::string vad;   ///< Silero's weights; if empty, the recogniser also receives silent parts
   std::string language;
   std::string prompt;
   std::optional<float> temperature;  ///< in the first attempt; unset: the recogniser's default
@@ -242,7 +242,7 @@ void Transcriber::transcribe(const std::string& file, const std::string& output,
     } else {
       notes->wait();
     }
-    result = notes->take_result();  // read before the segments, which are then complete
+    result = notes->take_result();  // taken first, because after a result no segments follow
     for (const TranscriptSegment& segment : notes->take_segments()) {
       if (!lines()) continue;
       progress.clear();

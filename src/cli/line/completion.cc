@@ -18,7 +18,7 @@ std::string in_quotes(const std::string& text) {
   return out + "'";
 }
 
-/// Merges subcommands into their commands, as words and options. Shells need nothing else.
+/// Merges subcommands into their commands: adds their names as words, and their options.
 std::vector<CommandFacts> merged(const std::vector<CommandFacts>& all) {
   std::vector<CommandFacts> out;
   for (const CommandFacts& command : all) {

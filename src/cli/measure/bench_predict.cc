@@ -71,8 +71,8 @@ struct Side {
   std::unique_ptr<Engine> writer, speaker;  // engines that run in real time
 };
 
-/// Asks all questions, each by every rule before the next one. On a signal keeps the questions that
-/// every rule has answered, and returns the signal.
+/// Asks all questions: each one with every rule, then the next one. On a signal keeps the questions
+/// that were answered with every rule, and returns the signal.
 std::optional<Interrupted> ask(std::vector<Side>& sides,
                                const std::vector<TimedQuestion>& questions,
                                RehearsalOptions options, std::vector<RehearsalRun>& runs) {
@@ -164,7 +164,7 @@ int run_bench_predict(const BenchOptions& options) {
           rehearsal_html(runs, concat("Prediction: ", writes->info().model, " and ",
                                       says->info().model, ", questions ", how.questions)));
   }
-  std::fflush(stdout);  // a signal ends the process without it
+  std::fflush(stdout);  // because end_by() ends the process without writing buffered output
   if (interrupted) throw Interrupted(*interrupted);
   for (const RehearsalRun& run : runs) {
     for (const Rehearsal& turn : run.turns) {

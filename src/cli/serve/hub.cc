@@ -68,7 +68,7 @@ std::string pull(const std::string& repository, const std::vector<std::string>& 
   return directory;
 }
 
-/// Returns where it is written how to complete the download.
+/// Returns a text that names the page with the further steps.
 std::string completed(const KnownModel& model) {
   return concat("has to be completed as docs/families/", model.page, ".md says");
 }

@@ -76,7 +76,7 @@ std::pair<std::string, std::string> read_alias(const char* option, const std::st
   return {pair.substr(0, equals), pair.substr(equals + 1)};
 }
 
-/// Splits all pairs. Throws if a name occurs twice.
+/// Splits pairs NAME=MEANING. Throws UsageError if a name occurs twice.
 std::map<std::string, std::string, std::less<>> read_aliases(
     const char* option, const std::vector<std::string>& pairs) {
   std::map<std::string, std::string, std::less<>> out;

@@ -25,8 +25,8 @@ struct ServeOptions {
   std::string tls_cert, tls_key;           ///< paths of PEM files
   std::vector<std::string> cors_origins;   ///< origins of pages that may use the server
   std::vector<std::string> allowed_hosts;  ///< further host names of the server
-  int client_requests_per_min = -1;        ///< -1 means no limit for this machine, 600 for others
-  int client_concurrency = -1;             ///< -1 means no limit for this machine, 32 for others
+  int client_requests_per_min = -1;        ///< -1: 600 for remote clients, no limit for local
+  int client_concurrency = -1;             ///< -1: 32 for remote clients, no limit for local
   bool quiet = false;                      ///< no log line per request
   double drain_timeout_s = 30;
   double stall_timeout_s = 30;

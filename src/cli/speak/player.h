@@ -10,7 +10,7 @@ namespace syrinx {
 
 /// Runs a player as a child and writes WAV to its standard input. Every method throws LoadError
 /// when the player cannot be run, has ended or fails. The player writes messages to the standard
-/// error. After run_program(), writing to an ended player does not end this process.
+/// error. Needs run_program() (cli/line/program.h), so that SIGPIPE does not end this process.
 class Player {
  public:
   /// `command` is a shell command.

@@ -19,7 +19,7 @@ namespace syrinx {
 /// A voice of the user, instead of a voice of the model.
 struct VoiceChoice {
   std::string store;  ///< directory of stored voices; empty means the default
-  std::string ref_audio = {}, ref_text = {}, ref_mode = {};  ///< a recording to clone, its words
+  std::string ref_audio = {}, ref_text = {}, ref_mode = {};  ///< recording, its words, clone mode
   bool ref_trim = false;                                     ///< remove silence at both ends
   std::string embedding_file = {};                           ///< a speaker's embedding
   /// Earlier turns, oldest first: speaker, file of its audio ("-" without audio), words.

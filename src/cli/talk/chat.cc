@@ -123,7 +123,7 @@ class Conversation {
     }
   }
 
-  /// Answers typed questions until the input ends or a signal arrives. Keeps the conversation.
+  /// Answers typed questions until the input ends or a signal arrives. Then writes the output file.
   void talk() try {
     Typing typing;
     for (;;) {
@@ -140,7 +140,7 @@ class Conversation {
     keep();
     throw;
   }
-  /// Answers spoken questions until the recorder ends or a signal arrives. Keeps the conversation.
+  /// Answers spoken questions until the recorder ends or a signal arrives. Then writes the file.
   void listen(Listening& ears) try {
     for (;;) {
       begin_turn();
@@ -220,7 +220,7 @@ class Conversation {
     say("assistant", text);
   }
 
-  /// Prints times of the answer since the question, and since the last voice of a spoken question.
+  /// Prints times of the answer since the question's text, and since the end of a spoken question.
   static void report(const HeardTurn* heard, double text_s, double audio_s,
                      const TurnCounts& counts) {
     std::fprintf(stderr, "first text %.0f ms, first audio %.0f ms", 1e3 * text_s, 1e3 * audio_s);
@@ -228,8 +228,8 @@ class Conversation {
       const double pause_s = heard->turn_end_s - heard->voice_end_s;
       const double words_s = heard->words_s - heard->turn_end_s;
       std::fprintf(stderr,
-                   "; %.0f ms from the end of the voice to the first sound: pause %.0f, "
-                   "words %.0f, text %.0f, sound %.0f",
+                   "; %.0f ms from the end of speech to the first audio: pause %.0f, "
+                   "words %.0f, text %.0f, audio %.0f",
                    1e3 * (pause_s + words_s + audio_s), 1e3 * pause_s, 1e3 * words_s, 1e3 * text_s,
                    1e3 * (audio_s - text_s));
     }
@@ -249,7 +249,7 @@ class Conversation {
     }
   }
 
-  /// Writes the conversation. Without any turn the file remains unchanged.
+  /// Completes the file with the audio of all answers. Without an answer it remains unchanged.
   void keep() {
     turn_->cancel();
     if (file_ && played_until_s_ > 0) file_->finish();

@@ -1,4 +1,4 @@
-// Speech from the microphone, turn by turn. A turn begins with a voice, ends with a pause, and is
+// Speech from the microphone, turn by turn. A turn begins with speech, ends with a pause, and is
 // recognised while it is spoken. Main thread.
 #pragma once
 
@@ -14,9 +14,9 @@ namespace syrinx {
 /// The words of a turn and its times; seconds of now_s().
 struct HeardTurn {
   std::string words;
-  double voice_end_s = 0;  ///< when the last voice was recorded
-  double turn_end_s = 0;   ///< when the pause had ended the turn
-  double words_s = 0;      ///< when the words were recognised
+  double voice_end_s = 0;  ///< when the last speech was recorded
+  double turn_end_s = 0;   ///< when the pause after it was long enough to end the turn
+  double words_s = 0;      ///< when the recogniser had returned all words
 };
 
 /// A microphone with its recogniser, for one turn after another.
