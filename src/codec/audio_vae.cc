@@ -137,7 +137,7 @@ AudioVaeDecoder::AudioVaeDecoder(const AudioVaeConfig& config, const Weights& we
   tail_act_ = causal::load_snake(model.scope(std::to_string(index)), width);
   tail_ = causal::load_conv(model.scope(std::to_string(index + 1)), width, 1, causal::kTaps,
                             {.type = conv});
-  decoder.ignore("sr_bin_boundaries");  // integers that the config also has
+  decoder.ignore("sr_bin_boundaries");  // a tensor with the same values as in the config
 }
 
 AudioVaeState AudioVaeDecoder::open() const {

@@ -114,7 +114,7 @@ CamPlus::CamPlus(const Weights& weights) : fbank_(kaldi_fbank(80)) {
   const int64_t first = size_of(xvector, "tdnn.linear.weight", 0, 128);
   const Folded tdnn = fold(xvector.scope("tdnn.linear"), {first, wide, kTdnnTaps},
                            xvector.scope("tdnn.nonlinear.batchnorm"));
-  // The checkpoint orders rows by channel, this code by band.
+  // Input columns: in the checkpoint [channel][band], here [band][channel].
   Tensor turned(tdnn.weight.shape(), DType::kF32);
   for (int64_t o = 0; o < first; ++o)
     for (int64_t c = 0; c < channels; ++c)

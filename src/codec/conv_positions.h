@@ -23,7 +23,7 @@ struct ConvPositionSizes {
 class ConvPositions {
  public:
   ConvPositions() = default;
-  /// In the weight norm of the tensors, each tap has its own norm.
+  /// Loads the tensors. Their weight norm has one norm for each tap.
   ConvPositions(const Weights& scope, const ConvPositionSizes& sizes);
 
   /// Returns rows [N, W] with zeros before and after them, as at() requires.

@@ -36,7 +36,7 @@ class DacCodecState {
   friend class DacCodec;
   DacDecoderState decoder_;
   int64_t fed_ = 0, taken_ = 0;  // frames decoded, and frames whose samples were returned
-  bool ended_ = false;           // whether the decoder got the last frame; ready_ may not be empty
+  bool ended_ = false;           // the decoder has read the last frame; ready_ may have samples
   std::vector<float> ready_;     // decoded samples that run() has not yet returned
 };
 

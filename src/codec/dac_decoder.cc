@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kPieceFrames = 8;    // frames of one stream in a pass
 constexpr int64_t kPassFrames = 8;     // frames of all streams in a pass; limits the scratch memory
-constexpr int64_t kNoiseRows = 256;    // rows of noise for one counter of the random numbers
+constexpr int64_t kNoiseRows = 256;    // rows of noise made from one value of Philox's counter
 constexpr uint32_t kNoiseStream = 64;  // block b takes its noise from random stream 64 + b
 
 View take_f32(StepContext& ctx, int64_t rows, int64_t columns) {
@@ -184,7 +184,7 @@ void DacDecoder::add_noise(StepContext& ctx, std::span<const Part> parts, const 
   add_rows_scaled(ctx, x.x, gains, upload(ctx, normals));
 }
 
-/// Adds the unit's input x to its branch, with the delay of the branch's convolution.
+/// Runs a unit. Delays the unit's input as the unit's convolution does, before adding both.
 DacDecoder::Stack DacDecoder::run_unit(StepContext& ctx, std::span<const Part> parts,
                                        const ResidualUnit& unit, const Stack& in, size_t& conv,
                                        size_t& delay) const {

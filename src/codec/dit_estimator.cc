@@ -125,7 +125,7 @@ View DitEstimator::embed_times(const Weights& weights, std::span<const float> ti
   return out;
 }
 
-/// `weights`: the scope of the linear. `scale`: the index of the scale among the three parts.
+/// Computes the modulation of all steps. Adds 1 to the parts whose index modulo kParts is `scale`.
 DitEstimator::Modulation DitEstimator::load_modulation(const Weights& weights, int64_t parts,
                                                        int64_t scale, const View& time) const {
   const int64_t width = dit_.width, steps = config_.steps;
@@ -254,7 +254,7 @@ void DitEstimator::add_positions(StepContext& ctx, Call& call, const View& x) co
   add_inplace(ctx, x, from);
 }
 
-/// Rotates the first head. Conditioned rows, then unconditioned rows, have the same positions.
+/// Rotates the first head. x has `call.frames` rows for each branch, at the same positions.
 void DitEstimator::rotate(StepContext& ctx, const Call& call, const View& x) const {
   const Arena::Mark mark(ctx.arena);
   const View positions = ctx.arena.take({x.shape[0]}, DType::kI32);

@@ -45,8 +45,8 @@ class FastConformer {
   FastConformer(const FastConformerConfig& config, const Weights& weights, WeightType type);
 
   const FastConformerConfig& config() const { return config_; }
-  /// Opens a stream in chunks of `chunk` rows. If the config has `left`, its chunk is the limit.
-  /// Without `left`, all rows of the stream must arrive in one call.
+  /// Opens a stream in chunks of `chunk` rows, at most config().chunk if config().left >= 0. If
+  /// `left` is negative, all rows of the stream must arrive in one call.
   State open(int64_t chunk) const;
   /// Runs the blocks in place over x [N, W]: the rows of the jobs, one job after another.
   void run(StepContext& ctx, const View& x, std::span<const Job> jobs) const;

@@ -120,8 +120,8 @@ FishCodecConfig FishCodecConfig::of(const Weights& weights) {
     transformer(concat("encoder.block.", i + 1, ".block.5"),
                 c.encoder_layers[static_cast<size_t>(i)], c.encoder_ffn);
   }
-  // A piece of the encoder has whole frames, and its transformers shift positions back by whole
-  // pages.
+  // The encoder's pieces are whole frames, and its transformers shift positions back by whole
+  // pages. Therefore a page must have whole frames.
   const int64_t rows = product(c.encoder_rates) * product(c.downsample);
   if (rows != c.hop()) sizes.refuse("encoder.block.1.block.4.conv", rows);
   for (size_t i = 0; i < c.encoder_rates.size(); ++i) {

@@ -33,7 +33,7 @@ void FlowEstimator::begin(int64_t frames, State& state) const {
     for (int64_t i = 0; i < pages; i += pages_->slots()) state.groups.push_back(pages_->take());
     return;
   }
-  // This stream will write to the unused rows of its last group.
+  // Stops sharing the last group, because this stream will write to the group's unused rows.
   if (state.rows % page != 0) pages_->own(state.groups.back());
   while (std::ssize(state.groups) * page < state.rows + frames)
     state.groups.push_back(pages_->take());

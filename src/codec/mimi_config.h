@@ -45,7 +45,7 @@ struct MimiConfig {
   int64_t latent_rate = 2;   ///< rows per frame in the transformers
   int64_t encoded = 512;     ///< width of the encoder's output frames
   bool interleaved = false;  ///< RopeLayout::kInterleaved instead of kHalfSplit
-  bool gelu_tanh = false;    ///< the approximation of GELU in the transformers
+  bool gelu_tanh = false;    ///< the transformers approximate GELU with tanh
   MimiNames names = {};
 
   /// Largest dilation that a loader accepts; a stream keeps rows in proportion to it.

@@ -77,7 +77,7 @@ class MimiEncoder {
     int64_t first = 0;
     PackedLinear in;                   // H -> D
     std::vector<Tensor> codebooks;     // [V, D]
-    std::vector<PackedLinear> stages;  // score x . e - |e|^2 / 2 of entry e; largest: the nearest
+    std::vector<PackedLinear> stages;  // x . e - |e|^2 / 2: largest for the entry e nearest to x
   };
 
   Quantizer load_quantizer(const Weights& weights, bool semantic) const;

@@ -142,7 +142,7 @@ TEST_P(MimiGolden, HalfWeightsAreClose) {
 INSTANTIATE_TEST_SUITE_P(Checkpoints, MimiGolden,
                          testing::Values("published_rates", "other_shapes"));
 
-// Positions are shifted back after some thousand frames. This must not change a stream.
+// After some thousand frames, the transformers shift positions back. Samples must not change.
 TEST(Mimi, LongStreamsGoOnAsTheyWere) {
   Checkpoint c("other_shapes");
   const int64_t q = c.config.codebooks, hop = c.config.hop(), late = 5000, seen = 5300;

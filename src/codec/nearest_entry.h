@@ -27,7 +27,7 @@ class NearestEntry {
 
  private:
   Tensor entries_;
-  PackedLinear score_;  // score x . e - |e|^2 / 2 of each entry e; the largest is of the nearest e
+  PackedLinear score_;  // x . e - |e|^2 / 2 for each entry e: largest for the e nearest to x
 };
 
 }  // namespace syrinx
