@@ -27,8 +27,8 @@ struct Confinement {
 };
 
 /// Confines this process, which must have one thread and be a child of `parent`. The kernel kills
-/// it when the parent ends. After this call it can only read and write `fd`. If it runs as root, it
-/// becomes the user "nobody" if possible.
+/// the process when the parent ends. After this call the process can only read and write `fd`. A
+/// process of root becomes one of the user "nobody", if possible.
 Confinement confine(int fd, int parent, const ConfinementLimits& limits);
 
 }  // namespace syrinx

@@ -166,7 +166,7 @@ std::optional<Error> DecodingApart::begin() {
   if (file_.size() > limits_.max_bytes) return too_many_bytes(file_.size(), limits_.max_bytes);
   auto pair = socket_pair(SOCK_STREAM);
   if (!pair) return Error{ErrorCode::kOverloaded, "too many files are open", "ref_audio", 1};
-  // This is far more than any format needs; usually the deadlines end a job.
+  // Limit of processor time: far more than any format needs, because deadlines usually end a job.
   const auto cpu_s = static_cast<uint32_t>(std::ceil(limits_.max_decode_s + limits_.max_s / 20));
   child_ = helper_.begin_child(pair->there.get(), file_.size() + helper_.options_.memory_bytes,
                                cpu_s, false);

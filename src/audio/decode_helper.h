@@ -93,7 +93,7 @@ class DecodeHelper {
   bool filtered_ = false;
   std::string confinement_;
   mutable std::atomic<int64_t> begun_ = 0;
-  mutable std::mutex mutex_;  // protects a request with its answer, and the members below
+  mutable std::mutex mutex_;  // held from a request to its answer; protects the members below
   mutable pid_t pid_ = -1;
   mutable int control_ = -1;
   mutable uint64_t number_ = 0;  // number of the current helper; the first helper is 0

@@ -346,7 +346,7 @@ TEST(DecodeHelper, ThatIsGoneSaysSo) {
   EXPECT_GT(error.retry_after_s, 0);
 }
 
-/// Returns options whose replacement helpers are this test program, running only the next test.
+/// Returns options whose replacement helper is this program, which then runs only the next test.
 DecodeHelperOptions with_successors() {
   return {.again = {"/proc/self/exe", "--gtest_also_run_disabled_tests",
                     "--gtest_filter=DecodeHelper.DISABLED_Successor"}};

@@ -1,5 +1,5 @@
 // Messages between a decoding child and its parent, over a local stream socket. The parent sends
-// the job and the file's bytes; the child sends messages. For audio/ only.
+// the job and the file's bytes; the child sends messages. Only for sources in audio/.
 #pragma once
 
 #include <cstddef>

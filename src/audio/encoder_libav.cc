@@ -31,7 +31,7 @@ constexpr int kOpusDecodedHz = 48000;  // rate of decoded Opus, whatever the inp
 constexpr int kWriteBytes = 4096;
 constexpr size_t kFlacStreamInfoBytes = 34;  // RFC 9639, 8.2
 
-/// Settings of a format. Bit rates are for one voice, and slightly above the transparent rate.
+/// Codec, muxer and options of a format. Bit rates (below) are slightly above transparency.
 struct Recipe {
   const char* codec;
   const char* muxer;
@@ -92,7 +92,7 @@ int flac_block(int rate_hz) { return rate_hz <= 16000 ? 576 : rate_hz <= 32000 ?
 struct Mp3Length {
   int64_t frames = 0;   ///< frames with sound
   int64_t samples = 0;  ///< samples encoded
-  int64_t bytes = 0;    ///< bytes of the stream, including the declaration
+  int64_t bytes = 0;    ///< bytes of the stream, including the Info frame
 };
 
 std::string big_endian(int64_t value) {
@@ -101,8 +101,8 @@ std::string big_endian(int64_t value) {
   return out;
 }
 
-/// Writes into the header how many samples decoders of Opus must skip, at the decoders' rate.
-/// FFmpeg 4 counts them at the encoder's rate.
+/// Writes into the header how many samples decoders of Opus must skip, at 48 kHz. Without this
+/// correction, FFmpeg 4 would count them at the encoder's rate.
 void declare_opus_priming(AVCodecContext& codec) {
   constexpr int kAt = 10;  // byte offset of the field: 16 bits, little-endian (RFC 7845, 5.1)
   if (codec.extradata == nullptr || codec.extradata_size < kAt + 2) return;
@@ -124,7 +124,7 @@ std::string mp3_info_frame(std::string_view frame, int priming,
   constexpr int64_t kMost = 4095;         // largest delay or padding in samples: 12 bits each
   std::string out(frame.size(), '\0');
   const bool mpeg1 = (static_cast<uint8_t>(frame[1]) & 0x08) != 0;
-  const size_t tag = kHeader + (mpeg1 ? 17 : 9);  // follows the side information of one channel
+  const size_t tag = kHeader + (mpeg1 ? 17 : 9);  // byte offset, after one channel's side info
   std::string fields = "Info" + big_endian(length ? 3 : 2);
   fields += length ? big_endian(length->frames) + big_endian(length->bytes) : big_endian(-1);
   const size_t extension = tag + fields.size();

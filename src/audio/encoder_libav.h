@@ -1,4 +1,4 @@
-// The formats that FFmpeg's libraries encode. For audio/ only.
+// The formats that FFmpeg's libraries encode. Only for sources in audio/.
 #pragma once
 
 #include <memory>

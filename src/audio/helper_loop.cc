@@ -37,8 +37,8 @@ class HelperLoop {
   void (*const instead_)(int);
 };
 
-/// Closes the descriptors [from, to]. glibc has a function for this since version 2.34, and Linux a
-/// system call since 5.9.
+/// Closes the descriptors [from, to] without glibc's close_range(), which needs version 2.34. Linux
+/// has the system call since 5.9.
 void close_files(unsigned from, unsigned to) {
 #ifdef __NR_close_range
   if (syscall(__NR_close_range, from, to, 0) == 0) return;

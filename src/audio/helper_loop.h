@@ -1,5 +1,5 @@
 // The loop of the decode helper (audio/decode_helper.h) and the server's requests to the helper.
-// The loop has one thread, which forks a child for each recording. For audio/ only.
+// The loop has one thread, which forks a child for each recording. Only for sources in audio/.
 #pragma once
 
 #include <sys/types.h>

@@ -19,7 +19,7 @@ using SideDataSize = int;
 using SideDataSize = size_t;
 #endif
 
-// FFmpeg 5.1 replaced two fields by a layout.
+// FFmpeg 5.1 replaced the fields `channels` and `channel_layout` by `ch_layout`.
 #define SYRINX_LIBAV_LAYOUTS (LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(57, 28, 100))
 
 /// Gives a codec context or a frame one channel.
@@ -43,7 +43,7 @@ int channel_count(const T& of) {
 #endif
 }
 
-/// Makes a resampler of one channel of floats, not initialized yet; null without memory.
+/// Makes a resampler for one channel of floats. The caller must initialize it. Null without memory.
 inline SwrContext* mono_resampler(int in_rate_hz, int out_rate_hz) {
 #if SYRINX_LIBAV_LAYOUTS
   AVChannelLayout mono = AV_CHANNEL_LAYOUT_MONO;

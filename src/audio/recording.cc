@@ -160,7 +160,7 @@ std::string recording_wav(std::span<const float> samples, int sample_rate) {
   const SampleCoding coding = narrow ? SampleCoding::kS16 : SampleCoding::kF32;
   std::string out = wav_header(sample_rate, static_cast<int64_t>(samples.size()), coding);
   out.reserve(out.size() + static_cast<size_t>(sample_bytes(coding)) * samples.size());
-  for (const float sample : samples) {  // unlike generated speech, recordings are not clipped
+  for (const float sample : samples) {  // append_samples() would clip them and scale by 32767
     const uint32_t bits = narrow ? static_cast<uint32_t>(std::lrintf(sample * 32768.f))
                                  : std::bit_cast<uint32_t>(sample);
     for (int64_t byte = 0; byte < sample_bytes(coding); ++byte) {

@@ -66,7 +66,7 @@ class RecordingReader {
   Result<bool> read(size_t count, std::vector<float>& out);
   /// Returns the rate in Hz; known after the first read().
   int sample_rate() const;
-  /// Returns the length that the file states, for display; 0 without one. It may be wrong.
+  /// Returns the length in seconds that the file states; 0 without one. It may be wrong.
   double claimed_s() const;
 
  private:
