@@ -21,8 +21,8 @@ struct CoreNode {
 /// ...). Empty without that directory. Throws LoadError if a list of cores is invalid.
 std::vector<CoreNode> core_nodes(const std::string& directory = "/sys/devices/system/node");
 
-/// Restricts this thread, and threads that it starts later, to the cores of the node that it may
-/// already use. The system then allocates the thread's memory on that node while memory is free.
+/// Restricts this thread, and threads that it starts later, to those cores of the node that this
+/// thread may use now. The system then allocates memory for these threads on that node if possible.
 /// Throws LoadError for an unknown node, or if none of its cores may be used.
 void stay_on(int node, const std::vector<CoreNode>& nodes);
 
