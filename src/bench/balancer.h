@@ -18,12 +18,12 @@ struct BalancerOptions {
   double bound = 1.5;  ///< most connections of a voice's home, relative to the mean of all workers
 };
 
-/// Workers on a circle. A voice's home is the first worker after the voice that accepts it.
+/// Workers on a circle. A voice's home is the first worker from the voice's place on that takes it.
 class HashRing {
  public:
   explicit HashRing(int workers);
-  /// Calls takes(worker) until it returns true, and returns that worker. Calls it for the workers
-  /// in the order of the ring, beginning at the voice, at least once for each.
+  /// Returns the first worker for which takes(worker) is true; empty without one. Calls takes() in
+  /// the order of the ring, beginning at the voice, perhaps several times for a worker.
   template <typename F>
   std::optional<int> find(uint64_t voice, F takes) const {
     const size_t first = at(voice);

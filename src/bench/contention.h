@@ -16,7 +16,7 @@ namespace syrinx {
 
 inline constexpr int kQuantiles = 100;
 
-/// Returns kQuantiles of the values, scaled so that their mean is 1. Empty without values.
+/// Returns kQuantiles quantiles of the values, scaled to a mean of 1. Empty without values.
 inline std::vector<double> quantiles(std::vector<double> values) {
   if (values.empty()) return {};
   std::sort(values.begin(), values.end());
@@ -33,7 +33,7 @@ inline std::vector<double> quantiles(std::vector<double> values) {
 /// Ratios of the times of a stage's batches in a running engine to their times alone, by size.
 class Contention {
  public:
-  /// Adds a batch: its size, frames per job (1 for an AR stage), seconds, and seconds alone.
+  /// Adds a batch: size, frames per job (1 for an AR stage), seconds in the engine, seconds alone.
   void add(int batch, double frames, double seconds, double alone_s) {
     batches_.push_back({key(batch, frames), seconds, alone_s});
     Cell& cell = cells_[batches_.back().at];

@@ -17,7 +17,7 @@ struct Member {
   bool wanted = false, up = false, slow = false;
   double up_at_s = INFINITY;  ///< when the balancer will notice that the worker is ready
   double up_since_s = 0;
-  double rate = 0;  ///< rate of the last tick
+  double rate = 0;  ///< requests per second in the last tick
   WorkerCurve::Position place;
   double wish = 0, share = 0, voice_share = 0;  ///< shares of all requests: without a cloned voice
                                                 ///< (target, present), and with one

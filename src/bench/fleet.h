@@ -30,10 +30,10 @@ WorkerFailure read_failure(const std::string& text);
 struct Autoscaling {
   int least = 1, most = 1;
   double load = 0.6;     ///< target: streams / streams that the costs allow, mean of the workers
-  double wait_s = 0.25;  ///< target: predicted wait, mean of the workers
-  double start_s = 60;   ///< from the decision until a worker is ready: machine, image, weights
-  double every_s = 15;   ///< time between two decisions
-  double keep_s = 300;   ///< a worker stops when fewer workers were enough for this time
+  double wait_s = 0.25;  ///< target: predicted wait in seconds, mean of the workers
+  double start_s = 60;   ///< seconds to get a machine, the image and the weights of a new worker
+  double every_s = 15;   ///< seconds between two decisions
+  double keep_s = 300;   ///< a worker stops after fewer workers were enough for these seconds
   int fewer_per_min = 1;
 };
 
@@ -54,7 +54,7 @@ class Autoscaler {
 /// Workers, balancer and failures of a simulated fleet; times in seconds.
 struct Fleet {
   double agent_s = 0.25;  ///< seconds between two reports of each worker to the balancer
-  double check_s = 1;     ///< until the balancer notices a ready worker: two checks of 0.5 s
+  double check_s = 1;     ///< seconds until the balancer uses a ready worker: two checks of 0.5 s
   double slow_start_s = 10;
   double bound = 1.5;  ///< see BalancerOptions::bound
   int retries = 4;     ///< most retries of a request that has no audio yet

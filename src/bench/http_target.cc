@@ -273,7 +273,7 @@ class HttpTarget : public BenchTarget {
     exchange.detail = concat(exchange.status, " ", shown(text, kMaxFaultBytes));
   }
 
-  /// Reads some bytes of the body; records a failure.
+  /// Reads some bytes of the body and returns their number. On an error, also records the failure.
   net::awaitable<size_t> read_some(Wire& wire, http::response_parser<http::buffer_body>& parser,
                                    std::vector<char>& bytes, Exchange& exchange) {
     SystemError error;

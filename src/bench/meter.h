@@ -19,7 +19,7 @@ enum class Failure {
   kConnect,   ///< the connection failed
   kStatus,    ///< the HTTP status is not 200, or the engine refused the request
   kProtocol,  ///< the answer is not HTTP or not the requested audio
-  kCut,       ///< the answer broke off
+  kCut,       ///< the connection ended before the answer was complete
   kTimeout,
   kSilent,  ///< a successful answer without a sample
   kSkipped  ///< not sent: too many requests were unfinished

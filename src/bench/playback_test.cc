@@ -36,7 +36,7 @@ TEST_P(PlaybackTable, Figures) {
   EXPECT_EQ(got.viable(), got.viable_chunks == got.chunks - 1 || got.chunks == 0);
 }
 
-// chunks, viable, underruns, longest, stall, audio
+// Columns of the expected figures: chunks, viable, underruns, longest, stall, audio.
 INSTANTIATE_TEST_SUITE_P(
     Tables, PlaybackTable,
     testing::Values(

@@ -167,7 +167,7 @@ TEST_F(PredictionTest, GreedyIsTheAnswerWithoutForEverySplit) {
   EXPECT_GT(pair.preemptions(), 0) << "the test forced nothing";
 }
 
-/// Runs thousands of turns with each rule of prediction; cancels some of them.
+/// Runs thousands of turns with each drafting method; cancels some of them.
 TEST_F(PredictionTest, TurnsLeaveNothingBehind) {
   const char* wanted = std::getenv("SYRINX_TURNS");
   const int turns = wanted ? std::max(600, std::atoi(wanted)) : 600;

@@ -14,7 +14,7 @@ namespace syrinx {
 /// pipeline. The sample rate is the lowest at which each frame has a whole number of samples.
 /// `whole`: every node waits for all frames of its input. `apart`: names of nodes that run in
 /// another process. Throws LoadError for an unknown node, or if a link of the profile does not make
-/// one frame of each frame.
+/// one frame from each frame.
 std::shared_ptr<const Pipeline> make_profiled_pipeline(const StepProfile& profile,
                                                        bool whole = false,
                                                        const std::vector<std::string>& apart = {});

@@ -43,7 +43,7 @@ Rehearsal rehearse(Engine& writer, Engine& speaker, const TimedQuestion& questio
 std::vector<Rehearsal> rehearse(VirtualPair& pair, const std::vector<TimedQuestion>& questions,
                                 const RehearsalOptions& options);
 
-/// A column of the report: the questions under one rule.
+/// A column of the report: all questions with one drafting method ("rule").
 struct RehearsalRun {
   std::string rule;  ///< e.g. "without", "greedy", "top-3"
   std::vector<Rehearsal> turns;

@@ -46,7 +46,7 @@ std::string rehearsal_rows(const std::vector<RehearsalRun>& runs) {
   return out + "</table></div>\n";
 }
 
-/// Draws the share of the answers whose figure is at most x, one curve for each rule.
+/// Draws the share of the answers whose figure is at most x, one curve for each drafting method.
 std::string rehearsal_curves(const std::vector<RehearsalRun>& runs, Chart chart,
                              double (*figure)(const Rehearsal&)) {
   chart.y_label = "% of answers", chart.y_most = 100;

@@ -217,7 +217,7 @@ TEST_F(RehearsalTest, StopsInTheMiddleOfAQuestion) {
   EXPECT_EQ(measured.speaker.size(), costs().speaker.size());
 }
 
-/// Rules that keep more of a draft than greedy may change answers; Jacobi iteration may not.
+/// Drafting methods that keep more of a draft than greedy may change answers; Jacobi may not.
 TEST_F(RehearsalTest, EveryRuleHasItsRun) {
   const std::vector<NamedPrediction> rules =
       parse_rules("greedy,top-1,top-50,reflection,jacobi-6", {});

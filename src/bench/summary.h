@@ -33,7 +33,7 @@ struct LoadSummary {
   Percentiles stall;             ///< sum of the underruns of each request
   int64_t underruns = 0;
   double smooth = 0;  ///< share of requests without any underrun: per-stream viability
-  double smooth_50ms = 0, smooth_100ms = 0, smooth_200ms = 0;  ///< longest underrun at most this
+  double smooth_50ms = 0, smooth_100ms = 0, smooth_200ms = 0;  ///< shares with underruns up to this
   double viable_chunks = 0;  ///< viable chunks / all chunks, without first chunks
   double audio_s = 0;
   double audio_per_s = 0;     ///< seconds of audio received per second
@@ -42,7 +42,7 @@ struct LoadSummary {
   // Figures of all requests; a failed request is never good:
   double in_time = 0;               ///< share with first audio within the target
   double good = 0;                  ///< share with first audio in time and no underrun
-  double offered = 0;               ///< requests per second of the window that became due
+  double offered = 0;               ///< requests that became due, per second of the window
   double goodput = 0;               ///< good requests per second of the window
   double target_first_audio_s = 0;  ///< first audio at the targets' percentile
   bool holds = false;               ///< the run met all targets and was not stopped early

@@ -1,5 +1,5 @@
-// Results of one worker of a fleet at every steady rate of requests. They are simulated exactly,
-// with a small fleet behind the same balancer. Seconds; const after calibrate(), any thread.
+// Results of one worker of a fleet at every steady rate of requests. They are simulated request by
+// request, with a small fleet behind the same balancer. Seconds. Const after calibrate().
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ struct CurvePoint {
   double rate = 0;  ///< requests per second for this worker
   double ok = 1;    ///< share of successful requests; other requests are refused
   double good = 1;  ///< share of requests in time and without an underrun
-  /// First audio of successful requests: kQuantiles + 1 quantiles.
+  /// kQuantiles + 1 quantiles of the seconds to first audio of successful requests.
   std::vector<double> first_audio;
   double audio_s = 0;           ///< mean audio of a successful request
   double used = 0, wait_s = 0;  ///< means of used() and of the predicted wait

@@ -39,9 +39,9 @@ constexpr const char* kText = "The ferry leaves at seven in the morning.";
 constexpr int kBatches[] = {1, 8, 32, 64};
 constexpr int kPositions = 1024;
 constexpr double kLeastRecalled = 0.85;
-constexpr double kMostUs = 60;  // the host's work for a step of up to kMeantFor sequences
+constexpr double kMostUs = 60;  // limit of the host's time for a step of kMeantFor sequences
 constexpr int kMeantFor = 32;
-constexpr double kKernelUs = 0.56;  // an empty kernel in a graph (H200, docs/gpu.md)
+constexpr double kKernelUs = 0.56;  // us that an empty kernel in a graph takes (H200, docs/gpu.md)
 
 /// Most kernels of a decode step: `few` with up to 8 sequences, for which the kernels of products
 /// also normalize their input rows (cuda::norms_in_product), `many` with more sequences.

@@ -51,7 +51,7 @@ constexpr int kPositions = 1024;  // positions of each sequence for timed steps
 constexpr int kSizes[] = {1, 8, 32, 64};
 constexpr double kStreamS = 10;       // seconds of audio of each concurrent stream
 constexpr double kLateShare = 0.002;  // share of streams that may have an underrun
-constexpr double kLeastSeconds = 10;  // shortest time of a model; less only tests the code
+constexpr double kLeastSeconds = 10;  // seconds for a model; a shorter run only tests this code
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -378,7 +378,7 @@ json closed_loop(const std::shared_ptr<const Pipeline>& pipeline, int clients, d
   return run;
 }
 
-/// Fills `out` part by part and calls `keep` after each part.
+/// Measures a model. Fills `out` part by part, and calls `keep` after each part to write the file.
 void measure(json& out, const std::string& name, const std::string& dir, double seconds,
              double rate, const std::function<void()>& keep) {
   std::printf("%s\n", name.c_str());
