@@ -107,7 +107,7 @@ void ask_ports(MachineFacts& facts) {
   facts.ipv6 = listen_fault(AF_INET6, reinterpret_cast<sockaddr*>(&six), sizeof six).empty();
 }
 
-/// Checks the cache folder, or its nearest parent that exists.
+/// Checks whether the cache folder, or its nearest parent that exists, can be written.
 void ask_cache(MachineFacts& facts) {
   facts.cache = default_weights_cache();
   if (facts.cache.empty()) return;

@@ -336,7 +336,7 @@ int Book::speak() {
     std::fprintf(stderr, "continuing after %s of audio\n",
                  clock_text(static_cast<double>(place.all_samples) / rate_).c_str());
   }
-  // The last run stopped between a file's last part and the end of the file: finish the file now.
+  // The previous run stopped after adding a file's last part: finishes that file now.
   if (place.samples > 0 && ends_file(place.parts - 1)) finish_file(parts_[place.parts - 1].chapter);
 
   Progress progress(bytes_until(parts_.size()), bytes_until(place.parts));

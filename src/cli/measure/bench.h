@@ -20,7 +20,7 @@ struct PredictBench {
   std::string system;
   int max_tokens = 100;                           ///< most tokens of an answer
   int sentence_chars = 0;                         ///< most characters of a sentence; 0 is default
-  std::string rules = "greedy,top-3,reflection";  ///< each rule is a separate run
+  std::string rules = "greedy,top-3,reflection";  ///< drafting methods; each is a separate run
   std::string hint;                               ///< see Prediction::hint
   int draft_tokens = 30;
   bool real_time = false;
@@ -28,7 +28,7 @@ struct PredictBench {
 };
 
 /// Options of a load on a server (`url`) or on an engine in this process. At most one of rates,
-/// streams, listeners and trace may be set. Each value of the list is a separate run.
+/// streams, listeners and trace may be set. Each value of such a list is a separate run.
 struct BenchOptions {
   LoadOptions load;
   SpeechRequest request;  ///< options of every request; each request sets its text and seed

@@ -64,15 +64,15 @@ PairCosts measure(const std::shared_ptr<const Pipeline>& writer,
   return pair.measured();
 }
 
-/// A rule with its own caches, so that no rule finds the prompts of another one in them.
+/// A drafting method with its own caches, so that it does not find prompts of other methods there.
 struct Side {
   Prediction rule;
   std::unique_ptr<VirtualPair> pair;        // on the virtual clock
   std::unique_ptr<Engine> writer, speaker;  // engines that run in real time
 };
 
-/// Asks all questions: each one with every rule, then the next one. On a signal keeps the questions
-/// that were answered with every rule, and returns the signal.
+/// Asks all questions: each one with every drafting method, then the next one. On a signal keeps
+/// the questions that were answered with every method, and returns the signal.
 std::optional<Interrupted> ask(std::vector<Side>& sides,
                                const std::vector<TimedQuestion>& questions,
                                RehearsalOptions options, std::vector<RehearsalRun>& runs) {

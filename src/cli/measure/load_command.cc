@@ -126,7 +126,7 @@ const LoadSummary& LoadCommand::measure(const LoadPoint& point, const TrafficOpt
   return report_.summaries.back();
 }
 
-/// Stops a run when too many requests are late, because the backlog of a high rate takes long.
+/// Ends a run early once it cannot meet the targets, because a long backlog would take much time.
 void LoadCommand::give_up_when_hopeless(TrafficOptions& traffic, const LoadPoint& point) const {
   if (point.kind != LoadKind::kRate) return;
   const double expected = point.level * traffic.duration_s;

@@ -22,7 +22,7 @@ struct HeardTurn {
 /// A microphone with its recogniser, for one turn after another.
 class Listening {
  public:
-  /// `recorder` is a shell command (cli/microphone.h).
+  /// `recorder` is a shell command (cli/talk/microphone.h).
   Listening(std::shared_ptr<Recogniser> ears, std::string recorder)
       : ears_(std::move(ears)), recorder_(std::move(recorder)) {}
 
