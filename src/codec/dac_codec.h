@@ -44,7 +44,7 @@ class DacCodecState {
 struct DacCodecJob {
   DacCodecState* state = nullptr;
   std::span<const int32_t>
-      codes;  ///< [fresh + ahead, Q], each in [0, V); the first frame is number frames()
+      codes;  ///< [fresh + ahead, Q], each in [0, V), from frame number state->frames() on
   int64_t fresh = 0;
   bool last = false;     ///< no frame follows `codes`; if false, ahead >= lookahead()
   std::span<float> out;  ///< [fresh * hop], output; in [-1, 1] if the decoder is bounded

@@ -45,7 +45,7 @@ class DacEncoder {
   int64_t frames(int64_t samples) const;
   Stream open() const;
   /// Encodes more samples, x [T, 1]. `last`: no samples follow. Returns the frames [N, D] that are
-  /// now certain, in memory of the arena.
+  /// now final, in memory of the arena.
   View run(StepContext& ctx, const View& x, bool last, Stream& stream) const;
   size_t bytes() const;
 

@@ -13,9 +13,9 @@
 
 namespace syrinx::fixture {
 
-/// Decodes the codes [T, Q] of the golden, and compares the result with each of its tensors
-/// samples_N. They must agree within `bound`. The first N frames are decoded in two chunks, so that
-/// streams are compared, too. Returns the number of tensors.
+/// Decodes the codes [T, Q] of the golden file, and compares the result with each of the file's
+/// tensors samples_N. They must agree within `bound`. The first N frames are decoded in two chunks,
+/// so that streams are compared, too. Returns the number of tensors.
 inline int compare_golden(const DacCodec& codec, const std::string& path, uint64_t seed,
                           float bound) {
   const Safetensors file(path);

@@ -41,7 +41,7 @@ class EspnetCodecState {
   friend class EspnetCodec;
   SeanetDecoder::Stream decoder_;
   int64_t fed_ = 0, taken_ = 0;  // frames decoded, and frames whose samples were returned
-  bool ended_ = false;           // whether the decoder got the last frame
+  bool ended_ = false;           // the decoder has read the last frame
   std::vector<float> ready_;     // decoded samples that run() has not yet returned
 };
 
@@ -49,7 +49,7 @@ class EspnetCodecState {
 struct EspnetCodecJob {
   EspnetCodecState* state = nullptr;
   std::span<const int32_t>
-      codes;  ///< [fresh + ahead, Q], each in [0, V); the first frame is number frames()
+      codes;  ///< [fresh + ahead, Q], each in [0, V), from frame number state->frames() on
   int64_t fresh = 0;
   bool last = false;     ///< no frame follows `codes`; if false, ahead >= lookahead()
   std::span<float> out;  ///< [fresh * hop], output; the values have no bounds

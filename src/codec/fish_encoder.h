@@ -61,7 +61,7 @@ class FishEncoder {
     Tensor entries;        // [V, dim]
     NearestEntry nearest;  // finds the nearest of the normalised entries
   };
-  static constexpr int64_t kPieceFrames = 4;  // limits the scratch memory
+  static constexpr int64_t kPieceFrames = 4;  // most frames per piece; limits the scratch memory
 
   void load_network(const Weights& weights);
   void load_quantizers(const Weights& weights);

@@ -66,7 +66,7 @@ class HiftSource {
   /// `offset`: initial phases of the overtones in turns, in [-1/2, 1/2); for kHeld only. If empty,
   /// all are 0.
   State open(std::span<const float> offset = {}) const;
-  /// Appends to `out` the samples that f0 [T] (Hz) makes certain. `last`: no frames follow.
+  /// Appends to `out` the samples that are final after f0 [T] (Hz). `last`: no frames follow.
   void run(std::span<const float> f0, bool last, const HiftNoise& noise, State& state,
            std::vector<float>& out) const;
   /// Returns how many samples are final after `frames` frames if more frames may follow.

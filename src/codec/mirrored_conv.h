@@ -34,7 +34,7 @@ class MirroredConv1d {
 
   State open() const;
   /// Runs the convolution on x [T, C]. `last`: no rows follow. Returns the rows that are now
-  /// certain, in the arena. A stream with too few rows for mirroring is first extended by zeros, as
+  /// final, in the arena. A stream with too few rows for mirroring is first extended by zeros, as
   /// in the authors' code. If the stride is above 1, the last call must have at least a window of
   /// rows, or all rows of the stream.
   View run(StepContext& ctx, const View& x, bool last, State& state) const;

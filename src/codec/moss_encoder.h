@@ -40,7 +40,7 @@ class MossEncoder {
   size_t bytes() const;
 
  private:
-  static constexpr int64_t kPieceFrames = 8;  // limits the scratch memory
+  static constexpr int64_t kPieceFrames = 8;  // most frames per piece; limits the scratch memory
 
   struct Codebook {
     PackedLinear in, out;  // residual -> entry -> residual
