@@ -19,11 +19,11 @@ struct CpuFeatures {
   bool simd() const { return avx2 || neon; }
 };
 
-/// Returns the features. The environment variable SYRINX_CPU = portable | avx2 | avxvnni | avx512 |
-/// avx512vnni | avx512bf16 | amx, on aarch64 portable | neon | neondot, disables the features above
-/// that level, to measure or test what another machine would run. Any other value throws LoadError.
-/// Any thread. On a processor with AMX, the first call requests the kernel's permission to use
-/// tiles, for the whole process.
+/// Returns the features. The environment variable SYRINX_CPU disables the features above the level
+/// that it names, to measure or test what another machine would run. Levels: portable, avx2,
+/// avxvnni, avx512, avx512vnni, avx512bf16, amx; on aarch64 portable, neon, neondot. Any other
+/// value throws LoadError. Any thread. On a processor with AMX, the first call requests the
+/// kernel's permission to use tiles, for the whole process.
 const CpuFeatures& cpu_features();
 
 }  // namespace syrinx
