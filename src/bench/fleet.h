@@ -57,7 +57,7 @@ struct Fleet {
   double check_s = 1;     ///< seconds until the balancer uses a ready worker: two checks of 0.5 s
   double slow_start_s = 10;
   double bound = 1.5;  ///< see BalancerOptions::bound
-  int retries = 4;     ///< most retries of a request that has no audio yet
+  int retries = 4;     ///< most retries of a request whose answer has not begun
   VoiceMix voices;
   std::vector<WorkerFailure> failures;
   std::optional<Autoscaling>

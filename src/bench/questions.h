@@ -20,7 +20,7 @@ struct TimedQuestion {
   double end_s = 0;  ///< when the question ends and is asked
 };
 
-/// Returns a few dozen built-in questions.
+/// Returns the 16 built-in questions.
 std::vector<std::string> built_in_questions();
 
 /// Returns `most` of the questions, spread evenly over the list and in its order; all if there are

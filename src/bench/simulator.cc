@@ -205,7 +205,7 @@ void Simulation::refused(Asked asked, const std::string& why, double now) {
   ask_again(asked.client, now + kAgain_s);
 }
 
-/// Sends a request that has no audio yet to another worker.
+/// Sends a request whose answer has not begun to another worker.
 void Simulation::retry(Asked asked, int worker, double now) {
   ++asked.tries, ++use_.retried;
   asked.avoid = worker;
@@ -279,7 +279,7 @@ void Simulation::make(int worker, double now) {
       std::make_unique<SimulatedEngine>(profile_, options_, traffic_.seed + engines_made_++, now);
 }
 
-/// Kills a worker. Requests with playing audio are cut off; other requests are served elsewhere.
+/// Kills a worker. Requests whose answer has begun are cut off; others are sent to other workers.
 void Simulation::kill(int number, double now) {
   Worker& worker = workers_[static_cast<size_t>(number)];
   balancer_.down(number);
