@@ -65,8 +65,8 @@ struct BatchOptions {
 
 constexpr int kTries = 4;  // most tries of an item to which servers answer with internal errors
 
-/// A server in this process, on a free port and with a secret key, so that the same code can use
-/// this server and remote servers.
+/// A server in this process, on a free port and with a secret key. Thus the code for remote servers
+/// can also use this process.
 class OwnServer {
  public:
   OwnServer(const BatchOptions& options, const std::string& key)

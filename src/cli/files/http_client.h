@@ -54,7 +54,7 @@ class HttpClient {
 std::string read_client_key(const std::string& file);
 
 /// Converts an address to "http://host:port": adds a missing scheme, removes slashes and "/v1" at
-/// the end. Throws UsageError for an address without a host.
+/// the end. Throws UsageError for an address without a host, or with another scheme than http(s).
 std::string base_url(const std::string& text);
 
 }  // namespace syrinx

@@ -12,7 +12,7 @@ struct Interrupted {
   int signal = 0;
 };
 
-/// While this object exists, it records the first signal for check(). A second signal of the same
+/// While this object exists, it records the last signal for check(). A second signal of the same
 /// kind ends the process as if it had not been caught. One object at a time.
 class InterruptGuard {
  public:

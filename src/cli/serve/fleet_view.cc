@@ -24,7 +24,7 @@ std::optional<double> read_number(std::string_view text) {
   return value;
 }
 
-/// Returns the value of label `name` in `a="x",le="0.5"`; quotes in values are escaped.
+/// Returns the value of label `name` in `a="x",le="0.5"`, up to the first quote; empty without it.
 std::string_view label_value(std::string_view labels, std::string_view name) {
   const std::string begin = std::string(name) + "=\"";
   const size_t at = labels.find(begin);

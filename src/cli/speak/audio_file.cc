@@ -15,7 +15,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns the position in an open stream; -1 if it is not seekable.
+/// Returns the position in a stream to a regular file; -1 for other streams and in append mode.
 int64_t place_in(std::FILE* stream) {
   struct stat status {};
   const int fd = fileno(stream);

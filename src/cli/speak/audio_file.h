@@ -42,7 +42,7 @@ class AudioFile {
   bool open_ = false;
   std::optional<NewFile> file_;
   std::FILE* stream_ = nullptr;  // the standard output, used instead of file_
-  int64_t begin_ = -1;           // where the audio begins in stream_; -1 if not seekable
+  int64_t begin_ = -1;           // byte in stream_ where the audio begins; -1 if not seekable
 };
 
 }  // namespace syrinx
