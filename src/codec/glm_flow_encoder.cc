@@ -70,8 +70,8 @@ View GlmFlowEncoder::encode(StepContext& ctx, std::span<const int32_t> tokens) c
   return out;
 }
 
-/// Repeats or drops rows to get `frames` rows: each frame gets the row of the token at its time.
-/// Then runs the convolutions.
+/// Repeats or drops rows to get `frames` rows: the row of a frame is that of the token at the
+/// frame's time. Then runs the convolutions.
 View GlmFlowEncoder::regulate(StepContext& ctx, const View& x, int64_t frames) const {
   const int64_t tokens = x.shape[0], mel = config_.mel;
   View from = ctx.arena.take({frames, mel}, DType::kF32);

@@ -19,9 +19,9 @@ CausalConv1d load_ahead(const Weights& w, int64_t in, int64_t out, int64_t taps,
   return {folded_weight(w, {out, in, taps}), w.f32("bias", {out}), {.ahead = ahead, .type = type}};
 }
 
-/// Converts a causal convolution [O, C, K], whose input has each row `rate` times, to the
-/// transposed convolution [C, O, K + rate - 1] with the same output. It has rate times fewer
-/// products: taps that read copies of one row are added.
+/// Converts a causal convolution [O, C, K] over repeated rows (each `rate` times) to a transposed
+/// convolution [C, O, K + rate - 1] over the single rows, with the same output. It needs fewer
+/// products, because taps that read copies of one row are added up.
 Tensor over_repeated(const View& weight, int64_t rate) {
   const int64_t out = weight.shape[0], in = weight.shape[1], taps = weight.shape[2];
   const int64_t wide = taps + rate - 1;

@@ -63,8 +63,8 @@ class HiftSource {
   /// `weights` contains l_linear.weight [1, harmonics + 1] and l_linear.bias [1].
   HiftSource(const HiftSourceConfig& config, const Weights& weights);
 
-  /// `offset`: initial phases of the overtones in turns, in [-1/2, 1/2); for kHeld only. If empty,
-  /// all are 0.
+  /// `offset`: initial phase of each tone in turns, in [-1/2, 1/2), the fundamental first. Only for
+  /// kHeld. If empty, all phases are 0.
   State open(std::span<const float> offset = {}) const;
   /// Appends to `out` the samples that are final after f0 [T] (Hz). `last`: no frames follow.
   void run(std::span<const float> f0, bool last, const HiftNoise& noise, State& state,

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kEncodedFrames = 8;  // frames of a piece; limits the scratch memory
 
 /// Appends zeros or copies of the last row to x until the number of rows is a multiple of `stride`.
-/// Only the end of a recording needs such rows.
+/// Only the end of a recording needs this padding.
 View padded(StepContext& ctx, const View& x, int64_t stride, ConvPad pad) {
   const int64_t rows = x.shape[0], width = x.shape[1];
   const int64_t whole = (rows + stride - 1) / stride * stride;
