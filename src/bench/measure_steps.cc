@@ -28,7 +28,7 @@ namespace {
 constexpr int kFewest = 5;         // fewest measurements of a point, even if they take long
 constexpr int kLongDecode = 4000;  // most steps of one batch size
 constexpr size_t kMostTraceBytes = size_t{512} << 20;
-constexpr size_t kMostRaw = 2000;  // most raw points of a batch size
+constexpr size_t kMostRaw = 2000;  // most raw measurements that the profile has per batch size
 constexpr size_t kAlone = 32;      // requests that arrive while the engine sleeps
 constexpr double kEngine_s = 0.8;  // seconds of the engine's run for each load
 
@@ -296,7 +296,7 @@ void Measurement::prefill() {
     runners.push_back(open(i, true));
     longest = std::max(longest, runners.back().state->prompt_rows());
   }
-  if (longest <= 1) return;  // no costs: a prompt row is then assumed to cost a decode row
+  if (longest <= 1) return;  // without these costs, prompt rows count like decode rows
   give_pages(runners, pages_each_);
   for (int rows = 1; rows <= limit; rows *= 2) {
     say(concat("prompts of ", rows, " rows"));
