@@ -46,7 +46,7 @@ namespace syrinx {
 namespace {
 
 struct BatchOptions {
-  LoadOptions load;  ///< options of the engine, used without `servers`
+  LoadOptions load;  ///< options of the engine in this process, if `servers` is empty
   std::string list;  ///< JSON Lines; "-" means the standard input
   std::string output;
   std::vector<std::string> servers;
@@ -55,7 +55,7 @@ struct BatchOptions {
   std::string fields;       ///< a JSON object with defaults for all lines
   SpeechRequest request;    ///< options for lines that do not set them
   std::string format;       ///< "wav", "flac", ...; empty means wav
-  std::string voice_store;  ///< directory of voices, used without `servers`
+  std::string voice_store;  ///< directory of voices, used only if `servers` is empty
   int jobs = 32;            ///< most unfinished requests of each server
   double timeout_s = 600;   ///< longest time of a request in seconds
   double patience_s = 60;   ///< seconds without an answer of any server before the command ends

@@ -19,7 +19,7 @@ struct PredictBench {
   int sample = 0;                   ///< number of questions that are used; 0: all
   std::string system;
   int max_tokens = 100;                           ///< most tokens of an answer
-  int sentence_chars = 0;                         ///< most characters of a sentence; 0 is default
+  int sentence_chars = 0;                         ///< most characters of a sentence; 0: default
   std::string rules = "greedy,top-3,reflection";  ///< drafting methods; each is a separate run
   std::string hint;                               ///< see Prediction::hint
   int draft_tokens = 30;

@@ -27,7 +27,7 @@ void need_results(const BenchOptions& options);
 /// A command that runs loads: its traffic, texts, loads and results.
 class LoadCommand {
  public:
-  /// Throws UsageError when the options contradict each other, LoadError for files.
+  /// Throws UsageError when the options contradict each other, LoadError for unusable files.
   explicit LoadCommand(const BenchOptions& options);
 
   const TrafficOptions& traffic() const { return traffic_; }
