@@ -113,7 +113,7 @@ std::vector<int32_t> MimiEncoder::encode(StepContext& ctx, std::span<const float
 }
 
 int64_t MimiLatentEncoder::room(StepContext& ctx, Stream& stream) const {
-  // Pieces are whole frames of latent rows. Positions are also shifted back by whole frames.
+  // Pieces are whole frames of latent rows. room() too shifts positions back by whole frames.
   return std::min(kEncodedFrames, transformer_.room(ctx, stream.kv) / config_.latent_rate);
 }
 

@@ -142,12 +142,12 @@ TEST_P(MimiGolden, HalfWeightsAreClose) {
 INSTANTIATE_TEST_SUITE_P(Checkpoints, MimiGolden,
                          testing::Values("published_rates", "other_shapes"));
 
-// After some thousand frames, the transformers shift positions back. Samples must not change.
+// After some thousand frames, StreamDecoder shifts positions back. Samples must not change.
 TEST(Mimi, LongStreamsGoOnAsTheyWere) {
   Checkpoint c("other_shapes");
   const int64_t q = c.config.codebooks, hop = c.config.hop(), late = 5000, seen = 5300;
   std::vector<int32_t> codes;
-  for (int64_t t = 0; t < 5700; ++t) {  // positions are shifted back after 5280 frames
+  for (int64_t t = 0; t < 5700; ++t) {  // StreamDecoder shifts positions back after 5280 frames
     for (int64_t k = 0; k < q; ++k) {
       codes.push_back(static_cast<int32_t>((t * 7 + k * 13 + t * t % 11) % c.config.codebook_size));
     }

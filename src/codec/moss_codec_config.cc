@@ -8,7 +8,7 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kMostWidth = 1 << 14, kMostWindow = 1 << 14;
-constexpr int64_t kMostRate = KvPool::kPageRows;  // streams shift positions by whole pages
+constexpr int64_t kMostRate = KvPool::kPageRows;  // most rows per frame: they must divide a page
 
 DecoderNames moss_names() {
   DecoderNames names;

@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(Checkpoints, MossEncoderGolden,
                          testing::Values(MossCase{"published_rates", "cloned", 16},
                                          MossCase{"other_shapes", "talk", kBooks}));
 
-/// The stream is longer than the interval at which positions are shifted back.
+/// The stream is longer than the interval at which StreamDecoder shifts positions back.
 TEST(MossCodec, ALongStreamHasTheBitsOfOneCallInSmallChunks) {
   MossGolden g("other_shapes", kBooks);
   const MossCodec codec(g.config, g.weights);
