@@ -1,6 +1,6 @@
-// Tests promises of every family that speaks text in segments: refusals, bounds, late text, rows
-// that a new segment keeps, and the same bits alone and in batches. A family registers a row. Tests
-// of promises that only one family makes are in its folder.
+// Tests what every family that speaks text in segments must do: refusals, bounds, late text, rows
+// that a new segment keeps, and the same bits alone and in batches. kSpokenFamilies has a row per
+// family. Tests of what only one family does are in its folder.
 #include <gtest/gtest.h>
 
 #include "families/chatterbox/pipeline.h"
@@ -27,12 +27,12 @@ struct SpokenFamily {
   int tables;               ///< number of tables of its AR stage
   size_t long_text = 1000;  ///< bytes of a text that is spoken in at least three segments
   bool guided = false;
-  /// Adds frames to a request as context for the model; their last code is `last`. Null: the model
-  /// does not accept frames.
+  /// Adds frames whose last code is `last` to a request, as a voice or as context. Null: the model
+  /// accepts no frames.
   void (*hear)(SpeechRequest& request, int32_t last) = nullptr;
-  int32_t end = -1;       ///< a step with only these codes ends a segment; -1: not tested
+  int32_t end = -1;       ///< a step whose codes all have this value ends a segment; -1: not tested
   int late_segments = 2;  ///< least number of segments of the late text
-  int32_t spoken = -1;    ///< a code that becomes a frame; -1: one from the widest range of a rule
+  int32_t spoken = -1;    ///< a code that is spoken; -1: the test takes one from the rule
 };
 
 std::shared_ptr<const Pipeline> load_zonos(const LoadSpec& spec) {
@@ -108,7 +108,7 @@ class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
     }
     return advance(state, codes);
   }
-  /// Ends the segment with the codes with which the model ends it.
+  /// Ends the segment with codes `end`, then takes the steps of the pattern's tail, if any.
   Verdict end(Sequence& state) {
     Verdict verdict = advance(state, std::vector<int32_t>(codes_a_step(), GetParam().end));
     while (verdict.next == Verdict::kContinue) verdict = step(state);

@@ -1,4 +1,4 @@
-// The ways in which a request names its voice: shares of a mix, speaker numbers, refused names.
+// Tests the ways in which a request names its voice: shares of a mix, numbers, refused names.
 #include <gtest/gtest.h>
 
 #include "base/check.h"

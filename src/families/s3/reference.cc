@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kMostTokens = 1500;  // most tokens of a voice: one minute
+constexpr int64_t kMostTokens = 1500;  // most tokens of a voice, 25 a second
 
 MelOptions mel_options(int64_t bands, double top_hz) {
   MelOptions o;

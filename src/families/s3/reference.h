@@ -1,6 +1,6 @@
 // Computes the features of a recording for the S3 families: speech tokens and mel, which the flow
-// continues, and a speaker vector. Const after construction, shared by threads. One call at a time
-// uses a Work. Source: chatterbox:src/chatterbox/models/s3gen/s3gen.py (embed_ref), CosyVoice:
+// continues, and a speaker vector. Const after construction, shared by threads; one thread at a
+// time uses a Work. Source: chatterbox:src/chatterbox/models/s3gen/s3gen.py (embed_ref), CosyVoice:
 // cosyvoice/cli/frontend.py (frontend_zero_shot).
 #pragma once
 
@@ -57,9 +57,9 @@ class S3ReferenceEncoder {
   /// Computes the next piece of an unfinished Work.
   void run(StepContext& ctx, Work& work) const;
   /// Returns the result of a finished Work. The longer of tokens and mel is cut to the length of
-  /// the other. But mel keeps up to `spare` additional frames (S3FlowVoice::mel).
+  /// the other, but the mel may be up to `spare` frames longer (S3FlowVoice::mel).
   S3Reference take(Work& work, int64_t spare = 0) const;
-  /// Does the same but keeps all tokens: cuts the mel to their length, or repeats its last frame.
+  /// Like take(), but keeps all tokens: cuts the mel to their length, or repeats its last frame.
   S3Reference take_filled(Work& work) const;
   size_t bytes() const { return tokenizer_.bytes() + speaker_.bytes(); }
 

@@ -1,5 +1,5 @@
-// The common base of scripts (SpokenSequence) of families whose language model makes S3 tokens: the
-// spoken tokens, the bound of a full flow, and the state that later stages read.
+// The common base class of the SpokenScripts of families whose language model makes S3 tokens.
+// Sends the tokens, limits segments for a full flow, and has the state that later stages read.
 #pragma once
 
 #include <utility>
@@ -31,7 +31,7 @@ class S3Script : public SpokenScript, public S3State {
   bool begins_ = false;  // whether tokens of earlier segments were spoken, but none of this segment
 };
 
-/// Returns the state for the stages that a sequence feeds: the sequence itself, or its script.
+/// Returns the state that the stages after a sequence read: the sequence itself, or its script.
 const S3State& s3_state_of(const Sequence& sequence);
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// The common base of pipelines whose language model makes S3 tokens: the voice of a request, the
-// graph after the language model, and a description.
+// The common base class of pipelines whose language model makes S3 tokens. Finds the voice of a
+// request, builds the graph after the language model, and describes the flow and the vocoder.
 #pragma once
 
 #include <array>
@@ -19,15 +19,15 @@
 
 namespace syrinx {
 
-/// Links flow and vocoder to a language model. Both choose their chunks themselves
-/// (ChunkStage::cut). The sizes given here are typical chunks.
+/// Returns the links of the flow and the vocoder after a language model. Both stages choose the
+/// sizes of their chunks (ChunkStage::cut), so the sizes in the links are only typical ones.
 inline std::array<Link, 2> s3_links(const S3FlowConfig& config, const S3FlowStage& flow,
                                     const S3VocoderStage& vocoder) {
   const int chunk = static_cast<int>(config.chunk);
   return {Link{"flow", &flow, {chunk, chunk, 0, static_cast<int>(config.lookahead)}},
           Link{"vocoder", &vocoder, {1, chunk, 0, vocoder.lookahead()}}};
 }
-/// Describes a flow for users, except its size in bytes.
+/// Returns a description of a flow's networks for users, without its size in bytes.
 inline std::string shape_text(const S3FlowConfig& f, size_t bytes_per_second) {
   if (f.dit && f.plain_channels > 0) {
     return concat(f.dit->depth, " estimator blocks x ", f.dit->width, ", ", f.steps, " steps; ",
@@ -46,8 +46,8 @@ class S3Pipeline : public SpokenPipeline {
   const std::map<std::string, Voice>& voices() const { return stored_; }
 
  protected:
-  /// Puts the networks into the graph, and describes them. Samples of `rate` Hz; `fade`: factors of
-  /// the first samples.
+  /// Puts the networks into the graph, and describes them. `rate`: Hz of the samples. `fade`:
+  /// factors of the first samples of each segment.
   void join(std::unique_ptr<CodecLm> lm, const S3FlowConfig& config, int64_t rate, S3Noise noise,
             std::vector<float> fade = {}) {
     flow_stage_ = std::make_unique<S3FlowStage>(*flow_, noise);
@@ -61,8 +61,8 @@ class S3Pipeline : public SpokenPipeline {
     info_.parts.push_back({"vocoder", concat(samples, " samples a code"), hift_->bytes()});
   }
 
-  /// Returns the voice of a request: voice data, which `make` turns into a Voice unless it was used
-  /// recently, or the named voice in the checkpoint's `file`, or the default voice.
+  /// Returns the voice of a request. `make` turns voice data into a Voice, unless the cache has it.
+  /// Without data: the named or default voice of the checkpoint's `file`, which an Error names.
   template <typename Make>
   Result<std::shared_ptr<const Voice>> voice_of(const SpeechRequest& request, const char* file,
                                                 const Make& make) const {

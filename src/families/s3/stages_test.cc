@@ -1,5 +1,5 @@
-// Tests the stages after the language model with the small networks of CosyVoice2's parity tests:
-// streams of several segments, in chunks that the stages choose or as a whole.
+// Tests the stages after the language model with the small networks of CosyVoice2's parity tests.
+// Streams have several segments. They run in chunks that the stages choose, or as one chunk.
 #include <gtest/gtest.h>
 
 #include "families/s3/flow_stage.h"
@@ -65,7 +65,7 @@ struct Fixture {
     return flow.voice({1, 2, 3, 4, 5, 6, 7}, std::move(mel), speaker);
   }
 
-  /// Returns the output of a stage. `given`: the number of frames that arrive before each cut.
+  /// Returns the output of a stage. `given`: how many more frames arrive before each call of cut().
   template <typename T>
   std::vector<float> run(const ChunkStage& stage, const Sequence& request,
                          const std::vector<T>& frames, int given, int lookahead) {
@@ -172,7 +172,7 @@ TEST(S3Stages, HoweverFramesComeTheSamplesAreTheSame) {
   }
 }
 
-/// Runs streams of one voice, of another voice, and with the full flow, in the same calls.
+/// Runs four streams in one batch: two have the same voice, one another voice, one the full flow.
 TEST(S3Stages, InABatchAStreamIsAsAlone) {
   Fixture f;
   const Request one(f.voice, 1), two(f.voice, 2), full(f.voice, 3, true);
@@ -227,12 +227,12 @@ TEST(S3Stages, HalfATokenOfThePromptIsNotHeard) {
       EXPECT_EQ(mark.unheard, mark.starts || i == 0 ? 1 : 0) << i;
     }
     const std::vector<float> samples = f.run(vocoder, request, mel, 1000, 10);
-    ASSERT_EQ(samples.size(), size_t{(31 * 2 - 4) * 480});  // each segment has one frame less
+    ASSERT_EQ(samples.size(), size_t{(31 * 2 - 4) * 480});  // the vocoder skips one frame a segment
     for (const int given : {1, 2, 7, 30}) {
       EXPECT_TRUE(f.run(flow, request, f.tokens, given, 3) == mel) << given;
       EXPECT_TRUE(f.run(vocoder, request, mel, given, 10) == samples) << given;
     }
-    // The vocoder never reads that frame, so its values change nothing.
+    // The vocoder skips the first frame of the first segment, so its values change nothing.
     std::vector<float> other = mel;
     for (int i = 0; i < 80; ++i) other[i] += 3;
     EXPECT_TRUE(f.run(vocoder, request, other, 1000, 10) == samples);
@@ -249,7 +249,7 @@ TEST(S3Stages, TheFirstBlockIsWhatThePromptLeaves) {
     return flow.cut(*stream, {std::span(tokens).first(frames), {}, closed}, 99);
   };
   EXPECT_EQ(cut(0, false), 0);
-  EXPECT_EQ(cut(5, false), 0);  // 7 + 3 fill a block, but its lookahead of 3 is missing
+  EXPECT_EQ(cut(5, false), 0);  // prompt 7 + 3 fill a block; it needs 3 more as lookahead
   EXPECT_EQ(cut(6, false), 3);
   EXPECT_EQ(cut(12, false), 3);
   EXPECT_EQ(cut(5, true), 5);

@@ -14,7 +14,7 @@ namespace syrinx {
 inline constexpr int32_t kS3SegmentStart = 1 << 24;
 
 /// The most tokens of a segment whose flow attends to the whole segment: 40 s, as Chatterbox allows
-/// in a call. The work grows with the square of the tokens and is one batch.
+/// in a call. The flow computes such a segment in one batch, in time quadratic in its tokens.
 inline constexpr int kMostFullTokens = 1000;
 
 /// The part of a sequence, or of its script, that the flow reads.

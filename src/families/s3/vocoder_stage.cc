@@ -18,7 +18,7 @@ constexpr int64_t kMostChunkTokens = 100;  // most tokens of a chunk: four secon
 
 struct S3VocoderStage::Stream : StreamState {
   uint64_t seed = 0;
-  std::optional<HiftState> hift;  // state of the segment, once it has begun
+  std::optional<HiftState> hift;  // state of the current segment; unset before its first frame
   int64_t ahead = 0;              // number of later tokens that the vocoder has read already
   int64_t frames_before = 0;      // number of mel frames of earlier segments
   int64_t frames = 0;             // number of mel frames of this segment so far, without lookahead

@@ -20,7 +20,7 @@ class S3VocoderStage : public ChunkStage {
   FrameType out() const override {
     return {Flow::kSamples, static_cast<int>(hift_.config().hop())};
   }
-  /// Returns one output frame per mel frame. Those of the prompt (S3Mark::unheard) have none.
+  /// Returns the mel frames per token: each makes one output frame, unless it is S3Mark::unheard.
   int most_out() const override { return static_cast<int>(ratio_); }
   int samples_per_token() const { return most_out() * out_width(); }
   /// Returns how many later tokens must arrive before a token's samples are final.

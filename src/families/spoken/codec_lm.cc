@@ -83,7 +83,7 @@ StreamHead pack_stream_head(const View& shared, std::span<const HeadPart> parts,
   StreamHead head;
   std::vector<float> row(e.size());
   for (const HeadPart& part : parts) {
-    std::vector<Tensor> constants;  // the biases W e
+    std::vector<Tensor> constants;  // bias W e of each range
     std::vector<LinearPart> linears;
     for (const RowRange& range : part) {
       Tensor& constant = constants.emplace_back(Shape{range.end - range.begin}, DType::kF32);
@@ -206,7 +206,7 @@ bool CodecLm::is_frame(std::span<const int32_t> ids, size_t row) const {
   return ids[row * parts_.tables.size() + 1] >= 0;
 }
 
-/// Scales the rows that are frames, one run of them after the other.
+/// Scales the rows that are frames: one call for each run of consecutive such rows.
 void CodecLm::scale_frames(StepContext& ctx, std::span<const int32_t> ids, const View& x) const {
   const auto rows = static_cast<size_t>(x.shape[0]);
   for (size_t begin = 0; begin < rows;) {
@@ -234,7 +234,7 @@ int64_t CodecLm::fill_size(int rows) const {
   return 1 + rows * (std::ssize(parts_.tables) + texts + at);
 }
 
-/// Divides memory of fill_size(rows) numbers, the first of which is the number of texts to project.
+/// Divides the memory of fill(), from its second number on, into the arrays of a batch's Numbers.
 CodecLm::Numbers CodecLm::numbers_in(std::span<int32_t> memory, int rows) const {
   const auto n = static_cast<size_t>(rows);
   size_t used = 1;
@@ -248,7 +248,7 @@ CodecLm::Numbers CodecLm::numbers_in(std::span<int32_t> memory, int rows) const 
   return out;
 }
 
-/// Asks the sequences for their rows, and writes them as numbers. Returns the vectors of the rows.
+/// Gets the batch's rows from its sequences: writes their numbers to `to`, returns their vectors.
 std::span<GivenRow> CodecLm::ask(StepContext& ctx, const ArBatch& batch, Numbers& to) const {
   const size_t tables = parts_.tables.size();
   if (!to.at.empty()) ragged_positions(batch.ragged, to.at);
@@ -268,7 +268,7 @@ std::span<GivenRow> CodecLm::ask(StepContext& ctx, const ArBatch& batch, Numbers
   return rows.given;
 }
 
-/// Returns whether all numbers are rows of their tables, as a recorded step does not check this.
+/// Returns whether all ids and positions are within their tables. A recorded step cannot check it.
 bool CodecLm::are_valid(const Numbers& numbers) const {
   const size_t tables = parts_.tables.size();
   for (size_t i = 0; i < numbers.ids.size(); ++i)
@@ -290,12 +290,12 @@ bool CodecLm::fill(StepContext& ctx, const ArBatch& batch, std::span<int32_t> ou
   if (parts_.adds_vectors || std::ranges::any_of(given, has_vector)) return false;
   if (numbers.text.vectors > 0 || !are_valid(numbers)) return false;
   uint64_t frames = 0;
-  if (parts_.frame_scale != 1) {  // the launches are for runs of rows, so all must be alike
+  if (parts_.frame_scale != 1) {  // recorded kernels scale all rows or none
     frames = is_frame(numbers.ids, 0) ? 1 : 0;
     for (size_t row = 1; row < static_cast<size_t>(batch.rows); ++row)
       if (is_frame(numbers.ids, row) != (frames == 1)) return false;
   }
-  // Either no text is projected or as many as there are rows, so that few kinds of steps exist.
+  // Projects either no text or one per row (padded with id 0), so that few recordings are needed.
   out[0] = numbers.text.made.empty() ? 0 : batch.rows;
   std::ranges::fill(made.subspan(numbers.text.made.size()), 0);
   key.insert(key.end(), {number_, static_cast<uint64_t>(out[0]), frames});

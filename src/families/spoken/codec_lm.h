@@ -59,7 +59,7 @@ struct CodecLmParts {
   float frame_scale = 1;
   /// Learned positions [max_positions, H] as stored, added to each row (GPT-2). May be empty.
   View positions = {};
-  /// Adds text to the codes; its id comes after those of the tables. Null: the model adds no text.
+  /// Adds text to the codes. A row's text id follows its T table ids. Null: the model adds no text.
   std::unique_ptr<TextBeside> beside = {};
   bool adds_vectors = false;  ///< each row has a vector, which is added to the sum of its ids
   /// makes the values of a step (ArTraits::values) from the hidden row; empty: no values
@@ -78,11 +78,11 @@ CodecLmParts lm_parts(const DecoderConfig& config, const Weights& weights, Weigh
 /// Returns the `count` tables that are stored one below another as `all`.
 std::vector<View> tables_in(const View& all, int64_t count);
 
-/// Makes a head with a single matrix product, for codes that are chosen from all of its outputs.
+/// Makes a head of one part, for codes that are chosen from all of its outputs.
 StreamHead whole_head(PackedLinear linear);
-/// Packs such a head from a table [V, H], with 8 bits or more.
+/// Packs a head of one part from a table [V, H], with at least 8 bits per weight.
 StreamHead tied_head(const View& table, WeightType type);
-/// Loads such a head, H -> codes, with 8 bits or more.
+/// Loads a head of one part, H -> codes, with at least 8 bits per weight.
 StreamHead load_head(const Weights& weights, const std::string& name, int64_t codes, int64_t hidden,
                      WeightType type, bool bias = false);
 
@@ -117,7 +117,7 @@ class CodecLm : public ArStage {
   const View& table(int number) const { return parts_.tables[static_cast<size_t>(number)]; }
 
  private:
-  /// The numbers of a batch's rows.
+  /// The ids and positions from which the input rows of a batch are made.
   struct Numbers {
     std::span<int32_t> ids;  // [N, T]
     TextRows text;           // for CodecLmParts::beside
@@ -133,7 +133,7 @@ class CodecLm : public ArStage {
                    const View& out) const;
 
   ArTraits traits_;
-  const uint64_t number_;     // of all stages of this class in the process
+  const uint64_t number_;     // unique among the CodecLms of the process
   std::vector<int> windows_;  // the different windows of the decoder's layers
   Device device_ = Device::kCpu;
   CodecLmParts parts_;

@@ -40,8 +40,8 @@ void InnerCodes::move_to(Device device, MovedTables& moved) {
   for (View& table : parts_.tables) table = moved.move(device, table);
 }
 
-/// Returns the decoder's next rows. At the first code of a step, each sequence has two rows: the
-/// hidden row and code 0. Later it has one row, the previous code.
+/// Returns the decoder's input rows for code k. k = 0: the hidden row of each sequence. k = 1: two
+/// rows of each sequence, the hidden row and code 0. Later: one row, the previous code.
 View InnerCodes::inputs(StepContext& ctx, int k, const View& hidden, const View& codes) const {
   const int64_t emits = hidden.shape[0];
   const bool only_projected = k > 1 && !parts_.projection.empty();

@@ -1,7 +1,7 @@
-// The codes of a frame after its first, made one after another by a small decoder, which starts
-// again in every step: it reads the hidden row of the large decoder and code 0, then each sampled
-// code. Const after construction. E: sequences that yield a step. H, D: widths of the large and the
-// small decoder. C: codes per frame.
+// Makes the codes of a frame, or those after code 0, one after another with a small decoder. In
+// every step it begins anew: it reads the hidden row of the large decoder, then each sampled code.
+// Const after construction. E: sequences that yield a step. H: width of the large decoder. D: width
+// of the small one. C: codes per frame.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ namespace syrinx {
 struct InnerCodesParts {
   InnerDecoder decoder;
   std::vector<View> tables;         ///< [V, H] for code 0, 1, ...; or a single table for all codes
-  std::vector<PackedLinear> heads;  ///< for code 1, 2, ...; or a single head for all codes
+  std::vector<PackedLinear> heads;  ///< one per code made, the last code's last; or one for all
   PackedLinear projection = {};     ///< H -> D, applied to each input row; empty if H equals D
   Tensor own_table = {};            ///< owner of a table that is not a view of stored weights
 };
@@ -31,11 +31,11 @@ class InnerCodes {
   size_t scratch_bytes(int emits) const { return parts_.decoder.scratch_bytes(emits); }
   /// Returns the bytes of the weights, without the tables.
   size_t bytes() const;
-  /// Moves the weights; `moved` owns the tables on the device.
+  /// Moves the weights to a device. `moved` then owns the copies of the tables.
   void move_to(Device device, MovedTables& moved);
 
-  /// Returns the logits [E, V] of code k >= 1. codes i32 [E, C]. `scratch` is kept between the
-  /// calls of a step, k = 1, 2, ...
+  /// Writes the logits of code k to out [E, V]. codes i32 [E, C]: those before k are sampled. All
+  /// calls of a step, with k ascending by 1, need the same `scratch`.
   void logits(StepContext& ctx, int k, const View& hidden, const View& codes, const View& scratch,
               const View& out) const;
 

@@ -33,11 +33,11 @@ struct SpokenModel {
   /// tail follows. -1: SpokenScript::ends() decides.
   int32_t end = -1;
   int64_t end_from = 0;  ///< steps of a segment before which `end` does not end it
-  /// Choices of code 0 that a request which ignores the end cannot make. Empty: only `end`.
+  /// Values of code 0 that are excluded if a request ignores the end. Empty: only `end` is.
   IdRange unspoken = {};
 
-  /// Returns a rule of code 0 without the unspoken choices. A rule without ranges keeps only the
-  /// choices below them.
+  /// Returns a rule of code 0 without the `unspoken` values. A rule without ranges, which allows
+  /// all values, then allows only those below `unspoken`.
   SampleRule spoken(const SampleRule& rule) const;
   // Returns the sampling that the options of a request select.
   SampleParams sampling_of(const SpeechRequest& request) const;
@@ -46,8 +46,8 @@ struct SpokenModel {
   std::optional<float> guidance_of(const SpeechRequest& request) const;
 };
 
-/// Returns `defaults` changed by the options of a request. A request with min-p turns off sampling
-/// methods that search for repetitions or filter first.
+/// Returns `defaults` changed by the options of a request. If the request sets min-p, turns off
+/// ras_window and filter_first, because these methods ignore min-p.
 SampleParams asked(SampleParams defaults, const SpeechRequest& request);
 
 }  // namespace syrinx

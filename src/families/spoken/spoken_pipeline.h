@@ -24,9 +24,9 @@ class SpokenPipeline : public LoadedPipeline {
   /// Returns the script of a request, or an error if the model cannot speak it.
   virtual Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const = 0;
 
-  /// Puts the language model and the stages behind it, which outlive the graph, into the graph, and
-  /// describes the language model. Offers the options that spoken_ has values for (guidance, inner
-  /// sampling). The family's constructor sets spoken_ and calls one of both functions.
+  /// Makes the graph of the language model and the stages after it (`behind`), which must outlive
+  /// the graph. Describes the language model. Offers guidance and inner sampling if spoken_ has
+  /// values for them. The family's constructor first sets spoken_, then calls one join().
   void join(std::unique_ptr<CodecLm> lm, std::span<const Link> behind);
   /// Does the same with a codec as the only stage behind the model, and describes the codec, too.
   void join(std::unique_ptr<CodecLm> lm, std::unique_ptr<ChunkStage> codec, const CodecInfo& info,

@@ -17,7 +17,7 @@ SampleRule next_rule(const SpokenModel& model, const SpokenScript& script,
                      const DelayedStreams& steps, int k, bool ignore_stop) {
   SampleRule rule;
   if (steps.idle(k)) {
-    rule.forced = 0;  // costs no computation; a mark replaces it
+    rule.forced = 0;  // needs no logits; DelayedStreams stores a mark instead
     return rule;
   }
   rule = script.rule(steps, k);
@@ -103,7 +103,7 @@ int SpokenSequence::rows_fed_before(const Prompt& fed, const Prompt& next) const
 Status SpokenSequence::append_text(std::string_view text, bool last) {
   if (const Status taken = text_.append(text, last); !taken.ok()) return taken;
   if (!ready()) begin_segment();
-  // Each complete sentence leaves at least one later letter, so this fails only for empty texts.
+  // A sentence is complete only when a later letter has arrived, so only a blank text fails here.
   return ready() || !last ? ok_status() : nothing_to_say();
 }
 
@@ -150,13 +150,13 @@ void SpokenSequence::rows(int first, bool companion, InputRows& out) const {
   }
 }
 
-/// Inner codes that have their own options have no penalty, so they need no history.
+/// Returns none for inner codes with their own sampling, because these have no repetition penalty.
 std::span<const int32_t> SpokenSequence::history(int k) const {
   if (k > 0 && model_.inner_sampling) return {};
   return script_->history(steps_, k);
 }
 
-/// Returns whether a step ends the segment without being a part of it, or begins its tail.
+/// Returns whether a step ends the segment now. If the pattern has a tail, may begin it instead.
 bool SpokenSequence::ends(std::span<const int32_t> codes) {
   if (model_.end < 0) return script_->ends(steps_, codes);
   if (codes[0] != model_.end || steps_.ending() || steps_.steps() < model_.end_from) return false;

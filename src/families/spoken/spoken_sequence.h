@@ -27,19 +27,19 @@ struct SpokenSegment {
   std::vector<int32_t> ids, frames;
 };
 
-/// Describes one request for its family. The engine's or an executor's thread calls all functions
-/// except splitter(), its result and encode(). step_row() and later functions allocate nothing.
+/// A family's description of one request. One thread at a time uses it. Only threads that add text
+/// call splitter(), its result and encode(). step_row() and all later functions allocate nothing.
 class SpokenScript {
  public:
   virtual ~SpokenScript() = default;
 
-  /// Returns the function that cuts text into segments. Empty: sentences (SpokenModel::text).
+  /// Returns the function that cuts text into segments. Empty: at sentences (SpokenModel::text).
   virtual TextPlan::Split splitter() { return {}; }
-  /// Returns the ids of a segment's text, in order. `begin`: the segment's first byte in the text
-  /// of the request. With splitter(): the first byte of the text from which it cut the segment.
+  /// Returns the ids of a segment's text, in order. `begin`: offset in bytes of the segment in the
+  /// request's text; with splitter(), the offset of the text from which it cut the segment.
   virtual Result<std::vector<int32_t>> encode(std::string_view segment, int64_t begin) = 0;
-  /// Writes the prompt of segment `now`. `past`: the segments before it; may remove those that no
-  /// later prompt contains. Vectors must stay valid as long as the script.
+  /// Writes the prompt of segment `now`. `past`: the segments before it, from which this function
+  /// may remove those that no later prompt contains. Vectors must stay valid as long as the script.
   virtual void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) = 0;
   /// Changes a copy of the prompt into the companion's prompt, with the same number of rows.
   virtual void make_companion(Prompt& /*prompt*/) const {}
@@ -51,15 +51,15 @@ class SpokenScript {
                         std::span<int32_t> ids) const {
     std::ranges::copy(codes, ids.begin() + 1);
   }
-  /// Returns the choices for code k of the next step; without ranges, all. Codes that get a mark
-  /// need no rule, and requests that ignore the end get a rule without it (SpokenModel::unspoken).
+  /// Returns the rule of code k of the next step. The caller handles codes that get a mark, and
+  /// removes the end for requests that ignore it (next_rule()).
   virtual SampleRule rule(const DelayedStreams& /*steps*/, int /*k*/) const { return {}; }
   /// Returns code k of the segment's steps so far, oldest first, for the repetition penalty.
   virtual std::span<const int32_t> history(const DelayedStreams& steps, int k) const {
     return steps.column(k).subspan(1);
   }
-  /// Returns whether a step ends the segment without being a part of it. A model whose streams end
-  /// one after another calls DelayedStreams::end_now() instead. Needed without SpokenModel::end.
+  /// Returns whether a step only ends the segment and makes no frame. Must be overridden if
+  /// SpokenModel::end is -1. If streams end one after another, call end_now() and return false.
   virtual bool ends(DelayedStreams& /*steps*/, std::span<const int32_t> /*codes*/) const {
     return false;
   }
@@ -135,7 +135,7 @@ class SpokenSequence final : public Sequence {
   TextPlan text_;
   std::deque<SpokenSegment> past_;
   SpokenSegment now_;
-  Prompt prompt_;     // empty unless a segment waits
+  Prompt prompt_;     // of the current segment; empty while no segment is complete
   Prompt companion_;  // empty without guidance
   DelayedStreams steps_;
   // frames sent in all segments, and in the segments before this one

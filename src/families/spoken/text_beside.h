@@ -29,8 +29,8 @@ class ResizeMlp {
   PackedLinear fc1_, fc2_;
 };
 
-/// The texts of a batch's rows. `rows` [N]: indices into the matrix that TextBeside::add() makes:
-/// projections of common ids, then of `vectors` vectors, then of the ids `made`.
+/// The texts to add to a batch's rows. `rows` [N] are indices into the projections that add()
+/// makes: first of the common ids, then of `vectors` vectors, then of the ids in `made`.
 struct TextRows {
   std::span<int32_t> rows, made;
   int64_t vectors = 0;
@@ -48,7 +48,7 @@ class TextBeside {
   bool reads_vectors() const { return given_.has_value(); }
   size_t bytes() const;
   const View& table() const { return table_; }
-  /// Moves the weights; `moved` owns the table on the device.
+  /// Moves the weights to a device. `moved` then owns the copy of the table.
   void move_to(Device device, MovedTables& moved);
 
   /// Finds the texts of rows by their ids [N]; -1: the row has a vector. `rows` and `made` [N] are

@@ -1,6 +1,6 @@
-// The text of a request before a model speaks it in segments: cut at sentences, as a whole or as it
-// arrives. Each segment is converted to ids as soon as it is complete, on the thread that adds the
-// text. Refuses text that cannot be spoken. One thread at a time.
+// Cuts the text of a request into segments for a model that speaks them one after another. Text
+// may arrive at once or in pieces. The thread that adds text also converts each complete segment
+// to ids. Refuses text that cannot be spoken. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ class TextPlan {
   /// request.
   using Encode =
       std::function<Result<std::vector<int32_t>>(std::string_view segment, int64_t begin)>;
-  /// Cuts text into a family's own segments: a `whole` text, or a sentence of late text that begins
-  /// at byte `begin` of the text so far. Segments without ids are not spoken.
+  /// Cuts text into a family's own segments. `text` is the `whole` text of the request, or a
+  /// segment of late text that begins at byte `begin`. Segments without ids are not spoken.
   using Split =
       std::function<std::vector<std::string>(std::string_view text, int64_t begin, bool whole)>;
 

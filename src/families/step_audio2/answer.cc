@@ -2,8 +2,8 @@
 
 namespace syrinx::step_audio2 {
 
-/// Returns the rule for reading a text aloud: an id of the text and four codes, in turn. After the
-/// text, codes are sampled until the model samples the end.
+/// Returns the rule for reading a text aloud: each id of the text is followed by four codes. After
+/// the last of them, codes are sampled until the model samples the end.
 SampleRule Answer::rule_aloud() const {
   SampleRule rule;
   constexpr int kRun = kRuns.text + kRuns.codes;

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kMostStepSize = 1 << 16;
 // Codes and samples per second. Both are fixed.
 constexpr int64_t kStepRate = 25, kStepSampleRate = 24000;
-constexpr int64_t kRecent = 100;  // in frames; fixed in the authors' code
+constexpr int64_t kRecent = 100;  // S3FlowConfig::recent, fixed in the authors' code
 
 void expect_name(const HyperYaml& y, const std::string& key, const std::string& name) {
   const std::string tag = y.s(key);
@@ -126,7 +126,7 @@ HiftConfig load_hift_sizes(const Weights& weights, const S3FlowConfig& flow) {
 
 Tokenizer load_tokenizer(const std::string& dir, int64_t codes) {
   const Tokenizer plain = Tokenizer::load(dir);
-  load_ids(plain, codes);  // throws if a token is missing; the code below would add it
+  load_ids(plain, codes);  // throws if a token is missing, before the code below adds it
   std::vector<AddedToken> added;
   for (const char* token : {"<|BOT|>", "<|EOT|>", "<audio_start>", "<audio_end>", "<audio_patch>",
                             "<tts_start>", "<tts_end>", "<tts_pad>"}) {

@@ -21,8 +21,8 @@ std::unique_ptr<StreamState> HearingStage::open(Bundle bundle) const {
   return stream;
 }
 
-/// Returns the number of chunks of a piece. The last chunk takes at least half of the frames, which
-/// are more than the rows of the piece.
+/// Returns the number of chunks of a piece. The last chunk takes at least half of the piece's
+/// frames, so that it has room for all rows: a chunk makes at most one row per frame.
 int HearingStage::chunks(int64_t samples) const {
   if (StepAudioEncoder::count(samples) == 0) return 1;
   return static_cast<int>(

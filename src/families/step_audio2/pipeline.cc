@@ -61,7 +61,7 @@ StepAudio2::StepAudio2(const LoadSpec& spec) {
 
 void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
-  // The adapter's inner width follows only from its weights.
+  // No file states the adapter's inner width, so it is read from a tensor's shape.
   if (const auto inner = weights_->shape("adapter.linear1.bias");
       !spec.dummy && inner && inner->dims() == 1) {
     config_.hearing.hidden = (*inner)[0];
@@ -90,7 +90,7 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
   flow_ = load_part(spec, "flow", flow, [&] {
     return std::make_unique<S3Flow>(config_.flow, flow, at_least_8_bits(spec.weights));
   });
-  // The vocoder was published with and without the name prefix of its training network.
+  // Some published vocoders have the prefix "generator." in their tensor names.
   const Weights weights(plain_weights_at(spec, join_path(decoder, "hift.pt")));
   const bool prefixed = !spec.dummy && weights.count("generator.resblocks") > 0;
   const Weights scope = weights.scope(prefixed ? "generator" : "");

@@ -64,7 +64,7 @@ std::vector<float> heard_rows(const SpeechRequest& request) {
   return rows;
 }
 
-/// Compares prompt, logits and greedy ids with the authors' penalty; prompt whole or in parts.
+/// Compares logits and greedy ids (with the authors' penalty) for prompts run whole and in parts.
 TEST(StepParity, AnswersAreTransformers) {
   const ordered_json all = golden_cases();
   for (const auto& [name, c] : all.items()) {

@@ -30,7 +30,7 @@ struct ModelConfig {
   int64_t lstm_layers = 2;
   Activation joint = Activation::kRelu;
   int max_symbols = 10;         ///< most ids at one frame
-  std::vector<int> durations;   ///< possible numbers of frames of an id (TDT); empty: RNN-T
+  std::vector<int> durations;   ///< possible durations of an id, in frames (TDT); empty: RNN-T
   std::vector<int> lookaheads;  ///< lookaheads used in training, in frames, largest first
   int default_lookahead = 13;   ///< lookahead for complete recordings; one of `lookaheads`
 

@@ -39,7 +39,7 @@ inline int lookahead_of(const nlohmann::json& run) {
   return run["lookahead"].is_null() ? 0 : run["lookahead"].get<int>();
 }
 
-/// One stream of the encoder, which gets the same chunks as from the engine.
+/// One stream of the encoder, with the chunks that the engine would give it.
 struct Stream {
   Stream(const HearingStage& stage, int lookahead) {
     Bundle bundle;

@@ -8,7 +8,7 @@
 namespace syrinx::transducer {
 namespace {
 
-constexpr int64_t kMostRows = 128;  // most rows of a stream in a chunk, so that others wait little
+constexpr int64_t kMostRows = 128;  // most rows of a chunk; bounds the wait of other streams
 constexpr float kDeviationGuard = 1e-5f;
 
 struct HearingStream : StreamState {
@@ -78,7 +78,7 @@ int HearingStage::cut(const StreamState& state, const WaitingFrames& waiting, in
   const auto& stream = static_cast<const HearingStream&>(state);
   const int64_t hops = std::ssize(waiting.values) / config_.mel.hop;
   if (!config_.streams) return waiting.closed ? static_cast<int>(hops) : 0;
-  // A row needs only the first of its `factor` mel frames.
+  // A chunk's last row reads only the first of its `factor` mel frames, not the `spare` others.
   const int64_t factor = config_.factor();
   const int64_t needed_each = factor * stream.chunk, spare = factor - 1;
   const int64_t ready = stream.hops + hops - (waiting.closed ? 0 : policy().lookahead);

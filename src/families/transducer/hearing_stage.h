@@ -1,7 +1,7 @@
 // The encoder as a chunk node: samples of hops -> mel frames -> subsampling -> FastConformer ->
-// rows for the joint network. A stream of a cache-aware model takes hops in whole chunks of its
-// lookahead, and the rest at its end. A stream of another model takes a whole recording at once.
-// The bits of a stream do not depend on other streams of a batch. CPU only.
+// rows for the joint network. A stream of a cache-aware model takes hops in whole chunks of
+// lookahead + 1 rows, and the rest at its end. A stream of another model takes a whole recording at
+// once. The bits of a stream do not depend on other streams of a batch. CPU only.
 #pragma once
 
 #include "families/transducer/config.h"
@@ -13,7 +13,7 @@ class HearingStage : public ChunkStage {
  public:
   HearingStage(const ModelConfig& config, const Weights& weights, WeightType type);
 
-  /// Returns the policy. Its context is the hops on either side that a frame's window contains.
+  /// Returns the policy. Left context and lookahead: the hops that a mel frame's window covers.
   ChunkPolicy policy() const;
   const FastConformer& conformer() const { return conformer_; }
   size_t bytes() const { return subsampling_.bytes() + conformer_.bytes() + project_.bytes(); }

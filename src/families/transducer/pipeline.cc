@@ -12,11 +12,11 @@
 namespace syrinx::transducer {
 namespace {
 
-// Longest recording that is processed as a whole, with 300 MB of keys, values and distances.
+// Longest recording that is processed as a whole, because 60 s need 300 MB for attention.
 constexpr double kLongestWhole_s = 60;
 constexpr size_t kLongestTokenizer = 64 << 20;
 
-/// Opens the vocabulary. The model only writes, so no rules for cutting texts are needed.
+/// Opens the tokenizer without its rules for encoding, because the model only decodes ids to text.
 Tokenizer open_words(const LoadSpec& spec, int64_t most) {
   const std::string path = join_path(spec.dir, "tokenizer.json");
   if (spec.dummy && !is_file(path)) {
@@ -55,7 +55,7 @@ Transducer::Transducer(const LoadSpec& spec) {
   describe(spec);
 }
 
-/// Checks that the blank is not the id of a text.
+/// Throws LoadError if the blank is the id of an ordinary token with text.
 void Transducer::check_vocabulary(const LoadSpec& spec) const {
   if (spec.dummy && !has_tokenizer(spec.dir)) return;
   const std::string text = tokenizer_->bytes(config_.blank);

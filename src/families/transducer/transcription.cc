@@ -7,7 +7,7 @@
 namespace syrinx::transducer {
 namespace {
 
-constexpr int64_t kKeptRows = 256;  // most processed rows that are kept
+constexpr int64_t kKeptRows = 256;  // fewer processed rows than these are not dropped
 
 }  // namespace
 
@@ -28,7 +28,7 @@ std::span<const float> Transcription::row() const {
   return std::span(rows_).subspan(static_cast<size_t>(at_ - dropped_) * width, width);
 }
 
-/// If no row is left, the recording ends with an additional step.
+/// After the last row, an additional step, whose codes are forced, ends the recording.
 SampleRule Transcription::rule(int k) const {
   if (at_ < have_) return {};
   return {.forced = k == 0 ? config_.blank : 0};
@@ -70,7 +70,7 @@ void Transcription::write(int32_t id, int64_t frames, StepOutput& out) {
 
 void Transcription::forget() {
   const int64_t through = std::min(at_, have_) - dropped_;
-  if (through < std::max(kKeptRows, (have_ - dropped_) / 2)) return;  // linear in all
+  if (through < std::max(kKeptRows, (have_ - dropped_) / 2)) return;  // amortized O(1) per row
   rows_.erase(rows_.begin(), rows_.begin() + through * config_.hidden);
   dropped_ += through;
 }

@@ -1,7 +1,7 @@
 // The state of a request at the joint network: the transcription of a recording. Rows come from the
 // encoder. Each step chooses an id at the current row. RNN-T: text, or the blank, which moves to
-// the next row. TDT: an id, and the number of rows to move. Text is final. Made on the caller's
-// thread, then used by one thread at a time.
+// the next row. TDT: an id, and the number of rows to move. Written text never changes. Made on
+// the caller's thread, then used by one thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -25,14 +25,14 @@ struct Hearing : FamilyTask {
   bool scores = false;  ///< whether tokens are sent with their log-probabilities
 };
 
-/// The sequence of a recording. It takes a step for each id of the joint network.
+/// The sequence of a recording. Each step makes one id of the joint network, perhaps the blank.
 class Transcription : public Sequence {
  public:
   /// The state of the predictor. The stage that runs the steps changes it.
   struct Predictor {
     std::vector<float> hidden, cell;  ///< [layers, hidden]
     std::vector<float> out;           ///< [hidden], output after the last id
-    int32_t next = -1;                ///< id that it must read next; negative: it has read all ids
+    int32_t next = -1;                ///< id to read next; negative: the predictor has read all ids
   };
 
   /// `config` and `tokenizer` must outlive this object.

@@ -1,6 +1,6 @@
-// Compares recognisers with a transducer with transformers' code on small random checkpoints: rows
-// of the encoder for each lookahead, of whole recordings and of streams with caches; ids, moves and
-// logits. Streams have the same bits for any pieces and in any batch.
+// Compares transducer recognisers with transformers' code on small random checkpoints: encoder rows
+// for each lookahead, of whole recordings and of streams with caches; ids, moves and logits. Checks
+// that a stream's bits depend neither on the sizes of its pieces nor on the batch.
 #include <algorithm>
 
 #include "base/worst.h"
@@ -234,7 +234,7 @@ TEST(Transducer, OpensItsOwnTasksAndSingleRecordingsOnly) {
   EXPECT_EQ(refusal_of(whole, listening.value()).param, "task");
 }
 
-/// Live audio gets a lookahead of at most 0.6 s; a complete recording the checkpoint's default.
+/// Tests the lookahead of live audio: the largest whose text comes within 0.6 s, or the smallest.
 TEST(Transducer, HearsAheadByHowTheSamplesCome) {
   ModelConfig config;
   config.mel.hop = 160;

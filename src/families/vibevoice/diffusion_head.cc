@@ -39,7 +39,7 @@ DiffusionHead::Solver DiffusionHead::solver(const ModelConfig& config) {
   constexpr int kN = ModelConfig::kSolverSteps;
   const std::vector<float> noise = noise_of_times(config.times);
   Solver steps;
-  double lambda[kN], alpha[kN], sigma[kN];  // logarithm of signal / noise; signal; noise
+  double lambda[kN], alpha[kN], sigma[kN];  // lambda = log(alpha / sigma); signal; noise
   for (int i = 0; i < kN; ++i) {
     const double time = std::nearbyint(static_cast<double>(config.times - 1) * (kN - i) / kN);
     const double ratio = noise[static_cast<size_t>(time)];
@@ -114,7 +114,7 @@ void DiffusionHead::run(StepContext& ctx, std::span<const LatentJob> jobs) const
   if (jobs.empty()) return;
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t e = std::ssize(jobs), latent = config_.latent(), width = config_.hidden();
-  // Row twins[i] of the network's input is latent i again, without the text (for guidance).
+  // Row twins[i] of the network's input repeats latent i without the text; -1: no guidance.
   const std::span<int64_t> twins = take_array<int64_t>(ctx, e);
   int64_t rows = e;
   for (int64_t i = 0; i < e; ++i) twins[i] = jobs[i].companion == nullptr ? -1 : rows++;

@@ -23,7 +23,7 @@ struct LatentJob {
   float* out = nullptr;              ///< [D]
 };
 
-/// The network that predicts the noise of a latent, with its weights.
+/// The network that denoises latents, with its weights and its solver.
 class DiffusionHead {
  public:
   /// Loads the layers. `weights`: the scope "prediction_head.".

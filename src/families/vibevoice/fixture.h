@@ -79,7 +79,7 @@ class GuidedRun {
 
   bool finished() const { return finished_; }
   bool ended() const { return finished_ && reason_ == FinishReason::kStop; }
-  /// Return the latents so far [steps, D], and the end's logit in each row after a latent.
+  /// Return the latents so far [steps, D], and the logit of kEnd in each step after a latent.
   const std::vector<float>& latents() const { return latents_; }
   const std::vector<float>& ends() const { return ends_; }
   /// Return the rows from which the latents are made: the sequence's, and its companion's.

@@ -57,7 +57,7 @@ TEST_P(VibeVoiceParity, LatentsAndEndsOfEveryStep) {
       worst_row = worse(worst_row, relative(own, companion));
       ++with_rows;
     }
-    // If the speech ends at a bound, its last row does not run.
+    // If the speech ends at a bound, no step follows the last latent, so its end logit is missing.
     worst_end = worse(worst_end, relative(run.ends(), floats(end).first(run.ends().size())));
     EXPECT_GE(std::ssize(run.ends()), end.count() - 1) << c["name"];
   }

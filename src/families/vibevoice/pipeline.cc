@@ -25,7 +25,7 @@ struct VaeStream : StreamState {
 
 VaeStage::VaeStage(const ModelConfig& config, const Weights& model, WeightType type)
     : config_(config),
-      // Its matrices are two fifths of the model, so they have the language models' type.
+      // Two fifths of the model's weights are here, so they are quantized, too (8 bits or more).
       decoder_(config.vae, model.scope("acoustic_tokenizer.decoder"), at_least_8_bits(type)) {
   factor_ = model.f32("speech_scaling_factor", {}).f32()[0];
   bias_ = model.f32("speech_bias_factor", {}).f32()[0];

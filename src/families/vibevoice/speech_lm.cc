@@ -30,8 +30,8 @@ void scatter(const View& from, std::span<const int32_t> rows, const View& to) {
 
 }  // namespace
 
-/// The rows of a batch by kind. The rows of a voice, whose keys and values are given, are the first
-/// rows of their sequences. All other rows run.
+/// The rows of a batch by kind. The first rows of a sequence are those of its voice: their keys and
+/// values are copied to the cache. All other rows run through the networks.
 struct SpeechLm::Rows {
   BatchRows all;
   View x;       // [rows that run, H]
@@ -98,7 +98,7 @@ SpeechLm::Rows SpeechLm::sort_rows(StepContext& ctx, const ArBatch& batch) const
     given[b + 1] = given[b] + at - begin;
     run[b + 1] = run[b] + end - at;
     given_len[b] = batch.ragged.kv_len[b] - (end - at);
-    text_len[b] = 1;  // a valid length for a sequence without rows of text, which reads nothing
+    text_len[b] = 1;  // without rows of text, nothing reads this length, but it must be valid
     const size_t first_text = text_count;
     for (int32_t row = at; row < end; ++row) {
       const int32_t index = run[b] + row - at;
@@ -183,7 +183,7 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
     float* to = hidden.f32() + e * width;
     if (row >= 0) {
       std::copy_n(rows.x.f32() + row * width, width, to);
-    } else {  // last row of a companion's voice, whose output is given, too
+    } else {  // the last row of a companion's voice, which contains its output
       const GivenRow vector = rows.all.given[static_cast<size_t>(-1 - row)];
       SYRINX_CHECK(std::ssize(vector) == config_.cache_row() + width, "a voice's row of ",
                    vector.size(), " numbers yields a step");

@@ -9,8 +9,8 @@
 namespace syrinx::vibevoice {
 namespace {
 
-/// Returns the most ids of a part. A window and its latents need 2.2 positions per id, and the
-/// speech continues after the text.
+/// Returns the most ids of a part: one per 4 positions. Windows of 5 ids and 6 latents take 2.2
+/// positions per id; the rest is for latents after the last window.
 int64_t most_ids(const ModelConfig& config, const VoiceRows& voice) {
   return (config.max_positions - voice.rows) / 4;
 }

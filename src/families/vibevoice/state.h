@@ -1,9 +1,9 @@
 // One request: its text in windows, and the latents so far. A segment begins with a window of
 // text and has six latents. Its last step only checks whether the speech ends, and the next
 // segment keeps all rows of this one. Without further text, a segment continues until the speech
-// ends. A text that needs too many positions is spoken in parts. Before each part come only the
-// voice's rows. Made on the caller's thread, then used by one thread at a time. D: width of a
-// latent.
+// ends. A text that needs too many positions is spoken in parts. Each part begins anew: the voice's
+// rows, but no rows of earlier parts, come before it. Made on the caller's thread, then used by one
+// thread at a time. D: width of a latent.
 #pragma once
 
 #include <memory>

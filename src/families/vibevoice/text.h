@@ -18,8 +18,8 @@ class TextWindows {
  public:
   static constexpr int kWindow = 5;  ///< number of ids of a window (TTS_TEXT_WINDOW_SIZE)
 
-  /// `most_ids`: most ids of a part. A part ends at the first end of a sentence after three
-  /// quarters of them.
+  /// `most_ids`: most ids of a part. A part ends at the first end of a sentence after 3/4 of
+  /// `most_ids` ids, or at `most_ids` ids.
   TextWindows(const Tokenizer& tokenizer, int64_t most_ids);
 
   /// Adds text; `last`: no more text comes.

@@ -31,8 +31,8 @@ class Part {
 
   int64_t rows() const { return rows_; }
   Tensor output() const { return floats("last_hidden_state", {1, rows_, model_.hidden}); }
-  /// Writes the keys and values of all layers to `out`. Its rows are `stride` apart. The first
-  /// layer of this model has number `at`.
+  /// Writes the keys and values of all layers to `out`, whose rows are `stride` numbers apart.
+  /// `at`: index in a row of `out` of this model's first layer.
   void cache(int64_t at, int64_t stride, std::vector<float>& out) const {
     const int64_t heads = model_.kv_heads, size = model_.head_dim, width = heads * size;
     for (int64_t i = 0; i < 2 * int64_t{model_.layers}; ++i) {
@@ -88,7 +88,7 @@ VoiceRows read_voice(const ModelConfig& config, const std::string& path) {
   const TorchPickle file(path, kClasses);
   const Part text(file, "lm", config.text), speech(file, "tts_lm", config.speech);
   const Part companion(file, "neg_tts_lm", config.speech);
-  // The number of text positions must not exceed the number of speech positions, which store them.
+  // Text positions are stored in the speech positions, so there must not be more text positions.
   const int64_t most = config.max_positions / 2;
   if (text.rows() > speech.rows() || speech.rows() > most || companion.rows() > most) {
     load_fault(path, "",

@@ -44,7 +44,7 @@ inline std::span<const int32_t> made_of(const Track& track) {
   return answer.history(0).subspan(answer.prompt_ids().size());
 }
 
-/// Checks that a later prompt contains the ids of an earlier answer. Answers in text have no ids.
+/// Checks that a spoken answer reports all its ids for later prompts, and that a written one none.
 inline void expect_answers_to_come_back(const Pipeline& model, SpeechRequest request) {
   EXPECT_TRUE(model.info().writing.recalls);
   Runner runner(model);

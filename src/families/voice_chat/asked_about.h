@@ -1,4 +1,4 @@
-// Makes the request with which families that answer chats transcribe a recording: a chat about it.
+// Makes a chat that asks for the transcript of a recording, for families whose models answer chats.
 #pragma once
 
 #include <nlohmann/json.hpp>

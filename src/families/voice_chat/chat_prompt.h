@@ -24,7 +24,7 @@ struct ChatPrompt {
 /// Returns a request's recordings as mono samples at `rate` Hz. Returns an Error for empty ones.
 Result<std::vector<std::vector<float>>> recordings_at(const SpeechRequest& request, int rate,
                                                       Resampling how);
-/// Returns an Error for a prompt of more than `most` ids.
+/// Returns the prompt, or an Error that names `param` if the prompt has more than `most` ids.
 Result<ChatPrompt> checked(ChatPrompt prompt, int64_t most, const char* param);
 /// Returns an Error if a text to read aloud has no ids, or more than `most`.
 Status check_aloud(std::span<const int32_t> said, int64_t most);

@@ -1,8 +1,8 @@
-// An answer to a prompt with recordings. Some rows of the prompt are places for recordings, which
-// another network fills: with ids (codes of a speech tokenizer) or with rows (of an audio tower)
-// instead of the embedding table's. Values for later networks are held back until all text before
-// them is sent, so that no stop string is spoken. Made on the caller's thread, then used by one
-// thread at a time.
+// An answer to a prompt with recordings. Some rows of the prompt are places for recordings. Another
+// network fills them with ids (a speech tokenizer) or with vectors (an audio tower). Values for
+// later networks are held back until all text before them is sent, because text may turn out to be
+// a stop string, which must not be spoken. Made on the caller's thread, then used by one thread at
+// a time.
 #pragma once
 
 #include <deque>
@@ -23,7 +23,7 @@ class HearingAnswer : public llm::Answer, public Hearer {
   /// Appends the keys of ids and recordings up to the first row without a key.
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   void step_keys(bool companion, std::vector<uint64_t>& keys) const override;
-  /// Returns no draft if the text is prescribed: each position then has a rule of its own.
+  /// Returns no draft if the text is prescribed, because each position then has its own rule.
   std::span<const int32_t> draft() const override {
     return said_.empty() ? Answer::draft() : std::span<const int32_t>();
   }
@@ -33,16 +33,16 @@ class HearingAnswer : public llm::Answer, public Hearer {
   void rows(int first, bool companion, InputRows& out) const override;
 
  protected:
-  /// `width`: width of the rows for the places. 0: ids; then places get numbers to add to ids.
+  /// `width`: width of the rows for the places. 0: each place gets a number, added to its id.
   HearingAnswer(const llm::ModelConfig& config, const llm::Generation& generation,
                 const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
                 int64_t width);
 
   /// Returns the text of the answer, if a text is only read aloud.
   std::span<const int32_t> said() const { return said_; }
-  /// Sends `value` after the text so far is sent.
+  /// Queues `value`. next_passed() returns it after the text so far is sent.
   void hold_back(int32_t value) { held_back_.push_back({value, text().known()}); }
-  /// Returns the next value that may be sent. Returns nullopt if none may be sent now.
+  /// Removes and returns the next value that may be sent. Returns nullopt if none may be sent now.
   std::optional<int32_t> next_passed();
 
  private:

@@ -27,7 +27,7 @@ SampleRule VoiceAnswer::rule(int k) const {
   return said().empty() ? of_text(Answer::rule(k)) : rule_aloud();
 }
 
-/// Keeps each id that a later request may send back, except the id that ends the answer.
+/// Reports the ids of a spoken answer, without its end, so that a later request can contain them.
 Verdict VoiceAnswer::advance(std::span<const int32_t> codes, StepOutput& out) {
   const Verdict verdict = Answer::advance(codes, out);
   if (!speaks_) return verdict;

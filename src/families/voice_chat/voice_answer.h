@@ -11,8 +11,8 @@ namespace syrinx {
 struct AloudRuns {
   int text = 1, codes = 1;
 };
-/// Returns the most ids of an answer with audio, at most `most`. The bound of the request counts
-/// frames. The `said` ids of a text that is read aloud are added to it.
+/// Returns the most ids of an answer with audio, at most `most`. RequestTerms::max_frames bounds
+/// only codes, so the `said` ids of a text that is read aloud are added.
 int most_ids(const SpeechRequest& request, int64_t said, AloudRuns runs, int64_t most);
 
 /// The ids of audio: [begin, end), where begin is the id of code 0.

@@ -11,7 +11,7 @@
 namespace syrinx::voxcpm2 {
 
 struct ModelConfig {
-  DecoderConfig base, residual;  ///< the language models: equal width, the same cache heads
+  DecoderConfig base, residual;  ///< language models; width and KV heads of both are equal
   DecoderConfig encoder, dit;    ///< the local networks, which process one patch at a time
   int64_t vocab = 0;
   int64_t max_positions = 0;

@@ -35,7 +35,7 @@ inline Recording speech(size_t count) {
 struct Case {
   std::string name;
   SpeechRequest request;
-  size_t reference = 0, prompt = 0;  ///< samples of the recordings, which begin at the same offset
+  size_t reference = 0, prompt = 0;  ///< numbers of samples of the recordings; 0: none
   int steps = 0;
   bool ended = false;
   std::shared_ptr<Safetensors> golden;

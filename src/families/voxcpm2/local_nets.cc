@@ -14,7 +14,7 @@ namespace {
 /// The number of first steps in which the solver does not change x (CFG-zero*).
 constexpr int kStillSteps = 1;
 
-/// Copies `width` columns of x [N, from] to out [N, to].
+/// Copies `width` columns of each row of x, from column `from` on, to column `to` on of out.
 void copy_rows(const View& x, int64_t from, const View& out, int64_t to, int64_t width) {
   for (int64_t i = 0; i < x.shape[0]; ++i)
     std::copy_n(x.f32() + i * x.shape[1] + from, width, out.f32() + i * out.shape[1] + to);
@@ -104,7 +104,7 @@ LocalDit::Times LocalDit::solver_times() {
 /// Computes the network's input for each time of the solver. It is the same for every request.
 void LocalDit::embed_times(const Weights& estimator) {
   const int64_t width = config_.dit.hidden, half = width / 2;
-  // The additional row is for the length of a step, which is always 0 in this model.
+  // The last row embeds the network's second input, the length of a step, always 0 in this model.
   Tensor waves({kSolverSteps + 1, width}, DType::kF32);
   const float slope = static_cast<float>(std::log(10000.0) / static_cast<double>(half - 1));
   for (int64_t s = 0; s <= kSolverSteps; ++s) {
@@ -140,7 +140,7 @@ void LocalDit::run(StepContext& ctx, std::span<const PatchJob> jobs, const View&
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t e = std::ssize(jobs), p = config_.patch, latent = config_.latent();
   const int64_t size = p * latent, width = config_.dit.hidden, lm = config_.base.hidden;
-  // Row twins[i] of the network's input is patch i again, without the condition (for guidance).
+  // Row twins[i] of the network's input repeats patch i without the condition; -1: no guidance.
   const std::span<int64_t> twins = take_array<int64_t>(ctx, e);
   int64_t rows = e;
   for (int64_t i = 0; i < e; ++i) twins[i] = jobs[i].scale == 1 ? -1 : rows++;
@@ -195,7 +195,7 @@ void LocalDit::estimate(StepContext& ctx, int step, const View& told, const View
                         const View& v) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t rows = x.shape[0], p = config_.patch, width = config_.dit.hidden;
-  const int64_t length = 3 + 2 * p;  // two rows of language models, time, patch before, patch
+  const int64_t length = 3 + 2 * p;  // 2 rows of the language models, 1 of time, P + P of patches
   const View frames = take_rows(ctx, rows * p, width), all = take_rows(ctx, rows * length, width);
   linear(ctx, in_, x.reshape({rows * p, config_.latent()}), frames);
   const std::span<int32_t> wanted = take_array<int32_t>(ctx, rows * p);

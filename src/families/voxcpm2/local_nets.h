@@ -26,7 +26,7 @@ class LocalEncoder {
  private:
   ModelConfig config_;
   PackedLinear in_, to_lm_;
-  Tensor first_;  // [W], the row before the frames; its output is the patch's
+  Tensor first_;  // [W], input row before the frames (CLS); its output represents the patch
   Decoder decoder_;
 };
 
@@ -44,8 +44,8 @@ class LocalDit {
 
   /// Loads the layers. `root` contains "feat_decoder.estimator." and "{lm,res}_to_dit_proj.".
   LocalDit(const ModelConfig& config, const Weights& root, WeightType type);
-  /// Computes hidden [E, 2 H] (rows of the two language models side by side) -> out [E, P * D] by
-  /// Euler's method, beginning with the noise, with the guidance of CFG-zero* (arXiv 2503.18886).
+  /// Computes hidden [E, 2 H] (rows of the two language models side by side) -> out [E, P * D].
+  /// Solves from the noise by Euler's method, with the guidance of CFG-zero* (arXiv 2503.18886).
   /// Rows without the condition run in the same batch as rows with it.
   void run(StepContext& ctx, std::span<const PatchJob> jobs, const View& hidden,
            const View& out) const;
