@@ -52,8 +52,8 @@ int open_regular(const std::string& path, uint64_t& size) {
   return fd;
 }
 
-/// Follows links, even to a file that does not exist yet. Stops at a link to a pipe: a pipe behind
-/// /dev/stdout has no other path.
+/// Follows links, even to a file that does not exist yet. Stops at a link to a pipe or a device,
+/// because a pipe behind /dev/stdout has no other path.
 std::string behind_links(std::string path) {
   struct stat info {};
   for (int links = 0; links < 40; ++links) {
@@ -234,7 +234,7 @@ NewFile::NewFile(const std::string& path) : path_(behind_links(path)) {
   }
   if (fd_ < 0) fail("create");
   if (there) take_rights(fd_, old);
-  // The lock shows that the writer runs, to programs that remove old temporary files.
+  // Programs that remove old temporary files skip a locked one, because it is still being written.
   ::flock(fd_, LOCK_EX | LOCK_NB);
 }
 
@@ -318,7 +318,7 @@ void need_writable(const std::string& path) {
   struct stat info {};
   const bool there = ::stat(path.c_str(), &info) == 0;
   if (there && S_ISDIR(info.st_mode)) load_fault(path, "", "cannot write: it is a directory");
-  // Skips the test for a pipe, which the test would open and close too early.
+  // Does not test a pipe, because opening and closing it would end its reader's input.
   if (!there || S_ISREG(info.st_mode)) const NewFile probe(path);
 }
 

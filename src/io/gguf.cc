@@ -104,7 +104,7 @@ GgufValue GgufFile::read_value(ByteReader& in, uint32_t type, const std::string&
   if (!number) fail(key, concat("has the unknown type ", type));
   if (type == kBool) return *number != 0;
   if (type == kFloat || type == kDouble) return *number;
-  // No size exceeds 2^53, up to which f64 is exact. The limit makes the cast to int64_t defined.
+  // f64 is exact up to 2^53, which no size exceeds. Below 2^62, the cast to int64_t is defined.
   if (std::abs(*number) > 0x1p62) fail(key, "is out of range");
   return static_cast<int64_t>(*number);
 }

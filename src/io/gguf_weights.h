@@ -1,5 +1,5 @@
 // Gives the tensors of a GGUF file to networks, under the names of another layout. Quantized values
-// become f32 exactly. The functions may be called on any thread; a source, by one at a time.
+// become f32 exactly. Free functions: any thread. One thread at a time may use a WeightSource.
 #pragma once
 
 #include <map>
@@ -22,10 +22,10 @@ std::optional<View> plain_view(const GgufTensor& tensor);
 void unpack_row(const GgufTensor& tensor, int64_t row, float* to);
 
 /// Returns the tensors of `file`. `names` maps each name that networks use to the name in the file;
-/// tensors that the map lacks keep their names and are reported as unused. `tables` has names
-/// (those of networks) of tensors that are read in place for as long as the source exists: they are
-/// unpacked to f16. The latest eight other tensors stay in memory, because a layer packs its
-/// tensors before the next layer reads any. First sizes of 1 may be missing in the file.
+/// tensors that the map lacks keep their names and are reported as unused. `tables`: tensors that
+/// networks read in place. If quantized, they are unpacked to f16 and stay in memory. Only the
+/// latest eight other unpacked tensors stay, because a layer packs its tensors before the next
+/// layer reads any. First sizes of 1 may be missing in the file.
 std::unique_ptr<WeightSource> gguf_weights(std::shared_ptr<const GgufFile> file,
                                            std::map<std::string, std::string> names,
                                            std::set<std::string> tables = {});

@@ -7,9 +7,9 @@
 // Names. Exporters keep the names of some tensors ("xvector.block1.tdnnd1.linear1.weight") and
 // replace others by numbers ("onnx::Conv_4423"). But nodes are named after modules: the Conv at
 // "/head/layer1/layer1.0/conv1/Conv" is the module head.layer1.0.conv1. So a tensor has two names:
-// its own, and one of the module that uses it. The module's name ends with .weight or .bias for
-// Conv, ConvTranspose, LayerNormalization and BatchNormalization (also .running_mean and
-// .running_var), .weight for MatMul and Gather, .bias for Add, .scale for Mul, .exponent for Exp.
+// its own, and the name of the module that uses it with a suffix: .weight or .bias for Conv,
+// ConvTranspose, LayerNormalization and BatchNormalization (also .running_mean and .running_var);
+// .weight for MatMul and Gather; .bias for Add; .scale for Mul; .exponent for Exp.
 // Matrices of MatMul are returned in torch's order, [out, in]. An Identity gives its tensor a
 // second name, because exporters store equal tensors once.
 #pragma once

@@ -24,9 +24,9 @@ struct StoredTensor {
 /// The stored tensor for each name that networks use.
 using StoredNames = std::map<std::string, StoredTensor>;
 
-/// `names` maps each name that networks use to a tensor of `source`. Tensors that the map lacks
-/// keep their names and are reported as unused. Networks may leave out first sizes of 1. Several
-/// names may mean the same tensor.
+/// Returns `source` with other names: `names` maps each name that networks use to a stored tensor.
+/// Tensors that the map lacks keep their names and are reported as unused. Networks may leave out
+/// first sizes of 1. Several names may mean the same tensor.
 std::unique_ptr<WeightSource> renamed(std::unique_ptr<WeightSource> source, StoredNames names);
 
 }  // namespace syrinx

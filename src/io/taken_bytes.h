@@ -1,5 +1,5 @@
 // Counts the bytes of a checkpoint that a thread takes while it builds a model. The code that
-// loads a model creates a TakenBytes. Layers and families take their weights without using
+// loads a model creates a TakenBytes. Weights reports to it, so layers and families need not know
 // it.
 #pragma once
 

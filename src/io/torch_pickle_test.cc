@@ -145,7 +145,7 @@ TEST(TorchPickle, RunsNothing) {
                "_load_from_bytes");
 }
 
-/// An object of a class with arguments, items and attributes, which include an object of a class.
+/// Reads an object with arguments, items and attributes; one attribute is itself an object.
 TEST(TorchPickle, ReadsNamedClassesAsTheirAttributes) {
   std::string tensor = tensor_pickle(2, 0, {2}, {1});
   tensor = tensor.substr(tensor.find("ctorch"), tensor.size() - tensor.find("ctorch") - 2);

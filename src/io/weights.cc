@@ -239,8 +239,8 @@ void Weights::finish(const NamePatterns& extras) const {
   if (!found.faults().empty()) refuse(found);
 }
 
-/// Records which of the tensors taken so far contain NaN or infinity. Checks all of these tensors
-/// again, but only after loading has failed.
+/// Records which of the tensors taken so far contain NaN or infinity. Called only after loading has
+/// failed, because it reads all these tensors again.
 void Weights::name_what_is_not_finite() const {
   WeightSource& source = *ledger_->source;
   for (const std::string& name : ledger_->used) {

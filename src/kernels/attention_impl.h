@@ -23,7 +23,7 @@ struct AttentionTile {
   int64_t position = 0;        ///< position of the first row
   int64_t kv_len = 0;          ///< number of positions of the sequence
   const char* head = nullptr;  ///< keys of this kv head in page 0 of this layer
-  int64_t page_bytes = 0;      ///< from this head in one page to this head in the next
+  int64_t page_bytes = 0;      ///< distance between the keys of this head in successive pages
   const int32_t* table = nullptr;
   int max_pages = 0;
   DType dtype = DType::kF32;

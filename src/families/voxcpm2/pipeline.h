@@ -53,7 +53,7 @@ class VoxCpm2 : public LoadedPipeline {
 
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> vae_weights_;  // kept for weights that are loaded later
+  std::unique_ptr<Weights> vae_weights_;  // kept, because the encoder of recordings is loaded later
   std::unique_ptr<LatentLm> lm_;
   std::unique_ptr<AudioVaeDecoder> vae_;
   std::unique_ptr<VaeStage> stage_;

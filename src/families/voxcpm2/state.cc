@@ -71,8 +71,8 @@ int64_t State::most_like_patches() const {
   return std::min(kMostLikePatches, config_.max_positions / 8);
 }
 
-/// Cuts the text so far into parts. Each part fits into a prompt together with the voice. Only the
-/// previous part may have to be left out.
+/// Cuts the text so far into parts. Returns an Error if a part and the voice do not fit into the
+/// positions. The prompt may have to omit the part before it (begin_part()).
 Status State::take_text(std::string_view text, bool last) {
   text_.push(text, last);
   const int64_t like = std::max(most_like_patches(), std::ssize(like_) / config_.patch_width()) + 2;
@@ -104,12 +104,12 @@ Status State::take_text(std::string_view text, bool last) {
 Status State::append_text(std::string_view text, bool last) {
   if (!text_.open()) return text_is_complete();
   if (Status taken = take_text(text, last); !taken) return taken;
-  // Each complete sentence leaves at least one later letter, so this fails only for empty texts.
+  // A sentence is complete only when a later letter has arrived, so only a blank text fails here.
   if (ready() || begin_part() || !last) return ok_status();
   return nothing_to_say();
 }
 
-/// Makes the prompt of the next part. Returns false if no text waits.
+/// Makes the prompt of the next part. Returns false if no complete part waits.
 bool State::begin_part() {
   steps_before_ += part_steps();
   said_.clear();

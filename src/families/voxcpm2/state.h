@@ -27,10 +27,10 @@ class State : public Sequence {
   static constexpr int kLeastSteps = 3;  ///< steps before the end can be sampled
   static constexpr int64_t kMostSteps = 4096;
   static constexpr int64_t kStepsPerId = 6, kSpareSteps = 10;
-  static constexpr int64_t kContext = 3;  ///< patches of the prompt's end that are decoded first
+  static constexpr int64_t kContext = 3;  ///< last patches of the prompt, decoded before speech
   // Bounds of this program, which the authors' code does not have:
-  static constexpr int64_t kMostPartBytes = 2000;   ///< bytes of two and a half minutes of English
-  static constexpr int64_t kMostLikePatches = 188;  ///< 30 s of earlier speech that serve as voice
+  static constexpr int64_t kMostPartBytes = 2000;   ///< of text: about 150 s of English speech
+  static constexpr int64_t kMostLikePatches = 188;  ///< earlier speech (30 s) used as the voice
 
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Prompter& prompter,
                                                 const SpeechRequest& request);
@@ -46,7 +46,7 @@ class State : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// Writes rows that have an id, ids [1], or a patch [P * D] as their vector.
+  /// Writes each row of text as its id, and each row of a patch as a vector [P * D].
   void rows(int first, bool companion, InputRows& out) const override;
   /// Returns the patch before the next one. Empty if the prompt ends with text.
   std::span<const float> last_patch() const;
@@ -64,7 +64,7 @@ class State : public Sequence {
   struct Spoken {
     std::string text;
     std::vector<float> patches;
-    bool here = false;  ///< of this request: the description precedes them; false: a recording
+    bool here = false;  ///< true: an earlier part of this request; false: a recording
   };
 
   State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request);

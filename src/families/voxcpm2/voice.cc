@@ -43,8 +43,8 @@ Pieces hear(const ModelConfig& config, const AudioVaeEncoder& codec, RecordedVoi
   }
 }
 
-/// Returns the seconds of the longest recording. A recording may be used twice, and an eighth of
-/// the positions is for its words.
+/// Returns the length in seconds of the longest recording. A recording may be used twice, and an
+/// eighth of most_voice_rows() is left for its words.
 double longest_recording(const ModelConfig& config) {
   const double patch_s = static_cast<double>(config.patch * config.vae.encoder_hop()) /
                          static_cast<double>(config.vae.sample_rate);

@@ -61,7 +61,7 @@ TEST_F(VoxCpm2Test, SameBitsAloneAndInABatch) {
   expect_same_alone_and_in_a_batch(model_, requests, 10);
 }
 
-/// The same calls decode streams that begin with silence, and a stream that continues a recording.
+/// Decodes two streams that begin with silence and one that continues a recording in one batch.
 TEST_F(VoxCpm2Test, InABatchTheDecoderIsAsAlone) {
   const ChunkStage& stage = *model_.graph().links()[0].stage;
   SpeechRequest goes_on = request("hello");
@@ -402,7 +402,7 @@ TEST_F(VoxCpm2Test, RefusesWhatItCannotDo) {
             std::string::npos);
 }
 
-/// A changed copy of the checkpoint, and the error of loading it. Empty: it loads.
+/// A changed copy of the checkpoint. fault() returns the error of loading it, or "" if it loads.
 class VoxCpm2Faults : public testing::Test, protected CheckpointCopy {
  protected:
   VoxCpm2Faults() : CheckpointCopy(golden_path("checkpoint")) {}

@@ -71,7 +71,7 @@ AlignedText::AlignedText(const ModelConfig& config, const Generation& generation
 }
 
 /// Returns how many heads each step computes: kHeadsAStep, or more if the positions after the
-/// prompt, of which each step needs one, are too few.
+/// prompt would not suffice. Each step takes one position.
 int AlignedText::heads_a_step() const {
   const auto heads = std::ssize(generation_.alignment_heads);
   const int64_t room = std::max<int64_t>(1, config_.max_ids - prompt_);

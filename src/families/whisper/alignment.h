@@ -1,7 +1,7 @@
-// Computes the time of each id of a text in its window, from the cross-attention of some of the
-// decoder's heads. The text runs once more, as a prompt, and only then the weights are computed, so
-// decoding itself stores nothing. Source: whisper:whisper/timing.py, find_alignment(), up to its
-// matrix. The steps after the matrix are in ears/whisper_words.h.
+// Computes the attention of each id of a text to its window, from the cross-attention of some of
+// the decoder's heads. A separate request runs the decoded text as a prompt, so that decoding need
+// not store attention. Source: whisper:whisper/timing.py, find_alignment(), up to its matrix.
+// ears/whisper_words.h computes the times from it.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Transcribes one window, whose rows come from the encoder. The ids are: the text before the
-// window, the start, then language, task and the choice of timestamps (each is forced or found),
-// then the sampled ids. Each id is a step.
+// window, the start id, language, task, the id for no timestamps if none are wanted, then the
+// sampled ids. Each id is a step.
 #pragma once
 
 #include <memory>

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 100> kLanguages{
     "gl", "mr", "pa", "si",  "km", "sn", "yo", "so", "af", "oc", "ka", "be", "tg", "sd", "gu",
     "am", "yi", "lo", "uz",  "fo", "ht", "ps", "tk", "nn", "mt", "sa", "lb", "my", "bo", "tl",
     "mg", "as", "tt", "haw", "ln", "ha", "ba", "jw", "su", "yue"};
-// Numbers of ids that are neither ranks nor languages.
+// Numbers of special ids: timestamps, and marks other than languages.
 constexpr int64_t kTimestampIds = 1501, kMarks = 8;
 
 /// A part of a tensor's name, here and in the authors' package.
@@ -135,7 +135,7 @@ std::vector<int64_t> not_spoken(const Tokenizer& tokenizer) {
        {"「", "」",  "『", "』", "<<",  ">>",  "<<<", ">>>", "--", "---", "-(", "-[",
         "('", "(\"", "((", "))", "(((", ")))", "[[",  "]]",  "{{", "}}",  "♪♪", "♪♪♪"})
     symbols.emplace_back(each);
-  const size_t plain = symbols.size();  // for later symbols, only the first id counts
+  const size_t plain = symbols.size();  // of later symbols, adds the first of several ids, too
   for (const char* each : {"♩", "♪", "♫", "♬", "♭", "♮", "♯"}) symbols.emplace_back(each);
   std::set<int64_t> out{tokenizer.encode(" -").front(), tokenizer.encode(" '").front()};
   for (size_t i = 0; i < symbols.size(); ++i) {

@@ -109,8 +109,8 @@ TEST_P(WhisperParity, Encoder) {
   }
 }
 
-/// Uses the recording's first window and the text of the f32 weights. Compares logits of allowed
-/// ids: relative RMS, median of the steps. docs/fidelity.md has the same figures.
+/// Compares logits with narrow and with f32 weights, for the first window and the ids of f32. The
+/// bound is for the median over the steps of the relative RMS (docs/fidelity.md has the figures).
 TEST_P(WhisperParity, NarrowWeightsStayClose) {
   const json& c = cases_["windows"][0];
   const auto written = [&](WeightType weights, std::span<const int32_t> ids) {
@@ -183,7 +183,7 @@ TEST_P(WhisperParity, Windows) {
     Track track = open_window(runner, model_, window);
     const std::string key = "logits_" + std::to_string(number++);
     const auto allowed = c["allowed"].get<std::vector<int>>();
-    // The goldens have the engine's random numbers, which this runner numbers differently.
+    // This runner draws other random numbers than the goldens, so only the first draw can agree.
     const bool random = window->temperature > 0;
     size_t drawn = 0;
     while (!track.finished && (!random || drawn < 1)) {
@@ -388,7 +388,7 @@ TEST_P(WhisperParity, Alignments) {
   }
 }
 
-/// Cross-attention does not depend on the order of rows, and the median is symmetric.
+/// Reversing the rows reverses the result: attention ignores their order, the median is symmetric.
 TEST_P(WhisperParity, AlignmentsOfReversedRowsAreReversed) {
   Runner runner(model_, 2);
   const auto width = static_cast<std::ptrdiff_t>(model_.config().width());

@@ -1,4 +1,4 @@
-// Numbers as English words, in any language of the text. Zonos' authors write numbers this way
+// Writes numbers as English words, even in texts of other languages, because Zonos' authors do so
 // before they make phonemes (Zonos:zonos/conditioning.py, normalize_numbers).
 #pragma once
 

@@ -137,8 +137,8 @@ std::vector<std::string> read_words(std::string_view printed) {
   return out;
 }
 
-/// Returns the phonemes of words that may be silent (a single symbol), so that lines cannot be
-/// matched to words. A nonsense word is spoken before each word, and its phonemes mark the border.
+/// Returns the phonemes of words if some are silent (e.g. a lone symbol), so that espeak-ng prints
+/// fewer lines than words. Puts a nonsense word before each word; its phonemes mark the border.
 Result<std::vector<std::string>> say_with_borders(const std::vector<std::string>& words,
                                                   std::string_view language) {
   // If a word of the text sounds like the first border, the second border is tried.

@@ -22,8 +22,8 @@ using Phonemize = std::function<Result<std::string>(std::string_view text, std::
 /// Runs espeak-ng. Returns an Error if espeak-ng is not installed. Takes milliseconds.
 Result<std::string> espeak_phonemes(std::string_view text, std::string_view language);
 
-/// Does the same for a text in which some parts have given phones or other words. `sayings` are in
-/// order and do not overlap.
+/// Turns a text into phonemes. Some parts of it have given phonemes or are read as other words:
+/// `sayings`, which are in order and do not overlap.
 Result<std::string> say_phonemes(const Phonemize& phonemize, std::string_view text,
                                  std::string_view language, std::span<const Saying> sayings);
 

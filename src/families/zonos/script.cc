@@ -16,7 +16,7 @@ constexpr int kPenaltyWindow = 2;
 constexpr int64_t kMostFrames = 86 * 30;  // frames of the longest segment; the model allows 30 s
 
 constexpr int64_t kSpareFrames = 430;     // extra frames, besides those per symbol: five seconds
-constexpr int64_t kFramesPerSymbol = 20;  // frames of a symbol in slow speech, 4.3 a second
+constexpr int64_t kFramesPerSymbol = 20;  // frames of a symbol in slow speech, 0.23 s
 constexpr size_t kSegmentBytes = 250;     // bytes of a segment: about 17 s
 constexpr int64_t kMostSymbols = 2000;    // most symbols of a segment
 

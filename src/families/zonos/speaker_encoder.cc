@@ -18,7 +18,7 @@ constexpr double kLambda = 1e-4;      // constant of SimAM
 constexpr double kLeastVariance = 1e-5;
 constexpr double kPieceMacs = 4e8;    // multiplications of a piece, some tens of milliseconds
 constexpr int64_t kTile = 128;        // positions whose neighbourhoods are gathered at once
-constexpr int64_t kPieceSteps = 256;  // time steps of a piece whose work is cheap
+constexpr int64_t kPieceSteps = 256;  // time steps of a piece, except in convolutions
 
 MelOptions mel_options() {
   MelOptions o;

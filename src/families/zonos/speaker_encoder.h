@@ -25,7 +25,7 @@ class SpeakerEncoder {
   static constexpr const char* kNetwork = "ResNet293_SimAM_ASP_base.pt";
   static constexpr const char* kProjection = "ResNet293_SimAM_ASP_base_LDA-128.pt";
 
-  /// `network` and `projection`: the roots of the two files. `width`: the width of vector that the
+  /// `network` and `projection`: the roots of the two files. `width`: the width of the vector the
   /// model reads. Weights stay f32. The caller must call finish() of both roots to report faults.
   SpeakerEncoder(const Weights& network, const Weights& projection, int64_t width);
 

@@ -26,8 +26,8 @@ struct KBlock {
 
 /// Types of weights for tile(). Each derives from V and adds: the types of a row's numbers
 /// (X) and of a panel's numbers (W); the number of k and of products per step of the loop;
-/// functions for the weights of a product in the lanes of F, a row's number in all lanes, and c +
-/// their product. Single is for f32, or for bf16 weights with f32 activations.
+/// functions that load weights into the lanes of F, copy a row's number to all lanes, and return
+/// c + their product. Single is for f32, or for bf16 weights with f32 activations.
 template <class V, class S>
 struct Single : V {
   using X = float;

@@ -139,7 +139,7 @@ void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, i
 
 void attend_qkv(StepContext& ctx, const Qkv& qkv, const KvPool& pool, int layer,
                 const Ragged& ragged, const AttentionSpec& spec, const View& out) {
-  // A row must see its own position: then a block that sees it writes it.
+  // A block writes only positions that it attends to, so each row must attend to its own position.
   const bool once =
       most_rows(ragged) <= kFewRows && spec.causal && spec.begin.empty() && spec.end.empty();
   if (!once) cuda::store_qkv(ctx, qkv, pool, layer, ragged);

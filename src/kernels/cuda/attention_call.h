@@ -10,7 +10,7 @@ namespace syrinx::cuda {
 
 struct AttentionCall {
   const float* q = nullptr;
-  QkvHeads qkv;  // instead of q: the kernel also stores k and v, if `rows` is not null
+  QkvHeads qkv;  // if its `rows` is not null: replaces q, and the kernel also stores its k and v
   RowsOut out;
   int64_t q_stride = 0, out_stride = 0;
   char* cache = nullptr;  // keys of kv head 0 in the layer's page 0; values follow

@@ -43,7 +43,7 @@ constexpr int64_t kRoundedInPlace = 8;
 /// A product may compute the RMS norm of its rows itself. Each block then has the rows in shared
 /// memory, as bf16, normed_stride(k) numbers apart: the lanes that load together use all banks.
 constexpr int64_t normed_stride(int64_t k) { return k + 32; }
-/// Returns the bytes of these rows.
+/// Returns the bytes of shared memory for such rows.
 constexpr int64_t normed_bytes(int64_t rows, int64_t k) { return 2 * rows * normed_stride(k); }
 constexpr int64_t kMostNormedBytes = 64 << 10;  // two blocks share a multiprocessor
 /// Returns whether a product with `rows` rows of k numbers norms them.

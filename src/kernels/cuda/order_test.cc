@@ -149,7 +149,7 @@ TEST_P(RoundedRows, AColumnOfATableIsRoundedToo) {
   EXPECT_EQ(results[0], results[1]);
 }
 
-/// Widths with the orders of short and long norms, and one whose rows do not fit in shared memory.
+/// Tests widths that are summed as short and as long rows, and one too wide for shared memory.
 TEST_P(RoundedRows, AProductThatNormsItsRowsGivesTheSameBits) {
   EXPECT_TRUE(norms_in_product(kRoundedInPlace, 4032) && !norms_in_product(kRoundedInPlace, 4096));
   EXPECT_TRUE(norms_in_product(1, 8192) && !norms_in_product(1, 100));

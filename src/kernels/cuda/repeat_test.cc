@@ -42,8 +42,8 @@ class Repeat : public fixture::OnDevice {
   }
   uint64_t played() const { return bench_.ctx.stream->played(); }
 
-  /// Computes out = a + b by repeat_as(); a is in the block, and b, which depends on `key` alone,
-  /// is not. Returns whether the work was queued by its code.
+  /// Computes out = a + b by repeat_as(). a is in Stream::block(); b depends on `key` alone, so it
+  /// need not be there. Returns whether repeat_as() called the work, rather than play its graph.
   bool keyed_sum(int step, uint64_t key) {
     StepContext& ctx = bench_.ctx;
     const auto width = static_cast<int64_t>(300 * key);
@@ -129,7 +129,7 @@ TEST_P(Repeat, AnArenaThatGrowsKeepsItsRecordings) {
 TEST_P(Repeat, AKnownPieceRunsWithoutItsCode) {
   for (int step = 0; step < 8; ++step) {
     for (const uint64_t key : {1, 2}) EXPECT_EQ(keyed_sum(step, key), step < 2) << step;
-    sum(step, 500);  // other pieces use the same memory for uploads
+    sum(step, 500);  // a piece between them, which uploads from the same memory
   }
   EXPECT_EQ(bench_.ctx.stream->recalled(), 12u);
   EXPECT_EQ(played(), 12u + 6u);

@@ -14,9 +14,9 @@ __device__ inline float rms_factor(float squares, int64_t width, float eps) {
   return 1.f / sqrtf(squares / static_cast<float>(width) + eps);
 }
 
-/// Computes in one warp the sum of squares of x [width], with the order of kNormThreads threads.
-/// Lane l has the sums of the threads 4 l + c + 128 h, and reads their numbers together. `width`: a
-/// multiple of 4; x is aligned to 16 bytes.
+/// Computes in one warp the sum of squares of x [width], in the order in which kNormThreads threads
+/// add. Lane l does the work of the threads 4 l + c + 128 h (c < 4, h < 2), and reads their numbers
+/// together. `width`: a multiple of 4; x is aligned to 16 bytes.
 __device__ inline float sum_of_squares(const float* x, int64_t width) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   if (width <= kShortNorm) {
@@ -42,7 +42,7 @@ __device__ inline float sum_of_squares(const float* x, int64_t width) {
       own[3] = fmaf(part[i].w, part[i].w, own[3]);
     }
   }
-  // Eight lanes have the sums of a warp of rms_norm. The tree of additions is that of warp_sum.
+  // Eight lanes have the sums of one of rms_norm's warps. Adds them in the order of warp_sum().
   __syncwarp();
   float of_warp[2];
 #pragma unroll

@@ -102,7 +102,7 @@ struct Row {
   float top;
 };
 
-/// The indices [begin, end) that this thread processes in draws in the order of ids.
+/// The indices [begin, end) of this thread in functions that add or count in the order of ids.
 struct Share {
   int begin, end;
 };
