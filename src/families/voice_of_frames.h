@@ -11,7 +11,7 @@
 
 namespace syrinx {
 
-/// Encodes a recording of a mode and a rate that the encoder accepts.
+/// Encodes a recording whose mode and rate the encoder accepts.
 inline std::shared_ptr<const Voice> encode(const VoiceEncoder& encoder,
                                            const Recording& recording) {
   fixture::Bench bench(1);

@@ -24,7 +24,7 @@ struct S3Reference {
   std::vector<float> speaker;
 };
 
-/// Computes the features of recordings that the flow and the language model use.
+/// Computes features of recordings, for the flow and for the language model.
 class S3ReferenceEncoder {
  public:
   static constexpr int kMelRate = 24000;  ///< Hz
@@ -73,8 +73,8 @@ class S3ReferenceEncoder {
 /// Stores a reference as tensors of a voice: "tokens" i32 [P], "mel" f32 [P * ratio, M] plus any
 /// spare frames, and "speaker_vector" f32.
 void put_reference(const S3Reference& reference, Voice& voice);
-/// Reads an untrusted voice of that form. An Error says what does not fit. Without "tokens" and
-/// "mel", the voice has only a speaker vector.
+/// Reads an untrusted voice with the tensors of put_reference(). Returns an Error if they do not
+/// fit `flow`. Without "tokens" and "mel", the voice has only a speaker vector.
 Result<std::shared_ptr<const S3FlowVoice>> flow_voice(const Voice& voice, const S3Flow& flow);
 
 }  // namespace syrinx

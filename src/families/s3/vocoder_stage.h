@@ -1,6 +1,6 @@
 // Turns mel frames into samples, delayed by the vocoder's lookahead. Each segment is a separate
-// stream, as in the originals. Noise and phases depend on the request's seed and the frame. Const
-// after construction; any number of executors.
+// stream, as in the originals. The noise depends on the request's seed and the frame, the phases on
+// the seed and the segment. Const after construction; any number of executors.
 #pragma once
 
 #include "codec/hift.h"

@@ -48,7 +48,7 @@ StreamHead pack_stream_head(const View& shared, std::span<const HeadPart> parts,
 /// `tables` may contain the same view several times.
 struct CodecLmParts {
   Decoder decoder;
-  std::vector<View> tables;       ///< [T] of [V, H]
+  std::vector<View> tables;       ///< T embedding tables, each [V, H]
   std::vector<StreamHead> heads;  ///< heads that read the hidden row of the decoder
   KvSpec kv;
   int64_t max_positions = 0;
@@ -71,7 +71,7 @@ struct CodecLmParts {
   bool drafts = false;  ///< value of ArTraits::drafts; needs a single head with one part
 };
 
-/// Begins the parts of a CodecLm: loads the decoder, with a cache in the type that fits `type`.
+/// Begins the parts of a CodecLm: loads the decoder, and chooses the cache's data type by `type`.
 CodecLmParts lm_parts(const DecoderConfig& config, const Weights& weights, WeightType type,
                       int64_t max_positions);
 

@@ -1,6 +1,6 @@
-// The rows of a segment's prompt, as a family writes them: ids whose table rows are summed, or a
-// vector. Each row also has the id that the original implementation has at its place. A value type,
-// used by one thread, that borrows the vectors. T: tables.
+// The rows of a segment's prompt, as a family writes them: ids whose table entries are summed, or a
+// vector. A row may also have the id that the original implementation has there (written()). A
+// value type, used by one thread, that borrows the vectors. T: tables.
 #pragma once
 
 #include <cstdint>

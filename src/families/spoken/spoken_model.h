@@ -29,10 +29,10 @@ struct SpokenModel {
   int64_t steps_per_id = 0;  ///< steps of one id in slow speech
   int64_t most_steps = 0;    ///< largest bound of a segment; 0: only max_positions limits it
   int64_t least_steps = 0;   ///< a first prompt that leaves room for fewer steps is refused
-  /// Choice of code 0 that ends a segment and is not spoken; if codes are delayed, the pattern's
+  /// Value of code 0 that ends a segment and is not spoken. If codes are delayed, the pattern's
   /// tail follows. -1: SpokenScript::ends() decides.
   int32_t end = -1;
-  int64_t end_from = 0;  ///< steps of a segment before which `end` does not end it
+  int64_t end_from = 0;  ///< index of the first step of a segment at which `end` ends it
   /// Values of code 0 that are excluded if a request ignores the end. Empty: only `end` is.
   IdRange unspoken = {};
 

@@ -85,8 +85,8 @@ SpokenSequence::Kept SpokenSequence::begin_segment() {
   return kept;
 }
 
-/// Counts the first rows of `next` that equal the rows computed so far: the rows of `fed`, which is
-/// the previous prompt, then the rows of its steps.
+/// Returns how many rows at the beginning of `next` equal the rows computed so far: those of the
+/// previous prompt, `fed`, then those of its steps.
 int SpokenSequence::rows_fed_before(const Prompt& fed, const Prompt& next) const {
   std::vector<int32_t> ids(static_cast<size_t>(model_.tables));
   const auto same_row = [&](int at) {

@@ -1,8 +1,8 @@
-// The sequence of families that read text and make frames: segments, late text,
-// bounds, kept rows and refusals. A family describes its model by a SpokenModel and a
-// request by a SpokenScript. The rest of a Sequence is here. Made on the caller's
-// thread, then used by one thread at a time (model/request.h). T: tables. S: streams
-// of codes.
+// The sequence of families that read text and make frames: segments, late text, bounds,
+// refusals, and the rows that a new segment keeps. A family describes its model by a
+// SpokenModel and a request by a SpokenScript; a SpokenSequence does the rest. Made on
+// the caller's thread, then used by one thread at a time (model/sequence.h). T: tables.
+// S: streams of codes.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class SpokenScript {
   /// Returns the limit of steps of any request's segment, without the tail of the pattern.
   virtual int64_t step_limit() const { return std::numeric_limits<int32_t>::max(); }
   /// Writes the input row for the codes [S] of step `step`: ids [T], which are all -1 before.
-  /// Unless overridden, the codes are those of the tables after the first.
+  /// By default, code s becomes the id of table s + 1.
   virtual void step_row(int /*step*/, std::span<const int32_t> codes,
                         std::span<int32_t> ids) const {
     std::ranges::copy(codes, ids.begin() + 1);
@@ -75,7 +75,7 @@ class SpokenScript {
   virtual int64_t steps_of(int64_t frames) const { return frames; }
 };
 
-/// Returns the complete rule for code k of the next step.
+/// Returns script.rule(), changed for codes that get a mark and for `ignore_stop`.
 SampleRule next_rule(const SpokenModel& model, const SpokenScript& script,
                      const DelayedStreams& steps, int k, bool ignore_stop);
 

@@ -1,5 +1,5 @@
-// Adds text to the codes in the rows of a talker: rows of a text table, projected by two linear
-// layers with SiLU between them. A row may instead have a vector from another network, which has
+// Adds text to the input rows of a talker: entries of a text table, projected by two linear layers
+// with SiLU between them. Instead of text, a row may have a vector from another network, which has
 // its own linear layers. Const after construction, shared by threads. N: rows. T: width of the text
 // table. H: width of the talker.
 #pragma once

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kMostAloud = 512;  // most ids of a text that is read aloud
 constexpr double kCodesASecond = 25;
 
-/// Returns the authors' name of a message's role.
+/// Returns the name of a message's role in the authors' layout.
 std::string turn_of(const ChatJson& message) {
   const std::string role = role_of(message);
   if (role == "developer") return "system";

@@ -37,8 +37,8 @@ struct ModelConfig {
   /// Returns the number of mel frames in a frame of the encoder.
   int factor() const { return 1 << subsampling.layers; }
   double frame_s() const { return double(mel.hop) * factor() / kSampleRate; }
-  /// Returns the lookahead for audio that arrives while it is spoken: the largest one with text
-  /// within kLiveDelay_s, or else the smallest one.
+  /// Returns the lookahead for audio that arrives while it is spoken: the largest one whose text
+  /// comes within kLiveDelay_s, or else the smallest one.
   int live_lookahead() const;
   static constexpr double kLiveDelay_s = 0.6;
 };

@@ -24,7 +24,7 @@ Tokenizer open_words(const LoadSpec& spec, int64_t most) {
     return open_tokenizer(spec, blank, most);
   }
   auto json = nlohmann::json::parse(read_file(path, kLongestTokenizer), nullptr, false);
-  if (!json.is_object()) throw LoadError(path + ": expected an object of JSON");
+  if (!json.is_object()) throw LoadError(path + ": expected a JSON object");
   for (const char* key : {"normalizer", "pre_tokenizer", "post_processor"}) json.erase(key);
   Tokenizer words = Tokenizer::parse_json(json.dump(), path);
   if (words.size() <= most) return words;

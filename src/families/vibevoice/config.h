@@ -27,8 +27,8 @@ struct ModelConfig {
   int64_t latent() const { return vae.latent; }
   int64_t hidden() const { return speech.hidden; }
   int64_t kv_width() const { return int64_t{speech.kv_heads} * speech.head_dim; }
-  /// Returns how many values a position has as keys and values, in all layers: those of the text
-  /// model, then those of the speech model.
+  /// Returns how many numbers the cache has per position: the keys and values of all layers, first
+  /// those of the text model, then those of the speech model.
   int64_t cache_row() const { return 2 * (text.layers + speech.layers) * kv_width(); }
 };
 

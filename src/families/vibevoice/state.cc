@@ -57,7 +57,7 @@ void State::begin_part() {
   begin_window();
 }
 
-/// Begins the part's next segment with a window of text. Returns false if its text is missing.
+/// Begins the part's next segment with a window of text. Returns false if the window is incomplete.
 bool State::begin_window() {
   begun_ = text_.ready();
   steps_ = 0;
