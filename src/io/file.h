@@ -67,7 +67,7 @@ struct FileStamp {
   int64_t written_ns = 0, changed_ns = 0;
   bool operator==(const FileStamp&) const = default;
 };
-/// Returns the present stamp of a file; throws LoadError.
+/// Returns the present stamp of the file at `path`. Throws nothing.
 FileStamp file_stamp(const std::string& path);
 
 /// Returns the result of `load`, which reads several related files. If a file was replaced or

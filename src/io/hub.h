@@ -7,8 +7,8 @@
 
 namespace syrinx {
 
-/// Returns the hub's cache directory, as the hub's tools choose it: $HF_HUB_CACHE, $HF_HOME/hub,
-/// $XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub. Empty without a home directory.
+/// Returns the hub's cache, as its tools choose it: $HF_HUB_CACHE, $HUGGINGFACE_HUB_CACHE (old),
+/// $HF_HOME/hub, $XDG_CACHE_HOME/huggingface/hub, ~/.cache/huggingface/hub; empty without $HOME.
 std::string hub_cache();
 
 /// The parts of "Org/Name@revision". A revision may contain slashes ("refs/pr/1").
@@ -21,8 +21,8 @@ HubName parse_hub_name(const std::string& model);
 /// Returns the cache's folder of a model, with refs/, snapshots/ and blobs/.
 std::string hub_folder(const std::string& cache, const HubName& name);
 
-/// Returns the directory of a revision below `root`, which is a hub_folder(). Without a revision,
-/// returns the one of refs/main, or the only one. Empty if the cache lacks it.
+/// Returns the directory of a revision below `root`, which is a hub_folder(); it may be missing.
+/// Without a revision, returns the one of refs/main, or else the only one; empty if there is none.
 std::string find_snapshot(const std::string& root, const std::string& revision);
 
 /// Returns the directory of `model`, which must have a file named in `markers`. A LoadError names

@@ -123,7 +123,7 @@ void HyperYaml::fail(const std::string& key, const std::string& what) const {
   load_fault(path_, key, what);
 }
 
-/// Resolves "<a> * <b>" after !ref: the value of a, or the product of both.
+/// Resolves a value that begins with !ref: "<a>" is the value of a, "<a> * <b>" a product.
 std::string HyperYaml::resolve(const std::string& key, const std::string& value) const {
   if (!value.starts_with(kReference)) return value;
   std::istringstream words(value.substr(kReference.size()));

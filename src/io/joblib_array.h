@@ -11,8 +11,8 @@
 namespace syrinx {
 
 /// Reads the array that is attribute `name` ("cluster_centers_") of the file's object, as f32.
-/// Throws LoadError for a faulty file, and for an array that is not of floats, not two-dimensional
-/// in C order, or not finite.
+/// Throws LoadError for a faulty file. Also for an array that is not f4 or f8, is not finite, has
+/// more than two dimensions, or is not in C order.
 Tensor read_joblib_array(const std::string& path, const std::string& name);
 
 }  // namespace syrinx

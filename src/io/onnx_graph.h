@@ -1,8 +1,8 @@
 // Reads an ONNX graph as data: its tensors, and the names, types and inputs of its nodes.
 // Nothing is executed. Nothing in the file is trusted: counts, sizes and offsets are
 // checked. Every fault is a LoadError with file, tensor, expected and actual value. The
-// file is mapped, not copied. One thread. Format: onnx:onnx/onnx.proto (protobuf's wire
-// format).
+// whole file is read into memory (MappedFile::read). One thread. Format:
+// onnx:onnx/onnx.proto (protobuf's wire format).
 #pragma once
 
 #include <memory>
@@ -24,12 +24,12 @@ std::optional<DType> onnx_dtype(uint64_t type);
 /// TensorProto.DataType of 8-bit integers. Quantised graphs use them together with a scale.
 enum OnnxType : uint64_t { kOnnxU8 = 2, kOnnxI8 = 3 };
 
-/// An initializer of the graph. Its views point into the mapped file.
+/// An initializer of the graph. Its views point into the file's bytes in memory.
 struct OnnxTensor {
   std::string name;
   uint64_t type = 0;  ///< a TensorProto.DataType
   std::vector<int64_t> sizes;
-  std::string_view data;  ///< bytes in the mapped file
+  std::string_view data;  ///< values as stored, not aligned
   std::string_view ints;  ///< integers as varints, if the file stores them so
   bool external = false;
   bool transposed = false;  ///< used by a MatMul: the file stores it as [in, out]
@@ -56,7 +56,7 @@ bool is_convolution(const OnnxNode& node);
 /// "head.layer1.0.conv1".
 std::string onnx_module_of(std::string_view node);
 
-/// One mapped file with its tensors and nodes.
+/// One file in memory, with its tensors and nodes.
 class OnnxGraph {
  public:
   /// Reads the file. Throws LoadError.

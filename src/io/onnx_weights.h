@@ -1,7 +1,7 @@
 // The weights of an ONNX graph that was exported from a torch network, as a WeightSource. The file
 // is read as data: initialisers, and the names, types and inputs of nodes. Nothing is executed.
 // Nothing in the file is trusted: counts, sizes and offsets are checked. Every fault is a LoadError
-// with file, tensor, expected and actual value. The file is mapped, not copied. Format:
+// with file, tensor, expected and actual value. The file is read into memory. Format:
 // onnx:onnx/onnx.proto (protobuf's wire format).
 //
 // Names. Exporters keep the names of some tensors ("xvector.block1.tdnnd1.linear1.weight") and

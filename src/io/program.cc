@@ -215,7 +215,7 @@ Result<std::string> KeptProgram::ask(std::string_view input,
   return output;
 }
 
-/// Reads the answer. Returns an error message; an empty string without an error.
+/// Writes the input and reads the answer. Returns an error message; empty without an error.
 std::string KeptProgram::talk(std::string_view input,
                               const std::function<bool(std::string_view)>& whole,
                               const ProgramLimits& limits, std::string& output) {

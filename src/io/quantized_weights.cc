@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 4> kParts = {kNumbers, ".qzeros", ".scale
 constexpr std::array<int, 8> kInOrder = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr std::array<int, 8> kAwqOrder = {0, 4, 1, 5, 2, 6, 3, 7};
 
-/// Returns "a.b" for "a.b.weight"; empty for other names.
+/// Returns `name` without the suffix `end`; empty if it has another suffix.
 std::string stem_of(const std::string& name, std::string_view end) {
   return name.ends_with(end) ? name.substr(0, name.size() - end.size()) : std::string();
 }

@@ -25,9 +25,9 @@ struct QuantizedLayout {
   int zero_offset = 0;  ///< number to add to stored zeros
 };
 
-/// Reads a quantization_config. Throws LoadError for unsupported settings: methods other than gptq
-/// and awq, bits other than 4, groups that are not a multiple of 32, and layouts for one vendor's
-/// kernels.
+/// Reads a quantization_config. Throws LoadError for other methods than gptq and awq, other bits
+/// than 4, and groups that are not a multiple of 32. Also for formats other than gptq, gptq_v2 and
+/// (for AWQ) gemm, and for AWQ without zeros.
 QuantizedLayout load_quantized_layout(const Config& config);
 
 /// Returns a source of exact f32 weights. Keeps only the latest four quantised weights in memory,

@@ -1,6 +1,6 @@
-// Reads and writes safetensors checkpoints, one file or many with an index. Files are mapped, never
-// copied, and nothing in them is trusted: sizes, offsets and names are checked when a file is
-// opened. Every fault is a LoadError with file, tensor, expected and actual value.
+// Reads and writes safetensors checkpoints, one file or many with an index. Files are mapped. Only
+// tensors whose data is not aligned are copied. Nothing in a file is trusted: sizes, offsets and
+// names are checked when it is opened. Every fault is a LoadError with file, tensor and values.
 // Const after open(); may be read by many threads.
 #pragma once
 
@@ -19,7 +19,7 @@
 namespace syrinx {
 
 /// One tensor of a file. `dtype` is empty if Syrinx cannot compute with the type (F64, BOOL,
-/// F8_...). `shape` is empty for more than five dimensions. A file may contain such tensors, but
+/// F8_...). A file may contain such tensors, and tensors with more than five dimensions, but
 /// reading them is a fault.
 struct SafetensorsEntry {
   std::string name;

@@ -99,9 +99,9 @@ class Weights {
   /// Records a fault that a layer found. finish() reports it.
   void fault(const std::string& name, const std::string& what) const;
 
-  /// Returns the faults under this scope so far: requested tensors that are missing, and tensors
-  /// that were not requested. `extras` are patterns of names that may be unused, because their
-  /// parts are omitted or built later.
+  /// Returns the faults under this scope so far: requested tensors that are missing or do not fit,
+  /// and tensors that were not requested. `extras` are patterns of names that may be unused,
+  /// because their parts are omitted or built later.
   WeightReport report(const NamePatterns& extras = {}) const;
   /// Throws LoadError if report() has any fault.
   void finish(const NamePatterns& extras = {}) const;

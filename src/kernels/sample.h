@@ -31,7 +31,7 @@ struct SampleParams {
   /// (Chatterbox). Top-k is off.
   bool min_p_first = false;
   /// Whether the repetition penalty comes after the filters, so that it does not affect which ids
-  /// the filters keep (chatterbox:models/t3/t3.py, inference_turbo).
+  /// they keep. It then ignores penalty_window. (chatterbox:models/t3/t3.py, inference_turbo)
   bool penalty_last = false;
   /// Whether the repetition penalty is applied for each occurrence of an id, not once per id.
   bool penalty_each = false;

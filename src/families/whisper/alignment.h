@@ -43,9 +43,9 @@ class AlignedText : public DecoderText {
   SampleRule rule(int) const override { return {.forced = generation_.end}; }
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
 
-  // Stores the queries `q` [width] of row `row` (counting ids) in a layer. For the executor only.
+  // Stores the queries `q` [width] of a layer for the id with index `row`. For the executor only.
   void note_queries(int layer, int row, const float* q);
-  /// Returns the id of the text that row `row` predicts. -1 means that it predicts none.
+  /// Returns the id of the text that row `row` predicts; -1 if it predicts no id of the text.
   int32_t predicts(int row) const;
   /// Stores the probability of the predicted id, computed from the row's `logits` [V].
   void note_probability(int row, std::span<const float> logits);

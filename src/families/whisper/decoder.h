@@ -21,7 +21,7 @@ class WhisperDecoder : public ArStage {
 
   const ArTraits& traits() const override { return traits_; }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
-  /// Applies each sequence's rules to its logits.
+  /// Writes the logits to out [E, V], and applies each sequence's rules (DecoderText::shape).
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
   size_t bytes() const;

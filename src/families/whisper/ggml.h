@@ -20,7 +20,7 @@ namespace syrinx::whisper {
 struct GgmlTensor {
   std::vector<int64_t> sizes;  ///< outermost dimension first
   uint32_t type_number = 0;
-  const GgmlType* type = nullptr;  ///< null: unknown, so its bytes cannot be skipped
+  const GgmlType* type = nullptr;  ///< not null in an opened file: an unknown type is a fault
   std::string_view data;           ///< stored values, not aligned
 
   std::string str() const;

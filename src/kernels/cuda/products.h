@@ -14,8 +14,8 @@ const uint16_t* round_to_bf16(StepContext& ctx, const View& x, int64_t padded_k)
 void skinny_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out,
                  const GemmNorm& norm);
 
-/// A product. A row of x consists of `spans` stretches of `span_len` numbers that are `span_step`
-/// apart, as in cpu/gemm.h.
+/// A product. A row of x consists of k / span_len stretches of `span_len` numbers. The stretches
+/// begin `span_step` numbers apart, as in cpu/gemm.h.
 struct TileCall {
   struct Segment {
     const float* x;

@@ -79,8 +79,8 @@ struct Machine {
   }
 };
 
-/// Returns the seconds of one `work`: the median over `repeats` replays of a graph that contains
-/// `inside` of them.
+/// Returns the seconds of one call of `work`: the median over 9 replays of a graph that contains
+/// `inside` calls. Three replays before them are not counted.
 double time_of(Machine& m, int inside, const std::function<void(int)>& work) {
   work(0);  // creates handles, plans and the arena's memory before the capture
   m.stream->synchronize();
