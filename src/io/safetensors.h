@@ -1,7 +1,7 @@
 // Reads and writes safetensors checkpoints, one file or many with an index. Files are mapped. Only
 // tensors whose data is not aligned are copied. Nothing in a file is trusted: sizes, offsets and
 // names are checked when it is opened. Every fault is a LoadError with file, tensor and values.
-// Const after open(); may be read by many threads.
+// Const after construction; may be read by many threads.
 #pragma once
 
 #include <cstdint>

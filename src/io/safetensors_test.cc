@@ -232,7 +232,7 @@ TEST(Safetensors, LimitsMetExactly) {
   const std::string vast = dir.write("vast.safetensors", bytes);
   std::filesystem::resize_file(vast, 8 + beyond);
   expect_fault(fault_of(vast), concat("expected at most ", most, " bytes"));
-  // It is a fault if the data has fewer or more bytes than the shape needs.
+  // Data with fewer or more bytes than the shape needs is a fault.
   expect_fault(fault_of_header(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,3]}})", 3),
                "expected 2 bytes");
   expect_fault(fault_of_header(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,1]}})", 3),

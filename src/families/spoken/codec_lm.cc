@@ -206,7 +206,7 @@ bool CodecLm::is_frame(std::span<const int32_t> ids, size_t row) const {
   return ids[row * parts_.tables.size() + 1] >= 0;
 }
 
-/// Scales the rows that are frames: one call for each run of consecutive such rows.
+/// Scales the rows that are frames, with one call for each run of consecutive frames.
 void CodecLm::scale_frames(StepContext& ctx, std::span<const int32_t> ids, const View& x) const {
   const auto rows = static_cast<size_t>(x.shape[0]);
   for (size_t begin = 0; begin < rows;) {

@@ -1,4 +1,4 @@
-// The turns of text and frames that come before the new speech in a prompt: the recording of the
+// The turns of text and frames before the new speech in a prompt: first the recording of the
 // request's voice, then the turns of its context. Free function; any thread. C: codes per frame.
 #pragma once
 

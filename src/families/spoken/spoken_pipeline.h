@@ -28,7 +28,7 @@ class SpokenPipeline : public LoadedPipeline {
   /// the graph. Describes the language model. Offers guidance and inner sampling if spoken_ has
   /// values for them. The family's constructor first sets spoken_, then calls one join().
   void join(std::unique_ptr<CodecLm> lm, std::span<const Link> behind);
-  /// Does the same with a codec as the only stage behind the model, and describes the codec, too.
+  /// Calls the other join() with a codec as the only stage after the model. Describes the codec.
   void join(std::unique_ptr<CodecLm> lm, std::unique_ptr<ChunkStage> codec, const CodecInfo& info,
             ChunkPolicy policy);
 

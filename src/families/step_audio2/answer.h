@@ -1,6 +1,6 @@
 // The language model's sequence of a request: its input (ids, and rows of recordings as they
-// arrive), and the answer, whose codes the flow speaks with the request's voice. Made on the
-// caller's thread, then used by one thread at a time.
+// arrive), and the answer. The flow turns the answer's codes into speech with the request's voice.
+// Made on the caller's thread, then used by one thread at a time.
 #pragma once
 
 #include "families/s3/state.h"

@@ -132,7 +132,7 @@ Tokenizer load_tokenizer(const std::string& dir, int64_t codes) {
                             "<tts_start>", "<tts_end>", "<tts_pad>"}) {
     added.push_back({.content = token});
   }
-  // These are plain text, which is sent to clients.
+  // The tags of tool calls are plain text, which is sent to clients.
   for (const char* token : {"<tool_call>", "</tool_call>"}) {
     if (plain.id(token)) added.push_back({.content = token, .special = false});
   }

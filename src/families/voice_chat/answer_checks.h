@@ -1,5 +1,5 @@
 // For tests of models that process recordings, write and speak in one stream of ids: comparisons
-// with goldens, and promises that several of these models share.
+// with goldens, and checks of behaviour that several of these models share.
 #pragma once
 
 #include <gtest/gtest.h>

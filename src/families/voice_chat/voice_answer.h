@@ -1,6 +1,6 @@
-// An answer whose text is sent to the client and whose audio goes to further stages as codes, which
-// are ids of one range of the vocabulary. If a text is only read aloud, it is the answer's text,
-// which the family's rules enforce. Made on the caller's thread, then used by one thread at a time.
+// An answer whose text is sent to the client and whose codes are sent to further stages. Codes are
+// ids of one range of the vocabulary. If a text is only read aloud, the family's rules force it as
+// the answer's text. Made on the caller's thread, then used by one thread at a time.
 #pragma once
 
 #include "families/voice_chat/hearing_answer.h"

@@ -1,5 +1,5 @@
-// Tests, without golden files, promises of the family: batches, recomputation, options, voices,
-// checks, faults.
+// Tests of the family that need no golden results: batches, recomputation, options, voices, refused
+// requests, faulty files.
 #include "audio/resampler.h"
 #include "families/checkpoint_copy.h"
 #include "families/family_fixture.h"

@@ -33,7 +33,7 @@ struct AlignmentHead {
   auto operator<=>(const AlignmentHead&) const = default;
 };
 
-/// Ids with a special meaning, and the rules of the order of ids (TokenRules).
+/// Ids with a special meaning, and settings of the rules for the next id (token_rules.h).
 struct Generation {
   int32_t start = 50258, end = 50257, no_timestamps = 50363, previous = 50361;
   /// Ids of languages by ISO 639 code, and ids of tasks. Empty for an English-only model.

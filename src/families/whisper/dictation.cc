@@ -22,7 +22,7 @@ Dictation::Dictation(const ModelConfig& config, const Generation& generation,
       rows_(std::move(rows)) {
   const Generation& g = generation_;
   const Window& w = *window_;
-  // Half of the positions are for the text before the window. The other half is for its own text.
+  // Half of the positions are for the text before the window, the other half for the window's text.
   const auto half = static_cast<size_t>(config.max_ids / 2);
   if (!w.before.empty()) {
     ids_.push_back(g.previous);

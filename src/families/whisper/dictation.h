@@ -1,6 +1,6 @@
-// Transcribes one window, whose rows come from the encoder. The ids are: the text before the
-// window, the start id, language, task, the id for no timestamps if none are wanted, then the
-// sampled ids. Each id is a step.
+// Transcribes one window, whose rows come from the encoder. The prompt is the text before the
+// window and the start id. Steps yield the language (given or found), the task, "no timestamps" if
+// none are wanted, then the sampled ids.
 #pragma once
 
 #include <memory>

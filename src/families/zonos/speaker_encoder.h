@@ -1,7 +1,7 @@
 // The network that turns a recording into a speaker vector: a ResNet that reads the mel frames as
 // an image (basic blocks with SimAM attention), attentive statistics, and a linear discriminant
-// projection. Published separately from the model, in two PyTorch files. All sizes are read from
-// their tensors. Const after construction, shared by threads. Source:
+// projection. Published separately from the model, in two PyTorch files, whose tensors have the
+// sizes of the layers. Const after construction, shared by threads. Source:
 // Zonos:zonos/speaker_cloning.py (ResNet293_based, SpeakerEmbeddingLDA). T: time steps. F: mel
 // bands. C: channels. Activations are [T, F, C].
 #pragma once

@@ -1,6 +1,6 @@
-// Tests promises that need no golden file of the language model: numbers and phonemes equal to
-// the authors' code, the delay pattern, rules, conditions, voices, checks, and faults of
-// checkpoints.
+// Tests that need no golden results of the language model: numbers and phonemes equal to those
+// of the authors' code, the delay pattern, rules, conditions, voices, refused requests, and
+// faulty checkpoints.
 #include <gtest/gtest.h>
 
 #include <algorithm>

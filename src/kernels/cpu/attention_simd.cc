@@ -62,7 +62,7 @@ SYRINX_INLINE void product(const float* a, int64_t a_stride, const typename Type
     for (int j = 0; j < N; ++j) store(c + i * c_stride + 8 * j, acc[i][j]);
 }
 
-/// Does the same as product() for any number of rows and any multiple of 8 columns.
+/// Computes what product() computes, for any number of rows and any multiple of 8 columns.
 template <typename Type, int N>
 SYRINX_INLINE void product_rows(int m, const float* a, int64_t a_stride, const typename Type::T* b,
                                 int64_t b_stride, int64_t depth, float* c, int64_t c_stride,

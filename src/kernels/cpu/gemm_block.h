@@ -68,8 +68,8 @@ constexpr int64_t gemm_q4_row_bytes(int64_t padded_k) {
   return padded_k + padded_k / 32 * static_cast<int64_t>(sizeof(GemmGroupQ4));
 }
 
-/// Rounds x [count] f32 to the nearest even bf16, in the instruction set's layout. A number has
-/// GemmKernels::rounded_bytes bytes.
+/// Rounds x [count] f32 to the nearest bf16, ties to even, in the instruction set's layout. Each
+/// number takes GemmKernels::rounded_bytes bytes.
 using GemmRound = void (*)(const float* x, int64_t count, void* to);
 
 /// Kernels of one instruction set. Products of 8 and 4 bits have the same bits on each instruction

@@ -45,7 +45,7 @@ constexpr int64_t kRoundedInPlace = 8;
 constexpr int64_t normed_stride(int64_t k) { return k + 32; }
 /// Returns the bytes of shared memory for such rows.
 constexpr int64_t normed_bytes(int64_t rows, int64_t k) { return 2 * rows * normed_stride(k); }
-constexpr int64_t kMostNormedBytes = 64 << 10;  // two blocks share a multiprocessor
+constexpr int64_t kMostNormedBytes = 64 << 10;  // so that two blocks share a multiprocessor
 /// Returns whether a product with `rows` rows of k numbers norms them.
 constexpr bool norms_in_product(int64_t rows, int64_t k) {
   return rows <= kRoundedInPlace && k % kChunk == 0 && normed_bytes(rows, k) <= kMostNormedBytes;

@@ -263,7 +263,7 @@ __device__ int kept_first(const SampleParams& p, const Row& row, const Room& roo
   return keep > 0 ? keep : 1;
 }
 
-/// Does the same as kept_first() for any number of remaining ids, by bisection over sort keys.
+/// Applies the filter of kept_first() if any number of ids may remain, by bisection over sort keys.
 __device__ Best keep_many_first(const SampleParams& p, const Row& row, float top_p,
                                 unsigned long long whole, Room& room) {
   const bool use_k = p.top_k > 0 && p.top_k < row.count;
