@@ -89,7 +89,7 @@ class Workspace {
   /// Throws InternalError if the device is missing.
   Workspace(ThreadPool& pool, Device device);
   StepContext& context() { return ctx_; }
-  /// Releases all scratch memory. No queued work may use ctx.host any more.
+  /// Releases all scratch memory. Queued work that uses ctx.host must have ended.
   void reset();
 
  private:

@@ -1,14 +1,14 @@
-// A Backend for tests that makes tones instead of speech and fails on demand, depending on the
-// text:
+// A Backend for tests that makes tones instead of speech. Some texts of a request change what it
+// does:
 //   "busy"        submit() returns kOverloaded   "broken"     submit() throws
 //   "fail early"  kError before any audio        "fail late"  kError after 0.4 s of audio
 //   "warn..."     a warning before the audio
 //   "silent"      ends without audio             "endless"    audio until it is cancelled
-//   other texts: 0.1 s of audio per byte of text, late text included; a mark for each word of
-//   the first text, if the info has word times.
-// One thread per request; chunks of 80 ms; the samples depend on the seed. With clone(), the toy
-// model's encoder encodes recordings in an engine's VoiceQueue; a recording with the text "slow"
-// waits until it is cancelled.
+//   other texts: 0.1 s of audio per byte of text, late text included.
+// If info() says that the model reports word times, the sink also receives those of the first text.
+// Each request has its own thread and gets chunks of 80 ms; the samples depend on the seed. After
+// clone(), the toy model's encoder encodes recordings in an engine's VoiceQueue. The encoding of a
+// recording with the text "slow" waits until it is cancelled.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ namespace syrinx {
 
 class FakeBackend : public Backend {
  public:
-  /// step_s: time to make a chunk of 80 ms.
+  /// `step_s`: how long a request waits before each chunk of 80 ms.
   explicit FakeBackend(double step_s = 0);
   ~FakeBackend() override;
   const PipelineInfo& info() const override { return info_; }
@@ -41,25 +41,25 @@ class FakeBackend : public Backend {
   void cancel_voice(uint64_t id) override;
   Result<Voice> voice_of_embedding(std::span<const float> embedding) const override;
 
-  /// Makes the model able to clone and mix voices.
+  /// Gives the model a voice encoder, so that it can clone and mix voices.
   void clone();
-  /// Returns the number of encoded recordings. cancelled() returns that of cancelled recordings.
+  /// Returns the number of encoded recordings; cancelled(): of failed or cancelled encodings.
   int64_t encoded() const;
   int64_t cancelled() const;
   /// With `refuse`, encoding a recording fails with kOverloaded.
   void refuse_voices(bool refuse) { refuse_voices_ = refuse; }
 
-  /// Returns the facts, which a test may change before the first request.
+  /// Returns the result of info(), which a test may change before the first request.
   PipelineInfo& mutable_info() { return info_; }
-  /// Returns all texts so far, late text included, in the order of submit().
+  /// Returns the texts of all requests so far, late text included, in the order of submit().
   std::vector<std::string> texts() const;
   /// Returns the last request that submit() received.
   SpeechRequest last_request() const;
-  /// Returns the number of steps of all requests.
+  /// Returns the number of chunks of all requests so far.
   int64_t steps() const;
   /// Waits until no request runs; returns false after timeout_s.
   bool wait_idle(double timeout_s) const;
-  /// Returns the largest amount of audio, in seconds, that waited for its reader.
+  /// Returns the most seconds of audio that a sink held unread so far (Sink::unread_s()).
   double max_unread_s() const;
 
  private:
@@ -70,9 +70,9 @@ class FakeBackend : public Backend {
     std::string text;
   };
   void run(RequestId id, const SpeechRequest& request, Sink& sink);
-  /// Waits for text; returns false when all text has been spoken.
+  /// Waits until there is text to speak; returns false when all text has been spoken.
   bool wants_more(RequestId id, double audio_s);
-  /// Waits for the time of a chunk; returns false when the request was cancelled.
+  /// Waits step_s, and while the sink is full; returns false if the request was cancelled.
   bool pace(RequestId id, const Sink& sink);
   void end(RequestId id, Sink& sink, Outcome outcome);
 

@@ -1,9 +1,9 @@
-// A Backend for tests that writes text. The test sets the text; the last message (or the prompt)
-// may change the behaviour:
+// A Backend for tests that writes text. say() sets the text. Some texts of the last message (or of
+// the prompt) change what it does:
 //   "busy"         submit() returns kOverloaded   "fail early"   kError before any text
 //   "fail late"    kError after the text          "endless"      text until it is cancelled
-//   "fail told"    kError after the text, once the test calls fail_now()
-// One thread per request.
+//   "fail told"    kError after the text, as soon as the test has called fail_now()
+// Each request has its own thread.
 #pragma once
 
 #include <condition_variable>
@@ -26,29 +26,29 @@ class FakeWriter : public Backend {
   void raise_priority(RequestId) override;
   void append_text(RequestId, std::string, bool) override {}
   EngineStats stats() const override { return {}; }
-  /// Counts a token for each byte of the messages.
+  /// Returns the number of bytes of the messages' JSON, as if each byte were a token.
   Result<int64_t> prompt_tokens(const SpeechRequest& request) const override {
     return static_cast<int64_t>(request.writing.chat->messages.size());
   }
   std::shared_ptr<Recogniser> recogniser() const override { return recogniser_; }
   const EngineMetrics* metrics() const override { return nullptr; }
 
-  /// Sets the pieces of the next answers, and how the answers end.
+  /// Sets the text of the next answers, in the pieces that the sink receives, and how they end.
   void say(std::vector<std::string> pieces, FinishReason reason = FinishReason::kStop);
   void fail_now();
-  /// Call before the server starts: makes the model accept audio, and speak kSamplesAPiece samples
+  /// Call before the server starts: makes the model accept audio, and output kSamplesAPiece samples
   /// after each piece of text.
   void speak();
   /// Call before the server starts: limits prompt and answer together to this number of tokens.
   void bound(int64_t positions) { info_.writing.positions = positions; }
   static constexpr int kSamplesAPiece = 480;
-  /// Call before the server starts: gives the model this recogniser.
+  /// Call before the server starts: sets the result of recogniser().
   void write_down(std::shared_ptr<Recogniser> how) { recogniser_ = std::move(how); }
   SpeechRequest last_request() const;
-  /// Call before the server starts: makes the model process recordings while they arrive, in
-  /// stretches of `each_s` seconds.
+  /// Call before the server starts: makes the model process a recording while it arrives, in pieces
+  /// of `each_s` seconds.
   void hear_ahead(double each_s) { info_.hearing.ahead = {.each_s = each_s}; }
-  /// Returns the number of requests. The next function counts requests whose priority was raised.
+  /// Returns the number of requests so far; hurried(): of calls of raise_priority().
   int asked() const;
   int hurried() const;
   /// Returns how many requests have ended: their sinks have received everything.

@@ -23,8 +23,8 @@ struct ModelSource {
   std::string name;  ///< the name in requests
   /// Throws LoadError.
   std::function<std::shared_ptr<Backend>()> load;
-  std::string trouble = {};  ///< why its files cannot be loaded; empty without a fault
-  /// Facts of the model before it is loaded; null if unknown.
+  std::string trouble = {};  ///< why the model's files cannot be loaded; empty if they can
+  /// What is known of the model before it is loaded; null if nothing is.
   std::shared_ptr<const PipelineInfo> facts = {};
 };
 
@@ -48,8 +48,8 @@ class ModelTable {
   struct Entry {
     std::string name;
     std::shared_ptr<const Backend> backend;  ///< null while it is not loaded
-    std::string trouble = {};  ///< why its files cannot be loaded; empty without a fault
-    /// Facts of the model when it was last loaded, or of its source; null if unknown.
+    std::string trouble = {};  ///< why the model's files cannot be loaded; empty if they can
+    /// The model's info() when it was last loaded, else ModelSource::facts; null if unknown.
     std::shared_ptr<const PipelineInfo> facts = {};
   };
   /// Returns the models in the order of the sources.
@@ -86,22 +86,22 @@ class ModelTable {
     std::shared_ptr<Backend> backend;
     double used_s = 0;
     double failed_s = -1e9;
-    Error failure = {};  // error of the last load or of its files; its message is empty without one
+    Error failure = {};  // why the last load failed or the files are invalid; else an empty message
     size_t bytes = 0;
   };
   Slot* slot(std::string_view name);
   const Slot* slot(std::string_view name) const;
   Entry entry(const Slot& slot) const;
   void put(Slot& slot, std::shared_ptr<Backend> backend);
-  /// Returns the models to unload, least recently used first, until the other models fit. The
-  /// caller destroys them.
+  /// Removes unused models from slots_, least recently used first, until the rest fits into
+  /// memory_bytes. Returns them, because the caller destroys them without the lock.
   std::vector<std::shared_ptr<Backend>> make_room(const Slot* keep);
   void log(const std::string& line) const;
 
   const ModelTableOptions options_;
   std::mutex loading_;        // one load at a time; taken before mutex_
   mutable std::mutex mutex_;  // protects slots_; held for short times
-  std::vector<Slot> slots_;   // its size is constant
+  std::vector<Slot> slots_;   // as many as sources, always
 };
 
 }  // namespace syrinx

@@ -1,4 +1,4 @@
-// The load of a server, for a balancer that chooses among several servers. Any thread.
+// The load of a server, for a balancer that chooses among several servers. Call from any thread.
 #pragma once
 
 #include "server/models/model_table.h"
@@ -8,12 +8,12 @@ namespace syrinx {
 /// The load over all models that are loaded.
 struct ServerLoad {
   int running = 0, waiting = 0;  ///< requests with a seat, and requests that wait for a seat
-  double streams = 0;  ///< most streams of the fullest model, by its learned costs; 0 if unknown
-  double used = 0;     ///< share of `streams` in use, may be above 1; 0 while unknown
-  /// First-output latency relative to an idle server, of the slowest model.
+  double streams = 0;            ///< capacity in streams of the most loaded model; 0 while unknown
+  double used = 0;               ///< share of `streams` in use, may be above 1; 0 while unknown
+  /// Time to the first output of the slowest model, divided by that of an idle server.
   double slowdown = 1;
-  double wait_s = 0;      ///< predicted wait of a further request; the largest of all models
-  double cache_used = 0;  ///< share of KV pages in use, of the fullest model
+  double wait_s = 0;      ///< largest predicted wait, over all models, of a further request
+  double cache_used = 0;  ///< largest share, over all models, of KV pages in use
 
   /// Returns the share of the capacity that is free for further requests (free_share).
   double free() const;

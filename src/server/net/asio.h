@@ -1,4 +1,4 @@
-// The part of Boost.Asio that the server's own headers need. Inside the server only.
+// The part of Boost.Asio that the server's headers need. Only files of src/server include it.
 #pragma once
 
 // clang-format off

@@ -46,7 +46,7 @@ void teardown(boost::beast::role_type role, ByteStream& stream, SystemError& err
 std::shared_ptr<TlsContext> make_tls_context(const std::string& certificate_file,
                                              const std::string& key_file) {
   auto context = std::make_shared<TlsContext>(TlsContext::tls_server);
-  for (const std::string& file : {certificate_file, key_file}) {  // OpenSSL's errors lack the name
+  for (const std::string& file : {certificate_file, key_file}) {  // OpenSSL does not name the file
     if (!std::ifstream(file)) throw LoadError("cannot read " + file + ": " + std::strerror(errno));
   }
   SystemError error;

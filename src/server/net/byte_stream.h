@@ -1,5 +1,5 @@
-// A stream of a client's bytes, with or without TLS, as one type for Asio and Beast. Inside the
-// server only; io thread only. In both cases deadlines are set on lowest(), a tcp_stream.
+// A connection to a client, with or without TLS, as one type for Asio and Beast. Use it only in
+// src/server and on the io thread. Deadlines are set on lowest(), a tcp_stream, also with TLS.
 // Asio and Beast instantiate every layer below for each type of handler. This class prevents that:
 // handlers and buffers have one type each, and sockets and TLS are compiled only in byte_stream.cc.
 #pragma once
@@ -58,7 +58,7 @@ class Completion {
   std::unique_ptr<Base> handler_;
 };
 
-/// Returns the first nonempty buffers of a sequence, at most as many as one system call takes.
+/// The first nonempty buffers of a buffer sequence; kMost limits the buffers of one operation.
 template <typename Buffer>
 class FewBuffers {
  public:
@@ -116,7 +116,7 @@ class ByteStream {
         },
         token, FewBuffers<net::const_buffer>(buffers));
   }
-  /// With TLS only: make the handshake as the server, or send the message that ends TLS.
+  /// Makes the server's side of the TLS handshake. async_shutdown() sends TLS's last message.
   template <typename Token>
   auto async_handshake(Token&& token) {
     return net::async_initiate<Token, void(SystemError)>(
@@ -145,7 +145,7 @@ class ByteStream {
   double piece_began_s_ = 0;
 };
 
-// Ends a stream for Beast, which finds this function by argument-dependent lookup.
+// Beast finds these two functions, which end a stream, by argument-dependent lookup.
 void beast_close_socket(ByteStream& stream);
 void teardown(boost::beast::role_type role, ByteStream& stream, SystemError& error);
 template <typename Handler>

@@ -135,8 +135,8 @@ bool Connection::left() {
   return poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-/// Checks the socket at intervals for a client that has closed the connection, because received
-/// data is not read while TLS writes.
+/// Polls the socket every kPollEvery until the client has closed the connection. Only for TLS:
+/// nothing is read meanwhile, so that only the socket's state shows the disconnection.
 void Connection::poll_later() {
   if (left()) return report_gone();
   poll_timer_.expires_after(kPollEvery);

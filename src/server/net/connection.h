@@ -1,5 +1,5 @@
-// A client's socket with deadlines on all operations, and a way to sleep until an event. Inside the
-// server only; io thread only, unless stated otherwise.
+// A client's socket with deadlines on all operations, and a way to sleep until an event. Use it
+// only in src/server and on the io thread, unless a function says otherwise.
 #pragma once
 
 // clang-format off

@@ -1,4 +1,4 @@
-// A port that accepts connections on an io thread. Inside the server only.
+// A port that accepts connections on an io thread. Only files of src/server include it.
 #pragma once
 
 // clang-format off
@@ -14,7 +14,7 @@ namespace syrinx {
 /// Parses `host`, an IP address or `localhost`; throws LoadError for anything else.
 net::ip::address parse_address(const std::string& host);
 
-/// Listens from its construction on; all methods but the constructor on the io thread.
+/// Listens from its construction on. Call all methods but the constructor on the io thread.
 class ListeningPort {
  public:
   /// Port 0 means any free port. Throws LoadError with the address and the system's message.

@@ -50,7 +50,7 @@ ApiError malformed(std::string what) {
   return {.message = concat("The form is malformed: ", what, "."), .code = "invalid_form"};
 }
 
-/// Reads the header lines of a part; returns false if it is not a part of a form.
+/// Reads the header lines of a part; returns false if they do not describe a part of a form.
 bool read_headers(std::string_view headers, FormPart& part) {
   bool named = false;
   while (!headers.empty()) {
@@ -106,7 +106,7 @@ std::variant<std::vector<FormPart>, ApiError> parse_multipart(std::string_view b
           concat("a part has no end of its headers within ", kMaxHeaderBytes, " bytes"));
     }
     const size_t data = headers + 4;
-    const size_t end = part.find(delimiter, data - 2);  // an empty part may lack its own line end
+    const size_t end = part.find(delimiter, data - 2);  // an empty part may share its headers' CRLF
     if (end == std::string_view::npos) return malformed("the last boundary is missing");
     FormPart out;
     if (!read_headers(part.substr(0, headers), out)) {

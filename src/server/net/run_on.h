@@ -1,5 +1,5 @@
-// Runs work on other threads and in coroutines. Asio instantiates code for each type of task; here
-// all tasks have one type, so that this happens once (run_on.cc). Inside the server only.
+// Runs tasks on other threads and in coroutines. Asio instantiates its templates for each type of
+// task; here all tasks have one type, so only run_on.cc instantiates them. Only for src/server.
 #pragma once
 
 // clang-format off
@@ -16,8 +16,8 @@ namespace syrinx {
 /// thread.
 net::awaitable<void> run_function_on(net::thread_pool& pool, std::function<void()> task);
 
-/// Runs a task of any type and returns its result. It is not a coroutine: GCC 12 loses temporaries
-/// in a co_await expression, such as a call of this function.
+/// Runs a task of any type on a thread of `pool`. This function is not a coroutine, because GCC 12
+/// loses temporary arguments of a coroutine that is called in a co_await expression.
 template <typename Task>
 net::awaitable<void> run_on(net::thread_pool& pool, Task task) {
   return run_function_on(pool, std::function<void()>(std::move(task)));
@@ -27,7 +27,7 @@ net::awaitable<void> run_on(net::thread_pool& pool, Task task) {
 void run_later(net::thread_pool& pool, std::function<void()> task);
 void run_later(net::io_context& io, std::function<void()> task);
 
-/// Runs `task` on the io thread and returns its result; call from any other thread.
+/// Runs `task` on the io thread, waits for it and returns its result; call from another thread.
 template <typename Task>
 auto ask_of(net::io_context& io, Task task) {
   std::packaged_task<decltype(task())()> packaged(std::move(task));
@@ -39,7 +39,7 @@ auto ask_of(net::io_context& io, Task task) {
 /// Waits until count(), called on the io thread, returns 0; returns false after `timeout_s`.
 bool emptied(net::io_context& io, const std::function<size_t()>& count, double timeout_s);
 
-/// Starts a separate coroutine on the io thread; call from any thread. It must not throw.
+/// Starts a coroutine on the io thread without waiting for it. The coroutine must not throw.
 void spawn(net::io_context& io, std::function<net::awaitable<void>()> coroutine);
 
 }  // namespace syrinx

@@ -11,13 +11,13 @@ namespace syrinx {
 namespace {
 
 constexpr int kSamplesAMillisecond = kHearingRate / 1000;
-/// Longest turn, in samples. Without turn detection, the limit of kept samples.
+/// Longest turn, in samples. Without turn detection, the most samples that are kept.
 constexpr size_t kMostSamples = size_t{300} * kHearingRate;
-/// Samples kept before the prefix of a turn, because the detector notices a voice late.
+/// Samples kept before the prefix of a turn, because the detector reports speech late.
 constexpr size_t kSpareSamples = kHearingRate;
 /// Pause in ms after which recognisers may start on the samples before it.
 constexpr int kNoticedPauseMs = 200;
-/// Time in ms that the rules for words and pitch wait for the answer of Smart Turn.
+/// Longest time in ms to wait for Smart Turn's answer before words and pitch decide instead.
 constexpr int kMostAnswerMs = 500;
 
 bool detect_alike(const std::optional<TurnDetection>& a, const std::optional<TurnDetection>& b) {
@@ -111,7 +111,7 @@ int64_t AudioIn::last_voice_ms() const {
   return detector_from_ / kSamplesAMillisecond + (detector_ ? detector_->last_voice_ms() : 0);
 }
 
-/// `from`: the sample of the session at which the turn begins.
+/// `from`: number of the turn's first sample, counted from the first sample of the session.
 void AudioIn::begin_turn(int64_t from) {
   forget_before(from);
   given_ = 0;
@@ -126,7 +126,7 @@ void AudioIn::forget_before(int64_t from) {
   kept_.erase(kept_.begin(), kept_.begin() + before);
 }
 
-/// Calls ask_turn_end_ once per pause.
+/// Calls ask_turn_end_ once in each pause, after SmartTurn::kPauseMs.
 void AudioIn::ask_in_pause() {
   if (!ask_turn_end_ || !turns_->semantic) return;
   const int64_t pause_ms = detector_->pause_ms();

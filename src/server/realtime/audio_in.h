@@ -1,13 +1,13 @@
 // The audio input of a Realtime API session: decodes bytes to samples at kHearingRate, keeps the
-// samples until they are taken, and finds turns in them. It is independent of conversations and
-// events: its owner names the turns and sends their events. Memory is bounded. One thread at a
+// samples until take() returns them, and finds turns in them. The caller gives the turns their item
+// ids and sends their events to the client. Memory is bounded. Only one thread may use it at a
 // time.
 //
 //   audio.append(bytes);
 //   while (audio.waits()) {
 //     const std::vector<float> piece = audio.next_piece();
 //     std::span<const float> rest = piece;
-//     while (auto turn = audio.hear(rest, transcript)) ...  // at the end of a turn: take()
+//     while (auto turn = audio.hear(rest, transcript)) ...  // call take() at the end of a turn
 //     audio.forget_old();
 //   }
 #pragma once
@@ -33,10 +33,10 @@ namespace syrinx {
 /// Opens a voice detector with a threshold (TurnRules); throws LoadError if no detector exists.
 using OpenActivity = std::function<std::unique_ptr<VoiceActivity>(double threshold)>;
 
-/// Whether a pausing speaker has finished; another thread sets it.
+/// Whether a pausing speaker has finished. kUnknown: no answer yet.
 enum class TurnEnd : uint8_t { kUnknown, kOpen, kDone };
-/// Starts to compute a TurnEnd from samples at kHearingRate (the last seconds count); does not
-/// wait.
+/// Starts to compute a TurnEnd on another thread from the newest samples at kHearingRate. Returns
+/// at once; the other thread sets the value later.
 using AskTurnEnd =
     std::function<std::shared_ptr<const std::atomic<TurnEnd>>(std::vector<float> samples)>;
 
@@ -44,8 +44,8 @@ class AudioIn {
  public:
   static constexpr double kPiece_s = 1;  ///< longest piece of audio that is processed at once
 
-  /// Has no detector, and finds no turns, before detect() sets one. Semantic detection calls
-  /// `ask_turn_end` after a short pause; it may be empty.
+  /// Before the first detect(), no turns are found. Semantic detection calls `ask_turn_end` in each
+  /// pause; without the function, words and pitch decide.
   explicit AudioIn(OpenActivity open_activity, AskTurnEnd ask_turn_end = {})
       : open_activity_(std::move(open_activity)), ask_turn_end_(std::move(ask_turn_end)) {}
 
@@ -68,13 +68,13 @@ class AudioIn {
   /// as samples are kept. It ends with a pause or after 300 s. In semantic detection, `transcript`,
   /// the hypothesis of the turn so far, decides the length of that pause.
   std::optional<TurnEvent> hear(std::span<const float>& samples, std::string_view transcript);
-  /// Returns the kept samples that earlier calls have not returned, from the turn's start on.
+  /// Returns the kept samples of the turn that earlier calls of give() have not returned.
   std::vector<float> give();
-  /// Drops samples that are too old for a turn or for an answer to a silence
-  /// (TurnDetection::idle_ms). Without detection, drops samples that are too old to be committed.
+  /// Drops samples that no later turn, or answer to the user's silence (TurnDetection::idle_ms),
+  /// can need. Without turn detection, keeps the newest 300 s.
   void forget_old();
 
-  /// Returns the end of the last voice in this or the previous turn, or else the detector's start.
+  /// Returns the end of the newest speech, in ms of the session; without any, the detector's start.
   int64_t last_voice_ms() const;
   /// Returns the length of all audio of the session so far.
   int64_t now_ms() const { return samples_ / (kHearingRate / 1000); }
@@ -96,7 +96,7 @@ class AudioIn {
 
   const OpenActivity open_activity_;
   const AskTurnEnd ask_turn_end_;
-  // The answer for this pause; null if it was not requested.
+  // The answer of ask_turn_end_ for the current pause; null if it was not called.
   std::shared_ptr<const std::atomic<TurnEnd>> turn_end_;
   InputAudio input_;
   std::string waiting_;  // bytes of the last append()

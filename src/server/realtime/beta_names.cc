@@ -36,7 +36,7 @@ constexpr auto kMovedFields = std::to_array<MovedField>({
     {"turn_detection", "/audio/input/turn_detection"},
 });
 
-/// Moves the beta's field `name` to `path` below `fields`, and makes the objects on the way.
+/// Moves the beta's field `name` to the JSON pointer `path` in `fields`; makes missing objects.
 void move_field(JsonIn& fields, const char* name, const char* path) {
   const auto at = fields.find(name);
   if (at == fields.end()) return;
@@ -51,7 +51,7 @@ void move_field(JsonIn& fields, const char* name, const char* path) {
   fields[where] = std::move(value);
 }
 
-/// Replaces the beta's name of a format by {"type": name}. The format's reader checks the name.
+/// Replaces the beta's name of a format by {"type": current name}; does not check the name.
 void name_format(JsonIn& fields, const char* name) {
   const auto at = fields.find(name);
   if (at == fields.end() || !at->is_string()) return;
@@ -82,7 +82,7 @@ JsonOut beta_format(const JsonOut& format) {
   return {};
 }
 
-/// Returns the modalities in the beta's form: speech includes its transcript.
+/// Returns the modalities in the beta's form, which lists "text" beside "audio".
 JsonOut beta_modalities(const JsonOut& today) {
   return today == JsonOut::array({"audio"}) ? JsonOut::array({"text", "audio"}) : today;
 }

@@ -1,5 +1,5 @@
-// Reads and checks a chat of a session on another thread, because templates and recordings may
-// take long.
+// Parses and checks a session's chat request on another thread, because to render chat templates
+// and to decode recordings may take long.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ class ChatCheck {
   static std::shared_ptr<ChatCheck> begin(const JsonIn& body, ChatAbility ability,
                                           const PostTask& post, std::function<void()> wake,
                                           ContextWindow window = {});
-  /// Returns the result, only once; nothing while the check runs.
+  /// Returns the result at the first call after the check; otherwise nothing.
   std::optional<Checked> take();
   /// Returns FittedChat::left; valid after take() has returned the result.
   size_t left() const;

@@ -22,8 +22,8 @@ CheckedChat checked_body(const JsonIn& body, const ChatAbility& ability) {
   return std::get<ChatBody>(parsed).call(ability);
 }
 
-/// Returns an upper bound of a prompt's tokens. Each token has at least one byte, or represents a
-/// part of a recording or an answer, or belongs to the template.
+/// Returns an upper bound of the number of a prompt's tokens. Each token is a byte of text or more,
+/// a part of a recording, an id of an earlier answer, or a part of the template.
 int64_t most_tokens(const SpeechRequest& request) {
   constexpr double kTokensASecond = 100;
   constexpr size_t kOfTemplate = 512;
@@ -36,8 +36,8 @@ int64_t most_tokens(const SpeechRequest& request) {
   return static_cast<int64_t>(out);
 }
 
-/// Returns an index for each message. For a call's result, it is the index of the message with the
-/// call. Otherwise it is the message's own index.
+/// Returns an index for each message: for the result of a tool call, the index of the message with
+/// that call; for other messages, their own index.
 std::vector<size_t> callers_of(const JsonIn::array_t& messages) {
   std::map<std::string, size_t> calls;
   std::vector<size_t> out;
@@ -53,7 +53,7 @@ std::vector<size_t> callers_of(const JsonIn::array_t& messages) {
   return out;
 }
 
-/// Makes bodies of a chat without its oldest messages, and counts the tokens of their prompts.
+/// Makes chat requests without the oldest messages, and counts the tokens of their prompts.
 class Shortener {
  public:
   Shortener(const JsonIn& body, const ChatAbility& ability, const ContextWindow& window)

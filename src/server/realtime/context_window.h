@@ -1,6 +1,6 @@
 // Shortens a conversation that exceeds its model's positions. Depending on the session's
 // `truncation`, it removes the oldest messages after the instructions, or makes the answer fail.
-// Values; any thread.
+// Call from any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace syrinx {
 
 struct ContextWindow {
   Truncation how = {};
-  int64_t room = 0;         ///< most tokens of a prompt; 0 if unknown: then nothing is removed
+  int64_t room = 0;         ///< most tokens of a prompt; 0: unknown, so no message is removed
   size_t instructions = 0;  ///< number of messages that are never removed
   /// Counts the tokens of a request's prompt.
   std::function<Result<int64_t>(const SpeechRequest&)> tokens = {};
@@ -31,9 +31,9 @@ struct FittedChat {
   size_t left = 0;  ///< number of messages removed after the instructions
 };
 
-/// Checks the body of a chat request and removes messages that do not fit. Keeps the last message,
-/// and the tool call whose result it is. If these do not fit, the model refuses the request. A tool
-/// call is removed with its result and all messages between them.
+/// Checks the body of a chat request and removes messages that do not fit. Keeps the last message;
+/// if that is a tool's result, keeps its call too. If these do not fit, the model refuses the
+/// request. Removes a tool call only with its result and all messages between them.
 std::variant<FittedChat, ApiError> fitted_chat(const JsonIn& body, const ChatAbility& ability,
                                                const ContextWindow& window);
 

@@ -104,14 +104,14 @@ JsonOut part_object(const ItemPart& part, bool with_audio, RealtimeFormat input)
   return out;
 }
 
-/// Returns the answer's part with kept ids, if the client played audio of it; otherwise null.
+/// Returns the answer's part if its ids are kept; null if they are not, or if it was cut at 0 s.
 const ItemPart* made_of(const RealtimeItem& item) {
   if (item.parts.size() != 1 || item.parts.front().ids.empty()) return nullptr;
   const ItemPart& part = item.parts.front();
   return part.heard_s.value_or(1) > 0 ? &part : nullptr;
 }
 
-/// Returns whether a model that takes audio gets the part as a recording.
+/// Returns whether a model that takes audio receives this part as a recording.
 bool sounds(const ItemPart& part) {
   return part.kind == ItemPart::kInputAudio && !part.samples.empty() && !part.read;
 }
@@ -226,11 +226,11 @@ JsonOut item_object(const RealtimeItem& item, bool with_audio, RealtimeFormat in
 namespace {
 
 constexpr double kCharactersASecond = 15;
-constexpr double kWideLetter = 3;  // weight of a wide letter relative to other letters: 好 is a
-                                   // syllable, and speakers say five syllables a second
+constexpr double kWideLetter = 3;  // characters that a wide letter, e.g. 好, counts as: a syllable,
+                                   // and speakers say five syllables (15 characters) a second
 
-/// Returns how many bytes of `text` were spoken after `characters` characters. A letter counts as
-/// `weight` characters.
+/// Returns how many bytes of `text` are spoken in the time of `characters` characters, if a letter
+/// takes the time of weight(letter) characters.
 template <class Weight>
 size_t said_bytes(std::string_view text, double characters, Weight weight) {
   size_t end = 0;

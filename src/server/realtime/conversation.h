@@ -1,5 +1,5 @@
 // The items of a conversation in the Realtime API, in order: a client's items and items of answers.
-// Builds a text model's messages from the items. Memory is bounded. One thread.
+// Builds a chat model's messages from the items. Memory is bounded. Only one thread may use it.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct ItemPart {
   Kind kind = kInputText;
   std::string text = {};  ///< text, or transcript of the audio
   bool pending = false;   ///< the transcript has not arrived yet
-  bool known = true;      ///< the transcript may be sent
+  bool known = true;      ///< the client may see the transcript of its audio
   /// Kept audio: `samples` of a client (16 bits at kHearingRate), or `bytes` of an answer in
   /// `format`.
   std::vector<int16_t> samples = {};
@@ -35,10 +35,10 @@ struct ItemPart {
   double audio_s = 0;  ///< length of an answer's audio so far
   bool whole = false;  ///< audio_s is final
   bool cut = false;    ///< truncated: no more text or audio is added
-  bool kept = true;    ///< `bytes` are the whole audio
+  bool kept = true;    ///< `bytes` has all audio of the answer so far
   /// The words of an answer: (bytes of `text` up to the word's end, seconds at which it begins).
   std::vector<std::pair<size_t, double>> words = {};
-  /// The ids of the answer as the model produced them, if they are kept.
+  /// The ids of the answer as the model sampled them; empty if they are not kept.
   std::vector<int32_t> ids = {};
   std::optional<double> heard_s = {};  ///< seconds of an answer that were played, if truncated
   double speed = 1;                    ///< playback speed of an answer; 1 is the model's speed
@@ -81,7 +81,7 @@ class Conversation {
   /// first.
   static constexpr int kMaxAudio_s = 360;
   static constexpr size_t kMaxAudioBytes = size_t{kMaxAudio_s} * kHearingRate * sizeof(int16_t);
-  /// Most bytes of kept ids of answers. Only the text of older answers remains.
+  /// Most bytes of kept ids, over all answers. The ids of the oldest answers are dropped first.
   static constexpr size_t kMaxIdBytes = size_t{1} << 20;
 
   RealtimeItem* find(std::string_view id);
@@ -101,8 +101,8 @@ class Conversation {
   /// Drops the oldest audio and ids beyond their bounds.
   void bound_audio();
   /// Limits the client audio of later prompts to `most_s` seconds and kMaxRecordings recordings.
-  /// Above these limits, replaces the oldest audio by transcripts until three quarters remain, so
-  /// that the next few prompts begin with the same text.
+  /// Above these limits, replaces the oldest audio by transcripts until it is at three quarters of
+  /// them, so that the next few prompts begin with the same rows.
   void hear_newest(double most_s);
 
   /// Returns the answers whose ids are kept, by item.

@@ -111,8 +111,8 @@ TEST(Conversation, WhatWasNotHeardLeavesTheContext) {
   EXPECT_EQ(part.text, "aaaa");
   EXPECT_TRUE(truncate_part(part, 0));
   EXPECT_EQ(part.text, "");
-  // An answer that was cut off before all its audio was made keeps only text that could be said in
-  // that time.
+  // If an answer is truncated before all its audio exists, only as much of its text remains as can
+  // be said in the time that was played.
   ItemPart begun{.kind = ItemPart::kOutputAudio, .text = std::string(1000, 'a'), .audio_s = 1};
   EXPECT_TRUE(truncate_part(begun, 1));
   EXPECT_EQ(begun.text, std::string(15, 'a'));

@@ -55,7 +55,7 @@ int pause_that_ends_ms(Eagerness eagerness, std::string_view transcript, bool fe
   if (ending != Ending::kNone) return pauses.complete;
   if (clause_of(last) != Clause::kNone || is_wide_clause(last)) return pauses.open;
   const size_t blank = transcript.find_last_of(" \t\n");
-  const std::string word = lower_ascii(transcript.substr(blank + 1));  // all if it has no blank
+  const std::string word = lower_ascii(transcript.substr(blank + 1));  // npos + 1 is 0
   const bool unfinished = std::binary_search(kUnfinished.begin(), kUnfinished.end(), word);
   if (unfinished) return pauses.open;
   return fell ? pauses.complete : pauses.unknown;

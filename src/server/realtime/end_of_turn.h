@@ -12,7 +12,7 @@ namespace syrinx {
 
 enum class Eagerness { kLow, kMedium, kHigh };
 
-/// Returns the longest pause within a turn in ms, for any words: 8, 4 or 2 s.
+/// Returns the longest pause within a turn, whatever its words: 8000, 4000 or 2000 ms.
 int longest_pause_ms(Eagerness eagerness);
 /// Returns the pause in ms that ends the turn after this transcript, which may be empty. `fell`:
 /// whether the pitch fell. `done`: the model's answer; unset without a model or an answer.

@@ -1,5 +1,5 @@
-// The known part of a session's question while the user still speaks or types it. Used to draft
-// answers ahead. One thread at a time.
+// The part of the user's question that is known while the user still speaks or types it. Requests
+// drafts of the answer to it. Only one thread may use it at a time.
 #pragma once
 
 #include <string>

@@ -43,7 +43,7 @@ class Foresight::Pieces : public Sink {
     const std::lock_guard lock(mutex_);
     return std::exchange(news_, {});
   }
-  /// Wakes the reader although no new text has arrived.
+  /// Wakes the session's thread although no new text has arrived.
   void nudge() {
     const std::lock_guard lock(mutex_);
     if (wake_) wake_();
@@ -132,7 +132,7 @@ void Foresight::prepare(ChatCall& call) {
   reflect(request);
 }
 
-/// With the rule "reflection", asks the model whether the draft is right, if a draft exists.
+/// If a draft exists and the rule is "reflection", asks the model whether the draft is right.
 void Foresight::reflect(const SpeechRequest& request) try {
   if (cast_.how.rule != DraftRule::kReflection || !request.writing.chat ||
       drafting_.guess().empty())
@@ -146,7 +146,7 @@ void Foresight::reflect(const SpeechRequest& request) try {
       [pieces = pieces_] { pieces->nudge(); });
   if (cast_.counters && !reflection_->requests().empty()) cast_.counters->reflections.add();
 } catch (const std::exception&) {
-  drop_reflection();  // without a judgement, keeps only tokens that the model would write again
+  drop_reflection();  // without a judgement, the next request verifies the draft from its beginning
 }
 
 void Foresight::drop_reflection() {
@@ -167,8 +167,8 @@ bool Foresight::settle(SpeechRequest& request) {
   return true;
 }
 
-/// Submits the round; returns false if it must wait. A refusal is ignored here: the answer itself
-/// gets the same error.
+/// Submits next_; returns false while its predicted text is not ready. Ignores a refusal, because
+/// the answer itself gets the same error.
 bool Foresight::submit() try {
   if (!settle(*next_)) return false;
   const auto id = cast_.writer->submit_soon(*std::exchange(next_, std::nullopt), pieces_);
@@ -203,7 +203,7 @@ bool Foresight::pump() {
     const bool whole = news.reason == FinishReason::kStop;
     if (whole) {
       said_ += tools_->finish().text;
-      // A voice that speaks only whole sentences waits for the text after the sentence.
+      // The draft's end completes its last sentence, but only a voice with late text speaks it.
       const bool grows = cast_.voices && cast_.voices->takes_late_text();
       if (!met_ && !said_.empty() && grows) meet_sentence(said_);
     }
@@ -230,7 +230,7 @@ void Foresight::read(std::string_view piece) {
   if (drafting_.enough()) stop_round();
 }
 
-/// Speaks the first sentence of the draft ahead, once that sentence is complete.
+/// Begins to speak `sentence`, the complete first sentence of the draft, and holds its audio back.
 void Foresight::meet_sentence(std::string sentence) {
   met_ = true;
   if (cast_.voices == nullptr || !config_.spoken) return;

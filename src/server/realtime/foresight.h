@@ -1,8 +1,8 @@
 // Prepares an answer of a session before the question has ended. The text model drafts answers in
-// the background (predict/drafting.h). SpeechContexts speaks the newest draft's first sentence and
-// holds it back. After the question, supplies the predicted text and decides whether the answer
-// begins with the held sentence. Obeys DraftRules; one draft at a time. The destructor ends all
-// work. One thread, except for `wake`.
+// the background, one at a time (predict/drafting.h). SpeechContexts speaks the first sentence of
+// the newest draft and holds its audio back. After the question, Foresight adds the draft to the
+// answer's request as predicted text, and decides whether the answer begins with the held sentence.
+// The destructor ends all work. Only one thread may use it; `wake` is called on any thread.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct ForesightCast {
   std::shared_ptr<Backend> writer;
   SpeechContexts* voices = nullptr;  ///< null if answers are not spoken or the writer speaks them
   uint64_t client = 0;               ///< see SpeechRequest
-  std::string name;                  ///< prefix of its contexts' names, unique in the session
+  std::string name;                  ///< prefix of the speech contexts' names; unique in a session
   /// Returns the request for an answer to the known part of the question.
   std::function<BeginAnswer()> question;
   /// Returns the voice options for answers of a configuration, or why they cannot be spoken.
@@ -46,7 +46,7 @@ struct ForesightCast {
 
 class Foresight {
  public:
-  /// seconds of the first sentence's audio that are made ahead
+  /// Most seconds of the first sentence's audio that are made before the answer begins.
   static constexpr double kAhead_s = 3;
 
   explicit Foresight(ForesightCast cast);
@@ -65,17 +65,17 @@ class Foresight {
   /// Records that the question has ended, so that no further draft begins. `request` is the request
   /// of the answer; the caller passes the text of its answer to wrote().
   void begin_answer(SpeechRequest& request);
-  /// Completes the request with the predicted text. Returns false if that text is not ready (`wake`
-  /// will be called).
+  /// Adds the predicted text to the request. Returns false if that text is not ready; calls `wake`
+  /// when it is.
   bool settle(SpeechRequest& request);
   void wrote(std::string_view piece);
   /// Returns whether a sentence is held that was spoken with the voice of this configuration.
   bool holds(const AnswerConfig& config) const;
   /// Returns whether the answer begins with the held sentence; nothing if this is not known yet.
-  /// `text`: the spoken text of the answer so far. `all`: it is complete. If true, call release().
+  /// `text`: what the answer says so far. `all`: the text is complete. If true, call release().
   std::optional<bool> met(std::string_view text, bool all) const;
-  /// Moves the held sentence to the context `as`. Returns the sentence's bytes, or nothing if it no
-  /// longer exists.
+  /// Moves the held sentence to the context `as`. Returns the length of the sentence's text in
+  /// bytes, or nothing if the sentence no longer exists.
   std::optional<size_t> release(const std::string& as);
   void drop_voice();
 
@@ -106,14 +106,14 @@ class Foresight {
   std::shared_ptr<Reflection> reflection_;
   std::shared_ptr<Pieces> pieces_;  // pieces of the draft that runs or is judged
   std::optional<RequestId> reading_;
-  double round_s_ = 0;  // start of the round
+  double round_s_ = 0;  // now_s() at the start of the current draft
   std::optional<ToolCallFinder> tools_;
   SentenceStream sentences_;
-  std::string said_;  // the part of the draft that is spoken
+  std::string said_;  // text of the draft without its tool calls
   bool met_ = false;  // the first sentence of the draft is known
   std::optional<Ahead> ahead_;
   int contexts_ = 0;
-  double asked_s_ = 0;  // start of the answer
+  double asked_s_ = 0;  // now_s() in begin_answer(); 0 before
   bool ready_ = false;
 };
 

@@ -105,8 +105,8 @@ TEST_F(ForesightTest, AWrongGuessIsNeverHeard) {
   EXPECT_EQ(caller.sums->saved_s.value(), 0);
 }
 
-/// An answer that differs from the held sentence is spoken as soon as it differs, not only when it
-/// is complete.
+/// If the answer differs from the held sentence, it is spoken as soon as the difference shows, not
+/// only when the answer is complete.
 TEST_F(ForesightTest, AWrongGuessHoldsNothingUp) {
   writer_->say({"No", " idea.", " Sorry."});
   RealtimeCaller caller(writer_, speaker_);
@@ -309,8 +309,8 @@ TEST_F(ForesightTest, WhatIsTypedAmissIsReportedOrBounded) {
   caller.send({{"type", "input_text_buffer.clear"}});
   EXPECT_EQ(caller.events.back()["type"], "input_text_buffer.cleared");
   EXPECT_TRUE(speaker_->wait_idle(10));
-  // A thousand updates, an answer, and updates during the answer, which belong to the next
-  // question.
+  // The client types a thousand updates, asks, and types again during the answer. These later
+  // updates belong to the next question.
   for (int i = 0; i < 1000; ++i) caller.type("replace", "word " + std::to_string(i));
   caller.ask_typed();
   caller.type("append", "and");

@@ -66,7 +66,7 @@ void HearingAhead::drop() {
   running_.reset();
 }
 
-/// Reads the first `messages` messages of a chat request's body. The last of them is the turn.
+/// Returns the question in the first `messages` messages of a chat request. The last is the turn.
 HearingAhead::Question HearingAhead::question_in(const JsonIn& body, size_t messages) {
   Question out{.messages = messages};
   const JsonIn& all = body.at("messages");
@@ -80,9 +80,9 @@ HearingAhead::Question HearingAhead::question_in(const JsonIn& body, size_t mess
   return out;
 }
 
-/// Returns whether the processed question is the beginning of `body`: equal messages, and a
-/// recording that continues the turn's recording. The first 60 characters of a recording contain
-/// its header, the last 4 its padding.
+/// Returns whether `body` continues the processed question: its messages before the turn are equal,
+/// and its recording begins with the turn's. Recordings are base64 texts of WAV files: the first 60
+/// characters hold the header, the last 4 the padding, so both are not compared.
 bool HearingAhead::serves(const JsonIn& body) const {
   constexpr size_t kHeader = 60, kPadding = 4;
   const Question now = question_in(body, heard_.messages);

@@ -1,8 +1,8 @@
-// Lets a model process a turn's audio while the turn is spoken. A background request without an
-// answer has the messages before the turn and the stretches of the turn that no longer change
-// (HearingFacts::ahead). The answer's request finds their results in the cache and processes only
-// the rest of the turn. One request at a time; new stretches wait for the next request. The
-// destructor ends all work. One thread, except for `wake`.
+// Lets a model process a turn's audio while the turn is spoken. The model gets a request in the
+// background with the messages before the turn and the stretches of the turn whose results are
+// final (HearingFacts::ahead). The answer's request finds these results in the KV cache. Only one
+// request runs at a time; new stretches wait for the next request. The destructor ends all work.
+// Only one thread may use it; `wake` is called on any thread.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 
 namespace syrinx {
 
-/// Returns how many of a growing recording's `samples` (at kHearingRate) lie in stretches that no
-/// longer change, including the samples that must follow a stretch. 0 if no stretch is final.
+/// Returns how many of a growing recording's `samples` (at kHearingRate) are in stretches whose
+/// results are final, and in the gap kAhead_s after them. Returns 0 if no stretch is final.
 size_t heard_for_good(const std::optional<HearingFacts::Stretches>& stretches, size_t samples);
 
 class HearingAhead {
@@ -31,20 +31,20 @@ class HearingAhead {
   HearingAhead(const HearingAhead&) = delete;
   HearingAhead& operator=(const HearingAhead&) = delete;
 
-  /// Records that another stretch of the turn is complete.
+  /// Records that another stretch of the turn is final.
   void hear();
   /// Processes new results; returns false if no result was new.
   bool pump();
-  /// Call it when the turn has ended. Raises a running request to normal priority if the answer
-  /// needs its results; otherwise cancels the request.
+  /// Call this when the turn has ended. Raises the running request to normal priority if the answer
+  /// can use its results; otherwise cancels the request.
   void finish();
-  /// Returns a function that reports whether the running request still runs. First ends the running
-  /// request, unless `body` continues its messages and recording.
+  /// Cancels the running request unless `body` continues its messages and recording. Returns a
+  /// function that reports whether that request still runs.
   std::function<bool()> still_running(const JsonIn& body);
 
  private:
   class Ending;
-  /// The audio of a request: a hash of all messages before the turn, and the turn's recording.
+  /// `messages`: their number. `known`: hash of the tools and of the messages before the turn.
   struct Question {
     size_t messages = 0, known = 0;
     std::string turn = {};
@@ -64,7 +64,7 @@ class HearingAhead {
   std::shared_ptr<ChatCheck> check_;
   std::shared_ptr<Ending> ending_;
   std::optional<RequestId> running_;
-  Question heard_;  // the audio of the request that is checked or runs
+  Question heard_;  // question of the newest request
 };
 
 }  // namespace syrinx

@@ -61,7 +61,7 @@ bool Hearings::hear(const std::string& item, const HearingNews& news, RealtimeOu
   if (at == hearings_.end()) return false;
   Hearing& hearing = at->second;
   for (const std::string& segment : news.segments) {
-    // Keeps the blank that separates the segment from the segment before.
+    // Keeps a later segment's first blank, which separates it from the segment before.
     hearing.settled += hearing.settled.empty() ? std::string(trimmed(segment)) : segment;
   }
   if (!news.segments.empty()) hearing.partial.clear();
@@ -110,8 +110,8 @@ void Hearings::send_event(const char* what, const std::string& item, const JsonO
   out.send(concat("conversation.item.input_audio_transcription.", what), all);
 }
 
-/// Sends unsent words that are final or equal in two hypotheses. A delta cannot be taken back: if
-/// words that were sent change, only the final transcript has the new words.
+/// Sends unsent words that are final or, with live_, equal in two hypotheses. A delta cannot be
+/// withdrawn: if words that were sent change later, only the final transcript has the new words.
 void Hearings::send_settled(const std::string& item, Hearing& hearing, RealtimeOutbox& out) const {
   const std::string now(trimmed(hearing.settled + hearing.partial));
   std::string sure = hearing.settled;

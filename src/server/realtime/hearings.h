@@ -20,16 +20,16 @@ class Hearings {
   bool empty() const { return hearings_.empty(); }
   bool contains(const std::string& item) const { return hearings_.contains(item); }
 
-  /// Sets how transcripts are sent after the call. An unset `wish` sends none. `partial`:
-  /// recognisers report hypotheses, even if these are not sent. `live`: sends the words on which
-  /// two hypotheses agree during the utterance, else only when its item is in the conversation.
+  /// Sets how transcripts are sent from now on; an unset `wish` sends none. `partial`: recognisers
+  /// report hypotheses, even if these are not sent. `live`: words are sent during the utterance, as
+  /// soon as two hypotheses agree. Otherwise words are sent after commit(), when they are final.
   void set_wish(std::optional<TranscriptionWish> wish, bool partial, bool live) {
     wish_ = std::move(wish), partial_ = partial, live_ = live;
   }
 
   /// Begins the hearing of an item.
   void open(const std::string& item, RealtimeOutbox& out);
-  /// Passes more samples of the item to its hearing, at kHearingRate.
+  /// Passes more samples of the item, at kHearingRate, to its recogniser.
   void give(const std::string& item, std::vector<float> samples, RealtimeOutbox& out) const;
   /// Reports that the speaker pauses or resumes. Does nothing if the item has no hearing.
   void pause(const std::string& item, bool pauses, RealtimeOutbox& out) const;
@@ -40,23 +40,23 @@ class Hearings {
   /// Ends the hearing of an item. Does nothing if the item has no hearing.
   void drop(const std::string& item, RealtimeOutbox& out);
 
-  /// Takes news of a hearing. Returns false if the item has no hearing.
+  /// Stores news of an item's transcript. Returns false if the item has no hearing.
   bool hear(const std::string& item, const HearingNews& news, RealtimeOutbox& out);
   /// Returns the hypothesis for an item so far; an empty string if the item has no hearing.
   std::string so_far(const std::string& item) const;
   /// Returns the hypotheses of all items, each followed by a line feed.
   std::string all_so_far() const;
 
-  /// Waits for all news of an item and for its place in the conversation. Then stores and sends its
-  /// transcript, ends its hearing, and returns whether it has words. Before that returns nothing.
+  /// If all news of an item have arrived and it is in the conversation: stores and sends its
+  /// transcript, ends its hearing, returns whether its words need an answer. Else returns nothing.
   std::optional<bool> end(const std::string& item, Conversation& conversation, RealtimeOutbox& out);
 
  private:
   struct Hearing {
-    std::string settled, partial;    // the transcript so far: final, not final
+    std::string settled, partial;    // transcript so far: its final part; the hypothesis after it
     std::string before;              // the previous hypothesis
-    bool grows = false;              // no later hypothesis takes back words of this one
-    std::string sent;                // text sent in deltas, joined
+    bool grows = false;              // every later hypothesis begins with this one
+    std::string sent;                // all text that was sent in deltas
     bool committed = false;          // the utterance's item is in the conversation
     bool answer = false;             // the user's words need an answer
     std::optional<HearingNews> end;  // the last news

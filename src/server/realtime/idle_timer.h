@@ -1,6 +1,6 @@
-// Measures the silence after an answer. If it lasts `idle_timeout_ms`, the session answers the
-// silence. Like all times of a session, it counts the audio that the client sends. It assumes that
-// the client plays an answer from its first audio on. Plain value, ms.
+// Measures the user's silence after an answer. After `idle_timeout_ms` of silence, the session
+// answers again. All times are in ms of the audio that the client has sent. The timer assumes that
+// the client plays an answer as soon as it receives the first audio of it. One thread.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class IdleTimer {
     answered_ = true;
     stirred(now_ms);
   }
-  /// Records that the detector found a voice until now.
+  /// Records that the user speaks at now_ms.
   void stirred(int64_t now_ms) { from_ms_ = now_ms; }
 
   /// Returns the time at which the silence began; nothing before the first answer.

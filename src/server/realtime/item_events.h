@@ -1,6 +1,6 @@
 // Carries out client events that fetch, truncate or delete an item of a conversation, and returns
-// the fields of the server's reply. Free functions that throw an ApiError and then have changed
-// nothing.
+// the fields of the server's reply. A function that throws an ApiError has not changed the
+// conversation.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace syrinx {
 
-/// Returns the error for an unknown item id; `doing` and `verb` are parts of its text and code.
+/// Returns the error for an unknown item id. `doing` goes into its message, `verb` into its code.
 ApiError no_item(const char* doing, const char* verb, const std::string& id);
 
 /// Handles conversation.item.retrieve: returns the item with audio; `input`: the client's format.

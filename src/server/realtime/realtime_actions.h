@@ -51,7 +51,7 @@ struct DropHearing {
 /// Reports the end of a turn that the voice detector found; for metrics.
 struct TurnOver {
   std::string item;
-  int64_t silence_ms = 0;  ///< silence after the turn's last voice
+  int64_t silence_ms = 0;  ///< silence from the end of speech to the end of the turn
   bool heard = false;      ///< the turn is being recognised, so a last HearingNews will follow
   bool answers = false;    ///< an answer follows without another event of the client
 };
@@ -96,7 +96,7 @@ using RealtimeActions = std::vector<RealtimeAction>;
 struct HearingNews {
   std::vector<std::string> segments = {};   ///< new parts of the text; they are final
   std::optional<std::string> partial = {};  ///< hypothesis of the text after the segments
-  bool grows = false;                       ///< no later hypothesis takes back words of `partial`
+  bool grows = false;                       ///< every later hypothesis begins with `partial`
   std::optional<ApiError> error = {};       ///< set at the end if recognition has failed
   std::optional<std::string> text = {};     ///< set at the end: the transcript
   JsonOut usage = {}, logprobs = {};        ///< null if not requested or unknown

@@ -104,7 +104,7 @@ class RealtimeCaller {
     cue_->sinks.back()->finished(std::move(whole));
     pump();
   }
-  /// Waits until `done`; returns false after a minute.
+  /// Waits until done() returns true; returns false after a minute.
   bool wait(const std::function<bool()>& done) {
     const double until_s = now_s() + 60;
     while (!done() && now_s() < until_s) {

@@ -297,7 +297,7 @@ void merge_session(const JsonFields& session, const RealtimeAbility& ability,
   if (const auto type = session.choice("type", {"realtime", "transcription"})) {
     out.transcribes = *type == "transcription";
   }
-  session.text("model");  // ignored: the connection's model counts, and the reply names it
+  session.text("model");  // checked, then ignored: a connection's model does not change
   merge_response(session, ability, out.answer);
   merge_input(session, out);
   if (out.transcribes && !out.transcription) out.transcription.emplace();

@@ -1,5 +1,5 @@
 // The settings of a Realtime API session, read from `session.update` and sent in
-// `session.updated`, and the settings that one response may override. Values; any thread.
+// `session.updated`, and the settings that one response may override. Call from any thread.
 #pragma once
 
 #include <optional>
@@ -47,7 +47,7 @@ struct AnswerConfig {
 /// Which part of a conversation is removed when the model has no room for all of it.
 struct Truncation {
   bool disabled = false;     ///< nothing is removed; a prompt that does not fit fails
-  double keep = 1;           ///< share of the room that is filled after the removal
+  double keep = 1;           ///< largest share of ContextWindow::room that remains after a removal
   int64_t most = 0;          ///< most tokens after the instructions; 0 means no limit
   JsonIn as_given = "auto";  ///< the setting as the client gave it
 };

@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns whether the event may contain audio and thus be long. Readers of fields check sizes.
+/// Returns whether an event of this type may contain audio, and so exceed kMaxEventBytes.
 bool may_bring_audio(std::string_view type) {
   return type == "input_audio_buffer.append" || type == "conversation.item.create" ||
          type == "response.create";

@@ -1,4 +1,4 @@
-// Reads a client's event of the Realtime API from a frame. Free function; any thread.
+// Reads a client's event of the Realtime API from a WebSocket message. Call from any thread.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ struct RealtimeEvent {
 };
 /// Most bytes of audio in one event.
 inline constexpr size_t kMaxAppendBytes = size_t{15} << 20;
-/// Most bytes of an event without audio; in an event with audio, its items do not count.
+/// Most bytes of an event without audio, or of a response without its input items.
 inline constexpr size_t kMaxEventBytes = size_t{1} << 20;
 ApiError event_too_long(std::string_view type, size_t bytes, std::string_view where = "");
-/// Parses a message; slow for much audio. Any thread, at any time.
+/// Parses a message. It decodes the audio, so it may take long. Call from any thread.
 RealtimeEvent read_realtime_event(std::string_view message, bool binary);
 
 }  // namespace syrinx

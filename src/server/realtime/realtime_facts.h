@@ -1,5 +1,5 @@
-// The abilities of a Realtime API session, independent of its settings. Values; their owner
-// decides on which threads their functions may be called.
+// The abilities of a Realtime API session, independent of its settings. The session's thread calls
+// the functions.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct RealtimeFacts : RealtimeAbility {
   bool hears = false;   ///< the model takes audio, so it needs no transcripts
   double hears_s =
       std::numeric_limits<double>::infinity();  ///< most seconds of recordings in a prompt
-  /// Stretches of a turn that the model can take while the turn is spoken (HearingFacts::ahead).
+  /// See HearingFacts::ahead; unset if the model does not process a turn while it is spoken.
   std::optional<HearingFacts::Stretches> hears_ahead = {};
   bool beta = false;  ///< events in both directions have the names of the beta
   /// The reason why the session cannot answer; empty if it can.

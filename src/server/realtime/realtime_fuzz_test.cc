@@ -121,7 +121,7 @@ TEST(RealtimeFuzz, Events) {
           peer.hear_all(item, roll(3) == 0 ? "" : "some thing");
         }
       } else if (what < 6 && !peer.begun.empty()) {
-        if (roll(8) == 0) {  // the body may not fit the window
+        if (roll(8) == 0) {  // shortens the body to a random context window
           const BeginAnswer& begin = peer.begun.back();
           const auto fitted = fitted_chat(
               begin.body, {.calls_tools = true},

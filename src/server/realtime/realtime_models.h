@@ -1,4 +1,4 @@
-// Chooses the models of a session of the Realtime API. Any thread.
+// Chooses the models of a session of the Realtime API. Call from any thread.
 #pragma once
 
 #include <memory>

@@ -21,7 +21,7 @@ namespace syrinx {
 /// Returns a string of `bytes` times `value`.
 inline std::string filled_with(size_t bytes, char value) { return std::string(bytes, value); }
 
-/// A detector that takes every loud sample for a voice.
+/// A voice detector that counts every loud sample as speech.
 class LoudActivity final : public VoiceActivity {
  public:
   bool speaks(std::span<const int16_t> frame) override {
@@ -109,9 +109,9 @@ class RealtimePeer {
   std::vector<TurnOver> overs;
   std::vector<std::string> pauses, ended, dropped, stopped;
   std::vector<BeginAnswer> begun;
-  std::vector<JsonIn> foreseen;  // messages of each question
+  std::vector<JsonIn> foreseen;  // messages of the question at each Foresee
   int forgotten = 0;
-  std::vector<JsonIn> ahead;  // messages of each turn heard ahead
+  std::vector<JsonIn> ahead;  // messages of the turn at each HearAhead
   int heard_all = 0, forgotten_ahead = 0;
 
  private:

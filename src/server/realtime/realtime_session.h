@@ -44,7 +44,7 @@ class RealtimeSession {
 
   /// Returns the request for an answer to the known part of the question; it has no response id.
   BeginAnswer foreseen() const { return question_.so_far(); }
-  /// Returns the request for an answer to the audio of the current turn that no longer changes.
+  /// Returns the request for an answer to the current turn's final stretches (HearingFacts::ahead).
   BeginAnswer heard_so_far() const { return turns_.heard_so_far(); }
   /// Returns how answers are predicted.
   const Prediction& prediction() const { return state_.config.prediction; }

@@ -115,7 +115,7 @@ WireSession::Step RealtimeTalk::read(std::string_view bytes, bool binary) {
   };
 }
 
-/// Returns whether too many replies or too much audio wait. The session then reads no messages.
+/// Returns whether too many replies or too much audio wait. The connection then reads no messages.
 bool RealtimeTalk::full() const { return backlog_bytes_ > kMostBacklog || ears_.full(); }
 
 size_t RealtimeTalk::max_message_bytes() const {
@@ -238,7 +238,7 @@ void RealtimeTalk::submit(Answer& answer) {
   auto checked = answer.check->take();
   if (!checked) return;
   const size_t left = std::exchange(answer.check, nullptr)->left();
-  if (left > 0) answer.heard_ahead = nullptr;  // that request contains messages that were removed
+  if (left > 0) answer.heard_ahead = nullptr;  // HearingAhead's request has the removed messages
   if (left > 0 && left <= answer.items.size()) session_.leave_out(answer.items[left - 1]);
   if (auto* error = std::get_if<ApiError>(&*checked)) {
     answer.error = std::move(*error);
@@ -264,7 +264,7 @@ void RealtimeTalk::submit(Answer& answer) {
   if (answer.foresight) answer.foresight->begin_answer(*answer.request);
 }
 
-/// Submits the answer's request, once it is known which of the draft's tokens are certain.
+/// Submits the answer's request; does nothing while the audio is heard ahead or a draft is judged.
 void RealtimeTalk::ask(Answer& answer) {
   if (answer.heard_ahead && answer.heard_ahead()) return;
   if (answer.foresight && !answer.foresight->settle(*answer.request)) return;

@@ -1,7 +1,7 @@
-// A session of the Realtime API with its models, but without its socket. The models are a
-// recogniser, a text model and a voice in a row (the cascade), or one model for all three. Executes
-// the actions of a RealtimeSession. Converts audio to frames only when the socket has sent the
-// earlier frames. One thread, except for `wake` and read().
+// A session of the Realtime API with its models, but without its socket. The models are a chain of
+// recogniser, text model and voice (the cascade), or one model for all three. Executes the actions
+// of a RealtimeSession. Encodes audio into messages only when the socket has sent the earlier
+// messages. Only one thread may use it, but `wake` and read() may be called on any thread.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@
 
 namespace syrinx {
 
-/// The models and services of a session. Ears and desk outlive the talk.
+/// The models and services of a session. `ears` and `voices` must outlive the RealtimeTalk.
 struct RealtimeCast {
   std::shared_ptr<Backend> writer;   ///< writes answers; null if the session never answers
   std::shared_ptr<Backend> speaker;  ///< null for text answers only; may be the writer
@@ -89,8 +89,8 @@ class RealtimeTalk : public WireSession {
     std::optional<ToolCallFinder> tools;
     std::unique_ptr<Encoder> encoder;  // encodes the speech of a model that speaks its own answers
     std::optional<Outcome> outcome;    // outcome of the text
-    double spoken_s = 0;               // seconds of the earlier utterances
-    size_t unwritten = 0;              // samples that are not written yet
+    double spoken_s = 0;               // seconds of audio of the utterances that have ended
+    size_t unwritten = 0;              // samples taken from `queue`, but not yet sent to the client
     std::optional<ApiError> error;
   };
 

@@ -39,7 +39,7 @@ JsonOut failure(const ApiError& error) {
   return {{"type", "failed"}, {"error", error_fields(error)}};
 }
 
-/// Appends audio to the part, while the part keeps it.
+/// Adds to the part's duration. Also stores the bytes, until the part has too many or is truncated.
 void add_audio(ItemPart& part, const std::string& bytes) {
   if (!part.cut) part.audio_s += part.format.seconds(bytes.size());
   part.kept =
@@ -51,7 +51,7 @@ void add_audio(ItemPart& part, const std::string& bytes) {
   }
 }
 
-/// Adds the times of words, which arrive after their text and in its order.
+/// Adds the times of words. Words arrive in the order of the text, and after their text.
 void add_words(ItemPart& part, const AnswerNews& news) {
   if (part.cut) return;
   for (const auto& [word, begin_s] : news.words) {

@@ -87,8 +87,8 @@ void SessionAnswers::begin_waiting() {
     if (response.begun() || waits) continue;
     BeginAnswer begin = response.begin(session_.conversation);
     begin.truncation = session_.config.truncation;
-    if (begin.foreseen) {  // the answer covers everything that was said, so it is the only answer
-                           // that is due
+    if (begin.foreseen) {  // this answer is to all the user's words, so no other answer is due
+                           // after it
       question_.answered();
       due_ = false;
     }

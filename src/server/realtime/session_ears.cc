@@ -35,8 +35,8 @@ SessionEars::~SessionEars() {
   for (auto& [item, hearing] : hearings_) hearing.queue->detach();
 }
 
-/// Returns the recogniser of that name. Returns that of the model that answers, if it has one, in
-/// three cases: it is named; no recogniser is named or configured; no other recogniser exists.
+/// Returns the recogniser `name`. The model that answers may have its own recogniser. Returns that
+/// one if `name` is its name, if nothing is named or configured, or if no other one exists.
 Result<std::shared_ptr<Recogniser>> SessionEars::recogniser(const std::string& name) const {
   static const Ears kNone;
   const Ears& apart = apart_ != nullptr ? *apart_ : kNone;

@@ -1,4 +1,4 @@
-// Carries out the conversation.item events of clients. Each function throws ApiError and then has
+// Carries out the conversation.item events of clients. A function that throws an ApiError has
 // changed nothing. One thread at a time.
 #pragma once
 

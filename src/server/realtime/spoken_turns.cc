@@ -86,7 +86,7 @@ void SpokenTurns::end(int64_t at_ms) {
   become_item(item, answers);
 }
 
-/// Passes the part of the turn that no longer changes to a model that takes audio itself.
+/// Requests HearAhead when more of the turn can be processed while the user still speaks.
 void SpokenTurns::hear_ahead() {
   const RealtimeFacts& facts = session_.facts;
   const bool answers = facts.hears && !session_.config.transcribes && facts.no_answer.empty();
@@ -108,7 +108,7 @@ BeginAnswer SpokenTurns::heard_so_far() const {
   return out;
 }
 
-/// Turns the silence into a turn when it has lasted `idle_timeout_ms`.
+/// When the silence has lasted `idle_timeout_ms`, makes an item of it and begins an answer.
 void SpokenTurns::answer_silence() {
   const RealtimeConfig& config = session_.config;
   const int idle_ms = config.turns ? config.turns->idle_ms : 0;

@@ -27,7 +27,7 @@ class SpokenTurns {
   void take(const std::string& item, const HearingNews& news);
   /// Drops the current turn and its transcript.
   void drop();
-  /// Returns the request for an answer to the audio of this turn that no longer changes.
+  /// Returns the request for an answer to the final stretches of this turn (HearingFacts::ahead).
   BeginAnswer heard_so_far() const;
 
  private:
@@ -44,7 +44,7 @@ class SpokenTurns {
   SessionState& session_;
   ForeseenQuestion& question_;
   SessionAnswers& answers_;
-  size_t ahead_ = 0;  // samples of the current turn that are processed ahead
+  size_t ahead_ = 0;  // samples of the current turn that HearAhead was requested for
 };
 
 }  // namespace syrinx

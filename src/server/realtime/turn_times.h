@@ -14,7 +14,7 @@
 
 namespace syrinx {
 
-/// Waits of all sessions of a process, in seconds. One writer; any thread reads them.
+/// Waits of all sessions of a process, in seconds. One thread writes them, any thread reads them.
 struct TurnMetrics {
   struct Waits {
     Waits();
@@ -22,15 +22,15 @@ struct TurnMetrics {
     Histogram first_text_s;   ///< until the first text that the model writes
     Histogram first_audio_s;  ///< until the first audio is written to the connection
   };
-  Waits since_voice;     ///< measured from the end of the voice, in time of the audio
+  Waits since_voice;     ///< measured from the end of speech: since_decision plus the pause
   Waits since_decision;  ///< measured from the moment at which a pause ended the turn
 };
 
 /// Appends the metrics in Prometheus' text format.
 void write_turns(const TurnMetrics& turns, std::string& out);
 
-/// Measures the turns of one session. Each call receives the time in seconds; all calls use one
-/// clock. One thread, the one that writes the metrics.
+/// Measures the turns of one session. `now_s` of all calls comes from the same clock. Only the
+/// thread that writes the TurnMetrics may use it.
 class TurnClock {
  public:
   /// Without metrics, the clock measures nothing.
@@ -44,11 +44,11 @@ class TurnClock {
   /// Records the beginning of an answer to the latest turn, if that turn has no answer yet.
   void begun(const std::string& response);
   void wrote(const std::string& response, double now_s);
-  /// Records that a frame to the client has audio of the answer. `frame`: number of that frame.
+  /// Records that the WebSocket frame number `frame` to the client has audio of the answer.
   void sounded(const std::string& response, uint64_t frame);
-  /// Records that the answer has ended; audio that is already in a frame is still measured.
+  /// Records that the answer has ended. Audio that already has a WebSocket frame is still measured.
   void stopped(const std::string& response);
-  /// Records that all frames up to this one were written to the connection.
+  /// Records that all WebSocket frames up to number `frame` were written to the connection.
   void written(uint64_t frame, double now_s);
 
  private:
@@ -63,7 +63,7 @@ class TurnClock {
     std::string response;
     End end;
     bool wrote = false;
-    std::optional<uint64_t> frame = {};  // frame with its first audio
+    std::optional<uint64_t> frame = {};  // number of the WebSocket frame with its first audio
   };
   void observe(Histogram TurnMetrics::Waits::*part, const End& end, double now_s);
 

@@ -1,6 +1,6 @@
-// Carries an answer, its text and its audio, from the engine's thread to a connection. Uses a
-// TextQueue and an AudioQueue, which document the threads. Keeps the order: text that the engine
-// TextQueue and an AudioQueue, which document the threads. Keeps the order: text that the engine
+// Carries an answer, its text and its audio, from the engine's thread to a connection. Keeps the
+// order of text and audio. Uses a TextQueue and an AudioQueue, whose headers say on which threads
+// the functions may be called.
 #pragma once
 
 #include <deque>
@@ -34,8 +34,8 @@ class AnswerQueue : public Sink {
     std::vector<float> samples;  ///< audio after the text
     bool empty() const { return TextQueue::News::empty() && samples.empty(); }
   };
-  /// Returns what has arrived since the last call, or its oldest part. The last part includes the
-  /// outcome. Does not allocate memory.
+  /// Returns the oldest part of what has arrived: text, then the audio after it. The last part
+  /// includes the outcome. Does not allocate memory.
   News take();
   /// Records that `samples` of the taken samples were sent to the client.
   void written(size_t samples) { audio_.written(samples); }

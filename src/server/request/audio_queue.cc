@@ -84,7 +84,7 @@ size_t AudioQueue::Sound::take(std::vector<float>& out, size_t most) {
   if (begin == samples.size()) {
     samples.clear();
     begin = 0;
-  } else if (begin > (size_t{1} << 19)) {  // makes later moves of the rest cheap
+  } else if (begin > (size_t{1} << 19)) {  // drops taken samples, so that few remain
     samples.erase(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(begin));
     begin = 0;
   }

@@ -36,7 +36,7 @@ class AudioQueue : public Sink {
   void take_warnings(std::vector<std::string>& out);
   /// Returns the outcome when the engine has finished and all samples were taken.
   std::optional<Outcome> end() const;
-  /// Limits audio to `ahead_s` seconds until release(), because it has no reader yet.
+  /// Until release(), makes the engine pause at `ahead_s` seconds of audio that waits here.
   void hold(double ahead_s);
   void release();
   /// Returns the time at which the first audio arrived, on base's clock; 0 before that.

@@ -30,7 +30,7 @@ std::optional<std::string> string_at(const JsonIn& object, const char* name);
 std::optional<double> number_at(const JsonIn& object, const char* name);
 bool true_at(const JsonIn& object, const char* name);
 
-/// Parameters of a query, decoded: at most 64, the first of each name.
+/// The decoded parameters of a query, at most 64; if a name occurs again, the first one counts.
 class Query {
  public:
   explicit Query(std::string_view query);

@@ -1,5 +1,5 @@
 // Parses and checks bodies of POST /v1/audio/speech: converts OpenAI's fields and Syrinx's own into
-// a SpeechRequest. Uses no sockets; any thread. A refusal names the invalid field.
+// a SpeechRequest. Uses no sockets; call from any thread. An error names the invalid field.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct SpeechCall {
   /// Voices that VoiceDesk must fetch before submit(); often empty.
   std::vector<VoiceWish> voices;
   /// Format of the audio in the answer. Without "sample_rate" in the body, pcm has 24 kHz, as
-  /// OpenAI's clients expect. Other formats state their rate and use one near the model's rate.
+  /// OpenAI's clients expect. Other formats have a rate near the model's, which they state.
   EncoderOptions audio;
   bool ssml = false;                 ///< the text was SSML; the request has the plain text
   std::vector<TextMark> marks = {};  ///< marks of the SSML; their times are sent in the last event

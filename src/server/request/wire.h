@@ -1,5 +1,5 @@
-// Server-sent events of a speech stream, with their base64 and the usage in the last event. Free
-// functions; any thread.
+// The server-sent events of a speech stream, and base64 for their audio. Free functions; call from
+// any thread.
 #pragma once
 
 #include <optional>

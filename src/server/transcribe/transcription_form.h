@@ -19,7 +19,7 @@ struct TranscriptionCall {
 
   std::string_view file;  ///< borrowed from the form
   std::string model;
-  ListenOptions listen;  ///< options of the listener, without its client
+  ListenOptions listen;  ///< options for the recogniser; the caller sets `client`
   Format format = Format::kJson;
   bool segments = true, words = false;  ///< which parts a verbose JSON answer has
   bool stream = false;

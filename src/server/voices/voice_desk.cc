@@ -17,7 +17,7 @@ namespace {
 
 using SharedVoice = std::shared_ptr<const Voice>;
 
-/// State shared by a fetch and the desk's threads.
+/// Collects the voices of one fetch. Shared by the fetch and by the desk's thread.
 class Basket {
  public:
   Basket(size_t count, std::function<void()> wake) : voices_(count), wake_(std::move(wake)) {}

@@ -113,9 +113,9 @@ class CudaStream final : public Stream {
   std::vector<void*> pinned_;
 };
 
-/// Freed small pieces, by size. The state of a stream has dozens of pieces, and cudaFree would wait
-/// for all work on the GPU. Freed pieces are not in use: executors wait for the end of their
-/// batches before they free memory.
+/// Keeps freed small pieces, by size, because cudaFree would wait for all work on the GPU, and the
+/// state of a stream has dozens of pieces. The next owner may use a piece at once, because an
+/// executor frees memory only after the end of its batches.
 class SmallPieces {
  public:
   static constexpr size_t kMost = 16u << 20;
