@@ -47,20 +47,20 @@ class Stream {
   /// Returns the cudaStream_t.
   virtual void* native() const = 0;
 
-  /// Runs `work`, which queues kernels and copies on this stream. They are recorded as a piece
-  /// until `work` returns or waits for the stream; then the piece is queued. The second time an
-  /// identical piece is queued, it is recorded as a CUDA graph. From the third time on, the graph
-  /// runs as one launch. Identical pieces have equal launches and arguments; uploaded numbers may
-  /// differ. If `work` throws, the recorded work that is not yet queued is dropped.
+  /// Runs `work`, which queues kernels and copies on this stream. The stream holds them back as a
+  /// piece, and queues the piece when `work` returns or waits for the stream. At the second time of
+  /// an identical piece, it is recorded as a CUDA graph; from then on, the graph runs as one
+  /// launch. Identical pieces have equal launches and arguments; uploaded numbers may differ. If
+  /// `work` throws, the work that was held back is dropped.
   void repeat(const std::function<void()>& work);
   /// Returns host memory of `bytes` bytes. The next call must be repeat_as(), which uploads it with
   /// one copy. Waits for all queued work. Returns null if `bytes` is too large.
   void* block(size_t bytes);
-  /// Does what repeat() does, for work that depends on `key` alone: pieces with equal keys queue
-  /// the same launches with the same arguments, and read all other numbers of the host from
-  /// block(). The work has one download, of `bytes` bytes to `results`. When the piece has been
-  /// recorded, a call only uploads the block and plays the graph: it does not call `work`. With an
-  /// empty key it is the same as repeat().
+  /// Works like repeat(), but finds the graph by `key`. Calls with equal keys must queue the same
+  /// launches with the same arguments, and read all numbers that change from block(). The work has
+  /// one download, of `bytes` bytes to `results`. Once there is a graph for the key, a call uploads
+  /// the block and runs the graph, without calling `work`. An empty key has no graph: works like
+  /// repeat().
   void repeat_as(const std::vector<uint64_t>& key, void* results, size_t bytes,
                  const std::function<void()>& work);
   /// Number of pieces that ran as a graph so far, and number of those whose `work` was not
@@ -80,7 +80,7 @@ class Stream {
   /// Within repeat(), returns a device copy of `host`, valid until repeat() ends. Otherwise null.
   void* staged(const void* host, size_t bytes);
 
-  /// Counters of the kernels for this stream.
+  /// State of the kernels for this stream; kernels/cuda/state.h makes and uses it.
   std::shared_ptr<void> kernel_state;
 
  protected:
@@ -102,7 +102,7 @@ class Stream {
   virtual uint64_t memory_version() const = 0;
 
  private:
-  /// Calls to be made later, in order.
+  /// The calls of queue() within repeat(), to be made later in the same order.
   class Notes {
    public:
     template <typename F>
@@ -172,7 +172,7 @@ class Stream {
   char *up_ = nullptr, *down_ = nullptr;
   Tensor staged_;
   size_t up_used_ = 0, down_used_ = 0;
-  size_t block_ = 0;  // bytes of block(), at the begin of up_
+  size_t block_ = 0;  // bytes of block(), at the start of up_
   std::vector<Landing> landings_;
 };
 

@@ -1,5 +1,5 @@
 // Whether the process can still use its GPU. After a fault of a kernel, such as an illegal address,
-// all further work on the GPU fails, and only a new process can use it again. Any thread.
+// all further work on the GPU fails, and only a new process can use it. Call from any thread.
 #pragma once
 
 #include <cstddef>

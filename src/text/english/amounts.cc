@@ -10,7 +10,7 @@
 namespace syrinx::english {
 namespace {
 
-/// Sets the words of money: "37.50" -> "thirty seven" dollars, "fifty cents".
+/// Sets the words of an amount of money. "37.50": words "thirty seven", cents "fifty cents".
 void set_money(Amount& amount, const Currency& currency, std::string_view size) {
   const std::string_view number = amount.number;
   const bool one = number == "1" && size.empty();

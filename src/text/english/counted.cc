@@ -29,7 +29,7 @@ UnitFound unit_of_two(const Tokens& tokens, size_t at, bool one) {
   return {};
 }
 
-/// Returns whether a letter after the word names something: the A in "Section 5 A" is not ampere.
+/// Returns whether a letter after `word` and a number is a name: "Section 5 A" has no amperes.
 bool is_lettered(std::string_view word) { return listed(word_lists().lettered, lower(word)); }
 
 /// Returns whether a letter after token i means thousand or billion: "300 K" of money or people, "7
@@ -39,8 +39,8 @@ bool is_count(const Tokens& tokens, size_t i) {
          listed(word_lists().counted_things, tokens.after(i + 1));
 }
 
-/// Finds the unit that begins with token `at`; its signs may have spaces between them: "km / h",
-/// "L/100 km", "tokens/s".
+/// Finds the unit that begins with token `at`: "km / h", "L/100 km". `one`: returns its singular.
+/// `letters`: a single letter that may also be a name counts as a unit.
 UnitFound unit_at(const Tokens& tokens, size_t at, bool one, bool letters) {
   UnitFound found;
   std::string sign;

@@ -98,7 +98,7 @@ std::string short_date(std::string_view core, std::string_view before) {
   return date_words(first, second, {});
 }
 
-/// Returns the year after token i, with or without a comma, and the number of its tokens.
+/// Returns the year after token i, with or without a comma between them; "" if there is none.
 std::string_view year_after(const Tokens& tokens, size_t i) {
   const bool near = i + 1 < tokens.size() && !tokens[i].closes && !tokens[i + 1].opens &&
                     (tokens[i].close == 0 || tokens[i].close == ',' || tokens[i].close == '.');
@@ -144,8 +144,6 @@ std::string offset_words(std::string_view text) {
   return out;
 }
 
-/// Reads the time of a log: "14:05:00+02:00", "17:05:21.5Z"; omits zero seconds. `dated`: a date
-/// precedes the time, so a minus begins an offset.
 /// Reads the time of a race: "3:59.4", "1:02:03.45"; "" for anything else.
 std::string lap_words(std::string_view text) {
   const size_t point = text.find('.');
@@ -156,6 +154,8 @@ std::string lap_words(std::string_view text) {
   return out + " point " + digit_words(text.substr(point + 1));
 }
 
+/// Reads the time of a log: "14:05:00+02:00", "17:05:21.5Z"; omits zero seconds. `dated`: a date
+/// precedes the time, so a minus begins an offset.
 std::string stamp_words(std::string_view text, bool dated) {
   const size_t end =
       std::min(text.find_first_not_of(dated ? "0123456789:.," : "0123456789:."), text.size());
@@ -339,7 +339,7 @@ Reading read_watch(const Tokens& tokens, size_t i) {
     if (last.empty() || (core[0] != '0' && core[dash + 1] != '0')) return {};
     return Spoken{words + " to " + last + " hours", 2};
   }
-  // A number without a zero before it may count hours.
+  // A number that does not begin with 0 may be an amount of hours.
   const bool certain = core[0] == '0' || (core.ends_with("00") && core[1] != '0');
   return certain ? Reading(Spoken{words + " hours", 2}) : Reading();
 }

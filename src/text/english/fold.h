@@ -1,8 +1,8 @@
 // Converts UTF-8 text to the plain characters that the English reader uses. Accents and styles are
 // dropped (by Unicode's compatibility decomposition). Typographic signs become plain signs or
-// words, single Greek letters their names, entities of HTML their characters. Tags of HTML and
-// marks of Markdown are removed. Everything without an English reading (emoji, other scripts,
-// control characters, invalid bytes) becomes a space. Never fails. No state.
+// words, single Greek letters become their names, and HTML entities the characters they stand for.
+// Tags of HTML and marks of Markdown are removed. Everything without an English reading (emoji,
+// other scripts, control characters, invalid bytes) becomes a space. Never fails. No state.
 //
 // Emoji are skipped, not named: they repeat what the words say, and the name of an emoji within a
 // sentence would interrupt the sentence for seconds.

@@ -1,4 +1,4 @@
-// Reads fractions, and similar forms: points of a maximum, odds, seasons.
+// Reads fractions, and what looks like fractions: ratings ("4/5 stars"), odds, seasons.
 #include <algorithm>
 #include <optional>
 
@@ -57,7 +57,7 @@ std::string joined_fraction_words(std::string_view text) {
   return {};
 }
 
-/// Appends the unit after `used` tokens from token i: a sign, 4 1/4", or a word.
+/// Appends the unit that follows the `used` tokens from token i: the sign in 4 1/4", or a word.
 Spoken with_unit(std::string words, const Tokens& tokens, size_t i, size_t used, bool part) {
   const Token& last = tokens[i + used - 1];
   if (last.quote == '"' && !last.in_quotes) {

@@ -1,6 +1,6 @@
 // Words with one spelling and several pronunciations: "they record a record". Weights of the
 // neighbouring words select a noun, a verb or an adjective; training/heteronyms.py learns the
-// weights. Rules decide where the part of speech is not enough ("the bass swam"). Const tables.
+// weights. Rules decide where the part of speech is not enough ("the bass swam"). No state.
 //
 // Uses the whole sentence before a word but only two words after it, so that text that arrives word
 // by word is read in the same way.
@@ -17,8 +17,8 @@ namespace syrinx::english {
 struct Heteronym {
   std::string word;
   std::string noun, verb,
-      adjective;      ///< phones in ARPAbet; "" if the word is not this part of speech or has the
-                      ///< phones of another part
+      adjective;      ///< phones (ARPAbet) as this part of speech; "" if the word never is one,
+                      ///< or if its phones are those of another part of speech
   std::string other;  ///< phones that only rules select: the metal "lead", the past tense "read"
   int bias[3];        ///< scores of noun, verb and adjective, in 16ths: how frequent each is
 };

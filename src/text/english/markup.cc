@@ -148,7 +148,7 @@ size_t Stripper::tag() {
   return tag.size;
 }
 
-/// Processes the beginning of a tag that is text, as in "&lt;b&gt;" and in `<b>`: the tag is read.
+/// Processes the "<" of a tag that shall be spoken, as in "&lt;b&gt;" and in `<b>`.
 size_t Stripper::shown_tag() {
   if (tag_at(plain_, at_).kind == TagKind::kNone) return 0;
   shown_to_ = plain_.find('>', at_);

@@ -131,7 +131,7 @@ Reading read_measured_product(const Tokens& tokens, size_t i, size_t used, std::
   return Spoken{words, used + unit.used};
 }
 
-/// Returns the magnitude of money in the word after token i, like "million".
+/// Returns the magnitude ("million") that the word after token i names; "" for other words.
 std::string_view size_after(const Tokens& tokens, size_t i) {
   const std::string_view next = tokens.after(i);
   return next.size() > 1 && next != "mm" ? magnitude(next) : std::string_view();

@@ -18,15 +18,15 @@ enum class When {
   kAlways,
   kDotted,   ///< applies if a full stop follows
   kNumber,   ///< applies if a number follows
-  kSmall,    ///< applies in small letters or at the beginning, if a number follows
+  kSmall,    ///< applies if a number follows, but not to a capital within a sentence
   kLarge,    ///< applies if a number of three digits or more follows: "pop. 5,000", "b. 1950"
   kCited,    ///< applies if a number follows, but not after a name: "Under Art. 5", "Modern Art. 5"
   kWithin,   ///< applies if a full stop and a word in small letters follow
-  kPart,     ///< a part of a book: a number or Roman numeral follows
+  kPart,     ///< applies if a number or Roman numeral follows, for parts of books: "Vol. IV"
   kName,     ///< applies if a capitalised word follows
-  kCapital,  ///< the abbreviation has a capital and a full stop, or a name follows
-  kAfter,    ///< the abbreviation follows a capitalised word
-  kStreet,   ///< the same, but a capital replaces the full stop: "Oak Rd"
+  kCapital,  ///< applies with a capital, if a full stop or a capitalised word follows
+  kAfter,    ///< applies after a capitalised word or an ordinal, if a full stop follows
+  kStreet,   ///< like kAfter, but a capital may replace the full stop: "Oak Rd"
 };
 
 struct ShortForm {
@@ -104,7 +104,7 @@ bool holds(When when, const Tokens& tokens, size_t i) {
       return true;
     case When::kDotted:
       return dotted;
-    case When::kNumber:  // "C. 5" is not a year
+    case When::kNumber:  // but not for "C": only "c. 1950" means "circa"
       return dotted && !next.empty() && any(next, is_digit) && tokens.core(i) != "C";
     case When::kSmall: {
       const std::string_view before = tokens.before(i);

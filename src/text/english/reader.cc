@@ -93,7 +93,7 @@ std::vector<FoldedChar> set_apart(std::vector<FoldedChar> text, std::span<const 
   return out;
 }
 
-/// Returns the letters as a single word, to which phones may belong.
+/// Returns the letters of `written` as one word, because a piece with phones must be one word.
 std::string as_word(std::string_view written) {
   std::string word;
   for (const char c : written) {

@@ -44,8 +44,8 @@ bool hashed_words(std::string_view text) {
          std::count_if(text.begin(), text.end(), is_lower) > 2;
 }
 
-/// Returns whether the "_" at `at` makes an index of the one or two letters, or the number, after
-/// it: "x_i", "a_10"; not in "my_file".
+/// Returns whether the "_" at `at` stands between a letter and its index, which is a number or one
+/// or two letters: "x_i", "a_10"; not in "my_file".
 bool is_subscript(std::string_view core, size_t at) {
   if (at == 0 || !is_letter(core[at - 1]) || (at > 1 && is_alnum(core[at - 2]))) return false;
   const std::string_view rest = core.substr(at + 1);

@@ -129,7 +129,7 @@ class Cutter {
     if (c == '\'') return keeps_apostrophe(i);
     return is_alnum(c) || is_lead_sign(c);
   }
-  /// Returns whether the apostrophe belongs to the word: "'90s", "'tis", "'n'".
+  /// Returns whether the apostrophe at i belongs to the word: "'90s", "'tis", "'n'".
   bool keeps_apostrophe(size_t i) const {
     if (is_digit(ch(i + 1))) return true;
     std::string word;
@@ -151,7 +151,7 @@ class Cutter {
     while (at < count_ && !(has(".,", ch(at)) && is_digit(ch(at - 1)) && is_dash(ch(at + 1)))) ++at;
     return std::min(at, count_);
   }
-  /// Reads brackets, quotes and marks before the core [first, last), and from `behind` on.
+  /// Stores the brackets, quotes and marks before the core [first, last) and from `behind` on.
   void read_edges(Token& token, size_t first, size_t last, size_t behind) const {
     for (size_t i = 0; i < first; ++i) token.opens |= has("([{\x1F", ch(i));
     const bool call = ch(last) == '(' && ch(last + 1) == ')';  // "foo()"

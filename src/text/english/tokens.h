@@ -14,7 +14,7 @@ namespace syrinx::english {
 /// A word with the punctuation around it.
 struct Token {
   std::string core;            ///< the word without the punctuation around it; never empty
-  int64_t begin = 0, end = 0;  ///< bytes of the core
+  int64_t begin = 0, end = 0;  ///< the core is bytes [begin, end) of the sentence
   char close = 0;              ///< strongest of , ; : . ! ? after the core; 0 without a mark
   char quote = 0;              ///< the quotation mark ' or " right after the core
   bool ellipsis = false;

@@ -22,7 +22,7 @@ struct UnitName {
   UnitPlace place = UnitPlace::kAny;
 };
 
-/// Returns the name of a unit: "km/h" -> "kilometers per hour"; "m^2", "m2" -> "square meters".
+/// Returns a unit's name: "km/h" -> "kilometers per hour". `one`: the name shall be singular.
 UnitName unit_name(std::string_view sign, bool one);
 
 /// Returns the words of a unit directly after its number; "" for an unknown sign.

@@ -1,5 +1,5 @@
-// The word lists of the English reader's rules, from tables/words.txt. For text/english only. Const
-// after the first use, from any thread.
+// The word lists of the English reader's rules, from tables/words.txt. For text/english only. Call
+// from any thread: the first use reads the lists, which then never change.
 #pragma once
 
 #include <string_view>
@@ -16,9 +16,9 @@ struct WordLists {
   std::string_view molecules;         ///< molecules of one element
   std::string_view positive_ions;     ///< positive ions, recognised before a plus
   std::string_view negative_ions;     ///< negative ions, recognised before a minus
-  std::string_view element_names;     ///< elements that are named with a mass: "uranium-238"
+  std::string_view element_names;     ///< elements that may have a mass number: "uranium-238"
   std::string_view code_names;        ///< words before a code that is read digit by digit
-  std::string_view numbered_things;   ///< words before "number" and a code: numbered things
+  std::string_view numbered_things;   ///< words before "number" and a code: "order number 1042"
   std::string_view code_links;        ///< words between the name of a code and the code
   std::string_view numbered_places;   ///< words before a number that is a name: "room 237"
   std::string_view call_words;        ///< words before a telephone number

@@ -16,7 +16,7 @@ namespace syrinx::jinja {
 /// What a template can call: a macro, the block of a call, a global function, or a value's method.
 struct Callable {
   const Macro* macro = nullptr;
-  int block = 0;  ///< if above 0, `macro` is a block, which is valid only during its call
+  int block = 0;  ///< CalledBlock::number if `macro` is the block of a call; 0 for other macros
   Global global = Global::kNone;
   std::string method = {};
   Value self = {};

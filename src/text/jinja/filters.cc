@@ -206,7 +206,7 @@ Value chosen(Budget& budget, const Value& value, const Arguments& given, const V
                        given.values.end());
   }
   std::vector<Value> out;
-  const auto list = iterate_if_any(value, budget);  // the loop needs a variable that owns it
+  const auto list = iterate_if_any(value, budget);  // keeps the list alive during the loop
   for (const Value& item : list->items) {
     budget.spend(4);
     const Value subject = path != nullptr ? down(budget, item, *path) : item;
