@@ -98,7 +98,7 @@ Tag read_tag(std::string_view called) {
   return {code_of(text.substr(0, hyphen)), text.substr(hyphen + 1)};
 }
 
-/// Returns how well a model's tag fits the requested tag; 0 if the languages differ.
+/// Returns how well a model's tag fits the requested tag, from 1 to 5; 0 if the languages differ.
 int fit(const Tag& known, const Tag& asked) {
   if (known.code != asked.code) return 0;
   if (known.rest == asked.rest) return 5;

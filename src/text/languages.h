@@ -16,8 +16,8 @@ std::string language_name(std::string_view code);
 /// Returns "" for "auto", and an unknown name in small letters.
 std::string language_code(std::string_view called);
 
-/// Finds the name in `known`, a model's names of languages, that a client's name means. An unknown
-/// region yields the language without region. Returns nothing if the model lacks the language.
+/// Returns the element of `known`, a model's names of languages, that best fits a client's name:
+/// the same region, else no region, else another region. Returns nothing if none fits.
 std::optional<std::string> find_language(std::span<const std::string> known,
                                          std::string_view called);
 

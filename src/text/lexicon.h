@@ -74,8 +74,8 @@ class Respeller {
   std::string held_;
 };
 
-/// Returns the sayings in the part of a text that begins at byte `begin`, with offsets from
-/// `begin`: those of `given`, and elsewhere those of `lexicon`, which may be null.
+/// Returns the sayings in `part`, which begins at byte `begin` of its text, with offsets in `part`.
+/// These are the sayings of `given`, and in other places those of `lexicon`, which may be null.
 std::vector<Saying> sayings_in(std::string_view part, int64_t begin,
                                const std::vector<Saying>& given, const Lexicon* lexicon);
 

@@ -31,8 +31,8 @@ enum class Abbreviation {
   kNone,
   kNever,     ///< never ends a sentence: "Dr"
   kNumber,    ///< does not end a sentence if a number follows: "No"
-  kNumbered,  ///< the same, but only after a number, too: "Tim" in "2 Tim. 1:7"
-  kPart,      ///< a part of a book; does not end one before a number or Roman numeral: "Vol"
+  kNumbered,  ///< does not end a sentence between two numbers: "Tim" in "2 Tim. 1:7"
+  kPart,      ///< does not end a sentence if a number or Roman numeral follows: "Vol"
   kDay,  ///< ends a sentence before a capital, except that of a month or part of the day: "Wed"
   kSometimes,  ///< ends a sentence only if a capitalised is_starter() follows: "Inc"
   kUnit,       ///< after a number, does not end a sentence before a small letter: "in"

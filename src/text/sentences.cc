@@ -212,8 +212,8 @@ bool Splitter::dot_ends(size_t dot, size_t next) const {
          std::all_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
-/// Returns whether the "!" at `mark` means a factorial, because an operator, or after the first
-/// number of the piece "is", follows at `next`: "5! = 120", "n! / k", "5! is 120".
+/// Returns whether the "!" at `mark` means a factorial. An operator follows at `next` ("5! = 120",
+/// "n! / k"), or the piece begins with the number and "is" or "equals" follows ("5! is 120").
 bool Splitter::is_factorial(size_t mark, size_t next) const {
   if (text_[mark] != '!') return false;
   const std::string word = word_before(mark);

@@ -14,7 +14,7 @@ constexpr size_t kMostUndecided = 1000;  // most bytes before <speak: comments, 
 
 }  // namespace
 
-/// Returns the kind of text that the held text begins.
+/// Returns the kind of the text that begins with held_. `last`: held_ is the whole text.
 SsmlStream::Kind SsmlStream::begun(bool last) const {
   const size_t mark = held_.starts_with(kMark) ? kMark.size() : 0;
   const bool some = held_.find_first_not_of(kWhite, mark) != held_.npos;

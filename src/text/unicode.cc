@@ -27,8 +27,8 @@ bool joins_before(char32_t code) {
   return in(code, 0x1160, 0x11ff);  // vowels and final consonants of Hangul
 }
 
-/// Returns a normal form of a text that is short or has only short runs of marks. utf8proc's time
-/// to sort the marks of a run is quadratic.
+/// Returns a normal form of a text, which must not have long runs of combining marks, because
+/// utf8proc's time to sort the marks of a run is quadratic.
 std::string map_text(std::string_view text, NormalForm form) {
   const bool compose = form == NormalForm::kNfc || form == NormalForm::kNfkc;
   const bool compatible = form == NormalForm::kNfkc || form == NormalForm::kNfkd;
@@ -50,7 +50,7 @@ std::string normalize(std::string_view text, NormalForm form) {
   const auto ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
   if (form == NormalForm::kNone || std::all_of(text.begin(), text.end(), ascii))
     return std::string(text);
-  // No script needs more marks on a letter. Longer runs are attacks and are cut.
+  // No script needs more marks on a letter. Longer runs are attacks and are normalized in parts.
   constexpr int kMaxMarks = 256;
   std::string out;
   size_t begin = 0;

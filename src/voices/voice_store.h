@@ -42,7 +42,7 @@ struct StoredVoice {
   std::string name = {}, text = {}, mode = {}, consent = {}, description = {};
   std::string recording = {};   ///< hash; empty if the voice has no recording
   std::string encoded = {};     ///< key of the data if there is no recording; otherwise empty
-  std::string family = {};      ///< family of `encoded`; empty means any that can clone
+  std::string family = {};      ///< family of `encoded`; empty if there is a recording
   double seconds = 0;           ///< length of the recording in seconds
   int sample_rate = 0;          ///< sample rate of the recording in Hz
   int64_t recording_bytes = 0;  ///< bytes of the recording's file

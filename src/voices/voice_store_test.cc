@@ -1,5 +1,5 @@
-// Tests of the store besides storing: its permissions, what it keeps and removes, and that it
-// validates the contents of its files.
+// Tests of the store's permissions, of which files it keeps and removes, and of how it validates
+// the contents of its files. voices_test.cc tests the storing of voices.
 #include "voices/voice_store.h"
 
 #include <sys/stat.h>

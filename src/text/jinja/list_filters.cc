@@ -40,7 +40,7 @@ Value filter_sort(Budget& budget, const Value& value, const Arguments& given) {
   const bool exact = flag_of(given, 1, "case_sensitive");
   const Value* path = given.get(2, "attribute");
   std::vector<std::pair<Value, Value>> keyed;
-  const auto list = iterate(value, budget);  // the loop needs a variable that owns the list
+  const auto list = iterate(value, budget);  // keeps the list alive during the loop
   for (const Value& item : list->items)
     keyed.emplace_back(sort_key(path ? down(budget, item, *path) : item, exact), item);
   return paid_list(budget, sorted(budget, std::move(keyed), flag_of(given, 0, "reverse")));
@@ -63,7 +63,7 @@ Value filter_unique(Budget& budget, const Value& value, const Arguments& given) 
   const bool exact = flag_of(given, 0, "case_sensitive");
   const Value* path = given.get(1, "attribute");
   std::vector<Value> keys, out;
-  const auto list = iterate(value, budget);  // the loop needs a variable that owns the list
+  const auto list = iterate(value, budget);  // keeps the list alive during the loop
   for (const Value& item : list->items) {
     const Value key = sort_key(path ? down(budget, item, *path) : item, exact);
     const bool known = std::any_of(keys.begin(), keys.end(),
@@ -82,7 +82,7 @@ Value filter_groupby(Budget& budget, const Value& value, const Arguments& given)
   const bool exact = flag_of(given, 2, "case_sensitive");
   const auto key_of = [&](const Value& item) { return down(budget, item, *path, absent); };
   std::vector<std::pair<Value, Value>> keyed;
-  const auto list = iterate(value, budget);  // the loop needs a variable that owns the list
+  const auto list = iterate(value, budget);  // keeps the list alive during the loop
   for (const Value& item : list->items) keyed.emplace_back(sort_key(key_of(item), exact), item);
   const std::vector<Value> items = sorted(budget, std::move(keyed), false);
   std::vector<Value> groups, group;
@@ -103,7 +103,7 @@ Value filter_batch(Budget& budget, const Value& value, const Arguments& given) {
   const int64_t most = count != nullptr ? want_int(*count, "batch") : 0;
   if (most < 1) throw Fault("'batch' takes a count of at least 1");
   std::vector<Value> lists, line;
-  const auto list = iterate(value, budget);  // the loop needs a variable that owns the list
+  const auto list = iterate(value, budget);  // keeps the list alive during the loop
   for (const Value& item : list->items) {
     line.push_back(item);
     if (std::ssize(line) == most) lists.push_back(paid_list(budget, std::exchange(line, {})));

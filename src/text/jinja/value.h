@@ -193,7 +193,7 @@ struct JsonStyle {
 std::string to_json(const Value& value, const JsonStyle& style, Budget& budget);
 
 /// Parses JSON of at most `max_values` values and kMaxDepth / 2 levels. Integers beyond 64 bits
-/// become floats. The last of equal keys counts. Errors are kInvalid without a param.
+/// become floats. If a key occurs again, the last value counts. Errors are kInvalid without param.
 Result<Value> parse_json(std::string_view text, size_t max_values = 1'000'000);
 
 }  // namespace syrinx::jinja

@@ -1,6 +1,6 @@
 // Reads tekken.json, the tokenizer file of Mistral's models: control tokens have the first ids,
-// then follow the ranks of a byte-level BPE as in tiktoken. Models that hear have a section about
-// audio. Source: mistral_common:tokens/tokenizers/{tekken,audio}.py. Any thread; the file is not
+// then follow the ranks of a byte-level BPE as in tiktoken. Models with audio input have a section
+// "audio". Source: mistral_common:tokens/tokenizers/{tekken,audio}.py. Any thread; the file is not
 // trusted: a LoadError names the file and the entry.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace syrinx {
 struct TekkenAudio {
   int sample_rate = 16000;               ///< in Hz, 1000 to 192000
   double frame_rate = 12.5;              ///< tokens per second, 1 to 1000
-  int mels = 128, hop = 160, fft = 400;  ///< bands, 1 to 1024; samples, 1 to 16384
-  double delay_ms = 480;                 ///< from a sound to its text, 0 to 60000
+  int mels = 128, hop = 160, fft = 400;  ///< `mels`: bands, 1 to 1024; others: samples, 1 to 16384
+  double delay_ms = 480;                 ///< time in ms from a sound to its text, 0 to 60000
   int left_pad = 32;                     ///< tokens of silence before a recording, 0 to 1024
 };
 

@@ -47,8 +47,8 @@ class Tokenizer {
   /// Returns the ids of a text, without the template's prefix and suffix. `specials`: special
   /// tokens written in the text become their ids. Pass false for text from clients.
   std::vector<int32_t> encode(std::string_view text, bool specials = true) const;
-  /// Returns the ids of a text from a client in which `own` sections, in order, stand for their
-  /// ids; a negative id stands for none. A section that begins within an earlier one is ignored.
+  /// Returns the ids of a client's text, in which each section of `own`, in order, becomes its id,
+  /// or is removed if the id is negative. Ignores a section that begins within an earlier section.
   std::vector<int32_t> encode_around(std::string_view text, std::span<const Section> own) const;
 
   /// Returns the text of ids; skips unknown ids and, if `skip_special`, special tokens.

@@ -116,7 +116,7 @@ class AddedBuilder {
     next_ = std::max(next_, token.id + 1);
   }
 
-  /// Adds the tokens of the program after the tokens of the file.
+  /// Adds `extra`, the tokens of the program, to those of the file; stores all tokens in `parts`.
   void finish(std::vector<AddedToken> extra, TokenizerParts& parts) {
     next_ = std::max<int32_t>(next_, static_cast<int32_t>(vocab_.count()));
     for (auto& token : extra) add(std::move(token));
@@ -362,7 +362,7 @@ class JsonLoader {
   void read_template(element processor, TokenizerParts& parts) const {
     const std::string scope = "post_processor.";
     const auto type = file_.text(processor, "type", scope);
-    if (type == "ByteLevel") return;  // it changes offsets, not ids
+    if (type == "ByteLevel") return;  // this processor changes only offsets, not ids
     if (type == "Sequence") {
       for (const element each : file_.list(processor, "processors", scope))
         read_template(each, parts);

@@ -29,8 +29,8 @@ class Unigram {
   std::vector<int32_t> encode(std::string_view text) const;
   /// Returns the text of ids, without the blank that encode() puts before the text.
   std::string decode(std::span<const int32_t> ids) const;
-  /// Returns the bytes of one id of a text that is written id by id: a word's first id begins with
-  /// a blank, and a character may be divided. Empty for marks.
+  /// Returns the bytes of one id, for text that is output id by id. The first id of a word begins
+  /// with a blank; one id may be a part of a character. Empty for control tokens and unknown ids.
   std::string bytes(int32_t id) const;
   /// Returns the largest id plus one.
   int32_t size() const;
