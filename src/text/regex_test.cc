@@ -48,7 +48,7 @@ TEST(Regex, BehavesInEveryWay) {
   EXPECT_EQ(pieces("-", "a-b--c", SplitBehavior::kMergedWithNext), (Strings{"a", "-b", "-", "-c"}));
   EXPECT_EQ(pieces("-", "a-b--c", SplitBehavior::kContiguous), (Strings{"a", "-", "b", "--", "c"}));
   EXPECT_EQ(pieces("[a-c]", "a-b", SplitBehavior::kRemoved, true), (Strings{"a", "b"}));
-  EXPECT_EQ(pieces("x*", "ab"), (Strings{"a", "b"}));  // empty matches also cut
+  EXPECT_EQ(pieces("x*", "ab"), (Strings{"a", "b"}));  // an empty match cuts the text, too
 }
 
 TEST(Regex, UnfinishedMeansThatMoreTextMatters) {

@@ -9,7 +9,7 @@ namespace syrinx {
 
 /// The sounds of a word or a few words. Empty phones mean that none were given.
 struct Phones {
-  std::string ipa;  ///< with ˈ and ˌ before stressed syllables or vowels
+  std::string ipa;  ///< IPA, with ˈ and ˌ before stressed syllables or vowels
   /// The same sounds in US English: small letters, vowels with their stress ("ow1").
   std::vector<std::string> arpabet;
   bool empty() const { return arpabet.empty(); }

@@ -84,7 +84,7 @@ class Splitter {
   std::string_view text_;
   size_t max_, min_;
   bool more_;
-  size_t column_;     // bytes of the piece's first line before the piece
+  size_t column_;     // bytes before the piece in its first line
   size_t begin_ = 0;  // beginning of the piece
 };
 

@@ -259,7 +259,7 @@ class SsmlReader {
   std::vector<OpenElement> open_;
   Delivery now_;
   size_t elements_ = 0;
-  size_t apart_ = 0;  // where the words of the last say-as end
+  size_t apart_ = 0;  // position after the words of the last say-as
   int silent_ = 0;    // number of open elements whose text is not spoken
   std::string fault_;
   unsigned long line_ = 0;

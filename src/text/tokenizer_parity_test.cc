@@ -116,7 +116,7 @@ TEST(TokenizerStream, GivesIdsEarly) {
     stream.push(" to get<|im_end|", ids);
     EXPECT_EQ(tokenizer.decode(ids), "Alice was beginning to");
     stream.push(">", ids);
-    EXPECT_EQ(tokenizer.decode(ids), "Alice was beginning to");  // may become the token <|im_end|>x
+    EXPECT_EQ(tokenizer.decode(ids), "Alice was beginning to");  // the rest may begin "<|im_end|>x"
     stream.push("\n", ids);
     EXPECT_EQ(tokenizer.decode(ids), "Alice was beginning to get<|im_end|>");
     stream.finish(ids);

@@ -336,8 +336,8 @@ Status VoiceStore::remove(std::string_view name) {
 }
 
 /// Removes recordings and encoded voices that no entry needs. Call with the lock held. If another
-/// process is encoding such a recording, its voice file appears after the call. The next call
-/// removes that file.
+/// process is encoding one of these recordings, it stores the voice after this call. The next call
+/// removes that voice.
 void VoiceStore::collect() const {
   std::set<std::string> needed;
   for (const std::string& id : ids(kNames)) {

@@ -53,8 +53,8 @@ Result<VoiceWish> find_voice(const Speaker& speaker, std::string_view name) {
   return VoiceWish{.source = std::make_shared<VoiceSource>(VoiceSource{.stored = stored->id})};
 }
 
-/// Returns the mode for a recording: `mode`, or if empty the first mode that fits.
-/// check_recording() validates it.
+/// Returns the mode for a recording: `mode`, or if empty the first mode that fits. Does not check
+/// that the encoder has `mode`; check_recording() does.
 std::string mode_of(const VoiceEncoderInfo& encoder, const std::string& mode, bool has_text) {
   if (!mode.empty()) return mode;
   for (const VoiceMode& each : encoder.modes) {

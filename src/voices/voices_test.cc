@@ -149,7 +149,7 @@ class FullDisk {
   void (*const ignored_)(int);
 };
 
-/// A voice that does not fit is refused and leaves no files. Earlier voices remain unchanged.
+/// A voice that does not fit on the disk is refused and leaves no files. Earlier voices remain.
 TEST_F(VoicesTest, AFullDiskCostsOnlyWhatWasToBeKept) {
   const RecordedAudio audio = some_audio();
   ASSERT_TRUE(store_.add({.name = "anna"}, audio).ok());

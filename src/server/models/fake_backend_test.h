@@ -1,5 +1,5 @@
-// A Backend for tests that makes tones instead of speech. Some texts of a request change what it
-// does:
+// A Backend for tests that makes tones instead of speech. Some texts of a request change how the
+// Backend answers:
 //   "busy"        submit() returns kOverloaded   "broken"     submit() throws
 //   "fail early"  kError before any audio        "fail late"  kError after 0.4 s of audio
 //   "warn..."     a warning before the audio

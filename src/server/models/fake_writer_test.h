@@ -1,5 +1,5 @@
 // A Backend for tests that writes text. say() sets the text. Some texts of the last message (or of
-// the prompt) change what it does:
+// the prompt) change how the Backend answers:
 //   "busy"         submit() returns kOverloaded   "fail early"   kError before any text
 //   "fail late"    kError after the text          "endless"      text until it is cancelled
 //   "fail told"    kError after the text, as soon as the test has called fail_now()

@@ -168,7 +168,7 @@ void ModelTable::put(Slot& slot, std::shared_ptr<Backend> backend) {
     slot.used_s = now_s();
     slot.failure = {};
   }
-  // The old backend is destroyed here, outside the lock, or later with its last stream.
+  // The old backend is destroyed here, outside the lock, or later when its last stream ends.
 }
 
 void ModelTable::reload() {

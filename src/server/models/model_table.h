@@ -57,13 +57,13 @@ class ModelTable {
   /// Returns the first model; null while it is unloaded.
   std::shared_ptr<Backend> first() const;
 
-  /// Finds a model by a client's name: an alias, a name, the last part of a name ("Name" for
-  /// "Org/Name" and the other way round), or for the first model "" and vendors' names. Returns
-  /// null for a known model that is not loaded. The message of kNotFound lists all models.
+  /// Finds a model by a client's name: an alias, a name, or else the part of a name after "Org/".
+  /// The first model is also found by "" and by vendors' names. Returns null for a known model that
+  /// is not loaded. The message of kNotFound lists all models.
   Result<std::shared_ptr<Backend>> find(std::string_view name);
-  /// Loads the model if necessary; otherwise works like find(). Retries a failed model after some
-  /// seconds. kOverloaded: memory was short, or the model cannot be loaded (then retry_after_s is
-  /// infinite).
+  /// Works like find(), but loads the model if necessary. Tries to load a failed model again only
+  /// after some seconds. kOverloaded: memory was short, or the model cannot be loaded (then
+  /// retry_after_s is infinite).
   Result<std::shared_ptr<Backend>> load(std::string_view name);
 
   /// Returns the entry of list() with that name; does not count as a use.

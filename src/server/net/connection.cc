@@ -12,8 +12,8 @@ namespace syrinx {
 namespace {
 
 constexpr size_t kReadBytes = 4096;
-constexpr size_t kMaxEarlyBytes = size_t{64} << 10;  // most bytes sent before an answer has ended
-constexpr size_t kMaxLingerBytes = size_t{8} << 20;  // most bytes dropped after a refusal
+constexpr size_t kMaxEarlyBytes = size_t{64} << 10;  // most bytes read before an answer ended
+constexpr size_t kMaxLingerBytes = size_t{8} << 20;  // most bytes that linger() reads
 constexpr double kLingerS = 2;
 constexpr auto kPollEvery = std::chrono::milliseconds(200);
 /// Send buffer of a socket: small, so that unsent data stays in this process, which counts it. The

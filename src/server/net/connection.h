@@ -41,7 +41,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Sets the deadline of the next reads and writes.
   void expires_after_s(double seconds);
   /// Writes all bytes. Returns false when the client has disconnected or reads nothing for
-  /// timeout_s. The caller keeps `bytes` until then.
+  /// timeout_s. `bytes` must stay valid until the coroutine ends.
   net::awaitable<bool> write(const std::string& bytes, double timeout_s);
   /// With TLS, makes the handshake; returns false when it fails or takes longer than timeout_s.
   /// Without TLS returns true.
@@ -54,8 +54,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Sends the message that ends TLS, so that the client knows that the answer is complete.
   net::awaitable<void> shut_tls();
 
-  /// Watches for the client's disconnection until unwatch(). After it, gone() is true and `wakeup`
-  /// is notified. A client that closes only its sending side counts as gone.
+  /// Watches for the client's disconnection until unwatch(). When the client disconnects, gone()
+  /// becomes true and `wakeup` is notified. Closing only the sending side counts as disconnecting.
   void watch(std::shared_ptr<Wakeup> wakeup);
   void unwatch();
   bool gone() const { return gone_; }

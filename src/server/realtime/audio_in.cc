@@ -72,7 +72,7 @@ std::vector<float> AudioIn::next_piece() {
   std::vector<float> out;
   input_.push(piece, out);
   if (!waits()) {
-    std::string().swap(waiting_);  // frees the memory, too
+    std::string().swap(waiting_);  // clear() would keep the memory
     decoded_ = 0;
   }
   return out;

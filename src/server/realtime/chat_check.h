@@ -1,5 +1,5 @@
-// Parses and checks a session's chat request on another thread, because to render chat templates
-// and to decode recordings may take long.
+// Parses and checks a session's chat request on another thread, because it may take long to render
+// a chat template and to decode recordings.
 #pragma once
 
 #include <functional>

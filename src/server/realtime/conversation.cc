@@ -226,8 +226,8 @@ JsonOut item_object(const RealtimeItem& item, bool with_audio, RealtimeFormat in
 namespace {
 
 constexpr double kCharactersASecond = 15;
-constexpr double kWideLetter = 3;  // characters that a wide letter, e.g. 好, counts as: a syllable,
-                                   // and speakers say five syllables (15 characters) a second
+constexpr double kWideLetter = 3;  // characters that a wide letter counts as, because 好 is a
+                                   // syllable, and speakers say five syllables a second
 
 /// Returns how many bytes of `text` are spoken in the time of `characters` characters, if a letter
 /// takes the time of weight(letter) characters.
@@ -258,7 +258,7 @@ size_t word_end(std::string_view text, size_t end) {
 }  // namespace
 
 bool truncate_part(ItemPart& part, double heard_s) {
-  constexpr double kSlack_s = 0.1;  // clients round times to their own frames
+  constexpr double kSlack_s = 0.1;  // clients round times to whole audio buffers
   if (part.audio_s > 0 && heard_s > part.audio_s + kSlack_s) return false;
   part.cut = true;
   part.heard_s = std::min(heard_s, part.heard_s.value_or(heard_s));
@@ -361,7 +361,7 @@ void Conversation::bound_audio() {
       bytes += audio_bytes_of(part);
       if (bytes <= kMaxAudioBytes) continue;
       bytes -= audio_bytes_of(part);
-      part.samples = std::vector<int16_t>();  // frees the memory, too
+      part.samples = std::vector<int16_t>();  // clear() would keep the memory
       std::string().swap(part.bytes);
     }
   }

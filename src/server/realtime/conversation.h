@@ -77,8 +77,8 @@ class Conversation {
  public:
   static constexpr size_t kMaxItems = 2000;
   static constexpr size_t kMaxTextBytes = size_t{1} << 20;
-  /// Keeps six minutes of client audio, and answers of as many bytes. Drops the oldest audio
-  /// first.
+  /// Keeps six minutes of client audio, and as many bytes of the answers' audio. Drops the oldest
+  /// audio first.
   static constexpr int kMaxAudio_s = 360;
   static constexpr size_t kMaxAudioBytes = size_t{kMaxAudio_s} * kHearingRate * sizeof(int16_t);
   /// Most bytes of kept ids, over all answers. The ids of the oldest answers are dropped first.

@@ -64,7 +64,7 @@ TEST_F(ForesightTest, TheFirstSentenceIsHeldBackUntilItIsAccepted) {
             JsonIn::parse(R"([{"role": "user", "content": "hello"}])"));
   const uint64_t seed = writer_->last_request().sampling.seed;
   ASSERT_TRUE(caller.wait([&] { return speaker_->steps() > 3 && writer_->ended() == 1; }));
-  caller.pump();  // pumps the whole draft; its first sentence alone starts the voice
+  caller.pump();  // reads the rest of the draft; the voice has already begun
   EXPECT_EQ(caller.count("response.created"), 0);
   EXPECT_EQ(caller.count("response.output_audio.delta"), 0);
   caller.end_turn("hello there");
@@ -210,7 +210,7 @@ TEST_F(ForesightTest, ASessionSaysHow) {
   writer_->say({"Good", " day.", " How", " are you?"});
   caller.type("append", "hello");
   ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1 && writer_->ended() == 1; }));
-  caller.pump();  // pumps the whole draft; its first sentence alone starts the voice
+  caller.pump();  // reads the rest of the draft; the voice has already begun
   EXPECT_EQ(writer_->last_request().writing.max_tokens, 12);
   EXPECT_EQ(writer_->last_request().writing.expected_among, 5);
   EXPECT_EQ(JsonIn::parse(writer_->last_request().writing.chat->messages),

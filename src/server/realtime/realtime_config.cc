@@ -136,7 +136,7 @@ bool read_spoken(const JsonFields& fields, const RealtimeAbility& ability) {
   if (!text && !audio) {
     fields.refuse("output_modalities", "Supported combinations are: ['text'] and ['audio'].");
   }
-  // Clients of the API's beta name both modalities; this means audio.
+  // Clients of the API's beta name both modalities when they want audio.
   if (audio && !ability.speaks) {
     fields.refuse("output_modalities",
                   "This server has loaded no model that speaks; request ['text'].",

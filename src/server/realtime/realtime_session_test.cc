@@ -396,7 +396,7 @@ TEST(RealtimeSession, TranscriptionSessionsHearWordsWhileTheyAreSaid) {
   EXPECT_EQ(peer.hear(grown, {.partial = "four five", .grows = true})[0]["delta"], "ve");
   EXPECT_EQ(kinds_of(peer.hear(grown, {.segments = {" four five"}, .grows = true})), "");
   peer.hear(grown, {.text = "four five"});
-  // Deltas that agree with the transcript add up to all of it.
+  // If no delta contradicts the transcript, all deltas together equal the transcript.
   const std::string second = peer.turn();
   peer.hear(second, {.partial = "one two"});
   peer.hear(second, {.partial = "one two three"});

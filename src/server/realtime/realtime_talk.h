@@ -81,7 +81,7 @@ class RealtimeTalk : public WireSession {
     // Set while it is unknown whether the held sentence can be used.
     std::optional<ContextOptions> voice;
     std::string unspoken;                  // text that is compared with the held sentence
-    std::optional<SpeechRequest> request;  // set while the draft is judged
+    std::optional<SpeechRequest> request;  // set from submit() until ask() submits it
     // Returns whether HearingAhead's request still runs, so that the answer must wait; may be null.
     std::function<bool()> heard_ahead;
     std::shared_ptr<AnswerQueue> queue;  // set once submitted

@@ -87,8 +87,8 @@ void SessionAnswers::begin_waiting() {
     if (response.begun() || waits) continue;
     BeginAnswer begin = response.begin(session_.conversation);
     begin.truncation = session_.config.truncation;
-    if (begin.foreseen) {  // this answer is to all the user's words, so no other answer is due
-                           // after it
+    if (begin.foreseen) {  // this answer is to all the user's words, so no other answer is due,
+                           // and the user's next words begin a new question
       question_.answered();
       due_ = false;
     }

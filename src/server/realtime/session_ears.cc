@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-/// Most seconds of audio that may wait for a recogniser, which reports progress each minute.
+/// Most seconds of audio that may wait for a recogniser. Progress may be reported only each minute.
 constexpr double kMostAhead_s = 120;
 
 /// Returns seconds with one decimal place, for messages.

@@ -26,7 +26,7 @@ AnswerQueue::News AnswerQueue::take() {
   const std::lock_guard lock(order_);
   News news{text_.take(), {}};
   if (sounds_.empty()) {
-    // The audio is read after the text, because no audio arrives after an outcome.
+    // Takes the audio after the text: once the outcome has arrived, all audio has arrived, too.
     audio_.take(news.samples, std::numeric_limits<size_t>::max());
     sound_ = 0;
   } else {

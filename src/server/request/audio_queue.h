@@ -1,6 +1,6 @@
-// Carries audio and the times of words, as samples, from the engine's thread to a connection, which
-// encodes them. The engine calls audio(), words() and finished(); the connection calls everything
-// else, on one thread at a time. Bounded: the engine pauses while unread_s() is above its limit.
+// Carries samples and word times from the engine's thread to a connection, which encodes them. The
+// engine calls audio(), words() and finished(); the connection calls all other functions, on one
+// thread at a time. Memory is bounded: the engine pauses while unread_s() is above its limit.
 #pragma once
 
 #include <functional>

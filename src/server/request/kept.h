@@ -1,5 +1,5 @@
-// Copies the outcome of a request without throwing: a connection that never receives the outcome
-// would wait forever.
+// Copies the outcome of a request without throwing, because a connection that never receives the
+// outcome would wait forever.
 #pragma once
 
 #include <exception>

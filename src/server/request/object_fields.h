@@ -1,7 +1,7 @@
 // Reads and checks the fields of JSON that clients send. Bodies of speech requests and events of
 // the Realtime API are nlohmann's JSON. Bodies of chats are jinja values, which keep the order of
 // keys. The first fault is thrown as an ApiError that names the field by its path; the parser of
-// the body or event catches it. Borrows the object. Any thread.
+// the body or event catches it. ObjectFields borrows the object. Call from any thread.
 #pragma once
 
 #include <cstdint>

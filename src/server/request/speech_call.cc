@@ -71,7 +71,7 @@ void read_format(const JsonFields& fields, const PipelineInfo& info, SpeechCall&
       static_cast<int>(fields.integer("sample_rate", kMinHz, kMaxHz).value_or(default_hz));
 }
 
-/// Checks a field that requests times. Only event streams have the last event that contains them.
+/// Checks a field that requests times. Times are in the last event, which only event streams have.
 void check_times(const JsonFields& fields, const char* name, const char* what, bool known,
                  const PipelineInfo& info, bool events) {
   if (!known) {

@@ -24,7 +24,7 @@ struct SpeechCall {
   /// Voices that VoiceDesk must fetch before submit(); often empty.
   std::vector<VoiceWish> voices;
   /// Format of the audio in the answer. Without "sample_rate" in the body, pcm has 24 kHz, as
-  /// OpenAI's clients expect. Other formats have a rate near the model's, which they state.
+  /// OpenAI's clients expect. Other formats use a rate near the model's and contain that rate.
   EncoderOptions audio;
   bool ssml = false;                 ///< the text was SSML; the request has the plain text
   std::vector<TextMark> marks = {};  ///< marks of the SSML; their times are sent in the last event
@@ -34,7 +34,7 @@ struct SpeechCall {
   std::vector<std::string> warnings = {};  ///< warnings about fields that were ignored
 };
 
-/// Moves as much of audio.speed to the model as it supports. The encoder applies the rest.
+/// Moves as much of audio.speed to the model as the model supports. The encoder applies the rest.
 void share_speed(const PipelineInfo& info, SpeechCall& call);
 
 /// A body that is a JSON object, or an item of a batch, completed with the batch's fields. Cheap to

@@ -22,8 +22,8 @@ struct TimedWord {
 std::vector<TimedWord> timed_words(const std::string& text, std::span<const WordMark> marks,
                                    double frames_per_s, double end_s);
 
-/// Removes the words whose end is known from `marks` and returns them: all except the last word.
-/// With `all`, also returns the last word, which ends at end_s.
+/// Returns the words whose end is known (all except the last one) and removes them from `marks`.
+/// With `all`, also returns and removes the last word, which ends at end_s.
 std::vector<TimedWord> take_finished_words(const std::string& text, std::vector<WordMark>& marks,
                                            double frames_per_s, double end_s, bool all);
 

@@ -167,7 +167,7 @@ void VoiceDesk::Impl::encode(const std::shared_ptr<Backend>& backend, PreparedVo
     encoding.backend = backend;
     encoding.prepared = std::move(prepared);
   }
-  // The answer arrives on a thread of the engine, which must not destroy the engine.
+  // A weak pointer, because the engine's thread calls this and must not destroy the engine.
   auto id = backend->encode_voice(std::move(recording), client,
                                   [weak = weak_from_this(), number](Result<Voice> voice) {
                                     const auto self = weak.lock();

@@ -13,7 +13,7 @@ namespace {
 struct Formula {
   std::string words, letters;
   int elements = 0, counts = 0;
-  bool small = false, inner = false;  ///< has a symbol of two letters; has a digit before its end
+  bool small = false, inner = false;  ///< a symbol has two letters; a digit is not at the end
 };
 
 /// Parses a formula, which has only symbols of elements, digits and brackets.

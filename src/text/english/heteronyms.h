@@ -17,8 +17,8 @@ namespace syrinx::english {
 struct Heteronym {
   std::string word;
   std::string noun, verb,
-      adjective;      ///< phones (ARPAbet) as this part of speech; "" if the word never is one,
-                      ///< or if its phones are those of another part of speech
+      adjective;      ///< phones (ARPAbet) of each part of speech; "" if the word is never one.
+                      ///< If two parts of speech have equal phones, one of them is "", too.
   std::string other;  ///< phones that only rules select: the metal "lead", the past tense "read"
   int bias[3];        ///< scores of noun, verb and adjective, in 16ths: how frequent each is
 };

@@ -15,7 +15,7 @@ namespace syrinx::english {
 namespace tables {
 /// Abbreviations and when they apply.
 std::string_view abbreviations();
-/// Words whose pronunciation depends on the accent.
+/// Words whose pronunciation depends on their accents: "résumé".
 std::string_view accented_words();
 /// Names of signs in addresses.
 std::string_view address_signs();

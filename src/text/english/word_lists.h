@@ -55,9 +55,9 @@ struct WordLists {
   std::string_view letter_nouns;      ///< words before a single letter that is a name: "plan A"
   std::string_view spelled;           ///< pronounceable abbreviations that are spelled
   std::string_view said;              ///< abbreviations that are spoken as words
-  std::string_view short_words;       ///< words of two and three letters that may be written in
-                                      ///< capitals, for emphasis
-  std::string_view two_faced;         ///< abbreviations that are also words in a text of capitals
+  std::string_view short_words;       ///< words, not abbreviations, of two and three letters:
+                                      ///< their capitals mean emphasis
+  std::string_view two_faced;         ///< abbreviations that are words if all text is in capitals
   std::string_view onsets;            ///< consonants that a word may begin with
   std::string_view codas;             ///< consonants that a word may end with
   std::string_view block_tags;        ///< tags of HTML that begin a block

@@ -119,7 +119,7 @@ Value slice(const Value& value, const std::array<Value, 3>& bounds, Budget& budg
   const int64_t end = bound(given[1], step > 0 ? count : -1);
   std::string chars;
   std::vector<Value> items;
-  // A larger step would also return one item; the limit prevents an overflow of at + step.
+  // Every larger step returns the same single item; the limit prevents an overflow of at + step.
   const int64_t stride = std::clamp(step, -count - 1, count + 1);
   for (int64_t at = begin; stride > 0 ? at < end : at > end; at += stride) {
     const auto i = static_cast<size_t>(at);

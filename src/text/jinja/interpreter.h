@@ -14,7 +14,7 @@
 
 namespace syrinx::jinja {
 
-/// Returns the output of a template for the given variables.
+/// Makes the output of one template from given variables.
 class Interpreter {
  public:
   Interpreter(const Tree& tree, std::time_t now, uint64_t work, size_t max_output);

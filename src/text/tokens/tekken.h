@@ -23,7 +23,7 @@ struct TekkenAudio {
 /// A tokenizer file.
 struct Tekken {
   Tokenizer tokenizer;
-  /// unset if the section is absent, or is not one of streaming
+  /// The section "audio"; unset if it is absent or not for streaming.
   std::optional<TekkenAudio> audio;
 };
 
