@@ -71,8 +71,8 @@ std::span<T> take_array(StepContext& ctx, int64_t count) {
   return {first, static_cast<size_t>(count)};
 }
 
-/// Makes host numbers readable for kernels. On the CPU returns `host`, otherwise a copy in
-/// ctx.arena.
+/// Makes host numbers readable for kernels. On the CPU returns `host`, otherwise a copy in GPU
+/// memory, which is valid until the end of the step.
 View upload(StepContext& ctx, const View& host);
 /// Copies host numbers to memory of the context's device.
 void store(StepContext& ctx, std::span<const float> host, const View& to);

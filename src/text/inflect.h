@@ -1,6 +1,6 @@
 // Writes whole numbers as English words, as the Python package inflect does (7.5.0,
-// number_to_words), which the authors of several models apply to their texts. Free functions; any
-// thread.
+// number_to_words), which the authors of several models apply to their texts. The functions are
+// thread-safe.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Names of languages of clients, models and recognisers: codes (ISO 639-1, a few of 639-2 and -3),
 // tags of BCP 47 with a region, English names. The codes and names are those of OpenAI's API, which
-// Whisper's training also used. Free functions; any thread.
+// Whisper's training also used. Thread-safe free functions.
 #pragma once
 
 #include <optional>

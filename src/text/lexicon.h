@@ -6,7 +6,7 @@
 //     nginx     engine X          other words
 //
 // An entry in small letters applies to the word in any case. An entry with capitals applies only to
-// exactly this spelling. Const after construction; any thread.
+// exactly this spelling. Const after construction, so thread-safe.
 #pragma once
 
 #include <memory>
@@ -62,7 +62,7 @@ class Lexicon {
 std::shared_ptr<const Lexicon> load_lexicon(const std::string& path);
 
 /// Replaces words by the other words of a lexicon, in a text that arrives in pieces, for models
-/// that do not accept phones. The result does not depend on the division into pieces. One thread.
+/// that do not accept phones. The result does not depend on the pieces. Not thread-safe.
 class Respeller {
  public:
   explicit Respeller(std::shared_ptr<const Lexicon> lexicon) : lexicon_(std::move(lexicon)) {}

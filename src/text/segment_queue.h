@@ -1,6 +1,6 @@
 // Cuts text into segments for a model that speaks each segment with its own prompt. A segment has
 // whole sentences: as many as fit if all text is known, otherwise one. The segments do not depend
-// on how the text is divided into pieces. One thread.
+// on how the text is divided into pieces. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ struct Sentence {
 /// Cuts a text into sentences, in order.
 std::vector<Sentence> split_sentences(std::string_view text, const SentenceOptions& options = {});
 
-/// Cuts a text that arrives in pieces into the sentences of split_sentences(). One thread.
+/// Cuts a text that arrives in pieces into the sentences of split_sentences(). Not thread-safe.
 class SentenceStream {
  public:
   explicit SentenceStream(SentenceOptions options = {}) : options_(options) {}

@@ -1,6 +1,6 @@
 // Separates documents of SSML and plain text in text that arrives in pieces. A text that begins
 // with <speak (text/ssml.h) is a document up to its </speak>. After that, and after finish(), a new
-// text begins. The caller of push() limits the held bytes. One thread.
+// text begins. The caller of push() limits the held bytes. Not thread-safe.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // Surrogate halves of characters beyond U+FFFF. Programs with UTF-16 texts may cut a text between
 // the two halves of such a character, and write a half into JSON as "\ud83d", which parsers refuse.
-// Free functions and plain data; any thread.
+// Free functions and plain data; thread-safe.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Reads texts in Windows-1252, which old editors and e-books use. Free functions; any thread.
+// Reads texts in Windows-1252, which old editors and e-books use. Thread-safe free functions.
 #pragma once
 
 #include <string>

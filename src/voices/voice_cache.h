@@ -1,4 +1,4 @@
-// A cache of recently used voices (as data), by the key of their source. Any thread.
+// A cache of recently used voices (as data), by the key of their source. Thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -63,8 +63,8 @@ struct VoiceStoreLimits {
 };
 
 /// Returns the id for a name: ASCII letters in lower case; digits, '.', '_' and letters of other
-/// scripts unchanged; '-' for everything else. Empty if nothing remains, or if the name is too long
-/// or not UTF-8.
+/// scripts unchanged; '-' for each run of other characters, but not at the ends. Empty if nothing
+/// remains, or if the name is too long or not UTF-8.
 std::string voice_id(std::string_view name);
 
 /// Returns the key of a voice made from these inputs: 64 hexadecimal digits.

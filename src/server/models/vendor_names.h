@@ -1,4 +1,4 @@
-// Names of models and voices that other vendors' clients send. Free functions; any thread.
+// Names of models and voices that other vendors' clients send. Thread-safe free functions.
 #pragma once
 
 #include <string>

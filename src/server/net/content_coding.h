@@ -1,5 +1,5 @@
 // Decodes bodies that a client compressed (RFC 9110, 8.4). Bodies are not trusted: the decoded size
-// is bounded before memory is taken. Free functions; any thread.
+// is bounded before memory is taken. Thread-safe free functions.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Parses multipart/form-data (RFC 7578) from a complete body, from which the parts borrow. Bodies
 // are not trusted: parts, headers and boundaries are bounded, and anything malformed is refused.
-// Free functions; any thread.
+// Thread-safe free functions.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The target of a request (RFC 9112, 3.2), as clients and proxies write it. Free functions; any
-// thread.
+// The target of a request (RFC 9112, 3.2), as clients and proxies write it. The functions are
+// thread-safe.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // Translates between the names of the Realtime API and the names of its beta (2024), for clients
 // that request the beta (`OpenAI-Beta: realtime=v1`). Client events are translated to current
 // names, server events to beta names. The fields follow OpenAI's API description of 2024. Free
-// functions; any thread.
+// functions; thread-safe.
 #pragma once
 
 #include <optional>

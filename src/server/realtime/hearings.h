@@ -1,8 +1,8 @@
 // The utterances of a Realtime API session that recognisers process, each under the id of its
 // present or future item. Requests the hearing of each utterance and keeps its transcript so far.
 // If the client wants transcripts, sends conversation.item.input_audio_transcription.* once the
-// item is in the conversation. Each call appends events and actions to its outbox. One thread at a
-// time.
+// item is in the conversation. Each call appends events and actions to its outbox. Not
+// thread-safe.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
 // Measures the user's silence after an answer. After `idle_timeout_ms` of silence, the session
 // answers again. All times are in ms of the audio that the client has sent. The timer assumes that
-// the client plays an answer as soon as it receives the first audio of it. One thread.
+// the client plays an answer as soon as it receives the first audio of it. Not thread-safe.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Collects the events and other actions of a Realtime API session, in order, until hand_over().
 // Adds type and id to events, and translates events for clients of the beta. Also makes all ids of
-// items and responses: one counter serves all ids of a session. One thread at a time.
+// items and responses: one counter serves all ids of a session. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // For tests of sessions of the Realtime API: a session, the events sent to it, and the actions that
-// it requested. One thread.
+// it requested. Not thread-safe.
 #pragma once
 
 #include <gtest/gtest.h>

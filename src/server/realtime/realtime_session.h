@@ -1,6 +1,6 @@
 // A session of OpenAI's Realtime API (GA) as a pure state machine. It receives the client's events
 // and news about transcripts and answers, and returns actions. It has no sockets, no engine and no
-// clock except the time of the audio. It never throws. One thread at a time.
+// clock except the time of the audio. It never throws. Not thread-safe.
 //
 // It reads events and settings. Its parts are spoken turns (spoken_turns.h), typed messages
 // (typed_message.h), answers (session_answers.h), the items that clients change (session_items.h)

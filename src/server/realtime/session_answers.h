@@ -1,6 +1,6 @@
 // The responses of a session that run or wait for transcripts, and whether another response is due.
 // Only one response at a time is in the conversation. Responses with `conversation: none` run
-// beside it. One thread at a time.
+// beside it. Not thread-safe.
 #pragma once
 
 #include <list>

@@ -1,5 +1,5 @@
 // The recognisers of a session of the Realtime API: one for each utterance, with the client's
-// settings. Converts their results to HearingNews. One thread, except for `wake`.
+// settings. Converts their results to HearingNews. Not thread-safe; calls `wake` on any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Carries out the conversation.item events of clients. A function that throws an ApiError has
-// changed nothing. One thread at a time.
+// changed nothing. Not thread-safe.
 #pragma once
 
 #include <string>

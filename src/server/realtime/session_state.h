@@ -1,5 +1,5 @@
 // State that the parts of a Realtime session share: settings, conversation, speech, typed text, and
-// the lists to which they append events and requests for work. One thread at a time.
+// the lists to which they append events and requests for work. Not thread-safe.
 #pragma once
 
 #include <optional>

@@ -34,7 +34,7 @@ std::optional<RealtimeFormat> realtime_format(std::string_view name);
 std::vector<float> samples_of(std::string_view bytes, RealtimeFormat format);
 
 /// Converts a client's audio to samples at kHearingRate while it arrives. The result does not
-/// depend on the sizes of the pieces. One thread.
+/// depend on the sizes of the pieces. Not thread-safe.
 class InputAudio {
  public:
   explicit InputAudio(RealtimeFormat format = {});

@@ -1,6 +1,6 @@
 // The spoken turns of a session. The voice detector or the client ends a turn, which then becomes
 // an item of the conversation. Events come in the documented order: speech_started, speech_stopped,
-// committed, item.added, item.done. One thread at a time.
+// committed, item.added, item.done. Not thread-safe.
 #pragma once
 
 #include <cstdint>

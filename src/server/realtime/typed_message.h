@@ -1,5 +1,5 @@
 // A message that a client types: the input_text_buffer events of a session. A function that throws
-// an ApiError has changed nothing. One thread at a time.
+// an ApiError has changed nothing. Not thread-safe.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Errors in the form of OpenAI's API: a status and {"error": {message, type, param, code}}. Plain
-// data and free functions; any thread.
+// data and free functions; thread-safe.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Reads what clients send: JSON messages, queries, vendors' names. Never throws, for any bytes.
-// Free functions and plain data; any thread.
+// Free functions and plain data; thread-safe.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // The load of a server as a header of its answers: `endpoint-load-metrics` of ORCA (Open Request
-// Cost Aggregation), which Envoy, gRPC and vLLM support. Free functions; any thread.
+// Cost Aggregation), which Envoy, gRPC and vLLM support. Thread-safe free functions.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Reads options of a request (model/options.h) from fields of a body. Throws ApiError. Any thread.
+// Reads options of a request (model/options.h) from fields of a body. Throws ApiError. Thread-safe.
 #pragma once
 
 #include <cstdint>

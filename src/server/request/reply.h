@@ -1,5 +1,5 @@
 // Answers as bytes: the head of an HTTP/1.1 response, and complete small answers. Plain data and
-// free functions; any thread.
+// free functions; thread-safe.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,5 +1,5 @@
 // The form of audio and word times in the body of an answer: plain bytes, or JSON of OpenAI,
-// Cartesia, ElevenLabs or Kokoro-FastAPI. Uses no sockets. One thread at a time.
+// Cartesia, ElevenLabs or Kokoro-FastAPI. Uses no sockets. Not thread-safe.
 #pragma once
 
 #include <memory>

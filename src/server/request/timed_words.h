@@ -1,5 +1,5 @@
 // Computes times of words and characters from the engine's marks of word beginnings. Free functions
-// over plain data; any thread.
+// over plain data; thread-safe.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // Translates speech requests of other vendors' HTTP APIs into bodies of POST /v1/audio/speech. All
-// knowledge about these APIs is here. Uses no sockets; any thread; never throws, for any bytes.
+// knowledge about these APIs is here. Uses no sockets. Thread-safe. Never throws, for any bytes.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // Reads the fields for the voice of a request, and its earlier turns with their voices: names,
-// recordings, embeddings. Throws ApiError. Any thread.
+// recordings, embeddings. Throws ApiError. Thread-safe.
 #pragma once
 
 #include "server/request/object_fields.h"

@@ -1,5 +1,5 @@
-// The server-sent events of a speech stream, and base64 for their audio. Free functions; call from
-// any thread.
+// The server-sent events of a speech stream, and base64 for their audio. The functions are
+// thread-safe.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // Parses requests to transcribe a recording: POST /v1/audio/transcriptions and
 // /v1/audio/translations, as forms of OpenAI's API. Uses no sockets and no recogniser. Free
-// functions; any thread.
+// functions; thread-safe.
 #pragma once
 
 #include <string>

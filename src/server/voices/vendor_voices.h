@@ -1,6 +1,6 @@
 // Lists voices for other vendors' clients, which look up a voice before they use it. ElevenLabs:
 // GET /v1/voices, /v2/voices and /v1/voices/ID. Cartesia: GET /voices and /voices/ID. Free
-// functions; any thread.
+// functions; thread-safe.
 #pragma once
 
 #include <optional>

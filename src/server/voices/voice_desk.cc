@@ -151,7 +151,7 @@ bool VoiceDesk::Impl::join(const std::string& name, const Waiter& waiter) {
   return true;
 }
 
-/// Starts an encoding, on the desk's thread, unless the same recording is being encoded.
+/// Starts an encoding, on the desk's thread. join() has found no encoding of the same recording.
 void VoiceDesk::Impl::encode(const std::shared_ptr<Backend>& backend, PreparedVoice prepared,
                              Waiter waiter, uint64_t client) {
   const std::string name = encoding_name(*backend, prepared.key);

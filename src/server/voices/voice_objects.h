@@ -1,4 +1,4 @@
-// Voices and consents as JSON for clients. Free functions; any thread.
+// Voices and consents as JSON for clients. Thread-safe free functions.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

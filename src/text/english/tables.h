@@ -1,7 +1,7 @@
 // Reads the data of the English reader: the files of tables/, which the build embeds. A table has
 // one row per line and tabs between cells; the head of each file explains its cells. An invalid
 // line is a bug of the program and throws InternalError at the first use (tables_test.cc uses every
-// table). For text/english only. Pure functions; any thread.
+// table). For text/english only. Pure functions; thread-safe.
 #pragma once
 
 #include <initializer_list>

@@ -1,6 +1,6 @@
-// Finds attributes, items and parts of a template's values, as Python and Jinja do. Free functions;
-// any thread. Throws a Fault if the value is undefined or lacks the attribute or item. Work that
-// grows with the data is subtracted from the Budget.
+// Finds attributes, items and parts of a template's values, as Python and Jinja do. The functions
+// are thread-safe. They throw a Fault if the value is undefined or lacks the attribute or item.
+// Work that grows with the data is subtracted from the Budget.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // Python's arithmetic of a template's values: numbers, texts and lists joined by +, texts repeated
-// by *. Free functions; any thread. They throw a Fault for other operands, for integers beyond 64
+// by *. Thread-safe free functions. They throw a Fault for other operands, for integers beyond 64
 // bits, and for texts that are too long.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The filters, tests, functions and methods that templates may use. Tables of free functions; any
-// thread.
+// Tables of the filters, tests, functions and methods that templates may use. All functions are
+// thread-safe.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Parses expressions from tokens, with Jinja's rules. One thread.
+// Parses expressions from tokens, with Jinja's rules. Not thread-safe.
 #pragma once
 
 #include <string>

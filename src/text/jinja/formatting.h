@@ -1,4 +1,4 @@
-// Python's `text % values` and `text.format(...)`. Free functions; any thread. They throw a Fault
+// Python's `text % values` and `text.format(...)`. Thread-safe free functions. They throw a Fault
 // for Python's errors and for unsupported formats: widths over 1000, and in format() attributes or
 // items after a name.
 #pragma once

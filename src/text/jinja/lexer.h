@@ -1,7 +1,7 @@
 // Converts a template's text to tokens, by Jinja's rules for white space with the settings of
 // transformers. trim_blocks removes the line feed after a block. lstrip_blocks removes the blanks
 // before a block at the beginning of a line. The line feed at the end of the template is removed.
-// Free function; any thread.
+// Thread-safe free function.
 #pragma once
 
 #include <string>

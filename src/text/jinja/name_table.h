@@ -1,5 +1,5 @@
 // The names in a template during parsing: the ids of its variables, and the names that it calls.
-// Calls of unknown names are refused. One thread.
+// Calls of unknown names are refused. Not thread-safe.
 #pragma once
 
 #include <set>

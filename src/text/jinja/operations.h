@@ -1,5 +1,5 @@
 // Python's operations on texts and lists for filters, tests and methods, and checks of the types of
-// arguments: another type throws a Fault. Free functions; any thread. Work that grows with the data
+// arguments: another type throws a Fault. Thread-safe free functions. Work that grows with the data
 // is subtracted from the Budget.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Parses a template's text. Free function; any thread.
+// Parses a template's text. Thread-safe free function.
 #pragma once
 
 #include <memory>

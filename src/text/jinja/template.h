@@ -16,7 +16,7 @@
 // the template is parsed, also in branches that do not run, otherwise when it runs.
 //
 // Templates and their values are not trusted. Parsing is limited in size and nesting, rendering in
-// steps, nesting and output. Const after parsing; any thread.
+// steps, nesting and output. Const after parsing, so thread-safe.
 #pragma once
 
 #include <ctime>
@@ -39,7 +39,7 @@ struct Limits {
   size_t output = 16'000'000;   ///< bytes of output
 };
 
-/// A parsed template. Const after construction; any thread.
+/// A parsed template. Const after construction, so thread-safe.
 class Template {
  public:
   /// Parses a template. Throws a LoadError that names `where`, the line and the construct.

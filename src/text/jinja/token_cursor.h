@@ -1,5 +1,5 @@
 // A parser's position in the tokens of a template. Reads tokens, and reports a token that differs
-// from the expected token. One thread.
+// from the expected token. Not thread-safe.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Byte-pair encoding of single pieces of text. The symbols are bytes, with a vocabulary already
 // converted from GPT-2's byte alphabet, or characters, as in sentencepiece. Merges the pair of
-// lowest rank first, the leftmost among equals, in O(n log n). Const after construction; any
-// thread.
+// lowest rank first, the leftmost among equals, in O(n log n). Const after construction, so
+// thread-safe.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // The chat template of a published checkpoint. It converts the messages of a conversation to the
-// text of a prompt, as transformers' apply_chat_template() does. Const after loading; any thread.
+// text of a prompt, as transformers' apply_chat_template() does. Const after loading: thread-safe.
 #pragma once
 
 #include <ctime>

@@ -1,5 +1,5 @@
 // The JSON of tokenizers, which is too large for Config: read by simdjson, with getters that check
-// types. For loaders of tokenizers only. One thread at a time.
+// types. For loaders of tokenizers only. Not thread-safe.
 #pragma once
 
 #include <simdjson.h>

@@ -1,7 +1,7 @@
 // Reads tekken.json, the tokenizer file of Mistral's models: control tokens have the first ids,
 // then follow the ranks of a byte-level BPE as in tiktoken. Models with audio input have a section
-// "audio". Source: mistral_common:tokens/tokenizers/{tekken,audio}.py. Any thread; the file is not
-// trusted: a LoadError names the file and the entry.
+// "audio". Source: mistral_common:tokens/tokenizers/{tekken,audio}.py. Thread-safe. The file is not
+// trusted: for an invalid file, a LoadError names the file and the entry.
 #pragma once
 
 #include <optional>

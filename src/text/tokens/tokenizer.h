@@ -86,7 +86,7 @@ class Tokenizer {
 
 /// Encodes a text that arrives in pieces, which may end anywhere, also within a character. All
 /// returned ids together equal the ids of encode() for the whole text. Text whose ids could still
-/// change waits, usually the last word. One thread.
+/// change waits, usually the last word. Not thread-safe.
 class StreamEncoder {
  public:
   explicit StreamEncoder(Tokenizer tokenizer, bool specials = true);

@@ -1,6 +1,6 @@
 // Converts text to the ids of a unigram vocabulary and back, exactly as sentencepiece does, from
 // its tokenizer.model or a tokenizer.json. Names of special tokens in a text are plain text. Const
-// after loading; any thread; copies share the tables. Text may be any bytes: invalid UTF-8 becomes
+// after loading; thread-safe; copies share the tables. Text may be any bytes: invalid UTF-8 becomes
 // U+FFFD.
 #pragma once
 
