@@ -20,7 +20,7 @@ namespace syrinx {
 class Arena {
  public:
   explicit Arena(Device device = Device::kCpu) : device_(device) {}
-  /// Returns uninitialised memory, 64-byte aligned. It is valid until reset(), or until the
+  /// Returns uninitialised memory, aligned to 64 bytes and valid until reset() or until the
   /// enclosing Mark ends.
   View take(Shape shape, DType dtype);
   void reset();

@@ -40,7 +40,7 @@ class SegmentQueue {
 
 /// Returns whether a text is only white space.
 bool is_blank(std::string_view text);
-/// Returns the error for a blank text; it names the field "input".
+/// Returns the error for a blank text, which names the field "input".
 Error nothing_to_say();
 /// Returns the error for text that arrives after the end of the text.
 Error text_is_complete();

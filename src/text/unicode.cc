@@ -27,7 +27,7 @@ bool joins_before(char32_t code) {
   return in(code, 0x1160, 0x11ff);  // vowels and final consonants of Hangul
 }
 
-/// Returns a normal form of a text, which must not have long runs of combining marks, because
+/// Returns a normal form of a text. The text must not have long runs of combining marks, because
 /// utf8proc's time to sort the marks of a run is quadratic.
 std::string map_text(std::string_view text, NormalForm form) {
   const bool compose = form == NormalForm::kNfc || form == NormalForm::kNfkc;

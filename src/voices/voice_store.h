@@ -1,7 +1,7 @@
 // A store of users' voices in a directory:
 //
 //   names/ID.json               the properties of a voice
-//   recordings/HASH.wav         the recording of a voice, unchanged; shared by equal recordings
+//   recordings/HASH.wav         the decoded recording of a voice or consent; equal ones share it
 //   encoded/KEY.safetensors     the voice that a model's encoder made of a recording; KEY is a hash
 //                               of the recording, family, encoder version, mode and text
 //   consents/ID.json            a person's consent to be cloned, and the recording of the consent

@@ -1,6 +1,6 @@
-// Finds the voice that a request describes, by the name of a voice of the model or the store, a mix
-// of voices, a recording or an embedding. Returns the voice as data. Shared by the command line and
-// the server. Free functions and plain data; thread-safe.
+// Finds the voice that a request describes. The request has the name of a voice of the model or the
+// store, a mix of voices, a recording or an embedding. Returns the voice as data. Shared by the
+// command line and the server. Free functions and plain data; thread-safe.
 #pragma once
 
 #include <functional>

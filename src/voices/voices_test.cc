@@ -225,7 +225,7 @@ TEST_F(VoicesTest, Consents) {
   EXPECT_EQ(store_.find_consent(consent.value().id)->name, "Anna");
   EXPECT_EQ(store_.consents().size(), 1u);
   EXPECT_FALSE(store_.find_consent("cons_../../x"));
-  // This also holds if the path leads to a readable file.
+  // An invalid id is refused even if its path leads to a readable file.
   ASSERT_TRUE(store_.add({.name = "anna"}, some_audio()).ok());
   std::filesystem::create_directories(dir_.path("store/consents/cons_"));
   EXPECT_TRUE(is_file(dir_.path("store/consents/cons_/../../names/anna.json")));

@@ -101,8 +101,8 @@ class Conversation {
   /// Drops the oldest audio and ids beyond their bounds.
   void bound_audio();
   /// Limits the client audio of later prompts to `most_s` seconds and kMaxRecordings recordings.
-  /// Above these limits, replaces the oldest audio by transcripts until it is at three quarters of
-  /// them, so that the next few prompts begin with the same rows.
+  /// Above a limit, replaces the oldest audio by transcripts until three quarters of both limits
+  /// are reached. So the next few prompts begin with the same rows.
   void hear_newest(double most_s);
 
   /// Returns the answers whose ids are kept, by item.

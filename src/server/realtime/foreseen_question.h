@@ -18,7 +18,7 @@ class ForeseenQuestion {
   void forget();
   /// Records that an answer to the whole question begins.
   void answered() { known_.clear(); }
-  /// Returns the request for an answer to the known part of the question; it has no response id.
+  /// Returns the request for an answer to the known part of the question, without a response id.
   BeginAnswer so_far() const;
 
  private:

@@ -10,7 +10,7 @@
 
 namespace syrinx {
 
-/// Returns the error for an unknown item id. `doing` goes into its message, `verb` into its code.
+/// Returns the error for an unknown item id. Its message contains `doing`, its code `verb`.
 ApiError no_item(const char* doing, const char* verb, const std::string& id);
 
 /// Handles conversation.item.retrieve: returns the item with audio; `input`: the client's format.

@@ -23,7 +23,7 @@ inline constexpr size_t kMaxAppendBytes = size_t{15} << 20;
 /// Most bytes of an event without audio, or of a response without its input items.
 inline constexpr size_t kMaxEventBytes = size_t{1} << 20;
 ApiError event_too_long(std::string_view type, size_t bytes, std::string_view where = "");
-/// Parses a message. It decodes the audio, so it may take long. Call from any thread.
+/// Parses a message and decodes its audio, which may take long. Thread-safe.
 RealtimeEvent read_realtime_event(std::string_view message, bool binary);
 
 }  // namespace syrinx

@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns whether `name` is OpenAI's name of a realtime model. It stands for any loaded model.
+/// Returns whether `name` is OpenAI's name of a realtime model, and so stands for any loaded model.
 bool is_vendor_realtime(std::string_view name) {
   return name.starts_with("gpt-") && name.find("realtime") != name.npos;
 }

@@ -42,7 +42,7 @@ class RealtimeSession {
   /// Omits this item and all earlier items from later prompts, because they did not fit.
   void leave_out(const std::string& last_item) { state_.conversation.leave_out(last_item); }
 
-  /// Returns the request for an answer to the known part of the question; it has no response id.
+  /// Returns the request for an answer to the known part of the question, without a response id.
   BeginAnswer foreseen() const { return question_.so_far(); }
   /// Returns the request for an answer to the current turn's final stretches (HearingFacts::ahead).
   BeginAnswer heard_so_far() const { return turns_.heard_so_far(); }

@@ -21,8 +21,8 @@ struct ResponseWish {
   std::optional<Conversation> input = {};
 };
 
-/// Reads response.create in a session with `config`; it may name items of `conversation`. Throws
-/// ApiError.
+/// Reads response.create in a session with `config`. The event may refer to items of
+/// `conversation`. Throws ApiError.
 ResponseWish read_response_wish(const JsonFields& event, const RealtimeConfig& config,
                                 const RealtimeFacts& facts, const Conversation& conversation);
 

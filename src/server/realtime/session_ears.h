@@ -19,7 +19,7 @@ namespace syrinx {
 
 class SessionEars {
  public:
-  /// `apart`: recognisers besides the one of `writer`; they must outlive this object. Both may be
+  /// `apart`: recognisers besides that of `writer`. `apart` must outlive this object; both may be
   /// null. `wake` is called on any thread when take() may return news. `client`: as in
   /// SpeechRequest. An utterance is refused if other utterances would delay its transcript by more
   /// than `most_wait_s` after its end.

@@ -33,9 +33,9 @@ std::variant<TranscriptionCall, ApiError> read_transcription(const std::vector<F
 std::string transcription_body(const TranscriptionCall& call, const Transcript& transcript);
 const char* transcription_type(TranscriptionCall::Format format);
 
-/// Returns the first event of a streamed answer. It reports that the recording is accepted, and its
-/// duration in seconds. It is a delta without text, which every client can read. `scores`: adds
-/// empty log probabilities.
+/// Returns the first event of a streamed answer, which reports that the recording is accepted, and
+/// its duration in seconds. The event is a delta without text, which every client can read.
+/// `scores`: adds empty log probabilities.
 std::string transcript_accepted_event(double duration_s, bool scores);
 
 /// Return server-sent events of a streamed answer. `first`: no event with text was sent before.

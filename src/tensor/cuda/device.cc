@@ -176,7 +176,7 @@ std::string device_missing(Device device) {
   int major = 0;
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "compute capability");
   if (major >= kOldest) {
-    // Creates the context. This fails if another process uses the GPU exclusively.
+    // Creates the context. The call fails if another process uses the GPU exclusively.
     const cudaError_t refused = cudaFree(nullptr);
     if (refused == cudaSuccess) return "";
     static_cast<void>(cudaGetLastError());

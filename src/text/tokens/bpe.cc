@@ -62,8 +62,8 @@ int32_t Bpe::find(std::string_view bytes) const {
   return found == ids_.end() ? -1 : found->second;
 }
 
-/// Makes the first symbols. As in Hugging Face's tokenizers, the unknown token is added only before
-/// the next known token or at the end, but tokens for bytes are added at once.
+/// Makes the first symbols. As in Hugging Face's tokenizers, adds tokens for bytes at once, but the
+/// unknown token only before the next known token or at the end.
 void Bpe::start(std::string_view piece, std::vector<Symbol>& symbols) const {
   bool unknown = false;  // whether an unknown token has not been added yet
   for (size_t at = 0, size = 1; at < piece.size(); at += size) {
