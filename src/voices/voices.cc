@@ -95,7 +95,7 @@ Result<PreparedVoice> prepare_entry(const Speaker& speaker,
 }
 
 /// Reads the entry again after a failure, because another process may replace or remove the voice
-/// after the entry was read and before its files are read. An equal entry may be new, too, if the
+/// after the entry was read and before its files are read. The new entry may even be equal, if the
 /// voice was replaced twice. So only a file that fails repeatedly is reported as damaged.
 Result<PreparedVoice> prepare_stored(const Speaker& speaker, const VoiceSource& source,
                                      const PrepareOptions& options) {

@@ -22,7 +22,7 @@ TEST(RealtimeTalk, ASpeakerThatIsNotUnderstoodMaySpeakOn) {
   EXPECT_EQ(caller.count("conversation.item.input_audio_transcription.failed"), 1);
 }
 
-/// Languages may be given by all the names that other paths accept.
+/// A session accepts all names of languages that the HTTP API accepts.
 TEST(RealtimeTalk, LanguagesAreKnownByTheirNames) {
   for (const char* called : {"en-GB", "EN", "English"}) {
     RealtimeCaller caller(std::make_shared<FakeWriter>(), std::make_shared<FakeBackend>());

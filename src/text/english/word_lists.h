@@ -12,7 +12,7 @@ struct WordLists {
   std::string_view top_domains;       ///< top domains of addresses without a scheme
   std::string_view elements;          ///< symbols of chemical elements
   std::string_view formulas;          ///< formulas without a digit that are not also English words
-  std::string_view formula_groups;    ///< groups of letters in formulas that end with a digit
+  std::string_view formula_groups;    ///< letters of formulas before a digit: "SO" in "SO2"
   std::string_view molecules;         ///< molecules of one element
   std::string_view positive_ions;     ///< positive ions, recognised before a plus
   std::string_view negative_ions;     ///< negative ions, recognised before a minus
