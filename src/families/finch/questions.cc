@@ -63,12 +63,12 @@ struct SpokenWord {
   size_t begin = 0;  // byte offset in the sentence
 };
 
-/// The words between two marks of a sentence, except leading words of kOpeners.
+/// The words between two punctuation marks of a sentence, without leading words of kOpeners.
 struct AskingPart {
   enum Kind { kNone, kWhich, kWhether };
   std::vector<SpokenWord> words;
   std::string opener = {};  // last omitted opener
-  size_t begin = 0;         // byte offset, including the openers
+  size_t begin = 0;         // byte offset in the sentence of the first word or opener
   Kind kind = kNone;
   std::string_view word(size_t i) const {
     return i < words.size() ? std::string_view(words[i].text) : std::string_view();
@@ -120,8 +120,8 @@ bool starts_with_one(const AskingPart& part, const std::string_view (&all)[N]) {
                      [&](std::string_view one) { return starts_with(part, one); });
 }
 
-/// Returns whether a verb precedes its subject. Only then does a question word ask: "where is it"
-/// does, "where it is" does not.
+/// Returns whether a verb precedes its subject. Only then does a question word make a question:
+/// "where is it" is a question, "where it is" is not.
 bool turned(const AskingPart& part) {
   for (size_t i = 0; i + 1 < part.words.size(); ++i) {
     const std::string_view next = part.word(i + 1);
@@ -171,7 +171,7 @@ bool is_aside(const AskingPart& part) {
 /// last]. Returns npos if the parts have no alternatives.
 size_t choice_in(std::span<const AskingPart> parts, AskingPart::Kind kind) {
   std::vector<const SpokenWord*> words;
-  std::vector<bool> begins;  // whether a word begins a part, apart from the opener "or"
+  std::vector<bool> begins;  // whether a word is the first one of a later part, after "or"
   std::vector<size_t> at;
   for (const AskingPart& part : parts) {
     for (size_t i = 0; i < part.words.size(); ++i) {
@@ -213,7 +213,7 @@ Tune tune_of(std::string_view sentence) {
   std::vector<AskingPart> parts = parts_of(sentence);
   const size_t count = parts.size();
   bool after_statement = false, open_question = false;  // open_question: not a yes-no question
-  size_t governing = count;                             // index of the part that asks
+  size_t governing = count;                             // index of the part with the question
   for (size_t i = 0; i < count; ++i) {
     AskingPart& part = parts[i];
     part.kind = kind_of(part, after_statement);

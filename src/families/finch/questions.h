@@ -11,7 +11,7 @@ namespace syrinx::finch {
 
 struct Tune {
   bool rises = false;  ///< whether the pitch rises at the end
-  /// Byte offset of an "or" before which the pitch rises, too. npos: it has no such "or".
+  /// Byte offset of an "or" before which the pitch rises, too. npos: the sentence has none.
   size_t choice = std::string_view::npos;
 };
 

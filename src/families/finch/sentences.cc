@@ -13,7 +13,7 @@ namespace syrinx::finch {
 namespace {
 
 /// Returns the number of pieces for the next sentence: all if they fit, or else those up to the
-/// last comma after the first third, or else as many as fit.
+/// last comma, semicolon or colon after a third of the limit, or else as many as fit.
 size_t cut_point(std::span<const Piece> pieces) {
   size_t chars = 0, fits = 0, comma = 0;
   for (const Piece& piece : pieces) {
@@ -36,7 +36,7 @@ Piece moved(const english::Piece& piece, int64_t offset) {
 
 constexpr size_t kMostRemembered = 1000;  // bytes that are kept of a sentence's earlier parts
 
-/// Adds a piece. Cuts it if its text is longer than a sentence may be, between words if possible.
+/// Adds a piece. Cuts it, between words if possible, into texts of at most half a sentence's limit.
 void add_piece(std::vector<Piece>& pieces, const Piece& piece) {
   std::string_view rest = piece.text;
   while (rest.size() > kMaxSentenceChars / 2) {
@@ -92,11 +92,11 @@ bool opens_markup(std::string_view word) {
          word.size() == dollar + 1;
 }
 
-/// Returns the number of first bytes of a sentence that more text cannot change. A plain word needs
-/// two more words: the next may change its sound ("the apple"), and the one after that decides
-/// whether a phrase ends between them. A figure or an abbreviation needs three more words ("3 May,
-/// 1990"). A word in capitals needs five, which decide whether it is emphasis. A word counts once a
-/// space follows it.
+/// Returns the number of bytes at the start of a sentence whose reading later text cannot change. A
+/// plain word needs two more words: the first may change its sound ("the apple"), and the second
+/// decides whether a phrase ends between them. A figure or an abbreviation needs three ("3 May,
+/// 1990"). A word in capitals needs five, which decide whether it is emphasised. A word is complete
+/// once a space follows it.
 size_t certain_bytes(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
   constexpr size_t kAfterPlain = 2, kAfterOthers = 3, kAfterCapitals = 5;
@@ -180,9 +180,9 @@ bool SentenceReader::next(std::deque<Sentence>& out) {
   return true;
 }
 
-/// Returns the runs of a sentence. A sentence has two runs if a question ends within it ("Where is
-/// it?" she asked), or if the pitch rises after the first of two alternatives. `cut`: the sentence
-/// continues in another part.
+/// Returns the runs of a sentence. A sentence has several runs if a question ends within it ("Where
+/// is it?" she asked), or if the pitch rises after the first of two alternatives. `cut`: the
+/// sentence continues in another part.
 std::vector<SentenceReader::Run> SentenceReader::runs_of(std::span<const Piece> pieces, bool cut) {
   std::vector<Run> runs;
   std::string text = std::exchange(earlier_, {});
@@ -193,7 +193,7 @@ std::vector<SentenceReader::Run> SentenceReader::runs_of(std::span<const Piece> 
     const bool last = i + 1 == pieces.size();
     if (last ? cut : by_word_ || pieces[i].text.back() != '?') continue;
     const Tune tune = tune_of(text);
-    // Looks for the piece that has the "or" of a choice, from the first piece of the run on.
+    // Finds the piece of this run that begins with the "or" of a choice.
     size_t at = earlier > 0 ? earlier + 1 : 0;
     for (size_t k = first; k <= i && tune.choice != text.npos && !by_word_; ++k) {
       if (at == tune.choice && k > first) runs.push_back({k, true});

@@ -40,8 +40,8 @@ struct Sentence {
 /// Largest length in bytes, of the written text and of the spoken text.
 inline constexpr size_t kMaxSentenceChars = 170;
 
-/// Accepts text in pieces that may be cut anywhere. The sentences depend only on the whole text.
-/// One thread.
+/// Cuts text that arrives in pieces, which may end anywhere. The sentences depend only on the whole
+/// text. Used by one thread at a time.
 class SentenceReader {
  public:
   /// `sayings`: stated pronunciations, in order. `lexicon` may be null. `by_word`: speech may begin
@@ -53,7 +53,7 @@ class SentenceReader {
   /// begun, or with `last`.
   void push(std::string_view text, bool last);
   /// Reads the next queued sentence and appends its parts, if it has any. Returns false if no
-  /// sentence is queued. So a book's sentences are read while earlier ones are spoken.
+  /// sentence is queued. So the later sentences of a book are read while earlier ones are spoken.
   bool next(std::deque<Sentence>& out);
   bool waits() const { return !waiting_.empty(); }
   /// The beginning of a sentence whose end has not arrived, while the queue is empty: its
@@ -66,8 +66,8 @@ class SentenceReader {
   Begun begun() const;
 
  private:
-  /// The end of a run, which consists of pieces that are spoken without interruption if they fit. A
-  /// run begins where the previous run ends.
+  /// A run: pieces that become one Sentence, if it is short enough. It begins where the previous
+  /// run ends. `end`: index after its last piece.
   struct Run {
     size_t end = 0;
     bool rises = false;

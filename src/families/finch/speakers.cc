@@ -50,7 +50,7 @@ std::shared_ptr<const Manner> Speakers::manner(std::span<const float> shares, fl
   float log_gain = 0;
   add_mix(shares, gain_, {&log_gain, 1});
   manner->gain = std::exp(log_gain);
-  // Limits the speed to the slowest in the LM's training.
+  // Accented words are not slower than the slowest speech in the LM's training, unless `speed` is.
   const float strong = std::max(speed * kStrongSpeed, std::min(speed, config_.slowest));
   float pace = 0;
   for (size_t s = 0; s < shares.size(); ++s) pace += shares[s] * config_.speakers[s].pace;

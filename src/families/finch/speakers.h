@@ -1,5 +1,5 @@
-// Voice and speed as inputs of finch's two networks: vectors that are added to their inputs. All
-// vectors are linear in the speaker, so speakers can be mixed by weight. Const after load.
+// Voice and speed of a request, as vectors that are added to the inputs of finch's two networks.
+// All vectors are linear in the speaker, so speakers can be mixed by weight. Const after load.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ struct Manner {
   std::vector<float> strong;  ///< [hidden], added for words with an accent, which are spoken slower
   std::vector<float> low,
       high;              ///< [low_width], [high_width], added at the decoder's two rates
-  float pitch_mean = 0;  ///< mean and standard deviation of ln Hz
+  float pitch_mean = 0;  ///< mean of ln Hz
   float gain = 1;        ///< factor of the samples
 };
 
@@ -30,14 +30,14 @@ class Speakers {
   Speakers(const FinchConfig& config, const Weights& weights);
 
   /// Returns the vectors for shares [S] in the order of config.speakers, whose sum is 1. `speed`:
-  /// factor above 0. `pitch`: in semitones. The speed that the LM receives stays within the range
-  /// of its training.
+  /// factor above 0. `pitch`: shift in semitones. The speakers' pace does not carry the LM's speed
+  /// out of the range of its training.
   std::shared_ptr<const Manner> manner(std::span<const float> shares, float speed,
                                        float pitch) const;
 
  private:
   FinchConfig config_;
-  Tensor lm_, low_, high_, pitch_, gain_, speed_;  // f32; empty if the voice has one speaker
+  Tensor lm_, low_, high_, pitch_, gain_, speed_;  // f32; empty if config.speakers is empty
 };
 
 }  // namespace syrinx::finch

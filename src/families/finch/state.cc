@@ -12,8 +12,8 @@ namespace {
 constexpr int kDrain = kBooks - 1;        // steps after the last frame, for the delayed codebooks
 constexpr float kMaxStepsPerSymbol = 12;  // 0.48 s; the teacher's slowest symbols take 0.3 s
 constexpr int kMaxStepsBase = 50;
-constexpr float kAgedStay = 0.9f;  // largest probability of staying at an old symbol
-constexpr int kGrowBelow = 30;     // text is added if fewer symbols follow the pointer: two seconds
+constexpr float kAgedStay = 0.9f;  // limit of the probability to stay after config.ages steps
+constexpr int kGrowBelow = 30;     // two seconds; text is added if fewer symbols follow the pointer
 
 /// Returns a short silence: the last segment of an open text that ends without more words.
 Segment silence() {
@@ -102,7 +102,7 @@ size_t FinchState::said(const Sentence& sentence) const {
       sentence.pieces.begin());
 }
 
-/// Removes words that were already spoken, e.g. if the sentence became too long for one segment.
+/// Queues the parts of a sentence without the pieces that grow() has already turned into symbols.
 void FinchState::keep_unsaid(std::deque<Sentence> parts) {
   for (Sentence& part : parts) {
     const auto spoken = static_cast<std::ptrdiff_t>(said(part));
@@ -238,7 +238,7 @@ int32_t FinchState::symbol_at(int index) const {
 void FinchState::rows(int first, bool, InputRows& out) const {
   for (int i = 0; i < out.count(); ++i) {
     row_ids(first + i, out.ids(i));
-    // Whether the frame belongs to a word with an accent.
+    // Whether the symbol at the pointer belongs to a word with an accent.
     const bool strong = lift_at(rows_[first + i].pointer) > 0;
     out.give(i, strong ? manner_->strong : manner_->lm);
   }
@@ -313,7 +313,7 @@ Verdict FinchState::advance(std::span<const int32_t> codes, StepOutput& out) {
 
 void FinchState::emit_frame(int frame, std::span<const int32_t> books, StepOutput& out) {
   const int pointer = path_[frame];
-  // Moves halfway to the next frame's lift in each frame, so the peak is within the syllable.
+  // In each frame, the lift moves halfway to that of the next symbol: its peak is in the syllable.
   const size_t next = std::min(static_cast<size_t>(frame) + 1, path_.size() - 1);
   lift_ = (lift_ + lift_at(path_[next])) / 2;
   const std::array<int32_t, kFrameWidth> codes = {books[0],

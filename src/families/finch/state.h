@@ -22,7 +22,7 @@ inline constexpr int kInputs = kBooks + kHeard + 3;  ///< ids of a row: codes, s
 
 class FinchState : public Sequence {
  public:
-  /// Makes the state of a request. A sentence of late text has at most max_positions steps.
+  /// Makes the state of a request. Begins its first segment if enough text has arrived.
   FinchState(const SpeechRequest& request, const FinchConfig& config,
              std::shared_ptr<const Frontend> frontend, std::shared_ptr<const Manner> manner);
 
@@ -42,7 +42,7 @@ class FinchState : public Sequence {
   Status append_text(std::string_view text, bool last) override;
 
   /// Writes rows with ids [kInputs]: codes of the codebooks, the symbol at the pointer and the next
-  /// three, phrase, place, steps since the last move. Each row's vector is the manner.
+  /// three, phrase, place, steps since the last move. Each row's vector is that of the Manner.
   void rows(int first, bool companion, InputRows& out) const override;
 
   /// A move of the pointer, and the probability that the pointer has not moved until now.
@@ -92,7 +92,7 @@ class FinchState : public Sequence {
   // The end of the sentence has not arrived, so symbols will be added.
   bool growing_ = false;
   bool new_text_ = false;  // text has arrived since the last grow()
-  int64_t said_to_ = 0;    // offset in the text up to which words have been turned into symbols
+  int64_t said_to_ = 0;    // byte offset up to which the text has been turned into symbols
   SentenceReader reader_;
   std::deque<Sentence> sentences_;
   std::vector<Sentence> spoken_;  // sentences to repeat if repeat_ is true
