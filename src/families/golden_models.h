@@ -65,10 +65,10 @@ struct GoldenCase {
 using AskGolden = void (*)(const nlohmann::json& json, const Safetensors& golden,
                            SpeechRequest& request);
 
-/// Reads the results of a case in cases.json from GoldenCase::golden. False: it has no speech.
+/// Reads the results of a case from GoldenCase::golden. Returns false if the case has no speech.
 using ReadGolden = bool (*)(const GoldenModel& model, const nlohmann::json& json, GoldenCase& c);
 
-/// Returns the codes of a step that ends a segment, for segments that the authors' bound cut.
+/// Returns the codes of a step that ends a segment, for segments that the authors' code cut.
 using EndGolden = std::vector<int32_t> (*)(const Pipeline& model);
 
 /// The segments whose last frame is not spoken: no segment, those that the model ended, or all.
@@ -78,10 +78,10 @@ inline bool read_golden(const GoldenModel& model, const nlohmann::json& json, Go
 
 struct GoldenModel {
   const char *name, *family, *dir;
-  float logits = 1e-4f;   ///< largest relative error, relative to the largest logit of a row
+  float logits = 1e-4f;   ///< largest error, relative to the largest logit of its row
   float samples = 1e-4f;  ///< largest absolute error; 0: the goldens have no samples
-  int longest = 200;      ///< least number of steps of the longest case
-  size_t least = 0;       ///< least number of logits of a step; 0: those of all begun streams
+  int longest = 200;      ///< number of steps that the longest case must have at least
+  size_t least = 0;       ///< least number of finite logits of a step; 0: all of begun streams
   AskGolden ask = nullptr;
   ReadGolden read = read_golden;
   LeftOut left_out = LeftOut::kNone;
@@ -168,8 +168,8 @@ void vary_moss_tts(int i, SpeechRequest& other) {
   }
 }
 
-/// The steps of models that speak in latents or canvases are compared in their own folders; here
-/// the samples, of which most goldens have the first ones.
+/// For models that speak in latents or canvases. Tests in their own folders compare the steps; here
+/// only samples are compared, in most goldens the first ones.
 inline bool read_latents(const GoldenModel&, const nlohmann::json& json, GoldenCase& c) {
   c.segments.emplace_back();
   return c.golden->find("samples") && !json.contains("prompt");
@@ -234,13 +234,13 @@ inline std::shared_ptr<const Pipeline> load_zonos(const LoadSpec& spec) {
   };
   return std::make_shared<zonos::Zonos>(spec, phonemes);
 }
-/// Reads the logits of the first step, and some ids of all steps. A case without an end was cut.
+/// Reads the first step's logits of all ids, and logits of some ids in all steps or in `steps`.
 inline bool read_zonos(const GoldenModel& model, const nlohmann::json& json, GoldenCase& c) {
   const auto all = nlohmann::json::parse(read_file(golden_path(model, "cases.json"), 1 << 20));
   c.ended = json["ended"];
   c.prompt_ids = ints(c.golden->view("prompt_ids"));
   c.frames = ints(c.golden->view("frames"));
-  std::vector<int32_t> steps;  // long cases have only some steps
+  std::vector<int32_t> steps;  // goldens of long cases have the logits of only these steps
   if (c.golden->find("logits_steps")) steps = ints(c.golden->view("logits_steps"));
   c.segments.push_back({.ended = c.ended,
                         .logits = {{c.golden->view("logits_full")},

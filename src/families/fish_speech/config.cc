@@ -10,8 +10,8 @@ namespace {
 constexpr int64_t kMostWidth = 1 << 16;
 constexpr const char* kOlder = "dual_ar";
 
-/// Reads the sizes of one of the two networks. As in the authors' code, the slow network's keys set
-/// rope and norms of both.
+/// Reads the sizes of one of the two networks. As in the authors' code, both networks have the
+/// slow network's rope and norms, which are in `text`.
 DecoderConfig load_stack(const Config& c, const Config& text, bool qk_norm) {
   DecoderConfig d;
   const auto width = [&](const char* key) { return static_cast<int>(c.i(key, 1, kMostWidth)); };
@@ -29,7 +29,7 @@ DecoderConfig load_stack(const Config& c, const Config& text, bool qk_norm) {
   d.norm_eps = static_cast<float>(text.f("norm_eps", 0, 1));
   d.rope.theta = text.f("rope_base", 1, 1e12);
   d.rope.layout = RopeLayout::kInterleaved;
-  d.rope.bf16 = true;  // whatever the weights' type
+  d.rope.bf16 = true;  // also if the weights have another type
   d.qk_norm = qk_norm;
   d.attention_bias = c.opt_b("attention_qkv_bias", text.opt_b("attention_qkv_bias", false));
   d.output_bias = c.opt_b("attention_o_bias", text.opt_b("attention_o_bias", false));

@@ -22,8 +22,8 @@ StreamHead head_of(const ModelConfig& config, const View& table, WeightType type
   return whole_head(PackedLinear::pack(parts, at_least_8_bits(type)));
 }
 
-/// Loads the fast network. As in the authors' code, the end has the same input as code 0. The table
-/// has one more row.
+/// Loads the fast network. Its table gets one more row, for the end. As in the authors' code, that
+/// row equals the row of code 0.
 std::unique_ptr<InnerCodes> fast_network(const ModelConfig& config, const Weights& weights,
                                          WeightType type) {
   const int64_t v = config.codes, width = config.fast.hidden;

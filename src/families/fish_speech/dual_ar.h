@@ -11,9 +11,9 @@
 
 namespace syrinx::fish_speech {
 
-/// Loads both networks. `weights`: the root of the checkpoint, which must outlive the result, as
-/// tables are not copied. Tables: that of the ids, then those of the C codebooks. The head has rows
-/// only for the codes and the end.
+/// Loads both networks. `weights`: the root of the checkpoint, which must outlive the result,
+/// because tables are not copied. Tables: the table of ids, then those of the C codebooks. The head
+/// has rows only for the codes and the end.
 std::unique_ptr<CodecLm> load_dual_ar(const ModelConfig& config, const Weights& weights,
                                       WeightType type);
 

@@ -127,7 +127,7 @@ TEST_F(FishSpeechTest, AMessageHearsThoseBefore) {
   say(*state, frames(2, 6));
   EXPECT_EQ(row(*state, second), spoken_row(6)) << "its own frames come behind those it hears";
   EXPECT_EQ(row(*state, second + 1), spoken_row(6));
-  // The prompt may not keep all of these rows: only the references and the first message stay.
+  // These rows are more than kMostPast, so only the references and the first message stay.
   say(*state, frames(static_cast<int>(kMostPast), 6));
   const std::vector<std::vector<int32_t>> long_ago = rows_fed(*state, second);
   const Verdict back = end(*state);
@@ -313,7 +313,7 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
       "(20.4 s) fit");
 }
 
-/// A changed copy of the checkpoint, and the error of loading it. Empty: it loads.
+/// A copy of the checkpoint that a test changes. fault(): the error of loading it, "" if it loads.
 struct FishCopy : CheckpointCopy {
   FishCopy() : CheckpointCopy(golden_path("checkpoint")) {}
   std::string fault(bool dummy = false) const {

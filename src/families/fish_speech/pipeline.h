@@ -32,9 +32,9 @@ class FishSpeech : public SpokenPipeline {
   std::unique_ptr<FishCodec> codec_;
 };
 
-inline constexpr int64_t kMostPast = 2048;  ///< rows of earlier messages, i.e. a minute and a half
+inline constexpr int64_t kMostPast = 2048;  ///< most rows of earlier messages: a minute and a half
 
-/// Returns the settings. Tables: that of the ids, then those of the C codebooks.
+/// Returns the settings. Tables: the table of ids, then those of the C codebooks.
 SpokenModel spoken_model(const ModelConfig& config);
 
 }  // namespace syrinx::fish_speech

@@ -19,8 +19,8 @@ class Prompter {
  public:
   static constexpr int kMaxSpeaker = 999;
 
-  /// Throws LoadError if the tokenizer lacks a control token, has more ids than the model, or has
-  /// other ids for codes than the config.
+  /// Throws LoadError if the tokenizer lacks a control token, or if its ids of the end or of codes
+  /// differ from those of the config.
   Prompter(const ModelConfig& config, Tokenizer tokenizer);
 
   /// Returns the control tokens, to make a tokenizer without files.
@@ -62,10 +62,10 @@ struct SpokenTurn {
   std::string tag;   ///< empty: the turn has no tag
   std::string text;  ///< text with its tag, trimmed
 };
-/// Cuts a text before every speaker tag. A text without tags is one turn, unchanged.
+/// Cuts a text before every speaker tag, and long turns after sentences. A short text is one turn.
 std::vector<SpokenTurn> spoken_turns(std::string_view text);
 
-/// Joins turns to messages of up to kMostTurns turns, like the authors' batches.
+/// Joins turns into messages of up to 5 turns and 300 bytes, like the authors' batches.
 std::vector<std::string> messages_of(const std::vector<SpokenTurn>& turns);
 
 }  // namespace syrinx::fish_speech

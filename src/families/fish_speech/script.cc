@@ -16,8 +16,8 @@ namespace {
 constexpr int64_t kSpareFrames = 215;  // extra frames, besides those per id: ten seconds
 constexpr int64_t kFramesPerId = 26;   // frames of one id in slow speech: 1.2 s
 
-/// Returns the number of steps for which a prompt must leave positions: the authors' bound, if the
-/// model has enough positions.
+/// Returns the number of steps for which a prompt must leave positions: the authors' bound, but at
+/// most half of the model's positions.
 int64_t least_steps(const ModelConfig& config) {
   return std::min<int64_t>(2048, config.max_positions / 2);
 }
@@ -59,7 +59,7 @@ class Script : public SpokenScript {
     return ok_status();
   }
 
-  /// Joins turns of speakers to messages. Each sentence of late text is one message or several. A
+  /// Joins turns of speakers into messages. Each sentence of late text is one message or several. A
   /// speaker tag is valid until the next tag.
   TextPlan::Split splitter() override {
     return [this](std::string_view text, int64_t begin, bool whole) {

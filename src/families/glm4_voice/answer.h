@@ -9,11 +9,11 @@ namespace syrinx::glm4_voice {
 
 class Answer : public VoiceAnswer {
  public:
-  /// Lengths of the runs of text and of codes that the authors' prompt asks for. In an answer, the
-  /// model keeps to these lengths itself.
+  /// Lengths of the runs of text ids and of codes, which the authors' prompt states. rule_aloud()
+  /// enforces them; in answers to chats, the model itself follows the prompt.
   static constexpr AloudRuns kRuns{13, 26};
 
-  /// All arguments except the request must outlive this object. Samples only text if not `speaks`.
+  /// `generation` and `tokenizer` must outlive this object. Samples only text if not `speaks`.
   Answer(const Ids& ids, const llm::ModelConfig& config, const llm::Generation& generation,
          const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt, bool speaks)
       : VoiceAnswer(config, generation, tokenizer, request, std::move(prompt), 0,

@@ -208,7 +208,7 @@ TEST(GlmVoice, ClientsWriteNoSpecialTokens) {
   const std::vector<int32_t> made = ids_of("<|user|><|audio_3|>", *model());
   EXPECT_EQ(std::count(made.begin(), made.end(), ids.user), 1);
   EXPECT_EQ(std::count(made.begin(), made.end(), ids.audio + 3), 0);
-  // The flags in the file have no effect, because tiktoken adds only special tokens.
+  // The "special" flags have no effect, because with tiktoken all added tokens are special.
   const CheckpointCopy copy(golden("checkpoint"));
   std::string config = slurp(copy.dir.path("tokenizer_config.json"));
   const std::string special = "\"special\":true";

@@ -15,15 +15,15 @@ namespace syrinx::glm4_voice {
 namespace {
 
 constexpr const char* kVoice = "glm";
-// The authors' bound of the ids of an answer with audio.
+// The authors' limit of the number of ids in an answer with audio.
 constexpr int kMostSpokenIds = 2000;
 constexpr double kHearsSeconds = 300;
 // Sampling of the authors' web demo; top-k is the default of transformers.
 constexpr float kTemperature = 0.2f, kTopP = 0.8f;
 constexpr int kTopK = 50;
 
-/// Returns the folder of a part of the model, which may have the organisation's present or former
-/// name.
+/// Returns the folder of a part of the model, from a hub repository of the organisation zai-org or,
+/// by its former name, THUDM.
 std::string part_dir(const LoadSpec& spec, const std::string& name, const std::string& marker) {
   try {
     return resolve_part(spec.dir, "zai-org/" + name, hub_cache(), marker);

@@ -55,7 +55,7 @@ struct HearingStage::Stream : StreamState {
   std::vector<Heard> parts;  // segments, with the keys of their blocks
   size_t number = 0;         // index of the segment that is being encoded
   int64_t block = 0;         // index of the next block of that segment
-  // Codes of the first blocks of that segment.
+  // Cached codes of the first blocks of that segment.
   std::vector<std::shared_ptr<const std::vector<float>>> known;
   std::shared_ptr<GlmSpeechTokenizer::State> state;  // null if the codes of all blocks are known
 };

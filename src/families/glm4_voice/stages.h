@@ -43,21 +43,21 @@ class HearingStage : public ChunkStage {
 };
 
 /// Makes an answer's mel in blocks of 25, 50, 100, 150, 200, 200, ... codes, like the authors' web
-/// demo. The blocks affect the sound, because the flow attends to a whole block and all blocks
-/// before it. So they do not depend on scheduling. The last 34 frames of a block are held back and
+/// demo. The flow attends to a whole block and all blocks before it, so the sizes of blocks affect
+/// the sound. They do not depend on scheduling. The last 34 frames of a block are held back and
 /// cross-faded with the first frames of the next. docs/families/glm4_voice.md lists differences
 /// from the demo.
 class FlowStage : public ChunkStage {
  public:
   explicit FlowStage(const GlmFlow& flow);
 
-  /// cut() chooses the chunks. A code after a block shows that the block is not the last one.
+  /// cut() chooses the chunks. The lookahead shows whether a code follows a block.
   static constexpr ChunkPolicy kPolicy{.initial = 25, .steady = 200, .lookahead = 1};
   /// The most mel frames that may wait for the vocoder, including those of the longest block.
   static constexpr int64_t kWindow = 1 << 14;
   FrameType in() const override { return {Flow::kCodes, 1}; }
   FrameType out() const override { return {Flow::kRows, static_cast<int>(flow_.config().mel)}; }
-  /// A last block of one code sends the most: its frames, and those that were held back.
+  /// The last block sends the most frames per code if it has one code: its own and the held ones.
   int most_out() const override {
     return static_cast<int>(flow_.config().frames(1) + 1 + overlap_);
   }

@@ -9,7 +9,7 @@ namespace syrinx::higgs {
 namespace {
 
 constexpr double kTheta = 1e6;          // used if the config has null, like the published one
-constexpr int64_t kTrained = 8192;      // positions of the training
+constexpr int64_t kTrained = 8192;      // most positions in training
 constexpr int64_t kQwen3HeadDim = 128;  // used if the config has no such value
 
 }  // namespace
@@ -34,7 +34,7 @@ ModelConfig load_model_config(const Config& root) {
   m.lm = load_llama_config(text, kTheta);
   m.lm.head_dim = static_cast<int>(text.opt_i("head_dim", kQwen3HeadDim, 8, 256));
   m.lm.qk_norm = true;
-  m.lm.rope.bf16 = true;  // as in training, whatever the weights' type
+  m.lm.rope.bf16 = true;  // as in training, also if the weights have another type
   m.vocab = text.i("vocab_size", 1, 1 << 24);
   m.max_positions =
       std::min(text.opt_i("max_position_embeddings", kTrained, 64, 1 << 24), kTrained);

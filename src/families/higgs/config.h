@@ -24,7 +24,7 @@ struct ModelConfig {
   int32_t begin() const { return static_cast<int32_t>(codes - 2); }
   int32_t end() const { return static_cast<int32_t>(codes - 1); }
 
-  /// Returns the pattern: codebook c is delayed by c steps. Any code may follow the end mark.
+  /// Returns the pattern: codebook c is delayed by c steps. Any code may follow its end mark.
   DelayPattern delays() const;
 };
 

@@ -299,7 +299,7 @@ TEST_F(HiggsTest, AVoiceOfARecordingIsItsFrames) {
   EXPECT_EQ(ints(*encode(other)->find("codes")), ints(*encode(same)->find("codes")));
 }
 
-/// A changed copy of the checkpoint, and the error of loading it. Empty: it loads.
+/// A copy of the checkpoint that a test changes. fault(): the error of loading it, "" if it loads.
 struct HiggsCopy : CheckpointCopy {
   HiggsCopy() : CheckpointCopy(golden_file("checkpoint")) {}
   std::string fault(bool dummy = false) const {

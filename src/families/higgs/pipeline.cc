@@ -45,7 +45,7 @@ Higgs::Higgs(const LoadSpec& spec) {
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   const Weights codec = weights_->scope(kCodecScope);
   XCodecConfig sizes = XCodecConfig::of(codec, XCodecConfig::higgs());
-  // With this size, the codec of another model has tensors that do not fit.
+  // The codec of another model has tensors that do not fit these sizes, so loading it fails.
   sizes.codec.codebooks = config_.codebooks;
   sizes.codec.codebook_size = config_.real_codes();
   for (const std::string& pattern : kOnlyHears) codec.ignore(pattern);

@@ -16,7 +16,7 @@ namespace syrinx::higgs {
 
 inline constexpr const char* kFamily = "higgs_audio";
 inline constexpr double kMostSeconds = 60;  ///< longest recording of a voice
-inline constexpr int32_t kHeard = -100;     ///< id of a prompt's row of codes in the authors' code
+inline constexpr int32_t kHeard = -100;     ///< the authors' id of prompt rows that have codes
 
 class Higgs : public SpokenPipeline {
  public:

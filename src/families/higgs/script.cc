@@ -77,7 +77,7 @@ class Script : public SpokenScript {
 
   int emit(const DelayedStreams&, std::span<int32_t> frame, StepOutput& out) override {
     for (int32_t& code : frame) {
-      if (code >= config_.real_codes()) code = 0;  // a mark in place of a code
+      if (code >= config_.real_codes()) code = 0;  // replaces a mark
     }
     out.frame(frame);
     return 1;

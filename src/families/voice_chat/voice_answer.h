@@ -24,7 +24,7 @@ struct AudioIds {
 /// The sequence of one answer.
 class VoiceAnswer : public HearingAnswer {
  public:
-  /// All arguments except the request must outlive this object. Samples only text if not `speaks`.
+  /// `generation` and `tokenizer` must outlive this object. Samples only text if not `speaks`.
   VoiceAnswer(const llm::ModelConfig& config, const llm::Generation& generation,
               const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
               int64_t width, AudioIds audio, bool speaks);
