@@ -30,7 +30,7 @@ std::u32string digit_by_digit(std::string_view digits) {
 std::u32string four_in_han(std::string_view digits, bool first) {
   static constexpr std::array<std::u32string_view, 4> kUnits{U"", U"十", U"百", U"千"};
   std::u32string out;
-  bool gap = false;  // zeros came since the last digit, or before the first one
+  bool gap = false;  // zeros came after the last nonzero digit, or before the first one
   for (size_t i = 0; i < digits.size(); ++i) {
     const size_t unit = digits.size() - 1 - i;
     if (digits[i] == '0') {
@@ -174,7 +174,7 @@ constexpr std::array<ChineseMark, 10> kChineseMarks{{{U"、，", ",", false, tru
                                                      {U"（", "(", true, false},
                                                      {U"）", ")", false, true}}};
 
-/// Returns the row of a Chinese mark. Null for another character.
+/// Returns the entry of a Chinese mark in kChineseMarks. Null for another character.
 const ChineseMark* mark_of_han(char32_t c) {
   const auto row = std::find_if(
       kChineseMarks.begin(), kChineseMarks.end(),
@@ -282,7 +282,7 @@ class IpaSpeech {
   ChineseOutput out_;
 };
 
-/// Reads a sentence in the alphabet of version 1.1, which has a stroke or a space between words.
+/// Reads a sentence in the alphabet of version 1.1, which has "/" or a space between words.
 class BopomofoSpeech {
  public:
   BopomofoSpeech(const ChineseReader& reader, const EnglishReader& english)

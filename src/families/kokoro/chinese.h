@@ -29,7 +29,7 @@ enum class ChineseAlphabet : uint8_t {
 struct ChineseReader {
   std::unique_ptr<const Jieba> jieba;
   Pinyin pinyin;
-  // Cuts words for bopomofo; null for the other alphabet.
+  // For bopomofo: words with parts of speech, changes of tones. Null for the other alphabet.
   std::unique_ptr<const TagModel> tags = {};
   std::unique_ptr<const Tones> tones = {};
 };

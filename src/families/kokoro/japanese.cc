@@ -149,7 +149,7 @@ std::string_view mark_of(char32_t c) {
   return {};
 }
 
-/// Appends words and marks, with spaces between them as misaki has.
+/// Appends words and marks, with the same spaces between them as in misaki's output.
 class JapaneseSpeech {
  public:
   explicit JapaneseSpeech(const EnglishReader& english) : english_(english) {}

@@ -12,7 +12,7 @@
 
 namespace syrinx::kokoro {
 
-/// Returns the words and marks of each sentence. Needs 10 ms if a sentence needs mecab. If mecab is
+/// Returns the words and marks of each sentence. Takes 10 ms if a sentence needs mecab. If mecab is
 /// missing and a text has more than kana, returns an Error that names the package to install.
 Result<std::vector<std::vector<Spoken>>> japanese_words(
     std::span<const SentenceStream::Item> sentences, const EnglishReader& english);

@@ -243,7 +243,7 @@ size_t Jieba::shortest_part(std::u32string_view word, bool& begins) const {
     take(at, part.size());
     at += part.size();
   }
-  // The same characters may also begin the word.
+  // Even if the part was found elsewhere in the word, the word may also start with it.
   begins = word.starts_with(word.substr(place, shortest));
   return shortest;
 }

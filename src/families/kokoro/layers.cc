@@ -172,7 +172,7 @@ StyledBlock::StyledBlock(const Weights& weights, int64_t in, int64_t out, int64_
   }
 }
 
-/// Computes the residual branch times 1 / sqrt(2). Repeats rows if the block doubles them.
+/// Computes the block's shortcut times 1 / sqrt(2). Repeats rows if the block doubles them.
 View StyledBlock::around(StepContext& ctx, const View& x, int64_t rows) const {
   const View out = take_rows(ctx, rows, out_);
   const Arena::Mark mark(ctx.arena);

@@ -115,7 +115,7 @@ class AdaIn {
   Tensor weight_, bias_;
 };
 
-/// AdainResBlk1d: two convolutions of 3 taps with a residual branch. May double the rows.
+/// AdainResBlk1d: two convolutions of 3 taps, and a shortcut around them. May double the rows.
 class StyledBlock {
  public:
   StyledBlock() = default;

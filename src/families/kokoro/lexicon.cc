@@ -38,7 +38,7 @@ std::string stressed(std::string_view phonemes, std::string_view mark) {
   return out;
 }
 
-/// Applies misaki's apply_stress to words with a capital (0.5) or in capitals (2).
+/// Applies misaki's apply_stress: with stress 2 to words in capitals, 0.5 to words with a capital.
 std::string stressed_as_written(std::string phonemes, std::string_view word) {
   if (word == lower_ascii(word)) return phonemes;
   const bool capitals =

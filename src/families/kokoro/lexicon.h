@@ -1,6 +1,6 @@
 // misaki's lexicon of US English and its rules for endings, stress and small words. So words get
-// the phonemes that Kokoro was trained on. This program does not find parts of speech: words whose
-// phonemes depend on it have the usual ones. Const after construction; any thread. Source: misaki
+// the phonemes that Kokoro was trained on. This code does not find parts of speech: a word whose
+// phonemes depend on its part of speech gets the most usual ones. Const; any thread. Source: misaki
 // 0.9.4, misaki/en.py (Lexicon) and data/us_gold.json (lexicon/README.md).
 #pragma once
 

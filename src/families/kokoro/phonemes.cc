@@ -88,7 +88,7 @@ int64_t main_stress(std::span<const std::string_view> phones) {
   return drawn ? last : first;
 }
 
-/// Splits a piece into words of letters and apostrophes. Empty if it has other characters.
+/// Splits a piece into words of letters and apostrophes. Returns {} if it has other characters.
 std::vector<std::string> written_words(std::string_view text) {
   std::vector<std::string> out(1);
   for (const std::string& c : characters(text)) {

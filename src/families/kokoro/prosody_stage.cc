@@ -11,7 +11,7 @@ ProsodyStage::ProsodyStage(const KokoroConfig& config, const Prosody& prosody)
   traits_.hidden = 1;
   traits_.vocab = {1};
   traits_.max_positions = static_cast<int>(config.bert.positions) + 1;
-  traits_.values = 1;     // required so that the sequence can send rows
+  traits_.values = 1;     // not used, but stages whose sequences send rows must have values
   traits_.writes = true;  // writes features to the sequence, because their size varies
 }
 

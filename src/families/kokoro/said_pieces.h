@@ -32,7 +32,7 @@ std::vector<SaidPiece> said_pieces(std::span<const SentenceStream::Item> sentenc
                                    const std::vector<Saying>& sayings, const Lexicon* lexicon,
                                    std::string_view voice);
 
-/// Joins pieces to `count` sentences. `read`: words of the pieces without phonemes, in order.
+/// Joins pieces into `count` sentences. `read`: words of the pieces without phonemes, in order.
 std::vector<std::vector<Spoken>> joined_pieces(std::span<const SaidPiece> pieces,
                                                std::vector<std::vector<Spoken>> read, size_t count);
 

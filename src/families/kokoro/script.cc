@@ -93,7 +93,7 @@ bool Script::next(Utterance& out) {
   return true;
 }
 
-/// Cuts a sentence that is too long for the model, or for the first utterance of a request.
+/// Turns a sentence into utterances. Cuts it if it is too long for the model, or a long first one.
 void Script::cut(std::span<const Spoken> words) {
   const auto length = [](const Spoken& word) {
     return static_cast<int>(characters(word.phonemes).size()) + (word.space ? 1 : 0);

@@ -1,6 +1,6 @@
 // Cuts a request's text into utterances, in order, each when it is needed. It cuts at the ends of
-// sentences, where a cut is inaudible. It also cuts a long first sentence at its first comma, so
-// that the first samples come soon. One thread at a time.
+// sentences, where a cut is inaudible. It also cuts a long first sentence at a comma or other pause
+// near its start, so that the first samples come soon. Used by one thread at a time.
 #pragma once
 
 #include <deque>
@@ -21,7 +21,7 @@ namespace syrinx::kokoro {
 /// Text that the network speaks in one call.
 struct Utterance {
   struct Word {
-    int place = 0;  ///< its index in `ids`
+    int place = 0;  ///< index in `ids` of its first phoneme
     int64_t begin = 0, end = 0;
   };
   std::vector<int32_t> ids;  ///< the first and last id are 0

@@ -61,7 +61,7 @@ Status KokoroState::append_text(std::string_view text, bool last) {
   if (!open_) return text_is_complete();
   open_ = !last;
   if (Status fault = script_.push(text, last); !fault.ok()) return fault;
-  // Without more text, the request ends with one more step.
+  // If no utterance follows, the request ends with one more step, which has only the row of id 0.
   if (utterance_.ids.empty() && !next_utterance() && last) utterance_.ids = {0};
   return ok_status();
 }
