@@ -135,7 +135,7 @@ void Answer::step_keys(bool /*companion*/, std::vector<uint64_t>& keys) const {
     keys.push_back(static_cast<uint64_t>(id));
 }
 
-/// Depends only on the ids so far, so guesses never change the sampled ids.
+/// Returns the rule for the id after `guesses` guesses, as if the model had sampled these ids.
 SampleRule Answer::rule_behind(int guesses) const {
   SampleRule rule;
   rule.allowed[rule.ranges++] = {0, ids_known_};
@@ -193,7 +193,7 @@ void Answer::take_id(int32_t id) {
   if (expected_at_ < expected_.size() && expected_[expected_at_] == id) {
     ++expected_at_;
   } else if (!expected_.empty()) {
-    expected_at_ = expected_.size();  // no position until a match is found again
+    expected_at_ = expected_.size();  // no position until look_up() finds one again
   }
   if (known_ < ids_.size() && ids_[known_] == id) {
     ++known_;

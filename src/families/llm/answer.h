@@ -24,7 +24,7 @@ namespace syrinx::llm {
 /// The sequence of one answer.
 class Answer : public Sequence {
  public:
-  /// Checks the request. All arguments must outlive the answer.
+  /// Checks the request. `generation` and `prompter` must outlive the answer.
   static Result<std::unique_ptr<Answer>> open(const ModelConfig& config,
                                               const Generation& generation,
                                               const Prompter& prompter,
@@ -91,7 +91,7 @@ class Answer : public Sequence {
   size_t expected_at_ = 0;  // index in expected_ of the next id; expected_.size(): no position
   size_t alike_ = 0;        // number of first ids that answer and expected_ have in common
   const int among_;         // RequestWriting::expected_among
-  const size_t settled_;    // first ids of expected_ that are accepted in any case
+  const size_t settled_;    // number of first ids of expected_ that are accepted in any case
   const int jacobi_;
   AnswerForm form_;  // form of a required tool call, or of JSON
   AnswerText text_;

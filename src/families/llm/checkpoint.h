@@ -15,7 +15,7 @@ namespace syrinx::llm {
 /// A language model.
 struct StoredModel {
   ModelConfig config;
-  Tokenizer tokenizer;                    ///< with random weights possibly a tokenizer of bytes
+  Tokenizer tokenizer;                    ///< with random weights and no file: byte_tokenizer()
   std::unique_ptr<WeightSource> weights;  ///< with transformers' names
 };
 /// Opens a directory as transformers publishes it, or a GGUF file. Throws LoadError.
@@ -27,7 +27,7 @@ struct Checkpoint {
   Generation generation;
   std::optional<ChatTemplate> chat;  ///< unset: the model does not accept messages
 };
-/// Opens the same files. Throws LoadError.
+/// Opens what open_model() opens, and reads what answers need. Throws LoadError.
 Checkpoint open_checkpoint(const LoadSpec& spec);
 
 }  // namespace syrinx::llm

@@ -40,7 +40,7 @@ struct ModelConfig {
 bool claims(const Config& root);
 /// Reads and checks the sizes of a config.json. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
-/// Does the same for a config that is known to have model_type `type`, whatever its own entry is.
+/// Does the same for a model of the given type, even if the config's model_type is another one.
 ModelConfig load_model_config_as(const std::string& type, const Config& root);
 
 /// The default sampling of a checkpoint, and the ids that end its answers.

@@ -30,7 +30,7 @@ class JsonGrammar {
     std::vector<std::string> keys = {};      ///< keys of the object as JSON texts, sorted
     std::vector<int> values = {};            ///< node of each key's value
     uint64_t required = 0;                   ///< bit i: the object must have keys[i]
-    int others = -1;                         ///< node of every key's value, if `keys` is empty
+    int others = -1;                         ///< node of all values if `keys` is empty; -1: no keys
     int items = 0;                           ///< node of the items of an array
     int64_t least = 0, most = INT64_MAX;     ///< bounds of the number of items
   };

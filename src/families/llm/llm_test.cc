@@ -112,7 +112,7 @@ struct Copy : CheckpointCopy {
 
 class LlmQuantized : public testing::TestWithParam<const char*> {};
 
-// The same 4-bit linear layers in the formats of two methods (tests/parity/llm/make_quantized.py).
+// The same 4-bit linear layers in the formats of GPTQ and AWQ (tests/parity/llm/make_quantized.py).
 TEST_P(LlmQuantized, LogitsAreThoseOfTheWeightsMeant) {
   Copy copy("qwen3");
   const std::string method = GetParam(), made = golden_dir("quantized");

@@ -1,5 +1,5 @@
-// Text models (Llama-3.x, Qwen2.5 and Qwen3 as published) as the smallest possible pipeline: one AR
-// node, whose text is sent to the client.
+// Text models (architectures.h has the kinds) as the smallest possible pipeline: one AR node, whose
+// text is sent to the client.
 #pragma once
 
 #include <memory>

@@ -13,7 +13,7 @@ namespace syrinx::llm {
 
 class TokenMasks {
  public:
-  /// Covers the ids below `ids`. Special tokens are never allowed.
+  /// Covers the ids below `ids`. Special tokens, and those of over 256 bytes, are never allowed.
   TokenMasks(const Tokenizer& tokenizer, int32_t ids);
 
   /// Returns the mask for a text: bit i % 64 of word i / 64 is set if the bytes of id i may follow.
