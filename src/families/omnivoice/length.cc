@@ -72,8 +72,8 @@ bool ends_in_abbreviation(std::u32string_view sentence) {
   return std::ranges::find(kAbbreviations, sentence.substr(begin)) != std::end(kAbbreviations);
 }
 
-/// Cuts behind each stop. Stops and closing marks at the beginning of a sentence join the one
-/// before.
+/// Cuts a text after each stop. Stops and closing marks at the beginning of a sentence join the
+/// sentence before it.
 std::vector<std::u32string> sentences_of(std::string_view text) {
   std::vector<std::u32string> all;
   std::u32string now;

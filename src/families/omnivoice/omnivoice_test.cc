@@ -124,7 +124,7 @@ TEST_F(OmniVoiceTest, LaterSentencesHaveTheRequestsSpeedOnce) {
   };
   const std::string long_one = "The quick brown fox jumps over the lazy dog, and runs away.";
   EXPECT_EQ(later(long_one, 2), estimated_frames(second, {}, 2));
-  // The length of a short text is an estimate that was raised, and no pace for others.
+  // The length of a short text is a raised estimate, so it does not set the pace of later segments.
   EXPECT_EQ(later("Hi!", 1), estimated_frames(second, {}, 1));
 }
 
@@ -197,7 +197,7 @@ TEST(OmniVoicePasses, OverManyRowsTakeSeveralSteps) {
   EXPECT_EQ(steps_of_pass(config, 1'000'000), 28);
 }
 
-/// In the batches of a short canvas, a long one runs some layers, and gets the same codes.
+/// In each batch with a short canvas, a long one runs only some layers. It gets the same codes.
 TEST_F(OmniVoiceTest, AShortCanvasDoesNotWaitForPassesOfALongOne) {
   SpeechRequest slow = plain("The quick brown fox jumps over the lazy dog, and then runs away.");
   slow.voice.speed = 0.25f;

@@ -23,7 +23,7 @@ XCodecConfig codec_sizes(const LoadSpec& spec, const ModelConfig& config, const 
   sizes.codec.codebooks = config.codebooks;
   sizes.codec.codebook_size = config.codes();
   const std::string file = join_path(spec.dir, join_path(kCodec, "config.json"));
-  if (!is_file(file)) return sizes;  // random weights, or a copy without it
+  if (!is_file(file)) return sizes;  // random weights, or a copy without this file
   const Config root = Config::load(file);
   if (const std::string type = model_type(root); type != "higgs_audio_v2_tokenizer") {
     root.fail("model_type", concat("expected higgs_audio_v2_tokenizer, got ", type));

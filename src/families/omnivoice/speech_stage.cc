@@ -48,7 +48,7 @@ void SpeechStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
     for (float& x : out) x *= stream.gain;
     for (int64_t i = 0; i < std::ssize(out) && stream.sent + i < length; ++i)
       out[static_cast<size_t>(i)] *= static_cast<float>(stream.sent + i) / slope;
-    // Without the end of the stream, the chunk has more than a fade's frames after it.
+    // Before the end of the stream, lookahead() frames follow the chunk, so it has no fade-out.
     const int64_t after = job.last ? job.ahead * codec_.config().hop() : length;
     for (int64_t i = std::ssize(out) - 1, rest = after; i >= 0 && rest < length; --i, ++rest)
       out[static_cast<size_t>(i)] *= static_cast<float>(rest) / slope;

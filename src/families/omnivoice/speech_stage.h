@@ -18,7 +18,7 @@ class SpeechStage : public ChunkStage {
   Bundle bundle(const Sequence& sequence) const override;
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
-  /// Returns the frames that must exist after a chunk: those of the codec, or of the last fade.
+  /// Returns the number of frames that must follow a chunk: for the codec, and for the fade-out.
   int lookahead() const;
 
  private:

@@ -9,11 +9,11 @@
 namespace syrinx::omnivoice {
 namespace {
 
-// The authors cut a text above the first of these times into pieces of about the second.
+// As in the authors' program, text that lasts over kLongest_s is cut into pieces of about kPiece_s.
 constexpr double kLongest_s = 30, kPiece_s = 15;
 constexpr double kMost_s = 120;             // longest canvas
-constexpr int64_t kMostIds = 4096;          // of style and text
-constexpr int64_t kMostIdsOfAll = 1 << 22;  // of all segments that wait
+constexpr int64_t kMostIds = 4096;          // most ids of a segment: style and text
+constexpr int64_t kMostIdsOfAll = 1 << 22;  // most ids of all waiting segments
 constexpr int64_t kLeastOfPace = 50;        // frames below which estimates are raised
 constexpr TextPlanOptions kSentences{.most_ids = kMostIds};
 
@@ -55,7 +55,7 @@ int64_t State::frames_of(std::string_view text) const {
   return estimated_frames(text, pace_, speed_);
 }
 
-/// Cuts a whole text into sentences as if it came late, and a long sentence into pieces.
+/// Cuts a whole text into sentences, like late text, and a long sentence into pieces.
 std::vector<std::string> State::split(std::string_view text, bool whole) const {
   std::vector<std::string> out;
   const auto add = [&](std::string_view sentence) {
@@ -102,7 +102,7 @@ Result<std::vector<int32_t>> State::encode(std::string_view segment) {
   if (!recorded) {  // from now on, this segment stands for a recording
     heard_.text = segment;
     heard_frames_ = frames;
-    // The next segments do not take their pace from a short segment, or from another speed.
+    // Later segments take their pace from this one, unless it is short or has another speed.
     if (speed_ == 1 && frames >= kLeastOfPace) pace_ = {heard_.text, frames};
   }
   first_ = false;

@@ -21,7 +21,7 @@ namespace syrinx::omnivoice {
 /// RMS to which quieter recordings are raised, as in the authors' program.
 inline constexpr float kLevel = 0.1f;
 
-/// What the frames of a recording are, as part of a canvas.
+/// The recording that is part of a canvas.
 struct Heard {
   std::string text;             ///< its words, with a stop
   std::vector<int32_t> frames;  ///< [R, C]; empty: no recording
@@ -38,7 +38,7 @@ class State : public Sequence {
 
   /// Returns the next step of the pass over the canvas. Only for the stage, which then runs it.
   CanvasPass next_pass();
-  /// Returns the factor of the samples. Quiet recordings are heard louder than they are.
+  /// Returns the factor of the samples. It undoes the raising of a quiet recording (kLevel).
   float gain() const;
   /// Returns the frames of the current canvas [T, C], with masks.
   std::span<const int32_t> canvas() const { return frames_; }

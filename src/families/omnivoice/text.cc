@@ -114,8 +114,8 @@ std::string utf8(std::u32string_view text) {
   return out;
 }
 
-/// Joins and cleans texts: no line breaks, parentheses of ASCII, single blanks, and no blanks
-/// beside Chinese characters.
+/// Joins and cleans texts: no line breaks, ASCII parentheses, single blanks, and no blanks beside
+/// Chinese characters.
 std::string cleaned(std::string_view heard, std::string_view text) {
   std::u32string all;
   const std::u32string first = code_points(heard), second = code_points(text);

@@ -1,5 +1,5 @@
-// What a canvas says before its frames, as ids: style, then text. Tags of sounds, attributes of a
-// designed voice. Const after construction; any thread. Source: omnivoice 0.2.1,
+// Makes the ids before the frames of a canvas: style, then text, with tags of sounds. Checks the
+// attributes of a designed voice. Const after construction; any thread. Source: omnivoice 0.2.1,
 // omnivoice/models/omnivoice.py (_prepare_inference_inputs, _combine_text, _resolve_instruct) and
 // utils/voice_design.py.
 #pragma once

@@ -27,7 +27,7 @@ class Milliseconds {
     index();
   }
   int64_t count() const { return count_; }
-  /// Returns whether [begin, end) is silent, as far as it exists.
+  /// Returns whether the milliseconds [begin, end) are silent, or those of them that exist.
   bool silent(int64_t begin, int64_t end) const {
     end = std::min(end, count_);
     if (begin >= end) return true;
@@ -88,7 +88,7 @@ Stretches silences(const Milliseconds& sound) {
   return out;
 }
 
-/// Returns the stretches to keep: sound, with as much silence on both sides as a window has.
+/// Returns the stretches to keep: sound, with kWindow of silence on both sides.
 Stretches kept_stretches(const Milliseconds& sound) {
   Stretches out;
   const Stretches silent = silences(sound);

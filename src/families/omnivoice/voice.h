@@ -25,7 +25,7 @@ std::vector<float> without_silence(std::span<const float> samples, int rate);
 /// Makes an encoder of voices. `codec` is the scope of the codec's weights, which must outlive it.
 std::unique_ptr<VoiceEncoder> make_voices(const Weights& codec, const XCodecConfig& sizes);
 
-/// Reads a voice. An Error if it is not one of this model.
+/// Reads a voice. Returns an Error if the voice does not fit this model.
 Result<Heard> heard_in(const ModelConfig& config, const Voice& voice, double frame_rate);
 
 }  // namespace syrinx::omnivoice
