@@ -17,7 +17,7 @@ Error unsupported(const char* what, const char* param) {
   return {ErrorCode::kUnsupported, what, param};
 }
 
-/// Returns the sampling of words. It is greedy, as in that recipe, unless the request sets options.
+/// Returns the sampling of words. Unless the request sets options, it is greedy, as in that yaml.
 SampleParams of_words(const SpeechRequest& request) {
   const bool draws = request.sampling.temperature || request.sampling.top_k ||
                      request.sampling.top_p || request.sampling.min_p;

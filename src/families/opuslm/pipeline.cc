@@ -91,7 +91,7 @@ OpusLm::OpusLm(const LoadSpec& spec) {
   prompter_ = std::make_unique<Prompter>(config_, open_tokenizer(spec, {}, config_.words));
   weights_ = std::make_unique<Weights>(
       weights_at(spec, weights_file(spec.dir), [dialogue = config_.dialogue](const auto& name) {
-        // These names are ESPnet's. In the plain model, OLMo 2's norms have them, too.
+        // Random weights have ESPnet's names, and in the plain model (OLMo 2) norms over heads.
         const bool norm = name.ends_with("q_norm.weight") || name.ends_with("k_norm.weight");
         return name.starts_with("corelm.") && !(dialogue && norm);
       }));
@@ -117,7 +117,7 @@ void OpusLm::load_codec(const LoadSpec& spec) {
   const Weights generator = weights.scope("codec.generator");
   EspnetCodecConfig sizes;
   if (!spec.dummy) sizes = EspnetCodecConfig::of(generator);
-  // With this size, the codec of another model has tensors that do not fit.
+  // The codec of another model has tensors that do not fit these sizes, so loading it fails.
   sizes.codebooks = config_.streams - 1;
   sizes.codebook_size = config_.codes;
   generator.build([&] {

@@ -136,7 +136,7 @@ Rows Prompter::speech(std::span<const int32_t> words, std::span<const int32_t> v
   return rows;
 }
 
-/// Appends rows that make the dialogue model transcribe its user's speech before it answers.
+/// Returns the rows that precede the recording in a prompt for transcribing.
 Rows Prompter::before_recognition() const {
   const ControlIds& c = config_.ids;
   Rows rows(config_);

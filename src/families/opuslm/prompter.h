@@ -58,7 +58,7 @@ class Rows {
 /// Makes the rows of prompts with one tokenizer.
 class Prompter {
  public:
-  /// Throws LoadError if the tokenizer has more ids than the model.
+  /// The ids of `tokenizer` must be below config.words.
   Prompter(const ModelConfig& config, Tokenizer tokenizer);
 
   /// Returns the ids of a client's text. Special tokens in it are read as plain text.
@@ -74,7 +74,7 @@ class Prompter {
   Rows recognition(int64_t heard) const;
   /// Returns the prompt of a conversation, up to the beginning of the answer. `spoken`: the answer
   /// will also be spoken. `heard`: number of frames of each recording, in the order of the
-  /// messages. A conversation that consists of one recording is transcribed.
+  /// messages. The plain model accepts a recording only alone, and transcribes it.
   Result<Rows> conversation(const Chat& chat, bool spoken, std::span<const int32_t> voice,
                             std::span<const int64_t> heard) const;
   /// Appends the beginning of an answer in words or, with `speech`, of the answer's speech.

@@ -56,7 +56,7 @@ class Script : public SpokenScript {
     return false;
   }
 
-  /// Sends a frame. A pad in place of a code becomes the first code.
+  /// Sends the codes of a frame, without its unit. A pad in place of a code becomes the first code.
   int emit(const DelayedStreams&, std::span<int32_t> frame, StepOutput& out) override {
     for (int32_t& code : frame.subspan(1)) code = std::max(code - 1, 0);
     out.frame(frame.subspan(1));
