@@ -39,7 +39,7 @@ struct TokenIds {
 
 /// Sizes and ids of a model. Plain data.
 struct ModelConfig : llm::ModelConfig {
-  int64_t block = 4096;  ///< ids of a block, which are the codes of one quantizer
+  int64_t block = 4096;  ///< number of ids of a block: one for each code of a quantizer
   TokenIds ids = {};
 
   /// Returns the first id for which the head has a logit. The sampler counts ids from this id.

@@ -33,9 +33,9 @@ struct Edition {
   const char *language, *licence;
 };
 
-/// Returns the edition for a tokenizer and for a model's name or path, in any case.
+/// Returns the edition for a tokenizer and for a model's name or path, ignoring its case.
 const Edition& edition_of(const Tokenizer& tokenizer, const std::string& name);
-/// Returns the edition of the authors of Orpheus.
+/// Returns the English edition of the authors of Orpheus.
 const Edition& first_edition();
 
 }  // namespace syrinx::orpheus

@@ -238,7 +238,7 @@ TEST(OrpheusClaims, TheVocabularyDecides) {
   EXPECT_FALSE(claimed(R"({"vocab_size": 156940})"));
 }
 
-/// A changed copy of the small checkpoint, and the error of loading it. Empty: it loads.
+/// A copy of the small checkpoint that a test changes. fault(): the error of loading it, if any.
 struct Copy : CheckpointCopy {
   Copy() : CheckpointCopy(checkpoint()) {}
   std::string fault() const {

@@ -26,8 +26,8 @@ class Reader : public ArStage {
   ArTraits traits_;
 };
 
-/// Turns each row [C] of the prior into the samples of a frame. A stream passes all arrived frames
-/// to its network, so each frame is computed once.
+/// Turns each latent row [C] into the samples of a frame. A stream passes all arrived frames to its
+/// network, lookahead included, so each frame is computed once.
 class Speaker : public ChunkStage {
  public:
   explicit Speaker(const Network& network) : network_(network) {}

@@ -43,7 +43,7 @@ class State : public Sequence {
   uint64_t seed() const { return seed_; }
   /// Returns the number of this sentence in its request. The noise depends on it.
   uint32_t sentence() const { return sentence_; }
-  /// Results of the stage for this sentence: the frames of each id, and all frames [T, width].
+  /// The stage's results for this sentence: frames per id [P], priors [P, 2 C] and latents [T, C].
   std::vector<int32_t> durations;
   std::vector<float> prior, frames;
 

@@ -62,7 +62,7 @@ DecoderConfig load_lm(const Yaml& y) {
             .layout = RopeLayout::kInterleaved};
   c.norm = NormKind::kLayer;
   c.mlp = MlpKind::kGeluTanh;
-  c.final_norm = false;  // this model has no final norm in the transformer
+  c.final_norm = false;  // FlowLm applies the final norm, out_norm
   c.names = block_names();
   return c;
 }

@@ -27,7 +27,7 @@ class FlowHead {
   ModelConfig config_;
   PackedLinear in_, condition_, last_modulation_, out_;
   std::vector<Block> blocks_;
-  Tensor time_;          // [W], embedding of the times of the only step; empty if it has no times
+  Tensor time_;          // [W], mean of the embeddings of times 0 and 1; only with kDistilled
   Tensor ones_, zeros_;  // [W], for the last norm
 };
 

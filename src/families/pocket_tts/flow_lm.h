@@ -28,7 +28,7 @@ struct VoiceRows {
 
 class FlowLm : public ArStage {
  public:
-  /// `weights`: the scope "flow_lm."; must outlive this object, as the table of ids is not copied.
+  /// `weights`: scope "flow_lm."; must outlive this object, because the table of ids is not copied.
   FlowLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }

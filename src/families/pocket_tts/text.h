@@ -15,7 +15,7 @@ class TextReader {
  public:
   static constexpr int64_t kMostIds = 50;  ///< ids of a chunk; a single clause may have more
 
-  /// Throws LoadError if the tokenizer's ids differ from those of the model.
+  /// Throws LoadError if the tokenizer has more ids than the model.
   TextReader(const ModelConfig& config, Unigram tokenizer);
 
   /// Cuts a text into chunks. Returns their texts in order.
