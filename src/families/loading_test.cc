@@ -22,9 +22,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// A safetensors file of a checkpoint. Tensors with a prefix in `later` are loaded when a voice is
-/// first cloned. Values of the tables `in_place` are read from the mapped file when they are used,
-/// so loading does not check them.
+/// A safetensors file of a checkpoint. Tensors whose names contain a part in `later` are loaded
+/// with the first recording, or never. Values of tables that contain a part in `in_place` are read
+/// from the mapped file when they are used, so loading does not check them.
 struct File {
   const char* name;
   std::vector<std::string> later = {}, in_place = {};

@@ -100,7 +100,7 @@ class PublishedLayout : public testing::TestWithParam<Published> {
     }
     dir_.write("tokenizer_config.json", json.dump());
   }
-  /// For Qwen3-Omni: the first layers of both language models, at their published widths.
+  /// Keeps only the first layers of Qwen3-Omni's language models, with their published widths.
   void shorten() {
     const std::string config = dir_.path("config.json");
     auto json = nlohmann::json::parse(slurp(config));
@@ -161,8 +161,8 @@ TEST_P(PublishedLayout, Loads) {
   EXPECT_EQ(fault(), "");
 }
 
-/// Families that publish their encoders as safetensors, like all weights. PublishedLayout loads
-/// these encoders, too.
+/// Models that publish their encoders of recordings as safetensors. PublishedLayout also loads
+/// these encoders, without changes.
 class PublishedEncoders : public PublishedLayout {};
 
 TEST_P(PublishedEncoders, MissATensorWhenARecordingComes) {

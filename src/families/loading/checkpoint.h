@@ -17,7 +17,7 @@ namespace syrinx {
 /// Returns the text of "model_type". Empty if the config lacks it.
 std::string model_type(const Config& root);
 
-/// Opens the weights at `path`, or random weights if `spec` asks for them. `has`: whether random
+/// Opens the weights at `path`, or makes random weights if spec.dummy. `has`: whether random
 /// weights have an optional tensor with a given name; null: they have no optional tensors.
 inline std::unique_ptr<WeightSource> weights_at(
     const LoadSpec& spec, const std::string& path,
@@ -25,7 +25,7 @@ inline std::unique_ptr<WeightSource> weights_at(
   return spec.dummy ? dummy_weights(std::move(has)) : open_weights(path);
 }
 
-/// Does the same for networks whose weights may be stored in weight norm. Random weights are not.
+/// Does the same for networks that may be stored with weight norm. Random weights are stored plain.
 inline std::unique_ptr<WeightSource> plain_weights_at(const LoadSpec& spec,
                                                       const std::string& path) {
   return weights_at(spec, path, [](const std::string& name) {

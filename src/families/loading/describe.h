@@ -55,8 +55,8 @@ Error unknown_voice(const PipelineInfo& info, const std::string& name);
 /// Refuses a name that is not among the model's voices. A voice that is given as data may have any
 /// name; without a name the model uses its default.
 Status check_voice(const PipelineInfo& info, const RequestVoice& asked);
-/// Returns the shares of the model's voices, in their order, in the speech of a request that names
-/// one voice, none, or a mix of them; the sum is 1. Speakers of one voice have numbers, too.
+/// Returns the share of each voice of the model, in their order, in a request that names one voice,
+/// none, or a mix; the sum is 1. If the voices are speakers of one voice, their numbers are names.
 Result<std::vector<float>> voice_shares(const PipelineInfo& info, const RequestVoice& asked);
 /// Reads a speaker's number, 0 to `most`, from a voice's name. Returns `absent` for an empty name.
 Result<int> speaker_number(const std::string& name, int most, int absent);

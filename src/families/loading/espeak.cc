@@ -35,7 +35,7 @@ bool has_line(std::string_view printed, std::string_view wanted) {
   return found;
 }
 
-/// One espeak-ng process, for one voice. One thread at a time.
+/// One espeak-ng process, for one voice. Used by one thread at a time.
 class Espeak {
  public:
   static std::unique_ptr<Espeak> start(const std::string& voice, EspeakInput input) {

@@ -25,7 +25,7 @@ class LoadedPipeline : public Pipeline {
 
   PipelineInfo info_;
   Graph graph_;
-  /// Weights of the first node, if a network reads tables in the mapped file, or later networks do.
+  /// Weights, kept only if networks read tables in the mapped file or are loaded from them later.
   std::unique_ptr<Weights> weights_;
   std::unique_ptr<const VoiceEncoder> voices_;  // null: the model makes no voices of recordings
 };

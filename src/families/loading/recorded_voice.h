@@ -144,7 +144,7 @@ std::unique_ptr<VoiceEncoder> voices_of_frames(VoiceEncoderInfo info, int64_t ra
       });
 }
 
-/// Does the same with a Codec(config, weights) from all tensors of `weights` but `extras`.
+/// Does the same. `load` makes a Codec(config, weights) from all tensors of `weights` but `extras`.
 template <typename Codec, typename CodecConfig>
 std::unique_ptr<VoiceEncoder> voices_of_frames(VoiceEncoderInfo info, int64_t rate,
                                                const CodecConfig& config, const Weights& weights,

@@ -18,9 +18,9 @@
 namespace syrinx::qwen3_asr {
 namespace {
 
-// Lengths in the authors' code (qwen_asr/inference/utils.py). It cuts at 180 s if words get times.
-// Otherwise it cuts at 1,200 s, which needs 1.8 GB of cache and yields the first words after
-// minutes.
+// Lengths in the authors' code (qwen_asr/inference/utils.py), which cuts at 180 s if words get
+// times, otherwise at 1,200 s. Here it is always 180 s, because 1,200 s need 1.8 GB of cache and
+// delay the first words by minutes.
 constexpr double kStretchSeconds = 180, kSearchSeconds = 5;
 constexpr int64_t kLeastSamples = Qwen3AudioTower::kSampleRate / 2;
 constexpr int64_t kMostSamples =

@@ -14,8 +14,8 @@ namespace syrinx::qwen3_omni {
 
 class ThinkerSequence : public HearingAnswer {
  public:
-  /// All arguments except the request must outlive this object. `told`: whether a talker exists,
-  /// which receives the ids.
+  /// `config`, `generation` and `tokenizer` must outlive this object. `told`: whether a talker
+  /// exists, which receives the ids.
   ThinkerSequence(const ModelConfig& config, const llm::Generation& generation,
                   const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
                   bool told);

@@ -8,7 +8,7 @@
 
 namespace syrinx::qwen3_tts {
 
-/// A changed copy of the golden checkpoint `name`, and the error of loading it. Empty: no error.
+/// A copy of a golden checkpoint that a test changes. fault(): the error of loading it, if any.
 struct QwenCopy : CheckpointCopy {
   explicit QwenCopy(const std::string& name) : CheckpointCopy(golden_dir(name) + "/checkpoint") {}
   std::string fault(bool dummy = false) const {

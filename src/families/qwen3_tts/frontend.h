@@ -58,7 +58,7 @@ class Frontend {
   /// Adds the whole text to the prompt, then `frames` frames of the voice's recording.
   void add_whole_text(std::span<const int32_t> text, int32_t frames,
                       std::vector<PromptRow>& rows) const;
-  /// Adds rows of frames that have one text id each. These ids are filled in later.
+  /// Adds the row of codec bos and rows of frames. Each has one text id, which is filled in later.
   void add_beside_text(int32_t frames, std::vector<PromptRow>& rows) const;
 
  private:

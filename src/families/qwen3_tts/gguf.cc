@@ -249,7 +249,7 @@ void name_encoder(Names& names) {
   }
 }
 
-/// Adds the usage of each code to codebooks whose sums the converter has already divided: ones.
+/// Adds a usage of 1 for each code to codebooks whose sums the converter has already divided.
 class WithUsage : public WeightSource {
  public:
   explicit WithUsage(std::unique_ptr<WeightSource> inner) : inner_(std::move(inner)) {}

@@ -76,7 +76,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
   return std::unique_ptr<Sequence>(std::move(state));
 }
 
-/// If text is beside the audio, later rows have no keys, because their text may not have arrived.
+/// If text is beside the audio, rows after the recording's words have no keys: their text is late.
 void State::prefix_keys(bool /*companion*/, std::vector<uint64_t>& keys) const {
   const int64_t certain = head_rows_ + static_cast<int64_t>(voice_text_.size());
   const size_t count =

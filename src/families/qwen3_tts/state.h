@@ -67,14 +67,14 @@ class State : public Sequence {
   std::vector<std::string> later_;       // later segments, the last one first
   bool open_ = false;                    // more text may arrive
   std::optional<StreamEncoder> stream_;  // encoder of text beside the audio, once it has begun
-  int role_ids_ = 0;                     // first ids of the stream that belong to the role
+  int role_ids_ = 0;                     // number of ids of the role that stream_ has made
   int64_t text_ids_ = 0;                 // number of text ids of this segment so far
   std::vector<PromptRow> prompt_;
   std::vector<int32_t> prompt_ids_;  // text ids of the prompt's rows; -1: unknown so far
   int64_t head_rows_ = 0;            // rows before the text
   int vector_row_ = -1;
   int64_t put_ = 0;              // number of text ids beside codec ids, in the prompt and after it
-  std::vector<int32_t> beside_;  // text ids of the rows after each frame
+  std::vector<int32_t> beside_;  // text id in the row of each frame
   std::vector<int32_t> frames_;  // [steps, C]
   std::vector<int32_t> firsts_;  // code of codebook 0 of each frame
   int64_t frames_before_ = 0;    // number of frames of earlier segments

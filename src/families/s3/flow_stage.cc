@@ -56,7 +56,7 @@ struct S3FlowStage::Stream : StreamState {
   int64_t taken = 0;  // number of tokens of the segment so far, without lookahead
   int64_t ahead = 0;  // number of later tokens that the flow has read already
   uint32_t segment = 0;
-  std::vector<float> ready;  // mel values of lookahead tokens
+  std::vector<float> ready;  // mel values that were computed but not sent yet
 };
 
 S3FlowStage::S3FlowStage(const S3Flow& flow, S3Noise noise)
@@ -129,7 +129,7 @@ void S3FlowStage::fill_noise(int64_t frame, std::span<float> out) const {
   }
 }
 
-/// Returns the flow's state after the voice's prompt. It is stored while the voice is in use.
+/// Returns the flow's state after the voice's prompt. Stores it for the latest kPromptsKept voices.
 S3FlowState S3FlowStage::begin(StepContext& ctx,
                                const std::shared_ptr<const S3FlowVoice>& voice) const {
   {
