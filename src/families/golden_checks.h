@@ -42,8 +42,8 @@ inline void expect_golden_samples(const ChunkStage& stage, const Sequence& seque
   EXPECT_LT(want.distance(got), 1e-5f);
 }
 
-/// Compares the samples that a stage makes of a golden's "latents", as a whole and `cut` frames at
-/// a time, with its "samples", to `bound` (relative). A golden may have only the first samples.
+/// Compares the samples that a stage makes of a golden's "latents" with its "samples", to `bound`
+/// (relative): made in one call, and `cut` frames at a time. A golden may have only the first ones.
 inline void expect_golden_samples_of_latents(const ChunkStage& stage, const Safetensors& golden,
                                              int cut, float bound, StepContext& ctx) {
   const View want = golden.view("samples");

@@ -175,7 +175,7 @@ TEST_P(PublishedEncoders, MissATensorWhenARecordingComes) {
 }
 
 // All families refuse changed checkpoints in the same way (loading_test.cc), so only the smallest
-// ones are tested here.
+// models are tested here.
 class PublishedChanges : public PublishedLayout {};
 
 TEST_P(PublishedChanges, AreRefused) {
@@ -259,7 +259,7 @@ const Published kPocket{"pocket_tts",
 const Published kSmallPocket{
     "pocket_tts",   "pocket_tts/golden/distilled/checkpoint", 224, 2, false, "", "", "",
     "pocket_tts_2m"};
-/// The encoder of recordings is part of the codec, which is published apart.
+/// The encoder of recordings is part of the codec, which is published separately.
 const Published kOmniVoice{"omnivoice",
                            "omnivoice/golden/plain/checkpoint",
                            313 + 527,

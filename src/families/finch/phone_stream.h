@@ -30,7 +30,7 @@ inline constexpr int kPhraseClasses = 13;  ///< padding, then 3 kinds x 4 counts
 /// The phrase class if the end of the phrase is unknown, in text that arrives word by word.
 inline constexpr int kUnknownPhrase = kPhraseClasses;
 inline constexpr int kPlaceClasses =
-    26;  ///< padding; 0, 1 or more syllables before x 4 places in the word x content word; pause
+    26;  ///< padding, 3 counts of syllables before x 4 places in the word x content or not, pause
 
 /// Returns names of phones by id: "ah", "ah1" (stressed), "pau.end", ...; entry 0 is padding.
 const std::vector<std::string_view>& phone_names();

@@ -37,7 +37,7 @@ struct Sentence {
   std::string text() const;
 };
 
-/// Largest length in bytes, of the written text and of the spoken text.
+/// Largest length in bytes of a sentence's written text, and of its spoken text.
 inline constexpr size_t kMaxSentenceChars = 170;
 
 /// Cuts text that arrives in pieces, which may end anywhere. The sentences depend only on the whole

@@ -26,7 +26,7 @@ struct SourceShape {
   int bins() const { return fft / 2 + 1; }
 };
 
-/// A pulse of the voice: its time, in samples since the start of its step's slot, and its strength.
+/// A pulse of the voice: its time, in samples since the start of its slot (a step), and strength.
 struct Pulse {
   float at = 0, weight = 0;
 };

@@ -313,7 +313,7 @@ Verdict FinchState::advance(std::span<const int32_t> codes, StepOutput& out) {
 
 void FinchState::emit_frame(int frame, std::span<const int32_t> books, StepOutput& out) {
   const int pointer = path_[frame];
-  // In each frame, the lift moves halfway to that of the next symbol: its peak is in the syllable.
+  // In each frame, the lift moves halfway to the next frame's, so its peak is within the syllable.
   const size_t next = std::min(static_cast<size_t>(frame) + 1, path_.size() - 1);
   lift_ = (lift_ + lift_at(path_[next])) / 2;
   const std::array<int32_t, kFrameWidth> codes = {books[0],

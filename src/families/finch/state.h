@@ -42,7 +42,7 @@ class FinchState : public Sequence {
   Status append_text(std::string_view text, bool last) override;
 
   /// Writes rows with ids [kInputs]: codes of the codebooks, the symbol at the pointer and the next
-  /// three, phrase, place, steps since the last move. Each row's vector is that of the Manner.
+  /// three, phrase, place, steps since the last move. Each row also has a vector of the Manner.
   void rows(int first, bool companion, InputRows& out) const override;
 
   /// A move of the pointer, and the probability that the pointer has not moved until now.

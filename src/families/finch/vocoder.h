@@ -1,8 +1,8 @@
 // The chunk stage of finch: turns each frame of codes and symbols into 40 ms of
 // samples. It has a ConvNeXt trunk at 25 and 100 steps a second, then a source-filter
-// head. Its first layer reads one frame before and one after, which is the edge's
-// context. All other layers are causal, with their state in the stream. Const after
-// load.
+// head. Its first layer reads one frame before and one after: the left context and
+// lookahead of the edge. All other layers are causal, with their state in the stream.
+// Const after load.
 #pragma once
 
 #include <vector>

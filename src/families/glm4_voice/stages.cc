@@ -11,7 +11,7 @@
 namespace syrinx::glm4_voice {
 namespace {
 
-// Numbers of codes of the blocks; the last one repeats.
+// Numbers of codes of the blocks; the last number repeats.
 constexpr std::array<int64_t, 5> kBlocks{25, 50, 100, 150, 200};
 constexpr int64_t kOverlapCodes = 5;
 constexpr int64_t kMostFrames = 64;  // most mel frames of a vocoder's chunk: 0.7 s
@@ -235,7 +235,7 @@ void VocoderStage::run(StepContext& ctx, const ChunkJob& job) const {
   };
   hift_.run(ctx, rows, job.last && job.ahead == 0, noise, s.hift, s.ready);
   const auto samples = static_cast<size_t>(int64_t{job.fresh} * out_width());
-  SYRINX_CHECK(s.ready.size() >= samples, "[glm4_voice vocoder] ", samples, " samples asked for, ",
+  SYRINX_CHECK(s.ready.size() >= samples, "[glm4_voice vocoder] ", samples, " samples are needed, ",
                s.ready.size(), " are certain");
   std::copy_n(s.ready.begin(), samples, job.out.begin());
   s.ready.erase(s.ready.begin(), s.ready.begin() + static_cast<std::ptrdiff_t>(samples));

@@ -13,8 +13,8 @@
 
 namespace syrinx {
 
-/// A cache of the encoded rows of recordings' parts, by key, because every request of a
-/// conversation contains the earlier turns again, and a growing turn is sent several times.
+/// A cache of the encoded rows of recordings' parts, by key. Every request of a conversation
+/// contains the earlier turns again, and a growing turn is sent several times.
 using HeardBefore = Remembered<uint64_t, const std::vector<float>>;
 inline constexpr size_t kHeardBeforeBytes = size_t{64} << 20;  ///< bytes of each model's cache
 

@@ -8,7 +8,7 @@
 namespace syrinx::higgs {
 namespace {
 
-constexpr double kTheta = 1e6;          // used if the config has null, like the published one
+constexpr double kTheta = 1e6;          // used if the config has null, like the published config
 constexpr int64_t kTrained = 8192;      // most positions in training
 constexpr int64_t kQwen3HeadDim = 128;  // used if the config has no such value
 

@@ -26,7 +26,7 @@ Follows follows(std::string_view phonemes, Follows later);
 
 class UsLexicon {
  public:
-  /// Unpacks the lexicon that is linked into the program; needs about 50 ms.
+  /// Unpacks the lexicon that is linked into the program; takes about 50 ms.
   UsLexicon();
 
   /// Returns the phonemes of a word of letters and apostrophes, in the alphabet of the model's

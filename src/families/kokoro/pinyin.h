@@ -17,7 +17,7 @@ inline constexpr char32_t kFirstHan = 0x4e00, kLastHan = 0x9fff;
 
 class Pinyin {
  public:
-  /// Unpacks tables that are linked into the program; needs milliseconds.
+  /// Unpacks tables that are linked into the program; takes milliseconds.
   explicit Pinyin(std::string_view packed);
   /// Returns the syllable of each character of a word; "" for a character without a reading. The
   /// longest phrases in the word set the readings.

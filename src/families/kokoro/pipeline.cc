@@ -105,7 +105,7 @@ class KokoroPipeline : public LoadedPipeline {
     if (std::find(known.begin(), known.end(), language) == known.end()) {
       return Error{ErrorCode::kUnsupported,
                    concat("the voice '", voice, "' speaks '", language,
-                          "', which this program cannot read; ask for another language, such as "
+                          "', which this program cannot read; request another language, such as "
                           "'en-us'"),
                    "language"};
     }

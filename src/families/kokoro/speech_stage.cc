@@ -47,7 +47,7 @@ void SpeechStage::run(StepContext& ctx, ChunkJob& job) const {
   if (told > kMostFrames) {
     job.fault = Error{ErrorCode::kInvalid,
                       concat("a sentence would last ", told / 40, " s, but the limit is ",
-                             kMostFrames / 40, " s; cut it or ask for a higher speed"),
+                             kMostFrames / 40, " s; shorten it or request a higher speed"),
                       "input"};
     job.made = 0;
     return;

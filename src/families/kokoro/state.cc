@@ -21,8 +21,8 @@ std::string_view lasting(const std::string& symbol) {
 }
 
 constexpr std::string_view kStresses = "ˈˌ";
-/// Frames of 25 ms by which a sound is earlier than its durations say. By measured voicing, 45 ms
-/// earlier fits phones best; the authors (kokoro:pipeline.py) place words 75 ms earlier.
+/// Frames of 25 ms by which a sound is earlier than the durations say. Measurements of voicing fit
+/// phones that are 45 ms earlier; the authors (kokoro:pipeline.py) place words 75 ms earlier.
 constexpr int64_t kEarlier = 2;
 
 /// Returns the names of phones and stress marks by their ids. Pauses and spaces have no names.

@@ -86,7 +86,7 @@ std::vector<TaggedWord> with_repetitions(const std::vector<TaggedWord>& words) {
   return out;
 }
 
-/// Joins neighbouring words of at most three characters whose syllables match.
+/// Joins two words, of at most three characters together, if fits() holds for their syllables.
 template <typename Fits>
 std::vector<TaggedWord> with_third_tones(const std::vector<TaggedWord>& words, const Pinyin& pinyin,
                                          Fits fits) {

@@ -33,7 +33,7 @@ class Tones {
   void change_neutral(const TaggedWord& word, const Jieba& jieba,
                       std::vector<std::string>& syllables) const;
 
-  Words neutral_, not_neutral_;  // words whose last tone is neutral; exceptions to rules for them
+  Words neutral_, not_neutral_;  // words whose last tone is neutral; words without neutral tones
   Words r_, not_r_;  // words whose last r joins the syllable before it; words where it does not
 };
 

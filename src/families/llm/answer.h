@@ -1,9 +1,9 @@
 // One request: the ids of its prompt and of the answer so far, guesses of the next ids, and the
-// answer's text. An id is one step. Guesses are the client's expected answer, or the ids that
-// followed the newest ids earlier in prompt or answer (prompt lookup), or the iterates of
-// Jacobi decoding. While the answer equals the expected one, a request may accept the next
-// expected id although another id was drawn. Made on the caller's thread, then used by one
-// thread at a time.
+// answer's text. An id is one step. Guesses come from the client's expected answer, from an
+// earlier place of prompt or answer with the same newest ids (prompt lookup), or from Jacobi
+// decoding. While the answer equals the expected one, a request may accept the next expected
+// id although another id was drawn. Made on the caller's thread, then used by one thread at a
+// time.
 #pragma once
 
 #include <deque>

@@ -221,7 +221,7 @@ TEST_F(AnswerTest, SpecialTokensOfAClientStayText) {
   const auto answer = open(chat("a <|end|> b"));
   EXPECT_NE(tokenizer_.decode(answer->prompt_ids()).find("user\na <|end|> b<|end|>"),
             std::string::npos);
-  // Text except special tokens is read as plain text; the prompt of a completion is not changed.
+  // Added tokens that are not special stay tokens; so do all tokens in the prompt of a completion.
   const auto thinks = open(chat("</think>"));
   const auto prompt = thinks->prompt_ids();
   EXPECT_EQ(std::count(prompt.begin(), prompt.end(), tokenizer_.need_id("</think>")), 1);

@@ -1,6 +1,6 @@
 // The text of an answer while its tokens arrive: whole characters of UTF-8, without stop strings.
 // Text that may become a stop string, and the bytes of an incomplete character, are held back until
-// more tokens arrive. One thread.
+// more tokens arrive. Used by one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class AnswerText {
   std::string finish();
 
   bool stopped() const { return stopped_; }
-  /// Return the bytes of text from push() and finish() so far: without and with held-back text.
+  /// Return the number of bytes of text so far: of the returned text; and with held-back text.
   int64_t told() const { return told_; }
   int64_t known() const { return told_ + static_cast<int64_t>(waiting_.size()); }
 

@@ -35,8 +35,8 @@ struct ModelConfig {
   ModelNames names = {};
 };
 
-/// Returns whether a config.json belongs to a dense text model of these types. Orpheus has such a
-/// config, too, so families that are special cases must come before this family.
+/// Returns whether a config.json belongs to a text model of a kind in architectures.h. Orpheus has
+/// such a config, too, so families that are special cases must come before this family.
 bool claims(const Config& root);
 /// Reads and checks the sizes of a config.json. Throws LoadError.
 ModelConfig load_model_config(const Config& root);

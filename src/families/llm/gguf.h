@@ -19,8 +19,8 @@ namespace syrinx::llm {
 inline constexpr const char* kGgufEnd = ".gguf";
 
 ModelConfig load_gguf_config(const GgufFile& file);
-/// Makes the tokenizer from the file's metadata. `absent_pre` stands for a missing rule that cuts a
-/// text into pieces (tokenizer.ggml.pre); empty: a missing rule is a fault. Throws LoadError.
+/// Makes the tokenizer from the file's metadata. `absent_pre`: used if the file does not name the
+/// rule that cuts a text into pieces (tokenizer.ggml.pre); empty: then throws LoadError.
 Tokenizer load_gguf_tokenizer(const GgufFile& file, std::string_view absent_pre = {});
 /// Reads the ids that end an answer: the ends of a text, a turn and a message. Sampling has the
 /// API's defaults.

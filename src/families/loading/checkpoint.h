@@ -39,7 +39,7 @@ inline WeightType codec_weights(WeightType type) {
   return type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
 }
 
-/// Returns make(), which builds the networks of `node`, from all tensors of `weights` but `extras`.
+/// Returns make(): the networks of `node`, which must use all tensors of `weights` but `extras`.
 template <typename Make>
 auto load_part(const LoadSpec& spec, std::string_view node, const Weights& weights,
                const Make& make, const NamePatterns& extras = {}) {
@@ -54,8 +54,8 @@ void move_networks(const LoadSpec& spec, Network&... networks) {
   if (spec.device != Device::kCpu) (networks.move_to(spec.device), ...);
 }
 
-/// Reads the default sampling of generation_config.json over `out`, whose values stand for missing
-/// keys. `prefix`: beginning of the keys, such as "depth_decoder_".
+/// Writes the default sampling of generation_config.json to `out`. Values without a key in the file
+/// stay. `prefix`: beginning of the keys, such as "depth_decoder_".
 void load_sampling(const Config& config, SampleParams& out, const std::string& prefix = "");
 
 /// Throws CpuOnlyError if the model's decoder cannot run on the device of `spec`.

@@ -1,5 +1,5 @@
-// Opens the tokenizer of a checkpoint. Apart from checkpoint.h: the built-in voice has no tokenizer,
-// and the first command does not compile this code. Any thread; faults are LoadErrors.
+// Opens the tokenizer of a checkpoint. Not in checkpoint.h, because `./run say` compiles only what
+// the built-in voice needs, and that has no tokenizer. Any thread; faults are LoadErrors.
 #pragma once
 
 #include <cstdint>

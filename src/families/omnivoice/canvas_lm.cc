@@ -19,14 +19,14 @@ constexpr double kTimeShift = 0.1;
 constexpr float kLayerPenalty = 5, kPlaceTemperature = 5, kLikeliest = 0.1f;
 
 constexpr int64_t kRowsTogether =
-    1024;                            // most rows of canvases that run together; one may have more
+    1024;                            // most rows that run together; a single canvas may have more
 constexpr int64_t kRowsAStep = 512;  // rows whose layers all run in one step
 constexpr int64_t kFramesOfLogits = 64;  // frames whose logits exist at a time
 /// philox() streams of the noise of places and of choices. The key is the request's seed; the step
 /// is the number of the pass in the request.
 constexpr uint32_t kPlaceNoise = 0x4F560001, kChoiceNoise = 0x4F560002;
 
-/// Gives Gumbel noise by index, from the uniform numbers of philox_uniforms().
+/// Returns Gumbel noise by index, made from the same uniform numbers as philox_uniforms() has.
 class Gumbel {
  public:
   Gumbel(const CanvasPass& canvas, uint32_t stream) : canvas_(canvas), stream_(stream) {}

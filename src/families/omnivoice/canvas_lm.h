@@ -1,8 +1,8 @@
 // The language model of OmniVoice, and the AR node that runs it. A canvas has the ids of style and
 // text, the frames of a recording, and the frames to be made, whose codes are masks at first. A
-// pass reads the whole canvas, and its frames alone for guidance, and replaces some masks by codes:
-// those with the largest scores. A pass over many rows takes several steps, each of some layers, so
-// that short canvases in the same batch wait little. Const after construction, shared by threads;
+// pass reads the whole canvas and, for guidance, its frames without the rest. It replaces the masks
+// with the largest scores by codes. A pass over many rows takes several steps, each of some layers:
+// so short canvases in the same batch wait little. Const after construction, shared by threads;
 // the results of a canvas have the same bits in any batch. CPU only. Source: omnivoice 0.2.1,
 // omnivoice/models/omnivoice.py
 // (_generate_iterative, _predict_tokens_with_scoring). C codebooks, V choices, T frames, R frames
@@ -40,8 +40,8 @@ struct CanvasPass {
 /// Returns the number of rows of a pass: those of the canvas, and with guidance those of its
 /// frames.
 int64_t rows_of_pass(const ModelConfig& config, const CanvasPass& canvas);
-/// Returns the number of steps of a pass over `rows` rows. A step takes at most as long as all
-/// layers of 512 rows, or one layer.
+/// Returns the number of steps of a pass over `rows` rows. A step takes at most the time of all
+/// layers for 512 rows, or the time of one layer, if that is longer.
 int steps_of_pass(const ModelConfig& config, int64_t rows);
 /// Returns how many of `codes` masks pass number `pass` replaces.
 int64_t unmasked_in(int pass, int64_t codes);

@@ -9,8 +9,8 @@
 namespace syrinx::omnivoice {
 namespace {
 
-constexpr double kTheta = 1e6;          // of Qwen3, if the config has none
-constexpr int64_t kQwen3HeadDim = 128;  // if the config has none
+constexpr double kTheta = 1e6;          // value of Qwen3, used if the config has none
+constexpr int64_t kQwen3HeadDim = 128;  // used if the config has none
 constexpr int64_t kMostPositions = 1 << 14;
 
 }  // namespace

@@ -30,7 +30,7 @@ class OmniVoice : public LoadedPipeline {
 
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
-  // Kept for the tables, and for the encoder of recordings, which is loaded with the first one.
+  // Kept for the tables, and for the encoder, which is loaded with the first recording.
   std::unique_ptr<Weights> weights_, codec_weights_;
   std::unique_ptr<CanvasLm> lm_;
   std::unique_ptr<DacCodec> codec_;

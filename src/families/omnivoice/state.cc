@@ -93,7 +93,7 @@ Result<std::vector<int32_t>> State::encode(std::string_view segment) {
                  concat("a sentence would last ", static_cast<double>(frames) / frame_rate_,
                         " s, but the limit is ",
                         static_cast<double>(std::max<int64_t>(most, 0)) / frame_rate_,
-                        " s; cut it or ask for a higher speed"),
+                        " s; shorten it or request a higher speed"),
                  "input"};
   }
   // Each segment repeats the style and the words of the recording.

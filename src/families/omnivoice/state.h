@@ -1,7 +1,7 @@
 // One request of OmniVoice: its text in segments, and the canvas of the current one. A segment is a
 // sentence, or a piece of a long one. Its steps are the passes over its canvas, or parts of them;
-// the last one sends all frames. Without a recording, the first segment becomes the recording of
-// the later ones, as in the authors' program. Used by one thread at a time.
+// the last step sends all frames. Without a recording, the first segment becomes the recording of
+// later segments, as in the authors' program. Used by one thread at a time.
 #pragma once
 
 #include <deque>
@@ -23,7 +23,7 @@ inline constexpr float kLevel = 0.1f;
 
 /// The recording that is part of a canvas.
 struct Heard {
-  std::string text;             ///< its words, with a stop
+  std::string text;             ///< its words, with a full stop or other mark at the end
   std::vector<int32_t> frames;  ///< [R, C]; empty: no recording
   float level = 1;              ///< RMS of the recording
 };

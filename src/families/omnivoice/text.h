@@ -20,7 +20,7 @@ std::vector<std::string> languages();
 /// Returns whether a text has Chinese characters (U+4E00 to U+9FFF).
 bool has_chinese(std::string_view text);
 
-/// Returns a text with a full stop at the end, if it has no mark there.
+/// Returns a text with a full stop at the end, unless it ends with a mark.
 std::string with_stop(std::string_view text);
 
 /// Checks the attributes of a designed voice, a list such as "female, british accent", and returns

@@ -7,7 +7,7 @@ namespace syrinx::opuslm {
 namespace {
 
 constexpr float kOpusLogits = 1e-4f;  // error relative to the largest logit of the row
-constexpr size_t kLeastLogits = 40;   // least number of logits of a step: that of units
+constexpr size_t kLeastLogits = 40;   // least number of logits of a step: one for each unit
 
 class OpusLmParity : public testing::Test {
  protected:

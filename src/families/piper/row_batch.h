@@ -33,8 +33,8 @@ struct StreamMemory {
 };
 
 /// One call of layers with lookahead, over several streams. A layer with a longer lookahead returns
-/// its rows later. Rows that must be added to such rows wait in queues. One thread; exists during
-/// the call.
+/// its rows later, so rows that are added to them wait in queues. One thread; exists during the
+/// call.
 class LanePass {
  public:
   /// `last[i]`: whether stream i ends with these rows.

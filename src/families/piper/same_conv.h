@@ -11,7 +11,7 @@ class SameConv {
  public:
   SameConv() = default;
   /// Loads `module` of `parts`. Depthwise if the weight has one input channel and `in` is larger.
-  /// Zeros at both ends keep the number of rows. If they are odd in number, the end has one more.
+  /// Zeros at both ends keep the number of rows. If their number is odd, the end has one more.
   SameConv(const VoiceParts& parts, const std::string& module, int64_t in, int64_t out = -1);
 
   RowBatch run(StepContext& ctx, const RowBatch& x) const;

@@ -25,8 +25,8 @@ constexpr double kStretchSeconds = 180, kSearchSeconds = 5;
 constexpr int64_t kLeastSamples = Qwen3AudioTower::kSampleRate / 2;
 constexpr int64_t kMostSamples =
     static_cast<int64_t>((kStretchSeconds + kSearchSeconds) * Qwen3AudioTower::kSampleRate);
-// Bound of the ids of a transcript that does not end by itself: twice its rows (13 per second) plus
-// some.
+// Bound of the ids of a transcript that does not end by itself: twice its rows (13 per second) and
+// kSpareIds.
 constexpr int64_t kIdsPerRow = 2, kSpareIds = 64;
 
 /// The languages (ISO 639) that clients of the authors' code may choose.

@@ -1,6 +1,6 @@
 // Compares Qwen3-ASR with its authors' package and with transformers (tests/parity/qwen3_asr):
 // prompts, logits, ids, the reading of answers. Also tests refused requests.
-// tests/parity/qwen3_asr/engine_test.cc has the promises of the graph.
+// tests/parity/qwen3_asr/engine_test.cc tests the promises of the graph.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

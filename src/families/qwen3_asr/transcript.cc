@@ -7,7 +7,7 @@
 namespace syrinx::qwen3_asr {
 namespace {
 
-constexpr size_t kMostRepeats = 20;  // repeats of a character that are kept; more become one
+constexpr size_t kMostRepeats = 20;  // most repeats that are kept; more become a single one
 constexpr size_t kLongestPattern = 20;
 
 constexpr std::u32string_view kTag = U"<asr_text>";
@@ -36,8 +36,8 @@ std::u32string without_runs(std::u32string_view text) {
   return out;
 }
 
-/// Returns the length of the shortest pattern that is repeated often enough at the beginning of
-/// `text`. Returns 0 if no pattern is.
+/// Returns the length of the shortest pattern that is repeated kMostRepeats times at the beginning
+/// of `text`. Returns 0 if the text has no such pattern.
 size_t pattern_of(std::u32string_view text) {
   for (size_t size = 1; size <= kLongestPattern && size * kMostRepeats <= text.size(); ++size) {
     const auto repeated = text.substr(0, size * kMostRepeats);

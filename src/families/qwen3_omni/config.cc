@@ -104,7 +104,7 @@ TalkerConfig load_talker(const Config& c, const llm::ModelConfig& thinker) {
   }
   // In the authors' code, rows after the last block exist only after the final norm.
   if (t.accept_layer == thinker.lm.layers) {
-    c.fail("accept_hidden_layer", "must be before the last block");
+    c.fail("accept_hidden_layer", "must be the index of a block");
   }
   const int64_t last = t.vocab - 1;
   const auto id = [&](const char* key) { return static_cast<int32_t>(c.i(key, 0, last)); };

@@ -79,7 +79,7 @@ Result<VoiceChoice> Frontend::choose(const std::string& voice, const std::string
     }
     choice.language = static_cast<int32_t>(found->second);
   }
-  // A speaker of a dialect uses the dialect, unless the request names a language but Chinese.
+  // A speaker of a dialect uses the dialect unless the request names a language besides Chinese.
   if (const auto dialect = config_.dialects.find(speaker);
       dialect != config_.dialects.end() && (name == "auto" || name == "chinese")) {
     choice.language = static_cast<int32_t>(config_.languages.at(dialect->second));

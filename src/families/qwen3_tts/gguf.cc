@@ -52,7 +52,7 @@ constexpr std::initializer_list<Key> kDecoderKeys = {
     {"rope_theta", "rope.freq_base"},
     {"rms_norm_eps", "attention.layer_norm_rms_epsilon"}};
 
-/// Makes a map of a list of names and a list of values.
+/// Makes a map from a list of names and a list of values.
 template <typename Value>
 json pairs(const GgufFile& file, const char* names, const char* values, const Value& value) {
   json out = json::object();
@@ -98,7 +98,7 @@ json speaker_config(const GgufFile& file) {
   return out;
 }
 
-/// The names of tensors, published to stored. Adds only tensors that the file has.
+/// Maps published names of tensors to the names in the file. Adds only tensors that the file has.
 class Names {
  public:
   explicit Names(const GgufFile& file) : file_(file) {}

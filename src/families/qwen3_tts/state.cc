@@ -57,7 +57,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
   state->max_frames_ = request.terms.max_frames;
   state->ignore_stop_ = request.terms.ignore_stop;
   state->open_ = request.say.open;
-  // This default is that of the authors' code.
+  // As in the authors' code, the text of Base checkpoints is beside the audio, unless requested.
   const bool in_prompt = config.kind != Kind::kBase && !request.say.open;
   state->text_in_prompt_ = request.say.in_prompt.value_or(in_prompt);
   if (request.say.open && state->text_in_prompt_) {
@@ -76,7 +76,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
   return std::unique_ptr<Sequence>(std::move(state));
 }
 
-/// If text is beside the audio, rows after the recording's words have no keys: their text is late.
+/// If text is beside the audio, rows after the recording's words lack keys: their text may be late.
 void State::prefix_keys(bool /*companion*/, std::vector<uint64_t>& keys) const {
   const int64_t certain = head_rows_ + static_cast<int64_t>(voice_text_.size());
   const size_t count =
