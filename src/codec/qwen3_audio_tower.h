@@ -52,11 +52,11 @@ class Qwen3AudioTower {
     int64_t number = 0;  ///< index of the window, from 0
     int64_t length = 0;  ///< number of samples of the whole recording
     float loudest = 0;   ///< largest log-mel value of the recording
-    int64_t offset = 0;  ///< index of samples[0] in the recording; a multiple of a chunk
+    int64_t offset = 0;  ///< index of samples[0] in the recording; a multiple of chunk_samples()
     std::span<const float> samples;  ///< the window and, where it exists, one chunk on each side
   };
 
-  /// Where the two linears after the blocks are: their scope, and their names in it.
+  /// The two linears after the blocks: the scope of their tensors, and their names in this scope.
   struct Projection {
     Weights weights;
     const char *first, *second;
@@ -76,9 +76,9 @@ class Qwen3AudioTower {
   int64_t window_chunks() const { return config_.window / config_.chunk; }
   /// Returns the number of rows of window `number` in a recording of `length` samples.
   int64_t window_rows(int64_t number, int64_t length) const;
-  /// Returns the extremes of a recording's log-mel for each window.
+  /// Returns the largest log-mel value of a recording, and the smallest value of each window.
   MelExtremes extremes(std::span<const float> recording) const;
-  /// Returns a key for each window with frames. Windows with equal keys have equal rows.
+  /// Returns a key for each window that has a mel frame. Windows with equal keys have equal rows.
   std::vector<uint64_t> keys(std::span<const float> recording, const MelExtremes& extremes) const;
   /// Encodes a window into out [window_rows, out].
   void encode(StepContext& ctx, const Window& window, const View& out) const;
@@ -100,7 +100,7 @@ class Qwen3AudioTower {
   Qwen3AudioConfig config_;
   MelSpectrogram mel_;
   std::array<Conv2d, 3> convs_;
-  PackedLinear flatten_;  // from [bands / 8, C] at one time to a row
+  PackedLinear flatten_;  // maps the values [bands / 8, C] of one time step to a row
   Tensor positions_;      // [rows of a chunk, W]
   Decoder blocks_;
   PackedLinear proj1_, proj2_;

@@ -105,7 +105,7 @@ TEST(Qwen3AudioTower, WindowsDoNotSeeEachOther) {
   EXPECT_FALSE(fixture::same_bits(before.view().slice(26, 52), after.view().slice(26, 52)));
 }
 
-// The key of a window must change exactly if a longer recording changes the window's rows.
+// The key of a window must change if, and only if, a longer recording changes the window's rows.
 TEST(Qwen3AudioTower, KeysShowWhatStays) {
   const TowerFixture f("published");
   const auto keys = [&](std::span<const float> samples) {

@@ -95,7 +95,7 @@ void Qwen3Codec::move_to(Device device) {
 int64_t Qwen3Codec::reach() const {
   const Qwen3CodecState fresh = open();
   size_t layer = (config_.code2wav ? 0 : 1) + 2 * upsample_.size();
-  double rate = 1, frames = 0;  // rows per frame; earlier frames that affect a sample
+  double rate = 1, frames = 0;  // rate: rows per frame; frames: earlier frames that affect a sample
   for (const int64_t ratio : config_.upsampling_ratios) rate *= static_cast<double>(ratio);
   const auto add_layer = [&] {
     frames += static_cast<double>(fresh.convs_[layer++].past.shape()[0]) / rate;
@@ -135,7 +135,7 @@ void Qwen3Codec::hear(StepContext& ctx, Qwen3CodecState& state,
   const Qwen3CodecJob rest{
       &state, codes.subspan(silent * q), {dropped.f32(), static_cast<size_t>(dropped.count())}};
   run(ctx, std::span(&rest, 1));
-  synchronize(ctx);  // the memory of the dropped samples is released next
+  synchronize(ctx);  // because the memory of the dropped samples is released next
 }
 
 View Qwen3Codec::run_latent(StepContext& ctx, StreamPass& pass, Jobs jobs,
@@ -155,7 +155,7 @@ void Qwen3Codec::run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart>
   StreamPass pass(ctx, parts,
                   [&](size_t i) { return std::span<ConvState>(jobs[parts[i].job].state->convs_); });
   View x = pass.run(ctx, head_, run_latent(ctx, pass, jobs, parts));
-  int64_t skip = 0;  // rows to clear, at the current rate
+  int64_t skip = 0;  // number of rows at the front of a stream to set to zero in the current layer
   for (const Block& block : blocks_) {
     if (config_.code2wav) skip = (skip + 1) * block.up.stride();
     x = decode_block(ctx, pass, jobs, block, skip, x);

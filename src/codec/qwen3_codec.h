@@ -107,7 +107,7 @@ class Qwen3Codec {
   int64_t reach() const;
   /// Returns the embedded codes of code2wav: [frames, hidden].
   View embed_codes(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
-  /// For code2wav: clears the first `skip` rows of each stream, counted at the rate of the pass.
+  /// For code2wav: sets the first `skip` rows of each stream to zero, counted in rows of `x`.
   void clear_lead(StepContext& ctx, const StreamPass& pass, Jobs jobs, int64_t skip,
                   const View& x) const;
   /// Returns the quantizer's output: [frames, codebook_dim].

@@ -30,8 +30,8 @@ struct Qwen3CodecConfig {
 
   /// Returns the number of samples in a frame.
   int64_t hop() const;
-  /// Returns how many samples the network lacks at the beginning of a stream: less than a few
-  /// frames.
+  /// Returns how many samples at the beginning of a stream the network does not compute: the
+  /// samples of a few frames at most.
   int64_t lead() const;
   /// Reads the decoder's part of the config. Throws LoadError for a value that is missing, out of
   /// range or unknown.

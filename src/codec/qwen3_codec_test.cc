@@ -194,7 +194,7 @@ TEST(Qwen3Codec, LongStreamsGoOnAsTheyWere) {
   }
   const int64_t q = f.config.codebooks, hop = f.config.hop(), late = 4000, seen = 4500;
   const std::vector<float> all = f.decode(codes, cut);
-  // A stream that begins late must equal the whole stream once no window has frames that it lacks.
+  // From frame `seen` on, no window contains frames before `late`, so both streams must be equal.
   const std::vector<float> part = f.decode(std::span(codes).subspan(late * q), cut);
   float worst = 0;
   for (int64_t i = seen * hop; i < static_cast<int64_t>(all.size()); ++i) {

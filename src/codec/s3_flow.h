@@ -38,7 +38,7 @@ class S3FlowState {
   /// Returns the number of tokens received so far, including the prompt's tokens.
   int64_t tokens() const { return tokens_; }
   /// Returns a copy of the stream. The two share the estimator's keys and values until one of them
-  /// writes further ones.
+  /// appends to them.
   S3FlowState clone() const;
 
  private:
@@ -56,7 +56,7 @@ class S3FlowState {
 class S3Flow {
  public:
   /// `weights` is the scope of the flow. `max_frames`: the limit of mel frames in all open streams
-  /// together; a shared prompt counts once. It reserves address space, not memory.
+  /// together; a shared prompt counts once. This limit reserves address space, not memory.
   S3Flow(const S3FlowConfig& config, const Weights& weights, WeightType type = WeightType::kF32,
          int64_t max_frames = 1 << 16);
 
@@ -85,7 +85,7 @@ class S3Flow {
   int64_t certain(int64_t tokens) const;
 
   size_t bytes() const { return encoder_->bytes() + estimator_->bytes() + speaker_.bytes(); }
-  /// Returns the size in bytes of one second of an open stream.
+  /// Returns the bytes that an open stream needs for each second of audio.
   size_t bytes_per_second() const;
 
  private:

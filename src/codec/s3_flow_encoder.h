@@ -30,7 +30,7 @@ class S3FlowEncoder {
   /// or pre_lookahead_layer.
   S3FlowEncoder(const S3FlowConfig& config, const Weights& weights, WeightType type);
 
-  /// `most`: limit of tokens in one encode() call; 0 means the tokens of a chunk.
+  /// Opens a stream. `most`: limit of tokens in one encode() call; 0 means the tokens of a chunk.
   State open(int64_t most = 0) const;
   /// Receives tokens. `last`: no tokens follow. Appends to state.ready the tokens whose lookahead
   /// has arrived.

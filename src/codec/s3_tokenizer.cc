@@ -28,8 +28,8 @@ int64_t stored_size(const Weights& weights, const std::string& name, int dim, in
   return known ? (*shape)[dim] : published;
 }
 
-/// Returns the number of blocks up to the last block that has a tensor, because an ONNX graph
-/// cannot list tensors by module names. Returns the published 6 if no block has a tensor: all
+/// Returns 1 + the index of the last block that has a tensor. It tries each name, because an ONNX
+/// graph cannot list tensors by module names. Returns the published 6 if no block has a tensor: all
 /// tensors are then missing or random.
 int64_t count_blocks(const Weights& encoder) {
   constexpr int64_t kPublished = 6, kMost = 64;

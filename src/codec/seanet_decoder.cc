@@ -21,7 +21,7 @@ SeanetDecoder::SeanetDecoder(const SeanetConfig& config, const Weights& weights,
     Block block;
     block.act = seanet::load_snake(next(), width);
     const Weights up = next().scope("convtr").scope("convtr");
-    // The last argument is the number of rows removed at the front: the larger half.
+    // The last argument is the number of rows removed at the front: half of `ratio`, rounded up.
     block.up = {folded_weight(up, {width, out, 2 * ratio}), up.take("bias", {out}), ratio,
                 for_convolution(type), (ratio + 1) / 2};
     for (int64_t u = 0; u < config.units; ++u) {

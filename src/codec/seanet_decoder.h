@@ -1,9 +1,9 @@
 // The decoder of ESPnet's SEANet codecs: convolutions that are not causal and mirror rows at both
 // ends of a stream, an LSTM over the frames, snakes with one parameter per layer, residual units
-// with a linear shortcut. It receives latent frames, and returns samples as soon as they are
-// certain. Every frame is computed once. A stream has the same bits for any division into calls.
-// CPU only. Const after construction, shared by threads; a stream is used by one call at a time.
-// Network: espnet:espnet2/gan_codec/shared/decoder/seanet.py. T frames, D latent width.
+// with a linear shortcut. It receives latent frames, and returns samples as soon as they are final.
+// Every frame is computed once. A stream has the same bits for any division into calls. CPU only.
+// Const after construction, shared by threads; a stream is used by one call at a time. Network:
+// espnet:espnet2/gan_codec/shared/decoder/seanet.py. T frames, D latent width.
 #pragma once
 
 #include <vector>

@@ -39,7 +39,7 @@ inline Weights conv_scope(const Weights& layer) { return layer.scope("conv").sco
 
 /// A snake with one alpha for all channels.
 struct Snake {
-  Tensor alpha, inverse;  // [C], with equal numbers
+  Tensor alpha, inverse;  // [C]; all C numbers are equal
 };
 /// Loads a snake of `channels` channels. Throws LoadError for missing or misshapen tensors.
 Snake load_snake(const Weights& layer, int64_t channels);

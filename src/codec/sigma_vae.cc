@@ -131,7 +131,7 @@ SigmaVaeDecoder::Block SigmaVaeDecoder::load_block(const Weights& weights, int64
   const Weights mixer = weights.scope("mixer.conv.conv.conv"), mlp = weights.scope("ffn");
   Tensor weight = mixer.f32("weight", {width, 1, config_.taps});
   Tensor bias = mixer.f32("bias", {width}), gain;
-  // The gains of the branches are merged with their last layers.
+  // The gain of each branch is multiplied into the branch's last layer.
   if (config_.layer_scale) {
     const Tensor mixed = weights.f32("gamma", {width});
     scale_outputs(weight, mixed);

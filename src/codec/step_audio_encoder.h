@@ -25,7 +25,7 @@ namespace syrinx {
 struct StepAudioEncoderConfig {
   int64_t mels = 128;
   int64_t width = 1280, layers = 32, heads = 20;
-  int64_t positions = 1500;  ///< most rows of a piece
+  int64_t positions = 1500;  ///< limit of the rows in a piece
   int64_t hidden = 2048;     ///< width of the adapter's hidden layer
   int64_t out = 3584;        ///< H: width of the language model
 

@@ -48,7 +48,7 @@ struct WhisperWindow {
 };
 
 /// A recording that arrives piece by piece and is processed window by window. Frames are counted
-/// from the beginning of the recording. For one thread.
+/// from the beginning of the recording. One thread at a time.
 class WhisperRecording {
  public:
   explicit WhisperRecording(int mels) : mel_(whisper_mel(mels)) {}
@@ -69,9 +69,9 @@ class WhisperRecording {
 
   MelSpectrogram mel_;
   std::vector<float> samples_;
-  int64_t dropped_ = 0;  // number of dropped samples, a multiple of a frame
+  int64_t dropped_ = 0;  // number of dropped samples, a multiple of kHop
   int64_t seen_ = 0;     // number of frames that loudest_ covers
-  float loudest_ = -10;  // log-mel of silence, or the largest value so far
+  float loudest_ = -10;  // largest log-mel value so far; at first, the value of silence
   bool closed_ = false;
 };
 

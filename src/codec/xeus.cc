@@ -28,7 +28,7 @@ std::pair<double, double> loudness(std::span<const float> samples) {
   return {mean, 1 / std::sqrt(power / static_cast<double>(samples.size()) + kFrontEps)};
 }
 
-/// Returns rows [begin, end) of an array that has `taps` / 2 rows of padding at the front.
+/// Returns rows [begin, end), counted without the `taps` / 2 rows of padding at the front.
 View around(const Tensor& padded, int64_t taps, int64_t begin, int64_t end) {
   return padded.view().slice(begin + taps / 2, end + taps / 2);
 }
@@ -144,7 +144,7 @@ int64_t Xeus::pieces(int64_t samples) const {
 Pieces Xeus::convolve(StepContext* const& ctx, std::span<const float> samples, Tensor& x) const {
   const auto [mean, scale] = loudness(samples);
   std::vector<ConvState> states;
-  // The first row has no zero padding before it.
+  // The recording begins without zero rows before its first sample.
   for (size_t i = 0; i < kXeusTaps.size(); ++i) {
     states.emplace_back(kXeusTaps[i] - 1, convs_[i].conv.in(), 0);
   }
