@@ -43,10 +43,10 @@ class Backlog {
     double since_s;
     bool background;
   };
-  /// Factor by which each pass reduces the weight of earlier measurements.
+  /// The end of each pass multiplies the weight of earlier measurements by this factor.
   static constexpr double kKept = 0.9;
 
-  int live_before(Pass pass) const;  // the live passes before a pass; for 0, all live passes
+  int live_before(Pass pass) const;  // number of live passes before a pass; for 0, of all
   double since_s(Pass pass, double now_s) const;
   double pass_s(double now_s) const;
 

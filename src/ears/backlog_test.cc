@@ -95,8 +95,8 @@ TEST(Backlog, ADelayCountsFromWhenAPassBecameDue) {
   EXPECT_NEAR(backlog.delay_s(15, second), 4.5 + 5, 1e-9) << "passes take at least 5 s now";
 }
 
-/// Twenty speakers end within 6 s, before any pass was measured; each pass needs `pass_s`. Speakers
-/// whose delay exceeds the limit leave when they end, or at a later tick.
+/// Twenty speakers end within 6 s, before any pass was measured; each pass needs `pass_s`. A
+/// speaker is refused at the first tick, from its end on, at which its delay exceeds kBound_s.
 TEST(Backlog, AdmittedTranscriptsComeWithinTheBoundFromTheFirstTurnOn) {
   constexpr double kBound_s = 5, kTick_s = 0.25;
   struct Speaker {

@@ -163,7 +163,7 @@ size_t quietest_near(std::span<const float> samples, size_t at, size_t reach) {
   constexpr size_t kWindow = kHearingRate / 10;
   const size_t begin = at - std::min(at, reach), end = std::min(samples.size(), at + reach);
   if (end - begin <= kWindow) return at;
-  // Integers, so that sums do not depend on the order of addition.
+  // Uses integers, so that sums do not depend on the order of addition.
   const auto level = [&](size_t i) { return std::llround(std::fabs(samples[i]) * 0x1p40); };
   int64_t sum = 0;
   for (size_t i = begin; i < begin + kWindow; ++i) sum += level(i);

@@ -44,8 +44,8 @@ class Ears {
   explicit Ears(std::vector<std::shared_ptr<Recogniser>> recognisers, bool asked_for = true);
 
   const std::vector<std::shared_ptr<Recogniser>>& list() const { return recognisers_; }
-  /// Returns whether the user named the recognisers. False: they were only found installed, so a
-  /// client that takes_any_ear() gets a loaded model that recognises speech, if one exists.
+  /// Returns whether the user named the recognisers. If not, they are those found installed, and a
+  /// client for which takes_any_ear() is true prefers a loaded model that recognises speech.
   bool asked_for() const { return asked_for_; }
   /// Returns the recogniser `name`, or the first one for "". The error kNotFound lists all names.
   Result<std::shared_ptr<Recogniser>> find(std::string_view name) const;

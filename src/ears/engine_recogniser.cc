@@ -19,7 +19,7 @@ namespace syrinx {
 namespace {
 
 constexpr int kMostRecordings = 512;  // limit of recordings that run or wait
-// Refusals of a request, while this recogniser runs no other, after which its recording fails.
+// A recording fails after this number of refusals of a request while no other request is at work.
 constexpr int kMostRefusals = 3;
 constexpr double kComeBack_s = 5;
 
@@ -47,12 +47,12 @@ struct EngineHearing {
   bool posted = false;           // whether a piece of its work waits or runs
   bool again = false;            // whether input arrived while a piece of its work ran
   bool over = false;             // whether finished() was called, or is about to be called
-  Backlog::Pass pass = 0;        // its pass in the backlog; 0 if no speaker waits for it
+  Backlog::Pass pass = 0;        // its pass in the backlog; 0 if no speaker waits for the result
   bool in_line = false;          // whether its request waits for the backlog
   std::string grown;             // the growing answer to the running request, if followed
   std::optional<Answer> answer;  // the answer to the running request
   RequestId request = 0;         // the running request; 0 if no request runs
-  const bool follows;            // whether so_far() is reported
+  const bool follows;            // whether so_far() is reported to the sink
   // Only the thread that runs its piece of work uses these members:
   const std::unique_ptr<HearingLoop> loop;
   std::optional<SpeechRequest> question;  // the next request, or the request that was submitted
@@ -100,8 +100,8 @@ class EngineRecogniser final : public Recogniser {
   void post(const Hearing& hearing);  // requires mutex_
   void wake_one();                    // requires mutex_
   void wake_line();                   // requires mutex_
-  /// Updates the backlog if the listener is live and has ended, or runs an early pass in a pause.
-  /// `done`: the listener got its transcript. Requires mutex_.
+  /// Adds the pass of a live recording that has ended to the backlog, or removes the pass if the
+  /// recording is finished or cancelled. `done`: the transcript is complete. Requires mutex_.
   void count(EngineHearing& hearing, bool done = false);
 
   // Both run on the hearing thread, one call at a time for each recording.
@@ -121,7 +121,7 @@ class EngineRecogniser final : public Recogniser {
   int at_work_ = 0;              // number of requests in the engine
   Backlog backlog_;
   std::condition_variable idle_;           // notified when at_work_ decreases
-  std::optional<HearingThreads> threads_;  // must be destroyed first
+  std::optional<HearingThreads> threads_;  // destroyed first: its pieces use the other members
 };
 
 class EngineListener final : public Listener {
@@ -156,7 +156,7 @@ class AnswerSink final : public Sink {
   }
 
  private:
-  EngineRecogniser& recogniser_;  // its destructor waits for all requests
+  EngineRecogniser& recogniser_;  // outlives this sink: its destructor waits for all requests
   const std::shared_ptr<EngineHearing> hearing_;
   std::string text_;
 };
@@ -385,7 +385,7 @@ void EngineRecogniser::finish(const Hearing& hearing, std::optional<Error> error
     count(*hearing, !error);
     hearings_.remove(hearing);
     std::erase(refused_, hearing);
-    wake_one();  // this recording may have been woken, but did not use the space
+    wake_one();  // because this recording may have been woken, but needs no more requests
   }
   if (error) return hearing->sink->finished(*error);
   Transcript& transcript = hearing->transcript;

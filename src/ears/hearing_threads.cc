@@ -38,7 +38,7 @@ void HearingThreads::loop() {
   (void)!nice(kHearingNice);  // on Linux, this affects only this thread
   std::unique_lock lock(mutex_);
   while (true) {
-    // A running piece may post another piece, so waits until no piece runs.
+    // A running piece may post another piece, so this thread does not stop while a piece runs.
     changed_.wait(lock, [&] { return !pieces_.empty() || (stopping_ && running_ == 0); });
     if (pieces_.empty()) break;
     const std::function<void()> piece = std::move(pieces_.front());

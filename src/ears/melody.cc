@@ -11,16 +11,16 @@ namespace {
 
 constexpr size_t kQuarter = 4;  // number of input samples averaged to one sample
 constexpr double kMelodyRate = static_cast<double>(kHearingRate) / kQuarter;
-constexpr size_t kWindow = 160, kCompared = 98;  // samples of 40 ms; samples that are compared
+constexpr size_t kWindow = 160, kCompared = 98;  // samples in 40 ms; sample pairs compared
 constexpr size_t kLeastLag = 9, kMostLag = 62;   // samples: 440 to 65 Hz
 constexpr double kVoiced = 0.7;                  // smallest autocorrelation of a frame with a pitch
 constexpr double kOctave = 0.9;     // the pitch is the shortest lag with this share of the maximum
-constexpr double kLoudEnough = 50;  // smallest root mean square of a voiced frame
+constexpr double kLoudEnough = 50;  // smallest root mean square of a voiced frame of 16-bit samples
 constexpr size_t kEnd = 12;         // number of frames at the end whose pitch is compared
 constexpr size_t kLeastBody = 20;
 constexpr size_t kMostSaid = 3000;  // limit of stored frames: 30 s
 constexpr double kFall = -1.5;      // semitones; an ending below this is a fall
-constexpr double kSlip = -9;        // semitones; below this, an octave error, not a fall
+constexpr double kSlip = -9;        // semitones; a lower ending is an octave error, not a fall
 
 double median(std::vector<float> values) {
   const auto middle = values.begin() + std::ssize(values) / 2;

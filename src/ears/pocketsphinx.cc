@@ -57,7 +57,7 @@ struct Hearing {
   int64_t taken = 0;   // number of samples removed from `waiting`
   int64_t looked = 0;  // number of samples that the gate has processed or is processing
   bool ended = false, cancelled = false;
-  bool placed = false;  // whether it has a place, so that it may use a decoder
+  bool placed = false;  // whether the recording has a place, so that it may use a decoder
   bool queued = false;  // whether a piece of its work is posted or runs
   bool over = false;    // whether finished() was called, or is about to be called
 

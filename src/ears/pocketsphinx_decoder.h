@@ -46,7 +46,7 @@ class PocketSphinxDecoder {
   PocketSphinxLibrary::Decoder* decoder_ = nullptr;
   std::vector<float> first_mean_;  // initial mean of the cepstra
   bool in_utterance_ = false;      // between ps_start_utt() and ps_end_utt()
-  bool speaks_ = false;            // whether this utterance has had a voice
+  bool speaks_ = false;            // whether speech was found in this utterance
   int64_t utterance_samples_ = 0, samples_ = 0;
 };
 

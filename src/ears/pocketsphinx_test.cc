@@ -240,7 +240,7 @@ TEST(PocketSphinx, CancelledOnceAndTheTurnIsFree) {
   auto three = recogniser->open({}, third).take();
   one->hear(fox());
   two->hear(fox());
-  two.reset();  // cancels it while it waits for a place
+  two.reset();  // cancels the second recording, which still waits for a place
   EXPECT_EQ(second->wait().error().code, ErrorCode::kCancelled);
   one->cancel();
   one->hear(fox());  // has no effect after cancel()

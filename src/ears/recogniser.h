@@ -91,7 +91,7 @@ struct RecogniserInfo {
 struct ListenOptions {
   std::string language = {};  ///< ISO 639-1; empty: detected, or the recogniser's first language
   std::string prompt = {};    ///< earlier text, or words that are likely to occur
-  /// Sampling temperatures, tried in turn until a segment passes. Empty: the recogniser's defaults.
+  /// Sampling temperatures, tried in turn until a text looks right. Empty: the defaults.
   std::vector<float> temperatures = {};
   /// Whether earlier text is context for later windows, if the recogniser supports this.
   bool condition_on_text = true;

@@ -15,7 +15,7 @@ constexpr int kWindow = 256, kHop = 128, kBins = 129;
 constexpr size_t kBehind = 64;  // mirrored samples appended after a chunk
 constexpr int kFrames = 4;      // frames of the Fourier transform
 constexpr int kKernel = 3;
-constexpr double kLower = 0.15;  // a voice ends at the threshold minus this
+constexpr double kLower = 0.15;  // a voice ends below the threshold minus this probability
 
 /// Transposes [rows, columns] to [columns, rows], so that the inner loops run over outputs.
 std::vector<float> turned(const float* from, int64_t rows, int64_t columns) {
@@ -37,7 +37,7 @@ void add_row(float value, const float* row, float* out, int count) {
 
 float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
 
-/// Returns results for frames of 10 ms, from the probabilities of chunks of 32 ms.
+/// Detects voices in frames of 10 ms, from the probabilities of chunks of 32 ms.
 class SileroActivity final : public VoiceActivity {
  public:
   SileroActivity(std::shared_ptr<const SileroVad> model, double threshold)

@@ -20,7 +20,7 @@ class SileroVad {
  public:
   static constexpr size_t kChunk = 512;   ///< samples at kHearingRate per probability: 32 ms
   static constexpr size_t kBefore = 64;   ///< samples of the previous chunk that are read again
-  static constexpr size_t kHidden = 128;  ///< numbers of the LSTM's state and of its cell
+  static constexpr size_t kHidden = 128;  ///< width of the LSTM's hidden state and of its cell
 
   /// `path` is a file, or a directory with silero_vad_16k.safetensors. Throws LoadError.
   static std::shared_ptr<const SileroVad> load(const std::string& path);

@@ -15,7 +15,7 @@
 namespace syrinx {
 namespace {
 
-// A segment ends with a word: before a silence, at the end of a sentence, or when it is long.
+// A segment ends after a word that precedes a silence, ends a sentence, or makes the segment long.
 constexpr double kSilence_s = 1;
 constexpr double kLeastSentence_s = 2;
 constexpr double kLongSegment_s = 30;
@@ -170,7 +170,7 @@ class StreamListener final : public Listener {
     engine_->append_samples(id_, std::move(frames), false);
   }
   void raise() override { engine_->raise_priority(id_); }
-  /// Zeros fill up the last samples to a frame. More of them let the last words come.
+  /// Adds zeros: to complete the last frame, and so that the model writes the last words.
   void end() override {
     if (resampler_) resampler_->flush(waiting_);
     waiting_.resize((waiting_.size() + frame_ - 1) / frame_ * frame_ + tail_);
@@ -184,7 +184,7 @@ class StreamListener final : public Listener {
   const size_t frame_, tail_;
   const RequestId id_;
   FullScale fit_;
-  std::optional<Resampler> resampler_;  // unset: the model hears kHearingRate
+  std::optional<Resampler> resampler_;  // unset if the model's rate is kHearingRate
   std::vector<float> waiting_;          // samples of an incomplete frame, at the model's rate
 };
 

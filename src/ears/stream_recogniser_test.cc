@@ -178,7 +178,7 @@ TEST(StreamRecogniser, ManyStreamsAtOnceHaveTheTextOfOne) {
 }
 
 /// The words of this model lag behind the samples, so silence follows a recording. One checkpoint
-/// hears 16 kHz, the other one 24 kHz.
+/// expects samples at 16 kHz, the other one at 24 kHz.
 TEST(StreamRecogniser, WordsThatLagComeAfterTheEnd) {
   for (const std::string name : {"other", "small"}) {
     EngineOptions options;
@@ -236,7 +236,7 @@ TEST(StreamRecogniser, VoxtralWritesTheTextOfTheAuthorsCode) {
                                      {voxtral_realtime::golden_path(name + "/checkpoint"), name}),
                                  options));
     ASSERT_NE(recogniser, nullptr);
-    const auto c = voxtral_realtime::golden_of(name)["cases"][0];  // with the delay of the file
+    const auto c = voxtral_realtime::golden_of(name)["cases"][0];  // it has the checkpoint's delay
     const std::vector<float> samples = voxtral_realtime::samples_of(c);
     const std::string text = c["text"];
     std::vector<std::unique_ptr<Listener>> listeners;

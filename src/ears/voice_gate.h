@@ -1,6 +1,6 @@
 // Selects the stretches of a recording that a recogniser processes: those in which Silero's
-// detector finds a voice. A recogniser would spend time on noise and music, and invent words for
-// them, so it does not receive them. One thread at a time.
+// detector finds a voice. The recogniser does not receive noise and music, because it would spend
+// time on them and invent words. One thread at a time.
 #pragma once
 
 #include <cstdint>

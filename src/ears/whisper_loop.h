@@ -91,7 +91,7 @@ class WhisperLoop {
   /// The segments of a kept window.
   struct Cut {
     std::vector<TranscriptSegment> segments;
-    bool to_the_end = false;  ///< whether its timestamps mark the rest as silent
+    bool to_the_end = false;  ///< whether its timestamps mark the window's rest as silent
     float temperature = 0;
   };
   void skip_silence();

@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-/// Recordings at once. Short turns are mostly the encoder's work, and it runs windows one by one.
+/// Recordings at once. Short turns mostly need the encoder, which runs windows one by one.
 constexpr int kAtOnce = 1;
 
 class WhisperHearing final : public HearingLoop {

@@ -42,7 +42,7 @@ std::vector<float> whisper_recording(const json& r) {
   return fixture::golden_signal(count, r["seed"], r["swell"]);
 }
 
-/// Return the options of a case: loop_options() for the recogniser, the other for a recording.
+/// Return the options of a case: for the recogniser and, below, for a recording.
 WhisperOptions loop_options(const json& o) {
   WhisperOptions out;
   out.most_compression = o.value("compression_ratio_threshold", 2.4);
@@ -66,7 +66,7 @@ ListenOptions listen_options(const json& o) {
 
 void expect_transcript(const Transcript& got, const json& want) {
   EXPECT_EQ(got.language, want["language"].get<std::string>());
-  std::vector<json> kept;  // the authors keep segments with an empty text
+  std::vector<json> kept;  // without empty segments, which the authors keep
   for (const json& segment : want["segments"])
     if (!segment["tokens"].empty()) kept.push_back(segment);
   ASSERT_EQ(got.segments.size(), kept.size());

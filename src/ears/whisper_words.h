@@ -1,9 +1,9 @@
 // Computes the times of words from the cross-attention of an aligned text
 // (families/whisper/alignment.h), as Whisper's authors do. Finds the cheapest monotonic path
 // through the matrix of ids and moments, joins ids to words, joins punctuation to its word, and
-// shortens words that are too long in time. Pure functions; any thread. Source:
-// whisper:whisper/timing.py (dtw, find_alignment, merge_punctuations, add_word_timestamps) and
-// tokenizer.py (split_to_word_tokens).
+// shortens words that last too long. Pure functions; any thread. Source: whisper:whisper/timing.py
+// (dtw, find_alignment, merge_punctuations, add_word_timestamps) and tokenizer.py
+// (split_to_word_tokens).
 #pragma once
 
 #include <cstdint>

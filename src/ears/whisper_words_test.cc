@@ -98,7 +98,7 @@ TEST(WhisperWords, PausesAreNobodysWord) {
                                spoken(" three", 4.4, 8), spoken(" four", 8, 8.2)});
   ASSERT_EQ(segments[0].words.size(), 2u);
   EXPECT_EQ(segments[0].words[0].word, "One");
-  EXPECT_DOUBLE_EQ(segments[0].words[0].start_s, 13.6);  // ends minus twice the median of 0.2
+  EXPECT_DOUBLE_EQ(segments[0].words[0].start_s, 13.6);  // 14 s minus twice 0.2 s
   EXPECT_DOUBLE_EQ(segments[0].start_s, 13.6);
   EXPECT_EQ(segments[0].words[1].word, "two.");
   EXPECT_DOUBLE_EQ(segments[0].words[1].end_s, 14.2);
