@@ -10,7 +10,7 @@ namespace syrinx {
 namespace {
 
 /// The probability that a token of RequestWriting::expected is right if all tokens before it were.
-/// Used until it is learned. High, because the model usually wrote that text for a similar prompt.
+/// Used until it is measured. High, because the model usually wrote that text for such a prompt.
 constexpr double kExpectedOdds = 0.9;
 
 }  // namespace

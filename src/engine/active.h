@@ -43,10 +43,10 @@ struct Active {
   bool writes() const { return opens(model->graph().writer()); }
   bool opens(int node) const { return node != kClient && runs[node].opened(); }
   bool in_flight() const;
-  /// Returns the frames of the current part that ResidentModel::first_link has received.
+  /// Returns how many frames of the current part ResidentModel::first_link has received.
   int64_t frames();
-  /// Returns the seconds until the listener runs dry. Assumes that the frames which wait for chunk
-  /// nodes are delivered in time.
+  /// Returns the seconds until the listener has played all audio. Assumes that the frames which
+  /// wait for chunk nodes are delivered in time.
   double slack_s(double now);
   /// Begins a segment of the sequence of a node.
   void begin_segment(int node);

@@ -49,10 +49,10 @@ double Slowdown::value(double waited_s, int waiting, double now_s) const {
 
 void SeatLimit::observe(double busy_s, int running, double now_s) {
   constexpr double kMany = 0.005;  // share of late chunks above which the machine is overloaded
-  constexpr int kProof = 3;        // consecutive looks (SeatLimit::observe) that prove overload
+  constexpr int kProof = 3;        // number of consecutive observations that prove overload
   constexpr double kBusy = 0.7, kIdle = 0.5;
   constexpr double kBack = 0.95, kOut = 1.05;
-  constexpr double kIdleEnough_s = 0.7;  // frees all seats; less than a second with one look
+  constexpr double kIdleEnough_s = 0.7;  // seconds of idle time after which all seats are free
   const double passed_s = now_s - looked_s_;
   if (passed_s < kLook_s) return;
   const double busy = (busy_s - busy_s_) / passed_s;

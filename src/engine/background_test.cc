@@ -193,7 +193,7 @@ TEST(Scheduler, BackgroundRequestsTakeTheirShareOfThePages) {
       if (!quiet[i]->done) oldest = i;
     }
     for (size_t i = 0; i < quiet.size(); ++i) {
-      if (held(i) > before[i] && i > oldest + 1) {  // the oldest may have ended in this turn
+      if (held(i) > before[i] && i > oldest + 1) {  // unless the oldest ended just now
         EXPECT_LE(sum, static_cast<size_t>(most) + held(oldest)) << i;
       }
       waits += held(i) == 0 && !quiet[i]->done ? 1 : 0;

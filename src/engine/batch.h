@@ -1,7 +1,7 @@
 // One batch of one stage: inputs that the engine laid out, and results that an executor wrote. The
 // batch owns both. While it runs, it uses no other part of a request, except the Sequence of an AR
-// batch. It refers to its stage, so executors need not know models. Batches are reused; a warm
-// batch allocates nothing.
+// batch. It has a pointer to its stage, so executors do not depend on models. Batches are reused; a
+// warm batch allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -80,7 +80,7 @@ class Batch : public StepResults {
   // Results that the executor writes. Results of a step are in StepResults.
   std::string fault;                ///< message of an exception from the stage; empty: no fault
   bool replayed = false;            ///< a GPU replayed a recorded batch (Stream::repeat)
-  bool recalled = false;            ///< it did so without the stage's code (Stream::repeat_as)
+  bool recalled = false;            ///< the replay did not run the stage's code (Stream::repeat_as)
   double began_s = 0, ended_s = 0;  ///< start and end of its run
 
   std::span<const int32_t> codes_of(int e) const {

@@ -24,7 +24,7 @@ struct StageCost {
 class CostLearner {
  public:
   void sample(double n, double seconds) {
-    // A time far above the expected one (the CPU ran another program) counts as at most 4 times it.
+    // A time far above the expected one (the CPU ran another program) counts as 4 times that time.
     if (weight_ >= 8) seconds = std::min(seconds, 4 * cost().of(n));
     weight_ = kKeep * weight_ + 1;
     n_ = kKeep * n_ + n;

@@ -42,7 +42,7 @@ TEST(Delivery, PagesAreFreeWhenTheEndIsReported) {
   double free = -1;
   client->at_end = [&] { free = model.metrics.pages_free.value(); };
   while (client->pieces.empty()) ASSERT_TRUE(machine.next());
-  client->unread = 1e6;  // unread audio past the bound pauses the request
+  client->unread = 1e6;  // unread audio beyond max_unread_s pauses the request
   machine.run_until(machine.now() + 1);
   EXPECT_LT(model.metrics.pages_free.value(), model.metrics.pages.value());
   machine.scheduler.cancel(client->id);
@@ -130,7 +130,7 @@ TEST(Delivery, AReaderHasNoMoreToPlayThanItsBound) {
   EXPECT_EQ(client->outcome.underruns, 0);
 }
 
-/// If a client does not read its audio, its reader does not wait for words.
+/// While a client does not read its audio, time does not pass for the reader of its text.
 TEST(Delivery, AReaderThatStopsReadsNothing) {
   ScriptedMachine machine({.options = patient()});
   machine.add(make_duet_pipeline());

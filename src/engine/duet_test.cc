@@ -72,7 +72,7 @@ TEST(Duet, TextAloneOpensNoTalker) {
   expect_clean(machine, 2);
 }
 
-/// A thinker writes on after its slow talker has reached its limit, although ids wait in its edge.
+/// A thinker continues after its slow talker has reached its limit, although ids wait in its edge.
 TEST(Duet, ATalkerThatEndedDoesNotStopItsThinker) {
   Executor executor(1);
   for (const int window : {1, 3, 100}) {
@@ -159,7 +159,7 @@ TEST(Hearer, AFullEdgeStopsTheChunkNodeBeforeIt) {
   }
 }
 
-/// Samples that come in pieces, while their request waits for a full edge or for more samples.
+/// Samples arrive in pieces, while their request waits for a full edge or for more samples.
 TEST(Hearer, TakesSamplesInAnyPieces) {
   Executor executor(1);
   const SpeechRequest whole = heard(120);

@@ -89,7 +89,7 @@ void Edges::append_samples(Active& request, Late late) {
   });
 }
 
-/// Appends a client's samples. A listener's wait for them does not count as late.
+/// Appends a client's samples. Audio that waited for them does not count as late.
 void Edges::take_samples(Active& request, const Late& late) {
   const Graph& graph = request.model->graph();
   ChunkRun* fed = nullptr;
@@ -246,7 +246,7 @@ void Edges::begin_streams(Active& request, int n) {
     request.runs[node].ended = false;
   }
   run.drains = false;
-  request.output.starve(false);  // the model may write much text before it speaks again
+  request.output.starve(false);  // because the model may write much text before it speaks again
 }
 
 void Edges::end_node(Active& request, int n) {
@@ -291,7 +291,7 @@ void Edges::close(Active& request) {
   if (!request.parts || reason != FinishReason::kStop) return roster_.finish(request, reason);
   request.parts->end();
   if (request.parts->over()) return roster_.finish(request, reason);
-  // The caller still uses the runs, so the next part begins in the next turn.
+  // The caller still uses the runs, so the next part begins in the next turn of the engine's loop.
   request.frames_before += request.frames();
   request.between = true;
 }

@@ -51,7 +51,7 @@ struct Engine::Impl {
   EngineMetrics metrics;
   ResidentModel model;
   ModelAdmission admission;
-  std::unique_ptr<VoiceQueue> voices;  // null where the pipeline has no encoder
+  std::unique_ptr<VoiceQueue> voices;  // null if the pipeline has no encoder
 
   Impl(std::shared_ptr<const Pipeline> pipeline, const EngineOptions& options,
        std::shared_ptr<Machine> m)

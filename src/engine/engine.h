@@ -59,7 +59,7 @@ struct EngineOptions {
   double max_encode_wait_s = 30;  ///< longest predicted wait of encode_voice(); refused if longer
   double max_unread_s = 30;       ///< seconds of unread audio at which a request is paused
   double max_audio_s = 0;         ///< seconds of audio at which a request ends with kLength; 0: no
-                                  ///< bound
+                                  ///< limit
   std::shared_ptr<const Lexicon> lexicon = {};  ///< applied to all requests after their own lexicon
   double repetition_s = 6;  ///< seconds that a stream may repeat itself before it ends; 0: no limit
 };
@@ -120,8 +120,8 @@ struct EngineStats {
   int requests = 0;             ///< accepted and unfinished requests
   int running = 0;              ///< requests that have a seat
   double capacity_streams = 0;  ///< real-time streams that the learned costs allow; 0: unknown
-  double seats_limit = 0;  ///< reduced limit on streams, set after streams ran dry; 0: no limit
-  double slowdown = 1;     ///< time to first output as a multiple of that of a lone request
+  double seats_limit = 0;       ///< limit of seats, set after listeners ran dry; 0: no limit
+  double slowdown = 1;          ///< time to first output as a multiple of that of a lone request
   int pages_free = 0, pages = 0;
   int64_t ar_steps = 0, chunk_steps = 0, preemptions = 0;
   int64_t accepted = 0, finished = 0;

@@ -86,7 +86,7 @@ TEST(Engine, SharesItsMachineWithOthers) {
   }
 }
 
-/// An AR node feeds another one. Samples and text are the same under all conditions.
+/// An AR node feeds another one. Executors, batches and page limits must not change the results.
 TEST(Engine, AThinkerFeedsATalker) {
   struct Said {
     std::string text;

@@ -27,7 +27,7 @@ TEST(Engine, AClientHasNoMoreThanItsShare) {
   EXPECT_EQ(third.error().message, "this client has 2 unfinished requests, the limit is 2");
   SpeechRequest nothing = say("");
   nothing.terms.client = 44;
-  for (int i = 0; i < 4; ++i) {  // refused requests do not count for the client's limit
+  for (int i = 0; i < 4; ++i) {  // refused requests do not count against the client's limit
     EXPECT_EQ(engine.submit(nothing, std::make_shared<Ear>()).error().code, ErrorCode::kInvalid);
   }
   SpeechRequest other = say("other");
@@ -138,7 +138,7 @@ class AllocationCounter : public Sink {
 
 TEST(Engine, ASteadyStepAllocatesNothing) {
   std::atomic<bool> all_submitted{false};
-  // One executor, because a second one would allocate scratch memory at an unknown time.
+  // Uses one executor, because a second one would allocate scratch memory at an unknown time.
   EngineOptions options = small();
   options.executors = Executors::kShared;
   Engine engine(make_toy_pipeline(), options);

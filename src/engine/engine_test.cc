@@ -115,7 +115,7 @@ TEST(Engine, EqualPrefixesAreComputedOnceAndSoundTheSame) {
     for (int i = 0; i < 6; ++i) {
       SpeechRequest request = say(long_text(50, i), i);
       request.say.instructions = long_text(100, 5);
-      if (i >= 3) request.say.instructions += long_text(20, i);  // differ within a page
+      if (i >= 3) request.say.instructions += long_text(20, i);  // prompts differ inside a page
       if (i % 2 == 1) request.sampling.guidance = 2.f;
       auto ear = std::make_shared<Ear>();
       ASSERT_TRUE(engine.submit(request, ear).ok());

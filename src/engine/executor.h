@@ -1,7 +1,7 @@
 // Runs batches of any stage of any model on some CPU cores, or on a GPU stream if the stage is on a
-// GPU. Owns a thread pool and scratch memory; does not know models or requests. One thread at a
-// time. A warm executor does not allocate on the CPU. When run() returns, all GPU work of the batch
-// has ended.
+// GPU. Owns a thread pool and scratch memory; does not depend on models or requests. One thread at
+// a time. A warm executor does not allocate on the CPU. When run() returns, all GPU work of the
+// batch has ended.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// CONTRACT.md, I8: any function that the engine calls may throw. Then the request fails or goes on.
-// Other requests are not affected. At the end no page, seat, sequence or stream is in use.
+// CONTRACT.md, I8: any function that the engine calls may throw. Then the request fails or
+// continues; others are not affected. At the end no page, seat, sequence or stream is in use.
 #include <gtest/gtest.h>
 
 #include <array>

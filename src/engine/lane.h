@@ -11,7 +11,7 @@
 
 namespace syrinx {
 
-/// A chunk to cut now, in frames: context, new frames, lookahead. `fresh` 0: no chunk is due.
+/// The next chunk, in numbers of frames: context, new frames, lookahead. `fresh` 0: none is due.
 struct ChunkCut {
   int left = 0, fresh = 0, ahead = 0;
   bool last = false;

@@ -19,7 +19,7 @@ TEST(CostLearner, FindsTheLineUnderNoise) {
   }
   EXPECT_NEAR(learner.cost().fixed_s, 0.002, 0.0002);
   EXPECT_NEAR(learner.cost().unit_s, 0.0001, 0.00001);
-  learner.sample(4, 100);  // as if the machine had slept in between
+  learner.sample(4, 100);  // as if the computer had slept during the batch
   EXPECT_LT(learner.cost().of(4), 0.003);
 }
 

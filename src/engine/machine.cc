@@ -123,7 +123,7 @@ void Machine::Impl::open(Mail& letter) {
   letter.call ? letter.call(*scheduler) : scheduler->take_in(std::move(letter.arrives));
 }
 
-/// Updates the admissions after a turn. Needs the lock.
+/// Updates the admissions after a turn of the engine's loop. Needs the lock.
 void Machine::Impl::publish() {
   scheduler->take_ended(ended);
   for (const Scheduler::Ended& one : ended) {

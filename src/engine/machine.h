@@ -49,7 +49,7 @@ class Machine {
   void locked(FunctionRef<void()> f) const;
   /// Queues a request that its model has admitted.
   RequestId take_in(std::unique_ptr<Active> request);
-  /// Queues `letter`, which the engine thread calls in its next turn, in order of posting.
+  /// Queues `letter`, which the engine thread calls in its next turn, in posting order.
   void post(std::function<void(Scheduler&)> letter);
   /// Waits until the model has no unfinished request; returns false after timeout_s.
   bool wait_for_end(const ModelAdmission& admission, double timeout_s);

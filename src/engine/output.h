@@ -23,7 +23,7 @@ namespace syrinx {
 struct ResidentModel;
 class TraceLog;
 
-/// The clock of a listener or a reader: the delivered output that it has not yet played or read.
+/// The clock of a listener or a reader. slack_s() is the delivered output not yet played or read.
 struct Pace {
   double since_s = 0;  ///< start time of the clock, plus the sum of all waits
   double given_s = 0;  ///< seconds of playing or reading time of the delivered output
@@ -73,10 +73,10 @@ class Output {
   void first_step(double now);
 
   /// Sends `silence_s` of silence, then the samples of a chunk. Returns false when the audio has
-  /// reached its bound.
+  /// reached max_audio_s.
   bool audio(std::span<const float> samples, double silence_s, double now);
   /// Sends silence, exact to the sample, which does not count as the model's output. Returns false
-  /// when the audio has reached its bound.
+  /// when the audio has reached max_audio_s.
   bool silence(double seconds);
   /// Sends the text of a step; `speaks`: the request is also heard.
   void text(const StepOutput& out, bool speaks, double now);

@@ -170,7 +170,7 @@ void Pages::release(ArRun& run) {
 
 void Pages::preempt(ArRun& run) {
   release(run);
-  // Prevents the sequence from taking the same prefix again, which leaves no room for others.
+  // Prevents the sequence from taking the prefix again, because that leaves no room for others.
   for (HeldRows& track : run.tracks) track.looked = cache_.published();
 }
 

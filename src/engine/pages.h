@@ -1,5 +1,5 @@
 // The KV cache of one AR node: its memory, the contents of its pages, and the rows that the node's
-// sequences have in it. The class knows sequences, but no requests or models. Engine thread only.
+// sequences have in it. The class uses sequences, but no requests or models. Engine thread only.
 //
 // Invariants (CONTRACT.md, I1, I2, I11):
 // - every page is free, held by sequences, or part of a known prefix; when no sequence holds rows,

@@ -1,4 +1,4 @@
-// Pauses in a text: each part has the samples of a separate request, with exact silence between.
+// Pauses in a text: each part has the samples of a separate request, with exact silence in between.
 #include "engine/parts.h"
 
 #include <gtest/gtest.h>
@@ -139,7 +139,7 @@ TEST_F(PartsTest, ACancelledPauseEnds) {
   const auto id = engine_.submit({.say = {.text = "a[pause 1s]", .open = true}}, collector);
   ASSERT_TRUE(id.ok());
   size_t heard = 0;
-  // Then the request waits for text.
+  // After the pause, the request waits for text.
   while (heard < static_cast<size_t>(rate_)) heard += collector->next(1).size();
   engine_.cancel(id.value());
   EXPECT_EQ(collector->wait().reason, FinishReason::kCancelled);

@@ -358,7 +358,7 @@ void plan_streaming(Snapshot& snapshot, Plan& plan) {
   const Rank next = std::min(rank_of(first_of(snapshot, snapshot.sequences, &NodeView::next)),
                              rank_of(first_of(snapshot, snapshot.chunks, &NodeView::next)));
   if (next.tier <= 1 && next < std::min(step_rank, chunk_rank)) return;
-  // In the same tier, chunks come before steps, because chunks become audio.
+  // In the same tier, chunks come before steps, because chunks yield audio at once.
   if (chunk_rank.tier <= 1 && chunk_rank.tier <= step_rank.tier) {
     return take_chunks(snapshot, chunk->node, plan, kStreamingRules.longest_chunks_s);
   }

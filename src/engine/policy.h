@@ -40,7 +40,7 @@ struct SequenceView {
   bool begun = false;      ///< some rows of the sequence are in the cache
   bool started = false;    ///< the client has received audio or text
   bool reads = false;      ///< the output of the request is only read, not heard
-  bool gives_way = false;  ///< waits for an older sequence that has its pages; false in a snapshot
+  bool gives_way = false;  ///< must wait for the request that got its pages; false in a snapshot
   double slack_s = 0;      ///< seconds until the client runs dry, with frames that wait for chunk
                            ///< nodes; before the first output: minus the seconds waited
 };
@@ -58,12 +58,12 @@ struct ChunkView {
 
 /// The state that a policy plans from: plain data, of all models at one moment.
 struct Snapshot {
-  int max_batch = 32;  ///< most entries in a batch
+  int max_batch = 32;  ///< limit of sequences, companions or chunks in a batch
   int max_prefill_rows = 128;
   /// Longest time of a batch. Only work that cannot be cut may exceed it.
   double longest_s = std::numeric_limits<double>::infinity();
-  bool ahead = false;  ///< the executor is busy: plan only work that gains nothing from a later
-                       ///< plan
+  bool ahead = false;  ///< the executor is busy: plan only work that would gain nothing from
+                       ///< waiting for more requests
   double busy_s = 0;   ///< seconds for which the executor is expected to stay busy
   std::vector<NodeView> nodes{};
   std::vector<SequenceView> sequences{};  ///< in admission order

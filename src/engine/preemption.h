@@ -17,7 +17,7 @@ namespace syrinx {
 
 enum Urgency { kLive, kBackground };
 
-/// The rows and chunks that could run now, for the requests of one urgency.
+/// The rows and chunks that could run now: of live requests, or of requests in the background.
 struct Views {
   std::vector<SequenceView> sequences;
   std::vector<ChunkView> chunks;
@@ -40,7 +40,7 @@ struct PageLoss {
 
 /// A sequence that wants to run now.
 struct Contender {
-  uint64_t order = 0;  ///< id of its request, in the order of admission
+  uint64_t order = 0;  ///< id of its request; ids rise in the order of admission
   int node = 0;
   Urgency urgency = kLive;
   int64_t ran = 0;  ///< ArRun::ran()

@@ -51,7 +51,7 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
       }
     }
   }
-  // Goes back from the client along the chunk nodes; counts the samples that a frame becomes.
+  // Goes back from the client along the chunk nodes; computes how many samples a frame yields.
   double samples = 1, width = 1;
   for (int n = g.speaker(); n != kClient && nodes[n].chunk; n = g.feeding(n).from.node) {
     samples *= nodes[n].chunk->most_out() * nodes[n].chunk->out_width() / width;

@@ -160,7 +160,7 @@ void Roster::fail_all(const char* why) {
 
 // ---------------------------------------------------------------------------- counts
 
-/// Under load, requests end as fast as the machine can make their output.
+/// Returns the load of a model, for predictions of the wait: its finish_rate assumes full seats.
 Load Roster::load(const ResidentModel& model, std::span<ResidentModel* const> models) const {
   const auto waiting = std::count_if(waiting_.begin(), waiting_.end(),
                                      [&](const auto& one) { return one->model == &model; });

@@ -23,7 +23,7 @@ struct Due {
   bool none() const { return rows + companion_rows == 0; }
 };
 
-/// The cache of a sequence, or of its guidance companion.
+/// The cached rows of a sequence, or of its guidance companion.
 struct HeldRows {
   KvHold cache;
   std::vector<uint64_t> keys;      ///< prefix keys of the rows of the current segment
@@ -67,7 +67,7 @@ struct ArRun {
   int64_t gave_way_at = 0;
   bool stepping = false;   ///< a batch has the sequence
   bool preparing = false;  ///< a host thread has the sequence
-  std::deque<Late> late;   ///< inputs that came while a batch or thread had it, oldest first
+  std::deque<Late> late;   ///< inputs that came while a batch or host thread used it
   int64_t unused = 0;      ///< Sequence::unused_frames() when the engine last had the sequence
 
   bool remote() const { return stepping || preparing; }
@@ -79,7 +79,7 @@ struct ArRun {
   /// Returns whether the sequence can take its next step without further text.
   bool may_step() const { return begun && !drains && sequence->ready(); }
   /// Returns the rows that may run now. If both prompts have a common beginning, the companion
-  /// waits until it is in the cache, then shares it.
+  /// waits until this beginning is cached, then shares it.
   Due due() const;
   /// Returns how many frames from other nodes no step has used yet.
   int64_t waiting() const;
@@ -130,8 +130,8 @@ struct NodeRun {
   bool ended = false;  ///< the node's output is complete
 
   bool opened() const { return ar || chunk; }
-  /// Returns whether the node runs, or could run with the frames that it has. For a chunk node, as
-  /// of the last snapshot. A node whose output is complete takes no more frames.
+  /// Returns whether the node runs, or could run with its waiting frames. The answer for a chunk
+  /// node dates from the last snapshot. A node whose output is complete takes no more frames.
   bool may_go_on() const {
     if (ended) return false;
     if (ar) return ar->open && (ar->remote() || ar->may_step());

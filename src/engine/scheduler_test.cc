@@ -334,7 +334,7 @@ TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNoOther) {
   EXPECT_EQ(machine.scheduler.in_flight(), 0);
 }
 
-/// A text model writes a piece with each batch, and the voice is stepped by the same executor.
+/// A text model writes a piece in each batch. The same executor also runs steps of a speech model.
 TEST(Scheduler, TextThatKeepsComingDoesNotHoldUpTheSteps) {
   ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch&) { return 0.03; }});
   machine.add(make_toy_pipeline());

@@ -86,8 +86,8 @@ TEST(Schedules, I14_Outputs) {
 struct Paused {
   SpeechRequest request;
   std::vector<float> samples;
-  /// Offsets at which the text may be cut into late pieces: only between two letters of a part. If
-  /// the toy model did not know that a part ends, it would take one more step.
+  /// Offsets at which the text may be cut into late pieces: only between two letters of a part. At
+  /// another cut the toy model would not see the end of a part in time, and take one more step.
   std::vector<size_t> cuts;
 };
 
@@ -120,7 +120,7 @@ Paused pause(Dice& dice, const Pipeline& model) {
   return out;
 }
 
-/// Under any schedule, a text with pauses gives the samples of its parts and the silence between.
+/// A text with pauses gives the samples of its parts, and the silence, under any schedule.
 TEST(Schedules, I16_Pauses) {
   const auto pipeline = make_toy_pipeline();
   Dice first(16);

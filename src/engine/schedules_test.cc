@@ -98,7 +98,7 @@ class Schedule {
     const Expected* expected = nullptr;
     int model = 0;
     std::shared_ptr<ScriptedClient> client;
-    std::vector<int32_t> frames;  ///< frames that chunks have contained as new ones
+    std::vector<int32_t> frames;  ///< frames that chunks have received as new frames
     bool cancelled = false, failed_batch = false, closed = false, background = false;
     double come_s = 0;
   };

@@ -94,7 +94,7 @@ TEST(Seats, RequestsEndAsFastAsTheirAudioIsMade) {
       << "a limit is looked at again though nobody waits";
 }
 
-/// A client's requests to one model do not count for its seats at another model.
+/// A client's requests to one model do not count towards its seats of another model.
 TEST(Seats, FairnessIsReckonedForEachModel) {
   EngineOptions options = patient();
   ScriptedMachine machine({.options = options, .batch_s = ninety_ms_a_second});
@@ -152,7 +152,7 @@ TEST(Seats, ARequestWhosePromptsAreStillMadeHasNoSeat) {
   EXPECT_EQ(model.requests, 1);
   machine.run_to_end();
   EXPECT_EQ(model.requests, 0);
-  // Requests whose prompts cannot be made, or never fit into the cache.
+  // These requests fail, because their prompts cannot be made or never fit into the cache.
   takes_s = 0.1;
   const Client empty = machine.submit_soon(ask(""));
   machine.run_to_end();

@@ -39,7 +39,7 @@ struct NodeRef {
   ResidentNode& get() const { return model->nodes[node]; }
 };
 
-/// The table of slots, models and nodes. The class does not know requests.
+/// The table of slots, models and nodes. The class does not depend on requests.
 class ExecutorSlots {
  public:
   explicit ExecutorSlots(const SlotsSpec& spec);

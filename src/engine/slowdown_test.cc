@@ -13,7 +13,7 @@ TEST(Slowdown, ComparesWithARequestAlone) {
   EXPECT_EQ(slowdown.value(3, 4, 1), 1) << "nothing to compare with";
   EXPECT_FALSE(slowdown.is_slow(100));
   Slowdown cold;
-  cold.first_output(0.3, true, 1);  // slow, because the machine is cold
+  cold.first_output(0.3, true, 1);  // slow, because the caches are cold
   for (int i = 0; i < 6; ++i) cold.first_output(0.04, true, 20 + 20 * i);
   cold.first_output(0.08, true, 200);  // slow, because the prompt is long
   EXPECT_TRUE(cold.is_slow(0.06));

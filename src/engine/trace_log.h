@@ -1,6 +1,6 @@
 // A record of the engine's work, in the Chrome trace event format, for Perfetto or
-// chrome://tracing. Bounded: omits events after max_events, and the file then says so. Engine
-// thread only.
+// chrome://tracing. Omits events after max_events, and then notes in the file that events are
+// missing. Engine thread only.
 #pragma once
 
 #include <cstdint>

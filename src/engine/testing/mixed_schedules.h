@@ -67,7 +67,7 @@ struct MixedResult {
 class MixedSchedule {
  public:
   /// `kv_bytes`: memory for each AR node, enough for any one request. `own_blocks`: node that keeps
-  /// its family's chunk policy, as its blocks exceed random chunks; -1: no node.
+  /// its family's chunk policy, because it makes blocks larger than random chunks; -1: no node.
   MixedSchedule(uint64_t seed, const std::shared_ptr<const Pipeline>& pipeline,
                 std::span<const ExpectedAnswer> expected, size_t kv_bytes, Executor& executor,
                 int own_blocks = -1)

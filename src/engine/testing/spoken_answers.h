@@ -1,5 +1,5 @@
 // For tests of pipelines that process a spoken question and answer in text and speech: checks that
-// each of them must pass, under any schedule and clock. Nodes are identified by their numbers.
+// each pipeline must pass, under any schedule and clock. Nodes are identified by their numbers.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ inline void expect_ends(std::vector<float>& samples, const Safetensors& golden) 
 
 /// Runs all `cases` (cases.json): spoken and written answers of the authors' code. A case has the
 /// prompt's length, the text and the number of codes; NAME.safetensors has the ids. One case has
-/// samples, too. `path_of(name)`: path of a golden. `samples_of(codes)`: number of samples.
+/// samples, too. `path_of(name)`: path of a golden file. `samples_of(codes)`: number of samples.
 inline void expect_golden_answers(
     const std::shared_ptr<const Pipeline>& pipeline, const nlohmann::ordered_json& cases,
     const std::function<SpeechRequest(const nlohmann::ordered_json&)>& request_of,
