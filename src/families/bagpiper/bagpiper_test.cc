@@ -1,4 +1,4 @@
-// Tests, without golden files, promises of the family: batches, recomputation, phases, ends,
+// Tests properties of the family that need no golden files: batches, recomputation, phases, ends,
 // guidance, late text, prompts, checks, faults.
 #include "families/bagpiper/fixture.h"
 #include "families/checkpoint_copy.h"
@@ -43,7 +43,7 @@ class BagpiperTest : public FamilyTest<Bagpiper> {
   }
   int32_t word(int i) const { return ModelConfig::kFirstWord + i; }
   int32_t code(int i) const { return model_.config().first_code(0) + 1 + i; }
-  /// Takes the steps of the words, and of the turn that comes before speech.
+  /// Takes the steps of a word and of the ids before speech: end of part, assistant, audio.
   void speak(Sequence& state) {
     step(state, word(40), 0);
     step(state, kEndPart, 0);
@@ -178,7 +178,7 @@ TEST_F(BagpiperTest, ACutIsReportedThoughTheRestEndsByItself) {
   Verdict verdict = spoken_to_its_end(*wordy);
   EXPECT_EQ(verdict.next, Verdict::kFinished);
   EXPECT_EQ(verdict.reason, FinishReason::kLength);
-  // A text is read aloud. Its segment before the last one is cut.
+  // A text that is read aloud has two segments. The first one is cut at the limit of speech steps.
   SpeechRequest r = request("It has been a very long time since we have met in this town. " +
                             std::string(390, 'a') + ".");
   r.terms.max_frames = 0;
@@ -220,7 +220,7 @@ TEST_F(BagpiperTest, GuidanceHasACompanionOfPads) {
     row_of(own, pos, false, main);
     EXPECT_NE(main, pads) << pos;
   }
-  for (const int pos : {rows + 3, rows + 4}) {  // the turn before speech, and its first step
+  for (const int pos : {rows + 3, rows + 4}) {  // rows of kAudio and of the first speech step
     row_of(own, pos, true, companion);
     row_of(own, pos, false, main);
     EXPECT_EQ(main, companion) << pos;
