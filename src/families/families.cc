@@ -82,7 +82,7 @@ std::span<const Family> families() {
       Family{"orpheus", orpheus::claims, load_as<orpheus::Orpheus>},
       Family{"zonos", zonos::claims, load_as<zonos::Zonos>},
       Family{"kokoro", kokoro::claims, kokoro::load, "config.json", false},
-      // After Orpheus, whose config is that of a Llama.
+      // Must come after Orpheus, because Orpheus' config is also that of a Llama.
       Family{"llm", llm::claims, load_as<llm::Llm>, "config.json", true, {llm::kGgufEnd}},
       Family{"whisper",
              whisper::claims,

@@ -25,7 +25,7 @@ class FamilyTest : public testing::Test {
   explicit FamilyTest(const std::string& checkpoint, const More&... more)
       : model_(LoadSpec{checkpoint, "tiny"}, more...) {}
 
-  /// Returns a greedy request of `text` with a bound, which the model does not end.
+  /// Returns a greedy request of `text` that ends only at its limit of frames.
   static SpeechRequest request(const std::string& text, int max_frames = 60) {
     SpeechRequest r;
     r.say.text = text;
@@ -52,7 +52,7 @@ class FamilyTest : public testing::Test {
     return out;
   }
   size_t codes_a_step() const { return model_.graph().ar().traits().vocab.size(); }
-  /// Returns frames of as many codes as a step has.
+  /// Returns the codes of `count` frames, all equal to `code`. A frame has the codes of a step.
   std::vector<int32_t> frames(int count, int32_t code = 1) const {
     return std::vector<int32_t>(static_cast<size_t>(count) * codes_a_step(), code);
   }

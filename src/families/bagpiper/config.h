@@ -62,7 +62,7 @@ struct ModelConfig {
 /// Reads the sizes. `root`: config.json. `weights`: the scope that contains "model.".
 ModelConfig load_model_config(const Config& root, const Weights& weights);
 
-/// Names of parts in that scope.
+/// Names of parts in the scope `weights` of load_model_config().
 inline constexpr const char* kTowerScope = "multimodal_io_dict.continuous_audio.model.audio_tower";
 inline constexpr const char* kCodecScope = "multimodal_io_dict.discrete_audio.codec_model";
 

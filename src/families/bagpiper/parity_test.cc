@@ -10,7 +10,7 @@ namespace {
 
 constexpr float kBagpiperLogits = 1e-4f;  // error relative to the largest logit of the row
 constexpr int64_t kTail = 7;              // steps after the last frame
-// Least number of logits of a step: that of codes of all streams. Words have more.
+// Smallest number of logits in a step: that of a step of codes. A step of words has more.
 constexpr size_t kLeastLogits = 200;
 
 class BagpiperParity : public testing::Test {
@@ -66,7 +66,7 @@ TEST_F(BagpiperParity, PromptsAndRowsAreEspnets) {
     Track track = hear(model_, runner, c.request);
     const std::span<const int32_t> ids = track.state->prompt_ids();
     ASSERT_EQ(std::vector(ids.begin(), ids.end()), ints(c.golden->view("prompt_ids"))) << c.name;
-    const View want = c.golden->view("prefill");  // last rows before the answer's first two ids
+    const View want = c.golden->view("prefill");  // the prompt's last rows, except two
     const int kept = static_cast<int>(want.shape[0]);
     const ArSeq seq{track.state.get(), track.state->prompt_rows() - 2 - kept, kept, 1};
     const ArBatch batch{std::span(&seq, 1), seq.rows, 1, {}, {}, {}};

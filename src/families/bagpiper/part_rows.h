@@ -31,7 +31,7 @@ struct PartRows {
   /// Appends the keys of the rows of words and turns.
   void step_keys(bool companion, std::vector<uint64_t>& keys) const;
 
-  Prompt prompt;              ///< contains the earlier parts; empty if no text waits
+  Prompt prompt;              ///< contains the earlier parts; empty while no segment is left
   llm::HeardRows heard;       ///< rows [H] of the recordings in the prompt
   std::vector<int32_t> said;  ///< ids of words and turns after the prompt
   DelayedStreams speech;      ///< speech after the words; choices instead of ids

@@ -67,7 +67,7 @@ Bagpiper::Bagpiper(const LoadSpec& spec) {
   root.ignore("vocab_weight");  // only training uses this tensor
   const Weights codec = root.scope(kCodecScope);
   XCodecConfig sizes = XCodecConfig::of(codec, XCodecConfig::general());
-  sizes.codec.codebooks = config_.streams;  // then another codec's tensors do not fit
+  sizes.codec.codebooks = config_.streams;  // so that the tensors of another codec do not fit
   sizes.codec.codebook_size = config_.codes;
   for (const std::string& pattern : kOnlyEncodes) codec.ignore(pattern);
   root.build([&] {
@@ -150,7 +150,7 @@ Result<SpeechRequest> Bagpiper::dictation(const Dictation& dictation) const {
 Dictated Bagpiper::dictated(const Dictation&, std::string_view answer, bool whole) const {
   const size_t end = answer.rfind(kThoughtsEnd);
   if (end != std::string_view::npos) return {std::string(answer.substr(end + kThoughtsEnd.size()))};
-  // An answer has no text until its thoughts end. If it is incomplete, they may still begin.
+  // An answer has no text until its thoughts end. In an incomplete answer, they may still begin.
   const bool thinks = !whole || answer.find(kThoughts) != std::string_view::npos;
   return {thinks ? std::string() : std::string(answer)};
 }

@@ -19,7 +19,7 @@ namespace syrinx::bagpiper {
 
 class Prompter {
  public:
-  /// Replaces the id in a row of a recording.
+  /// The value of a prompt's id where the prompt has a row of a recording instead.
   static constexpr int32_t kHeardRow = -1;
 
   explicit Prompter(Tokenizer tokenizer);

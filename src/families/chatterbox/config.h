@@ -45,7 +45,7 @@ struct ModelConfig {
   S3FlowConfig flow;
   HiftConfig hift;
 
-  /// Returns the largest sum of the rows of a voice, a text and its speech.
+  /// Returns the largest number of rows that a voice, a text and its speech have together.
   int64_t max_positions() const { return 2 + queries + text_positions + speech_positions; }
 };
 

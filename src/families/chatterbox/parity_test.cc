@@ -1,5 +1,5 @@
 // Compares Chatterbox with the authors' code on a small checkpoint: clean text and ids, the voice's
-// rows, merged logits, greedy tokens, samples. Also tests promises that only this family makes
+// rows, merged logits, greedy tokens, samples. Also tests properties that only this family has
 // (spoken_families_test.cc tests the others).
 #include <gtest/gtest.h>
 

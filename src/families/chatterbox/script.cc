@@ -80,7 +80,7 @@ class Script : public S3Script {
     put_speech(codes[0], step + 1, ids);
   }
 
-  /// The start of speech counts for the penalty, too.
+  /// The repetition penalty also counts the start of speech.
   std::span<const int32_t> history(const DelayedStreams& steps, int) const override {
     return steps.column(0);
   }

@@ -43,7 +43,7 @@ std::string clean(std::string_view raw, Punctuation punctuation) {
   text = single_spaced(text);
   struct Sign {
     std::string_view from, to;
-    bool turbo = true;  // Turbo's punc_norm() also replaces it
+    bool turbo = true;  // whether Turbo's punc_norm() also replaces this sign
   };
   constexpr Sign kSigns[] = {{"...", ", ", false}, {"…", ", "}, {":", ","}, {" - ", ", ", false},
                              {";", ", ", false},   {"—", "-"},  {"–", "-"}, {" ,", ","},

@@ -55,7 +55,7 @@ class Script : public S3Script {
     ids[kSpeech] = codes[0];
   }
 
-  /// The start of speech counts for the penalty only in the first step.
+  /// The repetition penalty counts the start of speech only in the first step.
   std::span<const int32_t> history(const DelayedStreams& steps, int) const override {
     const std::span<const int32_t> column = steps.column(0);
     return column.size() > 1 ? column.subspan(1) : column;

@@ -1,6 +1,6 @@
 // Compares Chatterbox Turbo with the authors' code on small checkpoints of two shapes: clean text
-// and ids, the voice's rows, logits, greedy tokens, samples of both modes. Also tests promises that
-// only this family makes (spoken_families_test.cc tests the others).
+// and ids, the voice's rows, logits, greedy tokens, samples of both modes. Also tests properties
+// that only this family has (spoken_families_test.cc tests the others).
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -151,7 +151,7 @@ TEST(CosyVoice2NoCloning, SaysWhatIsMissing) {
 }
 
 /// Expects the tokens of the authors' tokenizer. The expected mel was made as if the samples were
-/// at 24 kHz; the golden has every 64th frame.
+/// at 24 kHz; the golden file has every 64th frame.
 TEST(CosyVoice3Cloning, ARecordingIsHeardAsByTheAuthors) {
   const TestDir dir;
   for (const auto& each :

@@ -25,7 +25,7 @@ SpeechRequest request_of(const nlohmann::json& c) {
   request.voice.name = c["voice"];
   request.say.instructions = c.value("instruct", "");
   request.sampling.temperature = 0.f;
-  request.say.spell_numbers = false;  // these goldens were made without the package inflect
+  request.say.spell_numbers = false;  // these golden files were made without the package inflect
   return request;
 }
 
@@ -46,7 +46,7 @@ TEST_F(CosyVoice2Parity, PartsOfTextsAreTheAuthors) {
   }
 }
 
-// The golden comes from the authors' program with the package inflect, without a normaliser.
+// The golden file comes from the authors' program with the package inflect, without a normaliser.
 TEST_F(CosyVoice2Parity, NumbersAreSpelledAsTheAuthorsSpellThem) {
   nlohmann::json golden;
   std::ifstream(golden_path("numbers.json")) >> golden;

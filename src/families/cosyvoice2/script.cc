@@ -80,7 +80,7 @@ class Script : public S3Script {
     return codes[0] >= config_.speech_codes;
   }
 
-  /// Omits silence that lasts longer than the authors' bound.
+  /// Omits tokens of silence after kMostSilent consecutive ones, as the authors' code does.
   int emit(const DelayedStreams& steps, std::span<int32_t> frame, StepOutput& out) override {
     if (steps.steps() == 1) silent_ = 0;
     const bool silent = config_.edition.third && std::ranges::binary_search(kSilent, frame[0]);

@@ -18,7 +18,7 @@ struct ModelConfig {
   DecoderConfig backbone, depth;
   int64_t max_positions = 2048;  ///< positions of the backbone
   int64_t codebooks = 32;        ///< C, number of codebooks
-  int64_t code_vocab = 0;  ///< V, rows of each codebook's table and head, above the number of codes
+  int64_t code_vocab = 0;        ///< V, rows of each codebook's table and head, more than its codes
   int64_t text_vocab = 0;
   int32_t end_code = 0;  ///< a frame in which all codes are this one is the end
   int32_t audio_token = 0,

@@ -93,7 +93,7 @@ TEST(Finch, AccentsStreamWithoutSeams) {
   // The raised pitch does not continue into the next sentence.
   const std::vector<int32_t> two = speak(greedy("Do it NOW. Yes.")).frames;
   for (size_t i = 0; i < two.size(); i += kFrameWidth) {
-    if (two[i + kBooks + 1] != 0) continue;  // frames of the first symbol of a sentence only
+    if (two[i + kBooks + 1] != 0) continue;  // checks only frames of a sentence's first symbol
     EXPECT_EQ(two[i + kFrameCodes], 0) << i / kFrameWidth;
   }
 }

@@ -194,7 +194,7 @@ TEST(Finch, SpeaksEverySentenceAsIfItWereAlone) {
   const Spoken all = speak(request);
   EXPECT_EQ(all.frames, want.frames);
   EXPECT_EQ(times(all), times(want));
-  // A single bound holds for all sentences together.
+  // A single limit of frames holds for all sentences together.
   const int total = static_cast<int>(want.frames.size()) / kFrameWidth;
   for (const int most : {first - 1, first, first + 1, total - 1, total + 1}) {
     request.terms.max_frames = most;
@@ -217,7 +217,7 @@ std::array<float, kMoves> staying(float probability) {
   return logits;
 }
 
-/// The pointer stays while that is more likely than a move; each sentence starts from zero.
+/// The pointer moves when the probability of not having moved falls below 1/2, in every sentence.
 TEST(Finch, ThePointerMovesAlikeInEverySentence) {
   SpeechRequest request = greedy("Hi. Hi.");
   request.sampling.temperature = 0.9f;
@@ -241,7 +241,7 @@ TEST(Finch, ThePointerMovesAlikeInEverySentence) {
     const Verdict verdict = state->advance(codes, out);
     ASSERT_LT(position, 100);
     if (verdict.next == Verdict::kContinue) continue;
-    // The codebooks end one after another. The bound on frames holds for the whole request.
+    // The codebooks end one after another. The limit of frames holds for the whole request.
     const int none = FinchConfig{}.codes;
     EXPECT_EQ(std::vector<int32_t>(ids.begin(), ids.begin() + kBooks),
               (std::vector<int32_t>{none, 1, 1}));
