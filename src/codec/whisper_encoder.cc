@@ -71,7 +71,7 @@ WhisperEncoderConfig WhisperEncoderConfig::load(const Config& c) {
 }
 
 void WhisperRecording::push(std::span<const float> samples, bool last) {
-  SYRINX_CHECK(!closed_, "[whisper_recording] samples follow the end");
+  SYRINX_CHECK(!closed_, "[whisper_recording] push() was called after the last samples");
   samples_.insert(samples_.end(), samples.begin(), samples.end());
   constexpr int kMargin = WhisperWindow::kMargin, kHop = WhisperWindow::kHop;
   if (!last) return look(samples_, frames() - kMargin);
@@ -140,8 +140,8 @@ size_t WhisperEncoder::bytes() const {
 WhisperEncoder::Work WhisperEncoder::open(const WhisperWindow& window) const {
   SYRINX_CHECK(window.lead >= 0 && window.lead <= WhisperWindow::kMargin && window.frames >= 0 &&
                    window.frames <= 2 * window.rows && window.rows > 0 && window.rows <= kRows,
-               "[whisper_encoder] ", window.lead, " frames before an invalid window of ",
-               window.frames, ", ", window.rows, " rows");
+               "[whisper_encoder] invalid window: ", window.lead, " earlier frames, ",
+               window.frames, " frames, ", window.rows, " rows");
   Work work;
   work.pieces_ = pieces();
   work.lead_ = window.lead;

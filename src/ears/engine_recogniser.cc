@@ -310,7 +310,7 @@ void EngineRecogniser::take_answer(const Hearing& hearing, const Answer& answer)
   const Outcome& outcome = answer.outcome;
   if (outcome.reason == FinishReason::kError) return refused(hearing, outcome.error);
   if (outcome.reason == FinishReason::kCancelled) {
-    return finish(hearing, Error{ErrorCode::kCancelled, "the server is going down"});
+    return finish(hearing, Error{ErrorCode::kCancelled, "the server is shutting down"});
   }
   h.refusals = 0;
   h.question.reset();

@@ -99,7 +99,7 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
   if (!opened.ok()) return opened.error();
   std::vector<std::unique_ptr<Sequence>> sequences = std::move(opened.value().sequences);
   const Graph& graph = model.graph();
-  SYRINX_CHECK(std::ssize(sequences) == model.ar_nodes(), "a sequence for each AR node is needed");
+  SYRINX_CHECK(std::ssize(sequences) == model.ar_nodes(), "expected a sequence for each AR node");
   std::vector<NodeRun> runs(model.nodes.size());
   size_t next = 0;
   for (size_t n = 0; n < model.nodes.size(); ++n) {
@@ -132,7 +132,7 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
     while (from != kClient && !model.nodes[from].ar) from = graph.feeding(from).from.node;
     for (int to = static_cast<int>(n); from == kClient;) {
       to = graph.edges()[graph.leaving(to).front()].to.node;
-      SYRINX_CHECK(to != kClient, "a chunk node without any sequence");
+      SYRINX_CHECK(to != kClient, "the chunk node is not connected to a sequence");
       if (model.nodes[to].ar) from = to;
     }
     if (!runs[from].ar) continue;  // no AR node of this request is connected to the chunk node

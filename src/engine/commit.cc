@@ -114,7 +114,7 @@ void Committer::take_steps(Active& request, const Batch& batch, const Brought& b
     if (i < guesses.size()) run.draft_odds += kNewOdds * ((hit ? 1 : 0) - run.draft_odds);
     const std::span<const float> values = batch.values_of(at);
     if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
-      return roster_.fail(request, {ErrorCode::kInternal, "the model's values are not finite"});
+      return roster_.fail(request, {ErrorCode::kInternal, "the model returned NaN or infinity"});
     }
     advance(request, n, codes, values, scored ? &batch.scores[at] : nullptr);
     if (!request.live() || !run.open || run.steps == 0) return;

@@ -126,7 +126,7 @@ void Edges::next_part(Active& request) {
   const SpokenParts::Next next = parts.next();
   if (next == SpokenParts::Next::kDone) return roster_.finish(request, FinishReason::kStop);
   if (next == SpokenParts::Next::kWait) return request.output.starve(false);
-  SYRINX_CHECK(!request.in_flight(), "a part has ended and is in a batch");
+  SYRINX_CHECK(!request.in_flight(), "a part ended while a batch of its request runs");
   request.release_pages();
   request.runs = std::vector<NodeRun>(request.runs.size());
   request.output.begin_part();

@@ -155,7 +155,7 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
   w.gauge("streams_capacity", "Real-time streams that the learned costs allow; 0 while unknown.",
           &M::streams_capacity);
   w.gauge("seats_limit",
-          "Limit of streams after underruns although the costs allow more; 0: no limit.",
+          "Limit of seats after underruns although the costs allow more; 0: no limit.",
           &M::seats_limit);
   w.one("slowdown", "gauge", "Time to first output, divided by that of a request alone.",
         [](const M& m) {

@@ -442,7 +442,7 @@ TEST_F(BagpiperTest, RefusesRecordingsOfTheWrongKind) {
   };
   EXPECT_EQ(refusal(heard({{}, 16000})).message, "recording 1 is empty");
   EXPECT_EQ(refusal(heard({std::vector<float>(200, 0.1f), 16000})).message,
-            "recording 1 is too short to be heard");
+            "recording 1 is too short for this model");
   const Status longer = check_request(model_.info(), heard({std::vector<float>(31 * 8000), 8000}));
   ASSERT_FALSE(longer.ok());
   EXPECT_EQ(longer.error().message, "the recordings last 31 s, the limit is 30 s");

@@ -126,7 +126,7 @@ Result<Opened> Bagpiper::open(const SpeechRequest& request) const {
     if (rows == 0) {
       return Error{ErrorCode::kInvalid,
                    concat("recording ", heard.size() + 1, " is ",
-                          samples.empty() ? "empty" : "too short to be heard"),
+                          samples.empty() ? "empty" : "too short for this model"),
                    "messages"};
     }
     const MelExtremes extremes = tower_->extremes(samples);
