@@ -67,7 +67,7 @@ TEST_P(Qwen3AudioTowerGolden, RowsHaveTheSameBitsOnAnyThreads) {
   EXPECT_TRUE(fixture::same_bits(f.encode(samples, 1), f.encode(samples, 3)));
 }
 
-// The recording has 2.1 windows of two seconds. Only a chunk around each window is passed.
+// The recording has 2.1 windows of two seconds. Each call gets one window and a chunk around it.
 TEST(Qwen3AudioTower, AWindowNeedsOnlyAChunkAroundIt) {
   const TowerFixture f("published");
   const std::vector<float> samples = golden_signal(67200, 5);

@@ -1,6 +1,6 @@
-// Attention in which every row of a recording attends to all rows, computed for a limited number of
-// rows at a time: first put() for all rows, then see(). CPU, f32. An object serves one recording at
-// a time, on one thread at a time. N rows, W width.
+// Attention in which every row of a recording attends to all rows. It is computed for a limited
+// number of rows at a time: first put() for all rows, then see(). CPU, f32. An object serves one
+// recording at a time, on one thread at a time. N rows, W width.
 #pragma once
 
 #include <vector>

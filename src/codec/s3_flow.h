@@ -80,8 +80,8 @@ class S3Flow {
   /// Returns how many mel frames the prompt has beyond the frames of its tokens.
   int64_t spare_frames(const S3FlowVoice& voice) const;
   /// Returns how many of a stream's first `tokens` tokens have final frames if more tokens may
-  /// follow: the tokens of whole chunks whose lookahead has arrived. `tokens` includes the prompt's
-  /// tokens, unless the config has whole_prompt.
+  /// follow. These are the tokens of whole chunks whose lookahead has arrived. `tokens` includes
+  /// the prompt's tokens, unless the config has whole_prompt.
   int64_t certain(int64_t tokens) const;
 
   size_t bytes() const { return encoder_->bytes() + estimator_->bytes() + speaker_.bytes(); }

@@ -1,6 +1,6 @@
-// Sizes of the S3 flow, the network from speech tokens (25 Hz) to mel frames (50 Hz) that
-// CosyVoice2 and 3, Chatterbox and Step-Audio 2 share. Some checkpoints have no machine-readable
-// config of the flow, so the defaults are CosyVoice2's published sizes. Plain data.
+// Sizes of the S3 flow, which maps speech tokens (25 Hz) to mel frames (50 Hz). CosyVoice2 and 3,
+// Chatterbox and Step-Audio 2 share it. Some checkpoints have no machine-readable config of the
+// flow, so the defaults are CosyVoice2's published sizes. Plain data.
 #pragma once
 
 #include <cstdint>

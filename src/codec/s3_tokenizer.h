@@ -1,6 +1,6 @@
-// Computes the S3 speech tokens (v2 and v3, 25 a second) of a recording: Whisper's log-mel, two
-// convolutions, blocks of attention with a memory of nearby values (FSMN), and eight numbers
-// rounded to -1, 0 or 1, the digits of the token. Attention covers the whole recording, so the
+// Computes the S3 speech tokens (v2 and v3, 25 a second) of a recording. It has Whisper's log-mel,
+// two convolutions, and blocks of attention with a memory of nearby values (FSMN). Eight numbers,
+// rounded to -1, 0 or 1, are the digits of a token. Attention covers the whole recording, so the
 // tokenizer cannot stream. Its work is divided into pieces of some tens of milliseconds instead.
 // Source: s3tokenizer:s3tokenizer/model_{v2,v3}.py. Const after construction, shared by threads; a
 // Work is used by one call at a time. T mel frames, N tokens, W width.

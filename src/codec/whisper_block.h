@@ -1,7 +1,7 @@
-// A block of Whisper's encoder with a past: a row attends to all earlier rows and to the rows of
-// its own chunk, below row `seen`. For encoders that process chunks or omit their last rows; for
-// whole windows, whisper_encoder.h uses a Decoder. CPU only. Const after construction, shared
-// by threads; a past is used by one call at a time. W width.
+// A block of Whisper's encoder with a past. A row attends to all earlier rows and to the rows of
+// its own chunk, but not to rows from `seen` on. For encoders that process chunks or omit their
+// last rows; for whole windows, whisper_encoder.h uses a Decoder. CPU only. Const after
+// construction, shared by threads; a past is used by one call at a time. W width.
 #pragma once
 
 #include <cstdint>
