@@ -28,7 +28,7 @@ class Backlog {
 
   /// Returns the seconds until a new pass would begin if it waited for all due passes except `own`.
   /// The prediction for each pass is the mean duration of earlier passes (kUnknown_s before the
-  /// first), but at least the time that the running pass has needed so far.
+  /// first). It is never less than the time that the running pass has needed so far.
   double wait_s(double now_s, Pass own = 0) const;
   /// Predicts the seconds between the time at which a pass became due and its end; 0 if it may run
   /// now. The prediction includes the time that has passed, so it grows while passes need longer

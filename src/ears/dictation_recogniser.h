@@ -1,8 +1,8 @@
 // Uses models that answer questions about recordings as recognisers. Each stretch of a recording
 // becomes one request that asks the model to transcribe it (Pipeline::dictation()). A stretch is at
-// most as long as the model accepts, and at most 30 s if the recording is live or a client requests
-// times of segments. A recording is cut at its quietest places, regardless of the pieces in which
-// it arrives. Stretches of pure silence are skipped. Stretches are transcribed one after another,
+// most as long as the model accepts. For live recordings, and for times of segments, it is also at
+// most 30 s long. A recording is cut at its quietest places, regardless of the pieces in which it
+// arrives. Stretches of pure silence are skipped. Stretches are transcribed one after another,
 // without the text of other stretches; each becomes a segment. Times of words are not reported.
 #pragma once
 

@@ -7,8 +7,8 @@
 namespace syrinx {
 
 /// Scales samples one after another: each sample is divided by the largest magnitude so far, but at
-/// least by 1. So a loud recording keeps its shape except at its first peaks, and the result does
-/// not depend on how the samples are divided into calls. A value that is not finite becomes 0.
+/// least by 1. So a loud recording keeps its shape except at its first peaks. The result does not
+/// depend on how the samples are divided into calls. A value that is not finite becomes 0.
 class FullScale {
  public:
   float operator()(float sample) {

@@ -197,10 +197,10 @@ void PocketSphinx::cancel(const std::shared_ptr<Hearing>& hearing) {
   post(hearing);
 }
 
-/// Unfinished recordings get at most half of the places: their decoders are idle most of the time,
-/// and long files keep them for a long time. So a turn that has ended, for which a client waits, is
-/// recognised at once. Order: ended recordings first, then the client with the fewest places, then
-/// the order of arrival.
+/// Gives free places to recordings: to ended recordings first, then to the client with the fewest
+/// places, then in order of arrival. Unfinished recordings get at most half of the places, because
+/// their decoders are idle most of the time, and long files keep a place for a long time. So a turn
+/// that has ended, for which a client waits, is recognised at once.
 void PocketSphinx::admit_waiting() {
   while (true) {
     int taken = 0, going_on = 0;

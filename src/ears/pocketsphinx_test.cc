@@ -275,7 +275,7 @@ TEST(PocketSphinx, TheClientWithTheFewestRunningIsNext) {
     listeners.push_back(recogniser->open({.client = client}, notes.back()).take());
   }
   for (const auto& listener : listeners) listener->hear(fox());
-  listeners[0]->end();  // the next place goes to client 2, although it came last
+  listeners[0]->end();  // the next place goes to client 2, although client 2 came last
   listeners[3]->end();
   EXPECT_TRUE(notes[3]->wait().ok());
   EXPECT_FALSE(notes[1]->done() || notes[2]->done());

@@ -1,5 +1,5 @@
-// Runs a recogniser that transcribes only whole utterances, while the speaker still speaks or
-// pauses: passes for partial hypotheses, and an early pass before the turn is known to end.
+// Runs a recogniser of whole utterances while the speaker still speaks or pauses. Passes give
+// partial hypotheses; an early pass begins before the turn is known to end.
 #pragma once
 
 #include <memory>

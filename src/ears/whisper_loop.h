@@ -31,13 +31,13 @@ struct WhisperOptions {
   std::string prompt = {};
   std::vector<float> temperatures = {0, 0.2f, 0.4f, 0.6f, 0.8f, 1};
   bool timestamps = true;
-  /// A window is sampled again at the next temperature if the compression ratio of its text exceeds
-  /// most_compression or the mean log-probability of its ids is below least_logprob. It counts as
-  /// silence if the probability of no speech exceeds most_no_speech and its ids are unlikely.
+  /// A text looks wrong if its compression ratio is above most_compression or its mean
+  /// log-probability is below least_logprob. The window is then sampled again. A window is silence
+  /// if the probability of no speech exceeds most_no_speech and its ids are unlikely.
   double most_compression = 2.4, least_logprob = -1, most_no_speech = 0.6;
   bool condition_on_text = true;  ///< whether a window's prompt includes the earlier text
   /// If every attempt looks wrong: true keeps the likeliest attempt whose compression is at most
-  /// most_compression, or else the likeliest of all; if the probability of no speech exceeds
+  /// most_compression, or else the likeliest of all. If the probability of no speech exceeds
   /// most_no_speech, the window is silence. False keeps the last attempt, as the authors do.
   bool keep_best = true;
   bool word_times = false;

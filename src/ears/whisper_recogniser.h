@@ -1,8 +1,8 @@
 // Whisper as a recogniser. A loop (ears/whisper_loop.h) handles each recording; its windows are
 // requests to one engine (ears/engine_recogniser.h). A recording that is not live is transcribed
-// after its end, because the floor of its mel spectrogram depends on the loudest moment of the
-// whole recording, as in the authors' code. Its samples stay in memory until the end: 230 MB per
-// hour. A live recording is transcribed window by window, as if no louder moment followed.
+// after its end. As in the authors' code, the floor of its mel spectrogram depends on the loudest
+// moment of the whole recording. Its samples stay in memory until the end: 230 MB per hour. A live
+// recording is transcribed window by window, as if no louder moment followed.
 #pragma once
 
 #include <memory>
