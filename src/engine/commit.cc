@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kNewOdds = 0.1;  // weight of the newest guess
 
-/// Passes wasted results to a sequence: the results after result `e`, which belong to the row of a
+/// Passes wasted results to a sequence. These come after result `e`, and belong to the row of a
 /// wrong guess and to the guesses after it.
 void report_missed(ArRun& run, const Batch& batch, int e, size_t count) {
   const auto first = static_cast<size_t>(e) + 1;

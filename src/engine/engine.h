@@ -1,6 +1,6 @@
-// The engine: runs one model for many requests at once, on a machine that it may share with the
-// engines of other models (CONTRACT.md beside this file states the invariants). Public methods are
-// safe from any thread.
+// The engine: runs one model for many requests at once. It may share its machine with the engines
+// of other models. CONTRACT.md beside this file states the invariants. Public methods are safe from
+// any thread.
 #pragma once
 
 #include <cstdint>

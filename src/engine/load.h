@@ -77,8 +77,8 @@ class MachineLoad {
 
   /// Returns whether the policy has deadlines; only then are seats limited.
   bool realtime() const { return realtime_; }
-  /// Returns how many requests of a model may run at once, at least a few: the number that can be
-  /// fed at the speed of playback beside the requests of the other models.
+  /// Returns how many requests of a model may run at once, at least kLeastSeats. The machine can
+  /// feed this many at the speed of playback, beside the requests of the other models.
   double seats(const ResidentModel& model, std::span<ResidentModel* const> models) const;
   /// Looks for overload. Returns whether learn() must be called as well.
   bool observe(std::span<ResidentModel* const> models, double now);

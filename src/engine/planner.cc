@@ -9,7 +9,7 @@ namespace {
 /// Longest batch of requests in the background. It is short, so that live requests wait little.
 constexpr double kLongestBackground_s = 0.02;
 /// Longest background batch as a multiple of the time of one row. The larger of this value and
-/// kLongestBackground_s counts: in a large model one row takes nearly as long as many rows, and a
+/// kLongestBackground_s counts. In a large model, one row takes nearly as long as many rows, so a
 /// prompt would otherwise run row by row.
 constexpr double kBackgroundStretch = 1.25;
 /// If more chunks than this share are late, chunks are not made smaller: that would add load.

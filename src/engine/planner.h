@@ -1,4 +1,4 @@
-// Plans the next batch of one executor slot: takes a snapshot of the requests, as plain values, and
+// Plans the next batch of one executor slot. Takes a snapshot of the requests, as plain values, and
 // calls a policy, which makes a plan from it (CONTRACT.md, "One turn", 4). Engine thread only.
 //
 // Invariants: a snapshot contains no request that has ended, is paused by its reader or has nothing

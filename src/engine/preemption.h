@@ -38,7 +38,7 @@ struct PageLoss {
   int64_t ran = 0;  ///< ArRun::ran() of the older request's sequence at that moment
 };
 
-/// A sequence that wants to run now.
+/// A sequence with rows that could run now.
 struct Contender {
   uint64_t order = 0;  ///< id of its request; ids rise in the order of admission
   int node = 0;
@@ -46,16 +46,16 @@ struct Contender {
   int64_t ran = 0;  ///< ArRun::ran()
 };
 
-/// Returns whether `sequence` must wait: the request that got its pages wants to run on the same
-/// node, and has not run since. A live request never waits for a request in the background, which
-/// itself waits for live requests.
+/// Returns whether `sequence` must wait: the request that got its pages could run on the same node,
+/// and has not run since. A live request never waits for a request in the background, which itself
+/// waits for live requests.
 bool gives_way(const PageLoss& loss, const Contender& sequence, std::span<const Contender> wanted);
 
 /// Removes the views of sequences that lost their pages to an older request, until that request
 /// has run. Otherwise two sequences that do not fit together would take each other's pages
 /// forever.
 void let_older_first(const PageRivals& rivals);
-/// Takes pages of requests in the background when live requests want them, and adds them to the
+/// Takes pages of requests in the background when live requests need them, and adds them to the
 /// snapshot's free pages.
 void take_from_background(const PageRivals& rivals, Snapshot& snapshot);
 /// Removes the views of sequences in the background that would exceed the background's share of

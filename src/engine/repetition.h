@@ -8,8 +8,8 @@
 
 namespace syrinx {
 
-/// Counts how long the stream has repeated with each period up to kMaxPeriod: the newest frames in
-/// a row that equal the frame one period earlier. Fixed memory, O(kMaxPeriod) per frame.
+/// For each period up to kMaxPeriod, counts how many of the newest frames in a row equal the frame
+/// one period earlier. Fixed memory, O(kMaxPeriod) per frame.
 class RepetitionGuard {
  public:
   static constexpr int kMaxPeriod = 8;  ///< longest period, in frames

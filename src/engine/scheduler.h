@@ -37,7 +37,7 @@ class Scheduler {
   /// Returns whether the scheduler still refers to the model.
   bool has(const ResidentModel& model) const { return slots_.has(model); }
 
-  // Adds a request, passed as a list with one element: moving a list node allocates nothing, so the
+  // Adds a request, passed as a list with one element. Moving a list node allocates nothing, so the
   // request cannot be lost when memory runs out.
   void take_in(std::list<std::unique_ptr<Active>> request);
   void take_in(std::unique_ptr<Active> request);

@@ -21,7 +21,7 @@ struct SpokenNodes {
   int hearing = 0, lm = 1, flow = 2, vocoder = 3;
 };
 
-/// Expects the first and last samples to equal the golden's "head" and "tail" to 1e-3.
+/// Expects the first and last samples to equal "head" and "tail" of the golden file to 1e-3.
 inline void expect_ends(std::vector<float>& samples, const Safetensors& golden) {
   const View head = golden.view("head"), tail = golden.view("tail");
   ASSERT_GE(std::ssize(samples), std::max(head.count(), tail.count()));
@@ -72,8 +72,8 @@ inline void expect_golden_answers(
   EXPECT_EQ(sounds, 1);
 }
 
-/// Returns requests of all kinds: each of `cases` with speech and with text only, `aloud` for a
-/// text that is read aloud, and a request with stop strings.
+/// Returns requests of all kinds: each of `cases` with speech and with text only, the request
+/// `aloud`, whose text is read aloud, and one with stop strings.
 inline std::vector<SpeechRequest> requests_of_all_kinds(std::vector<SpeechRequest> cases,
                                                         SpeechRequest aloud) {
   std::vector<SpeechRequest> out;
