@@ -1,5 +1,5 @@
-// The rows of a segment: its prompt, then words and turns, then the steps of speech. A value type,
-// used by one thread, that refers to the config. S: streams. H: width of a row.
+// The rows of a segment: its prompt, then words and turns (state.h), then the steps of speech. A
+// value type, used by one thread, that refers to the config. S: streams. H: width of a row.
 #pragma once
 
 #include <cstdint>

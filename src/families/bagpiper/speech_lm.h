@@ -1,6 +1,6 @@
 // The language model: a Qwen3 decoder. Its input row is a row of the audio tower, or the sum of the
-// embeddings of S ids, to which pads add nothing, except in the first stream. A step chooses an id
-// for every stream with the same head: logits_s = W (h + e_s), one e_s per stream, e_0 = 0. Free
+// embeddings of S ids. Pads add nothing to the sum, except in the first stream. A step chooses an
+// id for every stream with the same head: logits_s = W (h + e_s), one e_s per stream, e_0 = 0. Free
 // function; throws LoadError. Source: espnet:espnet2/speechlm/model/speechlm/lm/parallel.py.
 #pragma once
 

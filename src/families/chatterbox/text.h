@@ -1,5 +1,5 @@
-// Chatterbox's text: the clean-up of punctuation, and the tokenizer, a character-level BPE over
-// words and runs of signs in which a space is a separate token. Const after loading; any thread.
+// Chatterbox's text: the clean-up of punctuation, and the tokenizer. This is a character-level BPE
+// over words and runs of signs; a space is a separate token. Const after loading; any thread.
 // Source: chatterbox:src/chatterbox/{tts,tts_turbo,mtl_tts}.py (punc_norm),
 // models/tokenizers/tokenizer.py (EnTokenizer).
 #pragma once

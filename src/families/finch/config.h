@@ -33,7 +33,7 @@ struct FinchConfig {
   float slowest = 1, fastest = 1;  ///< range of speeds in the training of the LM
   int sample_rate = 16000;         ///< Hz: 16000 or 24000
   int codes = 256;                 ///< entries of a codebook; id `codes`: the code does not exist
-  int max_positions = 0;           ///< most steps of a segment, including the row of the prompt
+  int max_positions = 0;           ///< limit of steps of a segment, including the row of the prompt
 
   // Sizes of the speech LM.
   int hidden = 0, layers = 0, heads = 0, head_dim = 0, ffn = 0, ages = 0;
