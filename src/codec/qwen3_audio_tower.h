@@ -87,7 +87,7 @@ class Qwen3AudioTower {
  private:
   /// A 3 x 3 convolution of stride 2, padded with zeros.
   struct Conv2d {
-    PackedLinear taps;  // [C, 9 * C in]
+    PackedLinear taps;  // [C, 9 * number of input channels]
     int64_t in = 0;
   };
   static Conv2d load_conv(const Weights& weights, int64_t in, int64_t out, WeightType type);

@@ -18,7 +18,7 @@ struct Qwen3CodecConfig {
   bool code2wav = false;
   int64_t codebooks = 16;        ///< Q: one semantic codebook, followed by acoustic codebooks
   int64_t codebook_size = 2048;  ///< V: codes per codebook
-  int64_t codebook_dim = 512;    ///< width of the quantizer's output; entries have half of it
+  int64_t codebook_dim = 512;    ///< width of the quantizer's output; entries are half as wide
   int64_t latent = 1024;         ///< width outside the transformer and in the first upsampling
   int64_t hidden = 512, ffn = 1024, layers = 8, heads = 16, kv_heads = 16, head_dim = 64;
   int64_t window = 72;  ///< frames to which a frame attends, including itself
