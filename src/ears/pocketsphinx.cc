@@ -103,7 +103,7 @@ class PocketSphinx final : public Recogniser {
   std::mutex mutex_;
   std::list<std::shared_ptr<Hearing>> hearings_;  // unfinished recordings, in order of arrival
   std::vector<std::unique_ptr<PocketSphinxDecoder>> free_;
-  std::optional<HearingThreads> threads_;  // must be destroyed first
+  std::optional<HearingThreads> threads_;  // destroyed first: its pieces use the other members
 };
 
 class PocketSphinxListener final : public Listener {

@@ -226,7 +226,7 @@ TEST(StreamRecogniser, WordsThatLagComeAfterTheEnd) {
   }
 }
 
-/// This model writes a word once it has heard all of it, and may write an end.
+/// This model writes a word after the whole word was processed, and may write its end id.
 TEST(StreamRecogniser, VoxtralWritesTheTextOfTheAuthorsCode) {
   for (const std::string name : {"small", "other"}) {
     EngineOptions options;
