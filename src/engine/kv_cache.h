@@ -83,7 +83,7 @@ class KvCache {
 
   const int page_rows_;
   std::vector<int32_t> free_;
-  std::vector<int32_t> holders_;  ///< for each page: holding sequences, plus 1 if a prefix has it
+  std::vector<int32_t> holders_;  ///< for each page: sequences that hold it, plus 1 for a prefix
   std::vector<char> is_prefix_;   ///< for each page: whether a prefix has it
   int idle_ = 0;                  ///< prefix pages that no sequence uses
   std::unordered_map<NodeId, Node> nodes_;

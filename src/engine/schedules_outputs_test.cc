@@ -87,7 +87,7 @@ struct Paused {
   SpeechRequest request;
   std::vector<float> samples;
   /// Offsets at which the text may be cut into late pieces: only between two letters of a part. At
-  /// another cut the toy model would not see the end of a part in time, and take one more step.
+  /// another cut the toy model would see the end of a part too late, and take one more step.
   std::vector<size_t> cuts;
 };
 

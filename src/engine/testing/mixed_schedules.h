@@ -201,7 +201,7 @@ class MixedSchedule {
   ScriptedMachine machine_;
 };
 
-/// Runs a request repeatedly, cancelled one turn later each time, until it ends before its cancel.
+/// Runs a request repeatedly, cancelled one turn later each time, until the request ends first.
 inline void cancel_at_any_moment(std::shared_ptr<const Pipeline> pipeline,
                                  const ExpectedAnswer& expected, Executor& executor) {
   bool whole = false;
