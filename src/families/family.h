@@ -42,7 +42,7 @@ std::shared_ptr<const Pipeline> load_as(const LoadSpec& spec) {
   return std::make_shared<Model>(spec, edition...);
 }
 
-/// The model has no kernels for the GPU of LoadSpec; it may run on the CPU.
+/// Reports that the model has no kernels for the GPU of LoadSpec. The model may run on the CPU.
 class CpuOnlyError : public LoadError {
  public:
   using LoadError::LoadError;

@@ -72,7 +72,7 @@ TEST(Frontend, SaysGivenPhones) {
   const Phones phones = phones_of_arpabet("S IH1 R IH0 NG K S").value();
   EXPECT_EQ(phones_of(frontend, "Go 12x now.", {{3, 6, "", phones}}),
             "g ow1 s ih1 r ih ng k s n aw1");
-  // Equal phones in neighbouring tokens, and in one token together with other words.
+  // Tests equal phones in neighbouring tokens, and in one token together with other words.
   EXPECT_EQ(
       phones_of(frontend, "x x-x.", {{0, 1, "", phones}, {2, 3, "", phones}, {4, 5, "", phones}}),
       "s ih1 r ih ng k s s ih1 r ih ng k s s ih1 r ih ng k s");
