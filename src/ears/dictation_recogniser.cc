@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-/// Longest stretch, in seconds, of a recording that is live or needs times of segments.
+/// Longest stretch, in seconds, if the recording is live or the client uses times of segments.
 constexpr double kLongestStretchS = 30;
 constexpr double kSoonS = 60;  // a caller provides this much audio before it waits for heard()
 constexpr double kQuietS = 0.2;

@@ -48,7 +48,7 @@ struct TranscriptSegment {
   double start_s = 0, end_s = 0;
   std::string text = {};             ///< UTF-8
   std::vector<int32_t> tokens = {};  ///< ids of the text; empty for recognisers without tokens
-  double window_s = -1;  ///< begin of the window that contains the segment; < 0: start_s
+  double window_s = -1;  ///< beginning of the window that contains the segment; < 0: start_s
   float temperature = 0;
   float avg_logprob = 0;        ///< mean natural log-probability of the tokens (or words)
   float compression_ratio = 0;  ///< size of the text divided by its compressed size; 0 if unknown

@@ -19,7 +19,7 @@ namespace {
 constexpr double kSilence_s = 1;
 constexpr double kLeastSentence_s = 2;
 constexpr double kLongSegment_s = 30;
-constexpr double kLongestSegment_s = 60;  // a segment ends here, even within a word
+constexpr double kLongestSegment_s = 60;  // a segment ends after this time, even within a word
 
 bool ends_sentence(std::string_view text) {
   return text.ends_with('.') || text.ends_with('?') || text.ends_with('!');

@@ -9,7 +9,7 @@ namespace syrinx {
 
 inline constexpr size_t kActivityFrame = 160;  ///< samples at kHearingRate: 10 ms
 
-/// A detector. Its result may depend on earlier frames. One thread at a time.
+/// A voice detector. Its result may depend on earlier frames. One thread at a time.
 class VoiceActivity {
  public:
   virtual ~VoiceActivity() = default;

@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-/// Recordings at once. Short turns mostly need the encoder, which runs windows one by one.
+/// One recording at a time, because a short turn mostly needs the encoder, which has no batches.
 constexpr int kAtOnce = 1;
 
 class WhisperHearing final : public HearingLoop {
