@@ -16,7 +16,7 @@ struct Qwen3CodecConfig {
   /// convolutions drop samples that do not depend on a whole window, so a stream begins lead()
   /// samples late.
   bool code2wav = false;
-  int64_t codebooks = 16;        ///< Q: one semantic codebook, followed by acoustic codebooks
+  int64_t codebooks = 16;        ///< Q: number of codebooks: one semantic, then acoustic ones
   int64_t codebook_size = 2048;  ///< V: codes per codebook
   int64_t codebook_dim = 512;    ///< width of the quantizer's output; entries are half as wide
   int64_t latent = 1024;         ///< width outside the transformer and in the first upsampling

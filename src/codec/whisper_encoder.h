@@ -43,7 +43,7 @@ struct WhisperWindow {
   std::vector<float> samples;
   int lead = 0;    ///< frames before the window: kMargin, or fewer at the recording's beginning
   int frames = 0;  ///< number of the window's frames in the recording, in [0, kFrames]
-  int rows = kFrames / 2;  ///< rows that the encoder computes, from the first; 2 * rows >= frames
+  int rows = kFrames / 2;  ///< number of first rows that the encoder computes; 2 * rows >= frames
   float loudest = 0;       ///< largest log-mel value of the whole recording
 };
 
