@@ -68,7 +68,7 @@ int KvCache::wanted(const KvHold& hold, int rows) const {
   int count = std::max(0, pages - static_cast<int>(hold.pages.size()));
   if (rows > hold.rows && hold.rows % page_rows_ != 0 &&
       holders_[hold.pages[hold.rows / page_rows_]] > 1) {
-    ++count;  // a copy of the last page, which is partly filled and shared
+    ++count;  // counts a copy of the last page, which is partly filled and shared
   }
   return count;
 }

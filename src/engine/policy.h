@@ -58,7 +58,7 @@ struct ChunkView {
 
 /// The state that a policy plans from: plain data, of all models at one moment.
 struct Snapshot {
-  int max_batch = 32;  ///< limit of sequences, companions or chunks in a batch
+  int max_batch = 32;  ///< limit of entries in a batch: sequences and companions, or chunks
   int max_prefill_rows = 128;
   /// Longest time of a batch. Only work that cannot be cut may exceed it.
   double longest_s = std::numeric_limits<double>::infinity();
