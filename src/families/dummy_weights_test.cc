@@ -20,8 +20,8 @@ struct DummyModel {
   int lookahead = 0;  ///< frames that the last stage looks ahead
   bool clones = true;
   std::vector<const char*> configs = {"config.json"};
-  /// Changes of config.json: pointers to values that are too small for the published codec or for a
-  /// tokenizer of bytes.
+  /// Changes of config.json: JSON pointers and new values, where the old value is too small for the
+  /// published codec or for a tokenizer of bytes.
   std::vector<std::pair<const char*, int>> changes = {};
 };
 

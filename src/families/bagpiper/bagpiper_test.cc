@@ -237,7 +237,7 @@ TEST_F(BagpiperTest, APartThatIsNotTheLastIsFollowedByWhatTheModelSays) {
   r.terms.max_frames = 0;
   const auto state = open(r);
   const int rows = state->prompt_rows();
-  speak(*state);  // three ids, then the kind of the next part
+  speak(*state);  // takes four steps: three ids, then the kind of the next part
   Verdict verdict;
   for (int i = 0; i < State::kLeastSpeech; ++i) verdict = step(*state, code(3), 5);
   const int end = state->prompt_rows() + state->max_steps();

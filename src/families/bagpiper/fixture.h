@@ -44,7 +44,7 @@ inline std::shared_ptr<const Recording> recording_of(int64_t samples, int rate =
 struct Case {
   std::string name, answer;
   SpeechRequest request;
-  int steps = 0, kept_samples = 0;  // of the parts that the request asks for
+  int steps = 0, kept_samples = 0;  // both only for the parts that the request asks for
   bool spoken = false, ended = false, ended_text = false, guided = false;
   /// Whether all parts ended by themselves, and no further part followed.
   bool stopped = false;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kWindow = 160, kStep = 77;  // in frames of 10 ms: 1.3 windows a second
 constexpr int64_t kPiece = 8;      // windows of a piece, which a layer processes together
-constexpr double kCoverage = 0.8;  // a last window with less of the recording is not used
+constexpr double kCoverage = 0.8;  // a last window with a smaller share of recording is not used
 
 MelOptions mel_options() {
   MelOptions o;
