@@ -1,7 +1,7 @@
-// The audio encoder of Qwen3-Omni: a recording at 16 kHz to rows that its language model reads
-// beside text, 13 a second. It has Whisper's log-mel, three 2-D convolutions over each chunk of one
-// second, with positions that restart in every chunk, and transformer blocks. In the blocks, a row
-// attends only to the rows of its window (8 s as published). A projection follows.
+// The audio encoder of Qwen3-Omni: a recording at 16 kHz to input rows of the language model, 13 a
+// second. It has Whisper's log-mel, three 2-D convolutions over each chunk of one second, with
+// positions that restart in every chunk, and transformer blocks. In the blocks, a row attends only
+// to the rows of its window (8 s as published). A projection follows.
 //
 // Windows are therefore independent, and their rows are sent as soon as they are
 // computed. One exception: the mel is limited to 8 decades below the largest

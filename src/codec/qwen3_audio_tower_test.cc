@@ -56,7 +56,7 @@ TEST_P(Qwen3AudioTowerGolden, MelIsThatOfTheAuthors) {
   const View want = f.golden.view("mel_2720");
   const MelSpectrogram mel(whisper_mel(128));
   std::vector<float> got = mel(golden_signal(2720, 2720));
-  got.resize(static_cast<size_t>(want.count()));  // the last frame is not compared
+  got.resize(static_cast<size_t>(want.count()));  // without the last frame, as in `want`
   whisper_compress(got);
   EXPECT_LT(fixture::difference({got.data(), DType::kF32, want.shape}, want), 1e-5);
 }

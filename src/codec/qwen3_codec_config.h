@@ -13,8 +13,8 @@ struct Qwen3CodecConfig {
   /// Whether this is Qwen3-Omni's code2wav, which differs in two ways. Before the transformer it
   /// has one table per codebook, whose rows are averaged; it lacks the quantizer, a convolution and
   /// projections. So codebook_dim is unused, and `latent` equals `hidden`. Its transposed
-  /// convolutions drop samples that do not depend on a whole window, so a stream begins lead()
-  /// samples late.
+  /// convolutions drop samples that do not depend on a full kernel window, so a stream begins
+  /// lead() samples late.
   bool code2wav = false;
   int64_t codebooks = 16;        ///< Q: number of codebooks: one semantic, then acoustic ones
   int64_t codebook_size = 2048;  ///< V: codes per codebook

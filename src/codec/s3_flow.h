@@ -1,8 +1,8 @@
-// The S3 flow: speech tokens to mel frames by flow matching, in the two forms of its authors. In
-// whole(), attention covers the whole utterance. In the streaming form, open() and run(), a token
-// attends to whole chunks of 25 tokens, up to its own chunk. So each chunk is computed once, when
-// its tokens and 3 more have arrived; the state keeps what later chunks need. (The original runs
-// the whole utterance again for every chunk.) A stream has the same bits for any division into
+// The S3 flow: speech tokens to mel frames by flow matching, in the two forms that its authors use.
+// In whole(), attention covers the whole utterance. In the streaming form, open() and run(), a
+// token attends to whole chunks of 25 tokens, up to its own chunk. So each chunk is computed once,
+// when its tokens and 3 more have arrived; the state keeps what later chunks need. (The original
+// runs the whole utterance again for every chunk.) A stream has the same bits for any division into
 // calls. Source: CosyVoice:cosyvoice/flow/{flow,flow_matching}.py, streaming=False and True; for
 // S3FlowConfig::whole_prompt Step-Audio2:cosyvoice2/flow/flow.py (inference, setup_cache,
 // inference_chunk). Const after construction, shared by threads; a state is used by one call at a
@@ -22,8 +22,8 @@ namespace syrinx {
 /// The voice whose recording the flow continues. Immutable; streams share it.
 struct S3FlowVoice {
   std::vector<int32_t> tokens;  ///< tokens of the prompt; may be empty
-  /// [P * ratio, M]; empty if P is 0. It may have up to `ratio` - 1 further frames, which replace
-  /// the first frames of speech and must not be played.
+  /// [P * ratio, M]; empty if P is 0. It may have up to `ratio` - 1 further frames. These come
+  /// first in the output for speech, and must not be played.
   Tensor mel;
   Tensor speaker;  ///< [M], the projected speaker vector
 };
@@ -52,7 +52,7 @@ class S3FlowState {
   int64_t tokens_ = 0;
 };
 
-/// The encoder and the estimator with their weights, and pages for the past of open streams.
+/// The encoder and the estimator with their weights, and pages of keys and values for open streams.
 class S3Flow {
  public:
   /// `weights` is the scope of the flow. `max_frames`: the limit of mel frames in all open streams

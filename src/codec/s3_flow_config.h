@@ -40,7 +40,7 @@ struct S3FlowConfig {
   /// ordered with the latest chunk first and the prompt last. Attention covers its first frames (as
   /// many as the prompt has) and its last `recent` frames.
   int64_t recent = 0;
-  std::optional<DitConfig> dit;  ///< a DiT estimator; if empty, a causal U-Net of one level:
+  std::optional<DitConfig> dit;  ///< a DiT estimator; if empty, a causal U-Net of these sizes:
   int64_t channels = 256, unet_heads = 8, unet_head_dim = 64;
   int64_t blocks = 4;     ///< transformer blocks after each resnet
   int64_t middle = 12;    ///< resnets between the first and the last resnet

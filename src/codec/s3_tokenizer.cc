@@ -230,7 +230,7 @@ void S3Tokenizer::quantise(StepContext& ctx, Work& work) const {
 }
 
 std::unique_ptr<WeightSource> open_s3_tokenizer_onnx(const std::string& path) {
-  // The exporter gave these names: s3tokenizer:s3tokenizer/utils.py, onnx2torch, onnx2torch_v3.
+  // The ONNX exporter made these names: s3tokenizer:s3tokenizer/utils.py, onnx2torch{,_v3}.
   return open_onnx_weights(path, [](const std::string& name) -> std::vector<std::string> {
     const std::string quantizer = "quantizer._codebook.project_down.";
     if (name == "encoder.conv1.weight")

@@ -37,8 +37,8 @@ class S3Tokenizer {
     Stage stage_ = kMel;
     int64_t layer_ = 0, row_ = 0;  // layer and row at which the next piece begins
     std::vector<float> samples_;
-    // The mel [1 + T + 1, mels] and the results [1 + T / 2 + 1, W] and [N, W]. The border rows of
-    // the first two are zeros.
+    // The mel [1 + T + 1, mels], the output of the first convolution [1 + T / 2 + 1, W], and the
+    // rows [N, W]. The border rows of the first two are zeros.
     Tensor mel_, half_, x_;
     Tensor queries_, values_;  // [N, W], [N + taps - 1, W]
     KvPool kv_;

@@ -1,7 +1,7 @@
 // SNAC (hubertsiuzdak/snac_24khz): a codec like DAC whose quantizers run at different rates.
 // Quantizer q has one code for every strides[q] latent frames. Here a frame is one latent frame
-// with the code of each quantizer for it, so codes repeat. SNAC is thus a DacCodec with noise and
-// depthwise convolutions. Source: snac:snac/{snac,layers,vq}.py.
+// with the code of each quantizer for it, so the codes of slow quantizers repeat. SNAC is thus a
+// DacCodec with noise and depthwise convolutions. Source: snac:snac/{snac,layers,vq}.py.
 #pragma once
 
 #include <string>

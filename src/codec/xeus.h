@@ -39,7 +39,7 @@ class Xeus {
 
   /// `weights` contains frontend, preencoder and encoder, as published. The encoder returns the
   /// output of block `layer`, counted from 0, and does not run later blocks. The last block's
-  /// output is normed once more. A `layer` beyond the last block means the last block.
+  /// output passes through one more norm. A `layer` beyond the last block means the last block.
   Xeus(const XeusConfig& config, const Weights& weights, int64_t layer);
 
   const XeusConfig& config() const { return config_; }
