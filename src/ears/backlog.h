@@ -1,8 +1,8 @@
-// The passes of a recogniser for which speakers wait: their order, and predictions of how late
-// their transcripts will be. The predictions use the durations of earlier passes. Live passes run
-// in the order in which they became due, only a few at a time, so that the first ones end early. A
-// background pass may always run, because the engine runs it only if no live pass has work. Times
-// are seconds of one clock, which never decreases. One thread at a time.
+// The order of a recogniser's passes, and predictions of how late their transcripts will be. A pass
+// transcribes a recording whose speaker waits. The predictions use the durations of earlier passes.
+// Live passes run in the order in which they became due, only a few at a time, so that the first
+// ones end early. A background pass may always run, because the engine runs it only if no live pass
+// has work. Times are seconds of one clock, which never decreases. One thread at a time.
 #pragma once
 
 #include <cstdint>

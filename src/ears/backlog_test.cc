@@ -23,7 +23,7 @@ TEST(Backlog, IsWhatPassesTookTimesThoseThatAreDue) {
   EXPECT_NEAR(backlog.wait_s(200), 0.5, 1e-9);
 }
 
-/// The prediction must include the first pass, and a pass on a machine that has become slow.
+/// A running pass counts at least with its time so far, also if it is the first pass or slow.
 TEST(Backlog, IsAtLeastWhatTheRunningPassHasTaken) {
   Backlog backlog(1);
   const Backlog::Pass first = backlog.begin(10), second = backlog.begin(10);

@@ -17,8 +17,8 @@ namespace syrinx {
 /// recordings.
 std::shared_ptr<Recogniser> dictation_recogniser(std::shared_ptr<Engine> engine);
 
-/// Returns how many of `samples` (at kHearingRate) belong to the next stretch, at most `most`. It
-/// ends in the middle of the quietest 0.2 s of its last third.
+/// Returns how many of `samples` (at kHearingRate) belong to the next stretch, at most `most`. The
+/// stretch ends in the middle of the quietest 0.2 s of its last third.
 size_t quietest_cut(std::span<const float> samples, size_t most);
 
 /// Returns where the model's authors cut: within `reach` samples of `at`, at the smallest sample of

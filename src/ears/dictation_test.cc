@@ -117,7 +117,7 @@ TEST_F(DictatedByAModel, DescribesItself) {
 /// Whole recordings are one stretch; recordings with times have segments of about 30 s. The text is
 /// the same alone and with other recordings, and is reported while it is written.
 TEST_F(DictatedByAModel, ReportsTheTextWhileItIsWritten) {
-  // Samples ids nearly evenly: likely ids would repeat, and repetitions are removed.
+  // Samples ids nearly evenly, because likely ids would repeat, and repetitions are removed.
   const ListenOptions whole{.language = "de", .prompt = "Zoe", .temperatures = {2}, .follow = true};
   ListenOptions timed = whole;
   timed.segment_times = true;

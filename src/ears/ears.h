@@ -20,8 +20,8 @@ std::shared_ptr<Recogniser> recogniser_of(const std::shared_ptr<Engine>& engine,
                                           std::shared_ptr<const SileroVad> vad = nullptr);
 
 /// Opens the recogniser `name`: "pocketsphinx", or a model, which runs on its own engine. A model
-/// is a directory or a name of the hub, loaded with the options `how` (`how.model` is ignored).
-/// Throws LoadError if `name` cannot be opened or does not recognise speech.
+/// is a directory or a name on the Hugging Face hub, loaded with the options `how` (`how.model` is
+/// ignored). Throws LoadError if `name` cannot be opened or does not recognise speech.
 std::shared_ptr<Recogniser> open_recogniser(const std::string& name, LoadOptions how = {},
                                             std::shared_ptr<const SileroVad> vad = nullptr);
 std::shared_ptr<Recogniser> open_recogniser(const LoadOptions& model,

@@ -48,8 +48,8 @@ struct EngineHearing {
   bool again = false;            // whether input arrived while a piece of its work ran
   bool over = false;             // whether finished() was called, or is about to be called
   Backlog::Pass pass = 0;        // its pass in the backlog; 0 if no speaker waits for the result
-  bool in_line = false;          // whether its request waits for the backlog
-  std::string grown;             // the growing answer to the running request, if followed
+  bool in_line = false;          // whether its request waits until the backlog lets it run
+  std::string grown;             // the growing answer to the running request, if `follows`
   std::optional<Answer> answer;  // the answer to the running request
   RequestId request = 0;         // the running request; 0 if no request runs
   const bool follows;            // whether so_far() is reported to the sink

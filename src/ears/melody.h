@@ -26,7 +26,7 @@ class Melody {
  private:
   std::optional<float> pitch() const;
 
-  std::vector<float> recent_;  // the last 40 ms at a quarter of the rate
+  std::vector<float> recent_;  // samples of the last 40 ms, at a quarter of kHearingRate
   std::vector<float> said_;    // pitch of the newest frames, in semitones above 100 Hz
 };
 

@@ -188,7 +188,7 @@ void PocketSphinx::end(const std::shared_ptr<Hearing>& hearing) {
   const std::lock_guard lock(mutex_);
   hearing->ended = true;
   post(hearing);
-  admit_waiting();  // the place may go to this recording
+  admit_waiting();  // because this recording may get the place
 }
 
 void PocketSphinx::cancel(const std::shared_ptr<Hearing>& hearing) {

@@ -1,5 +1,5 @@
 // PocketSphinx as a Recogniser: American English, words with times and probabilities, partial
-// hypotheses during speech. Its text is in small letters without punctuation, with more wrong words
+// hypotheses during speech. Its text is in lower case without punctuation, with more wrong words
 // than a network's. It needs no download and runs six times faster than real time. Each recording
 // has a decoder while it is recognised; a few host threads run the decoders in turn.
 #pragma once

@@ -85,7 +85,7 @@ class PassedSink final : public TranscriptSink {
 
  private:
   void finish_early(const Result<Transcript>& heard) {
-    ++earlies_;  // the early pass has ended
+    ++earlies_;  // so that no further result of this pass counts
     if (heard.ok()) {
       for (const TranscriptSegment& segment : heard.value().segments) sink_->segment(segment);
       sink_->heard(heard.value().duration_s);
@@ -97,7 +97,7 @@ class PassedSink final : public TranscriptSink {
   mutable std::mutex mutex_;
   double settled_s_ = 0;
   bool passing_ = false, closed_ = false;
-  int earlies_ = 0;                          // number of early passes that began
+  int earlies_ = 0;                          // number of the early pass whose result counts
   std::optional<Result<Transcript>> early_;  // result of the latest early pass; unset after end()
   bool early_is_all_ = false;                // whether the early pass is the result
 };
