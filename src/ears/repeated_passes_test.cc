@@ -118,7 +118,7 @@ TEST(RepeatedPasses, AreForThoseAloneThatDoNotStream) {
   }
 }
 
-/// A recording of a second of speech and a pause.
+/// A recording: a second of speech, then a pause.
 struct Paused {
   const std::shared_ptr<WholeRecogniser> recogniser = std::make_shared<WholeRecogniser>(false);
   const std::shared_ptr<PartialSink> sink = std::make_shared<PartialSink>();

@@ -26,7 +26,7 @@ PackedLinear load(const Weights& weights, const char* name, int64_t out, int64_t
   return load_linear(weights, name, out, in, true, WeightType::kF32);
 }
 
-/// Returns the last samples, scaled to mean 0 and deviation 1. Zeros precede them if necessary.
+/// Returns the last samples, scaled to mean 0 and deviation 1. Prepends zeros if there are too few.
 std::vector<float> normalised(std::span<const float> samples) {
   std::vector<float> out(kTurnSamples, 0.f);
   const auto heard = samples.last(std::min(samples.size(), out.size()));

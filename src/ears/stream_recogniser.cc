@@ -15,7 +15,7 @@
 namespace syrinx {
 namespace {
 
-// A segment ends after a word that precedes a silence, ends a sentence, or makes the segment long.
+// A segment ends after a word that precedes a silence, ends a sentence or passes kLongSegment_s.
 constexpr double kSilence_s = 1;
 constexpr double kLeastSentence_s = 2;
 constexpr double kLongSegment_s = 30;
