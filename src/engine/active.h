@@ -26,7 +26,7 @@ struct Active {
   std::vector<NodeRun> runs;  ///< in the order of the graph's nodes
   Output output;
 
-  std::unique_ptr<const SpeechRequest> unopened;  ///< kept until its prompts are made
+  std::unique_ptr<const SpeechRequest> unopened;  ///< the request, kept until its prompts are made
   bool opening = false;                           ///< a host thread is making the prompts
   std::vector<Late> early;  ///< text and samples that arrived while the prompts were made
 
@@ -48,7 +48,7 @@ struct Active {
   /// Returns the seconds until the listener has played all audio. Assumes that the frames which
   /// wait for chunk nodes are delivered in time.
   double slack_s(double now);
-  /// Begins a segment of the sequence of a node.
+  /// Begins a segment of the sequence of node number `node`.
   void begin_segment(int node);
   /// Begins the first segment of each sequence that no batch and no host thread uses.
   void begin_segments();

@@ -28,7 +28,7 @@ double predicted_wait_s(const Load& load) {
 
 void Slowdown::first_output(double seconds, bool alone, double now_s) {
   if (alone) {
-    // Shorter times weigh more: the first request may have found a cold machine, and a long prompt
+    // Shorter times weigh more: the first request may have run with cold caches, and a long prompt
     // delays output without any load.
     const double weight = alone_s_ == 0 ? 1 : seconds < alone_s_ ? 0.5 : 0.1;
     alone_s_ += weight * (seconds - alone_s_);

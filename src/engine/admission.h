@@ -87,7 +87,7 @@ class Slowdown {
 
  private:
   double alone_s_ = 0;  // wait of a request that runs alone; 0: unknown
-  // Sums for first outputs: their waits and their number, faded until the newest one, at newest_s_.
+  // Faded sums over first outputs: of their waits, and of their number; and the newest one's time.
   double sum_s_ = 0, count_ = 0, newest_s_ = 0;
 };
 

@@ -34,7 +34,7 @@ class BatchBuilder {
   const ExecutorSlots& slots_;
   Roster& roster_;
   bool built_ = false;       ///< whether the last build() succeeded
-  bool one_by_one_ = false;  ///< whether batches get one request each, as the last build() failed
+  bool one_by_one_ = false;  ///< whether batches get one request each, after a failed build()
 };
 
 }  // namespace syrinx

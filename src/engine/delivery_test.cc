@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns a script that sets the seconds that the vocoder's batches with given numbers take.
+/// Returns a script in which the vocoder's batches with the given numbers take the given seconds.
 Script late_at(std::vector<std::pair<int, double>> late) {
   return {.options = patient(),
           .batch_s = [late = std::move(late), vocoders = 0](const Batch& batch) mutable {

@@ -117,7 +117,7 @@ void Edges::take_samples(Active& request, const Late& late) {
   close(request);
 }
 
-/// Between two parts the request keeps its seat.
+/// Begins the next part, or waits for its text. The request keeps its seat between two parts.
 void Edges::next_part(Active& request) {
   SpokenParts& parts = *request.parts;
   if (!request.output.silence(parts.take_pause())) {

@@ -43,7 +43,7 @@ struct EngineOptions {
   std::string policy = "streaming";  ///< policy: "streaming", "throughput" or "fcfs"
   int max_batch = 32;                ///< sequences in one AR step, chunks in one chunk step
   int max_prefill_rows = 128;        ///< prompt rows that one AR step may add
-  bool drafts = true;                ///< add guesses of the next steps to a batch (Sequence::draft)
+  bool drafts = true;                ///< whether batches also run guesses (Sequence::draft)
   double background_share = 1;  ///< part of executor time for requests in the background, in (0, 1]
   std::string trace_file = {};  ///< path of a Chrome trace of the machine's work; empty: no trace
   int max_requests = 256;       ///< accepted, unfinished requests; submit() refuses more
@@ -53,7 +53,7 @@ struct EngineOptions {
   double max_read_wait_s = 30;
   size_t kv_bytes = 0;         ///< bytes of the KV cache; 0: enough for max_batch long requests, at
                                ///< most 1 GiB, on a GPU 16 GiB
-  bool share_prefixes = true;  ///< reuse the cache of equal prompt prefixes
+  bool share_prefixes = true;  ///< whether requests share the cache of equal prompt prefixes
   double background_pages =
       1;  ///< share of a KV cache that requests in the background may hold, in (0, 1]
   double max_encode_wait_s = 30;  ///< longest predicted wait of encode_voice(); refused if longer

@@ -34,7 +34,7 @@ class ModelLoad {
   void ended(double made_s);
 
   double capacity() const { return capacity_; }        ///< streams if it runs alone; 0: unknown
-  double late_share() const { return late_share_; }    ///< late chunks / chunks, last second
+  double late_share() const { return late_share_; }    ///< share of late chunks, last second
   double mean_made_s() const { return mean_made_s_; }  ///< mean output of recently ended requests
   double made_s() const { return made_s_; }
   SeatLimit& limit() { return limit_; }

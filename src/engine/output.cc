@@ -187,7 +187,7 @@ void Output::end(FinishReason reason, double now) {
   sink_ = nullptr;
   try {
     sink->finished(outcome_);
-  } catch (...) {  // an exception from the sink, whose finished() was called
+  } catch (...) {  // the sink threw, but its finished() was called
   }
 }
 

@@ -52,8 +52,8 @@ class Pages {
   /// Reserves the pages that wanted() counts. Copies shared pages immediately. For a remote stage,
   /// the next batch copies them.
   void reserve(ArRun& run, Due due, int drafts);
-  /// Returns whether the cache is too small for the sequence's pages plus the pages it needs, with
-  /// copies of shared pages. If so, the sequence must begin again without shared pages.
+  /// Returns whether the cache is too small for the sequence's pages plus the pages that it needs,
+  /// including copies of shared pages. If so, the sequence must begin again without shared pages.
   bool must_be_alone(const ArRun& run) const;
   void release(ArRun& run);
   /// Removes the pages of a sequence, which computes its rows again later.

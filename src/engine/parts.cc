@@ -96,7 +96,7 @@ Status SpokenParts::push(std::string_view text, bool last, LiveText& live) {
       const bool now = live_ && parts_.size() == 1 && !parts_.back().speakable;
       at_ += static_cast<int64_t>(piece.text.size());
       begin_part(piece.pause_s, live);
-      // The part that is being spoken already has its text, with the tag.
+      // The part that is being spoken keeps its text, so its beginning moves past the tag.
       if (now) parts_.back().begin += static_cast<int64_t>(piece.text.size());
       continue;
     }

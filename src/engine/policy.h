@@ -31,7 +31,7 @@ struct SequenceView {
   int slot = 0;  ///< number of the sequence's request in this snapshot
   int node = 0;
   uint64_t order = 0;      ///< order of admission; smaller is older
-  int rows_due = 1;        ///< 1: a decode step; more: a prompt (CONTRACT.md, I1)
+  int rows_due = 1;        ///< due rows: 1 for a decode step, more for a prompt (CONTRACT.md, I1)
   int companion_due = 0;   ///< due rows of the companion; 0: no due rows
   int pages_wanted = 0;    ///< pages that all due rows of the sequence and its companion still need
   int drafts = 0;          ///< number of guesses that may run after the due rows

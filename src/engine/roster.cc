@@ -144,7 +144,7 @@ void Roster::finish(Active& request, FinishReason reason) {
   request.output.outcome().frames =
       request.frames_before + (request.between ? 0 : request.frames());
   request.release_pages();
-  publish_pages(*request.model);  // before the client is notified: its pages count as free then
+  publish_pages(*request.model);  // before the client is notified, so that its pages are free then
   request.output.end(reason, clock_.now());
 }
 

@@ -163,7 +163,7 @@ TEST(VoiceQueue, RefusesWhatWouldWaitTooLong) {
   VoiceQueue queue(adder, metrics, {.max_wait_s = 1});
   ASSERT_TRUE(queue.encode(recording(1, 1), 1, learned.done()).ok());
   while (!adder.waiting) std::this_thread::yield();            // this takes time on a busy machine
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the cost of 0.1 s of sound
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // learned as the cost of 0.1 s
   adder.gate.release();
   ASSERT_TRUE(learned.wait().ok());
   ASSERT_TRUE(queue.encode(recording(1, 900), 1, long_one.done()).ok());
