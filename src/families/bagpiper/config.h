@@ -34,7 +34,7 @@ struct ModelConfig {
   DecoderConfig lm;
   int64_t max_positions = 0;
   int64_t words = 0;                  ///< number of ids of text
-  int64_t streams = 8, codes = 1024;  ///< S; V, number of codes of each stream
+  int64_t streams = 8, codes = 1024;  ///< S: number of streams; V: number of codes in a stream
   Qwen3AudioConfig audio;
 
   static constexpr int32_t kFirstWord = 256;

@@ -1,5 +1,5 @@
-// CSM's prompt for a request: the earlier turns (including the recording of its voice), the segment
-// before, and the text to speak. A turn is its text, then its frames and an end frame.
+// CSM's prompt for a request: the earlier turns (including the recording of its voice), the
+// previous segment, and the text to speak. A turn is its text, then its frames and an end frame.
 #include <algorithm>
 
 #include "base/ascii.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kSpareFrames = 125;  // extra frames, besides those per id: ten seconds
 constexpr int64_t kFramesPerId = 15;   // frames of one id in slow speech: 1.2 s
-constexpr int64_t kMostFrames = 1125;  // 90 s: bound of the authors' code
+constexpr int64_t kMostFrames = 1125;  // 90 s: limit in the authors' code
 constexpr int64_t kLikelyPerId = 6;    // frames for which positions stay free, per id of a segment
 constexpr int64_t kLikelySpare = 25;
 constexpr int64_t kLeastFrames = 125;  // frames for which a context must leave positions

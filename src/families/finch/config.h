@@ -32,7 +32,7 @@ struct FinchConfig {
   std::vector<Speaker> speakers;
   float slowest = 1, fastest = 1;  ///< range of speeds in the training of the LM
   int sample_rate = 16000;         ///< Hz: 16000 or 24000
-  int codes = 256;                 ///< entries of a codebook; id `codes`: the code does not exist
+  int codes = 256;                 ///< entries of a codebook; id `codes` means that no code exists
   int max_positions = 0;           ///< limit of steps of a segment, including the row of the prompt
 
   // Sizes of the speech LM.

@@ -226,7 +226,7 @@ Segment Frontend::read_part(const Sentence& sentence, size_t first, size_t last,
   const auto start_of = [&symbols](size_t piece) {
     size_t at = 0;
     while (at < symbols.size() && symbols[at].token < static_cast<int64_t>(piece)) ++at;
-    if (at == symbols.size() && at > 0) --at;  // such a piece has no symbols: use the last pause
+    if (at == symbols.size() && at > 0) --at;  // a last piece without symbols: use the last pause
     while (at > 0 && symbols[at - 1].word < 0) --at;
     return static_cast<std::ptrdiff_t>(at);
   };
