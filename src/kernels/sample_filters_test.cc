@@ -36,7 +36,7 @@ TEST(Sample, MinPMayComeFirst) {
   std::map<int32_t, int> seen = drawn(true);
   ASSERT_EQ(seen.size(), 3u);
   for (int i = 0; i < 3; ++i) EXPECT_NEAR(seen[i] / 4000.0, mass[i] / 0.75, 0.04) << i;
-  // top-p keeps two ids in both orders, with different shares
+  // top-p 0.6 keeps two ids: they have 0.6 / 0.9 of the mass of the first four
   row.params.top_p = 0.6f;
   EXPECT_EQ(drawn(true).size(), 2u);
   row.params.top_p = 1;
@@ -63,7 +63,7 @@ TEST(Sample, TopKKeepsTheBestOfAllPieces) {
   }
 }
 
-/// The threshold after a piece is the k-th best logit of this piece, not a larger logit.
+/// After a piece, the threshold is its k-th best logit. A later, slightly larger logit is kept.
 TEST(Sample, TopKLetsInWhatIsJustBetterThanTheLast) {
   constexpr int kPiece = 1024, kBest = 300, kLast = kPiece - kBest;
   std::mt19937 engine(1);

@@ -167,7 +167,7 @@ TEST_P(SampleTest, AWantedIdIsTakenAmongTheBest) {
     SampleRow row = plain;
     row.rule.wanted = kIds, row.rule.wanted_among = kIds;  // the wanted id does not exist
     EXPECT_EQ(one(GetParam(), logits, row), otherwise);
-    // Ids that are not allowed do not count, and cannot be wanted.
+    // Ids that are not allowed have no rank, and cannot be chosen as the wanted id.
     row.rule.ranges = 2;
     row.rule.allowed = {{{0, order[0]}, {order[0] + 1, kIds}}};
     row.rule.wanted = order[1], row.rule.wanted_among = 1;
@@ -175,7 +175,7 @@ TEST_P(SampleTest, AWantedIdIsTakenAmongTheBest) {
     row.rule.wanted = order[0], row.rule.wanted_among = 5;
     EXPECT_NE(one(GetParam(), logits, row), order[0]);
   }
-  // Equal logits have the same rank. The repetition penalty precedes the comparison.
+  // Equal logits have the same rank. Ranks are those after the repetition penalty.
   Tensor equal({1, 100}, DType::kF32);
   equal.f32()[31] = equal.f32()[77] = 5;
   SampleRow row;

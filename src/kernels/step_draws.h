@@ -1,6 +1,6 @@
 // The draws of a step as numbers for a GPU: rows of parameters and rules, and the lists that they
-// refer to, in one piece of host memory. Thus a recorded step can draw with the numbers of
-// another step. For one thread; allocates nothing once its memory has grown. S rows, K codes a
+// refer to, in one piece of host memory. Thus a recorded CUDA graph can be replayed with the draws
+// of another step. For one thread; allocates nothing once its memory has grown. S rows, K codes a
 // step.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace syrinx {
 
 class StepDraws {
  public:
-  /// Begins a step. Every draw of it is set once.
+  /// Begins a step. After this, call set() once for each row and code.
   void begin(int64_t rows, int codes);
   /// Sets how row i draws code k from `vocabulary` ids. The id is written to codes[place] and, if
   /// `again` is not negative, to codes[again].
@@ -21,8 +21,8 @@ class StepDraws {
            int32_t again);
 
   int64_t rows() const { return rows_; }
-  /// Returns the bytes of all numbers. Lists have room to spare, so that their positions stay the
-  /// same while they grow.
+  /// Returns the size of all numbers in bytes. Lists have room to spare, so that a list that grows
+  /// does not move the lists after it.
   size_t bytes() const { return layout().end; }
   void write(void* to) const;
   /// Appends the numbers that determine the positions of the lists.

@@ -185,7 +185,7 @@ typedef struct syrinx_speech_options {
   size_t size;
   /// A voice of the model, a stored voice (`syrinx voice add`), or a mix. NULL means the default.
   const char* voice;
-  const syrinx_voice* learned;  ///< used instead of `voice`, unless NULL
+  const syrinx_voice* learned;  ///< a voice as data; if it is set, `voice` must be NULL
   const char* language;         ///< the model's name of the language; NULL lets the model decide
   const char* instructions;     ///< may be NULL
   float speed;                  ///< factor, 0.25 to 4
@@ -193,7 +193,7 @@ typedef struct syrinx_speech_options {
   float temperature, top_p, repetition_penalty, guidance;
   int32_t top_k;
   int32_t text_open;  ///< if not 0, syrinx_feed() adds further text
-  uint64_t seed;      ///< the same seed gives the same samples
+  uint64_t seed;      ///< seed of the random numbers; the same seed gives the same samples
   double max_s;       ///< longest audio in seconds; 0 means a bound derived from the text
   /// Further options of POST /v1/audio/speech: alternating names and values, ended by NULL, such as
   /// {"exaggeration", "0.5", "min_p", "0.1", NULL}. The fields above override them if set. May be
@@ -238,15 +238,15 @@ SYRINX_API int syrinx_speak(syrinx_model* model, const char* text,
 
 typedef struct syrinx_speech syrinx_speech;
 
-/// Begins to speak; syrinx_read() returns the audio. Returns NULL on failure. The model makes only
-/// some seconds of audio before the reader needs them.
+/// Begins to speak; syrinx_read() returns the audio. Returns NULL on failure. The model pauses
+/// while some seconds of audio are unread.
 SYRINX_API syrinx_speech* syrinx_open(syrinx_model* model, const char* text,
                                       const syrinx_speech_options* options, syrinx_error* error);
 /// Adds text to a speech that was opened with text_open. If `last` is not 0, it is the last text,
 /// which may be empty.
 SYRINX_API int syrinx_feed(syrinx_speech* speech, const char* text, int last, syrinx_error* error);
-/// Returns new audio and words. `timeout_s` 0: does not wait, below 0: waits without limit. NULL:
-/// at the end (SYRINX_OK), after `timeout_s` (SYRINX_TIMEOUT), or when the speech has failed.
+/// Returns new audio and words. `timeout_s` 0: does not wait; below 0: waits without limit. Returns
+/// NULL at the end (SYRINX_OK), after `timeout_s` (SYRINX_TIMEOUT), or if the speech has failed.
 SYRINX_API const syrinx_chunk* syrinx_read(syrinx_speech* speech, double timeout_s,
                                            syrinx_error* error);
 /// Returns a file descriptor for poll() and event loops, readable when syrinx_read() would return

@@ -17,7 +17,7 @@ std::string take_call(int port, const Frames& frames);
 std::string text_call(std::string_view text, bool last);
 /// Writes a call for a step with its codes and with ArTraits::values numbers.
 std::string advance_call(std::span<const int32_t> codes, std::span<const float> values);
-/// Writes a call for a wrong guess, with the codes that the guess's rows yielded.
+/// Writes a call for wrong guesses (Sequence::missed), with the codes that their rows yielded.
 std::string missed_call(std::span<const int32_t> codes);
 
 /// Facts of the node that apply_call() needs.

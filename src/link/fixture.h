@@ -172,7 +172,7 @@ class BadNetwork {
   }
   BadNetwork(const BadNetwork&) = delete;
   BadNetwork& operator=(const BadNetwork&) = delete;
-  /// After this call, drops all bytes and does not report the end of either side.
+  /// After this call, drops all bytes, and does not close one side when the other side closes.
   void swallow() { swallows_ = true; }
   /// After this call, carries at most `bytes` bytes at a time, with a pause after each piece.
   void slow_down(size_t bytes, std::chrono::microseconds pause) {

@@ -187,7 +187,7 @@ TEST_F(LinkTest, FramesComeInOrderAndOnce) {
   codes.window = wrong;
   EXPECT_NE(caller.push({6, 0, {codes}}).at(0).find("[toy] code 2139062143"), std::string::npos);
   EXPECT_NE(caller.push({7, 0, {job(2, 8)}}).at(0).find("[toy]"),
-            std::string::npos);  // the stream has still failed
+            std::string::npos);  // the stream stays failed
 }
 
 TEST_F(LinkTest, ABundleThatDoesNotFitFailsItsStreamAlone) {
@@ -230,7 +230,7 @@ TEST_F(LinkTest, StrangersAreDropped) {
   EXPECT_TRUE(after([&](Caller& c) {  // sends a push for an unknown stream
     send(c, [&](auto& b) { append_push(b, {1, 0, {{5, 0, 0, 4, 0, false, four}}}); });
   }));
-  EXPECT_TRUE(after([&](Caller& c) {  // opens a stream of an unknown node
+  EXPECT_TRUE(after([&](Caller& c) {  // sends a push for an unknown node
     send(c, [&](auto& b) { append_push(b, {1, 9, {}}); });
   }));
   EXPECT_TRUE(after([&](Caller& c) { c.open(1), c.open(1); }));

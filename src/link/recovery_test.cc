@@ -1,5 +1,5 @@
 // Tests streams that are computed again after the loss of their process: in another process, or in
-// the same process after it returns. Also tests the kept input of streams.
+// the same process after a restart. Also tests StreamPast, which keeps the input of a stream.
 #include <poll.h>
 
 #include <atomic>
@@ -150,7 +150,7 @@ TEST_F(RecoveryTest, ALeavingProcessFinishesWhatItHas) {
   EXPECT_EQ(link(0).state().lost_batches, 0u);
 }
 
-/// Without another process new requests are refused, and existing streams continue.
+/// If all processes are about to end, new requests are refused and existing streams continue.
 TEST_F(RecoveryTest, TheLastOneToLeaveTakesNoNewRequests) {
   auto streams = pairs(3);
   expect_the_same(streams, 0, 4);

@@ -61,8 +61,8 @@ struct RemoteArStage::Attempt {
   StepResults& out;
   std::vector<bool> fails = std::vector<bool>(step.sequences.size());
   std::string bytes = {};
-  /// The sent batches in order: steps that compute caches again, each with its sequence (unset if
-  /// the step only copies pages), then the step itself.
+  /// The batches sent before the step itself, in order: steps that compute caches again, each with
+  /// the index of its sequence (unset if the batch only copies pages).
   std::vector<std::pair<std::shared_ptr<StageLink::Batch>, std::optional<size_t>>> again = {};
   int computed_again = 0;  ///< sequences whose cache was computed again
   double began_s = 0;

@@ -35,7 +35,7 @@ struct RemoteStage::Stream : StreamState {
   uint64_t number = 0;
   bool opened = false;                ///< the other process has opened the stream
   bool lost = false;                  ///< the results of a chunk did not arrive
-  std::unique_ptr<StreamState> here;  ///< local state, used only by cut()
+  std::unique_ptr<StreamState> here;  ///< local state: follow() updates it, cut() reads it
   StreamPast past;
 };
 

@@ -34,7 +34,7 @@ class RemoteStage : public ChunkStage {
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   int cut(const StreamState& stream, const WaitingFrames& waiting, int planned) const override;
   /// Runs chunks. A stream that no process can compute fails alone (ChunkJob::fault). A stream also
-  /// fails if two processes are lost while they run its chunk: it may have ended both.
+  /// fails if two processes are lost while they run its chunk, which may have ended both.
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
   std::span<const Place> copies() const { return copies_; }

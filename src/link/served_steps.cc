@@ -167,7 +167,7 @@ std::vector<const ServedSequence*> ServedSteps::find(const StepMessage& message)
   return out;
 }
 
-/// Returns why sequence `i` of a step cannot run with the step's other sequences, or nothing.
+/// Returns why sequence `i` of a step cannot run with the step's other sequences, or "".
 std::string ServedSteps::check(const StepMessage& message, size_t i, int node, int pages) const {
   const PushedSequence& rows = message.sequences[i];
   const ServedSequence& sequence = sequences_.at(rows.stream);

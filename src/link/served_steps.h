@@ -61,7 +61,7 @@ class ServedSteps {
   void open(uint64_t stream, int node, std::string_view request);
   void call(const CallMessage& message);
   bool close(uint64_t stream) { return sequences_.erase(stream) > 0; }
-  /// Runs a step. Throws LoadError for a stream that was not opened.
+  /// Runs a step. Throws LoadError for a stream that was not opened, or for too many rows.
   SteppedMessage step(int node, const StepMessage& message);
 
  private:

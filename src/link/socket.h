@@ -85,7 +85,7 @@ class MessageSocket {
 
   /// Waits for the next message; empty after `timeout_s`, or when `wake` is set.
   std::optional<Message> wait_for(double timeout_s, size_t most, const WakeUp& wake);
-  /// Writes all of `bytes` within `timeout_s` seconds.
+  /// Writes all of `bytes`. Throws LoadError after `timeout_s`, or when `wake` is set.
   void send(std::string bytes, double timeout_s, const WakeUp& wake);
 
  private:

@@ -26,7 +26,7 @@ constexpr double kStuck_s = 30;  // a server that reads no answer for this time 
 // Most values in the output of a batch.
 constexpr size_t kMostValues = kMostMessage / 2 / sizeof(float);
 
-/// A stream that a server opened. After a failure, the next chunk is answered with the fault.
+/// A stream that a server opened. After a failure, each later chunk is answered with the fault.
 struct ServedStream {
   const ChunkStage* stage = nullptr;
   std::unique_ptr<StreamState> state;

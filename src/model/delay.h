@@ -66,11 +66,11 @@ class DelayedStreams {
   void end_at(int frame) { end_ = frame; }
   /// Puts the end mark of stream 0 into the next step; the other S - 1 streams still get codes.
   void end_now() { end_at(steps()); }
-  /// Ends the speech after the model has made the last, incomplete frames itself. Only complete
-  /// frames are spoken, and no step follows.
+  /// Ends the speech after the frames that are complete now. Call it when the model has made the
+  /// tail itself, because no step follows.
   void end_with_tail();
-  /// If the tail has taken more than `most` steps, ends the speech after the complete frames.
-  /// Returns whether it ended the speech.
+  /// If there are at least `most` steps and done() is false, ends the speech after the complete
+  /// frames. Returns whether it ended the speech.
   bool cut_at(int most);
   bool ending() const { return end_ >= 0; }
   /// Returns the number of spoken frames. Valid after ending() has become true.
@@ -78,7 +78,7 @@ class DelayedStreams {
   /// Returns whether every spoken frame is complete.
   bool done() const { return ending() && whole() >= end_; }
 
-  /// Adds a step's codes [S] as they were sampled.
+  /// Adds a step's sampled codes [S]. A mark replaces the code of a stream that is idle().
   void push(std::span<const int32_t> codes);
   /// Writes to `out` [S] the frame that the last push() completed. Returns false if that push()
   /// completed no frame, or the frame is not spoken.

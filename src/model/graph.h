@@ -61,7 +61,7 @@ struct Link {
 class Graph {
  public:
   Graph() = default;
-  /// Throws LoadError, which names the edge or the node, in these cases: a port does not exist; an
+  /// Throws LoadError, which names the edge or the node, if, for example, a port does not exist; an
   /// edge joins different types or runs against the order of the nodes (as in a cycle); a window is
   /// smaller than a chunk; an input of a chunk node has not exactly one edge; an output is unused.
   Graph(std::vector<Node> nodes, std::vector<Edge> edges);

@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns whether the language of the request is English, or the model speaks only English.
+/// Returns true for English, and if neither the request nor the model names one language.
 bool is_english(const PipelineInfo& info, const std::string& asked) {
   const bool only = info.speech.languages.size() == 1;
   const std::string language =

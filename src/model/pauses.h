@@ -33,7 +33,7 @@ class PauseReader {
   double together_s_ = 0, all_s_ = 0;
 };
 
-/// Returns whether a text has a letter or digit of any script. Other texts yield no speech.
+/// Returns whether a text has an ASCII letter, a digit or a non-ASCII byte. Others yield no speech.
 bool is_speakable(std::string_view text);
 
 }  // namespace syrinx

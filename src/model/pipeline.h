@@ -40,7 +40,7 @@ struct SpeechFacts {
   double frame_rate = 12.5;  ///< frames per second
   std::vector<VoiceInfo> voices;
   std::string default_voice;
-  /// All voices are speakers of one voice, which has the model's name.
+  /// Whether the voices are the speakers of one voice, which has the model's name (Piper).
   bool voices_are_speakers = false;
   bool mixes = false;  ///< can mix several voices by weight
   /// The reason why voice_encoder() is null, as a phrase for users: "campplus.onnx is missing".
@@ -49,7 +49,7 @@ struct SpeechFacts {
   LateText late_text = LateText::kNone;
   bool context = false;  ///< uses earlier turns of a conversation (RequestText::context)
   bool phones = false;   ///< speaks the phones of sayings and lexicons
-  bool accents = false;  ///< speaks strong words with an accent
+  bool accents = false;  ///< can stress words (Saying::strong)
   bool word_times = false, phone_times = false;
 };
 
@@ -184,8 +184,8 @@ class Pipeline {
 
   /// Returns the request that writes a recording's words while its samples arrive. Only for models
   /// with HearingFacts::frame above 0. The samples follow through Engine::append_samples(). The
-  /// text is final, and its tokens have times. A token without bytes reports that the last word
-  /// lasts until its end_s, or, if it has no length, how much of the recording was processed.
+  /// text is final, and its tokens have times. A token without bytes extends the last word to its
+  /// end_s or, if its start_s equals its end_s, reports how much of the recording was processed.
   virtual Result<SpeechRequest> listening(const OpenDictation& listening) const;
 
   /// Returns the encoder that makes voices from recordings. Null if the model has no encoder.

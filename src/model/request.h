@@ -75,7 +75,7 @@ struct RequestText {
   std::string instructions = {};
   /// Earlier turns of the conversation, oldest first. Refused if SpeechFacts::context is false.
   std::vector<ContextTurn> context = {};
-  /// Whether speech begins with whole texts (finch: sentences) instead of word by word.
+  /// Whether all text is in the prompt (finch: whole sentences), not word by word beside the audio.
   std::optional<bool> in_prompt = {};
   /// Whether numbers in the text become words. Unset: as the model's authors do.
   std::optional<bool> spell_numbers = {};
@@ -122,9 +122,9 @@ struct RequestWriting {
   int expected_among = 1;
   /// Number of leading bytes of the expected answer that are accepted in any case.
   size_t expected_settled = 0;
-  /// Experimental: number of tokens that Jacobi iteration guesses at a time, instead of a look-up.
-  /// Each guess is the result of the rows of earlier guesses. 0: no Jacobi iteration. Changes only
-  /// the time.
+  /// Experimental: number of tokens that Jacobi iteration guesses at a time, instead of a look-up
+  /// in earlier text. Each guess is the token that the row before it yielded in the last step. 0:
+  /// no Jacobi iteration. Changes only the time.
   int jacobi = 0;
   std::vector<std::string> stop = {};  ///< the answer ends before the first stop string that occurs
   /// The client's recordings, one for each audio part of `chat`, in the same order.

@@ -238,7 +238,7 @@ void written(Io& io, SpeechRequest& r) {
       io.number(r.terms.client);
 }
 
-/// Returns the version of the bytes, which changes with every change of the table of options.
+/// Returns the version of the bytes: kFieldsVersion and the options' names, types and order.
 uint64_t version() {
   static const uint64_t kVersion = [] {
     Digest digest;

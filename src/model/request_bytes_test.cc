@@ -77,7 +77,7 @@ TEST(RequestBytes, ThereAndBack) {
   const SpeechRequest want = full_request();
   const std::string bytes = request_bytes(want).take();
   const SpeechRequest got = read_request(bytes);
-  // If a field were lost, the second bytes would differ.
+  // If a list or a text were lost, the second bytes would have another size.
   EXPECT_EQ(request_bytes(got).take().size(), bytes.size());
   EXPECT_EQ(got.say.text, want.say.text);
   EXPECT_TRUE(got.say.open && got.terms.offline && got.terms.ignore_stop && got.terms.phone_times);

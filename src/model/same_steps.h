@@ -16,7 +16,7 @@ inline Track open_track(Runner& runner, const SpeechRequest& request) {
   return runner.open(request);
 }
 
-/// Returns whether all numbers have the same bits; counts equal NaN bits as the same (Computed).
+/// Returns whether all numbers have the same bits; two NaNs with the same bits are the same.
 inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }

@@ -171,9 +171,9 @@ class ChunkStage {
   /// Runs the jobs. On a GPU their outputs are complete after the caller's synchronize().
   virtual void run(StepContext&, std::span<ChunkJob> jobs) const = 0;
   /// Returns how many of the waiting frames the next chunk takes as fresh frames, if the edge's
-  /// policy would take `planned`. 0: waits for more frames. For stages whose frames come in blocks
-  /// of their own. At the end of a stream, repeated calls must take all frames. No chunk of this
-  /// stream runs during the call.
+  /// policy would take `planned`. 0: waits for more frames. For stages that need whole blocks of
+  /// frames. At the end of a stream, repeated calls must take all frames. No chunk of this stream
+  /// runs during the call.
   virtual int cut(const StreamState&, const WaitingFrames&, int planned) const { return planned; }
   /// Updates the state of a stream whose chunk ran in another process, on a stream of the same
   /// bundle. The job has the chunk's outputs. Needed only by stages whose cut() reads the state.

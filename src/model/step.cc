@@ -34,8 +34,8 @@ int StepWork::lay_out(const Step& step) {
 }
 
 /// Repeats the last sequence of a decode step until the step has step_bucket() rows; returns this
-/// number. A copy computes and stores what the sequence itself does, so it needs no page, and its
-/// results are ignored.
+/// number. A copy computes and stores what the sequence itself does, so it needs no page of its
+/// own, and its results are ignored.
 int StepWork::pad(int emits) {
   const int rows = step_bucket(emits);
   if (rows == emits) return emits;
@@ -152,7 +152,7 @@ void StepWork::place_block(int filled) {
   block_.end = block_.draws + draws_.bytes();
 }
 
-/// Writes all parts of the block but that of ArStage::fill().
+/// Writes all parts of the block except that of ArStage::fill().
 void StepWork::write_block() {
   auto* ragged = reinterpret_cast<int32_t*>(block_.memory);
   for (const std::span<const int32_t> part :

@@ -81,7 +81,7 @@ struct StepOptions {
 };
 
 /// Runs steps of stages in this process. One thread at a time. After the first steps it does not
-/// allocate on the CPU.
+/// allocate on the CPU, unless a step has scores.
 class StepWork {
  public:
   explicit StepWork(StepOptions options = {}) : options_(std::move(options)) {}

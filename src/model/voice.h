@@ -1,6 +1,6 @@
 // A voice as data: the output of a family's encoders for a recording, or a vector from a user. Also
-// the encoders. A Voice is a value, const once made and shared by requests. On disk it is a
-// safetensors file (model/voice_file.h). Encoders are const after load and thread-safe.
+// declares the encoders. A Voice is a value, const once made and shared by requests. On disk it is
+// a safetensors file (model/voice_file.h). Encoders are const after load and thread-safe.
 #pragma once
 
 #include <cstdint>

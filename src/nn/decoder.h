@@ -80,7 +80,7 @@ struct DecoderConfig {
   bool key_bias = true;           ///< whether k has a bias; used with attention_bias
   bool output_bias = false;       ///< whether o has a bias
   bool mlp_bias = false;          ///< whether all linears of the MLP have a bias
-  bool down_bias = false;         ///< whether the last one has a bias even without mlp_bias
+  bool down_bias = false;         ///< whether only the MLP's last linear has a bias
   bool layer_scale = false;       ///< whether both branches have a gain for each channel
   int window = 0;                 ///< positions to which a row attends; 0: all
   /// One entry per layer, in place of `window` and `rotary`. If empty, all layers are equal.

@@ -15,8 +15,8 @@ class InnerDecoder {
   /// `positions`: the limit of a sequence's positions in one step.
   InnerDecoder(const DecoderConfig& config, const Weights& weights, WeightType type,
                int64_t positions);
-  /// A decoder whose calls have weights of their own: call k has set schedule[k], which is loaded
-  /// from the scope `number` of `sets`. There is a position for each call. CPU only.
+  /// A decoder whose calls have weights of their own: call k has set schedule[k]; set n is loaded
+  /// from the scope "n" of `sets`. There is a position for each call. CPU only.
   InnerDecoder(const DecoderConfig& config, const Weights& sets, WeightType type,
                std::vector<int> schedule);
 

@@ -176,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, StreamDecoderTest,
                                   device_name(std::get<1>(tested.param));
                          });
 
-/// Keys in f16 are turned back, too: a stream that begins late becomes nearly equal to the whole.
+/// Keys in f16 are rotated back, too: a stream that begins late becomes nearly equal to the whole.
 TEST(StreamDecoder, HalfPrecisionKeysTurnBack) {
   Bench bench;
   const Weights weights(dummy_weights());

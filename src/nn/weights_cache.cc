@@ -35,7 +35,7 @@ WeightsCache::Header header_of(const std::string& key) {
   return header;
 }
 
-/// Returns whether only this user can have written the file. Other files are not used.
+/// Returns whether this user or root owns the file and not all users may write it.
 bool is_ours(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return false;

@@ -50,7 +50,7 @@ class WeightsCache : public PackedStore {
   Tensor find(const PackedMatrix& matrix, MakePanels make) override;
   void keep(const PackedMatrix& matrix, const View& data) override;
   /// Completes the load of the whole model: renames a new file, or marks an old file as used.
-  /// Removes the files that other models have not used for `unused_for`.
+  /// Removes the files of other models that are unused for `unused_for` or exceed most_bytes.
   void finish();
 
   struct Header {
@@ -74,7 +74,7 @@ class WeightsCache : public PackedStore {
   WeightsCacheOptions options_;
   std::shared_ptr<const MappedFile> file_;  // the file that is read; null after an invalid matrix
   std::vector<Entry> table_;                // table of file_
-  size_t next_ = 0;                         // number of matrices requested so far
+  size_t next_ = 0;                         // number of valid matrices returned so far
   std::unique_ptr<NewFile> new_file_;
   std::vector<Entry> new_table_;
   bool given_up_ = false;  // true if no file will be written

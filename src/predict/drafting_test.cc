@@ -21,7 +21,7 @@ TEST(Drafting, WhatHoldsIsCountedOnce) {
   EXPECT_EQ(drafting.guess(), "I am a cat");
   EXPECT_EQ(drafting.most_tokens(), 7);  // 4 tokens of a draft, 2 added tokens, 1 token between
   drafting.begin();
-  // As long as the first draft; two tokens match that draft.
+  // This draft is as long as the first one. Two of its tokens match the first draft.
   write(drafting, {"I", " am", " the", " dog"});
   EXPECT_FALSE(drafting.enough());
   drafting.wrote(".");

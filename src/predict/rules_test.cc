@@ -167,7 +167,7 @@ TEST(VoiceAhead, IsHeardFromItsBeginningAndOnce) {
   scene.turn->cancel();  // too late, so without effect
 }
 
-/// A newer question takes over from a round whose first sentence is written.
+/// When a round has written its first sentence, the next round begins with the newest question.
 TEST(VoiceAhead, ItsSentenceIsCheckedAgainstTheNewestQuestionAtOnce) {
   Scene scene({});
   scene.hear("Who");

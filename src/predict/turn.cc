@@ -115,7 +115,7 @@ void Turn::drop_reflection() {
   std::exchange(reflection_, nullptr)->forget();
 }
 
-/// Submits the request that continues the draft. Its confirmed beginning must be known.
+/// Submits the request that continues the draft. With reflection, waits for its result first.
 void Turn::read_on(const Chat& chat, bool background) {
   const Prediction& how = options_.prediction;
   asking_ = options_.answer;
@@ -253,7 +253,7 @@ void Turn::hear_audio(int number, std::span<const float> samples) {
   spoken_->samples.insert(spoken_->samples.end(), samples.begin(), samples.end());
 }
 
-/// Returns the client's unread seconds. A voice without a client stops when enough audio is ready.
+/// Returns the client's unread seconds. Without a client: 0, or a huge number at `ahead_s` or more.
 double Turn::unheard_s(int number) const {
   if (!spoken_ || spoken_->number != number) return 0;
   if (spoken_->heard) return audience_->unread_s();

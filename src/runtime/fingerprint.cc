@@ -77,8 +77,8 @@ struct ModelFile {
   int64_t size = 0;
 };
 
-/// Returns the paths of a model that is a file: the file; with its name and the ending .json; and
-/// for a .gguf file, other such files with "tokenizer" in their names (codecs).
+/// Returns the paths of a model that is one file: the file; the file's name with ".json" appended;
+/// and for a .gguf file, other .gguf files with "tokenizer" in their names (codecs).
 std::vector<std::string> paths_of_file(const std::string& file) {
   std::vector<std::string> paths{file};
   if (is_file(file + ".json")) paths.push_back(file + ".json");

@@ -68,7 +68,7 @@ void find_checkpoint(const LoadOptions& options);
 /// files (Piper). Returns null for other families, or if the files cannot be read.
 std::shared_ptr<const PipelineInfo> facts_of(const LoadOptions& options);
 
-/// Finds the family of a directory's config.json and loads the model with it. Throws LoadError.
+/// Finds a model and its family, and loads the model. Throws LoadError.
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options);
 
 /// Returns the Introduction of this process for a link, with an empty list of nodes. `model` has
@@ -83,13 +83,13 @@ Introduction introduce(const LoadOptions& options);
 Executors executors_alone(const PipelineInfo& info, int threads);
 
 /// Loads a model, and returns its engine. The engine runs on `machine` or, if null, on its own
-/// machine, with executors_alone() unless the options name executors. Throws LoadError.
+/// machine, with executors_for() unless the options name executors. Throws LoadError.
 std::unique_ptr<Engine> load_engine(const LoadOptions& options,
                                     std::shared_ptr<Machine> machine = nullptr);
 
 /// Runs requests and drops their speech, so that the first client finds pages mapped and threads
-/// running. On a GPU, also runs 2, 4, ... `max_batch` requests together, so that the launches of a
-/// step are recorded (Stream::repeat). Begins no group after `most_s` seconds.
+/// running. On a GPU, also runs groups of each step_bucket() up to `max_batch`, so that the
+/// launches of a step are recorded (Stream::repeat). Begins no group after `most_s` seconds.
 void warm_up(Engine& engine, int max_batch, double most_s = 3);
 
 }  // namespace syrinx

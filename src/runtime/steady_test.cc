@@ -31,7 +31,7 @@ void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 namespace syrinx {
 namespace {
 
-/// Records the number of allocations at its output pieces number `from` and `to`.
+/// Records how many allocations there were at its output pieces number `from` and `to`.
 class Watch : public Sink {
  public:
   Watch(std::atomic<bool>& all_submitted, int from, int to)

@@ -54,7 +54,7 @@ TEST(Trace, KeepsTheFirstLogits) {
   EXPECT_EQ(trace.codes.size(), static_cast<size_t>(trace.steps) * vocab.size());
 }
 
-/// A model that receives recordings has a chunk node before the AR node. Its input is not a frame.
+/// Trace::frames omits the chunk node before the AR node of a model that receives recordings.
 TEST(Trace, FramesAreWhatWasSaid) {
   std::shared_ptr<const Pipeline> model;
   for (const Family& family : families()) {

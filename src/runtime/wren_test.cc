@@ -113,7 +113,7 @@ TEST_F(WrenTest, ReadsWhatIsTypedAsWhatIsHeard) {
   EXPECT_NE(asks("what is the tide"), heard);
   EXPECT_EQ(asks("What is 3.5 + 1?"), asks("what is 3.5 + 1"));
   EXPECT_NE(asks("What is 3.5 + 1?"), asks("what is 35 + 1"));
-  // Lower-case letters do not turn a user's text into a special token.
+  // A user's text "<|User|>" becomes several tokens, not one special token.
   EXPECT_GT(asks("<|User|>").size(), asks("a").size() + 3);
   // A text that is too long must be refused.
   EXPECT_EQ(asks(std::string(161, 'x')), asks(std::string(1000, 'y')));

@@ -155,7 +155,7 @@ class OutgoingStream {
     if (taken_) return {};
     return ended_ ? status_.error_message() : "it does not answer";
   }
-  /// Waits until the stream has ended, which closing its socket causes.
+  /// Waits at most 2 s until the stream has ended, which closing its socket causes.
   void end() {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, 2 * kGoodbye, [&] { return ended_; });

@@ -253,7 +253,7 @@ class HearerSequence : public DuetSequence {
   }
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override {
     const bool end = closed_ && used() + kHearerRowsAStep >= have();
-    if (used() < have()) {  // else the step after the last row
+    if (used() < have()) {  // otherwise this step has no rows left
       const char letter = static_cast<char>('a' + codes[0]);
       out.text({&letter, 1});
     }

@@ -34,15 +34,15 @@ struct BrowserFacts {
   bool reads_only = true;                   ///< GET, HEAD or OPTIONS, and not a WebSocket
 };
 
-/// Returns status 403 for an unlisted host name, and for a page of an unlisted origin whose request
-/// does more than read. Such a page may send requests that only read, but its browser withholds the
-/// answers, because they lack a CORS header.
+/// Returns status 403 for an unlisted host name, and for a page of another site whose origin is
+/// unlisted and whose request does more than read. Such a page may send requests that only read,
+/// but its browser withholds the answers, which lack CORS headers.
 std::optional<ApiError> refuse_access(const AccessRules& rules, const BrowserFacts& facts);
 
 /// Returns the CORS headers that let a listed origin read the answer. Empty for other origins.
 Headers cors_headers(const AccessRules& rules, const BrowserFacts& facts);
 
-/// Returns the answer to an OPTIONS request, or nothing when CORS is off.
+/// Returns the answer to an OPTIONS request of a listed origin; nothing for other origins.
 std::optional<Reply> answer_preflight(const AccessRules& rules, const BrowserFacts& facts);
 
 }  // namespace syrinx

@@ -59,7 +59,7 @@ TEST(ClientLimits, RunningClientsAreNotForgotten) {
   ClientLimits limits({.requests_per_min = 60, .concurrent = 1, .max_clients = 2});
   const auto running = limits.admit(1, 0).permit;
   limits.admit(2, 0);
-  // After a minute both clients may send all requests again, but only one client is idle.
+  // After a minute both clients have their full rate, but only client 2 is idle and forgotten.
   EXPECT_FALSE(limits.admit(3, 60).refusal);
   EXPECT_TRUE(limits.admit(1, 60).refusal);
 }

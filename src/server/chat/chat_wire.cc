@@ -167,7 +167,7 @@ std::string ChatWire::first() const {
   return chat_event(out);
 }
 
-/// Returns an event of a spoken answer.
+/// Returns an event whose object "audio" has one field. For "expires_at", ignores `value`.
 std::string ChatWire::audio_delta(const char* field, const std::string& value) const {
   ordered_json out = chunk(chat_, id_, created_s_, model_);
   ordered_json audio = {{field, value}};

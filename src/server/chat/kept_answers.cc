@@ -34,7 +34,7 @@ size_t KeptAnswers::bytes() const {
   return bytes_;
 }
 
-/// Drops answers beyond their time limit, then the oldest answers beyond the size limits.
+/// Drops the oldest answers until all are within the time limit and the size limit.
 void KeptAnswers::bound(double now_s) {
   while (!entries_.empty() && (bytes_ > most_bytes_ || now_s - entries_.front().kept_s > kKept_s)) {
     bytes_ -= entries_.front().bytes();

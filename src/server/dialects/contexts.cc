@@ -67,7 +67,7 @@ std::optional<double> SpeechContexts::release(const std::string& name, const std
   if (context == nullptr || !context->ahead_s) return {};
   look_ahead(*context);
   context = find(name);
-  if (context == nullptr) {  // the context is unknown or has just failed
+  if (context == nullptr) {  // the context has just failed
     std::erase_if(events_, [&name](const SpeechEvent& event) { return event.context == name; });
     return {};
   }
@@ -231,7 +231,7 @@ void SpeechContexts::advance(SpeechContext& context) {
   }
 }
 
-/// Submits text of a context that open_ahead() opened. A failure is not reported to the client.
+/// Submits text of a context of open_ahead(). If its first utterance has failed, fails the context.
 void SpeechContexts::look_ahead(SpeechContext& context) {
   if (context.utterances.empty()) return;
   const std::string name = context.name;

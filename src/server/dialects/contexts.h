@@ -88,7 +88,7 @@ class SpeechContexts {
   const std::shared_ptr<Backend> backend_;
   const ContextLimits limits_;
   const std::function<void()> wake_;
-  std::list<SpeechContext> contexts_;  // next() asks the front context first
+  std::list<SpeechContext> contexts_;  // next() begins with the front context
   std::deque<SpeechEvent> events_;
   std::vector<std::pair<std::shared_ptr<AudioQueue>, size_t>> taken_;
   std::vector<std::string> troubles_;

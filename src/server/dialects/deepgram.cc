@@ -94,7 +94,7 @@ std::unique_ptr<Dialect> make_deepgram_dialect(const Query& query, const std::st
                                                const Speaker& speaker, ApiError& error) {
   const PipelineInfo& info = *speaker.info;
   JsonIn fields = JsonIn::object();
-  // Deepgram's model is a voice.
+  // In Deepgram's API, "model" names a voice.
   const std::string model = query.find("model").value_or("");
   if (is_vendor_voice(model) || !names_model(info, model)) fields["voice"] = model;
   const std::string encoding = query.find("encoding").value_or("linear16");

@@ -115,7 +115,7 @@ class Dialect {
   virtual void opened(Actions&) {}
   virtual void message(std::string_view bytes, bool binary, Actions& out) = 0;
   virtual void event(const SpeechEvent& event, Actions& out) = 0;
-  /// Gets the result of LoadModel.
+  /// Receives the result of LoadModel.
   virtual void model_loaded(const Status&, Actions&) {}
   /// Returns the seconds without messages and audio after which idle() is called. The value may
   /// change between calls.

@@ -230,7 +230,7 @@ TEST(WsDialects, ElevenLabsAlignmentsAddUp) {
   happen(*d, {.kind = SpeechEvent::kSpoken, .audio_s = 1.5});
   const SpeechEvent next{.kind = SpeechEvent::kWords,
                          .words = {{.text = "x", .begin_s = 0.2, .end_s = 0.3}}};
-  // The previous utterance ended with half a second without words.
+  // Counted from the last word of the previous utterance, whose last 0.5 s had no words.
   EXPECT_TRUE(contains(happen(*d, next), R"("charStartTimesMs":[700])"));
 }
 

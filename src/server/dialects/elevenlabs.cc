@@ -68,7 +68,7 @@ class ElevenLabsDialect : public Dialect {
       reported_s = event.words.back().end_s;
     } else if (event.kind == SpeechEvent::kSpoken) {
       open_[event.context].reported_s -=
-          event.audio_s;  // the next utterance counts from its own beginning
+          event.audio_s;  // times count from the beginning of the next utterance
     } else if (event.kind == SpeechEvent::kFinished) {
       open_.erase(event.context);
       final(event.context, out);

@@ -28,7 +28,7 @@ bool speakable(std::string_view text);
 
 /// One request to the engine: text, and its audio.
 struct SpokenUtterance {
-  std::string text = {};  ///< complete text so far
+  std::string text = {};  ///< all text so far
   bool closed = false;    ///< no further text will follow
   bool flushes = false;   ///< kFlushed follows the utterance
   bool speakable = false;

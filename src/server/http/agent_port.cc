@@ -24,7 +24,7 @@ constexpr auto kBreath = std::chrono::milliseconds(1);
 void send_line(net::ip::tcp::socket socket, const std::string& line) {
   SystemError ignored;
   socket.non_blocking(true, ignored);
-  // Reads what has arrived: closing a socket with unread bytes would discard the line.
+  // Reads and drops what has arrived: closing a socket with unread bytes would discard the line.
   std::array<char, 512> asked;
   socket.read_some(net::buffer(asked), ignored);
   socket.write_some(net::buffer(line), ignored);

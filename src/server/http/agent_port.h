@@ -1,7 +1,7 @@
 // Reports the server's load to load balancers in HAProxy's agent-check protocol: each connection
-// gets one line and is closed. Nothing is read from a connection, so a foreign client costs little
-// and learns only the load. Has its own io thread, so that it answers while the others are busy.
-// Public methods are for the thread that owns the object.
+// gets one line and is closed. Ignores what a client sends, so a foreign client costs little and
+// learns only the load. Has its own io thread, so that it answers while the others are busy. Public
+// methods are for the thread that owns the object.
 #pragma once
 
 #include <memory>

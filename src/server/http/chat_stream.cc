@@ -173,7 +173,7 @@ void ChatStream::check() try {
   }
   queue_ = std::make_shared<AnswerQueue>(info.speech.sample_rate,
                                          [wakeup = wakeup_] { wakeup->post(); });
-  // Recordings are processed before they become a prompt, which takes too long for this thread.
+  // Processing recordings would occupy this worker thread too long, so submit_soon() does it later.
   const Result<RequestId> accepted = call_.request.writing.recordings.empty()
                                          ? backend_->submit(call_.request, queue_)
                                          : backend_->submit_soon(call_.request, queue_);

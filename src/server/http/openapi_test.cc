@@ -57,7 +57,7 @@ std::string type_of(const RequestOption& option) {
   if (std::holds_alternative<OptionMember<std::optional<bool>>>(option.field)) return "boolean";
   const bool whole = std::holds_alternative<OptionMember<int>>(option.field) ||
                      std::holds_alternative<OptionMember<std::optional<int>>>(option.field);
-  // Without an exponent, also for 16777216.
+  // Whole numbers have no exponent, also 16777216.
   const double high = option.bounds.high;
   const bool integral = high == std::floor(high);
   return concat(whole ? "integer, " : "number, ", option.bounds.low, "-",

@@ -302,7 +302,7 @@ Route route_voices(const RequestHead& head, const ServerView& server) {
     return VoiceRoute{.kind = consents ? VoiceRoute::kAddConsent : VoiceRoute::kAdd};
   }
   const bool reads = head.method == "GET" || head.method == "HEAD";
-  if (adds) {  // earlier code has answered GET
+  if (adds) {  // kGets has answered GET of the voices
     return reads ? answer_consents(store) : wrong_method(head, "GET, HEAD, POST");
   }
   const std::string_view prefix = consents ? kConsentPrefix : kVoicePrefix;

@@ -98,7 +98,7 @@ net::awaitable<void> SpeechJob::wait_for_voice() {
   fetch_.reset();
 }
 
-/// Checks the body on a worker thread. If it neither submits nor fails, the model must be loaded.
+/// Checks the body on a worker thread. If nothing has begun() after it, the model must be loaded.
 void SpeechJob::check() try {
   auto found = server_.models->find(body_->model());
   if (!found) return fail(found.error());

@@ -123,7 +123,7 @@ class ScriptedEars final : public Recogniser {
       .name = "scripted", .family = "test", .languages = {"en", "de"}, .translates = true};
 };
 
-/// Transcribes every recording as its own name.
+/// A recogniser whose transcript of every recording is its own name.
 class NamedEars final : public Recogniser {
  public:
   explicit NamedEars(const std::string& name) : info_{.name = name, .family = "test"} {}

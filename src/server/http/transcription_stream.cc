@@ -64,7 +64,7 @@ class TranscriptionStream {
   double given_s() const { return static_cast<double>(given_) / kHearingRate; }
   void take_news();
   void tell(TranscriptSegment segment, bool whole);
-  /// Returns the seconds of the recording once its decoding has begun; 0 before that.
+  /// Returns the seconds of the recording; 0 before its decoding has begun, or if they are unknown.
   double length_s() const;
   net::awaitable<bool> send(const std::string& bytes);
   net::awaitable<bool> send_whole(int status, const char* type, const std::string& body,

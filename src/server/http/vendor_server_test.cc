@@ -60,7 +60,7 @@ TEST_F(HttpServerTest, VendorsEvents) {
   EXPECT_TRUE(answer.whole);
   EXPECT_TRUE(has(answer.body, R"(event: chunk
 data: {"type":"chunk","status_code":206,"done":false,"context_id":"c","data":")"));
-  // The word is in a separate event. On a slow connection, it is in the event of the word before.
+  // The word has an event of its own or, on a slow connection, shares that of the word before.
   EXPECT_TRUE(has(answer.body, R"("cd"],"start":[)") && has(answer.body, R"(0.3],"end":[)"))
       << answer.body;
   EXPECT_TRUE(
