@@ -1,5 +1,5 @@
-// Small layers as values. Their weights are loaded by name and kept in f32; layers are const
-// afterwards and shared by threads. Legend: N rows, H width; activations f32.
+// Small layers as values. Their weights are loaded by name and kept in f32, tables also in bf16;
+// layers are const afterwards and shared by threads. Legend: N rows, H width; activations f32.
 #pragma once
 
 #include <map>

@@ -26,7 +26,7 @@ struct RelNames {
 
 class RelAttention {
  public:
-  /// One stream's keys, values and projected distances, each [rows, H].
+  /// One stream's keys and values [rows, H], and projected distances [distances, H].
   struct Cache {
     std::vector<float> keys = {}, values = {}, distances = {};
     int64_t rows = 0;     ///< number of rows received so far

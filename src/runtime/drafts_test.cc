@@ -23,7 +23,7 @@ EngineOptions drafting(bool drafts) {
   return options;
 }
 
-/// A machine on which a batch needs 10 ms, and 1 ms more for every row.
+/// A machine on which a batch needs 10 ms, and 0.1 ms more for every row.
 struct Reader : ScriptedMachine {
   Reader(const std::shared_ptr<const Pipeline>& model, const EngineOptions& options)
       : ScriptedMachine({.options = options, .batch_s = [this](const Batch& b) {

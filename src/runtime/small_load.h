@@ -1,5 +1,5 @@
 // For tests: small models with f32 weights, two threads, and without the check for repetitions.
-// Engines with golden checkpoints have no deadlines for readers, so that tests may be slow.
+// Engines with golden checkpoints never pause a request because its audio is unread.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ inline LoadOptions small_load(const std::string& model) {
   return load;
 }
 
-/// Returns `options` without deadlines.
+/// Returns `options` with two threads, without pauses for unread audio or checks for repetitions.
 inline EngineOptions unhurried(EngineOptions options) {
   options.threads = 2;
   options.max_unread_s = 1e9;

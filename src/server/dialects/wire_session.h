@@ -27,7 +27,7 @@ class WireSession {
   /// Returns the most bytes of a message.
   virtual size_t max_message_bytes() const = 0;
 
-  /// Checks time limits; ends the session if the server is `stopping`. Call about once a second.
+  /// Checks time limits. Ends a quiet session if `stopping`. Call it at least once a second.
   virtual void tick(double now_s, bool stopping) = 0;
   /// Returns the next frame, or null. The frame is valid until the next call.
   virtual const SendMessage* next(double now_s) = 0;

@@ -36,9 +36,9 @@ struct WyomingChoice {
   std::string model, voice;
 };
 
-/// Chooses the model that speaks, in this order: the model with the requested voice; the model
-/// whose name is requested as a voice; without a name, the first model with the language; the first
-/// model of the table, which also resolves aliases and mixes.
+/// Chooses the model that speaks: the model with the requested voice, alias or first voice of a
+/// mix; else the model whose name is requested as a voice. Without a voice, the first model with
+/// the requested language. The first model of the table if none of these exists.
 WyomingChoice choose_wyoming_voice(const ModelTable& models, const VoiceDesk* desk,
                                    const WyomingWish& wish);
 

@@ -10,7 +10,7 @@ namespace syrinx {
 
 /// Answers GET /v1/models: models that speak or write, and recognisers.
 Reply models_reply(const ServerView& server);
-/// Answers GET /v1/models in ElevenLabs' form: a list of the models that speak.
+/// Answers GET /v1/models in ElevenLabs' form: a list of the loaded models that speak.
 Reply elevenlabs_models_reply(const ServerView& server);
 /// Answers GET /v1/models/NAME. Speech requests accept the same names, also with slashes.
 Reply model_reply(std::string_view name, const ServerView& server);

@@ -11,9 +11,9 @@
 namespace syrinx {
 
 /// Answers with {"id", "results": [{"index", "status", "audio_data" in base64, "media_type",
-/// "sample_rate", "finish_reason" | "error"}], "total", "succeeded", "failed"}. A fault fails only
-/// its item. Returns true when the connection can take another request. `exchange` must outlive the
-/// call.
+/// "sample_rate", "seed", "finish_reason", "warnings" | "error"}], "total", "succeeded", "failed"}.
+/// A fault fails only its item. Returns true when the connection can take another request.
+/// `exchange` must outlive the call.
 net::awaitable<bool> answer_batch(ServerState& server, std::shared_ptr<Connection> connection,
                                   const SpeechExchange& exchange);
 

@@ -83,7 +83,7 @@ void write_stages(const std::vector<ModelTable::Entry>& models, std::string& out
   }
 }
 
-/// Returns the process that decodes recordings, and its limits.
+/// Returns where recordings are decoded, and if in children, their confinement and number so far.
 ordered_json decoding_object(const DecodeHelper* decoder) {
   if (decoder == nullptr) return {{"where", "server"}};
   return {{"where", "children"},

@@ -24,7 +24,7 @@ namespace {
 
 using net::ip::tcp;
 
-constexpr size_t kMaxBacklogBytes = size_t{256} << 10;  // with more unsent bytes, it stops reading
+constexpr size_t kMaxBacklogBytes = size_t{256} << 10;  // with more unsent bytes, reading stops
 constexpr auto kTick = std::chrono::milliseconds(250);
 /// Send buffer of a socket: small, so that unsent data is counted here. The kernel doubles it.
 constexpr int kWyomingSendBytes = 64 << 10;
