@@ -1,5 +1,5 @@
-// A model for C programs: its engine and its sources of voices. Several models may share a machine.
-// Thread-safe.
+// A model for C programs: its engine and its sources of voices. Several models may share a machine
+// (threads and a scheduler). Thread-safe.
 #pragma once
 
 #include <cstdint>

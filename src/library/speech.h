@@ -30,8 +30,8 @@ class SpeechQueue : public Sink {
   /// Sets `end` with the last data.
   bool take(double timeout_s, std::vector<float>& samples, std::vector<WordMark>& words,
             std::optional<Outcome>& end);
-  /// Returns a descriptor that is readable when take() has data. The first call makes it. -1 means
-  /// not available.
+  /// Returns a descriptor that is readable when take() has data, or -1 if none is available. The
+  /// first call makes the descriptor.
   int fd();
 
  private:
@@ -55,7 +55,7 @@ class Speech {
                                               SpeechRequest request, double speed);
   ~Speech();
 
-  /// Adds text; `last` ends it. Any thread.
+  /// Adds text; `last`: no more text follows. Any thread.
   Status feed(std::string_view text, bool last);
   void cancel();
   int fd() { return queue_->fd(); }

@@ -116,8 +116,8 @@ typedef struct syrinx_load_options {
   int32_t max_batch;    ///< most speeches in one step; 0 means 32
   int32_t max_open;     ///< most open speeches; more are SYRINX_OVERLOADED; 0 means 256
   double max_wait_s;    ///< longest predicted wait; more is SYRINX_OVERLOADED; 0 means 60
-  /// A loaded model whose threads and scheduler this model shares. It then also determines threads,
-  /// max_batch and policy. NULL means own threads.
+  /// A loaded model whose threads, scheduler, max_batch and policy this model uses, in place of the
+  /// fields above. NULL means own threads.
   const syrinx_model* beside;
 } syrinx_load_options;
 

@@ -102,7 +102,7 @@ void RemoteArStage::step(const Step& step, StepResults& out) const {
       settle(attempt);
       if (attempt.nobody()) {
         if (!attempt.bytes.empty())
-          home_.copy = nullptr;  // its copies of sequences are not up to date
+          home_.copy = nullptr;  // the copies of sequences there are outdated
         return;
       }
       compute_again(attempt);

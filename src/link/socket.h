@@ -62,13 +62,13 @@ class ListeningSocket {
 Descriptor connect_to(const std::string& path);
 
 /// A connected, non-blocking stream socket. `carrier`, if set, carries the socket's bytes to
-/// another host. It ends when the socket is closed; its destructor waits for that.
+/// another host. The carrier ends after the socket is closed; its destructor waits for that.
 struct Connected {
   std::shared_ptr<void> carrier;
   Descriptor fd;
 };
 
-/// Sends and receives messages over a connected, non-blocking socket. One thread, but another
+/// Sends and receives messages over a connected, non-blocking socket. For one thread; another
 /// thread may call flush() if calls of flush() do not overlap. All functions throw LoadError when
 /// the peer has disconnected or sends an invalid message.
 class MessageSocket {

@@ -15,8 +15,8 @@ struct StageCopy {
 };
 
 /// Returns the copy with the fewest streams. Returns a copy whose process is about to end only if
-/// no other copy is up. If all are down and one was lost just now, waits briefly for its return.
-/// Returns null if all are down.
+/// no other copy is up. If all are down, waits for one that was lost less than
+/// LinkOptions::return_s ago. Returns null if all stay down.
 const StageCopy* choose_copy(std::span<const StageCopy> copies);
 
 /// Returns the error for a request that no process can compute.

@@ -22,7 +22,7 @@ struct LinkOptions {
   /// Receives a line when the link comes up or goes down, or when lost streams were computed again.
   /// Any thread.
   std::function<void(const std::string&)> log = {};
-  double answer_s = 30;  ///< longest time of a batch; after it the peer counts as lost
+  double answer_s = 30;  ///< longest wait for a batch's answer; then the peer counts as lost
   double first_pause_s = 0.05, longest_pause_s = 2;  ///< pauses between two attempts to connect
   /// How long streams wait for a lost process to return if no other process holds their stage.
   double return_s = 0.5;

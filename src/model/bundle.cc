@@ -61,7 +61,7 @@ std::vector<float> Bundle::floats(std::string_view name, int64_t count) {
   auto values = std::get<std::vector<float>>(take(name, 2));
   check_count(name, values.size(), count);
   if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) {
-    bad_bundle(name, "holds NaN or infinity");
+    bad_bundle(name, "contains NaN or infinity");
   }
   return values;
 }

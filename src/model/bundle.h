@@ -31,7 +31,7 @@ class Bundle {
   }
 
   bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
-  // These functions remove a value and return it. They throw LoadError with the entry's name if it
+  // These functions remove a value and return it. They throw LoadError with the name if the value
   // is missing, of another kind, of another size than `count` values (-1: any size), above `most`,
   // or not finite.
   uint64_t number(std::string_view name, uint64_t most = UINT64_MAX);

@@ -60,8 +60,8 @@ void Graph::check_edge(const Edge& edge) const {
   const int wanted = std::max(policy.initial, policy.steady) + policy.multiple - 1;
   const bool made_here = edge.from.node != kClient;  // only edges between nodes can be full
   if (to && made_here && nodes_[edge.to.node].chunk && edge.window < wanted + policy.lookahead) {
-    throw LoadError(concat(name_of(edge), " holds ", edge.window, " frames, but a chunk may need ",
-                           wanted + policy.lookahead));
+    throw LoadError(concat(name_of(edge), " has room for ", edge.window,
+                           " frames, but a chunk may need ", wanted + policy.lookahead));
   }
   if (from && to) {
     if (*from != *to) {

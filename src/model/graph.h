@@ -45,8 +45,8 @@ struct Port {
 struct Edge {
   Port from, to;
   ChunkPolicy policy = {};  ///< used only on an edge to a chunk node
-  /// The number of frames that may wait in the edge. While it is full, the producer is not planned.
-  /// At least the size of a chunk. Edges of text and ids have no limit, as max_steps() bounds them.
+  /// Most frames that may wait, at least a chunk. While the edge is full, its producer is not
+  /// planned. Edges of text and ids have no limit, as max_steps() bounds them.
   int64_t window = 1024;
 };
 

@@ -80,7 +80,7 @@ TEST(Graph, SaysWhichEdgeIsWrong) {
   EXPECT_EQ(
       graph_fault({lm, out},
                   {in, {.from = {0}, .to = {1}, .policy = {4, 9, 0, 2, 3}, .window = 12}, hear}),
-      "the edge lm.0 -> codec.0 holds 12 frames, but a chunk may need 13");
+      "the edge lm.0 -> codec.0 has room for 12 frames, but a chunk may need 13");
   EXPECT_EQ(
       graph_fault({lm, out},
                   {in, {.from = {0}, .to = {1}, .policy = {4, 9, 0, 2, 3}, .window = 13}, hear}),

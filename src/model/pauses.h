@@ -1,6 +1,6 @@
-// Reads the tags in a text that ask for pauses, for every model: <break time="0.5s"/> as in SSML
-// (also "500ms", '500ms', and without the slash) and [pause 0.5s]. Other tags stay in the text,
-// because some models read tags. One thread at a time.
+// Reads the pause tags of a text, for every model: <break time="0.5s"/> as in SSML (also "500ms",
+// '500ms', and without the slash) and [pause 0.5s]. Other tags stay in the text, because some
+// models read tags. One thread at a time.
 #pragma once
 
 #include <string>

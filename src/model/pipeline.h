@@ -68,8 +68,8 @@ struct HearingFacts {
   std::optional<Stretches> ahead = {};
   /// Longest recording that the model transcribes (Pipeline::dictation()); 0: it transcribes none.
   double dictates_s = 0;
-  /// A longer recording is cut at the quietest place within this distance of dictates_s, as the
-  /// model's authors do. 0: at the quietest place in the last third before dictates_s.
+  /// A longer recording is cut at the quietest place within this many seconds of dictates_s, as in
+  /// the authors' code. 0: at the quietest place in the last third before dictates_s.
   double cut_search_s = 0;
   std::vector<std::string> languages = {};  ///< languages (ISO 639) that it transcribes; empty: any
   bool finds_language = false;              ///< Dictated::language is set

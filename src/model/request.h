@@ -113,8 +113,8 @@ struct RequestSampling {
 /// The inputs and bounds of an answer, for a model that writes.
 struct RequestWriting {
   std::shared_ptr<const Chat> chat = {};  ///< conversation to answer, instead of RequestText::text
-  /// The likely answer, or parts of it. It changes the time. It changes the answer only through the
-  /// next two fields.
+  /// The likely answer, or parts of it. It saves time, and changes the answer only through the next
+  /// two fields.
   std::string expected = {};
   /// While the answer so far equals the expected one, the next expected token is accepted if it is
   /// among this many likeliest tokens (top-k verification of a draft). 1: it is accepted only if
@@ -143,8 +143,8 @@ struct RequestTerms {
   bool ignore_stop = false;      ///< for measurements of a fixed length: continue to max_frames
   bool phone_times = false;      ///< collect PhoneMarks, if SpeechFacts::phone_times is true
   int initial_chunk_frames = 0;  ///< frames of the first chunk; 0: the engine decides
-  /// Mode of the flow. kAuto means kFull if the model was trained only with it and the request is
-  /// `offline`, otherwise kCausal.
+  /// Mode of the flow. kAuto means kFull if the model was trained only with kFull and the request
+  /// is `offline`, otherwise kCausal.
   FlowMode flow = FlowMode::kAuto;
   bool offline = false;  ///< the client reads the audio only when it is complete
   /// Whether the request runs only while no other request has work, e.g. drafts or offline work. It

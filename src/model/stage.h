@@ -26,8 +26,8 @@ struct ArSeq {
   Sequence* state = nullptr;
   int first_pos = 0;
   int rows = 1;
-  /// The number of its last rows that yield a step. 0: a part of a prompt that is not the last one.
-  /// Above 1: the rows after the first of these rows are guesses (Sequence::draft).
+  /// The number of the sequence's last rows that yield a step. 0: a part of a prompt before its
+  /// last part. Above 1: the rows after the first of these rows are guesses (Sequence::draft).
   int emits = 1;
   bool companion = false;  ///< whether the rows are those of the guidance companion
 };
@@ -80,7 +80,7 @@ class ArStage {
   /// Returns the bytes that a step of E rows keeps between calls (as depth transformers do).
   virtual size_t scratch_bytes(int /*emits*/) const { return 0; }
 
-  /// The first half of a step on a GPU in which each sequence has one row: writes to `out`
+  /// The first half of a step on a GPU in which each sequence has one row. Writes to `out`
   /// [fill_size(rows)] all numbers that the second half, forward() and logits(), needs from the
   /// sequences. Appends to `key` what the launches of the second half depend on, besides the
   /// numbers of rows and pages: the stage, and the kind of the step. So a step whose key is known
@@ -124,8 +124,8 @@ class StreamState {
   virtual ~StreamState() = default;
 };
 
-/// One chunk of one stream. The window has left + fresh + ahead frames. `left` is at most the
-/// edge's left context (less at the start); `ahead` is at most its lookahead (less at the end).
+/// One chunk of one stream. The window has left + fresh + ahead frames. At most, `left` is the
+/// edge's left context (less at the start), and `ahead` the edge's lookahead (less at the end).
 struct ChunkJob {
   StreamState* state = nullptr;
   std::span<const int32_t> codes = {};  ///< [window, in_width], if the input is codes or ids
@@ -162,8 +162,8 @@ class ChunkStage {
   int in_width() const { return in().width; }
   int out_width() const { return out().width; }
   /// Returns the values of a request from which open() makes its stream. `sequence` is the sequence
-  /// that feeds this stage, directly or through other stages. If the client feeds the stage, it is
-  /// the first sequence that the stage feeds.
+  /// that feeds this stage, directly or through other stages. If the client feeds the stage,
+  /// `sequence` is the first one that the stage feeds.
   virtual Bundle bundle(const Sequence& /*sequence*/) const { return {}; }
   /// Opens a stream from a result of bundle(), made in this process or another one. Throws
   /// LoadError if the bundle does not fit this stage.

@@ -75,8 +75,8 @@ void StepWork::run(StepContext& ctx, const ArStage& ar, const Step& step, StepRe
   read_results(out);
 }
 
-/// Writes the numbers of the step to one block of host memory, then queues its work or, if it is
-/// like an earlier step, plays the recording of that step.
+/// Writes the numbers of the step to one block of host memory. Then replays the recording of an
+/// earlier step with the same key or, without one, queues the work.
 void StepWork::run_on_gpu(StepContext& ctx, const ArStage& ar, const Step& step, int emits,
                           bool repeats, StepResults& out) {
   const Arena::Mark host_mark(ctx.host);
@@ -98,7 +98,7 @@ void StepWork::run_on_gpu(StepContext& ctx, const ArStage& ar, const Step& step,
 }
 
 /// Writes to key_ all that the launches of a step depend on. Returns false if the stage has no
-/// fill() or it returns false.
+/// fill(), or fill() returns false.
 bool StepWork::name_step(StepContext& ctx, const ArStage& ar, const Step& step, int emits) {
   const size_t size = (block_.merging - block_.filled) / sizeof(int32_t);
   const std::span<int32_t> filled(reinterpret_cast<int32_t*>(block_.memory + block_.filled), size);

@@ -19,7 +19,7 @@
 
 namespace syrinx {
 
-/// A copy of a cache page's rows. It is made before a step writes rows after them.
+/// A copy of the rows of cache page `from`, made before a step writes further rows to page `to`.
 struct PageCopy {
   int32_t from = 0, to = 0;
 };

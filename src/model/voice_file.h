@@ -1,6 +1,6 @@
 // Voices on disk: safetensors files with the facts about the voice in the metadata. Files may come
-// from strangers. So their size is bounded before they are read, every entry is checked, and faults
-// are LoadErrors with the file, the entry, the expected and the found value. Any thread.
+// from strangers, so their size is bounded before they are read, and every entry is checked. A
+// LoadError has the file, the entry, the expected and the found value. Any thread.
 #pragma once
 
 #include <cstddef>

@@ -223,7 +223,7 @@ void WeightsCache::append(Entry entry, const void* data) {
     new_file_->append(data, entry.bytes);
     new_table_.push_back(entry);
   } catch (const LoadError& error) {
-    say(concat(error.what(), "; packed weights are not kept"));
+    say(concat(error.what(), "; packed weights are not stored"));
     new_file_.reset();
     given_up_ = true;
   }
@@ -285,7 +285,7 @@ void WeightsCache::finish() {
     // missing data.
     new_file_->commit(false);
   } catch (const LoadError& error) {
-    say(concat(error.what(), "; packed weights are not kept"));
+    say(concat(error.what(), "; packed weights are not stored"));
   }
   new_file_.reset();
 }

@@ -393,7 +393,7 @@ TEST(WeightsCache, WithoutAPlaceForTheFileItGoesOn) {
   for (const std::string& place : {std::string("/proc/none/model"), dir.path("file/model")}) {
     const Made made = at(place)({});
     EXPECT_TRUE(made.same_as(plain));
-    EXPECT_NE(made.said.find("are not kept"), std::string::npos) << made.said;
+    EXPECT_NE(made.said.find("are not stored"), std::string::npos) << made.said;
     EXPECT_EQ(std::count(made.said.begin(), made.said.end(), '\n'), 1);
   }
 }

@@ -30,7 +30,7 @@ struct Prediction {
   DraftRule rule = DraftRule::kGreedy;
   int among = 3;           ///< k of kTopK, 1 to kMostAmong; 1 equals kGreedy
   DraftRules drafts = {};  ///< lengths of drafts
-  std::string hint = {};   ///< text added to the question in drafts, e.g. that it may continue
+  std::string hint = {};   ///< text added to the question in drafts, such as "(more may follow)"
   int jacobi = 0;          ///< RequestWriting::jacobi, an experiment
 
   bool operator==(const Prediction&) const = default;
@@ -38,8 +38,8 @@ struct Prediction {
 /// Sets the first draft's length, 1 to kMostDraft, and raises the largest length to it if needed.
 void set_draft_length(DraftRules& rules, int first);
 
-/// Prepares the request of a draft or of the answer: it expects the last draft (`guess`), whose
-/// first `settled` bytes are kept in any case.
+/// Prepares the request of a draft or of the answer: the request expects the last draft (`guess`),
+/// whose first `settled` bytes are kept in any case.
 void expect(SpeechRequest& request, const Prediction& how, std::string guess, size_t settled);
 
 /// Returns the conversation with the hint appended to its last message, if that is the user's.

@@ -1,5 +1,5 @@
-// PredGen's reflection. The text model reads the known part of the question and the beginning of
-// the last draft, up to the end of each of its first sentences. Then it is asked whether this
+// PredGen's reflection. For each of the draft's first sentences, the text model reads the known
+// part of the question and the draft up to that sentence's end. Then it is asked whether this
 // beginning is an answer. A sentence is good while "yes" is at least as probable as "no". All
 // sentences are judged in one batch. The requests continue the conversation, whose beginning is in
 // the cache.

@@ -197,7 +197,7 @@ void Turn::end_reading(int round, const Outcome& outcome) {
     return draft_on();
   }
   written_ = true;
-  if (spoken_ && !spoken_->heard) drop_voice();  // the answer does not use it
+  if (spoken_ && !spoken_->heard) drop_voice();  // the answer does not use this voice
   give_text();
   end_if_over();
 }

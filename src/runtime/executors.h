@@ -7,8 +7,8 @@
 namespace syrinx {
 
 /// Returns the same as executors_alone() of runtime.h, with one exception. With few threads, all
-/// threads run one batch even if clients wait for long batches, such as a chunk of a whole
-/// utterance or a recogniser's encoder.
+/// threads run one batch if clients wait for long batches, such as a chunk of a whole utterance or
+/// a recogniser's encoder.
 Executors executors_for(const Pipeline& pipeline, int threads);
 
 }  // namespace syrinx

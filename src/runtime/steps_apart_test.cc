@@ -343,8 +343,8 @@ TEST(StepsApart, EndedRequestsHoldUpNoProcess) {
   }
 }
 
-/// The duration of a sound so far decides when the next sound begins. Each step returns it, so that
-/// the process that continues in the middle of a sound has it.
+/// The duration of a sound so far decides when the next sound begins. Each step returns this
+/// duration, so that another process can continue in the middle of a sound.
 TEST(StepsApart, FinchGoesOnElsewhereInTheMiddleOfASound) {
   std::vector<SpeechRequest> requests;
   for (uint64_t seed = 0; seed < 4; ++seed) {
@@ -403,7 +403,7 @@ TEST(StepsApart, ARequestThatCannotBeComputedAgainEndsWithAnError) {
   EXPECT_TRUE(soon([&] { return far.stats().requests == 0; }));
 }
 
-/// The server logs a sequence's calls up to a limit. Beyond it, no other process can rebuild it.
+/// The server keeps a sequence's calls up to a limit. A sequence with more is not computed again.
 TEST(StepsApart, WhatIsNotKeptIsNotComputedAgain) {
   TestDir dir;
   std::optional<StepsHolder> holder;
@@ -423,7 +423,7 @@ TEST(StepsApart, WhatIsNotKeptIsNotComputedAgain) {
   EXPECT_EQ(heard(*listener).error.code, ErrorCode::kOverloaded);
 }
 
-/// A sequence or stage that throws in the other process must end its requests as it would here.
+/// If a sequence or stage throws in the other process, only its request ends, with an error.
 TEST(StepsApart, WhatBreaksThereBreaksAlone) {
   TestDir dir;
   const StepsHolder holder(toy, {"ar"}, dir.path("s"));

@@ -1,5 +1,5 @@
-// Access rules for browsers. They keep pages of other sites from using a server on the visitor's
-// machine, be it by a form, a script or DNS rebinding (a host name of the page that resolves to
+// Access rules for browsers. They prevent pages of other sites from using a server on the visitor's
+// machine, by a form, a script or DNS rebinding (a host name of the page that resolves to
 // 127.0.0.1). Free functions over plain data; any thread.
 #pragma once
 

@@ -45,7 +45,7 @@ ToolChoice read_tool_choice(const ChatFields& fields, bool calls_tools) {
   return out;
 }
 
-/// Returns the tools one of which the answer must call. Empty when no call is required.
+/// Returns the names of the tools, one of which the answer must call. Empty: no call is required.
 std::vector<std::string> must_call(const ChatFields& fields, const ToolChoice& choice,
                                    std::vector<std::string> names) {
   if (!choice.must) return {};

@@ -183,7 +183,7 @@ ToolCallFinder::Look ToolCallFinder::look_tagged(size_t at, bool ended, Found& f
   return {add_call(call, true, found) ? Look::kCall : Look::kText, object};
 }
 
-/// Checks the JSON object at `object`. The call begins at `at`: at its code fence, if it has one.
+/// Checks the JSON object at `object`. The call begins at `at`: its code fence or the object.
 ToolCallFinder::Look ToolCallFinder::look_bare(size_t at, size_t object, bool ended, Found& found) {
   const std::string_view all = waiting_;
   if (!may_be_call(all.substr(object))) return {Look::kText, object + 1};

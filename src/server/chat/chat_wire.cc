@@ -156,7 +156,7 @@ std::string ChatWire::first() const {
   ordered_json out = chunk(chat_, id_, created_s_, model_);
   ordered_json delta = {{"role", "assistant"}, {"content", ""}};
   if (apart_) out["modality"] = "text";
-  // The first event of a spoken answer has the audio's id; clients join later pieces by it.
+  // The first event of a spoken answer has the audio's id; clients join later pieces by this id.
   if (spoken_ && !apart_)
     delta = {{"role", "assistant"}, {"audio", {{"id", audio_id()}, {"transcript", ""}}}};
   out["choices"].push_back({{"index", 0},

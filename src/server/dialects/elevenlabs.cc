@@ -1,7 +1,7 @@
 // ElevenLabs' stream-input (one text) and multi-stream-input (contexts, which Pipecat uses). Audio
 // is sent in base64. `alignment` has times of characters: each word's time is divided evenly among
-// its characters and those up to the next word. It is sent with an empty "audio" at the end of each
-// utterance. Its times count from the utterance's beginning.
+// its characters and those up to the next word. It is sent with an empty "audio" as soon as the
+// times are known. Its times count from the end of the previous alignment.
 #include <algorithm>
 #include <map>
 #include <utility>

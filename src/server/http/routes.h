@@ -1,5 +1,5 @@
-// Decides how each path is answered, and answers all requests but speech. Uses no sockets: takes
-// the head of a request, returns an answer. Any thread.
+// Decides how each path is answered; answers all requests but speech, chats, transcriptions and
+// changes of voices. Takes the head of a request, returns an answer. No sockets; any thread.
 #pragma once
 
 #include <optional>

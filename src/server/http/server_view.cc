@@ -12,7 +12,7 @@ namespace {
 bool lacks_stage(const ServerView& server) {
   if (server.models == nullptr) return false;
   const std::shared_ptr<Backend> first = server.models->first();
-  if (!first) return false;  // the next request loads it
+  if (!first) return false;  // the next request loads the model
   const std::vector<RemoteNode> nodes = first->remote_nodes();
   return std::any_of(nodes.begin(), nodes.end(), [&](const RemoteNode& node) {
     return std::none_of(nodes.begin(), nodes.end(), [&](const RemoteNode& other) {

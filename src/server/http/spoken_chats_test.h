@@ -159,8 +159,8 @@ inline void expect_chats(Server& server, const ordered_json& cases, const std::s
   }
 }
 
-/// Expects that a chat which names an earlier answer by its id gets the answer's ids and `more`
-/// other ids in addition to the earlier prompt.
+/// A chat names an earlier answer by its id. Expects that its prompt has the ids of the earlier
+/// prompt and of the answer, and `more` other ids.
 inline void expect_recall(Server& server, const std::string& voice, size_t more) {
   const auto ask = [&](const ordered_json& messages) {
     const TestAnswer answer = server.chat(messages, aloud(voice, 60));

@@ -86,7 +86,7 @@ class VoiceServerTest : public testing::Test {
     return text.find(part) != std::string::npos;
   }
 
-  const DecodeHelper decoder_;  // the first member, because it forks
+  const DecodeHelper decoder_;  // first member: its constructor forks
   TestDir dir_;
   std::shared_ptr<FakeBackend> backend_;
   std::unique_ptr<HttpServer> server_;

@@ -119,14 +119,14 @@ class WsConnection : public std::enable_shared_from_this<WsConnection> {
   std::shared_ptr<void> body_permit_;  // permit for the message that is read, if it is long
   bool reading_ = false;               // the reader is running
   bool held_ = false;                  // the reader waits until replies are sent
-  bool leaving_ = false;  // the client has begun to close the WebSocket; Beast answers it
+  bool leaving_ = false;  // the client has begun the closing handshake; Beast answers it
   bool over_ = false;     // nothing is read or written after this
   bool writing_ = false;
   double reading_since_s_ = 0;  // start of an incomplete long message
 };
 
 net::awaitable<bool> WsConnection::accept(const UpgradeRequest& request) {
-  connection_->stream().lowest().expires_never();  // the WebSocket's own deadlines replace this one
+  connection_->stream().lowest().expires_never();  // the WebSocket has deadlines of its own
   ws_.set_option(deadlines(kSilence));
   ws_.auto_fragment(false);
   const std::string_view wish = view(request[http::field::sec_websocket_protocol]);

@@ -216,7 +216,7 @@ TEST_F(WyomingModelsTest, StreamsTextToAModelThatIsLoadedForIt) {
   for (const char* piece : {"01234", "56", "789"}) {
     all += event("synthesize-chunk", concat("{\"text\":\"", piece, "\"}"));
   }
-  socket.send(all + event("synthesize-stop"));  // sent in one write: it waits for the model
+  socket.send(all + event("synthesize-stop"));  // one write; the model is loaded first
   const Heard heard = hear(socket, "synthesize-stopped");
   EXPECT_EQ(heard.types, "audio-start audio-chunk audio-stop synthesize-stopped ");
   EXPECT_EQ(heard.audio, 13 * 1920 * 2u);
