@@ -1,4 +1,4 @@
-// Compares sampling with penalties, and repetition-aware sampling, with the authors' formulas.
+// Compares sampling with penalties, and repetition-aware sampling, with the original formulas.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using draws::drawn;
 using draws::one;
 using fixture::Bench;
 
-/// Returns the probability of each id by the steps of the authors' code, in double.
+/// Returns the probability of each id by the steps of CosyVoice's code, in double.
 std::vector<double> ras_probabilities(const View& logits, const SampleRow& row) {
   const int64_t n = logits.shape[1];
   const SampleParams& p = row.params;

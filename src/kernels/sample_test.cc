@@ -24,7 +24,7 @@ class SampleTest : public fixture::OnDevice {};
 INSTANTIATE_TEST_SUITE_P(Devices, SampleTest, ::testing::ValuesIn(fixture::devices()),
                          fixture::device_label);
 
-/// Returns the probability of each id by the steps of transformers' processors, in double.
+/// Returns the probability of each id by the steps of transformers' logits processors, in double.
 std::vector<double> probabilities(const View& logits, const SampleRow& row) {
   const int64_t n = logits.shape[1];
   std::vector<double> s(logits.f32(), logits.f32() + n);
@@ -236,7 +236,7 @@ TEST(Sample, FollowsTheProbabilitiesOfTransformers) {
   }
 }
 
-// The statistics of the tests above are the CPU's. Other devices must draw the same ids.
+// The tests above check statistics on the CPU. Other devices must draw the same ids.
 TEST_P(SampleTest, SameIdsAsTheCpuForEveryFilter) {
   Bench cpu, bench(1, GetParam());
   const std::vector<int32_t> history{4, 9, 4, 200, 33, 33, 120, 121, 4};

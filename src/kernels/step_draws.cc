@@ -9,10 +9,10 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kLeastHistory = 2048;  // least room for ids if a draw needs history
+constexpr size_t kLeastHistory = 2048;  // least room, in ids, if a draw needs history
 
-/// Returns the part of a row's history that its draw needs: the last ids, as far as penalise() and
-/// repeats() go back.
+/// Returns the part of a row's history that its draw needs: the last ids, as far back as penalise()
+/// and repeats() (sample.cc) look.
 std::span<const int32_t> looked_at(const SampleRow& row) {
   const SampleParams& p = row.params;
   const size_t all = row.history.size();

@@ -36,7 +36,7 @@ constexpr int kMinHz = 4000, kMaxHz = 192'000;
 
 std::string text_of(const char* text) { return text == nullptr ? "" : text; }
 
-/// Copies a caller's struct, whose version may be older or newer than the library's.
+/// Copies a caller's struct, which may be that of an older or newer syrinx.h.
 template <typename T>
 Result<T> filled(const T* given, T defaults, const char* function) {
   if (given == nullptr) return defaults;

@@ -114,7 +114,7 @@ TEST_F(Library, ReadingYieldsWhatTheCallbackGets) {
   EXPECT_NEAR(outcome->audio_s * 24000, static_cast<double>(read.samples.size()), 0.5);
   EXPECT_GT(outcome->first_audio_s, 0);
   EXPECT_LE(outcome->first_audio_s, outcome->total_s);
-  EXPECT_EQ(syrinx_read(speech.get(), -1, &error_), nullptr);  // the speech remains at its end
+  EXPECT_EQ(syrinx_read(speech.get(), -1, &error_), nullptr);  // reports the end again
   EXPECT_EQ(error_.code, SYRINX_OK);
   EXPECT_EQ(speak(kText, syrinx_speech_defaults()).samples, read.samples);
 }

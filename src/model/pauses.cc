@@ -79,7 +79,7 @@ class TagScan {
 
   const std::string_view text_;
   size_t at_ = 0;
-  bool ended_ = false;  // whether the text ended before the tag
+  bool ended_ = false;  // whether the text ended before the end of the tag
   double pause_s_ = 0;
 };
 

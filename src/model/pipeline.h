@@ -78,7 +78,7 @@ struct HearingFacts {
   /// (Pipeline::listening()). 0 means that the model cannot do this.
   int frame = 0;
   int rate = 16000;  ///< samples per second of these frames
-  int tail = 0;      ///< zeros that follow a recording, because the words lag behind the samples
+  int tail = 0;      ///< zero samples that follow a recording, because words lag behind
 };
 
 /// The abilities of a model that writes.

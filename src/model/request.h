@@ -56,7 +56,7 @@ struct EarlierAnswer {
   std::optional<double> heard_s = {};  ///< seconds of the answer that the client played; unset: all
 };
 
-/// A task with types of one family, made by that family's own front end.
+/// A task with types of one family, made by code for that family only (e.g. ears/whisper_loop.h).
 struct FamilyTask {
   virtual ~FamilyTask() = default;
 };
@@ -64,14 +64,14 @@ struct FamilyTask {
 /// The text, and settings that control how it is read.
 struct RequestText {
   std::string text = {};  ///< UTF-8; invalid bytes are replaced, never fatal
-  bool open = false;      ///< more text follows through append_text()
+  bool open = false;      ///< more text follows (Engine::append_text)
   /// Pronunciations of parts of `text` (model/markup.h), in order, without overlap.
   std::vector<Saying> sayings = {};
   /// Styles of delivery, each valid from a byte of `text` on; in order. Invalid for an open text.
   std::vector<Delivery> deliveries = {};
   /// Pronunciations of words; they also apply to late text.
   std::shared_ptr<const Lexicon> lexicon = {};
-  std::string language = {};  ///< see read_language(); empty: the model decides
+  std::string language = {};  ///< see read_language() in model/language.h; empty: the model decides
   std::string instructions = {};
   /// Earlier turns of the conversation, oldest first. Refused if SpeechFacts::context is false.
   std::vector<ContextTurn> context = {};

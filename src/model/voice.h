@@ -72,7 +72,7 @@ class VoiceEncoder {
  public:
   virtual ~VoiceEncoder() = default;
   virtual const VoiceEncoderInfo& info() const = 0;
-  /// Begins to encode a recording that check() has accepted.
+  /// Begins to encode a recording that check_recording() has accepted.
   virtual std::unique_ptr<VoiceEncoding> open(const Recording& recording) const = 0;
   /// Runs the next piece of each unfinished encoding. A piece is some tens of milliseconds of work,
   /// so that an encoding can be cancelled and occupies an executor only briefly. A recording yields

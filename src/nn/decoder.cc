@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kMostCachedAngles = 1 << 17;  // limit of cached positions; a config may have more
 
-/// Loads a linear of a block, stored in the order of the config.
+/// Loads a linear of a block, stored as [out, in] or, if config.transposed, as [in, out].
 PackedLinear load(const Weights& block, const std::string& name, int64_t out, int64_t in, bool bias,
                   const DecoderConfig& config, WeightType type) {
   if (!config.transposed) return load_linear(block, name, out, in, bias, type);

@@ -248,8 +248,8 @@ TEST_F(TurnTest, AnAnswerWithoutWordsIsNotSpoken) {
   EXPECT_TRUE(ear->samples_.empty());
 }
 
-/// If the speech service refuses a request, at once or when it opens it, an answer fails, but a
-/// draft does not.
+/// If the speech service refuses a request, at once or when it opens the request, an answer fails,
+/// but a draft does not.
 TEST_F(TurnTest, ASpeakerThatRefusesIsHeardOf) {
   const std::string question = "What is the time?";
   for (const char* param : {"voice", "speed"}) {

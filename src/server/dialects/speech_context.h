@@ -49,7 +49,7 @@ struct SpeechContext {
   std::string name;
   ContextOptions options;                  ///< `backend` is always set
   std::unique_ptr<VoiceFetch> fetch = {};  ///< set while the context's voice is fetched
-  std::optional<double> ahead_s = {};      ///< the limit of open_ahead(); unset after release()
+  std::optional<double> ahead_s = {};      ///< see SpeechContexts::open_ahead(); else unset
   bool sentences = false;                  ///< each sentence is an utterance
   bool finishing = false;                  ///< no further text is taken
   SentenceStream splitter{SentenceOptions{}};

@@ -236,7 +236,7 @@ TEST_F(VoiceServerTest, KeptListedSpokenWithDeleted) {
 TEST_F(VoiceServerTest, ServersShareADirectory) {
   const auto first = backend_;
   auto first_server = std::move(server_);
-  start({});  // a second server process, started before any voice is stored
+  start({});  // a second server, started before any voice is stored
   int status = 0;
   std::swap(server_, first_server);
   upload({{"name", "anna"}, {"audio_sample", recording()}, {"ref_text", "Hello."}}, &status);

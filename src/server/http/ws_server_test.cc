@@ -157,7 +157,7 @@ TEST_F(WsServerTest, HalfOpenAndHalfClosedSockets) {
 TEST_F(WsServerTest, FloodsAreBounded) {
   start();
   WsClient client(port(), "/tts/websocket");
-  // The client sends without reading its replies. The server then stops reading from the client.
+  // Another thread sends faster than the replies are read. The server then stops reading.
   std::thread sender([&] {
     for (int i = 0; i < 20'000; ++i) {
       if (!client.send_text("{}")) break;
