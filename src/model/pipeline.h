@@ -27,7 +27,7 @@ struct VoiceInfo {
 /// The smallest piece of late text that a model accepts.
 enum class LateText { kNone, kSentence, kToken };
 
-/// A part of a model for `syrinx inspect`: its kind and its cost.
+/// A part of a model, as `syrinx inspect` lists it: its name, its shape, and bytes of weights.
 struct PartInfo {
   std::string name;
   std::string shape;
@@ -134,7 +134,7 @@ struct RemoteNode {
   std::string node;
   std::string where;
   bool up = false;
-  std::string trouble;  ///< the reason why the link is down
+  std::string trouble;  ///< why the link is down, or about to end
   uint64_t connections = 0, batches = 0, lost_batches = 0, sent_bytes = 0, received_bytes = 0;
 };
 

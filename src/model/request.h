@@ -67,7 +67,7 @@ struct RequestText {
   bool open = false;      ///< more text follows (Engine::append_text)
   /// Pronunciations of parts of `text` (model/markup.h), in order, without overlap.
   std::vector<Saying> sayings = {};
-  /// Styles of delivery, each valid from a byte of `text` on; in order. Invalid for an open text.
+  /// Rates and pitches, each valid from a byte of `text` on; in order. Invalid for an open text.
   std::vector<Delivery> deliveries = {};
   /// Pronunciations of words; they also apply to late text.
   std::shared_ptr<const Lexicon> lexicon = {};

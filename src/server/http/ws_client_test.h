@@ -7,7 +7,7 @@
 
 namespace syrinx {
 
-/// A socket connected to this machine, with a receive timeout of 20 s.
+/// A socket connected to this machine, with a receive timeout of 300 s.
 class RawSocket {
  public:
   /// `receive_bytes`: size of the receive buffer if above 0.

@@ -298,7 +298,7 @@ net::awaitable<void> WsConnection::write_all() {
 net::awaitable<void> WsConnection::say_goodbye() {
   if (over_ || leaving_ || !session_->closing()) co_return;
   const CloseConnection& close = *session_->closing();
-  constexpr size_t kMaxReason = 120;  // a close frame has 123 bytes, including the code
+  constexpr size_t kMaxReason = 120;  // a close frame's reason may have 123 bytes
   websocket::close_reason reason(static_cast<websocket::close_code>(close.code));
   std::string text = close.reason.substr(0, kMaxReason);
   while (!text.empty() && !utf8_valid(text)) text.pop_back();
