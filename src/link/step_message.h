@@ -3,7 +3,7 @@
 // same order. So a step sends only rows and pages, and its answer only codes.
 //
 //   server                                 stages
-//   Cache (node, pages)              ->    once per connection
+//   Cache (node, pages)              ->    before the first step
 //   Open (stream, request)           ->    see message.h, also for Close
 //   Call (stream, call)              ->    frames, text, results of steps
 //   Step (batch: rows, their pages)  ->
@@ -62,7 +62,7 @@ struct SteppedMessage {
       results;
 };
 
-/// Sets the size of a node's cache; once per connection.
+/// Makes a node's cache of this size, in place of an earlier one.
 void append_cache(std::string& out, const CacheMessage& message);
 /// Sends a call for the sequence of one stream.
 void append_call(std::string& out, const CallMessage& message);

@@ -7,7 +7,7 @@
 namespace syrinx {
 
 /// Returns f32 for f32 weights, 8 bits for 4-bit weights, and f16 for all others. With 4-bit
-/// weights, an 8-bit cache causes no measurable further loss (docs/measurements.md).
+/// weights, an 8-bit cache causes no measurable further loss.
 constexpr DType cache_type(WeightType type) {
   if (type == WeightType::kF32) return DType::kF32;
   return type == WeightType::kQ4 || type == WeightType::kMixed ? DType::kI8 : DType::kF16;

@@ -1,6 +1,6 @@
 // The types that WeightType::kMixed means in the blocks of a decoder. In the built-in voice, 4 bits
-// lose most accuracy per saved byte in the last linear of the MLP, and least in q, k and v
-// (docs/measurements.md). So `down` has 8 bits, and the other linears have 4.
+// lose most accuracy per saved byte in the last linear of the MLP, and least in q, k and v. So
+// `down` has 8 bits, and the other linears have 4 (docs/measurements.md).
 #pragma once
 
 #include "kernels/packed_matrix.h"

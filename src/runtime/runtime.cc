@@ -347,7 +347,7 @@ Introduction introduce(const LoadOptions& options) {
 
 namespace {
 
-constexpr int kFewThreads = 4;  // measured with two: docs/measurements.md, "all cores on one step"
+constexpr int kFewThreads = 4;  // fewer threads count as few; measured with two threads
 
 /// Returns whether a client waits for chunks that are longer than any sentence.
 bool chunks_are_utterances(const Pipeline& pipeline) {

@@ -30,7 +30,7 @@ TEST_F(HttpServerTest, StreamsWav) {
   EXPECT_TRUE(answer.header("x-request-id").starts_with("req_"));
   EXPECT_EQ(answer.body.substr(0, 44), wav_header(24000));
   EXPECT_EQ(answer.body.size(), 44 + 13 * 1920 * 2u);           // 1 s, rounded up to whole chunks
-  const std::string reason = answer.header("X-Finish-Reason");  // known before the head is sent
+  const std::string reason = answer.header("X-Finish-Reason");  // set if known before the head
   EXPECT_TRUE(reason.empty() || reason == "stop") << reason;
 }
 
@@ -54,7 +54,7 @@ TEST_F(HttpServerTest, WholeAnswersDeclareTheirLength) {
   const TestAnswer failed = speak(R"({"input": "fail late", "stream": false})");
   EXPECT_EQ(failed.status, 500);
   EXPECT_TRUE(has(failed.body, "internal_error"));
-  // A client that does not read cannot keep its request running forever.
+  // A client that has disconnected does not keep its request running.
   TestClient gone(port());
   gone.post(R"({"input": "endless", "stream": false})");
   for (int i = 0; i < 500 && backend_->steps() < 20; ++i) {
