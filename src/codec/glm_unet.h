@@ -27,7 +27,7 @@ class GlmUnet {
 
   /// Returns the number of input columns: x, mean, speaker and prompt.
   int64_t in() const { return 4 * config_.mel; }
-  /// Computes the direction at step `step`: x [B * T, in()] -> out [B * T, mel].
+  /// Computes the flow's velocity at step `step`: x [B * T, in()] -> out [B * T, mel].
   void run(StepContext& ctx, int64_t step, const View& x, const View& out) const;
   size_t bytes() const;
 

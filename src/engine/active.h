@@ -43,7 +43,7 @@ struct Active {
   bool writes() const { return opens(model->graph().writer()); }
   bool opens(int node) const { return node != kClient && runs[node].opened(); }
   bool in_flight() const;
-  /// Returns how many frames of the current part ResidentModel::first_link has received.
+  /// Returns how many frames of the current part the node ResidentModel::first_link was given.
   int64_t frames();
   /// Returns the seconds until the listener has played all audio. Assumes that the frames which
   /// wait for chunk nodes are delivered in time.

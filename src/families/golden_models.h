@@ -81,7 +81,7 @@ struct GoldenModel {
   float logits = 1e-4f;   ///< largest error, relative to the largest logit of its row
   float samples = 1e-4f;  ///< largest absolute error; 0: the goldens have no samples
   int longest = 200;      ///< number of steps that the longest case must have at least
-  size_t least = 0;       ///< least number of finite logits of a step; 0: all of begun streams
+  size_t least = 0;       ///< finite logits a step needs; 0: all those of the codes begun so far
   AskGolden ask = nullptr;
   ReadGolden read = read_golden;
   LeftOut left_out = LeftOut::kNone;

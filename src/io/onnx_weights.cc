@@ -95,7 +95,7 @@ class OnnxWeights : public WeightSource {
     const std::vector<int64_t> sizes = tensor.seen_sizes();
     const Shape shape{std::span<const int64_t>(sizes)};
     const size_t unit = dtype_size(dtype), count = tensor.data.size() / unit;
-    if (count != static_cast<size_t>(shape.count())) return {};  // integers are stored as varints
+    if (count != static_cast<size_t>(shape.count())) return {};  // integers, stored as varints
     const bool turn = tensor.transposed && sizes.size() == 2;
     if (!turn && reinterpret_cast<uintptr_t>(tensor.data.data()) % unit == 0)
       return {const_cast<char*>(tensor.data.data()), dtype, shape, Device::kCpu};

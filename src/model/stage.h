@@ -26,8 +26,8 @@ struct ArSeq {
   Sequence* state = nullptr;
   int first_pos = 0;
   int rows = 1;
-  /// The number of the sequence's last rows that yield a step. 0: a part of a prompt before its
-  /// last part. Above 1: the rows after the first of these rows are guesses (Sequence::draft).
+  /// How many rows yield a step: the last ones of `rows`. 0: a part of a prompt before its last
+  /// part. Above 1: the rows after the first of these are guesses (Sequence::draft).
   int emits = 1;
   bool companion = false;  ///< whether the rows are those of the guidance companion
 };

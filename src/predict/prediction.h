@@ -15,7 +15,7 @@ namespace syrinx {
 enum class DraftRule {
   kGreedy,      ///< keeps the tokens that the model would write: answers equal those without drafts
   kTopK,        ///< keeps tokens that are among the k most probable at their position
-  kReflection,  ///< also keeps the first sentences that the model judges to be an answer
+  kReflection,  ///< as kGreedy; also keeps first sentences that the model judges correct
 };
 /// Parses "greedy", "top_k" or "reflection", also with a hyphen; returns nothing for other names.
 std::optional<DraftRule> find_draft_rule(std::string_view name);

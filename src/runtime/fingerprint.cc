@@ -26,7 +26,7 @@ constexpr int64_t kBeginning = int64_t{64} << 10;
 constexpr size_t kMostFiles = 10'000;
 constexpr int kMostDepth = 8;
 
-/// A file, and the digests of its parts one after another.
+/// A file, and the concatenated digests of the parts given to add().
 class Digested {
  public:
   explicit Digested(const std::string& path)

@@ -167,8 +167,8 @@ bool is_aside(const AskingPart& part) {
          in(kAsides, part.word(2));
 }
 
-/// Returns the byte offset of the "or" before the last of several alternatives in the parts [first,
-/// last]. Returns npos if the parts have no alternatives.
+/// Returns the byte offset of the "or" before the last alternative in the parts of a question of
+/// this kind. Returns npos if the parts have no alternatives.
 size_t choice_in(std::span<const AskingPart> parts, AskingPart::Kind kind) {
   std::vector<const SpokenWord*> words;
   std::vector<bool> begins;  // whether a word is the first one of a later part, after "or"

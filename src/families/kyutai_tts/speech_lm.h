@@ -45,7 +45,7 @@ class SpeechLm : public ArStage {
   PackedLinear head_;           // H -> text_out
   PackedLinear speaker_;        // rows of a voice -> H
   Tensor absent_;               // [H], added where the memory has no voice
-  Tensor conditions_;           // [values of guidance, H], added to each row
+  Tensor conditions_;           // [number of guidance values, H]; one is added to each row
   std::vector<float> periods_;  // [H / 2] of the memory's positions
   DepthCodes depth_;
 };

@@ -24,9 +24,9 @@ struct Pace {
 /// frames is raised: 50 (x / 50)^(1/3).
 int64_t estimated_frames(std::string_view text, const Pace& pace, double speed);
 
-/// Cuts a text behind punctuation into pieces of at most `most` characters. A piece is longer if it
-/// has no punctuation. Abbreviations such as "Dr." do not end a piece. Pieces shorter than 3
-/// characters join the piece before them, or the first piece joins the second.
+/// Cuts a text behind punctuation into pieces of at most `most` characters. A stretch without
+/// punctuation is not cut, even if it is longer. Abbreviations such as "Dr." do not end a piece. A
+/// piece shorter than 3 characters joins the one before it, or, as the first, the second.
 std::vector<std::string> pieces_of(std::string_view text, int64_t most);
 
 }  // namespace syrinx::omnivoice

@@ -18,7 +18,7 @@ struct ChatPrompt {
   std::vector<Heard> heard = {};  ///< parts of recordings, in the order of `places`
   /// Prefix keys of the places. Empty: these rows are never shared.
   std::vector<uint64_t> keys = {};
-  std::vector<int32_t> said = {};  ///< text of the answer, if a text is only read aloud
+  std::vector<int32_t> said = {};  ///< ids of the text, if the request is to read it aloud
 };
 
 /// Returns a request's recordings as mono samples at `rate` Hz. Returns an Error for empty ones.

@@ -18,7 +18,7 @@ enum class When {
   kAlways,
   kDotted,   ///< applies if a full stop follows
   kNumber,   ///< applies if a number follows
-  kSmall,    ///< applies if a number follows, but not to a capital within a sentence
+  kSmall,    ///< applies if a number follows, but not if capitalised within a sentence: "Ed. 5"
   kLarge,    ///< applies if a number of three digits or more follows: "pop. 5,000", "b. 1950"
   kCited,    ///< applies if a number follows, but not after a name: "Under Art. 5", "Modern Art. 5"
   kWithin,   ///< applies if a full stop and a word in small letters follow

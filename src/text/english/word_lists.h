@@ -68,7 +68,7 @@ struct WordLists {
   std::string_view roles;             ///< roles after the token that begins a turn
   std::string_view
       tex_words;  ///< words that fold() writes for signs, and functions without a backslash
-  std::string_view digit_cues;  ///< words before digits in groups that are not one number
+  std::string_view digit_cues;  ///< words before grouped digits that are no number: "call 555 000"
   std::string_view lengths;     ///< units whose squares and cubes are written without a sign: "m2"
   std::string_view shares;      ///< words after the slash of a unit: "mg/day"
 };

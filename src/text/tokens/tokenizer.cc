@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// Returns for each code point below U+0144 its byte in GPT-2's alphabet; -1 without a byte.
+/// Returns the byte of each code point below U+0200 in GPT-2's alphabet; -1 if it has none.
 const std::vector<int>& byte_of_code() {
   static const std::vector<int> table = [] {
     std::vector<int> out(0x200, -1);
