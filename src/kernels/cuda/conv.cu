@@ -45,8 +45,7 @@ void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment
             int64_t phases, int64_t dilation, int64_t stride) {
   const Arena::Mark mark(ctx.arena);
   const bool depthwise = !w.depthwise_weight().empty();
-  const bool tensor_cores =
-      !depthwise && w.matrix().type == WeightType::kBF16 && !wants_f32();
+  const bool tensor_cores = !depthwise && w.matrix().type == WeightType::kBF16 && !wants_f32();
   std::vector<TileCall::Segment> parts;
   int64_t tiles = 0, rows = 0;
   bool aligned = true;

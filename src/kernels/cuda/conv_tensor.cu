@@ -89,8 +89,9 @@ __global__ void __launch_bounds__(kThreads, 2)
   for (int p = 0; p < kPanels; ++p) {
     const int64_t o = first_out + p * kRows + row;
     const auto* matrix = static_cast<const uint16_t*>(call.weight);
-    weight[p] = o < call.rows ? reinterpret_cast<const uint4*>(matrix + o * call.padded_k) + 2 * piece
-                              : nullptr;
+    weight[p] = o < call.rows
+                    ? reinterpret_cast<const uint4*>(matrix + o * call.padded_k) + 2 * piece
+                    : nullptr;
   }
   uint4 next_x[2], next_w[kPanels][2];
   const auto load = [&](int k) {
@@ -116,8 +117,8 @@ __global__ void __launch_bounds__(kThreads, 2)
     }
     __syncthreads();
     if (k + kChunk < columns) load(k + static_cast<int>(kChunk));
-    // If unrolled, it would need more than 128 registers, and two blocks could not share a
-    // multiprocessor.
+      // If unrolled, it would need more than 128 registers, and two blocks could not share a
+      // multiprocessor.
 #pragma unroll 1
     for (int half = 0; half < 2; ++half) {
       uint4 b[4];

@@ -1,8 +1,7 @@
 // Copies stretches of numbers, one thread per number.
-#include "kernels/copy.h"
-
 #include <vector>
 
+#include "kernels/copy.h"
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/kernels.h"
 
@@ -28,7 +27,9 @@ struct AddRowsScaled {
   float* x;
   const float *y, *factors;
   int64_t width;
-  __device__ void operator()(int64_t i) const { x[i] += factors[row_and_column(i, width).row] * y[i]; }
+  __device__ void operator()(int64_t i) const {
+    x[i] += factors[row_and_column(i, width).row] * y[i];
+  }
 };
 
 }  // namespace

@@ -1,11 +1,10 @@
-#include "kernels/cuda/bench/launches.h"
-
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <chrono>
 #include <vector>
 
+#include "kernels/cuda/bench/launches.h"
 #include "tensor/cuda/cuda_check.h"
 
 namespace syrinx::cuda {
@@ -88,10 +87,10 @@ void bench_launches(std::FILE* file) {
           device_us.push_back(ms * 1e3);
         }
         const double node_us = median(device_us) / nodes, launch_us = median(host_us);
-        std::printf("launches: %4d kernels of %3d blocks%s: %.3f us a kernel, host %.1f us, "
-                    "instantiated in %.0f us\n",
-                    nodes, blocks, early ? ", early" : "", node_us, launch_us,
-                    graph.instantiate_us);
+        std::printf(
+            "launches: %4d kernels of %3d blocks%s: %.3f us a kernel, host %.1f us, "
+            "instantiated in %.0f us\n",
+            nodes, blocks, early ? ", early" : "", node_us, launch_us, graph.instantiate_us);
         if (file) {
           std::fprintf(file,
                        "{\"part\": \"launches\", \"nodes\": %d, \"blocks\": %d, \"early\": %s, "

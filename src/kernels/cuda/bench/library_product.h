@@ -21,7 +21,8 @@ class LibraryProduct {
   LibraryProduct(const LibraryProduct&) = delete;
   LibraryProduct& operator=(const LibraryProduct&) = delete;
 
-  /// Queues out [n, rows] f32 = x [n, k] bf16 times w [rows, k] bf16 transposed; k is a multiple of 64.
+  /// Queues out [n, rows] f32 = x [n, k] bf16 times w [rows, k] bf16 transposed; k is a multiple
+  /// of 64.
   void queue(cudaStream_t stream, const void* w, int64_t rows, int64_t k, const void* x, int64_t n,
              float* out);
 
