@@ -8,7 +8,7 @@ import sys
 
 HEAD = """# Families
 
-Each model's options except those of sampling, made by `tests/tools/families.py --write` from the pages. [README](../../README.md): sizes, tested weights; [glossary](../architecture.md#words): *segment*, *frame*.
+Each model's options except sampling, made by `tests/tools/families.py --write` from the pages. [README](../../README.md): sizes, tested weights; [glossary](../architecture.md#words): *segment*, *frame*.
 
 | model | options |
 |---|---|
