@@ -3,6 +3,7 @@ stop, drain and die. Skipped (77) without haproxy. Standard library only.
 """
 import http.client
 import json
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -45,6 +46,14 @@ class Asking:
     def __exit__(self, *_):
         self.ended.set()
         self.thread.join()
+
+
+class OwnVoices(unittest.TestCase):
+    def test_the_file_lists_all_voices_of_finch(self):
+        text = pathlib.Path(fleet.CONFIG).read_text()
+        listed = next(line for line in text.splitlines() if "acl own_voice" in line).split()
+        config = json.loads((pathlib.Path(fleet.CONFIG).parents[2] / "voices/finch/config.json").read_text())
+        self.assertEqual([], [each["name"] for each in config["speakers"] if each["name"] not in listed])
 
 
 class Haproxy(unittest.TestCase):
