@@ -156,9 +156,9 @@ Error DecodingApart::died() {
     return {ErrorCode::kInternal, "the decoder of the recording was killed", "ref_audio"};
   }
   if (WEXITSTATUS(status) == kNotConfined) {
-    return {ErrorCode::kInternal, "the decoder of the recording cannot be confined", "ref_audio"};
+    return {ErrorCode::kInternal, "the decoder's process cannot drop its rights", "ref_audio"};
   }
-  return bad_audio("the decoder of the recording ended too early");
+  return bad_audio("the decoder of the recording sent no answer");
 }
 
 std::optional<Error> DecodingApart::begin() {

@@ -262,7 +262,7 @@ TEST(DecodeChild, ThatIsKilledIsOurFault) {
 
 TEST(DecodeChild, ThatSaysNothingEndsEarly) {
   const DecodeHelper helper = helper_that([](int) {});
-  EXPECT_EQ(fault_of(helper, good_file()).message, "the decoder of the recording ended too early");
+  EXPECT_EQ(fault_of(helper, good_file()).message, "the decoder of the recording sent no answer");
 }
 
 template <DecodeMessage kKind, uint32_t kBytes>
@@ -281,7 +281,7 @@ TEST(DecodeChild, ThatDoesNotTakeTheWholeFileIsHeardAtOnce) {
   const std::string file(16 << 20, 'x');  // larger than a socket's buffer
   const RecordingLimits limits{.max_bytes = file.size(), .max_decode_s = 5};
   EXPECT_EQ(fault_of(helper_that([](int) {}), file, limits).message,
-            "the decoder of the recording ended too early");
+            "the decoder of the recording sent no answer");
   EXPECT_EQ(fault_of(helper_that(say<DecodeMessage::kFault, 3>), file, limits).message, "???");
 }
 

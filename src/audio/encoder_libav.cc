@@ -128,7 +128,7 @@ std::string mp3_info_frame(std::string_view frame, int priming,
   std::string fields = "Info" + big_endian(length ? 3 : 2);
   fields += length ? big_endian(length->frames) + big_endian(length->bytes) : big_endian(-1);
   const size_t extension = tag + fields.size();
-  SYRINX_CHECK(extension + kExtension <= out.size(), "[encoder] MP3 frame of ", out.size());
+  SYRINX_CHECK(extension + kExtension <= out.size(), "[encoder] MP3 frame too small: ", out.size());
   std::copy_n(frame.begin(), kHeader, out.begin());
   std::copy(fields.begin(), fields.end(), out.begin() + static_cast<std::ptrdiff_t>(tag));
   std::memcpy(out.data() + extension, "LAMEsyrnx", 9);
@@ -278,7 +278,7 @@ std::string LibavEncoder::open_muxer(const Recipe& how) {
 void LibavEncoder::begin() {
   if (std::exchange(begun_, true)) return;
   const int bad = avformat_write_header(muxer_, nullptr);
-  SYRINX_CHECK(bad >= 0, "[encoder] the header of ", audio_format_name(format_), ": ", bad);
+  SYRINX_CHECK(bad >= 0, "[encoder] cannot begin ", audio_format_name(format_), ": ", bad);
   avio_flush(muxer_->pb);
 }
 
@@ -300,7 +300,7 @@ void LibavEncoder::flush(std::string& out) {
   begin();
   if (!waiting_.empty()) send_frame();
   const int bad = avcodec_send_frame(codec_, nullptr);
-  SYRINX_CHECK(bad >= 0, "[encoder] the end of ", audio_format_name(format_), ": ", bad);
+  SYRINX_CHECK(bad >= 0, "[encoder] cannot end ", audio_format_name(format_), ": ", bad);
   take_packets(true);
   av_write_trailer(muxer_);
   avio_flush(muxer_->pb);

@@ -101,7 +101,7 @@ Result<RecordedAudio> read_recording(std::string_view file, const RecordingLimit
                       .format = std::move(decoded.value().format)};
   for (const float sample : audio.samples) {
     if (std::fabs(sample) > kMaxValue) {
-      return bad_audio(concat("the recording has a sample of ", sample, "; full scale is 1"));
+      return bad_audio(concat("a sample of the recording is ", sample, ", above ", kMaxValue));
     }
   }
   audio.clipped = clipped_share(audio.samples);

@@ -147,7 +147,7 @@ TEST(Recording, RefusesInWordsForPeople) {
   bad[1600] = std::numeric_limits<float>::infinity();
   EXPECT_EQ(refusal(float_wav(bad)), "the recording has NaN or infinity at 0.1 s");
   bad[1600] = 1e30f;
-  EXPECT_EQ(refusal(float_wav(bad)), "the recording has a sample of 1e+30; full scale is 1");
+  EXPECT_EQ(refusal(float_wav(bad)), "a sample of the recording is 1e+30, above 16");
 }
 
 TEST(Recording, RefusesWhatIsNoRecording) {

@@ -36,9 +36,9 @@ void Resampler::Free::operator()(SwrContext* context) const { swr_free(&context)
 Resampler::Resampler(int in_rate_hz, int out_rate_hz, Resampling how)
     : in_rate_hz_(in_rate_hz), out_rate_hz_(out_rate_hz), how_(how) {
   for (const int rate : {in_rate_hz, out_rate_hz}) {
-    SYRINX_CHECK(rate >= 1000 && rate <= 384'000, "[resampler] a rate of ", rate, " Hz");
+    SYRINX_CHECK(rate >= 1000 && rate <= 384'000, "[resampler] unsupported ", rate, " Hz");
   }
-  SYRINX_CHECK(how != Resampling::kHann, "[resampler] kHann is not for streams");
+  SYRINX_CHECK(how != Resampling::kHann, "[resampler] kHann does not support streams");
   if (how == Resampling::kSoxr) context_.reset(opened(in_rate_hz, out_rate_hz, SWR_ENGINE_SOXR));
   if (!context_) context_.reset(opened(in_rate_hz, out_rate_hz, SWR_ENGINE_SWR));
   SYRINX_CHECK(context_, "[resampler] swresample refuses ", in_rate_hz, " to ", out_rate_hz);

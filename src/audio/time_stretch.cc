@@ -17,7 +17,7 @@ constexpr size_t kBlock = 256;  // samples; 11 ms at 24 kHz
 void TimeStretch::Free::operator()(sonicStreamStruct* stream) const { sonicDestroyStream(stream); }
 
 TimeStretch::TimeStretch(int rate_hz, double speed) : stream_(sonicCreateStream(rate_hz, 1)) {
-  SYRINX_CHECK(speed >= kMinSpeed && speed <= kMaxSpeed, "[time_stretch] a speed of ", speed);
+  SYRINX_CHECK(speed >= kMinSpeed && speed <= kMaxSpeed, "[time_stretch] invalid speed ", speed);
   SYRINX_CHECK(stream_ != nullptr, "[time_stretch] out of memory");
   sonicSetSpeed(stream_.get(), static_cast<float>(speed));
   block_.reserve(kBlock);

@@ -13,7 +13,7 @@
 
 namespace syrinx {
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bytes are written as they lie in memory");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers must be little-endian in memory");
 
 template <typename T>
 concept PlainNumber = std::is_arithmetic_v<T>;

@@ -100,8 +100,8 @@ void stay_on(int node, const std::vector<CoreNode>& nodes) {
   const auto found = std::find_if(nodes.begin(), nodes.end(),
                                   [&](const CoreNode& each) { return each.id == node; });
   if (found == nodes.end()) {
-    throw LoadError("node " + std::to_string(node) + " does not exist on this machine (" +
-                    (nodes.empty() ? "it has no nodes" : ids_of(nodes)) + ")");
+    throw LoadError("this machine has no NUMA node " + std::to_string(node) + "; it has " +
+                    (nodes.empty() ? "no nodes" : ids_of(nodes)));
   }
 #if defined(__linux__)
   const CoreSet before = CoreSet::now();
@@ -110,7 +110,7 @@ void stay_on(int node, const std::vector<CoreNode>& nodes) {
     if (before.has(core)) after.add(core);
   }
   if (after.count() == 0 || !after.apply()) {
-    throw LoadError("node " + std::to_string(node) + " has no core that this process may use");
+    throw LoadError("this process may use no core of NUMA node " + std::to_string(node));
   }
 #endif
 }

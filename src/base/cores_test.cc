@@ -92,7 +92,7 @@ TEST_F(Nodes, OneThatIsNotThereIsNamed) {
     stay_on(2, {{0, {0}}, {1, {1}}});
     FAIL();
   } catch (const LoadError& error) {
-    EXPECT_STREQ(error.what(), "node 2 does not exist on this machine (0, 1)");
+    EXPECT_STREQ(error.what(), "this machine has no NUMA node 2; it has 0, 1");
   }
 }
 
