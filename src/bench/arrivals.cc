@@ -24,7 +24,7 @@ std::vector<double> poisson_arrivals(double rate, double duration_s, uint64_t se
 }
 
 Rounds::Rounds(size_t count, uint64_t seed) : random_(seed), order_(count), at_(count) {
-  SYRINX_CHECK(count > 0, "rounds need at least one text");
+  SYRINX_CHECK(count > 0, "Rounds needs at least one text");
   std::iota(order_.begin(), order_.end(), size_t{0});
 }
 

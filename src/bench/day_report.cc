@@ -72,7 +72,7 @@ std::string sums(const DayReport& report) {
   return concat(whole_number(whole.requests), " requests, ", whole_number(audio_hours),
                 " hours of audio, ", fixed(worker_hours, 1),
                 " worker hours: ", fixed(worker_hours > 0 ? audio_hours / worker_hours : 0, 1),
-                " hours of audio for each");
+                " hours of audio per worker hour");
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ WorkerFailure read_failure(const std::string& text) {
       return {*at_s, *for_s, static_cast<int>(std::min(*workers, 1e6))};
     }
   }
-  throw LoadError("expected AT+FOR or AT+FORxWORKERS in seconds, got '" + text + "'");
+  throw LoadError("--failure: expected AT+FOR or AT+FORxWORKERS (seconds), got '" + text + "'");
 }
 
 int Autoscaler::wish(int have, double load, double wait_s, double now_s) {

@@ -54,7 +54,7 @@ std::vector<Link> links_of(const Pipeline& pipeline) {
   std::vector<Link> links = pipeline.graph().links();
   if (!links.empty()) return links;
   throw LoadError(concat("--profile-steps measures only models that speak; for ",
-                         pipeline.info().model, ", which writes, use bench --predict"));
+                         pipeline.info().model, ", which writes text, use bench --predict"));
 }
 
 /// A request that is being decoded without an engine.
@@ -80,7 +80,7 @@ class Measurement {
     const auto nodes = pipeline_->graph().nodes();
     if (std::count_if(nodes.begin(), nodes.end(), [](const Node& n) { return n.ar; }) > 1) {
       throw LoadError("--profile-steps measures only models with one autoregressive node; " +
-                      pipeline_->info().model + " has more");
+                      pipeline_->info().model + " has several");
     }
     profile_.ars.resize(1);
     const Device device = pipeline_->graph().ar().device();

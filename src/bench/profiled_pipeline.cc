@@ -104,7 +104,7 @@ class ProfiledAr : public ArStage {
   bool remote() const override { return remote_; }
   void forward(StepContext&, const ArBatch&, View) const override { never(); }
   void logits(StepContext&, int, const ArBatch&, View, View, View) const override { never(); }
-  [[noreturn]] static void never() { throw InternalError("a profile's stages cannot run"); }
+  [[noreturn]] static void never() { throw InternalError("a profile cannot run stages"); }
 
  private:
   const bool remote_;

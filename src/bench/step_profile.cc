@@ -41,7 +41,7 @@ std::vector<int> counts(const Config& from, const std::string& key) {
 std::vector<double> seconds(const Config& from, const std::string& key, size_t count) {
   std::vector<double> out = from.floats(key);
   for (const double value : out) {
-    if (!(value >= 0 && value < kLongest_s)) from.fail(key, "has an impossible time");
+    if (!(value >= 0 && value < kLongest_s)) from.fail(key, "expected times from 0 to 1000 s");
   }
   if (out.size() != count) {
     from.fail(key, concat("has ", out.size(), " items, expected ", count));
@@ -56,7 +56,7 @@ int small(const Config& from, const std::string& key, int least) {
 std::vector<double> spread(const Config& from, const std::string& key) {
   std::vector<double> out = from.floats(key);
   for (const double value : out) {
-    if (!(value >= 0 && value < 1e6)) from.fail(key, "has an impossible factor");
+    if (!(value >= 0 && value < 1e6)) from.fail(key, "expected factors from 0 to 1e6");
   }
   return out;
 }
@@ -174,7 +174,7 @@ size_t interval(const std::vector<double>& x, double at) {
 }  // namespace
 
 double along_curve(const std::vector<double>& x, const std::vector<double>& y, double at) {
-  SYRINX_CHECK(!x.empty() && x.size() == y.size(), "a curve has no points, or x without y");
+  SYRINX_CHECK(!x.empty() && x.size() == y.size(), "a curve needs points with x and y");
   if (x.size() == 1) return y[0];
   const size_t i = interval(x, at);
   const double value = y[i] + (y[i + 1] - y[i]) * (at - x[i]) / (x[i + 1] - x[i]);

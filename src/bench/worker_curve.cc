@@ -60,7 +60,7 @@ CurvePoint run_at(double rate, const StepProfile& profile, SimulationOptions opt
 }  // namespace
 
 WorkerCurve::WorkerCurve(std::vector<CurvePoint> points) : points_(std::move(points)) {
-  SYRINX_CHECK(points_.size() >= 2 && points_.front().rate == 0, "a curve needs points from 0 on");
+  SYRINX_CHECK(points_.size() >= 2 && points_.front().rate == 0, "a curve needs 2 points from 0");
   for (size_t i = 1; i < points_.size(); ++i) {
     SYRINX_CHECK(points_[i].rate > points_[i - 1].rate, "the rates of a curve must rise");
   }
@@ -83,9 +83,9 @@ WorkerCurve calibrate(const StepProfile& profile, const SimulationOptions& optio
   for (double rate = 1; full == 0; rate *= 2) {
     const CurvePoint point = run(rate);
     if (point.requests > 0 && point.ok < kFullShare) full = rate * point.ok;
-    if (rate > kMostRate) throw LoadError("no rate of requests fills a worker of this profile");
+    if (rate > kMostRate) throw LoadError("a worker of this profile is never full");
   }
-  if (full <= 0) throw LoadError("a worker of this profile serves no request in time");
+  if (full <= 0) throw LoadError("a worker of this profile meets its targets for no request");
   std::vector<CurvePoint> points;
   for (const double share : kShares) points.push_back(run(share * full));
   // At rate 0 a worker has the results of the lowest measured rate, but no load.

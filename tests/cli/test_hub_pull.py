@@ -320,7 +320,7 @@ class HubPull(unittest.TestCase):
         self.assertRegex(done.stdout.decode(), r"\nkokoro +hexgrad/Kokoro-82M +355  Apache-2.0\n")
         self.assertRegex(done.stdout.decode(), r"\norpheus .*HF_TOKEN; needs snac\n")
         self.assertRegex(done.stdout.decode(), r"\nmoss-tts-realtime .* unknown  Apache-2.0; needs moss-audio-tokenizer\n")
-        self.assertRegex(done.stdout.decode(), r"\npocket-tts .*; has to be completed as docs/families/pocket_tts.md says\n")
+        self.assertRegex(done.stdout.decode(), r"\npocket-tts .*; needs further files, see docs/families/pocket_tts.md\n")
 
     def test_checkpoints_of_the_pages_have_names(self):
         listed = run_cli("hub", "list").stdout.decode().split()

@@ -139,7 +139,7 @@ class Play(unittest.TestCase):
         for player in ["exit 3", "no-such-player-here", "head -c 10 >/dev/null; exit 1"]:
             done = self.say("--play", player=player)
             self.assertEqual(done.returncode, 1, player)
-            self.assertIn(b"-o FILE writes instead of playing", done.stderr)
+            self.assertIn(b"use -o FILE to write the audio to a file", done.stderr)
 
     def test_no_player(self):
         done = subprocess.run([BIN, "say", "--model", MODEL, "Hello.", "--play"], cwd=self.dir,

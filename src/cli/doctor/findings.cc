@@ -157,12 +157,12 @@ Finding cache(const MachineFacts& facts) {
   }
   if (!facts.cache_fault.empty()) {
     return {"packed weights", Health::kLimited, concat(facts.cache, ": ", facts.cache_fault),
-            "--weights-cache DIR names another folder"};
+            "choose another folder with --weights-cache DIR"};
   }
   const bool little = facts.cache_free_bytes < kLittleDisk;
   return {"packed weights", little ? Health::kLimited : Health::kGood,
           concat(facts.cache, ", ", bytes_text(facts.cache_free_bytes), " free"),
-          little ? "they are stored only if 2 GiB stay free" : ""};
+          little ? "packed weights are stored only if 2 GiB stay free" : ""};
 }
 
 }  // namespace

@@ -456,7 +456,7 @@ void add_batch(CLI::App& app, Chosen& chosen) {
   batch.load.engine.policy = "throughput";
   batch.load.engine.max_requests = 1'000'000;
   batch.load.engine.max_wait_s = 1e9;
-  sub->add_option("--max-batch", batch.load.engine.max_batch, "texts in one step")
+  sub->add_option("--max-batch", batch.load.engine.max_batch, "most texts in one step")
       ->check(between(1, 4096))
       ->capture_default_str();
   sub->footer(

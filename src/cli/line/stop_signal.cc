@@ -59,7 +59,7 @@ void StopSignal::arm() {
 
 void StopSignal::watch_device(std::function<void(const std::string& line)> log) {
   when_device_is_lost([log = std::move(log)](const std::string& why) {
-    log("the GPU is lost until this process ends: " + why);
+    log("this process cannot use the GPU any more and stops: " + why);
     kill(getpid(), SIGTERM);
   });
 }

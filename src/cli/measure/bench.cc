@@ -34,7 +34,7 @@ int run_profile(const BenchOptions& options) {
   line.clear();
   write_text(options.profile_file, profile_json(profile));
   const ArProfile& ar = profile.ars.front();
-  std::printf("%s, %d threads: a step of 1 takes %s, of %d %s", profile.model.c_str(),
+  std::printf("%s, %d threads: a batch of 1 takes %s, of %d %s", profile.model.c_str(),
               profile.threads, time_text(ar.step_s(1, 64, 0)).c_str(), ar.decode.back().batch,
               time_text(ar.step_s(ar.decode.back().batch, 64, 0)).c_str());
   for (size_t i = 0; i < profile.links.size(); ++i) {
@@ -42,7 +42,7 @@ int run_profile(const BenchOptions& options) {
     std::printf("; %s, %d frames: %s", link.name.c_str(), link.policy.steady,
                 time_text(profile.chunks_s(i, 1, link.policy.steady)).c_str());
   }
-  std::printf("\noverhead %.1f us a batch and %.1f us a member, %s to wake up\n%s\n",
+  std::printf("\noverhead: %.1f us per batch, %.1f us per sequence; wake-up: %s\n%s\n",
               1e6 * profile.batch_overhead_s, 1e6 * profile.sequence_overhead_s,
               time_text(profile.wake_s).c_str(), options.profile_file.c_str());
   return 0;

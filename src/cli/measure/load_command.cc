@@ -159,7 +159,7 @@ void LoadCommand::search() {
     give_up_when_hopeless(traffic, point);
     const LoadSummary& run = measure(point, traffic);
     std::fprintf(stderr, "%s%s: first audio p%g %s, %s without underrun: %s\n",
-                 point_name(point).c_str(), confirm ? ", once more and longer" : "",
+                 point_name(point).c_str(), confirm ? ", repeated for longer" : "",
                  100 * report_.targets.percentile, time_text(run.target_first_audio_s).c_str(),
                  share_text(run.smooth).c_str(), run.holds ? "held" : "missed");
     return run.holds;

@@ -70,7 +70,7 @@ std::string pull(const std::string& repository, const std::vector<std::string>& 
 
 /// Returns a text that names the page with the further steps.
 std::string completed(const KnownModel& model) {
-  return concat("has to be completed as docs/families/", model.page, ".md says");
+  return concat("needs further files, see docs/families/", model.page, ".md");
 }
 
 /// Downloads the files that a known model needs, then the model; returns its directory.

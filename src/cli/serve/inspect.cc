@@ -121,7 +121,7 @@ void print_graph(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     if (node.ar) print_steps(node);
   }
-  std::printf("\nedges (in frames of the node that they feed)\n");
+  std::printf("\nedges (counted in frames of the node that receives them)\n");
   Rows rows = {{"from", "to", "frames", "first chunk", "later chunks", "left context", "lookahead",
                 "device"}};
   for (const Edge& edge : graph.edges()) {

@@ -59,12 +59,12 @@ void add_access(CLI::App& app, ServeOptions& serve) {
 
 void add_bounds(CLI::App& app, ServeOptions& serve) {
   app.add_option("--drain-timeout", serve.drain_timeout_s,
-                 "most seconds to finish running requests (of a stage process: of its servers) "
-                 "after SIGTERM")
+                 "most seconds to finish running requests after SIGTERM (in a stage process: "
+                 "the requests of its servers)")
       ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--stall-timeout", serve.stall_timeout_s,
-                 "seconds after which a client that reads nothing is disconnected")
+                 "seconds after which a client that does not read is disconnected")
       ->check(above(0))
       ->capture_default_str();
   app.add_option("--max-body-bytes", serve.max_body_bytes, "largest body of a request")
@@ -85,10 +85,10 @@ void add_bounds(CLI::App& app, ServeOptions& serve) {
                  "most seconds of audio in one answer; 0 means no limit")
       ->check(at_least(0))
       ->capture_default_str();
-  app.add_option("--header-timeout", serve.header_timeout_s, "seconds to send a request's head")
+  app.add_option("--header-timeout", serve.header_timeout_s, "most seconds for a request's head")
       ->check(above(0))
       ->capture_default_str();
-  app.add_option("--body-timeout", serve.body_timeout_s, "seconds to send a request's body")
+  app.add_option("--body-timeout", serve.body_timeout_s, "most seconds for a request's body")
       ->check(above(0))
       ->capture_default_str();
   app.add_option("--idle-timeout", serve.idle_timeout_s, "seconds that an idle connection is kept")

@@ -70,10 +70,10 @@ void add_stages(CLI::App& app, ServeOptions& serve) {
   StageKeys& keys = serve.load.stage_keys;
   CLI::Option* cert =
       app.add_option("--stage-cert", keys.certificate,
-                     "certificate (PEM) of this end of links by grpc:// to other hosts");
+                     "certificate (PEM) of this process for grpc:// to other hosts");
   CLI::Option* key = app.add_option("--stage-key", keys.key, "private key of --stage-cert");
-  CLI::Option* authority = app.add_option("--stage-ca", keys.authority,
-                                          "authority that signed the other end's certificate");
+  CLI::Option* authority =
+      app.add_option("--stage-ca", keys.authority, "authority that signed the peer's certificate");
   cert->needs(key)->needs(authority), key->needs(cert), authority->needs(cert);
 }
 

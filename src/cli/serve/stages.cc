@@ -66,7 +66,7 @@ int run_stages(const ServeOptions& options) {
                  running.address(), " (ready after ", ready_s, " s). Ctrl-C stops it."));
   stop.arm();
   StopSignal::watch_device(log);
-  while (stop.wait() == StopSignal::Event::kReload) log("a stage process does not reload");
+  while (stop.wait() == StopSignal::Event::kReload) log("SIGHUP: a stage process cannot reload");
   if (!options.quiet) log("stopping: finishing the streams of connected servers");
   drain(running, options.drain_timeout_s);
   return StopSignal::end_watch();

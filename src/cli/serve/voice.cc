@@ -233,7 +233,7 @@ void add_voice(CLI::App& app, Chosen& chosen) {
   CLI::App* out = below("export", "Write a voice or its recording into a file", run_voice_export);
   out->add_option("name", voice.wish.name, "name of the voice")->required();
   out->add_option("-o,--output", voice.file,
-                  "NAME.wav: the recording; NAME.safetensors: the voice made of it, for a model")
+                  "NAME.wav: the recording; NAME.safetensors: the voice that --model makes of it")
       ->required();
   out->add_option("-m,--model", voice.load.model, "the model for which the voice is encoded");
   add_load(*out, voice.load);

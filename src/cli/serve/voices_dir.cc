@@ -19,7 +19,7 @@ std::vector<std::string> voice_files(const std::string& dir,
     if (std::filesystem::exists(path + ".json")) {
       found.push_back(path);
     } else {
-      report(concat("syrinx: ", path, ": left out, as ", path, ".json is missing"));
+      report(concat("syrinx: ", path, ": not served, because ", path, ".json is missing"));
     }
   }
   if (fault) throw UsageError(concat("--voices-dir ", dir, ": ", fault.message()));

@@ -63,7 +63,7 @@ void Player::put(const std::string& bytes) {
     return;
   pclose(std::exchange(pipe_, nullptr));
   throw LoadError("'" + command_ +
-                  "' ended before the audio did; -o FILE writes instead of playing");
+                  "' ended before the audio did; use -o FILE to write the audio to a file");
 }
 
 void Player::write(std::span<const float> samples) {

@@ -114,7 +114,7 @@ AudioFormat choose_output(SayOptions& options, const std::optional<std::string>&
   if (!options.output.empty() && options.output != "-") need_writable(options.output);
   if (options.play && !player) {
     throw LoadError(
-        "--play: found none of aplay, ffplay, mpv and play; set SYRINX_PLAYER to another");
+        "--play: found none of aplay, ffplay, mpv and play; set SYRINX_PLAYER to a command");
   }
   const bool at_terminal = isatty(STDOUT_FILENO) != 0 && player.has_value();
   if (options.output.empty() && !options.play) {
