@@ -75,14 +75,14 @@ AudioVaeConfig AudioVaeConfig::load(const Config& c) {
     }
   }
   if (v.encoder_channels << v.encoder_rates.size() > kMostVaeWidth) {
-    c.fail("encoder_dim", concat("is doubled for each rate, to more than ", kMostVaeWidth));
+    c.fail("encoder_dim", concat("doubled for each rate, it exceeds ", kMostVaeWidth));
   }
   if (v.decoder_channels % (int64_t{1} << v.decoder_rates.size()) != 0) {
     c.fail("decoder_dim", "must be divisible by 2^n for n decoder_rates");
   }
-  if (v.encoder_hop() > v.sample_rate) c.fail("encoder_rates", "a frame is longer than a second");
+  if (v.encoder_hop() > v.sample_rate) c.fail("encoder_rates", "make a frame longer than a second");
   if (v.decoder_hop() > v.out_sample_rate) {
-    c.fail("decoder_rates", "a frame is longer than a second");
+    c.fail("decoder_rates", "make a frame longer than a second");
   }
   if (v.decoder_hop() * v.sample_rate != v.encoder_hop() * v.out_sample_rate) {
     c.fail("decoder_rates", concat("a frame of ", v.encoder_hop(), " samples at ", v.sample_rate,

@@ -183,7 +183,7 @@ TEST_F(AudioVaeTest, ConfigsAreReadAndChecked) {
       {R"({"encoder_rates": [64, 64, 64]})", "encoder_rates"},
       {R"({"decoder_rates": [8, 6, 5, 2, 2, 4]})", "decoder_rates"},
       {R"({"decoder_rates": [64, 64, 64, 64, 64, 64, 64, 64], "decoder_dim": 256})",
-       "decoder_rates: a frame is longer"},
+       "decoder_rates: make a frame longer"},
       {R"({"decoder_dim": 100})", "decoder_dim"},
       {R"({"encoder_dim": 16384})", "encoder_dim"},
       {R"({"latent_dim": 0})", "latent_dim"}};

@@ -243,7 +243,7 @@ void CamPlus::run(StepContext& ctx, Work& work) const {
     case Work::kDone:
       break;
   }
-  SYRINX_CHECK(false, "[cam_plus] run() was called after the work was done");
+  SYRINX_CHECK(false, "[cam_plus] run() was called for finished work");
 }
 
 /// Computes the fbank and subtracts its mean over time.

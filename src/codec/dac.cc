@@ -23,7 +23,7 @@ DacCodecConfig load_dac_config(const Config& root) {
   if (d.rates.empty() || d.rates.size() > 8 || d.channels % (1 << d.rates.size()) != 0) {
     root.fail("decoder_hidden_size", "must be divisible by 2^n for n = 1 to 8 upsampling_ratios");
   }
-  if (c.hop() > c.sample_rate) root.fail("upsampling_ratios", "a frame is longer than a second");
+  if (c.hop() > c.sample_rate) root.fail("upsampling_ratios", "make a frame longer than a second");
   for (const int64_t rate : d.rates) {
     // For an odd rate, its transposed convolutions return fewer than `rate` samples per input row.
     if (rate % 2 != 0) root.fail("upsampling_ratios", "odd rates are not supported");

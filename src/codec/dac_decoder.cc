@@ -215,7 +215,7 @@ void DacDecoder::delay_rows(StepContext& ctx, std::span<const Part> parts, size_
     const int64_t from_past = std::min(wanted, old), from_in = wanted - from_past;
     const int64_t kept = old - from_past, rest = fresh - from_in;
     SYRINX_CHECK(kept + rest <= held.past.view().count(),
-                 "[dac_decoder] the rows exceed the delay ", held.past.shape().str());
+                 "[dac_decoder] too many rows for a delay of ", held.past.shape().str());
     // The remaining rows are moved to the front of `past` through scratch memory, because source
     // and target may overlap.
     float* moved = kept > 0 ? take_f32(ctx, kept, 1).f32() : nullptr;

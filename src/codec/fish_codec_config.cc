@@ -55,8 +55,8 @@ class Sizes {
     }
   }
   [[noreturn]] void refuse(const std::string& name, int64_t size) const {
-    throw LoadError(concat("tensor ", weights_.full(name), ": a size of ", size,
-                           " does not fit a codec of this kind"));
+    throw LoadError(concat("tensor ", weights_.full(name), ": the size ", size,
+                           " is not possible in a codec of Fish Speech"));
   }
 
  private:

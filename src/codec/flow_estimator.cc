@@ -28,7 +28,7 @@ void FlowEstimator::hold(const Network& network, WeightType type, int64_t max_fr
 void FlowEstimator::begin(int64_t frames, State& state) const {
   const int64_t page = KvPool::kPageRows;
   if (state.whole) {
-    SYRINX_CHECK(state.frames == 0, "[s3_flow] a whole utterance must be one chunk");
+    SYRINX_CHECK(state.frames == 0, "[s3_flow] the utterance is not one chunk");
     const int64_t pages = config_.branches() * KvPool::pages_for(frames);
     for (int64_t i = 0; i < pages; i += pages_->slots()) state.groups.push_back(pages_->take());
     return;

@@ -105,7 +105,7 @@ size_t GlmSpeechTokenizer::State::bytes() const {
 
 MelExtremes GlmSpeechTokenizer::extremes(std::span<const float> segment) const {
   SYRINX_CHECK(!segment.empty() && std::ssize(segment) <= segment_samples(), "[glm_tokenizer] ",
-               segment.size(), " samples: not the size of a segment");
+               segment.size(), " samples; expected 1 to ", segment_samples());
   std::vector<float> padded(segment.begin(), segment.end());
   padded.resize(static_cast<size_t>(count(std::ssize(segment)) * code_samples()));
   return mel_extremes(mel_, padded, std::ssize(padded) / mel_.options().hop, 2 * config_.block);
@@ -158,8 +158,8 @@ void GlmSpeechTokenizer::encode(StepContext& ctx, const Block& block, State& sta
   const int64_t first = state.past_.rows, rows = std::ssize(codes) * config_.pool;
   SYRINX_CHECK(rows > 0 && first % config_.block == 0 && ctx.device == Device::kCpu &&
                    std::ssize(codes) == block_codes(first / config_.block, block.length),
-               "[glm_tokenizer] ", codes.size(), " codes from row ", first, " of ", block.length,
-               " samples");
+               "[glm_tokenizer] invalid block: ", codes.size(), " codes from row ", first, " of ",
+               block.length, " samples");
   const Arena::Mark mark(ctx.arena);
   const int64_t frames = 2 * rows;
   const View mel = ctx.arena.take({kFramesBefore + frames, config_.mels}, DType::kF32);

@@ -55,7 +55,7 @@ HiftConfig load_hift_config(const HyperYaml& y, bool causal) {
   agree("hift.source_resblock_dilation_sizes", c.source_kernels.size());
   if (c.rates.empty() || c.rates.size() > 8 || c.rates.size() != c.rate_kernels.size() ||
       c.rates.size() != c.source_kernels.size() || c.kernels.empty() || c.n_fft % c.stft_hop != 0) {
-    y.fail("hift.upsample_rates", "does not fit the kernels or the STFT");
+    y.fail("hift.upsample_rates", "differ in number from the kernels, or do not fit the STFT");
   }
   if (c.hop() > c.source.sample_rate) {
     y.fail("hift.upsample_rates", "with istft_params.hop_len, a frame is longer than a second");

@@ -76,10 +76,10 @@ MimiConfig MimiConfig::load(const Config& config) {
     if (!fine) config.fail(key, "only " + what + " is supported");
   };
   only("upsampling_ratios", !c.ratios.empty() && c.ratios.size() <= 8, "a list of 1 to 8");
-  only("num_key_value_heads", c.heads % c.kv_heads == 0, "a divisor of the heads");
+  only("num_key_value_heads", c.heads % c.kv_heads == 0, "a divisor of num_attention_heads");
   only("dilation_growth_rate", c.dilation() <= kMostDilation,
        concat("a dilation of at most ", kMostDilation, " (", c.dilation(), " in the last layer)"));
-  only("compress", c.filters % c.compress == 0, "a divisor of the filters");
+  only("compress", c.filters % c.compress == 0, "a divisor of num_filters");
   only("audio_channels", config.opt_i("audio_channels", 1) == 1, "one channel");
   only("use_causal_conv", config.opt_b("use_causal_conv", true), "true");
   only("use_conv_shortcut", !config.opt_b("use_conv_shortcut", false), "false");
@@ -91,7 +91,7 @@ MimiConfig MimiConfig::load(const Config& config) {
   only("vector_quantization_hidden_dimension",
        config.opt_i("vector_quantization_hidden_dimension", c.codebook_dim) == c.codebook_dim &&
            c.codebook_dim != c.hidden,
-       "the size of codebook_dim, other than hidden_size,");
+       "codebook_dim, which must differ from hidden_size,");
   only("upsampling_ratios", c.hop() <= c.sample_rate, "a frame of at most a second");
   return c;
 }

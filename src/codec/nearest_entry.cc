@@ -15,7 +15,7 @@ NearestEntry::NearestEntry(Tensor entries) : entries_(std::move(entries)) {
     for (const float x : entry(v)) power += double{x} * x;
     bias.f32()[v] = static_cast<float>(-power / 2);
   }
-  SYRINX_CHECK(count > 0 && width > 0, "no nearest entry among ", count, " of width ", width);
+  SYRINX_CHECK(count > 0 && width > 0, "invalid table of ", count, " entries of ", width);
   score_ = PackedLinear::pack(entries_, WeightType::kF32, bias);
 }
 

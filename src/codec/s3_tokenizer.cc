@@ -133,7 +133,7 @@ void S3Tokenizer::run(StepContext& ctx, Work& work) const {
     case Work::kDone:
       break;
   }
-  SYRINX_CHECK(false, "[s3_tokenizer] run() was called after the work was done");
+  SYRINX_CHECK(false, "[s3_tokenizer] run() was called for finished work");
 }
 
 void S3Tokenizer::make_mel(Work& work) const {

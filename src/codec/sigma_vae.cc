@@ -82,7 +82,7 @@ SigmaVaeConfig SigmaVaeConfig::load(const Config& c) {
   }
   if (v.width(0) > kMostSigmaWidth) {
     c.fail("decoder_n_filters",
-           concat("is doubled for each ratio, to more than ", kMostSigmaWidth));
+           concat("doubled for each of the ratios, it exceeds ", kMostSigmaWidth));
   }
   v.taps = c.opt_i("kernel_size", v.taps, 1, 64);
   v.last_taps = c.opt_i("last_kernel_size", v.last_taps, 1, 64);

@@ -40,7 +40,7 @@ SnacConfig SnacConfig::load(const Config& root) {
   if (d.rates.empty() || d.rates.size() > 8 || d.channels % (1 << d.rates.size()) != 0) {
     root.fail("decoder_dim", "must be divisible by 2^n for n = 1 to 8 decoder_rates");
   }
-  if (d.hop() > c.codec.sample_rate) root.fail("decoder_rates", "a frame is longer than a second");
+  if (d.hop() > c.codec.sample_rate) root.fail("decoder_rates", "frames exceed a second");
   if (c.strides.empty() || c.strides.size() > 16) root.fail("vq_strides", "expected 1 to 16");
   for (const int64_t stride : c.strides) {
     if (c.strides.front() % stride != 0)

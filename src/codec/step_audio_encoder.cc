@@ -112,7 +112,7 @@ StepAudioEncoder::Work StepAudioEncoder::open(int64_t samples) const {
 
 void StepAudioEncoder::run(StepContext& ctx, Work& work, std::span<const float> samples) const {
   SYRINX_CHECK(!work.done() && ctx.device == Device::kCpu,
-               "[step_audio_encoder] the work is done, or the context is not on the CPU");
+               "[step_audio_encoder] run() needs unfinished work and a context on the CPU");
   if (work.step_ == 0) {
     hear(ctx, work, samples);
   } else if (work.step_ <= config_.layers) {

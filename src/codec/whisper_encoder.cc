@@ -153,7 +153,7 @@ WhisperEncoder::Work WhisperEncoder::open(const WhisperWindow& window) const {
 
 void WhisperEncoder::run(StepContext& ctx, Work& work, std::span<const float> samples) const {
   SYRINX_CHECK(work.left() > 0 && ctx.device == Device::kCpu,
-               "[whisper_encoder] the work is done, or the context is not on the CPU");
+               "[whisper_encoder] run() needs unfinished work and a context on the CPU");
   const Arena::Mark mark(ctx.arena);
   const int piece = work.piece_++;
   if (piece == 0) return make_mel(work, samples);

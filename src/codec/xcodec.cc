@@ -97,7 +97,7 @@ XCodecConfig XCodecConfig::of(const Weights& weights, const XCodecConfig& publis
     throw LoadError(concat(weights.full("fc2.weight"), ": takes ", c.width,
                            " inputs, but codebook entries have ", codec.codebook_dim));
   }
-  if (codec.hop() > codec.sample_rate) throw LoadError(where + ": a frame is longer than a second");
+  if (codec.hop() > codec.sample_rate) throw LoadError(where + ": frames exceed a second");
   return c;
 }
 

@@ -41,8 +41,8 @@ XCodecEncoder::XCodecEncoder(const XCodecConfig& config, const Weights& weights)
   if (hop != config.codec.hop() || every_ * Hubert::kHop * config.codec.sample_rate !=
                                        config.codec.hop() * Hubert::kSampleRate) {
     weights.fault("acoustic_encoder.conv1.weight",
-                  concat("frame sizes do not match: ", hop, " samples here, in the decoder ",
-                         config.codec.hop(), ", HuBERT's rows have ", Hubert::kHop, " at 16 kHz"));
+                  concat("a frame has ", hop, " samples in the encoder, ", config.codec.hop(),
+                         " in the decoder; a row of HuBERT has ", Hubert::kHop, " at 16 kHz"));
   }
   load_semantic(weights.scope("encoder_semantic"));
   join_ = load_linear(weights, "fc", config.width,
