@@ -115,7 +115,7 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
     run->codes = static_cast<int>(std::ssize(node.ar->traits().vocab));
     run->guided = is_guided(sequence);
     if (run->guided && model.options.max_batch < 2) {
-      return Error{ErrorCode::kUnsupported, "guidance needs max_batch to be at least 2"};
+      return Error{ErrorCode::kUnsupported, "guidance needs --max-batch 2 or more"};
     }
     for (int t = 0; t < (run->guided ? 2 : 1); ++t) {
       const int rows = t == 0 ? sequence.prompt_rows() : sequence.companion_rows();

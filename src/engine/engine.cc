@@ -92,7 +92,7 @@ Engine::Engine(std::shared_ptr<const Pipeline> pipeline, EngineOptions options,
     const bool remote = node.ar ? node.ar->remote() : node.chunk->remote();
     if (remote && machine->options().remote_slots < 1) {
       throw LoadError("the stage '" + node.name +
-                      "' runs in another process, so remote_slots must not be 0");
+                      "' runs in another process, so remote_slots must be above 0");
     }
   }
   impl_ = std::make_unique<Impl>(std::move(pipeline), options, std::move(machine));

@@ -146,7 +146,7 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
                          m.finished[i].value());
               }
             });
-  w.counters("requests_rejected_total", "Requests refused for lack of room, by reason.", "reason",
+  w.counters("requests_rejected_total", "Requests refused because of a limit, by reason.", "reason",
              {{"wait", &M::rejected_queue},
               {"seats", &M::rejected_seats},
               {"client", &M::rejected_client}});
@@ -155,32 +155,32 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
   w.gauge("streams_capacity", "Real-time streams that the learned costs allow; 0 while unknown.",
           &M::streams_capacity);
   w.gauge("seats_limit",
-          "Limit of seats after underruns although the costs allow more; 0: no limit.",
+          "Seats allowed after underruns, fewer than the costs allow; 0: no such limit.",
           &M::seats_limit);
-  w.one("slowdown", "gauge", "Time to first output, divided by that of a request alone.",
+  w.one("slowdown", "gauge", "Time to the first output, divided by that time of a request alone.",
         [](const M& m) {
           return Slowdown::faded(std::max(1.0, m.slowdown.value()),
                                  now_s() - m.slowdown_at_s.value());
         });
   w.gauge("predicted_wait_seconds", "Predicted time until a new request gets a seat.",
           &M::predicted_wait_s);
-  w.histogram("queue_wait_seconds", "From submission to the first step.", &M::wait_s);
-  w.histogram("first_audio_seconds", "From submission to the first samples.", &M::first_audio_s);
-  w.histogram("first_text_seconds", "From submission to the first token.", &M::first_text_s);
-  w.histogram("slack_seconds", "Unplayed audio of a listener when a chunk arrived.", &M::slack_s);
-  w.histogram("underrun_seconds", "Longest gap of each request with a gap.", &M::underrun_s);
+  w.histogram("queue_wait_seconds", "Time from submission to the first step.", &M::wait_s);
+  w.histogram("first_audio_seconds", "Time from submission to first samples.", &M::first_audio_s);
+  w.histogram("first_text_seconds", "Time from submission to first token.", &M::first_text_s);
+  w.histogram("slack_seconds", "Audio that a listener had left when a chunk came.", &M::slack_s);
+  w.histogram("underrun_seconds", "Longest gap of each request that had gaps.", &M::underrun_s);
   w.counter("underruns_total", "Chunks that arrived after the listener had no audio left.",
             &M::underruns);
   w.gauge("kv_pages", "Pages of the KV cache.", &M::pages);
   w.gauge("kv_pages_free", "Available pages.", &M::pages_free);
-  w.gauge("kv_prefix_pages", "Pages of known prefixes.", &M::prefix_pages);
+  w.gauge("kv_prefix_pages", "Pages that hold reusable prefixes.", &M::prefix_pages);
   w.counter("prompt_rows_total", "Prompt rows of all requests.", &M::prompt_rows);
   w.counter("prefix_hit_rows_total", "Prompt rows found in the cache.", &M::prefix_rows);
-  w.counter("preemptions_total", "Caches dropped for lack of pages.", &M::preemptions);
+  w.counter("preemptions_total", "Sequences whose pages were taken.", &M::preemptions);
   w.counter("audio_seconds_total", "Audio delivered.", &M::audio_s);
   w.counter("text_tokens_total", "Tokens written.", &M::text_tokens);
-  w.counter("drafted_tokens_total", "Guessed steps that ran with other steps.", &M::drafted);
-  w.counter("draft_hits_total", "Right guesses: steps that needed no batch of their own.",
+  w.counter("drafted_tokens_total", "Guessed tokens that steps have checked.", &M::drafted);
+  w.counter("draft_hits_total", "Guessed tokens that were right; each saved a step.",
             &M::draft_hits);
   w.counter("executor_busy_seconds_total", "Time in which executors ran batches.", &M::busy_s);
   w.counter("background_seconds_total", "Time in which executors ran background batches.",
@@ -191,7 +191,7 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
              {{"encoded", &M::voices_encoded},
               {"failed", &M::voices_failed},
               {"rejected", &M::voices_rejected}});
-  w.gauge("voices_waiting", "Recordings that are being encoded or wait for it.",
+  w.gauge("voices_waiting", "Recordings being encoded or waiting to be encoded.",
           &M::voices_waiting);
   w.counter("voice_encode_seconds_total", "Time spent on encoding recordings.", &M::voice_encode_s);
   const auto of_stages = [&](const char* name, const char* type, const char* help, auto of) {
