@@ -252,7 +252,7 @@ TEST(StopSignal, ALostGpuStopsTheProcessWithCodeOne) {
     const bool stopped = stop.wait() == StopSignal::Event::kStop;
     std::_Exit(stopped ? StopSignal::end_watch() : 2);
   };
-  EXPECT_EXIT(lives(true), testing::ExitedWithCode(1), "the GPU is lost.*an illegal address");
+  EXPECT_EXIT(lives(true), testing::ExitedWithCode(1), "cannot use the GPU.*an illegal address");
   EXPECT_EXIT(lives(false), testing::ExitedWithCode(0), "");
 }
 
