@@ -83,13 +83,13 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const S
                      "\"; use \"default\" and describe the voice in 'instructions'",
                  "voice"};
   }
-  if (request.voice.data) return unsupported("the model does not accept voices", "voice");
+  if (request.voice.data) return unsupported("this model cannot clone a voice", "voice");
   if (request.writing.top_logprobs >= 0) {
     return unsupported("this model returns no log-probabilities", "logprobs");
   }
   if (request.task) return unsupported("this model does not support this task", "task");
   if (request.writing.chat && !request.say.instructions.empty()) {
-    return unsupported("describe the voice in the messages", "instructions");
+    return unsupported("in a chat, describe the voice in a message", "instructions");
   }
   std::unique_ptr<State> state(new State(config, spoken, prompter, request, std::move(heard)));
   if (const Status begun = state->begin(request); !begun.ok()) return begun.error();
@@ -108,7 +108,7 @@ Status State::begin(const SpeechRequest& request) {
   }
   if (!heard_.empty())
     return unsupported("this model accepts recordings only in messages", "messages");
-  if (!speaks_) return unsupported("this model answers messages only", "prompt");
+  if (!speaks_) return unsupported("this model only answers messages", "prompt");
   if (Status taken = text_.begin(request.say.text); !taken.ok()) return taken;
   begin_reading();
   return ok_status();

@@ -82,7 +82,7 @@ SpeakerEncoder::Work SpeakerEncoder::open(std::span<const float> samples) const 
 
 /// Runs one layer over the windows of a piece. After the last layer, adds the windows' vectors.
 void SpeakerEncoder::run(StepContext& ctx, Work& work) const {
-  SYRINX_CHECK(!work.done(), "[speaker] the work is done");
+  SYRINX_CHECK(!work.done(), "[speaker] the work has ended");
   const Arena::Mark mark(ctx.arena);
   const int64_t count = std::min(kPiece, work.windows_ - work.window_);
   if (work.layer_ == 0) {

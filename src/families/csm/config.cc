@@ -36,8 +36,8 @@ bool claims(const Config& root) { return model_type(root) == "csm" || of_first_p
 ModelConfig load_model_config(const Config& root) {
   if (of_first_program(root)) {
     root.fail(kFirstFormat,
-              "has the format of the authors' first program; the format of transformers "
-              "(CsmForConditionalGeneration, e.g. sesame/csm-1b) is supported");
+              "has the format of the authors' first program; use a checkpoint in the format of "
+              "transformers (CsmForConditionalGeneration, e.g. sesame/csm-1b)");
   }
   ModelConfig m;
   m.backbone = load_llama_config(root);
@@ -62,7 +62,7 @@ ModelConfig load_model_config(const Config& root) {
   m.codec = MimiConfig::load(codec);
   if (m.codec.codebooks != m.codebooks) {
     codec.fail("num_quantizers", "is " + std::to_string(m.codec.codebooks) +
-                                     ", but the model makes " + std::to_string(m.codebooks));
+                                     ", but the model has " + std::to_string(m.codebooks));
   }
   if (m.codec.codebook_size > m.code_vocab) {
     codec.fail("codebook_size", "is " + std::to_string(m.codec.codebook_size) +

@@ -19,12 +19,12 @@ void read_speakers(const Config& config, FinchConfig& c) {
   if (c.speakers.size() > kMaxSpeakers ||
       std::none_of(c.speakers.begin(), c.speakers.end(), named)) {
     config.fail("speakers",
-                concat("must be at most ", kMaxSpeakers, " and name the voice '", c.voice, "'"));
+                concat("expected at most ", kMaxSpeakers, ", one of them named '", c.voice, "'"));
   }
   const auto speeds = config.floats("speeds");
   if (speeds.size() != 2 ||
       !(speeds[0] >= 0.1 && speeds[0] <= 1 && speeds[1] >= 1 && speeds[1] <= 10)) {
-    config.fail("speeds", "must be the slowest in [0.1, 1] and the fastest in [1, 10]");
+    config.fail("speeds", "expected the slowest, 0.1 to 1, and the fastest, 1 to 10");
   }
   c.slowest = static_cast<float>(speeds[0]);
   c.fastest = static_cast<float>(speeds[1]);

@@ -26,7 +26,7 @@ float lift_of(const ChunkJob& job, int t, int s) {
     const bool inside = at >= 0 && at < job.left + job.fresh + job.ahead;
     const int32_t lift =
         inside ? job.codes[static_cast<size_t>(at) * kFrameWidth + kFrameCodes] : 0;
-    SYRINX_CHECK(lift >= 0 && lift <= kMaxLift, "[finch] an accent of ", lift, " cents");
+    SYRINX_CHECK(lift >= 0 && lift <= kMaxLift, "[finch] invalid accent ", lift);
     return static_cast<float>(lift);
   };
   const float from_middle = (static_cast<float>(s) + 0.5f) / kStepsPerFrame - 0.5f;

@@ -66,7 +66,7 @@ GlmFlowConfig load_flow(const HyperYaml& y) {
     y.fail(unet + "in_channels", "must be 4 * flow.output_size");
   const std::vector<int64_t> channels = y.ints(unet + "channels", 8, kMostSize);
   if (channels.size() != 2 || channels[0] != channels[1] || channels[0] % 8 != 0)
-    y.fail(unet + "channels", "expected two equal levels, in multiples of 8");
+    y.fail(unet + "channels", "expected two equal numbers, multiples of 8");
   c.channels = channels[0];
   c.unet_heads = y.i(unet + "num_heads", 1, 256);
   c.unet_head_dim = y.i(unet + "attention_head_dim", 8, 256);

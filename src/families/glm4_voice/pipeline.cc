@@ -46,7 +46,7 @@ Glm4Voice::Glm4Voice(const LoadSpec& spec) {
   load_networks(spec);
   ids_ = load_ids(*tokenizer_, config_.speech.codes);
   if (ids_.audio_end > config_.lm.vocab)
-    root.fail("padded_vocab_size", "is too small for the audio");
+    root.fail("padded_vocab_size", "is too small for the audio tokens");
   prompter_ = std::make_unique<Prompter>(*tokenizer_, ids_, config_.lm.max_positions - 1);
   hearing_ = std::make_unique<HearingStage>(*speech_);
   flow_stage_ = std::make_unique<FlowStage>(*flow_);

@@ -116,7 +116,7 @@ void HearingStage::run(StepContext& ctx, ChunkJob& job) const {
     if (s.block == 0) begin_segment(s);
     // The window has this segment's previous block, if any, the current block, and the next one.
     const int64_t back = s.block > 0 ? 1 : 0, offset = (s.block - back) * width;
-    SYRINX_CHECK(frame >= back, "[hearing] the block before block ", s.block, " is gone");
+    SYRINX_CHECK(frame >= back, "[hearing] the block before ", s.block, " is missing");
     const auto window = job.values.subspan(static_cast<size_t>((frame - back) * width));
     const int64_t length =
         std::min({std::ssize(window), (back + 2) * width, part.samples - offset});

@@ -21,7 +21,7 @@ void set_keys(Bundle& bundle, std::span<const uint64_t> keys) {
 
 std::vector<uint64_t> take_keys(Bundle& bundle) {
   const std::vector<int32_t> halves = bundle.ints("keys");
-  if (halves.size() % 2 != 0) throw LoadError("the keys have an odd number of halves");
+  if (halves.size() % 2 != 0) throw LoadError("'keys' has an odd number of values");
   std::vector<uint64_t> keys;
   for (size_t i = 0; i < halves.size(); i += 2) {
     keys.push_back(static_cast<uint32_t>(halves[i]) | uint64_t{static_cast<uint32_t>(halves[i + 1])}
@@ -61,7 +61,7 @@ std::vector<Heard> take_heard(Bundle& bundle, int64_t longest,
     if (!keys_of) continue;
     const auto first = used;
     used += static_cast<size_t>(keys_of(samples[i]));
-    if (used > keys.size()) throw LoadError("the recordings need more keys than the bundle has");
+    if (used > keys.size()) throw LoadError("'keys' has too few values for the recordings");
     heard.back().keys.assign(keys.begin() + static_cast<std::ptrdiff_t>(first),
                              keys.begin() + static_cast<std::ptrdiff_t>(used));
   }

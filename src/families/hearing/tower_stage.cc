@@ -58,7 +58,7 @@ void TowerStage::run(StepContext& ctx, ChunkJob& job) const {
   const int64_t chunk = tower_.chunk_samples(), number = stream.frame / tower_.window_chunks();
   // The window begins with this recording's previous chunk, if any, and ends with its next one.
   const int64_t back = stream.frame > 0 ? 1 : 0, offset = (stream.frame - back) * chunk;
-  SYRINX_CHECK(job.left >= back, "[tower] the chunk before window ", number, " is gone");
+  SYRINX_CHECK(job.left >= back, "[tower] no chunk before window ", number);
   const auto window = job.values.subspan(static_cast<size_t>((job.left - back) * chunk));
   const int64_t length = std::min(std::ssize(window), recording.samples - offset);
   const int64_t rows = tower_.window_rows(number, recording.samples);

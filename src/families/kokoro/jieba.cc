@@ -62,7 +62,7 @@ Result<std::unique_ptr<const Jieba>> Jieba::load(const std::string& folder) {
     source = read_file(join_path(folder, "finalseg/prob_emit.py"), kMostBytes);
   } catch (const LoadError& error) {
     return Error{ErrorCode::kUnsupported,
-                 concat("Chinese is cut into words by the files of jieba (Debian: apt-get install "
+                 concat("Chinese text needs jieba's dictionaries (Debian: apt-get install "
                         "python3-jieba; SYRINX_JIEBA names another folder): ",
                         error.what()),
                  "input"};

@@ -115,7 +115,7 @@ class SchemaReader {
 
   Node read_some(const char* name, const Value& some, int depth) {
     if (!some.is_list() || some.items().empty())
-      throw bad_schema(concat("'", name, "' of the schema must have schemas"));
+      throw bad_schema(concat("'", name, "' of the schema must list schemas"));
     if (std::string_view(name) == "allOf" && some.items().size() > 1)
       throw bad_schema("the schema keyword 'allOf' of several schemas is not supported");
     Node out = read(some.items()[0], depth + 1);
@@ -222,7 +222,7 @@ class SchemaReader {
     if (const Value* names = map.find("required"); names != nullptr && !names->is_none()) {
       if (!names->is_list()) throw bad_schema("'required' of the schema must be an array");
       for (const Value& name : names->items()) {
-        if (!name.is_text()) throw bad_schema("'required' of the schema must have names");
+        if (!name.is_text()) throw bad_schema("'required' of the schema must list names");
         required.insert(name.text());
         named.try_emplace(name.text(), true);
       }
@@ -249,7 +249,7 @@ class SchemaReader {
       const Value* value = map.find(name);
       if (value == nullptr) return;
       if (!value->is_int() || value->integer() < 0)
-        throw bad_schema(concat("'", name, "' of the schema must be a count"));
+        throw bad_schema(concat("'", name, "' of the schema must be 0 or more"));
       out = value->integer();
     };
     count("minItems", node.least), count("maxItems", node.most);

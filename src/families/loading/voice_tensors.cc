@@ -38,7 +38,7 @@ Result<std::vector<int32_t>> voice_ids(const Voice& voice, const std::string& na
   }
   std::vector<int32_t> out(tensor->i32(), tensor->i32() + tensor->shape()[0]);
   for (const int32_t id : out) {
-    if (id < 0 || id >= bound) return unfit(name, concat("has an id of ", id, " of ", bound));
+    if (id < 0 || id >= bound) return unfit(name, concat("has the id ", id, ", not below ", bound));
   }
   return out;
 }

@@ -70,14 +70,14 @@ ModelConfig load_model_config(const Config& root) {
   m.words = at("text_token_end") - m.first_word;
   const int64_t codes = at("codec_token_end") - m.first_code;
   if (m.units < 1 || m.first_unit + m.units != m.first_code) {
-    root.fail("ssl_token_end", "there must be units, and the codes must begin where the units end");
+    root.fail("ssl_token_end", "must be above ssl_token_start, and equal codec_token_start");
   }
   if (codes < 1 || codes % (m.streams - 1) != 0 || m.first_code + codes != m.first_word) {
-    root.fail("codec_token_end", concat("each of ", m.streams - 1,
-                                        " streams must have the same number of codes, and the text "
-                                        "must begin where the codes end"));
+    root.fail("codec_token_end", concat("must equal text_token_start, and the number of codes must "
+                                        "be above 0 and a multiple of ",
+                                        m.streams - 1, " (nq - 1)"));
   }
-  if (m.words < 1) root.fail("text_token_end", "there must be ids of text");
+  if (m.words < 1) root.fail("text_token_end", "must be above text_token_start");
   m.codes = codes / (m.streams - 1);
   if (root.opt_i("codec_per_stream_size", m.codes) != m.codes) {
     root.fail("codec_per_stream_size", concat("must be ", m.codes, ", as in the ranges of tokens"));

@@ -77,8 +77,8 @@ const NamePatterns kXeusTraining{"losses.*", "loss*", "util_modules.*", "mask*",
 NearestEntry load_units(const ModelConfig& config, const std::string& path, int64_t width) {
   Tensor centres = read_joblib_array(path, "cluster_centers_");
   if (centres.shape() != Shape{config.units, width}) {
-    throw LoadError(concat(path, ": expected k-means of ", config.units, " units and rows of ",
-                           width, ", got ", centres.shape().str()));
+    throw LoadError(concat(path, ": expected k-means centres [", config.units, ", ", width,
+                           "], got ", centres.shape().str()));
   }
   return NearestEntry(std::move(centres));
 }
@@ -211,7 +211,7 @@ Result<Opened> OpusLm::read_aloud(const SpeechRequest& request) const {
   if (!request.writing.recordings.empty()) {
     return unsupported("this model accepts recordings only in messages", "messages");
   }
-  if (request.writing.text_only) return unsupported("this model answers messages only", "prompt");
+  if (request.writing.text_only) return unsupported("this model only answers messages", "prompt");
   return SpokenSequence::open(spoken_, script_of(config_, *prompter_, request), request);
 }
 

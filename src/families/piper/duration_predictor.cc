@@ -82,7 +82,7 @@ DurationPredictor::DurationPredictor(const VoiceParts& parts, int64_t hidden, in
 
 std::vector<float> DurationPredictor::condition(std::span<const float> embedding) const {
   if (speaker_ == 0) return {};
-  SYRINX_CHECK(std::ssize(embedding) == speaker_, "[piper] an embedding of ", embedding.size());
+  SYRINX_CHECK(std::ssize(embedding) == speaker_, "[piper] wrong embedding: ", embedding.size());
   std::vector<float> out(condition_bias_.f32(), condition_bias_.f32() + width_);
   for (int64_t o = 0; o < width_; ++o) {
     const float* row = condition_weight_.f32() + o * speaker_;

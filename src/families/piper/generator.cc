@@ -88,7 +88,7 @@ void Generator::open(StreamMemory& memory) const {
 
 std::vector<float> Generator::condition(std::span<const float> embedding) const {
   if (speaker_ == 0) return {};
-  SYRINX_CHECK(std::ssize(embedding) == speaker_, "[piper] an embedding of ", embedding.size());
+  SYRINX_CHECK(std::ssize(embedding) == speaker_, "[piper] wrong embedding: ", embedding.size());
   std::vector<float> out(condition_bias_.f32(), condition_bias_.f32() + first_.out());
   for (size_t o = 0; o < out.size(); ++o) {
     const float* row = condition_weight_.f32() + static_cast<int64_t>(o) * speaker_;

@@ -119,7 +119,7 @@ std::shared_ptr<const Pipeline> load_with(const LoadSpec& spec, const SayClauses
   if (spec.dummy) {
     throw LoadError(
         spec.dir +
-        ": --dummy is not supported, because only the weights state the sizes of a Piper voice");
+        ": --load-format dummy is not supported: only the weights state a Piper voice's sizes");
   }
   return load_together({spec.dir, spec.dir + ".json"}, [&]() -> std::shared_ptr<const Pipeline> {
     return std::make_shared<const PiperPipeline>(spec, say);

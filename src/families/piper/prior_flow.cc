@@ -120,7 +120,7 @@ void PriorFlow::open(StreamMemory& memory) const {
 std::vector<float> PriorFlow::condition(std::span<const float> embedding) const {
   std::vector<float> out;
   if (speaker_ == 0) return out;
-  SYRINX_CHECK(std::ssize(embedding) == speaker_, "[piper] an embedding of ", embedding.size());
+  SYRINX_CHECK(std::ssize(embedding) == speaker_, "[piper] wrong embedding: ", embedding.size());
   for (const Coupling& coupling : couplings_) {
     for (int64_t o = 0; o < coupling.condition_bias.view().count(); ++o) {
       const float* row = coupling.condition_weight.f32() + o * speaker_;

@@ -37,7 +37,7 @@ float inverse_spline(float y, std::span<const float> widths, std::span<const flo
   const size_t bins = widths.size();
   SYRINX_CHECK(
       bins >= 1 && bins <= kMostBins && heights.size() == bins && slopes.size() + 1 == bins,
-      "[piper] a spline of ", bins, " bins");
+      "[piper] invalid spline of ", bins, " bins");
   if (!(y >= -kSplineBound && y <= kSplineBound)) return y;
   std::array<float, kMostBins + 1> x, v;
   place_knots(widths, x.data());

@@ -94,7 +94,7 @@ std::unique_ptr<StreamState> CodecStage::open(Bundle bundle) const {
   stream->unheard = bundle.ints("heard");
   if (stream->unheard.size() % in_width() != 0) {
     throw LoadError(
-        concat("a recording of ", stream->unheard.size(), " codes, ", in_width(), " a frame"));
+        concat("'heard' has ", stream->unheard.size(), " codes; a frame has ", in_width()));
   }
   return stream;
 }

@@ -62,7 +62,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
   state->text_in_prompt_ = request.say.in_prompt.value_or(in_prompt);
   if (request.say.open && state->text_in_prompt_) {
     return Error{ErrorCode::kUnsupported,
-                 "late text cannot be in the prompt; leave 'text_in_prompt' out", "text_in_prompt"};
+                 "text that is sent in pieces needs 'text_in_prompt': false", "text_in_prompt"};
   }
   if (is_blank(request.say.text) && !request.say.open) return nothing_to_say();
   state->later_ = segments(request.say.text);

@@ -79,7 +79,7 @@ Result<VoicePrompt> voice_prompt(const ModelConfig& config, const Frontend& fron
   if (own && config.kind == Kind::kBase) {
     return Error{ErrorCode::kInvalid,
                  "this is a Base checkpoint of Qwen3-TTS, which speaks only with the voice of a "
-                 "recording: give one, or a stored voice, or a speaker embedding",
+                 "recording: send a recording, a stored voice or a speaker embedding",
                  "voice"};
   }
   const bool cloned =
@@ -87,7 +87,7 @@ Result<VoicePrompt> voice_prompt(const ModelConfig& config, const Frontend& fron
       std::ranges::any_of(request.voice.mix, [](const auto& s) { return !!s.data; });
   if (cloned && config.kind != Kind::kBase) {
     return Error{ErrorCode::kUnsupported,
-                 "only Base checkpoints of Qwen3-TTS speak with a voice that is given as data",
+                 "only Base checkpoints of Qwen3-TTS can speak with cloned or stored voices",
                  "voice"};
   }
   Result<VoiceChoice> choice =

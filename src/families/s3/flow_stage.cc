@@ -84,8 +84,8 @@ std::unique_ptr<StreamState> S3FlowStage::open(Bundle bundle) const {
   const std::vector<float> frames = bundle.floats("mel");
   const int64_t least = std::ssize(voice.tokens) * ratio, there = std::ssize(frames) / mel;
   if (std::ssize(frames) % mel != 0 || there < least || there >= least + ratio) {
-    throw LoadError(concat("a voice of ", voice.tokens.size(), " tokens cannot have ",
-                           frames.size(), " values of mel"));
+    throw LoadError(concat("a voice has ", voice.tokens.size(), " tokens, which do not match ",
+                           frames.size(), " mel values"));
   }
   for (const int32_t token : voice.tokens) {
     if (token < 0 || token >= flow_.config().vocab)
@@ -163,7 +163,7 @@ void S3FlowStage::solve(StepContext& ctx, std::span<const int32_t> codes, bool e
   std::vector<int32_t> tokens(codes.begin(), codes.end());
   for (int32_t& token : tokens) token &= ~kS3SegmentStart;
   if (s.full) {
-    SYRINX_CHECK(ended && s.taken == 0, "[s3 flow] a part of a segment that is to be whole");
+    SYRINX_CHECK(ended && s.taken == 0, "[s3 flow] full mode needs a whole segment");
     return flow_.whole(ctx, s.voice, tokens, noise, s.ready);
   }
   if (!s.flow) s.flow.emplace(begin(ctx, s.voice));

@@ -166,7 +166,7 @@ std::vector<PartInfo> describe_lm(const CodecLm& lm, const std::string& kind) {
 void CodecLm::move_to(Device device) {
   parts_.decoder.move_to(device);
   for (StreamHead& head : parts_.heads) {
-    SYRINX_CHECK(head.parts.size() == 1, "a head of ", head.parts.size(), " parts on a GPU");
+    SYRINX_CHECK(head.parts.size() == 1, "a GPU needs heads of one part, not ", head.parts.size());
     syrinx::move_to(device, head.parts[0]);
   }
   for (View& table : parts_.tables) table = moved_.move(device, table);

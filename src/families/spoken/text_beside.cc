@@ -61,7 +61,7 @@ void TextBeside::project(StepContext& ctx, std::span<const int32_t> ids, const V
 void TextBeside::project_vectors(StepContext& ctx, const TextRows& text,
                                  std::span<const GivenRow> vectors, const View& out) const {
   const Arena::Mark mark(ctx.arena);
-  SYRINX_CHECK(given_, "[text] a row has no id");
+  SYRINX_CHECK(given_, "[text] the model needs ids");
   const View rows = ctx.arena.take({out.shape[0], given_->in()}, DType::kF32);
   const int64_t common = std::ssize(common_ids_);
   for (size_t i = 0; i < text.rows.size(); ++i) {

@@ -42,7 +42,7 @@ StepAudio2::StepAudio2(const LoadSpec& spec) {
   generation_.sampling.repetition_penalty = kPenalty;
   ids_ = load_ids(*tokenizer_, config_.flow.vocab);
   if (ids_.code_end > config_.lm.vocab)
-    root.fail("text_config.vocab_size", "is too small for the audio");
+    root.fail("text_config.vocab_size", "is too small for the audio tokens");
   std::vector<int32_t>& ends = generation_.ends;
   ends.insert(std::lower_bound(ends.begin(), ends.end(), ids_.turn_end), ids_.turn_end);
   prompter_ = std::make_unique<Prompter>(*tokenizer_, ids_, config_.lm.max_positions - 1);

@@ -30,11 +30,11 @@ Result<std::string> calls_of(const ChatJson& message) {
   for (const ChatJson& call : calls) {
     const ChatJson function = call.is_object() ? call.value("function", ChatJson()) : ChatJson();
     if (!function.is_object() || !function.value("name", ChatJson()).is_string())
-      return refused_chat("a call has no name");
+      return refused_chat("a tool call has no name");
     const auto arguments =
         jinja::parse_json(function.value("arguments", ChatJson::object()).dump());
     if (!arguments.ok())
-      return refused_chat("the arguments of a call " + arguments.error().message);
+      return refused_chat("'arguments' of a tool call " + arguments.error().message);
     jinja::Budget budget(std::numeric_limits<uint64_t>::max());
     out += "<tool_call>function\n" + function["name"].get<std::string>() + "\n" +
            to_json(arguments.value(), {}, budget) + "</tool_call>";

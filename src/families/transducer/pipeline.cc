@@ -124,7 +124,7 @@ Result<Opened> Transducer::open(const SpeechRequest& request) const {
   }
   if (hearing->lookahead < 0 || hearing->lookahead >= config_.conformer.chunk) {
     return Error{ErrorCode::kInvalid,
-                 concat("a lookahead is 0 to ", config_.conformer.chunk - 1, " rows, not ",
+                 concat("the lookahead must be 0 to ", config_.conformer.chunk - 1, " rows, got ",
                         hearing->lookahead),
                  "task"};
   }
@@ -137,7 +137,7 @@ Result<Opened> Transducer::open(const SpeechRequest& request) const {
   const auto hop = static_cast<size_t>(config_.mel.hop);
   opened.samples.resize((opened.samples.size() + hop - 1) / hop * hop);
   if (static_cast<double>(opened.samples.size()) <= kLongestWhole_s * kSampleRate) return opened;
-  return Error{ErrorCode::kInvalid, concat("a recording is at most ", kLongestWhole_s, " s long"),
+  return Error{ErrorCode::kInvalid, concat("the recording exceeds ", kLongestWhole_s, " s"),
                "file"};
 }
 

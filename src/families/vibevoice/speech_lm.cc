@@ -185,8 +185,8 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
       std::copy_n(rows.x.f32() + row * width, width, to);
     } else {  // the last row of a companion's voice, which contains its output
       const GivenRow vector = rows.all.given[static_cast<size_t>(-1 - row)];
-      SYRINX_CHECK(std::ssize(vector) == config_.cache_row() + width, "a voice's row of ",
-                   vector.size(), " numbers yields a step");
+      SYRINX_CHECK(std::ssize(vector) == config_.cache_row() + width,
+                   "[speech_lm] invalid last row of a voice: ", vector.size(), " numbers");
       std::copy_n(vector.begin() + config_.cache_row(), width, to);
     }
   }

@@ -92,9 +92,9 @@ VoiceRows read_voice(const ModelConfig& config, const std::string& path) {
   const int64_t most = config.max_positions / 2;
   if (text.rows() > speech.rows() || speech.rows() > most || companion.rows() > most) {
     load_fault(path, "",
-               concat("expected at most ", most,
-                      " positions, and no more of lm than of tts_lm; got ", text.rows(), " of lm, ",
-                      speech.rows(), " of tts_lm, ", companion.rows(), " of neg_tts_lm"));
+               concat("expected at most ", most, " positions, and lm at most those of tts_lm; got ",
+                      text.rows(), " of lm, ", speech.rows(), " of tts_lm, ", companion.rows(),
+                      " of neg_tts_lm"));
   }
   const int64_t width = config.cache_row(), hidden = config.hidden();
   const int64_t below = 2 * config.text.layers * config.kv_width();

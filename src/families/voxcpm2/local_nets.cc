@@ -161,7 +161,7 @@ void LocalDit::run(StepContext& ctx, std::span<const PatchJob> jobs, const View&
       const std::span<const float> before = jobs[i].before;
       SYRINX_CHECK(
           std::ssize(jobs[i].noise) == size && (before.empty() || std::ssize(before) == size),
-          "[local dit] a patch of ", jobs[i].noise.size(), " after ", before.size());
+          "[local dit] invalid patch sizes: ", jobs[i].noise.size(), ", before: ", before.size());
       float* to = past.f32() + i * size;
       std::fill_n(to, size, 0.f);
       std::copy(before.begin(), before.end(), to);

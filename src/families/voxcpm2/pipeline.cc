@@ -44,8 +44,8 @@ std::unique_ptr<StreamState> VaeStage::open(Bundle bundle) const {
   stream->context = bundle.floats("context");
   const size_t width = static_cast<size_t>(in_width()), size = stream->context.size();
   if (size % width != 0 || size > size_t{State::kContext} * width) {
-    throw LoadError(concat("a recording's end has ", size, " numbers; expected at most ",
-                           State::kContext, " patches of ", width));
+    throw LoadError(concat("'context' has ", size, " numbers; expected whole patches, at most ",
+                           State::kContext, ", of ", width));
   }
   return stream;
 }

@@ -68,7 +68,7 @@ std::vector<AlignmentHead> load_heads(const Config& config, const ModelConfig& m
     for (const nlohmann::json& pair : list) {
       if (!pair.is_array() || pair.size() != 2 || !below(pair[0], model.layers) ||
           !below(pair[1], model.heads)) {
-        config.fail(kKey, concat("holds pairs [layer, head] of ", model.layers, " layers and ",
+        config.fail(kKey, concat("expected pairs [layer, head] of ", model.layers, " layers and ",
                                  model.heads, " heads, not ", pair.dump().substr(0, 60)));
       }
       out.insert({pair[0].get<int>(), pair[1].get<int>()});

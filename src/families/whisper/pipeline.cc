@@ -165,7 +165,7 @@ Status Whisper::check(const Window& window) const {
   if (Status fault = check_language(window.language, false); !fault) return fault;
   const WhisperWindow& audio = window.audio;
   if (audio.rows < 1 || audio.rows > WhisperEncoder::kRows || audio.frames > 2 * audio.rows) {
-    return Error{ErrorCode::kInvalid, "a window needs a row for every two of its frames", "task"};
+    return Error{ErrorCode::kInvalid, "a window has too few rows for its frames", "task"};
   }
   if (window.rows && !whole(*window.rows, audio.rows)) {
     return Error{ErrorCode::kInvalid, "the rows must cover the whole window", "task"};

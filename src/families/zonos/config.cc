@@ -74,7 +74,7 @@ ConditionerConfig load_conditioner(const Config& c) {
   }
   out.projected = projection == "linear";
   if (out.projected && out.kind != ConditionerConfig::kVector) {
-    c.fail("projection", "only vectors may have one");
+    c.fail("projection", "only vectors may have a projection");
   }
   const std::string uncond = c.opt_s("uncond_type", "none");
   if (uncond != "none" && uncond != "learned") c.fail("uncond_type", uncond + " is not known");
