@@ -89,7 +89,7 @@ auto load_together(const std::vector<std::string>& paths, const Load& load) {
       if (stamps() == before) throw;
     }
     if (attempt == kMostAttempts) {
-      load_fault(paths.front(), "", "is replaced repeatedly while it is read");
+      load_fault(paths.front(), "", "was replaced repeatedly while it was read");
     }
   }
 }

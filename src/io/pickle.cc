@@ -101,7 +101,7 @@ class Machine {
     return value;
   }
   void extend(Kind kind, const char* what, const std::vector<PickleId>& items) {
-    if (kind == Kind::kDict && items.size() % 2) fail("a key without a value");
+    if (kind == Kind::kDict && items.size() % 2) fail("a dict has a key without a value");
     count_items(items.size());
     if (kind == Kind::kDict && out_.values[top()].kind == Kind::kCall) return;
     auto& to = container(kind, what).items;
@@ -155,7 +155,7 @@ class Machine {
       value.items.resize(2);
       value.items.push_back(attributes);
     } else if (value.kind != Kind::kDict) {
-      fail("attributes of an unknown kind of value");
+      fail("sets attributes of an unsupported value");
     }
     const size_t own = own_bytes_ ? own_bytes_(out_, id, at_) : 0;
     if (own > bytes_.size() - at_) fail("ends in the middle");

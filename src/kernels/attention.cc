@@ -29,7 +29,7 @@ void check_ragged(const char* caller, const Ragged& r, const KvPool& pool, int l
                   int64_t rows) {
   const int64_t b = r.sequences();
   SYRINX_CHECK(static_cast<int64_t>(r.row_begin.size()) == b + 1 && r.row_begin[0] == 0, "[",
-               caller, "] ", b, " sequences require ", b + 1, " numbers row_begin, from 0 on");
+               caller, "] row_begin must begin with 0 and have ", b + 1, " numbers");
   SYRINX_CHECK(r.rows() == rows, "[", caller, "] ", rows, " rows, but row_begin ends at ",
                r.rows());
   SYRINX_CHECK(static_cast<int64_t>(r.page_table.size()) == b * r.max_pages, "[", caller,

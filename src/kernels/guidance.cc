@@ -12,7 +12,7 @@ void merge_guidance(StepContext& ctx, View logits, std::span<const GuidedRow> ro
   for (size_t i = 0; i < rows.size(); ++i) {
     const int64_t last = rows[i].row + (rows[i].guided ? 1 : 0);
     SYRINX_CHECK(rows[i].row >= static_cast<int>(i) && last < logits.shape[0],
-                 "[merge_guidance] row ", last, ", but there are ", logits.shape[0], " rows");
+                 "[merge_guidance] invalid row ", last, " of ", logits.shape[0], " rows");
   }
   if (logits.device == Device::kCuda) return cuda::merge_guidance(ctx, logits, rows);
   float* data = logits.f32();

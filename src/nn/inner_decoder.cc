@@ -19,7 +19,7 @@ InnerDecoder::InnerDecoder(const DecoderConfig& config, const Weights& sets, Wei
       kv_(config.kv_spec(short_cache_type(type))),
       pages_each_(KvPool::pages_for(std::ssize(schedule_))) {
   SYRINX_CHECK(!schedule_.empty() && std::ranges::min(schedule_) >= 0,
-               "[inner_decoder] a schedule of ", schedule_.size(), " calls");
+               "[inner_decoder] invalid schedule of ", schedule_.size(), " calls");
   const int count = std::ranges::max(schedule_) + 1;
   sets_.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) sets_.emplace_back(config, sets.scope(std::to_string(i)), type);

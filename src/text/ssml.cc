@@ -408,7 +408,7 @@ void SsmlReader::begin(std::string_view name, const SsmlAttributes& given) {
     ++silent_;
     if (name == "lexicon") ignore("<lexicon>");
   } else if (name == "speak") {
-    if (!open_.empty()) return fail("<speak> inside of <speak>");
+    if (!open_.empty()) return fail("<speak> contains another <speak>");
   } else if (name != "w" && name != "token") {
     ignore(concat("<", shown(name), ">"));
   }
@@ -454,7 +454,7 @@ void SsmlReader::end() {
     case OpenElement::kSayAs: {
       if (inside.empty()) return;
       if (inside.size() > kMostSaid)
-        return fail(concat("<say-as> of more than ", kMostSaid, " bytes"));
+        return fail(concat("<say-as> has more than ", kMostSaid, " bytes"));
       const auto said = say_as(lower_ascii(open.value), open.format, inside, english_);
       if (said) {
         const bool joined = begin > 0 && is_ascii_word(text[begin - 1]);
