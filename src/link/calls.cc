@@ -30,7 +30,7 @@ bool is_of_ints(Flow flow) { return flow == Flow::kIds || flow == Flow::kCodes; 
 Status replay_frames(Sequence& sequence, ByteReader& in, const CallRules& rules) {
   const auto port = in.number<uint16_t>();
   if (port >= rules.in.size())
-    throw LoadError(concat("a call has frames for port ", port, " of ", rules.in.size()));
+    throw LoadError(concat("a call names the invalid port ", port, " of ", rules.in.size()));
   const FrameType type = rules.in[port];
   const auto count = in.number<int64_t>();
   const bool last = in.number<uint8_t>(1) == 1;

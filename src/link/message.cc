@@ -261,11 +261,11 @@ std::optional<Message> MessageReader::next(size_t most) {
   const auto length = in.number<uint32_t>();
   const auto kind = in.number<uint8_t>();
   if (length < 1 || length > most) {
-    throw LoadError(concat("a message of ", length, " bytes, at most ", most, " are allowed"));
+    throw LoadError(concat("a message has ", length, " bytes; at most ", most, " are allowed"));
   }
   if (kind < static_cast<uint8_t>(MessageKind::kHello) ||
       kind > static_cast<uint8_t>(MessageKind::kLeaving)) {
-    throw LoadError(concat("a message of the unknown kind ", +kind));
+    throw LoadError(concat("a message has the unknown kind ", +kind));
   }
   const size_t whole = sizeof length + length;
   if (bytes_.size() < whole) return std::nullopt;

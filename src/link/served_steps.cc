@@ -41,7 +41,7 @@ ServedSequence::ServedSequence(const Pipeline& pipeline, int node, std::string_v
 void ServedSequence::call(std::string_view call) {
   if (!fault_.empty()) return;
   const ArTraits& traits = ar_.traits();
-  if (over_) throw LoadError("a call of a sequence that has ended");
+  if (over_) throw LoadError("a call names a sequence that has ended");
   std::optional<Verdict> next;
   try {
     const Status told = apply_call(
@@ -77,8 +77,8 @@ std::string ServedSequence::check(const PushedSequence& rows, int pages) const {
   if (!rows.companion) return check_main(rows);
   const bool guided = sequence_->guidance().value_or(1) != 1;
   if (!guided || rows.drafts != 0 || rows.taps || rows.guided)
-    return "rows of a companion that the sequence lacks, or with drafts or taps";
-  if (!sequence_->ready()) return "a companion comes before its sequence";
+    return "unexpected companion: without guidance, or with drafts or taps";
+  if (!sequence_->ready()) return "a companion comes before its sequence is ready";
   const int64_t due = int64_t{sequence_->companion_rows()} + steps_;
   if (end > due || (rows.emits && end != due)) {
     return concat("a companion has rows up to ", end, ", expected ", due);
@@ -92,7 +92,7 @@ std::string ServedSequence::check_main(const PushedSequence& rows) const {
   if (rows.drafts > 0 && (!traits.drafts || !rows.emits))
     return "this node does not support drafts";
   if (rows.drafts > std::ssize(sequence_->draft())) {
-    return concat(rows.drafts, " guesses, but the draft has ", sequence_->draft().size());
+    return concat("the step has ", rows.drafts, " guesses of ", sequence_->draft().size());
   }
   const int64_t known = ready         ? int64_t{sequence_->prompt_rows()} + steps_
                         : steps_ == 0 ? sequence_->known_rows()
@@ -158,7 +158,7 @@ std::vector<const ServedSequence*> ServedSteps::find(const StepMessage& message)
   int64_t rows = 0;
   for (const PushedSequence& pushed : message.sequences) {
     const auto found = sequences_.find(pushed.stream);
-    if (found == sequences_.end()) throw LoadError("a step of a stream that was not opened");
+    if (found == sequences_.end()) throw LoadError("a step names a stream that was not opened");
     out.push_back(&found->second);
     rows += std::min(pushed.rows, kMostRowsOfOne);
   }
@@ -187,7 +187,7 @@ std::string ServedSteps::check(const StepMessage& message, size_t i, int node, i
     return "a guided step lacks its companion";
   }
   if (rows.companion && rows.emits && !(follows && message.sequences[i - 1].guided)) {
-    return "a companion yields without its sequence";
+    return "a companion emits without its sequence";
   }
   return sequence.check(rows, pages);
 }

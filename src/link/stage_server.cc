@@ -238,7 +238,7 @@ void StageServer::Impl::Connection::take(const Message& message) {
       return;
     }
     default:
-      throw LoadError("a message that servers do not send");
+      throw LoadError("a message has a kind that servers do not send");
   }
 }
 
@@ -315,7 +315,7 @@ void StageServer::Impl::Connection::push(const PushMessage& message) {
   for (size_t i = 0; i < message.jobs.size(); ++i) {
     const PushedJob& pushed = message.jobs[i];
     const auto found = streams_.find(pushed.stream);
-    if (found == streams_.end()) throw LoadError("a chunk of a stream that was not opened");
+    if (found == streams_.end()) throw LoadError("a chunk names a stream that was not opened");
     const bool twice = std::any_of(jobs.begin(), jobs.end(), [&](const ChunkJob& job) {
       return job.state == found->second.state.get();
     });
