@@ -72,7 +72,7 @@ void Bundle::append_to(std::string& bytes) const {
   bytes += kBundleMagic;
   append_number(bytes, static_cast<uint16_t>(values_.size()));
   for (const auto& [name, value] : values_) {
-    SYRINX_CHECK(name.size() < 256, "a bundle's entry of the name ", name);
+    SYRINX_CHECK(name.size() < 256, "a bundle has the long name ", name);
     append_number(bytes, static_cast<uint8_t>(name.size()));
     bytes += name;
     append_number(bytes, static_cast<uint8_t>(value.index()));

@@ -128,7 +128,7 @@ Graph::Graph(std::vector<Node> nodes, std::vector<Edge> edges)
 const ArStage& Graph::ar() const {
   const auto found =
       std::find_if(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.ar; });
-  SYRINX_CHECK(found != nodes_.end(), "a graph without an AR node");
+  SYRINX_CHECK(found != nodes_.end(), "the graph has no AR node");
   return *found->ar;
 }
 

@@ -25,7 +25,7 @@ Result<std::string> read_language(const PipelineInfo& info, std::string_view ask
     if (!is_any_language(each)) names += ", " + each;
   }
   return Error{ErrorCode::kUnsupported,
-               concat("the language \"", shown, "\" is not known; known are ", names), "language"};
+               concat("unsupported language \"", shown, "\"; supported are ", names), "language"};
 }
 
 bool finds_language_alone(const PipelineInfo& info) {

@@ -69,7 +69,7 @@ TEST(Language, RefusalsListWhatThereIs) {
   PipelineInfo info;
   info.speech.languages = {"auto", "chinese", "english"};
   EXPECT_EQ(read_language(info, "Klingon").error().message,
-            "the language \"Klingon\" is not known; known are auto, chinese, english");
+            "unsupported language \"Klingon\"; supported are auto, chinese, english");
   EXPECT_EQ(read_language(info, "Klingon").error().param, "language");
   info.speech.languages = {"auto"};
   EXPECT_NE(read_language(info, "en").error().message.find("\"auto\""), std::string::npos);

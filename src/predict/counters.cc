@@ -14,12 +14,12 @@ void write_predictions(const PredictionCounters& counters, std::string& out) {
       counters.ready);
   add("drafts_total", "Rounds of drafting.", counters.drafts);
   add("drafted_tokens_total", "Tokens drafted, each counted once.", counters.drafted);
-  add("accepted_tokens_total", "Drafted tokens with which answers began.", counters.accepted);
+  add("accepted_tokens_total", "Drafted tokens that answers kept.", counters.accepted);
   add("wasted_tokens_total", "Drafted tokens that were given up.", counters.wasted);
-  add("reflections_total", "Times that a model was asked whether its draft still answers.",
+  add("reflections_total", "Times that a model judged whether a draft still fits.",
       counters.reflections);
-  add("spoken_ahead_total", "First sentences spoken ahead.", counters.spoken_ahead);
-  add("spoken_in_vain_total", "Sentences spoken ahead that were not used.",
+  add("spoken_ahead_total", "Sentences spoken before the question's end.", counters.spoken_ahead);
+  add("spoken_in_vain_total", "Sentences spoken before the question's end and not used.",
       counters.spoken_in_vain);
   add("saved_seconds_total", "Estimated waiting time that was saved.", counters.saved_s);
 }

@@ -63,7 +63,7 @@ class TracingPlatform : public Platform {
   }
   /// Late text is not supported.
   void prepare(std::unique_ptr<HostJob>) override {
-    throw InternalError("a trace does not support late text");
+    throw InternalError("a trace needs the whole text at once");
   }
 
  private:
@@ -134,7 +134,7 @@ EngineOptions options_for(const Graph& graph, bool guided) {
 Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& asked,
                             const TraceOptions& options) {
   if (asked.say.open) {
-    return Error{ErrorCode::kUnsupported, "a trace does not support late text", "text"};
+    return Error{ErrorCode::kUnsupported, "a trace needs the whole text at once", "text"};
   }
   const Graph& graph = pipeline.graph();
   if (graph.speaker() == kClient) {

@@ -296,9 +296,9 @@ Result<StoredVoice> VoiceStore::add_entry(const NewVoice& wish, StoredVoice entr
   entry.created_s = unix_time_s();
   if (entry.id.empty() || wish.name.find_first_of("+()") != std::string::npos) {
     return fault(concat("'", shown(wish.name, 80),
-                        "' is not a valid name of a voice: expected letters or "
-                        "digits, ",
-                        kMaxIdBytes, " bytes at most, without '+', '(' or ')'"),
+                        "' is not a valid name of a voice: expected at least one letter or digit, "
+                        "no '+', '(' or ')', and at most ",
+                        kMaxIdBytes, " bytes"),
                  "name");
   }
   for (const auto& [value, name] :
