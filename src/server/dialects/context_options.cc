@@ -24,8 +24,8 @@ std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, con
     body["sample_rate"] = info.speech.sample_rate;
   if (const auto model = string_at(body, "model"); model && !names_model(info, *model)) {
     return ApiError{.status = 404,
-                    .message = concat("This connection speaks with '", info.model,
-                                      "'; another model is named in its query (?model=)."),
+                    .message = concat("This connection uses the model '", info.model,
+                                      "'; name another one in the URL (?model=NAME)."),
                     .param = "model",
                     .code = "model_not_found"};
   }

@@ -219,8 +219,8 @@ void VoiceChange::begin_voice() {
   const std::string id = voice_id(wish_.name);
   if (id.empty() || wish_.name.find_first_of("+()") != std::string::npos) {
     return fail(bad_field("name",
-                          "The form must have a 'name' of letters, digits or '-', at most "
-                          "64 bytes, without '+', '(' or ')'."));
+                          "The form must have a 'name' with a letter or digit, at most 64 "
+                          "bytes, without '+', '(' or ')'."));
   }
   if (find_own_voice(info, wish_.name) || find_own_voice(info, id)) {
     return fail(

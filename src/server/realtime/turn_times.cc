@@ -24,11 +24,11 @@ void write_turns(const TurnMetrics& turns, std::string& out) {
     write_histogram(name, turns.since_voice.*part, "since=\"voice\"", out);
     write_histogram(name, turns.since_decision.*part, "since=\"decision\"", out);
   };
-  add("turn_transcript_seconds", "From the end of a spoken turn to its transcript.",
+  add("turn_transcript_seconds", "Time from the end of a spoken turn to its transcript.",
       &Waits::transcript_s);
-  add("turn_first_text_seconds", "From the end of a spoken turn to the answer's first text.",
+  add("turn_first_text_seconds", "Time from the end of a spoken turn to first text of the answer.",
       &Waits::first_text_s);
-  add("turn_first_audio_seconds", "From the end of a spoken turn until first audio was sent.",
+  add("turn_first_audio_seconds", "Time from the end of a spoken turn to the first sent audio.",
       &Waits::first_audio_s);
 }
 

@@ -80,7 +80,7 @@ void check_times(const JsonFields& fields, const char* name, const char* what, b
   }
   if (!events) {
     fields.unsupported(
-        name, concat("'", name, "' come in the last event: set 'stream_format' to 'sse'."));
+        name, concat("'", name, "' are sent in the last event: set 'stream_format' to 'sse'."));
   }
 }
 

@@ -68,7 +68,7 @@ std::optional<ApiError> read_cartesia(const JsonIn& message, VendorCall& call, J
   call.words = true_at(message, "add_timestamps");
   const bool events = call.answer == VendorCall::kEvents;
   if (container != "raw" && (events || (container != "wav" && container != "mp3"))) {
-    return bad_field("output_format.container", events ? "'container' must be raw in events."
+    return bad_field("output_format.container", events ? "'container' must be raw for events."
                                                        : "'container' must be raw, wav or mp3.");
   }
   fields["response_format"] = container == "raw" ? "pcm" : container;
