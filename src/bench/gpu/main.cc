@@ -272,7 +272,7 @@ json together(const std::shared_ptr<const Pipeline>& pipeline, int count, double
     dry += outcome.underruns > 0;
   }
   const double took_s = now_s() - began_s;
-  std::printf("  %4d streams: first audio p95 %7.1f ms, %3d ran dry, %.1f s of audio a second\n",
+  std::printf("  %4d streams: first audio p95 %7.1f ms, %3d had gaps, %.1f s of audio a second\n",
               count, percentile(first, 0.95) * 1e3, dry, audio / took_s);
   return {{"streams", count},
           {"first_audio_p95_ms", ms(percentile(first, 0.95))},

@@ -140,16 +140,16 @@ CLI::Option* add_request_option(CLI::App& app, std::string_view name, SpeechRequ
 void add_engine(CLI::App& app, EngineOptions& engine) {
   app.add_option(
          "--policy", engine.policy,
-         "streaming: playback deadlines; throughput: largest batches; fcfs: in order of arrival")
+         "streaming: by playback deadline; throughput: largest batches; fcfs: in order of arrival")
       ->check(CLI::IsMember({"streaming", "throughput", "fcfs"}))
       ->capture_default_str();
   app.add_option_function<std::string>(
          "--executors",
          [&engine](const std::string& name) { engine.executors = find_executors(name); },
-         "shared: all threads on one batch; split: language models beside codecs; each: one batch "
-         "per thread; auto: split with two threads or more, but shared with two or three for a "
-         "recogniser "
-         "or one large model (auto)")
+         "shared: all threads run one batch; split: half run language models, half codecs; each: "
+         "one batch per thread; auto: split with two threads or more, but shared with two or three "
+         "for a recogniser, a large model, "
+         "or one that speaks whole utterances (auto)")
       ->check(CLI::IsMember({"auto", "shared", "split", "each"}));
   app.add_option("--max-batch", engine.max_batch, "most streams in one step")
       ->check(between(1, 4096))
