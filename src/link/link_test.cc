@@ -157,7 +157,7 @@ TEST_F(LinkTest, NonsenseFromThePeerEndsTheLink) {
     at_work.join();
     EXPECT_TRUE(fault);
     EXPECT_TRUE(
-        wait_for([&] { return peer.link.state().trouble.find("it sent") != std::string::npos; }) ||
+        wait_for([&] { return peer.link.state().trouble.find("frames") != std::string::npos; }) ||
         peer.link.state().ups > 1);
   }
 }

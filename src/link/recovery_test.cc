@@ -169,7 +169,7 @@ TEST_F(RecoveryTest, TheLastOneToLeaveTakesNoNewRequests) {
       [&] { return a_->server->state().servers == 0 && b_->server->state().servers == 0; }));
   EXPECT_TRUE(wait_for([&] { return a_->server->state().refused > 0; }));  // the server retries
   EXPECT_TRUE(wait_for(
-      [&] { return link(0).state().trouble.find("refuses: it is about") != std::string::npos; }));
+      [&] { return link(0).state().trouble.find("refuses: the process") != std::string::npos; }));
 }
 
 TEST_F(RecoveryTest, AProcessThatIsBackSoonLosesNoStream) {

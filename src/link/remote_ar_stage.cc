@@ -228,7 +228,7 @@ RemoteArStage::Received RemoteArStage::receive(Attempt& attempt) const {
       const std::vector<std::optional<Error>>& of_one = stepped.results.faults;
       const std::string why = of_one.empty() || !of_one[0] ? stepped.fault : of_one[0]->message;
       if (why.empty()) continue;
-      if (!i) throw LoadError("it cannot copy pages: " + why);
+      if (!i) throw LoadError("the process cannot copy pages: " + why);
       attempt.fail(*i, {ErrorCode::kInternal, "the stage '" + name_ + "': " + why});
       faults = true;
     }
@@ -259,7 +259,7 @@ void RemoteArStage::count_again(const Attempt& attempt) const {
 /// Reads the results from an answer. Throws LoadError if the answer does not fit the step.
 void RemoteArStage::take(Attempt& attempt, std::string_view body) const {
   SteppedMessage stepped = read_stepped(body);
-  if (stepped.batch != attempt.number) throw LoadError("it answered another step");
+  if (stepped.batch != attempt.number) throw LoadError("the answer is to another step");
   if (!stepped.fault.empty()) {
     throw InternalError("the stage '" + name_ + "': " + stepped.fault);
   }
@@ -293,11 +293,11 @@ void RemoteArStage::take(Attempt& attempt, std::string_view body) const {
                     from.values.size() == steps * values && from.taps.size() == rows * tap;
   if (!fits)
     throw LoadError(
-        concat("it sent ", from.codes.size(), " codes, which do not fit ", steps, " steps"));
+        concat("the answer has ", from.codes.size(), " codes, which do not fit ", steps, " steps"));
   for (size_t i = 0; i < from.codes.size(); ++i) {
     const int32_t code = from.codes[i];
     if (code < 0 || code >= traits.vocab[i % codes])
-      throw LoadError(concat("it sent the invalid code ", code));
+      throw LoadError(concat("the answer has the invalid code ", code));
   }
   size_t step_from = 0, step_to = 0, row_from = 0, row_to = 0;
   for (size_t i = 0; i < attempt.fails.size(); ++i) {

@@ -219,7 +219,7 @@ void RemoteStage::run(StepContext&, std::span<ChunkJob> jobs) const {
 void RemoteStage::take(std::string_view body, const Group& group) const {
   const MadeMessage made = read_made(body);
   if (made.batch != group.number || made.jobs.size() != group.jobs.size()) {
-    throw LoadError(concat("it answered another batch or ", made.jobs.size(), " of ",
+    throw LoadError(concat("the answer is to another batch, or has ", made.jobs.size(), " of ",
                            group.jobs.size(), " chunks"));
   }
   const auto most = static_cast<uint64_t>(most_out());
@@ -229,7 +229,7 @@ void RemoteStage::take(std::string_view body, const Group& group) const {
     const auto fresh = static_cast<uint64_t>(group.jobs[i]->fresh);
     const uint64_t values = uint64_t{from.made} * width;
     if (!from.fault && (from.made > fresh * most || from.values.size() != values * sizeof(float))) {
-      throw LoadError(concat("it sent ", from.made, " frames in ", from.values.size(),
+      throw LoadError(concat("the answer has ", from.made, " frames in ", from.values.size(),
                              " bytes, which do not fit ", fresh, " input frames"));
     }
   }

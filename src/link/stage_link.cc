@@ -20,7 +20,7 @@ namespace syrinx {
 namespace {
 
 constexpr double kGreeting_s = 5;
-constexpr const char* kLeft = "it is about to end";
+constexpr const char* kLeft = "the process is about to end";
 
 }  // namespace
 
@@ -67,7 +67,7 @@ struct StageLink::Impl {
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
   bool stopping = false;
-  LinkState state{.trouble = "it has not been connected yet", .down_since_s = now_s()};
+  LinkState state{.trouble = "the process is not connected yet", .down_since_s = now_s()};
   uint64_t numbers = 0;
   MessageSocket* peer = nullptr;  ///< null while the link is down; other threads only write to it
   std::string out;                ///< bytes that the socket has not accepted yet
@@ -117,14 +117,14 @@ void StageLink::Impl::connect() {
   append_hello(hello, options.wanted);
   socket.send(std::move(hello), kGreeting_s, wake);
   const std::optional<Message> answer = socket.wait_for(kGreeting_s, kMostGreeting, wake);
-  if (!answer) throw LoadError("it does not answer");
+  if (!answer) throw LoadError("the process does not answer");
   if (answer->kind == MessageKind::kRefuse) {
-    throw LoadError("it refuses: " + read_refuse(answer->body));
+    throw LoadError("the process refuses: " + read_refuse(answer->body));
   }
   if (answer->kind != MessageKind::kWelcome)
-    throw LoadError("it sent no greeting: is it a Syrinx stage process?");
+    throw LoadError("no greeting came: is this a Syrinx stage process?");
   const std::string unlike = mismatch(options.wanted, read_introduction(answer->body));
-  if (!unlike.empty()) throw LoadError("it cannot work for this server: " + unlike);
+  if (!unlike.empty()) throw LoadError("the process does not fit this server: " + unlike);
   const Shared shared{*this};
   {
     const std::lock_guard lock(mutex);

@@ -194,7 +194,7 @@ void StageServer::Impl::Connection::greet() {
   Introduction wanted;
   try {
     wanted = read_introduction(hello->body);
-    why = of_.leaving ? "it is about to end" : mismatch(wanted, of_.options.me);
+    why = of_.leaving ? "the process is about to end" : mismatch(wanted, of_.options.me);
   } catch (const LoadError& e) {
     why = e.what();
   }
@@ -288,7 +288,7 @@ std::string StageServer::Impl::Connection::check(const ChunkStage& stage,
                                                  const ServedStream& stream,
                                                  const PushedJob& pushed) const {
   if (!stream.fault.empty()) return stream.fault;
-  if (stream.stage != &stage) return "a chunk for another node's stream";
+  if (stream.stage != &stage) return "the chunk belongs to another node's stream";
   if (pushed.at != stream.at) {
     return concat("the chunk begins at frame ", pushed.at, ", expected ", stream.at);
   }

@@ -105,7 +105,7 @@ TEST_F(GrpcTest, APeerThatDoesNotFitGetsTheReason) {
       placed_toy(worker.server->address(), {"features"}, [](auto& o) { o.wanted.model = "tiny"; });
   StageLink& link = link_of(*placed, "features");
   EXPECT_TRUE(wait_for([&] {
-    return link.state().trouble.find("it refuses: the models or their weights") !=
+    return link.state().trouble.find("the process refuses: the models or their weights") !=
            std::string::npos;
   })) << link.state().trouble;
 }

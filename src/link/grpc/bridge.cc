@@ -153,7 +153,7 @@ class OutgoingStream {
     changed_.wait_for(lock, std::chrono::duration<double>(patience_s),
                       [&] { return taken_ || ended_; });
     if (taken_) return {};
-    return ended_ ? status_.error_message() : "it does not answer";
+    return ended_ ? status_.error_message() : "the process does not answer";
   }
   /// Waits at most 2 s until the stream has ended, which closing its socket causes.
   void end() {
