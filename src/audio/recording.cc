@@ -115,7 +115,7 @@ Result<RecordedAudio> read_recording(std::string_view file, const RecordingLimit
   audio.level_db = decibels(*loud);
   const auto too_short = [&] {
     return bad_audio(concat("the recording is too short: ", tenths(audio.seconds()), " s",
-                            limits.trim ? " without the silence at its ends" : "", ", at least ",
+                            limits.trim ? " without the silence at its ends" : "", "; at least ",
                             limits.min_s, " s are needed"));
   };
   if (std::isinf(audio.level_db)) {

@@ -129,11 +129,11 @@ TEST(Recording, RefusesInWordsForPeople) {
   EXPECT_EQ(refusal(recording_wav(tone(1, 0, 0.0004), kRateHz)),
             "the recording is almost silent (-71 dB)");
   EXPECT_EQ(refusal(recording_wav(tone(0.05), kRateHz)),
-            "the recording is too short: 0.1 s, at least 0.3 s are needed");
+            "the recording is too short: 0.1 s; at least 0.3 s are needed");
   EXPECT_EQ(refusal(recording_wav(std::vector<float>(1), kRateHz)),
-            "the recording is too short: 0 s, at least 0.3 s are needed");
+            "the recording is too short: 0 s; at least 0.3 s are needed");
   EXPECT_EQ(refusal(recording_wav(tone(0.05), kRateHz), {.trim = true}),
-            "the recording is too short: 0.1 s without the silence at its ends, at least 0.3 s are "
+            "the recording is too short: 0.1 s without the silence at its ends; at least 0.3 s are "
             "needed");
   EXPECT_EQ(refusal(recording_wav(tone(3), kRateHz), {.max_s = 2}),
             "the recording is longer than 2 s");

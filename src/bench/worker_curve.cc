@@ -60,7 +60,7 @@ CurvePoint run_at(double rate, const StepProfile& profile, SimulationOptions opt
 }  // namespace
 
 WorkerCurve::WorkerCurve(std::vector<CurvePoint> points) : points_(std::move(points)) {
-  SYRINX_CHECK(points_.size() >= 2 && points_.front().rate == 0, "a curve needs 2 points from 0");
+  SYRINX_CHECK(points_.size() >= 2 && points_.front().rate == 0, "a curve must begin at rate 0");
   for (size_t i = 1; i < points_.size(); ++i) {
     SYRINX_CHECK(points_[i].rate > points_[i - 1].rate, "the rates of a curve must rise");
   }

@@ -144,7 +144,7 @@ json Steps::decode(int size, double seconds, double weights, double rate) {
   const double bytes = weights + size * positions * stepped_.kv_bytes(), floor_s = bytes / rate;
   const double took_s = median(times);
   std::printf(
-      "  decode, batch %3d: %8.3f ms, p95 %8.3f; reading alone %7.3f ms: %3.0f %%; %3.0f %% "
+      "  decode, batch %3d: %8.3f ms, p95 %8.3f; memory reads alone %7.3f ms: %3.0f %%; %3.0f %% "
       "replayed\n",
       size, took_s * 1e3, percentile(times, 0.95) * 1e3, floor_s * 1e3, 100 * floor_s / took_s,
       100 * replayed / count);

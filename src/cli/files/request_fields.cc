@@ -17,7 +17,7 @@ std::string request_fields(const SpeechRequest& request, const std::string& extr
   for_set_options(request, [&](const RequestOption& option, const auto& value) {
     if (option.name == "seed" && !with_seed) return;
     if ((option.bodies & kSpeechBody) == 0) {
-      throw UsageError(concat(option.argument, " cannot be sent to a server"));
+      throw UsageError(concat(option.argument, " cannot be sent to a server; leave it out"));
     }
     const std::string name(option.name);
     if (fields.contains(name)) {

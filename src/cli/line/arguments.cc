@@ -91,7 +91,7 @@ void add_load(CLI::App& app, LoadOptions& load) {
       ->capture_default_str();
   app.add_option_function<size_t>(
          "--kv-mib", [&load](size_t mib) { load.engine.kv_bytes = mib << 20; },
-         "memory of the KV cache; by default enough for the longest requests of a batch, at most "
+         "MiB of the KV cache; by default enough for the longest requests of a batch, at most "
          "1024")
       ->check(between(1, 1 << 20));
   app.add_option_function<int>(

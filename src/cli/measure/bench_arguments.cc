@@ -72,7 +72,7 @@ void add_target(CLI::App& app, BenchOptions& bench) {
   app.add_flag("--new-connections", bench.new_connections, "use a new connection for every request")
       ->group(group);
   app.add_flag("--ignore-stop", bench.request.terms.ignore_stop,
-               "in this process: run every request to --max-frames")
+               "run every request to --max-frames (not with --url)")
       ->group(group);
 }
 
@@ -295,7 +295,7 @@ void add_bench(CLI::App& app, Chosen& chosen) {
   add_files(*sub, bench);
   add_predict(*sub, bench.predict);
   const char* group = "Results";
-  sub->add_option("--audible-dbfs", bench.audible_dbfs, "quieter samples count as leading silence")
+  sub->add_option("--audible-dbfs", bench.audible_dbfs, "level below which samples are silent")
       ->check(between(-90.0, -1.0))
       ->capture_default_str()
       ->group(group);
@@ -337,7 +337,7 @@ void add_simulate(CLI::App& app, Chosen& chosen) {
   sub->add_option("--max-requests", how.max_requests, "most unfinished requests of an engine")
       ->check(between(1, 1'000'000))
       ->capture_default_str();
-  sub->add_option("--max-wait", how.max_wait_s, "predicted wait above which requests are refused")
+  sub->add_option("--max-wait", how.max_wait_s, "most seconds of predicted wait of new requests")
       ->check(between(0.0, 1e6))
       ->capture_default_str();
   sub->add_option_function<double>(

@@ -77,7 +77,7 @@ void add_bounds(CLI::App& app, ServeOptions& serve) {
       ->check(between(1, 1'000'000))
       ->capture_default_str();
   app.add_option("--max-connections-per-address", serve.max_connections_per_address,
-                 "most open connections per address of other machines; 0 means no limit")
+                 "most open connections from one address of another machine; 0 means no limit")
       ->check(at_least(0))
       ->capture_default_str();
   serve.load.engine.max_audio_s = 3600;

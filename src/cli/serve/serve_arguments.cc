@@ -109,7 +109,7 @@ void add_hearing(CLI::App& app, ServeOptions& serve) {
       ->capture_default_str();
   add_prediction(app, serve.prediction);
   app.add_flag("--decode-in-server", serve.decode_in_server,
-               "decode recordings in the server's own process, not in confined children");
+               "decode recordings in the server itself, not in processes with few rights");
 }
 
 void add_served_voices(CLI::App& app, ServeOptions& serve) {

@@ -224,7 +224,7 @@ void add_voice(CLI::App& app, Chosen& chosen) {
       "  syrinx voice add anna anna.m4a --text \"What Anna says there.\" --consent \"by mail\"\n"
       "  syrinx say \"Hello.\" --model Org/Name --voice anna");
   below("list", "List the stored voices", run_voice_list);
-  below("show", "Show the facts of a voice", run_voice_show)
+  below("show", "Show what is stored of a voice", run_voice_show)
       ->add_option("name", voice.wish.name, "name of the voice")
       ->required();
   below("remove", "Remove voices and their recordings", run_voice_remove)
