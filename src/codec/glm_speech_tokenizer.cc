@@ -50,7 +50,7 @@ GlmSpeechConfig GlmSpeechConfig::load(const Config& c) {
   }
   if (c.s("pooling_type") != "avg") c.fail("pooling_type", "must be avg");
   if (g.block % g.pool != 0 || g.positions % g.pool != 0) {
-    c.fail("pooling_kernel_size", "must divide the block and max_source_positions");
+    c.fail("pooling_kernel_size", "must divide the causal block size and max_source_positions");
   }
   if (!c.opt_b("encoder_causal_convolution", false)) {
     c.fail("encoder_causal_convolution", "must be true");

@@ -150,8 +150,8 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
              {{"wait", &M::rejected_queue},
               {"seats", &M::rejected_seats},
               {"client", &M::rejected_client}});
-  w.gauge("requests_running", "Requests that have a seat.", &M::running);
-  w.gauge("requests_waiting", "Requests that wait for a seat.", &M::waiting);
+  w.gauge("requests_running", "Requests that run (have a seat).", &M::running);
+  w.gauge("requests_waiting", "Requests that wait to run (for a seat).", &M::waiting);
   w.gauge("streams_capacity", "Real-time streams that the learned costs allow; 0 while unknown.",
           &M::streams_capacity);
   w.gauge("seats_limit",
@@ -162,7 +162,7 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
           return Slowdown::faded(std::max(1.0, m.slowdown.value()),
                                  now_s() - m.slowdown_at_s.value());
         });
-  w.gauge("predicted_wait_seconds", "Predicted time until a new request gets a seat.",
+  w.gauge("predicted_wait_seconds", "Predicted time until a new request may run.",
           &M::predicted_wait_s);
   w.histogram("queue_wait_seconds", "Time from submission to the first step.", &M::wait_s);
   w.histogram("first_audio_seconds", "Time from submission to first samples.", &M::first_audio_s);
@@ -203,9 +203,9 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
   using S = StageMetrics;
   of_stages("batch_size", "histogram", "Sequences or chunks in a batch.", std::mem_fn(&S::batch));
   of_stages("step_seconds", "histogram", "Time of a batch.", std::mem_fn(&S::step_seconds));
-  of_stages("units_total", "counter", "Rows of AR stages, frames of chunk stages.",
+  of_stages("units_total", "counter", "Work: rows of AR stages, frames of chunk stages.",
             [](const S& s) { return s.units.value(); });
-  of_stages("gpu_batches_replayed_total", "counter", "Batches that a GPU replayed.",
+  of_stages("gpu_batches_replayed_total", "counter", "Recorded batches that a GPU replayed.",
             [](const S& s) { return s.replayed.value(); });
   of_stages("gpu_batches_recalled_total", "counter",
             "Replayed batches for which no stage code ran on the host.",

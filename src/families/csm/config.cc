@@ -66,7 +66,7 @@ ModelConfig load_model_config(const Config& root) {
   }
   if (m.codec.codebook_size > m.code_vocab) {
     codec.fail("codebook_size", "is " + std::to_string(m.codec.codebook_size) +
-                                    ", but the model makes " + std::to_string(m.code_vocab));
+                                    ", but the model has " + std::to_string(m.code_vocab));
   }
   if (m.end_code >= m.audio_codes()) root.fail("codebook_eos_token_id", "is not a codec code");
   return m;

@@ -56,7 +56,7 @@ ModelConfig load_model_config(const Config& root) {
   if (root.opt_s("model_type", "") == kOlder) {
     root.fail("model_type",
               concat(kOlder,
-                     " (Fish Speech 1, OpenAudio S1) is not supported; S2 is, whose type is "
+                     " (Fish Speech 1, OpenAudio S1) is not supported; use S2, whose type is "
                      "fish_qwen3_omni"));
   }
   const Config text = root.sub("text_config"), audio = root.sub("audio_decoder_config");

@@ -37,7 +37,7 @@ class Script : public SpokenScript {
     const int64_t bound = most_ids(config_);
     if (std::ssize(words.value()) > bound) {
       return Error{ErrorCode::kInvalid,
-                   concat("the words of the voice are ", words.value().size(), " ids, at most ",
+                   concat("the words of the voice have ", words.value().size(), " ids; at most ",
                           bound, " fit"),
                    "voice"};
     }

@@ -32,7 +32,7 @@ GeneratorSizes load_generator(const Config& c) {
   g.n_fft = static_cast<int>(c.i("gen_istft_n_fft", 2, 1024));
   g.stft_hop = static_cast<int>(c.i("gen_istft_hop_size", 1, 512));
   if (g.n_fft % 2 != 0 || g.n_fft % g.stft_hop != 0) {
-    c.fail("gen_istft_n_fft", "expected an even multiple of gen_istft_hop_size");
+    c.fail("gen_istft_n_fft", "expected an even number, a multiple of gen_istft_hop_size");
   }
   if (g.rates.empty() || g.rates.size() > 8 || g.rates.size() != g.rate_kernels.size()) {
     c.fail("upsample_rates", "expected 1 to 8 rates, each with a kernel size");

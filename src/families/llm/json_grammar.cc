@@ -249,7 +249,7 @@ class SchemaReader {
       const Value* value = map.find(name);
       if (value == nullptr) return;
       if (!value->is_int() || value->integer() < 0)
-        throw bad_schema(concat("'", name, "' of the schema must be 0 or more"));
+        throw bad_schema(concat("'", name, "' of the schema must be an integer, 0 or more"));
       out = value->integer();
     };
     count("minItems", node.least), count("maxItems", node.most);

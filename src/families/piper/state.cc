@@ -75,7 +75,7 @@ bool State::next_sentence() {
 }
 
 Verdict State::advance(std::span<const int32_t> /*codes*/, StepOutput& out) {
-  SYRINX_CHECK(durations.size() == text_.ids.size(), "[piper] a step without its sentence");
+  SYRINX_CHECK(durations.size() == text_.ids.size(), "[piper] durations do not match ids");
   unsaid_.report(out);
   int64_t count = 0;
   for (const int32_t frames_of_id : durations) count += frames_of_id;

@@ -10,8 +10,8 @@ StreamConv::StreamConv(const View& weight, const View& bias, const Options& opti
     : packed_(PackedConv1d::pack(weight, bias, 1, options.type)),
       options_(options),
       window_(conv_window(packed_.taps(), options.dilation)) {
-  SYRINX_CHECK(options.ahead >= 0 && options.ahead < window_, "[piper] a convolution that sees ",
-               options.ahead, " rows ahead of a window of ", window_);
+  SYRINX_CHECK(options.ahead >= 0 && options.ahead < window_, "[piper] invalid look-ahead of ",
+               options.ahead, " rows in a window of ", window_);
 }
 
 ConvState StreamConv::open() const {

@@ -111,7 +111,7 @@ MimiConfig load_side(const Yaml& y, const std::string& side) {
   y.only("mimi.frame_rate",
          c.hop() == frame && std::has_single_bit(static_cast<uint64_t>(c.latent_rate)) &&
              c.latent_rate > 1 && c.latent_rate <= 32,
-         "a rate that the ratios times 2, 4, 8, 16 or 32 make of sample_rate");
+         "sample_rate divided by the ratios and by 2, 4, 8, 16 or 32,");
   y.only("mimi.frame_rate", c.hop() >= c.sample_rate / 200, "a frame of 5 ms or more");
   c.names = {.upsample = "upsample.convtr.convtr",
              .downsample = "downsample.conv.conv",

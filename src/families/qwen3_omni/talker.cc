@@ -11,7 +11,7 @@ std::vector<TalkerRow> talker_prompt(const ModelConfig& config, std::span<const 
   const CodecIds& codec = config.talker.codec;
   SYRINX_CHECK(ids.size() >= kHead && ids[ids.size() - kHead] == text.im_start &&
                    ids[ids.size() - kHead + 1] == text.assistant,
-               "[talker] the prompt does not end in the head of an answer");
+               "[talker] the prompt does not end with the beginning of an answer");
   std::vector<TalkerRow> rows;
   int32_t role = ids[1];  // role of the turn: the id after its <|im_start|>
   for (size_t i = 0; i + kHead < ids.size(); ++i) {

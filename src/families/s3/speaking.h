@@ -76,7 +76,7 @@ class S3Pipeline : public SpokenPipeline {
     if (stored_.empty()) {
       return Error{ErrorCode::kUnsupported,
                    concat("this checkpoint has no stored voice (", file,
-                          "); give a recording or a voice made from one"),
+                          "); give a recording or a voice made from a recording"),
                    "voice"};
     }
     const std::string& name =

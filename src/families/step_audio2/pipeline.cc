@@ -187,7 +187,7 @@ Result<std::shared_ptr<const S3FlowVoice>> StepAudio2::voice(const SpeechRequest
                  concat("this checkpoint has no voices (assets/default_female.wav, and the files "
                         "that encode it",
                         info_.speech.no_cloning.empty() ? "" : ": " + info_.speech.no_cloning,
-                        "); give a recording or a voice made from one"),
+                        "); give a recording or a voice made from a recording"),
                  "voice"};
   }
   if (const Status known = check_voice(info_, request.voice); !known) return known.error();

@@ -94,7 +94,7 @@ void VibeVoice::load_voices(const LoadSpec& spec) {
   info_.offers.add("guidance");
   lack_draws(info_);
   info_.speech.no_cloning =
-      "VibeVoice-Realtime has only the voices that its authors publish, as caches";
+      "VibeVoice-Realtime has only the voices that its authors publish, as KV caches";
 }
 
 void VibeVoice::describe(const LoadSpec& spec) {
