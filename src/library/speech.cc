@@ -135,7 +135,7 @@ Status Speech::feed(std::string_view text, bool last) {
   std::lock_guard lock(mutex_);
   if (!open_text_) {
     return Error{ErrorCode::kInvalid,
-                 "the text of this speech is complete; open it with text_open"};
+                 "this speech accepts no further text; open it with text_open"};
   }
   open_text_ = !last;
   if (over_) return ok_status();  // drops the text; the reader gets the reason

@@ -80,7 +80,7 @@ class ElevenLabsDialect : public Dialect {
 
   double idle_timeout_s() const override { return timeout_s_; }
   void idle(Actions& out) override {
-    fail("No text arrived for too long.", "input_timeout_exceeded", out);
+    fail("No text arrived within the time limit.", "input_timeout_exceeded", out);
   }
   /// Returns the limit, beyond which open() refuses contexts.
   int max_contexts() const override { return multi_ ? kMaxElevenLabsContexts : 1; }

@@ -74,7 +74,7 @@ class CudaStream final : public Stream {
   }
   void begin_recording() override {
     // Captures only this thread, because other executors may allocate in the meantime.
-    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "begin of a graph");
+    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "beginning a graph");
   }
   std::shared_ptr<void> end_recording() override {
     cudaGraph_t graph = nullptr;
