@@ -130,7 +130,7 @@ void Vocoder::features(const int32_t* frame, float* out) const {
   const int width = config_.latent;
   for (int k = 0; k < kFrameCodes; ++k) {
     const int64_t codes = (k < kBooks ? books_[k] : phones_[k - kBooks]).view().shape[0];
-    SYRINX_CHECK(frame[k] >= 0 && frame[k] < codes, "[finch] code ", frame[k], " of ", codes);
+    SYRINX_CHECK(frame[k] >= 0 && frame[k] < codes, "[finch] bad code ", frame[k], " of ", codes);
   }
   for (int i = 0; i < width; ++i) {
     float sum = 0;

@@ -181,7 +181,7 @@ void FlowStage::run(StepContext& ctx, ChunkJob& job) const {
   const int64_t made = rows.shape[0] - (last ? 0 : overlap_);
   SYRINX_CHECK(made >= 0 && made <= int64_t{job.fresh} * most_out() &&
                    (s.held.empty() || rows.shape[0] >= overlap_),
-               "[glm4_voice flow] ", rows.shape[0], " frames of ", job.fresh, " codes");
+               "[glm4_voice flow] ", job.fresh, " codes yielded ", rows.shape[0], " frames");
   if (!s.held.empty()) {
     for (int64_t i = 0; i < overlap_ * mel; ++i) {
       const int64_t t = i / mel;
@@ -235,8 +235,8 @@ void VocoderStage::run(StepContext& ctx, const ChunkJob& job) const {
   };
   hift_.run(ctx, rows, job.last && job.ahead == 0, noise, s.hift, s.ready);
   const auto samples = static_cast<size_t>(int64_t{job.fresh} * out_width());
-  SYRINX_CHECK(s.ready.size() >= samples, "[glm4_voice vocoder] ", samples, " samples are needed, ",
-               s.ready.size(), " are certain");
+  SYRINX_CHECK(s.ready.size() >= samples, "[glm4_voice vocoder] ", samples, " samples needed, but ",
+               s.ready.size(), " ready");
   std::copy_n(s.ready.begin(), samples, job.out.begin());
   s.ready.erase(s.ready.begin(), s.ready.begin() + static_cast<std::ptrdiff_t>(samples));
   s.ahead = known - job.fresh;

@@ -118,7 +118,7 @@ Pinyin::Pinyin(std::string_view packed) {
   }
   const auto index = [&](TableReader& from) {
     const uint32_t at = from.number(2);
-    SYRINX_CHECK(at < syllables_.size(), "[kokoro] syllable ", at);
+    SYRINX_CHECK(at < syllables_.size(), "[kokoro] unknown syllable ", at);
     return static_cast<uint16_t>(at);
   };
   for (char32_t c = kFirstHan; c <= kLastHan; ++c) usual_.push_back(index(table));

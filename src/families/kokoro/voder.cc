@@ -240,7 +240,7 @@ void Voder::run(StepContext& ctx, const VoderJob& job, const HiftNoise& noise, s
   shared_.run(ctx, meant_frames, shared);
   const View pitch = curve(ctx, pitch_, pitch_out_, shared, manner);
   if (!job.pitch.empty()) {
-    SYRINX_CHECK(std::ssize(job.pitch) == pitch.count(), "[kokoro] ", job.pitch.size(), " pitches");
+    SYRINX_CHECK(std::ssize(job.pitch) == pitch.count(), "[kokoro] pitches: ", job.pitch.size());
     std::copy(job.pitch.begin(), job.pitch.end(), pitch.f32());
   }
   const View energy = curve(ctx, energy_, energy_out_, shared, manner);

@@ -13,8 +13,8 @@ std::span<const int32_t> HeardRows::take(const Frames& frames) {
   if (width_ > 0) rows_.insert(rows_.end(), frames.floats.begin(), frames.floats.end());
   const auto count = static_cast<size_t>(frames.count);
   heard_ += count;
-  SYRINX_CHECK(heard_ <= places_.size() && (!frames.last || complete()), "[hearing] ", heard_,
-               " of ", places_.size(), " places are filled");
+  SYRINX_CHECK(heard_ <= places_.size() && (!frames.last || complete()), "[hearing] got ", heard_,
+               " rows for ", places_.size(), " places");
   return std::span(places_).subspan(heard_ - count, count);
 }
 

@@ -109,8 +109,8 @@ Status Answer::take(int port, const Frames& frames) {
     rows_.tell(ids.value());
     prompt_ = rows_.delayed();  // known rows run before later rows are filled in
   }
-  SYRINX_CHECK(!frames.last || rows_.known() == rows_.count(), "[opuslm] ", rows_.known(), " of ",
-               rows_.count(), " rows are known");
+  SYRINX_CHECK(!frames.last || rows_.known() == rows_.count(), "[opuslm] only ", rows_.known(),
+               " of ", rows_.count(), " rows came");
   return ok_status();
 }
 

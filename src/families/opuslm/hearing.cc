@@ -132,7 +132,7 @@ void HearingStage::take(StepContext& ctx, Stream& s, std::span<const float> samp
   }
   s.told = end;
   if (s.taken < part.due) return;
-  SYRINX_CHECK(s.told == total, "[hearing] ", s.told, " of ", total, " frames are made");
+  SYRINX_CHECK(s.told == total, "[hearing] made ", s.told, " of ", total, " frames");
   ++s.number;
   s.taken = s.told = 0;
   s.work = {};

@@ -82,7 +82,7 @@ void Network::read(StepContext& ctx, std::span<TextJob> jobs) const {
   const RowBatch noise = rows_like(ctx, read.hidden, 2);
   for (size_t i = 0; i < jobs.size(); ++i) {
     const TextJob& job = jobs[i];
-    SYRINX_CHECK(job.noise.size() == 2 * job.ids.size(), "[piper] noise of ", job.noise.size());
+    SYRINX_CHECK(job.noise.size() == 2 * job.ids.size(), "[piper] wrong noise: ", job.noise.size());
     float* to = noise.lane(i).f32();
     for (const float value : job.noise) *to++ = value * job.deviation;
   }

@@ -247,7 +247,7 @@ Result<std::vector<SpokenText>> read_aloud(const PiperConfig& config, const SayC
     Result<std::vector<std::string>> all = say(plain, config.espeak_voice);
     if (!all.ok()) return all.error();
     said = all.take();
-    SYRINX_CHECK(said.size() == plain.size(), "[piper] ", said.size(), " of ", plain.size());
+    SYRINX_CHECK(said.size() == plain.size(), "[piper] got ", said.size(), " of ", plain.size());
   }
   size_t next = 0;
   for (size_t i = 0; i < cut.size(); ++i) {

@@ -119,7 +119,7 @@ void Speaker::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
     const ChunkJob& job = jobs[i];
     auto& stream = static_cast<Stream&>(*job.state);
     const int64_t known = job.left + stream.ahead, window = job.left + job.fresh + job.ahead;
-    SYRINX_CHECK(known <= window, "[piper] ", window, " frames where ", known, " were before");
+    SYRINX_CHECK(known <= window, "[piper] window of ", window, " frames lacks known ", known);
     float* first = const_cast<float*>(job.values.data()) + known * width;
     frames[i] = {&stream.network, {first, DType::kF32, {window - known, width}}, job.last};
     stream.ahead = window - job.left - job.fresh;
@@ -127,7 +127,7 @@ void Speaker::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   network_.speak(ctx, frames);
   for (ChunkJob& job : jobs) {
     std::vector<float>& samples = static_cast<Stream&>(*job.state).network.samples;
-    SYRINX_CHECK(samples.size() >= job.out.size(), "[piper] ", samples.size(), " samples of ",
+    SYRINX_CHECK(samples.size() >= job.out.size(), "[piper] made ", samples.size(), " samples of ",
                  job.out.size());
     std::copy_n(samples.begin(), job.out.size(), job.out.begin());
     samples.erase(samples.begin(), samples.begin() + std::ssize(job.out));

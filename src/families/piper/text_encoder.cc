@@ -127,7 +127,7 @@ TextEncoder::Read TextEncoder::run(StepContext& ctx,
   float* to = x.all.f32();
   for (const std::span<const int32_t> text : texts) {
     for (const int32_t id : text) {
-      SYRINX_CHECK(id >= 0 && id < symbols_, "[piper] id ", id, " of ", symbols_);
+      SYRINX_CHECK(id >= 0 && id < symbols_, "[piper] invalid id ", id, " of ", symbols_);
       to = std::copy_n(table_.f32() + id * hidden_, hidden_, to);
     }
   }

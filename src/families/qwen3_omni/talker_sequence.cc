@@ -79,8 +79,8 @@ Verdict TalkerSequence::advance(std::span<const int32_t> codes, StepOutput& out)
 Status TalkerSequence::take(int port, const Frames& frames) {
   if (port == kHearing) {
     rows_.insert(rows_.end(), frames.floats.begin(), frames.floats.end());
-    SYRINX_CHECK(rows_heard() <= rows_announced_, "[talker] ", rows_heard(), " rows instead of ",
-                 rows_announced_);
+    SYRINX_CHECK(rows_heard() <= rows_announced_, "[talker] got ", rows_heard(),
+                 " rows, announced ", rows_announced_);
     return ok_status();
   }
   if (port != kText) return Sequence::take(port, frames);
@@ -119,7 +119,7 @@ void TalkerSequence::prompt_row(int pos, std::span<int32_t> ids, GivenRow& heard
 
 void TalkerSequence::frame_row(int64_t frame, std::span<int32_t> ids) const {
   const int64_t width = std::ssize(ids) - 1;
-  SYRINX_CHECK(frame < frames(), "[talker] frame ", frame, " of ", frames());
+  SYRINX_CHECK(frame < frames(), "[talker] no frame ", frame, " of ", frames());
   std::copy_n(codes_.begin() + frame * width, width, ids.begin());
   const std::optional<int32_t> text = talker_text(config_.text, written_, ended_, frame);
   SYRINX_CHECK(text.has_value(), "[talker] the text beside frame ", frame, " has not arrived");

@@ -221,7 +221,7 @@ Pieces SpeakerEncoder::pool(StepContext* const& ctx, const Tensor& x, Tensor& st
 Pieces SpeakerEncoder::run(StepContext* const& ctx, std::span<const float> samples,
                            std::vector<float>& vector) const {
   SYRINX_CHECK(static_cast<int64_t>(samples.size()) >= kLeastSamples, "[speaker encoder] ",
-               samples.size(), " samples");
+               samples.size(), " samples are too few");
   const int64_t rows = mel_.frames(static_cast<int64_t>(samples.size()));
   Tensor mel({rows, config_.mels}, DType::kF32);
   for (int64_t begin = 0; begin < rows; begin += kPieceRows) {

@@ -188,8 +188,8 @@ void S3FlowStage::run(StepContext& ctx, const ChunkJob& job) const {
     const bool ended = end == known && (followed || job.last);
     solve(ctx, window.subspan(begin + s.ahead, known - begin - s.ahead), ended, s);
     const auto values = static_cast<size_t>((end - begin) * mel_width_);
-    SYRINX_CHECK(s.ready.size() >= values, "[s3 flow] ", end - begin, " tokens are needed, ",
-                 s.ready.size() / static_cast<size_t>(mel_width_), " have their mel");
+    SYRINX_CHECK(s.ready.size() >= values, "[s3 flow] ", end - begin, " tokens' mel needed, but ",
+                 s.ready.size() / static_cast<size_t>(mel_width_), " ready");
     for (int64_t i = begin; i < end; ++i) {
       out = std::copy_n(s.ready.begin() + (i - begin) * mel_width_, mel_width_, out);
       const bool first = s.taken + i == begin;

@@ -100,8 +100,8 @@ void S3VocoderStage::run(StepContext& ctx, ChunkJob& job) const {
     };
     hift_.run(ctx, rows, ended, noise, *s.hift, s.ready);
     const auto samples = static_cast<size_t>(((end - begin) * ratio_ - unheard) * hop);
-    SYRINX_CHECK(s.ready.size() >= samples, "[s3 vocoder] ", samples, " samples asked for, ",
-                 s.ready.size(), " are certain");
+    SYRINX_CHECK(s.ready.size() >= samples, "[s3 vocoder] ", samples, " samples needed, but ",
+                 s.ready.size(), " ready");
     for (size_t i = 0; i < samples; ++i, ++s.samples) {
       const bool fading = s.samples < static_cast<int64_t>(fade_.size());
       *out++ = fading ? s.ready[i] * fade_[static_cast<size_t>(s.samples)] : s.ready[i];

@@ -118,8 +118,8 @@ HiftConfig load_hift_sizes(const Weights& weights, const S3FlowConfig& flow) {
     c.channels = 512, c.f0_channels = 512;
   }
   if (kStepRate * flow.ratio * c.hop() != kStepSampleRate) {
-    throw LoadError(concat("token2wav: ", kStepRate, " codes of ", flow.ratio, " frames of ",
-                           c.hop(), " samples are not ", kStepSampleRate, " a second"));
+    throw LoadError(concat("token2wav: ", kStepRate, " codes/s of ", flow.ratio, " frames of ",
+                           c.hop(), " samples do not make ", kStepSampleRate, " Hz"));
   }
   return c;
 }

@@ -73,7 +73,7 @@ void HearingStage::run(StepContext& ctx, ChunkJob& job) const {
       before_.keep(s.pieces[s.number].keys[0], s.known, s.known->size() * sizeof(float));
     }
     SYRINX_CHECK(rows <= job.fresh && std::ssize(*s.known) == rows * out_width(), "[hearing] ",
-                 job.fresh, " frames left for ", rows, " rows");
+                 rows, " rows need more than ", job.fresh, " frames");
     std::copy(s.known->begin(), s.known->end(), job.out.begin());
     job.made = static_cast<int>(rows);
     s.work = {};

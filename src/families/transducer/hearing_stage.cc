@@ -137,8 +137,8 @@ void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   const float* from = out.f32();
   for (int64_t j = 0; j < count; ++j) {
     const int64_t values = rows[j] * config_.hidden;
-    SYRINX_CHECK(values <= std::ssize(jobs[j].out), "[hearing_stage] ", rows[j], " rows of ",
-                 jobs[j].fresh, " hops");
+    SYRINX_CHECK(values <= std::ssize(jobs[j].out), "[hearing_stage] no space: ", rows[j],
+                 " rows, ", jobs[j].fresh, " hops");
     std::copy_n(from, values, jobs[j].out.begin());
     jobs[j].made = static_cast<int>(rows[j]);
     if (!config_.streams) static_cast<HearingStream&>(*jobs[j].state).conformer = {};

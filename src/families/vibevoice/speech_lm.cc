@@ -153,7 +153,7 @@ void SpeechLm::make_inputs(StepContext& ctx, const ArBatch& batch, const Rows& r
   for (int64_t i = 0; i < count; ++i) {
     const GivenRow vector =
         rows.all.given[static_cast<size_t>(rows.latent_rows[static_cast<size_t>(i)])];
-    SYRINX_CHECK(std::ssize(vector) == latent, "a latent of ", vector.size(), " numbers");
+    SYRINX_CHECK(std::ssize(vector) == latent, "wrong latent size ", vector.size());
     std::ranges::copy(vector, latents.f32() + i * latent);
   }
   linear(ctx, connect_, latents, speech);

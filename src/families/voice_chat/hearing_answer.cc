@@ -13,8 +13,8 @@ HearingAnswer::HearingAnswer(const llm::ModelConfig& config, const llm::Generati
       heard_(std::move(prompt.heard)),
       keys_(std::move(prompt.keys)),
       said_(std::move(prompt.said)) {
-  SYRINX_CHECK(keys_.empty() || keys_.size() == rows_.places().size(), "[hearing] ", keys_.size(),
-               " keys of ", rows_.places().size(), " places");
+  SYRINX_CHECK(keys_.empty() || keys_.size() == rows_.places().size(), "[hearing] got ",
+               keys_.size(), " keys for ", rows_.places().size(), " places");
 }
 
 void HearingAnswer::prefix_keys(bool companion, std::vector<uint64_t>& keys) const {

@@ -52,8 +52,8 @@ void EncoderStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
     follow(*job.state, job);
     if (!work.done()) continue;
     const View& rows = work.rows();
-    SYRINX_CHECK(rows.count() <= std::ssize(job.out), "[encoder_stage] ", job.fresh,
-                 " frames left for ", rows.shape[0], " rows");
+    SYRINX_CHECK(rows.count() <= std::ssize(job.out), "[encoder_stage] ", rows.shape[0],
+                 " rows do not fit in ", job.fresh, " frames");
     std::copy_n(rows.f32(), rows.count(), job.out.begin());
     job.made = static_cast<int>(rows.shape[0]);
     work = {};

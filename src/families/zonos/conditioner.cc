@@ -72,7 +72,7 @@ void PrefixConditioner::apply(const Part& part, const std::vector<double>& numbe
                               float* out) const {
   const ConditionerConfig& c = part.config;
   const auto inputs = static_cast<int64_t>(numbers.size());
-  SYRINX_CHECK(inputs == c.inputs, "zonos: ", inputs, " numbers for ", c.name);
+  SYRINX_CHECK(inputs == c.inputs, "zonos: got ", inputs, " numbers for ", c.name);
   switch (c.kind) {
     case ConditionerConfig::kFourier:
       for (int64_t o = 0; o < width_ / 2; ++o) {
@@ -109,7 +109,7 @@ Tensor PrefixConditioner::rows(const Conditions& conditions) const {
     if (found != conditions.end() && !found->second.empty()) {
       apply(part, found->second, to);
     } else {
-      SYRINX_CHECK(part.config.learned, "zonos: nothing for ", part.config.name);
+      SYRINX_CHECK(part.config.learned, "zonos: no value for ", part.config.name);
       std::copy_n(part.unconditional.f32(), width_, to);
     }
     to += width_;

@@ -325,7 +325,7 @@ Pieces SpeakerEncoder::pool(StepContext* const& ctx, const Image& x, Tensor& sta
 Pieces SpeakerEncoder::run(StepContext* const& ctx, std::span<const float> samples,
                            std::vector<float>& vector) const {
   const int64_t steps = mel_.frames(static_cast<int64_t>(samples.size()));
-  SYRINX_CHECK(steps > 0, "[speaker encoder] ", samples.size(), " samples");
+  SYRINX_CHECK(steps > 0, "[speaker encoder] too few: ", samples.size());
   Image x(steps, kMels, 1);
   for (int64_t begin = 0; begin < steps; begin += kPieceSteps) {
     mel_.run(samples, begin, std::min(steps, begin + kPieceSteps), x.data.f32() + begin * kMels);
