@@ -338,7 +338,7 @@ void LibavEncoder::send_frame() {
   samples_ += frame_->nb_samples;
   waiting_.clear();
   bad = avcodec_send_frame(codec_, frame_);
-  SYRINX_CHECK(bad >= 0, "[encoder] ", audio_format_name(format_), " refuses a frame: ", bad);
+  SYRINX_CHECK(bad >= 0, "[encoder] ", audio_format_name(format_), " cannot take a frame: ", bad);
   take_packets(false);
 }
 
@@ -346,7 +346,7 @@ void LibavEncoder::take_packets(bool end) {
   for (;;) {
     const int got = avcodec_receive_packet(codec_, packet_);
     if (got == AVERROR(EAGAIN) || got == AVERROR_EOF) break;
-    SYRINX_CHECK(got >= 0, "[encoder] ", audio_format_name(format_), " fails: ", got);
+    SYRINX_CHECK(got >= 0, "[encoder] ", audio_format_name(format_), " cannot encode: ", got);
     if (frames_++ == 0 && format_ == AudioFormat::kMp3) {
       first_frame_.assign(reinterpret_cast<const char*>(packet_->data), packet_->size);
       put(mp3_info_frame(first_frame_, codec_->initial_padding, {}));
@@ -358,7 +358,7 @@ void LibavEncoder::take_packets(bool end) {
     packet_->stream_index = 0;
     const int bad = av_write_frame(muxer_, packet_);
     av_packet_unref(packet_);
-    SYRINX_CHECK(bad >= 0, "[encoder] ", audio_format_name(format_), " does not mux: ", bad);
+    SYRINX_CHECK(bad >= 0, "[encoder] ", audio_format_name(format_), " cannot mux: ", bad);
   }
   if (!end) avio_flush(muxer_->pb);
 }

@@ -41,8 +41,8 @@ Taps taps_of(int64_t phase, int64_t in, int64_t out) {
 }  // namespace
 
 std::vector<float> hann_resampled(std::span<const float> samples, int in_rate_hz, int out_rate_hz) {
-  SYRINX_CHECK(in_rate_hz > 0 && out_rate_hz > 0, "[hann_resampled] ", in_rate_hz, " Hz to ",
-               out_rate_hz, " Hz");
+  SYRINX_CHECK(in_rate_hz > 0 && out_rate_hz > 0, "[hann_resampled] invalid: ", in_rate_hz,
+               " Hz to ", out_rate_hz, " Hz");
   if (in_rate_hz == out_rate_hz) return {samples.begin(), samples.end()};
   const int64_t common = std::gcd(in_rate_hz, out_rate_hz);
   const int64_t in = in_rate_hz / common, out = out_rate_hz / common, n = std::ssize(samples);

@@ -153,7 +153,7 @@ void MelSpectrogram::run(std::span<const float> signal, int64_t begin, int64_t e
                          float* out) const {
   const MelOptions& o = options_;
   SYRINX_CHECK(begin >= 0 && begin <= end && end <= frames(static_cast<int64_t>(signal.size())),
-               "[mel] frames ", begin, " to ", end, " of ", signal.size(), " samples");
+               "[mel] no frames ", begin, " to ", end, " in ", signal.size(), " samples");
   std::vector<float> frame(o.n_fft), power(fft_.bins());
   std::vector<std::complex<float>> spectrum(fft_.bins()), scratch(o.n_fft);
   // Each window begins at 0 of n_fft: its position changes only phases, which are not used.
@@ -200,7 +200,7 @@ bool MelExtremes::floored(size_t part) const { return quietest[part] < loudest -
 
 MelExtremes mel_extremes(const MelSpectrogram& mel, std::span<const float> signal, int64_t frames,
                          int64_t span) {
-  SYRINX_CHECK(frames > 0 && span > 0, "[mel] ", frames, " frames of ", signal.size(), " samples");
+  SYRINX_CHECK(frames > 0 && span > 0, "[mel] invalid: ", frames, " frames, span ", span);
   MelExtremes out{.loudest = -std::numeric_limits<float>::infinity(), .quietest = {}};
   std::vector<float> part(static_cast<size_t>(std::min(span, frames) * mel.mels()));
   for (int64_t at = 0; at < frames; at += span) {

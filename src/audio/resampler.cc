@@ -41,7 +41,7 @@ Resampler::Resampler(int in_rate_hz, int out_rate_hz, Resampling how)
   SYRINX_CHECK(how != Resampling::kHann, "[resampler] kHann does not support streams");
   if (how == Resampling::kSoxr) context_.reset(opened(in_rate_hz, out_rate_hz, SWR_ENGINE_SOXR));
   if (!context_) context_.reset(opened(in_rate_hz, out_rate_hz, SWR_ENGINE_SWR));
-  SYRINX_CHECK(context_, "[resampler] swresample refuses ", in_rate_hz, " to ", out_rate_hz);
+  SYRINX_CHECK(context_, "[resampler] cannot change ", in_rate_hz, " Hz to ", out_rate_hz);
 }
 
 Resampler::~Resampler() = default;

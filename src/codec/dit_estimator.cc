@@ -57,7 +57,7 @@ View DitEstimator::Modulation::part(int64_t step, int64_t number) const {
 DitEstimator::DitEstimator(const S3FlowConfig& config, const Weights& weights,
                            std::span<const float> times, WeightType type, int64_t max_frames)
     : FlowEstimator(config), dit_(*config.dit) {
-  SYRINX_CHECK(std::ssize(times) == config.steps, "[dit] ", times.size(), " times, but ",
+  SYRINX_CHECK(std::ssize(times) == config.steps, "[dit] got ", times.size(), " times for ",
                config.steps, " steps");
   ThreadPool pool(1);
   Arena arena;

@@ -69,7 +69,7 @@ void FlowEstimator::forget(State& state) const {
     pages_->copy_row(state.groups[row / page], row % page, state.groups[to / page], to % page);
     row = to;
   }
-  SYRINX_CHECK(places.empty(), "[s3_flow] ", places.size(), " rows of ", most, " stayed empty");
+  SYRINX_CHECK(places.empty(), "[s3_flow] ", places.size(), " rows of ", most, " are missing");
   state.rows = most;
   state.groups.resize(static_cast<size_t>(KvPool::pages_for(most)));
 }

@@ -270,7 +270,7 @@ void NewFile::put(uint64_t offset, const void* data, size_t size) {
 }
 
 void NewFile::append_part_of(const NewFile& other, uint64_t begin, uint64_t end) {
-  SYRINX_CHECK(begin <= end && end <= other.size_, "part of ", other.path_);
+  SYRINX_CHECK(begin <= end && end <= other.size_, "invalid part of ", other.path_);
   std::vector<char> part(std::min<uint64_t>(1u << 20, end - begin));
   for (uint64_t at = begin; at < end;) {
     const size_t want = std::min<uint64_t>(part.size(), end - at);

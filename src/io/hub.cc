@@ -118,7 +118,7 @@ std::string resolve_part(const std::string& model_dir, const std::string& part,
   const std::string inside = join_path(model_dir, part.substr(part.find('/') + 1));
   if (is_directory(inside)) return checked(inside, {marker});
   const HubName name = parse_hub_name(part);
-  SYRINX_CHECK(!name.organisation.empty(), "[hub] part ", part);
+  SYRINX_CHECK(!name.organisation.empty(), "[hub] invalid part ", part);
   const std::string root = hub_folder(cache, name);
   const std::string snapshot = cache.empty() ? "" : find_snapshot(root, name.revision);
   if (!snapshot.empty() && is_directory(snapshot)) return checked(snapshot, {marker});

@@ -20,7 +20,7 @@ void copy_spans(StepContext& ctx, std::span<const CopySpan> spans) {
 }
 
 void copy(StepContext& ctx, const View& from, const View& to) {
-  SYRINX_CHECK(from.count() == to.count(), "[copy] from ", from.shape.str(), " to another size ",
+  SYRINX_CHECK(from.count() == to.count(), "[copy] sizes differ: ", from.shape.str(), " and ",
                to.shape.str());
   const CopySpan all{from.f32(), to.f32(), from.count()};
   copy_spans(ctx, std::span(&all, 1));

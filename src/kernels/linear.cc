@@ -232,7 +232,7 @@ void linear_parts(StepContext& ctx, const PackedLinear& w, const View& x,
                   std::span<const View> outs) {
   const int64_t n = check_x(w, x);
   SYRINX_CHECK(outs.size() == w.part_sizes().size(), "[linear_parts] ", outs.size(),
-               " outputs, but ", w.part_sizes().size(), " parts");
+               " outputs for ", w.part_sizes().size(), " parts");
   std::array<cpu::GemmPart, kMaxParts> parts;
   int64_t panel = 0;
   for (size_t i = 0; i < outs.size(); ++i) {

@@ -18,7 +18,7 @@ Result<std::unique_ptr<Encoder>> make_libav_encoder(AudioFormat format, int) {
 }
 
 void TimeStretch::Free::operator()(sonicStreamStruct*) const {}
-TimeStretch::TimeStretch(int, double) { SYRINX_CHECK(false, "[time_stretch] without libsonic"); }
+TimeStretch::TimeStretch(int, double) { SYRINX_CHECK(false, "[time_stretch] needs libsonic"); }
 TimeStretch::~TimeStretch() = default;
 void TimeStretch::push(std::span<const float>, std::vector<float>&) {}
 void TimeStretch::flush(std::vector<float>&) {}

@@ -77,7 +77,7 @@ std::string completed(const KnownModel& model) {
 std::string pull_known(const KnownModel& model, const HubPullOptions& options) {
   for (const std::string& name : model.needs) {
     const auto part = find_known_model(name);
-    SYRINX_CHECK(part.has_value(), "[hub] ", model.name, " needs ", name);
+    SYRINX_CHECK(part.has_value(), "[hub] ", model.name, " needs unknown ", name);
     pull_known(*part, options);
   }
   const std::string directory =

@@ -343,7 +343,7 @@ TransferResult Pull::attempt(const HubFile& file, const std::string& partial) {
   if (have > file.size) fs::remove(partial), have = 0;
   if (have == file.size && have > 0) return {.status = 200, .trouble = {}};
   if (have > 0)
-    log(concat(file.path, ": continues after ", size_text(static_cast<uint64_t>(have))));
+    log(concat(file.path, ": continuing after ", size_text(static_cast<uint64_t>(have))));
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> out(
       std::fopen(partial.c_str(), have > 0 ? "ab" : "wb"), std::fclose);
   if (!out) throw LoadError(partial + ": " + std::strerror(errno));
