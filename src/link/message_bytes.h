@@ -25,7 +25,7 @@ void append_message(std::string& out, MessageKind kind, Fields&& fields) {
   append_number(out, static_cast<uint8_t>(kind));
   fields(out);
   const size_t size = out.size() - begin - sizeof(uint32_t);
-  SYRINX_CHECK(size <= kMostMessage, "a message of ", size, " bytes");
+  SYRINX_CHECK(size <= kMostMessage, "message too large: ", size, " bytes");
   const auto length = static_cast<uint32_t>(size);
   std::memcpy(out.data() + begin, &length, sizeof length);
 }

@@ -164,7 +164,7 @@ void StageLink::Impl::serve(MessageSocket& socket) {
     double until_s = 0;
     {
       const std::lock_guard lock(mutex);
-      if (stopping) throw LoadError("this process ends");
+      if (stopping) throw LoadError("this process is stopping");
       if (!dropped.empty()) throw LoadError(dropped);
       if (state.leaving && state.streams == 0) throw LoadError(kLeft);
       const size_t before = out.size();
@@ -205,7 +205,7 @@ void StageLink::Impl::take(Message message, size_t bytes) {
     return;
   }
   if (message.kind != MessageKind::kMade && message.kind != MessageKind::kStepped) {
-    throw LoadError("unexpected message");
+    throw LoadError("the answer has an unexpected kind");
   }
   const auto batch = ByteReader(message.body, "the result of a batch").number<uint64_t>();
   {

@@ -12,7 +12,7 @@ StreamPast::StreamPast(std::string bundle, int width, size_t most_bytes)
       most_bytes_(most_bytes) {}
 
 void StreamPast::add(const PushedJob& job) {
-  SYRINX_CHECK(job.at == at_ && job.left <= at_, "a chunk from ", job.at, " on, expected ", at_);
+  SYRINX_CHECK(job.at == at_ && job.left <= at_, "a chunk begins at ", job.at, ", not ", at_);
   at_ += job.fresh;
   if (!whole_) return;
   const size_t begin = static_cast<size_t>(job.at - job.left) * frame_bytes_;

@@ -67,7 +67,7 @@ std::vector<float> Bundle::floats(std::string_view name, int64_t count) {
 }
 
 void Bundle::append_to(std::string& bytes) const {
-  SYRINX_CHECK(values_.size() <= kMostEntries, "a bundle of ", values_.size(), " entries");
+  SYRINX_CHECK(values_.size() <= kMostEntries, "too many entries: ", values_.size());
   const size_t begin = bytes.size();
   bytes += kBundleMagic;
   append_number(bytes, static_cast<uint16_t>(values_.size()));
@@ -87,7 +87,7 @@ void Bundle::append_to(std::string& bytes) const {
         },
         value);
   }
-  SYRINX_CHECK(bytes.size() - begin <= kMostBytes, "a bundle of ", bytes.size() - begin, " bytes");
+  SYRINX_CHECK(bytes.size() - begin <= kMostBytes, "bundle too large: ", bytes.size() - begin);
 }
 
 Bundle Bundle::parse(std::string_view bytes) {

@@ -17,7 +17,7 @@ int DelayPattern::tail() const { return *std::max_element(delays.begin(), delays
 
 std::vector<int32_t> DelayPattern::interleave(std::span<const int32_t> frames) const {
   const auto width = delays.size();
-  SYRINX_CHECK(frames.size() % width == 0, "delay: ", frames.size(), " codes of ", width);
+  SYRINX_CHECK(frames.size() % width == 0, "delay: ", frames.size(), " codes for ", width);
   const int count = static_cast<int>(frames.size() / width), steps = count + tail();
   std::vector<int32_t> out(static_cast<size_t>(steps) * width);
   for (int step = 0; step < steps; ++step) {
@@ -34,7 +34,7 @@ std::vector<int32_t> DelayPattern::interleave(std::span<const int32_t> frames) c
 
 std::vector<int32_t> DelayPattern::deinterleave(std::span<const int32_t> steps) const {
   const auto width = delays.size();
-  SYRINX_CHECK(steps.size() % width == 0, "delay: ", steps.size(), " codes of ", width);
+  SYRINX_CHECK(steps.size() % width == 0, "delay: ", steps.size(), " codes for ", width);
   const int count = static_cast<int>(steps.size() / width) - tail();
   std::vector<int32_t> out;
   for (int frame = 0; frame < count; ++frame) {
@@ -78,7 +78,7 @@ bool DelayedStreams::cut_at(int most) {
 }
 
 void DelayedStreams::push(std::span<const int32_t> codes) {
-  SYRINX_CHECK(codes.size() >= columns_.size(), "delay: ", codes.size(), " codes of ",
+  SYRINX_CHECK(codes.size() >= columns_.size(), "delay: ", codes.size(), " codes for ",
                columns_.size());
   const int step = steps();
   const DelayMarks& marks = pattern_.marks;

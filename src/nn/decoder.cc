@@ -353,7 +353,7 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
   SYRINX_CHECK(c.cross_attention == (memory != nullptr),
                "[decoder] cross-attention needs a memory, other blocks need none");
   SYRINX_CHECK(0 <= blocks.begin && blocks.begin <= blocks.end && blocks.end <= c.layers,
-               "[decoder] blocks [", blocks.begin, ", ", blocks.end, ") of ", c.layers);
+               "[decoder] no blocks [", blocks.begin, ", ", blocks.end, ") in ", c.layers);
   int64_t n = 0;
   for (const DecoderPart& part : parts) {
     check_pool(*part.pool, first_layer, blocks.end - blocks.begin);
@@ -364,8 +364,8 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
   expect_shape("decoder", x, {n, c.hidden});
   if (memory) {
     check_pool(*memory->pool, 0, c.layers);
-    SYRINX_CHECK(memory->ragged.rows() == n, "[decoder] memory for ", memory->ragged.rows(), " of ",
-                 n, " rows");
+    SYRINX_CHECK(memory->ragged.rows() == n, "[decoder] memory only for ", memory->ragged.rows(),
+                 " of ", n, " rows");
   }
   if (n == 0) return;
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);

@@ -212,7 +212,7 @@ void WeightsCache::append(Entry entry, const void* data) {
     if (!new_file_) begin_file();
     const uint64_t size = new_file_->size() + entry.bytes;
     if (size > static_cast<uint64_t>(options_.most_bytes)) {
-      load_fault(options_.path, "", concat("more than ", options_.most_bytes >> 20, " MiB"));
+      load_fault(options_.path, "", concat("would exceed ", options_.most_bytes >> 20, " MiB"));
     }
     if (free_bytes(options_.path) < options_.leave_free + static_cast<int64_t>(entry.bytes)) {
       load_fault(options_.path, "", "the disk is nearly full");

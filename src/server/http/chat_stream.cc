@@ -274,7 +274,7 @@ net::awaitable<bool> ChatStream::send_whole() {
     }
     co_await wait();
     if (connection_->gone()) {
-      log("client gone");
+      log("client disconnected");
       co_return false;
     }
   }

@@ -65,7 +65,7 @@ class Translator {
     if (pattern_.compare(at_, 2, "&&") == 0) fail("intersections of classes are not supported");
     if (pattern_.compare(at_, 2, "[:") == 0) {
       const size_t end = pattern_.find(":]", at_);
-      if (end == std::string::npos) fail("unfinished class");
+      if (end == std::string::npos) fail("a class has no end");
       out_.append(pattern_, at_, end + 2 - at_);
       at_ = end + 2;
       return;
