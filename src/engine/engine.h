@@ -51,8 +51,8 @@ struct EngineOptions {
   double max_wait_s = 2;  ///< longest predicted wait for a seat; submit() refuses a longer one
   /// max_wait_s for requests that are only read, not heard. The larger of the two values counts.
   double max_read_wait_s = 30;
-  size_t kv_bytes = 0;         ///< bytes of the KV cache; 0: enough for max_batch long requests, at
-                               ///< most 1 GiB, on a GPU 16 GiB
+  size_t kv_bytes = 0;         ///< bytes of the KV cache; 0: 1024 positions for each of max_batch
+                               ///< requests, at least one longest request; at most 1 GiB (GPU: 16)
   bool share_prefixes = true;  ///< whether requests share the cache of equal prompt prefixes
   double background_pages =
       1;  ///< share of a KV cache that requests in the background may hold, in (0, 1]

@@ -91,8 +91,8 @@ void add_load(CLI::App& app, LoadOptions& load) {
       ->capture_default_str();
   app.add_option_function<size_t>(
          "--kv-mib", [&load](size_t mib) { load.engine.kv_bytes = mib << 20; },
-         "MiB of the KV cache; by default enough for the longest requests of a batch, at most "
-         "1024")
+         "MiB of the KV cache; by default enough for a batch with 1024 positions a sequence, at "
+         "most 1024, on a GPU 16384")
       ->check(between(1, 1 << 20));
   app.add_option_function<int>(
          "--node",
@@ -146,9 +146,9 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
   app.add_option_function<std::string>(
          "--executors",
          [&engine](const std::string& name) { engine.executors = find_executors(name); },
-         "shared: all threads run one batch; split: half run language models, half codecs; each: "
-         "one batch per thread; auto: split with two threads or more, but shared with two or three "
-         "for a recogniser, a large model, "
+         "shared: all threads run one batch; split: half run only chunk stages (codecs), half any "
+         "stage; each: one batch per thread; auto: split with two threads or more, but shared with "
+         "two or three for a recogniser, a large model, "
          "or one that speaks whole utterances (auto)")
       ->check(CLI::IsMember({"auto", "shared", "split", "each"}));
   app.add_option("--max-batch", engine.max_batch, "most streams in one step")

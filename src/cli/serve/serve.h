@@ -25,8 +25,8 @@ struct ServeOptions {
   std::string tls_cert, tls_key;           ///< paths of PEM files
   std::vector<std::string> cors_origins;   ///< origins of pages that may use the server
   std::vector<std::string> allowed_hosts;  ///< further host names of the server
-  int client_requests_per_min = -1;        ///< -1: 600 for remote clients, no limit for local
-  int client_concurrency = -1;             ///< -1: 32 for remote clients, no limit for local
+  int client_requests_per_min = -1;        ///< -1: 600, or no limit if `host` is loopback
+  int client_concurrency = -1;             ///< -1: 32, or no limit if `host` is loopback
   bool quiet = false;                      ///< no log line per request
   double drain_timeout_s = 30;
   double stall_timeout_s = 30;
@@ -43,7 +43,7 @@ struct ServeOptions {
   bool decode_in_server = false;  ///< decode recordings in this process, not in confined children
   std::string voice_store;        ///< directory of voices; empty means the default
   bool no_voice_upload = false;   ///< clients may neither add nor remove voices
-  bool strict = false;            ///< refuse fields that a model does not support
+  bool strict = false;            ///< refuse instructions and SSML that a model lacks
   std::vector<std::string> voice_aliases, model_aliases;  ///< "NAME=VOICE", "NAME=MODEL"
   size_t voice_cache_mib = 256;
   int max_connections = 1024;

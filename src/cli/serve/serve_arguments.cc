@@ -43,7 +43,7 @@ void add_served_models(CLI::App& app, ServeOptions& serve) {
   app.add_option("--model-alias", serve.model_aliases,
                  "NAME=MODEL: a further name that clients may use for MODEL; may be repeated");
   app.add_flag("--strict", serve.strict,
-               "refuse instructions to a model that does not support them, instead "
+               "refuse instructions and SSML that a model does not support, instead "
                "of ignoring them with a warning (X-Warning)");
   add_load(app, serve.load);
 }

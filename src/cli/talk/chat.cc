@@ -319,7 +319,7 @@ void add_chat(CLI::App& app, Chosen& chosen) {
   sub->add_option("--once", chat.once, "ask this one question, then exit");
   CLI::Option* listen = sub->add_flag("--listen", chat.listen, "ask the questions by voice");
   sub->get_option("--once")->excludes(listen);
-  sub->add_option("--ears", chat.ears, "the recogniser for --listen: pocketsphinx, or a Whisper")
+  sub->add_option("--ears", chat.ears, "for --listen: pocketsphinx, or a model that transcribes")
       ->capture_default_str();
   sub->add_option("-o,--output", chat.output,
                   "write the speech to this audio file instead of playing it");

@@ -58,7 +58,7 @@ struct ServerOptions {
   const DecodeHelper* decoder = nullptr;
   std::shared_ptr<VoiceDesk> voices = {};  ///< null disables stored voices
   bool voice_uploads = true;               ///< clients may add and remove voices
-  bool strict = false;  ///< refuse fields that a model does not support instead of ignoring them
+  bool strict = false;  ///< refuse what SpeechBody::call() would ignore with a warning
   /// Called on the io thread with a line for each request, never with texts or audio. May be empty.
   std::function<void(const std::string& line)> log = {};
   /// Returns the number of dropped lines of the log; any thread. May be empty.
