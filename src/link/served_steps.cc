@@ -117,8 +117,8 @@ void ServedSteps::make_cache(int node, uint32_t pages) {
   size_t page_bytes = 0;
   for (const KvSpec& spec : ar.traits().kv) page_bytes += KvPool::page_bytes(spec);
   if (pages < 1 || page_bytes * pages > most_kv_bytes_) {
-    cache.fault = concat("a cache of ", pages, " pages of ", page_bytes,
-                         " bytes is too large: at most ", most_kv_bytes_, " bytes");
+    cache.fault = concat("invalid cache: ", pages, " pages of ", page_bytes, " bytes; at most ",
+                         most_kv_bytes_, " bytes are allowed");
   } else {
     cache.pages = static_cast<int>(pages);
     for (const KvSpec& spec : ar.traits().kv) {

@@ -310,11 +310,11 @@ void SsmlReader::pause(const SsmlAttributes& given) {
   std::optional<float> seconds = 0.75f;
   if (const auto time = given["time"]; !time.empty()) {
     seconds = seconds_of(time);
-    if (!seconds) return fail(concat("invalid time '", time, "': use 500ms or 0.5s"));
+    if (!seconds) return fail(concat("invalid time '", time, "': use e.g. 500ms or 0.5s"));
   } else if (const auto strength = given["strength"]; !strength.empty()) {
     seconds = value_named(kBreaks, strength);
     if (!seconds)
-      return fail(concat("invalid break strength '", strength, "': use weak or strong"));
+      return fail(concat("invalid break strength '", strength, "': use e.g. weak or strong"));
   }
   if (*seconds == 0) return;
   gap(" ");
@@ -326,14 +326,14 @@ void SsmlReader::prosody(const SsmlAttributes& given, OpenElement& open) {
   open.before = now_;
   if (const auto rate = given["rate"]; !rate.empty()) {
     const auto value = rate_of(rate);
-    if (!value) return fail(concat("invalid rate '", rate, "': use slow, 80% or +10%"));
+    if (!value) return fail(concat("invalid rate '", rate, "': use e.g. slow, 80% or +10%"));
     now_.rate = std::clamp(now_.rate * *value, kLeastRate, kMostRate);
   }
   if (const auto pitch = given["pitch"]; !pitch.empty()) {
     const bool hertz = lower_ascii(pitch).ends_with("hz");
     const auto value = pitch_of(pitch);
     if (!value && !hertz)
-      return fail(concat("invalid pitch '", pitch, "': use high, +10% or -2st"));
+      return fail(concat("invalid pitch '", pitch, "': use e.g. high, +10% or -2st"));
     if (hertz) ignore("prosody pitch in Hz");
     now_.pitch = std::clamp(now_.pitch + value.value_or(0), -kMostPitch, kMostPitch);
   }

@@ -34,7 +34,7 @@ void load_encoder(const Config& c, ModelConfig& m) {
   f.width = c.opt_i("hidden_size", 1024, 2, 1 << 14);
   f.heads = c.opt_i("num_attention_heads", 8, 1, 1024);
   if (f.width % f.heads != 0 || f.width % 2 != 0) {
-    c.fail("num_attention_heads", concat(f.heads, " heads do not divide a width of ", f.width));
+    c.fail("num_attention_heads", concat(f.heads, " heads do not divide an even width, ", f.width));
   }
   f.layers = static_cast<int>(c.opt_i("num_hidden_layers", 24, 1, 512));
   f.ffn = c.opt_i("intermediate_size", 4096, 1, 1 << 17);
