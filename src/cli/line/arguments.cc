@@ -163,7 +163,7 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
                "faster (on)");
   app.add_option(
          "--background-share", engine.background_share,
-         "share of the executors' idle time that drafts and other background requests may use")
+         "share of the executors' total time that drafts and other background requests may use")
       ->check(between(0.001, 1))
       ->capture_default_str();
   app.add_option("--background-pages", engine.background_pages,
