@@ -113,7 +113,7 @@ class Decoding(unittest.TestCase):
         self.assertEqual((facts["where"], facts["recordings"]), ("children", 0))
         self.assertIn("resource limits", facts["confinement"])
         self.assertEqual("seccomp" in facts["confinement"],
-                         "this system lacks seccomp" not in self.server.read_log())
+                         "seccomp is missing" not in self.server.read_log())
         status, text = self.consent(self.tone(1))
         self.assertEqual(status, 200, text)
         self.assertEqual(self.decoding()["recordings"], 1)

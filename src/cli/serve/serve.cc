@@ -333,7 +333,7 @@ int run_serve(const ServeOptions& options) {
   const LogLine report = [log](const std::string& line) { log->add(line); };
   allow_many_files();
   if (decoder && !decoder->filtered() && !options.quiet) {
-    report("this system lacks seccomp: recordings of clients are decoded under " +
+    report("seccomp is missing or failed: recordings of clients are decoded under " +
            decoder->confinement());
   }
   const auto vad = options.vad.empty() ? nullptr : SileroVad::load(options.vad);
