@@ -73,7 +73,7 @@ Url parse_url(const std::string& url) {
   int port = 0;
   const auto parsed = std::from_chars(out.port.data(), out.port.data() + out.port.size(), port);
   if (parsed.ptr != out.port.data() + out.port.size() || port < 1 || port > 65535) {
-    fail("the port is not a number");
+    fail("the port is not a number from 1 to 65535");
   }
   if (out.host.empty()) fail("the host is missing");
   return out;

@@ -45,7 +45,7 @@ void PcmReader::read_header() {
       const bool whole = size >= 16;
       if (!whole || u16(bytes, at + 8) != 1 || u16(bytes, at + 10) != 1 ||
           u16(bytes, at + 22) != 16 || u32(bytes, at + 12) < 1000 || u32(bytes, at + 12) > 384000) {
-        fault_ = "the WAV file is not 16-bit mono";
+        fault_ = "the WAV file is not 16-bit mono at 1 to 384 kHz";
         return;
       }
       rate_hz_ = static_cast<int>(u32(bytes, at + 12));

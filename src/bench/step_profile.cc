@@ -31,7 +31,7 @@ Json link_json(const LinkProfile& link) {
 std::vector<int> counts(const Config& from, const std::string& key) {
   std::vector<int> out;
   for (const int64_t value : from.ints(key, 1, 1 << 20)) {
-    if (!out.empty() && value <= out.back()) from.fail(key, "must rise");
+    if (!out.empty() && value <= out.back()) from.fail(key, "must increase");
     out.push_back(static_cast<int>(value));
   }
   if (out.empty()) from.fail(key, "is empty");
@@ -122,16 +122,16 @@ ArProfile read_ar(const Config& from) {
     row.seconds = seconds(item, "seconds", row.kv.size());
     const bool rising = std::is_sorted(row.kv.begin(), row.kv.end()) &&
                         std::adjacent_find(row.kv.begin(), row.kv.end()) == row.kv.end();
-    if (row.kv.empty() || !rising) item.fail("kv", "must rise");
+    if (row.kv.empty() || !rising) item.fail("kv", "must increase");
     if (!ar.decode.empty() && row.batch <= ar.decode.back().batch) {
-      item.fail("batch", "must rise");
+      item.fail("batch", "must increase");
     }
     ar.decode.push_back(row);
   }
   if (ar.decode.empty()) from.fail("decode", "is empty");
   for (const Config& item : from.subs("prefill")) {
     const int rows = small(item, "rows", 1);
-    if (!ar.prefill.empty() && rows <= ar.prefill.back().first) item.fail("rows", "must rise");
+    if (!ar.prefill.empty() && rows <= ar.prefill.back().first) item.fail("rows", "must increase");
     ar.prefill.emplace_back(rows, item.f("seconds", 0, kLongest_s));
   }
   return ar;

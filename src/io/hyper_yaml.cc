@@ -104,7 +104,7 @@ HyperYaml HyperYaml::parse(const std::string& text, const std::string& path) {
     levels.push_back({indent, key + "."});
     last = value.empty() ? key : "";
     if (out.values_.size() > kMaxKeys || levels.size() > kMaxDepth) {
-      load_fault(path, concat("line ", at), "too many keys or too deep");
+      load_fault(path, concat("line ", at), "too many keys, or keys nested too deeply");
     }
   }
   if (open_lists > 0) load_fault(path, "", "a [ lacks its ]");

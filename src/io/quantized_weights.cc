@@ -182,7 +182,7 @@ QuantizedLayout load_quantized_layout(const Config& config) {
   const int64_t group = config.i("group_size", -1, 1 << 24);
   if (group != -1 && (group == 0 || group % 32 != 0)) {
     config.fail("group_size",
-                std::to_string(group) + " is not supported; expected a multiple of 32");
+                std::to_string(group) + " is not supported; expected -1 or a multiple of 32");
   }
   layout.group = std::max<int64_t>(group, 0);
   if (method == "gptq") {

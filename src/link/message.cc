@@ -261,7 +261,7 @@ std::optional<Message> MessageReader::next(size_t most) {
   const auto length = in.number<uint32_t>();
   const auto kind = in.number<uint8_t>();
   if (length < 1 || length > most) {
-    throw LoadError(concat("a message has ", length, " bytes; at most ", most, " are allowed"));
+    throw LoadError(concat("a message has ", length, " bytes; expected 1 to ", most));
   }
   if (kind < static_cast<uint8_t>(MessageKind::kHello) ||
       kind > static_cast<uint8_t>(MessageKind::kLeaving)) {

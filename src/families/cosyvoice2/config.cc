@@ -117,7 +117,7 @@ S3FlowConfig load_conformer_flow(const HyperYaml& y) {
   S3FlowConfig c = load_solver(y);
   if (y.i("flow.encoder.output_size", 1, kMany) != c.width ||
       y.i("flow.encoder.input_size", 1, kMany) != c.width) {
-    y.fail("flow.encoder.output_size", "must be flow.input_size");
+    y.fail("flow.encoder.output_size", "and input_size must be flow.input_size");
   }
   c.heads = y.i("flow.encoder.attention_heads", 1, 256);
   c.ffn = y.i("flow.encoder.linear_units", 1, kMany);

@@ -176,7 +176,7 @@ Status Whisper::check(const Window& window) const {
     }
   }
   if (!(window.temperature >= 0 && window.temperature <= 100)) {
-    return Error{ErrorCode::kInvalid, "the temperature must be 0 or more", "temperature"};
+    return Error{ErrorCode::kInvalid, "the temperature must be 0 to 100", "temperature"};
   }
   return ok_status();
 }
