@@ -126,7 +126,7 @@ class Machine {
     const std::string whole = concat(module, " ", name);
     if (!allowed_(whole))
       fail(concat("refers to ", shown(whole),
-                  ", which is not part of a tensor file; it is not run"));
+                  ", which does not belong in a tensor file and is not run"));
     push_text(Kind::kGlobal, whole);
   }
   void stack_global() {

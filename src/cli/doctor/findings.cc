@@ -39,7 +39,7 @@ Finding voice(const MachineFacts& facts) {
   const double times = facts.total_s > 0 ? facts.audio_s / facts.total_s : 0;
   const bool fast = times >= 1;
   return {"voice", fast ? Health::kGood : Health::kLimited,
-          concat("the built-in voice speaks, ", tenths(times), " times as fast as it is played"),
+          concat("the built-in voice works, ", tenths(times), " times as fast as real time"),
           fast ? "" : "this machine is too slow or too busy for speech without gaps"};
 }
 

@@ -22,7 +22,7 @@ namespace syrinx::opuslm {
 inline constexpr const char *kWeightsFile = "model.pth", *kDialogueFile = "2epoch.pth";
 /// The end of the error for a directory in ESPnet's published layout: lists the missing files.
 inline constexpr const char* kNeeds =
-    "an OpusLM needs config.json and tokenizer.json beside it, which ESPnet's "
+    "an OpusLM needs config.json and tokenizer.json beside this file, which ESPnet's "
     "examples/espnet/convert/bootstrap_assets.py (github.com/espnet/vllm) makes, and the folder of "
     "its codec, espnet_codec_dac_large_v1.4_360epoch";
 

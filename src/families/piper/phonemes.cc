@@ -32,8 +32,8 @@ Result<std::string> run_espeak(const std::string& input, const std::string& voic
                   {.max_output = size_t{8} << 20, .timeout_s = 30});
   if (!out.ok() && out.error().code == ErrorCode::kNotFound) {
     return Error{ErrorCode::kUnsupported,
-                 "this voice reads phonemes, which the program espeak-ng makes, and it is not "
-                 "installed (Debian: apt-get install espeak-ng)",
+                 "this voice reads phonemes, which the program espeak-ng makes; espeak-ng is "
+                 "not installed (Debian: apt-get install espeak-ng)",
                  "input"};
   }
   return out;

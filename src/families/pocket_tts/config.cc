@@ -30,8 +30,8 @@ struct Yaml {
                    const std::string& name) const {
     const int64_t dim = width / heads;
     only(at + "num_heads", width % heads == 0 && dim % 8 == 0 && dim <= kMostHeadDim,
-         concat("a divisor of ", name, ", with a multiple of 8, at most ", kMostHeadDim,
-                ", as the quotient"));
+         concat("a divisor of ", name, " into heads of a multiple of 8 numbers, at most ",
+                kMostHeadDim, ","));
   }
 };
 

@@ -16,8 +16,8 @@ namespace syrinx::pocket_tts {
 /// A file that identifies a published directory, and the error if its yaml file is missing.
 inline constexpr const char* kPublished = "embeddings/alba.safetensors";
 inline constexpr const char* kNeeds =
-    "Pocket TTS needs pocket_tts.yaml beside it, the model's file of the Python package pocket-tts "
-    "(of English pocket_tts/config/english.yaml)";
+    "Pocket TTS needs pocket_tts.yaml beside this file: copy the model's configuration from the "
+    "Python package pocket-tts (for English pocket_tts/config/english.yaml)";
 
 /// Makes samples from latents. A stream keeps the decoder's whole past. The first 5 ms of a stream
 /// are faded in, as in the authors' code.

@@ -54,8 +54,8 @@ VibeVoice::VibeVoice(const LoadSpec& spec)
     : config_(load_model_config(Config::load(join_path(spec.dir, "config.json")))) {
   if (!spec.dummy && !has_tokenizer(spec.dir)) {
     load_fault(spec.dir, "",
-               "VibeVoice-Realtime needs a tokenizer beside it, which its authors take from "
-               "Qwen/Qwen2.5-0.5B: copy its tokenizer.json and tokenizer_config.json there");
+               "VibeVoice-Realtime needs the tokenizer of Qwen/Qwen2.5-0.5B: copy its "
+               "tokenizer.json and tokenizer_config.json into this directory");
   }
   tokenizer_ = std::make_unique<Tokenizer>(open_tokenizer(spec, {}, config_.vocab));
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));

@@ -111,8 +111,8 @@ Result<std::string> run_espeak(const std::string& input, std::string_view langua
       {"espeak-ng", "-q", "--ipa", "-m", "-b", "1", "-v", std::string(language), "--stdin"}, input);
   if (!out.ok() && out.error().code == ErrorCode::kNotFound) {
     return Error{ErrorCode::kUnsupported,
-                 "this model reads phonemes, which the program espeak-ng makes, and it is not "
-                 "installed (Debian: apt-get install espeak-ng)",
+                 "this model reads phonemes, which the program espeak-ng makes; espeak-ng is "
+                 "not installed (Debian: apt-get install espeak-ng)",
                  "input"};
   }
   return out;

@@ -105,8 +105,8 @@ Reply unknown_content_coding(std::string_view name) {
   Reply reply = reply_of(
       {.status = 415,
        .message = concat("This server does not decode 'Content-Encoding: ", name.substr(0, 100),
-                         "'; send gzip, or the body as it "
-                         "is."),
+                         "'; send gzip, or an "
+                         "uncompressed body."),
        .code = "unsupported_media_type"});
   reply.headers.emplace_back("Accept-Encoding", "gzip");  // RFC 9110, 12.5.3
   return reply;
