@@ -65,7 +65,7 @@ class DayRun {
   std::vector<WorkerFailure> failures_;  ///< future failures; the last element is the next failure
   double scale_at_s_;
   bool changed_ = true;  ///< a worker went up or down after voice_share was computed
-  DayRow row_;           ///< the row in progress; contains sums
+  DayRow row_;           ///< the row in progress; its fields are sums until fill() makes means
 };
 
 DayRun::DayRun(const WorkerCurve& curve, const DayOptions& options)

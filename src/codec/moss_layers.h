@@ -28,8 +28,8 @@ Pointwise load_pointwise(const Weights& scope, int64_t in, int64_t out);
 Pointwise load_residuals(const MossCodecConfig& config, const Weights& quantizer,
                          const std::string& name);
 
-/// Runs a block over x: the rows before the preceding patch, which the block regroups. `frames`:
-/// the frames of all parts. Returns [frames * rate, out].
+/// Runs a block and the patch before it; x has the rows that the patch joins or divides. `frames`:
+/// the sum of the frames of all parts. Returns [frames * rate, out].
 View run_block(StepContext& ctx, const MossBlockNet& block, const View& x, int64_t frames,
                std::span<const StreamRows> rows);
 

@@ -208,7 +208,7 @@ class PassingListener final : public Listener {
   const std::shared_ptr<PassedSink> sink_;
   const std::unique_ptr<Listener> main_;
   std::unique_ptr<Listener> pass_;   // latest pass for a hypothesis
-  std::unique_ptr<Listener> early_;  // early pass of this pause
+  std::unique_ptr<Listener> early_;  // pass begun at the start of this pause, before end()
   std::vector<float> kept_;          // samples that are not yet certain to be final
   std::vector<float> silence_;       // samples of this pause, which are held back
   bool pauses_ = false;

@@ -55,8 +55,8 @@ using OwnBytes = std::function<size_t(const Pickle& so_far, PickleId value, size
 
 /// Reads a pickle. Throws LoadError with `path` in the message. A call of the global `dict_type`
 /// ("collections OrderedDict") without arguments becomes a dict; the dict's attributes are dropped.
-/// Items that are set on an object are dropped, too: an object that is a mapping also has its
-/// contents as attributes.
+/// Items that are set on the result of another call are dropped, too, because an object that is a
+/// mapping has its contents also as attributes.
 Pickle read_pickle(std::string_view bytes, const std::string& path, GlobalFilter allowed,
                    std::string_view dict_type, OwnBytes own_bytes = {});
 

@@ -286,8 +286,8 @@ std::vector<float> bounded_row(const AttentionCase& c, const Remembering& s, int
   return out;
 }
 
-/// Runs attention for all rows after the memory, `chunk` rows of each sequence per call. Returns
-/// the results [rows, width] of each sequence.
+/// Runs attention for all rows after Remembering::memory rows, `chunk` rows of each sequence per
+/// call. Returns the results [rows, width] of each sequence.
 std::vector<Tensor> attend_bounded(const AttentionCase& c,
                                    const std::vector<const Remembering*>& all, bool cross,
                                    int chunk, int threads, Device device) {

@@ -44,7 +44,7 @@ class StepDraws {
   std::vector<uint64_t> masks_;
 };
 
-/// Does what sample_codes() does, with draws whose numbers are on the GPU, at `there`.
+/// Does what sample_codes() does. `there`: the GPU's copy of the numbers that draws.write() makes.
 void draw_code(StepContext& ctx, const View& logits, const StepDraws& draws, const void* there,
                int k, const View& codes, const View& status);
 

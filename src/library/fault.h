@@ -11,8 +11,8 @@
 
 namespace syrinx {
 
-/// Fills `to`, which may be null. Cuts a message that is too long between characters. Returns
-/// `code`.
+/// Fills `to`, which may be null. If the message is too long, cuts it, but never inside a UTF-8
+/// character. Returns `code`.
 int report(syrinx_error* to, int code, std::string_view message = {}, double retry_after_s = 0);
 int report(syrinx_error* to, const Error& error);
 

@@ -133,7 +133,7 @@ TEST_F(BagpiperParity, TheModelSaysWhatFollows) {
       const std::string name = "more_" + std::to_string(n);
       const bool speaks = c.more[n].empty();
       const size_t before = track.frames.size(), first = track.logits.size() + 1;
-      // Counts the kind, the ids and, for speech, the end.
+      // A step for the kind (words or speech), one per id or frame; kTail + 1 more end speech.
       const int64_t steps = 1 + c.golden->view(name).shape[0] + (speaks ? kTail + 1 : 0);
       for (int64_t step = 0; step < steps; ++step) runner.step(track);
       most = std::max(most, worst(track, first, c.golden->view(name + "_logits")));

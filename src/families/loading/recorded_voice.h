@@ -111,7 +111,7 @@ Pieces hear_frames(const Codec& codec, RecordedVoice& recorded) {
   recorded.voice.tensors.emplace(kVoiceCodes, std::move(codes));
 }
 
-/// Stores the frames that a codec makes with a coroutine of its own, as an XCodecEncoder does.
+/// Does the same for a codec whose run() is a coroutine that returns Pieces, such as XCodecEncoder.
 template <typename Codec>
 requires requires(const Codec& codec, StepContext* const& ctx, Tensor& codes) {
   codec.run(ctx, std::span<const float>(), codes);

@@ -17,7 +17,7 @@ Error unsupported(const char* what, const char* param) {
   return {ErrorCode::kUnsupported, what, param};
 }
 
-/// Returns the sampling of words. Unless the request sets options, it is greedy, as in that yaml.
+/// Returns the sampling of words: greedy as in decode_general.yaml, unless the request sets one.
 SampleParams of_words(const SpeechRequest& request) {
   const bool draws = request.sampling.temperature || request.sampling.top_k ||
                      request.sampling.top_p || request.sampling.min_p;

@@ -20,7 +20,7 @@ constexpr Names kEspnet{"corelm.emb.weight", "corelm.lm_head.weight", "corelm.he
 constexpr Names kConverted{"model.embed_tokens.weight", "lm_head.weight", "head_emb.weight",
                            "model"};
 
-/// Returns whether a layer has norms over heads.
+/// Returns whether a layer has norms of queries or keys.
 bool has_head_norms(const Weights& decoder) {
   for (int64_t i = 0; i < std::max<int64_t>(decoder.count("layers"), 1); ++i) {
     const Weights attention = decoder.scope("layers", i).scope("self_attn");

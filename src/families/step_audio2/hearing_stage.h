@@ -34,7 +34,7 @@ class HearingStage : public ChunkStage {
   void run(StepContext& ctx, ChunkJob& job) const;
   int chunks(int64_t samples) const;
   const StepAudioEncoder& encoder_;
-  mutable HeardBefore before_;  // cached rows of pieces
+  mutable HeardBefore before_;  // rows of pieces of recordings that were encoded before
 };
 
 }  // namespace syrinx::step_audio2

@@ -6,8 +6,8 @@
 
 namespace syrinx::cuda {
 
-/// Row-major [rows][padded_k], padded with zeros: f32, bf16, or int8 followed by the scales
-/// [rows][padded_k / 64] bf16. The matrix has 16 * panels rows, in the order of the panels.
+/// A matrix is row-major [rows][padded_k], padded with zeros: f32, bf16, or int8 followed by the
+/// scales [rows][padded_k / 64] bf16. It has 16 * panels rows, in the order of the panels.
 constexpr int64_t kChunk = 64;
 constexpr int64_t matrix_padded_k(int64_t k) { return (k + kChunk - 1) / kChunk * kChunk; }
 
