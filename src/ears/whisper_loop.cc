@@ -149,7 +149,7 @@ std::vector<TranscriptSegment> WhisperLoop::take() {
     return settle();
   }
   const auto window = std::exchange(asked_, nullptr);
-  SYRINX_CHECK(window, "[whisper_loop] take() was called without a request of next()");
+  SYRINX_CHECK(window, "[whisper_loop] take() was called, but next() had requested no window");
   return take(window);
 }
 

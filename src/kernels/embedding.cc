@@ -18,7 +18,7 @@ void check_table(const char* caller, const View& table, int64_t width) {
   const bool known =
       table.dtype == DType::kF32 || table.dtype == DType::kF16 || table.dtype == DType::kBF16;
   SYRINX_CHECK(known && table.shape.dims() == 2 && table.shape[1] == width, "[", caller, "] table ",
-               dtype_name(table.dtype), " ", table.shape.str(), " does not match rows of ", width);
+               dtype_name(table.dtype), " ", table.shape.str(), ": not floats [n, ", width, "]");
 }
 
 const char* row_of(const View& table, int64_t id) {

@@ -36,7 +36,7 @@ class TagScan {
     ended_ = ended_ || at_ == text_.size();
     return ended_;
   }
-  /// Reads the text `wanted`, in any case. Returns whether it is there.
+  /// Reads `wanted` (small letters) in small or capital letters. Returns whether it is there.
   bool literal(std::string_view wanted) {
     for (const char c : wanted) {
       if (at_end() || lower_ascii(text_[at_]) != c) return false;

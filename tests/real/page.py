@@ -37,7 +37,7 @@ def whisper_details(name, kept):
     result = kept["result"]
     out = (f"\n## Whisper {name}: what the kinds of weights change\n\n"
            "Recordings under five minutes. `q4` and `mixed` mean `q8` for Whisper.\n\n"
-           "| weights | words that differ from f32 | texts equal | word errors where the text is known | words where nothing is said |\n"
+           "| weights | words that differ from f32 | texts equal to f32's | word errors where the text is known | words written where nothing is said |\n"
            "|---|---|---|---|---|\n")
     for weights, row in result["kinds"].items():
         out += (f"| {weights} | {percent(row['wrong'], row['words'])} | {row['equal']} | "
@@ -93,8 +93,8 @@ def qwen_row(kept):
 
 def qwen_details(kept):
     out = ("\n## Qwen2.5-Coder-0.5B: what the kinds of weights change\n\n"
-           "The file's weights are Q4_K_M; the table has what other kinds of weights lose in addition. Texts are those of "
-           "[passages.txt](../tests/real/passages.txt), given word for word.\n\n"
+           "The file's weights are Q4_K_M; the table has what is lost in addition when they are converted to another kind. "
+           "Perplexity and next tokens are those of the texts of [passages.txt](../tests/real/passages.txt), given token by token.\n\n"
            "| weights | perplexity | likeliest next token as in f32 | greedy answers as in f32 |\n|---|---|---|---|\n")
     for weights, row in kept["result"]["kinds"].items():
         answers = f"{row['as_f32']} of {kept['result']['questions']}" if "as_f32" in row else "not measured"
@@ -102,7 +102,7 @@ def qwen_details(kept):
     return out
 
 
-FOOT = "\nNo package has Whisper small or larger, or another family.\n"
+FOOT = "\nNo package was found that contains trained weights of Whisper small or larger, or of a family that is not in this table.\n"
 
 
 def parts_of(text):

@@ -68,8 +68,8 @@ Finding gpu(const MachineFacts& facts) {
   if (facts.gpu_fault.empty()) return {"GPU", Health::kGood, "used", ""};
   if (facts.gpu_driver.empty()) return {"GPU", Health::kMissing, "none: " + facts.gpu_fault, ""};
   return {"GPU", Health::kLimited,
-          concat("driver ", facts.gpu_driver, ", but it is not used: ", facts.gpu_fault),
-          "build with -DSYRINX_CUDA=ON (docs/guide/operations.md)"};
+          concat("driver ", facts.gpu_driver, ", but no GPU is used: ", facts.gpu_fault),
+          "a GPU needs -DSYRINX_CUDA=ON and compute capability 8.0 (docs/guide/operations.md)"};
 }
 
 Finding phonemes(const MachineFacts& facts) {

@@ -289,7 +289,7 @@ std::vector<std::string> output_names(const TranscribeOptions& options, bool dir
     if (before == out.end() - 1) continue;
     throw UsageError(concat(options.files[static_cast<size_t>(before - out.begin())], " and ", file,
                             " would both be written to ", out.back(),
-                            "; give them separate directories"));
+                            "; transcribe one of them separately, with another -o DIRECTORY"));
   }
   return out;
 }

@@ -15,7 +15,7 @@ void add_listening(CLI::App& app, ServeOptions& serve) {
       "--api-key-file", serve.api_key_file,
       "admit only requests with one of these keys, one per line (or set SYRINX_API_KEY)");
   app.add_option("--metrics-key-file", serve.metrics_key_file,
-                 "answer /metrics only with one of these keys, one per line (or set "
+                 "admit to /metrics only requests with one of these keys, one per line (or set "
                  "SYRINX_METRICS_KEY); default: /metrics is open, also while API keys are set");
   app.add_flag("--allow-public", serve.allow_public,
                "accept connections from other machines without a key");

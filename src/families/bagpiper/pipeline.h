@@ -21,7 +21,7 @@ namespace syrinx::bagpiper {
 inline constexpr const char* kMarker = "model.pt";
 
 /// Scales a recording at 16 kHz to mean 0 and deviation 1, like ESPnet's preparation. Samples after
-/// the last complete mel frame form no frame; they only affect earlier ones.
+/// the last complete mel frame get no frame, but affect the frames before them.
 std::vector<float> prepared(std::vector<float> recording);
 
 class Bagpiper : public LoadedPipeline {

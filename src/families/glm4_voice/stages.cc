@@ -28,7 +28,7 @@ struct SoundStream : StreamState {
   explicit SoundStream(HiftState fresh) : hift(std::move(fresh)) {}
   uint64_t seed = 0;
   HiftState hift;
-  int64_t ahead = 0;  // number of later frames that the vocoder has read already
+  int64_t ahead = 0;  // number of frames after the last job's fresh ones that the vocoder has read
   std::vector<float> ready;
 };
 

@@ -56,7 +56,7 @@ struct Candidate {
   int32_t code = 0;
 };
 
-/// Returns how many layers a step of a pass over `rows` rows runs.
+/// Returns the number of layers that each step of a pass runs, if the pass has `rows` rows.
 int64_t layers_a_step(const ModelConfig& config, int64_t rows) {
   return std::clamp<int64_t>(kRowsAStep * config.lm.layers / rows, 1, config.lm.layers);
 }

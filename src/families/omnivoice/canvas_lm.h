@@ -29,7 +29,7 @@ struct CanvasPass {
   std::span<const int32_t> recorded;  ///< [R, C]
   std::span<int32_t> frames;          ///< [T, C], changed by the pass; may contain masks
   int pass = 0;                       ///< number of the pass, from 0
-  uint32_t step = 0;                  ///< number of the pass in the request, for its noise
+  uint32_t step = 0;                  ///< passes of the request before this one, for the noise
   int part = 0, parts = 1;            ///< number of the step in the pass, and steps of the pass
   View kept = {};  ///< f32 [rows_of_pass(), H], kept between the steps of a pass; one step: empty
   uint64_t seed = 0;

@@ -72,8 +72,8 @@ class GgufText {
   uint64_t tensor_count_ = 0, entry_count_ = 0;
 };
 
-/// The small checkpoint, with llama.cpp's positions for the scaling of rope. Also the same model as
-/// one GGUF file, in a folder with the codec.
+/// The small checkpoint, with the original_max_position_embeddings that llama.cpp's converter
+/// always uses. Also the same model as one GGUF file, in a folder with the codec.
 class OrpheusGguf : public testing::Test {
  protected:
   OrpheusGguf() : copy_(SYRINX_BINARY_DIR "/parity/orpheus/golden/checkpoint") {

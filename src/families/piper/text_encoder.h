@@ -20,7 +20,7 @@ class TextEncoder {
     RowBatch hidden;  ///< [P, H] of each text
     RowBatch prior;   ///< [P, 2 C]: means, then logarithms of the deviations
   };
-  /// Processes one text per lane. Its ids must be below symbols().
+  /// Processes the texts together; text i becomes lane i. All ids must be below symbols().
   Read run(StepContext& ctx, std::span<const std::span<const int32_t>> texts) const;
 
   int64_t symbols() const { return symbols_; }

@@ -38,9 +38,9 @@ struct RowRange {
 /// The row ranges of one part of a head.
 using HeadPart = std::vector<RowRange>;
 
-/// Packs the head of one stream if several streams share a matrix [V, H]: logits = W (h + e), for
-/// the rows that the stream may choose. `e` [H] becomes a bias, W e. So all streams read the same
-/// h, and no stream computes the rows of another. For a GPU the head has one part.
+/// Packs the head of one of several streams that share a matrix [V, H]: logits = W (h + e), for the
+/// rows that the stream may choose. `e` [H] becomes a bias, W e. So all streams read the same h,
+/// and no stream computes the rows of another. For a GPU the head has one part.
 StreamHead pack_stream_head(const View& shared, std::span<const HeadPart> parts,
                             std::span<const float> e, WeightType type, Device device);
 

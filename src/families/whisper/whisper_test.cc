@@ -519,7 +519,7 @@ TEST(WhisperRules, TimestampsComeInPairsAndRise) {
 
 TEST(WhisperRules, TimestampsTogetherOutweighText) {
   std::vector<float> logits(22, 0.f);
-  logits[5] = 1.f;  // the four largest timestamps together have probability 4 > e
+  logits[5] = 1.f;  // the weight of the 4 allowed timestamps together, 4 e^0, exceeds the text's, e
   EXPECT_EQ(allowed_after({17, 4}, logits), (std::vector<int32_t>{18, 19, 20, 21}));
   logits[5] = 1.5f;
   EXPECT_EQ(allowed_after({17, 4}, logits).size(), 17u);

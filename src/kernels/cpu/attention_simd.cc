@@ -128,8 +128,8 @@ SYRINX_INLINE void to_f16(const float* x, int count, uint16_t* out) {
   }
 }
 
-/// Computes C[i][0 .. 8N) += sum over k of A[i][2k] B[k][n][0] + A[i][2k + 1] B[k][n][1], exactly.
-/// Strides: a in numbers, b in bytes between pairs of rows.
+/// Computes C[i][n] += sum over k of A[i][2k] B[k][n][0] + A[i][2k + 1] B[k][n][1], exact; n < 8N.
+/// a_stride and c_stride count numbers; b_stride counts the bytes from B[k] to B[k + 1].
 template <int M, int N>
 SYRINX_INLINE void product_q8_tile(const int16_t* a, int64_t a_stride, const char* b,
                                    int64_t b_stride, int64_t depth, int32_t* c, int64_t c_stride,

@@ -139,8 +139,8 @@ net::awaitable<void> ChatStream::start() {
   if (!fault_ && !id_) fault_ = unavailable("The model was unloaded; try again.");
 }
 
-/// Checks and submits on a worker thread. If it neither submits nor fails, the model must be
-/// loaded.
+/// Checks and submits on a worker thread. If it neither submits nor fails, the model is not loaded:
+/// load it, then call again.
 void ChatStream::check() try {
   auto found = server_.models->find(body_->model());
   if (!found) return fail(found.error());
