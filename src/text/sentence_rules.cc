@@ -1,5 +1,7 @@
 #include "text/sentence_rules.h"
 
+#include <algorithm>
+
 #include "text/unicode.h"
 
 namespace syrinx {
@@ -53,9 +55,10 @@ Ending ending_of(char32_t code) {
 
 bool is_closer(char32_t code) {
   if (code < 0x80) return one_of(U")]}\"'*_`", code);
+  if (code >= 0x2074 && code <= 0x2079) return true;  // with the last four: a footnote's number
   return one_of(
       U"\u201d\u2019\u201c\u00bb\u203a\u00ab\u300d\u300f\uff09\u3011\u300b\u3009\u3015\uff3d\uff5d"
-      U"\uff02\u301e\u301f",
+      U"\uff02\u301e\u301f\u2070\u00b9\u00b2\u00b3",
       code);
 }
 
@@ -100,6 +103,12 @@ Abbreviation abbreviation_of(std::string_view word) {
   if (initial || (letter_dot_letter && word.size() % 2) || listed(kSometimes, small))
     return Abbreviation::kSometimes;
   return Abbreviation::kNone;
+}
+
+bool may_have_footnote(std::string_view word) {
+  const auto small = [](char c) { return c >= 'a' && c <= 'z'; };
+  return word.size() > 2 && std::all_of(word.begin(), word.end(), small) &&
+         abbreviation_of(word) == Abbreviation::kNone;
 }
 
 bool may_be_numeral(std::string_view word) {

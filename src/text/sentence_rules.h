@@ -12,7 +12,8 @@ enum class Ending { kNone, kDot, kEllipsis, kStrong, kWide };
 /// Returns the kind of a mark. kWide: a mark of a script without spaces, which always ends a
 /// sentence.
 Ending ending_of(char32_t code);
-/// Returns whether a character is a closing quote or bracket, or a mark of emphasis like *.
+/// Returns whether a character is a closing quote or bracket, a mark of emphasis like *, or a
+/// raised digit.
 bool is_closer(char32_t code);
 /// Returns whether a character may precede the first word of a sentence.
 bool is_opener(char32_t code);
@@ -39,6 +40,9 @@ enum class Abbreviation {
 };
 /// Returns the kind of a word; kNone for other words.
 Abbreviation abbreviation_of(std::string_view word);
+
+/// Returns whether a bare number after the full stop of this word is a footnote: "powder.1".
+bool may_have_footnote(std::string_view word);
 
 /// Returns whether a word in small letters may be a Roman numeral: "iv".
 bool may_be_numeral(std::string_view word);

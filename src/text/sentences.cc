@@ -78,6 +78,7 @@ class Splitter {
   std::string small_word_at(size_t at) const;
   size_t skip_openers(size_t at) const;
   size_t skip_hidden(size_t at) const;
+  size_t skip_footnote(size_t mark, size_t at) const;
   size_t cut(size_t begin, size_t limit) const;
   size_t bytes_in_line(size_t end) const;
 
@@ -127,6 +128,21 @@ size_t Splitter::skip_hidden(size_t at) const {
   if (close != near.npos) return at + close + name.size() + 3;
   if (more_ && near.size() < kHidden) throw NeedMore();
   return at;
+}
+
+/// Returns the end of a footnote's number at `at`, after the marks of a sentence from `mark` on:
+/// "powder.[1] The", "powder.1 The". Returns `at` if there is none.
+size_t Splitter::skip_footnote(size_t mark, size_t at) const {
+  const auto digit = [this](size_t i) { return look(i).value >= '0' && look(i).value <= '9'; };
+  const bool bracket = look(at).value == '[';
+  const size_t first = at + (bracket ? 1 : 0);
+  size_t end = first;
+  while (end < first + 3 && digit(end)) ++end;
+  if (end == first) return at;
+  if (bracket) return look(end).value == ']' && look(first).value != '0' ? end + 1 : at;
+  const bool ours =
+      end < first + 3 && is_space(look(end).value) && may_have_footnote(word_before(mark));
+  return ours && is_upper(look(skip_openers(skip_gap(end).end)).value) ? end : at;
 }
 
 /// Returns the letters, digits and inner full stops directly before `end`, at most kWordBytes.
@@ -243,6 +259,7 @@ std::optional<Splitter::Boundary> Splitter::after_marks(size_t begin, size_t& at
   }
   size_t core = at;
   while (look(core).size && is_closer(look(core).value)) core += look(core).size;
+  core = skip_footnote(begin, core);
   const Gap gap = skip_gap(core);
   const Boundary boundary{core, gap.end, gap.newlines > 1};
   if (gap.end == text_.size() || boundary.paragraph || wide) return boundary;

@@ -54,6 +54,17 @@ TEST(Sentences, KnowAbbreviationsAndNumbers) {
             (Strings{"So do I.", "Then Plan B.", "We act on Jan. 5."}));
 }
 
+TEST(Sentences, KnowFootnotes) {
+  EXPECT_EQ(split("It was powder.1 The day came.[12] He left.\u00b9 She "
+                  "\u201cstayed.\u201d\u00b2\u2074 Yes"),
+            (Strings{"It was powder.1", "The day came.[12]", "He left.\u00b9",
+                     "She \u201cstayed.\u201d\u00b2\u2074", "Yes"}));
+  EXPECT_EQ(split("See v1.2 The end of sect.1 The law of 5 m\u00b2. No"),
+            (Strings{"See v1.2 The end of sect.1 The law of 5 m\u00b2.", "No"}));
+  EXPECT_EQ(split("Use example.1 as it is, Dr.[1] Smith, or list.[0] First"),
+            (Strings{"Use example.1 as it is, Dr.[1] Smith, or list.[0] First"}));
+}
+
 TEST(Sentences, KnowDaysAmountsAndMissingSpaces) {
   EXPECT_EQ(split("He came on Wed. Tom came on Mon. March 3 and Fri. Night."),
             (Strings{"He came on Wed.", "Tom came on Mon. March 3 and Fri. Night."}));

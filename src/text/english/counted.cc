@@ -69,10 +69,12 @@ UnitFound unit_at(const Tokens& tokens, size_t at, bool one, bool letters) {
 
 bool stands_before_noun(const Tokens& tokens, size_t i, size_t used) {
   const size_t last = i + used - 1;
-  const bool dotted = used > 1 && tokens[last].close == '.' && !tokens[last].closes;
+  const bool glued = is_letter(tokens[last].core.back()) && all(tokens.core(last + 1), is_lower);
+  const bool dotted =
+      (used > 1 || glued) && tokens[last].close == '.' && !tokens[last].closes;  // "12oz. can"
   const std::string_view next = dotted ? tokens.core(last + 1) : tokens.after(last);
   if (listed(" bill bills note notes coin coins fee fine tip dash sprint relay freestyle lens jack "
-             "bulb charger adapter battery cable ",
+             "bulb charger adapter battery cable can cans bottle bottles bag bags jar jars ",
              next)) {
     return true;
   }

@@ -329,8 +329,10 @@ std::string_view time_word(std::string_view core) {
 }
 
 Reading read_watch(const Tokens& tokens, size_t i) {
-  const std::string_view core = tokens.core(i);
-  if (!listed(" h hr hrs hours ", tokens.after(i))) return {};
+  std::string_view core = tokens.core(i);
+  const size_t used = core.size() == 5 && core.back() == 'h' ? 1 : 2;  // "1800h", "1800 hours"
+  if (used == 1) core.remove_suffix(1);
+  if (used == 2 && !listed(" h hr hrs hours ", tokens.after(i))) return {};
   const size_t dash = std::min(core.find_first_of(kDashes), core.size());
   std::string words = watch_words(core.substr(0, dash));
   if (words.empty()) return {};
@@ -341,7 +343,7 @@ Reading read_watch(const Tokens& tokens, size_t i) {
   }
   // A number that does not begin with 0 may be an amount of hours.
   const bool certain = core[0] == '0' || (core.ends_with("00") && core[1] != '0');
-  return certain ? Reading(Spoken{words + " hours", 2}) : Reading();
+  return certain ? Reading(Spoken{words + " hours", used}) : Reading();
 }
 
 Reading read_hours(const Tokens& tokens, size_t i) {

@@ -7,6 +7,7 @@
 #include "text/english/numbers.h"
 #include "text/english/tags.h"
 #include "text/english/tex.h"
+#include "text/sentence_rules.h"
 
 namespace syrinx::english {
 namespace {
@@ -51,6 +52,7 @@ class Stripper {
   bool is_menu() const;
   size_t link_target() const;
   size_t footnote() const;
+  size_t footnote_number() const;
   size_t emphasis() const;
   void write(char c) { out_.push_back({c, text_[at_].begin, text_[at_].end}); }
   void write_words(std::string_view words, size_t at) {
@@ -123,7 +125,7 @@ size_t Stripper::marks() {
       write(kPause);
       return 1;
     default:
-      return 0;
+      return is_digit(c) ? footnote_number() : 0;
   }
 }
 
@@ -243,6 +245,18 @@ size_t Stripper::footnote() const {
   while (is_digit(ch(i)) && i <= at_ + 3) ++i;
   const bool digits = i > at_ + 1 && ch(at_ + 1) != '0';
   return digits && ch(i) == ']' && (is_letter(last()) || last() == '.') ? i + 1 - at_ : 0;
+}
+
+/// Returns the length of a footnote's number after the last mark of the sentence: "powder.1".
+size_t Stripper::footnote_number() const {
+  size_t end = at_, from = out_.size();
+  while (is_digit(ch(end)) && end < at_ + 3) ++end;
+  if (end > at_ + 2 || plain_.find_first_not_of(" \n", end) != plain_.npos) return 0;
+  while (from > 0 && (out_[from - 1].ch == '"' || out_[from - 1].ch == ')')) --from;
+  if (from == 0 || out_[--from].ch != '.') return 0;
+  std::string word;
+  while (from > 0 && is_letter(out_[from - 1].ch)) word.insert(0, 1, out_[--from].ch);
+  return from > 0 && may_have_footnote(word) ? end - at_ : 0;
 }
 
 }  // namespace

@@ -208,6 +208,12 @@ bool are_joined(const Token& one, const Token& next) {
   return one.close == 0 && !one.closes && !next.opens;
 }
 
+/// Returns whether a group of a number has cents: "345,67".
+bool has_cents(std::string_view group) {
+  return group.size() == 6 && group[3] == ',' && all(group.substr(0, 3), is_digit) &&
+         all(group.substr(4), is_digit);
+}
+
 /// Returns how many tokens from i on are groups of one number: "1 000 000", "10 000"; otherwise 1.
 /// `before`: the token before i, or null. Telephone numbers and codes also have groups, so a number
 /// must end with "000", have three groups, or be money.
@@ -227,12 +233,14 @@ size_t grouped_thousands(const std::vector<Token>& tokens, size_t i, const Token
   while (digit_behind(last) && tokens[last + 1].core.size() == 3 &&
          all(tokens[last + 1].core, is_digit))
     ++last;
+  const bool cents = digit_behind(last) && has_cents(tokens[last + 1].core);
+  if (cents) ++last;
   const bool round = last > i && tokens[last].core == "000";
   const bool money =
       last > i && (is_currency_sign(tokens[i].core[0]) ||  // "1 200 kr"
                    (last + 1 < tokens.size() && are_joined(tokens[last], tokens[last + 1]) &&
                     currency_of(tokens[last + 1].core) != nullptr));
-  const bool whole = round || money || (last > i + 1 && first.size() < 3);
+  const bool whole = round || money || (last > i + 1 && first.size() < 3 && !cents);
   return !digit_behind(last) && whole ? last - i + 1 : 1;
 }
 
@@ -242,6 +250,7 @@ std::vector<Token> with_thousands(const std::vector<Token>& tokens) {
   for (size_t i = 0; i < tokens.size();) {
     const size_t used = grouped_thousands(tokens, i, i > 0 ? &tokens[i - 1] : nullptr);
     Token token = tokens[i + used - 1];  // with the last group's marks
+    if (used > 1 && has_cents(token.core)) token.core[3] = '.';
     for (size_t k = i + used - 1; k-- > i;) token.core = tokens[k].core + ',' + token.core;
     token.begin = tokens[i].begin;
     token.opens = tokens[i].opens;
