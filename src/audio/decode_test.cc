@@ -68,6 +68,27 @@ void append(const AVFrame& frame, std::vector<float>& out) {
   }
 }
 
+std::string tag(const AVDictionary* from, const char* name) {
+  const AVDictionaryEntry* entry = av_dict_get(from, name, nullptr, 0);
+  return entry == nullptr ? "" : entry->value;
+}
+
+/// Reads tags of a file, or those of its stream (Ogg), and chapters.
+AudioLabels labels_of(const AVFormatContext& format) {
+  const AVDictionary* tags =
+      format.metadata != nullptr ? format.metadata : format.streams[0]->metadata;
+  AudioLabels out{
+      .title = tag(tags, "title"), .album = tag(tags, "album"), .author = tag(tags, "artist")};
+  for (unsigned i = 0; i < format.nb_chapters; ++i) {
+    const AVChapter& chapter = *format.chapters[i];
+    const double unit_s = av_q2d(chapter.time_base);
+    out.chapters.push_back({tag(chapter.metadata, "title"),
+                            static_cast<double>(chapter.start) * unit_s,
+                            static_cast<double>(chapter.end) * unit_s});
+  }
+  return out;
+}
+
 }  // namespace
 
 DecodedAudio decode_audio(const std::string& bytes) {
@@ -77,19 +98,20 @@ DecodedAudio decode_audio(const std::string& bytes) {
                                        read_source, nullptr, seek_source);
   format->pb = io;
   need(avformat_open_input(&format, nullptr, nullptr, nullptr) >= 0, "no known format");
-  need(avformat_find_stream_info(format, nullptr) >= 0 && format->nb_streams == 1, "no stream");
+  need(avformat_find_stream_info(format, nullptr) >= 0 && format->nb_streams > 0, "no stream");
   const AVCodecParameters* parameters = format->streams[0]->codecpar;
   const AVCodec* codec = avcodec_find_decoder(parameters->codec_id);
   AVCodecContext* context = avcodec_alloc_context3(codec);
   avcodec_parameters_to_context(context, parameters);
   context->pkt_timebase = format->streams[0]->time_base;
   need(avcodec_open2(context, codec, nullptr) >= 0, "no decoder");
-  DecodedAudio out{.rate_hz = parameters->sample_rate, .samples = {}};
+  DecodedAudio out{.rate_hz = parameters->sample_rate, .samples = {}, .labels = labels_of(*format)};
   AVPacket* packet = av_packet_alloc();
   AVFrame* frame = av_frame_alloc();
   for (bool more = true; more;) {
     more = av_read_frame(format, packet) >= 0;
-    need(avcodec_send_packet(context, more ? packet : nullptr) >= 0, "a packet");
+    const bool ours = !more || packet->stream_index == 0;  // chapters of M4A are a second stream
+    need(!ours || avcodec_send_packet(context, more ? packet : nullptr) >= 0, "a packet");
     av_packet_unref(packet);
     while (avcodec_receive_frame(context, frame) >= 0) append(*frame, out.samples);
   }

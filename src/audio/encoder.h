@@ -20,8 +20,8 @@ class Encoder {
   virtual void encode(std::span<const float> samples, std::string& out) = 0;
   /// Appends the remaining bytes. encode() must not be called afterwards.
   virtual void flush(std::string& out) = 0;
-  /// Returns, after flush(), the first bytes with the final length (WAV, FLAC, MP3), so that a
-  /// caller can overwrite the first bytes. Empty if the format's header has no length.
+  /// Returns, after flush(), the first bytes with the final length (WAV, FLAC, MP3, labelled M4A),
+  /// so that a caller can overwrite the first bytes. Empty if the format's header has no length.
   virtual std::string first_bytes() const { return {}; }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <optional>
@@ -40,14 +41,15 @@ struct Recipe {
   std::array<std::pair<const char*, const char*>, 4> muxer_options;
 };
 
-Recipe recipe(AudioFormat format) {
+/// `labelled`: the format of a file with labels, whose caller overwrites the first bytes.
+Recipe recipe(AudioFormat format, bool labelled) {
   switch (format) {
     case AudioFormat::kMp3:
       return {"libmp3lame",
               "mp3",
               AV_SAMPLE_FMT_FLTP,
               {{{"compression_level", "5"}}},
-              {{{"write_xing", "0"}, {"id3v2_version", "0"}}}};
+              {{{"write_xing", "0"}, {"id3v2_version", labelled ? "3" : "0"}}}};
     case AudioFormat::kOpus:
       // Writes one page per packet, so that players get 20 ms at a time.
       return {"libopus",
@@ -59,7 +61,8 @@ Recipe recipe(AudioFormat format) {
       return {"aac", "adts", AV_SAMPLE_FMT_FLTP, {{{"aac_coder", "fast"}}}, {}};
     case AudioFormat::kM4a:
       // Writes fragments, because the index of an unfragmented file is only known at its end. With
-      // delay_moov, the header declares the priming.
+      // delay_moov, the header declares the priming. Players find chapters only with an index.
+      if (labelled) return {"aac", "ipod", AV_SAMPLE_FMT_FLTP, {{{"aac_coder", "fast"}}}, {}};
       return {
           "aac",
           "ipod",
@@ -142,15 +145,27 @@ std::string mp3_info_frame(std::string_view frame, int priming,
   return out;
 }
 
+/// Formats a time as Vorbis comments do: "01:02:03.004".
+std::string chapter_time(int64_t ms) {
+  char out[32];
+  std::snprintf(out, sizeof out, "%02lld:%02lld:%02lld.%03lld",
+                static_cast<long long>(ms / 3'600'000), static_cast<long long>(ms / 60'000 % 60),
+                static_cast<long long>(ms / 1000 % 60), static_cast<long long>(ms % 1000));
+  return out;
+}
+
 class LibavEncoder : public Encoder {
  public:
-  LibavEncoder(AudioFormat format, int rate_hz) : format_(format), coded_rate_hz_(rate_hz) {}
+  LibavEncoder(AudioFormat format, int rate_hz, bool labelled)
+      : format_(format), coded_rate_hz_(rate_hz), labelled_(labelled) {}
   ~LibavEncoder() override;
   LibavEncoder(const LibavEncoder&) = delete;
   LibavEncoder& operator=(const LibavEncoder&) = delete;
 
   /// Returns an error message; an empty string on success.
   std::string open();
+  /// Adds labels after open(), before the first samples.
+  void add(const AudioLabels& labels);
   int rate_hz() const override {
     return format_ == AudioFormat::kOpus ? kOpusDecodedHz : coded_rate_hz_;
   }
@@ -165,16 +180,16 @@ class LibavEncoder : public Encoder {
   void begin();
   void send_frame();
   void take_packets(bool end);
-  void put(std::string_view bytes) {
-    out_->append(bytes);
-    bytes_ += std::ssize(bytes);
-  }
+  void put(std::string_view bytes);
+  void add(const AudioChapter& chapter);
+  static int64_t seek(void* self, int64_t offset, int whence);
   /// `Byte` is const in FFmpeg 7 and later, and not const in earlier versions.
   template <typename Byte>
   static int write(void* self, Byte* bytes, int count);
 
   const AudioFormat format_;
   const int coded_rate_hz_;
+  const bool labelled_;
   AVCodecContext* codec_ = nullptr;
   AVFormatContext* muxer_ = nullptr;
   AVFrame* frame_ = nullptr;
@@ -183,6 +198,8 @@ class LibavEncoder : public Encoder {
   int64_t samples_ = 0;         // samples sent to the codec
   int64_t frames_ = 0;          // frames received from the codec
   int64_t bytes_ = 0;           // bytes written
+  int64_t at_ = 0;              // byte at which the muxer writes next
+  std::string head_;            // the muxer's header, with later changes
   std::string first_frame_;     // first frame of an MP3 stream
   std::string stream_info_;     // final STREAMINFO of a FLAC stream
   bool begun_ = false;
@@ -208,8 +225,59 @@ int LibavEncoder::write(void* self, Byte* bytes, int count) {
   return count;
 }
 
+/// Appends bytes to the output, or changes bytes of the header, which are in the output already.
+void LibavEncoder::put(std::string_view bytes) {
+  if (at_ < bytes_) {
+    SYRINX_CHECK(at_ + std::ssize(bytes) <= std::ssize(head_), "[encoder] changes byte ", at_);
+    head_.replace(static_cast<size_t>(at_), bytes.size(), bytes);
+    at_ += std::ssize(bytes);
+    return;
+  }
+  out_->append(bytes);
+  if (!begun_) head_ += bytes;
+  bytes_ += std::ssize(bytes);
+  at_ = bytes_;
+}
+
+int64_t LibavEncoder::seek(void* self, int64_t offset, int whence) {
+  auto* encoder = static_cast<LibavEncoder*>(self);
+  if ((whence & AVSEEK_SIZE) != 0) return encoder->bytes_;
+  return whence == SEEK_SET ? encoder->at_ = offset : AVERROR(EINVAL);
+}
+
+void LibavEncoder::add(const AudioLabels& labels) {
+  const auto tag = [this](const char* name, const std::string& value) {
+    if (!value.empty()) av_dict_set(&muxer_->metadata, name, value.c_str(), 0);
+  };
+  tag("title", labels.title);
+  tag("album", labels.album);
+  tag("artist", labels.author);
+  if (labels.track > 0) tag("track", std::to_string(labels.track));
+  const size_t count = labels.chapters.size();
+  muxer_->chapters = static_cast<AVChapter**>(av_calloc(count, sizeof(AVChapter*)));
+  SYRINX_CHECK(count == 0 || muxer_->chapters != nullptr, "[encoder] out of memory");
+  for (const AudioChapter& chapter : labels.chapters) add(chapter);
+}
+
+void LibavEncoder::add(const AudioChapter& chapter) {
+  auto* made = static_cast<AVChapter*>(av_mallocz(sizeof(AVChapter)));
+  SYRINX_CHECK(made != nullptr, "[encoder] out of memory");
+  made->id = muxer_->nb_chapters;
+  made->time_base = {1, 1000};
+  made->start = std::llround(1000 * chapter.begin_s);
+  made->end = std::llround(1000 * chapter.end_s);
+  av_dict_set(&made->metadata, "title", chapter.title.c_str(), 0);
+  muxer_->chapters[muxer_->nb_chapters++] = made;
+  if (format_ != AudioFormat::kFlac) return;
+  // The muxer of FLAC leaves chapters out. https://wiki.xiph.org/Chapter_Extension
+  char name[24];
+  std::snprintf(name, sizeof name, "CHAPTER%03lld", static_cast<long long>(made->id));
+  av_dict_set(&muxer_->metadata, name, chapter_time(made->start).c_str(), 0);
+  av_dict_set(&muxer_->metadata, concat(name, "NAME").c_str(), chapter.title.c_str(), 0);
+}
+
 std::string LibavEncoder::open() {
-  const Recipe how = recipe(format_);
+  const Recipe how = recipe(format_, labelled_);
   if (std::string why = open_codec(how); !why.empty()) return why;
   if (std::string why = open_muxer(how); !why.empty()) return why;
   frame_ = av_frame_alloc();
@@ -254,13 +322,13 @@ std::string LibavEncoder::open_muxer(const Recipe& how) {
     return concat("libavformat has no ", how.muxer);
   }
   auto* buffer = static_cast<uint8_t*>(av_malloc(kWriteBytes));
-  muxer_->pb =
-      avio_alloc_context(buffer, kWriteBytes, 1, this, nullptr, &LibavEncoder::write, nullptr);
+  muxer_->pb = avio_alloc_context(buffer, kWriteBytes, 1, this, nullptr, &LibavEncoder::write,
+                                  labelled_ ? &LibavEncoder::seek : nullptr);
   if (muxer_->pb == nullptr) {
     av_free(buffer);
     return "out of memory";
   }
-  muxer_->pb->seekable = 0;
+  muxer_->pb->seekable = labelled_ ? AVIO_SEEKABLE_NORMAL : 0;
   muxer_->metadata_header_padding = 0;  // otherwise FLAC would begin with 8 KiB of padding
   muxer_->flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_BITEXACT | AVFMT_FLAG_FLUSH_PACKETS;
   AVStream* stream = avformat_new_stream(muxer_, nullptr);
@@ -276,10 +344,11 @@ std::string LibavEncoder::open_muxer(const Recipe& how) {
 
 /// Writes the header of the format.
 void LibavEncoder::begin() {
-  if (std::exchange(begun_, true)) return;
+  if (begun_) return;
   const int bad = avformat_write_header(muxer_, nullptr);
   SYRINX_CHECK(bad >= 0, "[encoder] cannot begin ", audio_format_name(format_), ": ", bad);
   avio_flush(muxer_->pb);
+  begun_ = true;
 }
 
 void LibavEncoder::encode(std::span<const float> samples, std::string& out) {
@@ -307,13 +376,14 @@ void LibavEncoder::flush(std::string& out) {
   out_ = nullptr;
 }
 
-/// Returns FLAC's marker and its STREAMINFO block, or MP3's first frame, for the beginning of the
-/// file. Empty for formats without a length.
+/// Returns, for the beginning of the file: FLAC's marker and its STREAMINFO block, MP3's tags and
+/// first frame, or the header of a labelled M4A. Empty for formats without a length.
 std::string LibavEncoder::first_bytes() const {
   if (!first_frame_.empty()) {
-    return mp3_info_frame(first_frame_, codec_->initial_padding,
-                          Mp3Length{frames_, samples_, bytes_});
+    return head_ + mp3_info_frame(first_frame_, codec_->initial_padding,
+                                  Mp3Length{frames_, samples_, bytes_ - std::ssize(head_)});
   }
+  if (format_ == AudioFormat::kM4a && labelled_) return head_;
   if (format_ != AudioFormat::kFlac || stream_info_.size() != kFlacStreamInfoBytes) return {};
   // The block is not the last metadata block, because the muxer writes a comment after it.
   return concat("fLaC", std::string({0, 0, 0, static_cast<char>(kFlacStreamInfoBytes)}),
@@ -381,14 +451,16 @@ std::span<const int> libav_rates(AudioFormat format) {
   }
 }
 
-Result<std::unique_ptr<Encoder>> make_libav_encoder(AudioFormat format, int rate_hz) {
+Result<std::unique_ptr<Encoder>> make_libav_encoder(AudioFormat format, int rate_hz,
+                                                    const std::optional<AudioLabels>& labels) {
   static std::once_flag quiet;  // stops the libraries from printing
   std::call_once(quiet, [] { av_log_set_level(AV_LOG_QUIET); });
-  auto encoder = std::make_unique<LibavEncoder>(format, rate_hz);
+  auto encoder = std::make_unique<LibavEncoder>(format, rate_hz, labels.has_value());
   if (std::string why = encoder->open(); !why.empty()) {
     return Error{ErrorCode::kInternal, concat(audio_format_name(format), " cannot be encoded at ",
                                               rate_hz, " Hz: ", why)};
   }
+  if (labels) encoder->add(*labels);
   return std::unique_ptr<Encoder>(std::move(encoder));
 }
 

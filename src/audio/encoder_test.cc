@@ -163,6 +163,43 @@ TEST(Encoder, LengthsArePutRightInFiles) {
   }
 }
 
+TEST(Encoder, FilesHaveLabelsAndChapters) {
+  const auto in = sound(60'000, 24000);
+  const AudioLabels labels{.title = "A Title",
+                           .album = "\u00c4n Album",
+                           .author = "An Author",
+                           .track = 2,
+                           .chapters = {{"One", 0, 1.25}, {"Zw\u00f6lf", 1.25, 2.5}}};
+  for (const AudioFormat format :
+       {AudioFormat::kM4a, AudioFormat::kMp3, AudioFormat::kOpus, AudioFormat::kFlac}) {
+    const EncoderOptions plain{.format = format, .in_rate_hz = 24000};
+    EncoderOptions labelled = plain;
+    labelled.labels = labels;
+    const auto encoder = make_encoder(labelled).take();
+    std::string bytes;
+    encoder->encode(in, bytes);
+    encoder->flush(bytes);
+    const std::string first = encoder->first_bytes();
+    bytes.replace(0, first.size(), first);
+    const DecodedAudio got = decode_audio(bytes);
+    EXPECT_EQ(got.labels.title, labels.title) << audio_format_name(format);
+    EXPECT_EQ(got.labels.album, labels.album) << audio_format_name(format);
+    EXPECT_EQ(got.labels.author, labels.author) << audio_format_name(format);
+    ASSERT_EQ(got.labels.chapters.size(), 2u) << audio_format_name(format);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(got.labels.chapters[i].title, labels.chapters[i].title);
+      EXPECT_NEAR(got.labels.chapters[i].begin_s, labels.chapters[i].begin_s, 0.002);
+      EXPECT_NEAR(got.labels.chapters[i].end_s, labels.chapters[i].end_s, 0.05);
+    }
+    const auto scale = static_cast<size_t>(got.rate_hz / 24000);
+    EXPECT_EQ(got.samples.size(), scale * in.size()) << audio_format_name(format);
+    EXPECT_GT(likeness(got.samples, sound(static_cast<int>(scale) * 60'000, got.rate_hz),
+                       got.samples.size()),
+              0.99);
+    EXPECT_TRUE(decode_audio(encode(plain, in)).labels.chapters.empty());
+  }
+}
+
 TEST(Encoder, HowAStreamIsCutChangesNothing) {
   const auto in = sound(60'000, 24000);
   for (const AudioFormat format : {AudioFormat::kMp3, AudioFormat::kOpus, AudioFormat::kAac,

@@ -165,7 +165,7 @@ Result<std::unique_ptr<Encoder>> make_encoder(const EncoderOptions& options) {
     encoder =
         std::make_unique<PcmEncoder>(*rate, options.format == AudioFormat::kWav, options.coding);
   } else {
-    auto made = make_libav_encoder(options.format, *rate);
+    auto made = make_libav_encoder(options.format, *rate, options.labels);
     if (!made) return made.error();
     encoder = made.take();
   }

@@ -10,14 +10,17 @@
 //   aac             1024 samples of priming, n samples, and up to a frame of silence: ADTS cannot
 //                   declare priming or end
 //   m4a             the samples of aac, in MP4 fragments of a quarter of a second. An edit list
-//                   declares the priming; FFmpeg 7 removes the priming, FFmpeg 5 does not
+//                   declares the priming; FFmpeg 7 removes the priming, FFmpeg 5 does not. With
+//                   labels exactly n samples, without fragments
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "audio/audio_format.h"
 #include "audio/encoder.h"
+#include "audio/labels.h"
 #include "audio/wav.h"
 #include "base/error.h"
 
@@ -31,6 +34,9 @@ struct EncoderOptions {
   double speed = 1;                          ///< speed factor, 0.25 to 4; the pitch is unchanged
   double volume = 1;                         ///< factor of change_volume()
   SampleCoding coding = SampleCoding::kS16;  ///< for pcm and wav; other formats ignore it
+  /// Labels of a file; wav, pcm and aac ignore them. The caller must overwrite the first bytes with
+  /// first_bytes(), because they are not complete before.
+  std::optional<AudioLabels> labels = {};
 };
 
 /// Returns the content type of an HTTP answer, e.g. "audio/pcm; rate=24000; channels=1". `rate_hz`

@@ -1,5 +1,6 @@
 """Tests `syrinx book`: chapters, files, and the resumption of an interrupted book."""
 import fcntl
+import json
 import os
 import signal
 import struct
@@ -67,8 +68,31 @@ class Book(unittest.TestCase):
         self.assertNotIn("all.wav.journal", os.listdir(self.dir))
         done = self.book("birds.txt", "-o", "mp3/", "--format", "mp3")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertTrue(self.read("mp3", "01-chapter-1.mp3").startswith(b"\xff"))
+        self.assertTrue(self.read("mp3", "01-chapter-1.mp3").startswith(b"ID3"))
         self.assertIn(b"01-chapter-1.mp3", self.read("mp3", "book.m3u8"))
+
+    def test_labels(self):
+        """Files name the book, its author and its chapters."""
+        self.write("Title: Birds\n\nAuthor: A. Bird\n\n" + book_text(2, 1))
+        for ending in ("m4b", "mp3", "opus", "flac"):
+            done = self.book("birds.txt", "-o", f"all.{ending}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            shown = json.loads(subprocess.run(
+                ["ffprobe", "-v", "error", "-show_chapters", "-show_entries", "format_tags:stream_tags:format=duration",
+                 "-of", "json", self.path(f"all.{ending}")], capture_output=True, check=True, timeout=60).stdout)
+            tags = shown["format"].get("tags") or shown["streams"][0]["tags"]
+            tags = {name.lower(): value for name, value in tags.items()}
+            self.assertEqual((tags["title"], tags["artist"]), ("Birds", "A. Bird"), ending)
+            chapters = shown["chapters"]
+            self.assertEqual([each["tags"]["title"] for each in chapters], ["Chapter 1", "Chapter 2"], ending)
+            self.assertEqual(chapters[0]["end_time"], chapters[1]["start_time"])
+            self.assertAlmostEqual(float(chapters[1]["end_time"]), float(shown["format"]["duration"]), delta=0.1)
+        done = self.book("birds.txt", "--title", "Other", "--author", "B", "-o", "apart/", "--format", "mp3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        tags = subprocess.run(["ffprobe", "-v", "error", "-show_entries", "format_tags", "-of", "csv=p=0:nk=0",
+                               self.path("apart", "02-chapter-2.mp3")], capture_output=True, check=True, timeout=60).stdout
+        for tag in (b"title=Chapter 2", b"album=Other", b"artist=B", b"track=2"):
+            self.assertIn(tag, tags)
 
     def test_ssml(self):
         words = "".join(f"<p>Number {n}: <emphasis>{SENTENCE}</emphasis></p>" for n in range(12))

@@ -10,7 +10,8 @@ bool has_media() { return false; }
 
 std::span<const int> libav_rates(AudioFormat) { return {}; }
 
-Result<std::unique_ptr<Encoder>> make_libav_encoder(AudioFormat format, int) {
+Result<std::unique_ptr<Encoder>> make_libav_encoder(AudioFormat format, int,
+                                                    const std::optional<AudioLabels>&) {
   return Error{ErrorCode::kUnsupported,
                concat("this build has no FFmpeg and cannot make ", audio_format_name(format),
                       "; use wav or pcm."),

@@ -41,6 +41,7 @@ struct BookOptions {
   std::string text_file;  ///< "-" means the standard input
   std::string output;     ///< a file or directory; empty means a directory named after the text
   std::string format;     ///< "wav", "mp3", ...; empty means the format of the output's ending
+  BookNames names;        ///< empty: as the text states them
   double volume = 1;      ///< factor of change_volume(); for files finished in this run
   bool restart = false;   ///< begin again, even if parts are already spoken
   int jobs = 4;           ///< parts that are spoken at the same time
@@ -88,6 +89,12 @@ struct Target {
   std::string path;
 
   std::string work() const { return directory ? join_path(path, ".book") : path; }
+  /// Returns the last name of the path, without an ending.
+  std::string name() const {
+    const std::string whole = path.substr(0, path.find_last_not_of('/') + 1);
+    const std::string last = whole.substr(whole.rfind('/') + 1);
+    return directory ? last : last.substr(0, last.rfind('.'));
+  }
 };
 
 /// Refuses to overwrite a finished book unless `restart`. A book with a journal is unfinished.
@@ -165,6 +172,7 @@ class Book {
         manuscript_(std::move(manuscript)),
         chapters_(find_chapters(manuscript_.ssml.text)),
         parts_(cut_book(manuscript_.ssml.text, chapters_, !manuscript_.marked)),
+        names_(find_names(manuscript_.ssml.text)),
         target_(find_target(options)),
         format_(find_format(options, target_)),
         work_(target_.work(), identity(), options.restart) {}
@@ -182,6 +190,7 @@ class Book {
   Running submit(Engine& engine, const BookPart& part) const;
   void keep(size_t index, Running running);
   void finish_file(size_t chapter);
+  AudioLabels labels(size_t chapter, const std::vector<BookMark>& marks) const;
   void write_playlist() const;
   bool begins_chapter(size_t index) const {
     return index == 0 || parts_[index].chapter != parts_[index - 1].chapter;
@@ -199,6 +208,7 @@ class Book {
   const Manuscript manuscript_;
   const std::vector<Chapter> chapters_;
   const std::vector<BookPart> parts_;
+  const BookNames names_;
   const Target target_;
   const AudioFormat format_;
   BookWork work_;
@@ -295,7 +305,30 @@ void Book::finish_file(size_t chapter) {
     marks.push_back({chapters_[parts_[i].chapter].title, place.marks[marks.size()]});
   }
   work_.finish_file(file_of(chapter),
-                    {.format = format_, .in_rate_hz = rate_, .volume = options_.volume}, marks);
+                    {.format = format_,
+                     .in_rate_hz = rate_,
+                     .volume = options_.volume,
+                     .labels = labels(chapter, marks)},
+                    marks);
+}
+
+/// Returns the names of a file, and its chapters if it has several.
+AudioLabels Book::labels(size_t chapter, const std::vector<BookMark>& marks) const {
+  const auto first = [](const std::string& a, const std::string& b) { return a.empty() ? b : a; };
+  const std::string book = first(first(options_.names.title, names_.title), target_.name());
+  AudioLabels out{
+      .title = book, .album = book, .author = first(options_.names.author, names_.author)};
+  if (target_.directory) {
+    out.title = first(chapters_[chapter].title, book);
+    out.track = static_cast<int>(chapter) + 1;
+  }
+  for (size_t i = 0; i < marks.size() && marks.size() > 1; ++i) {
+    const uint64_t end = i + 1 < marks.size() ? marks[i + 1].sample : work_.place().samples;
+    out.chapters.push_back({first(marks[i].title, book),
+                            static_cast<double>(marks[i].sample) / rate_,
+                            static_cast<double>(end) / rate_});
+  }
+  return out;
 }
 
 void Book::write_playlist() const {
@@ -383,7 +416,12 @@ void add_book(CLI::App& app, Chosen& chosen) {
   sub->add_option(
       "-o,--output", book.output,
       "a directory ('name/') for a file per chapter and a playlist, or one audio "
-      "file with a cue sheet of its chapters; default: a directory with the text's name");
+      "file with its chapters and a cue sheet; default: a directory with the text's name");
+  sub->add_option(
+      "--title", book.names.title,
+      "title in the files; default: the text's line 'Title: ...', or the output's name");
+  sub->add_option("--author", book.names.author,
+                  "author in the files; default: the text's line 'Author: ...'");
   sub->add_option("-j,--jobs", book.jobs, "parts that are spoken at the same time")
       ->check(between(1, 256))
       ->capture_default_str();
@@ -404,7 +442,7 @@ void add_book(CLI::App& app, Chosen& chosen) {
       "After an interruption the same command continues.\n\n"
       "Examples:\n"
       "  syrinx book alice.txt                    alice/01-chapter-i-down-the-rabbit-hole.wav\n"
-      "  syrinx book alice.txt -o alice.wav       one file, and alice.cue\n"
+      "  syrinx book alice.txt -o alice.m4b       one file with chapters, and alice.cue\n"
       "  pandoc -t plain book.epub | syrinx book - -o book/");
   sub->callback([&chosen, options] { chosen = [options] { return run_book(*options); }; });
 }

@@ -134,6 +134,18 @@ TEST(BookText, PartsEndWithThePausesOfTheLayout) {
   }
 }
 
+TEST(BookText, Names) {
+  const BookNames alice =
+      find_names("The Project Gutenberg eBook\n\nTitle: Alice\n\nAuthor: Lewis Carroll\n");
+  EXPECT_EQ(alice.title, "Alice");
+  EXPECT_EQ(alice.author, "Lewis Carroll");
+  const BookNames matter = find_names("---\ntitle: \"A: B\"\nauthor: C\n---\nTitle: later\n");
+  EXPECT_EQ(matter.title, "A: B");
+  EXPECT_EQ(matter.author, "C");
+  EXPECT_EQ(find_names("No names.\nThe title: none\n").title, "");
+  EXPECT_EQ(find_names(std::string(60, '\n') + "Title: late\n").title, "");
+}
+
 TEST(BookText, FileNames) {
   EXPECT_EQ(chapter_file_name({"CHAPTER I. Down, \"down\"/../x", 0, 0}, 3, 12),
             "03-chapter-i-down-down-x");

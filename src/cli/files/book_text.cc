@@ -73,6 +73,25 @@ std::vector<BookPart> cut_book(std::string_view text, const std::vector<Chapter>
   return parts;
 }
 
+BookNames find_names(std::string_view text) {
+  constexpr int kLines = 60;
+  BookNames names;
+  const auto take = [](std::string_view line, std::string_view key, std::string& to) {
+    if (!to.empty() || !lower_ascii(line.substr(0, key.size())).starts_with(key)) return;
+    std::string_view value = trimmed(line.substr(key.size()));
+    const bool quoted = value.size() > 1 && value.front() == '"' && value.back() == '"';
+    to = quoted ? value.substr(1, value.size() - 2) : value;
+  };
+  for (int i = 0; i < kLines && !text.empty(); ++i) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trimmed(text.substr(0, end));
+    take(line, "title:", names.title);
+    take(line, "author:", names.author);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return names;
+}
+
 std::string chapter_file_name(const Chapter& chapter, size_t number, size_t count) {
   std::string name = std::to_string(number);
   const size_t digits = std::max<size_t>(2, std::to_string(count).size());

@@ -34,6 +34,14 @@ struct BookPart {
 std::vector<BookPart> cut_book(std::string_view text, const std::vector<Chapter>& chapters,
                                bool markdown = true);
 
+/// The names of a book; empty if unknown.
+struct BookNames {
+  std::string title, author;
+};
+/// Finds the lines "Title: ..." and "Author: ..." among the first 60 lines, as Project Gutenberg's
+/// texts and front matter have them.
+BookNames find_names(std::string_view text);
+
 /// Returns a chapter's file name: "03-the-pool-of-tears". `number` counts from 1 to `count`.
 std::string chapter_file_name(const Chapter& chapter, size_t number, size_t count);
 
