@@ -42,7 +42,7 @@ std::string chat_with(const std::string& more) {
 TEST(ChatCallBody, ReadsAll) {
   const ChatCall call = good_call(chat_with(
       R"(, "stream": true, "stream_options": {"include_usage": true}, "stop": ["a", "b"],)"
-      R"( "temperature": 0.5, "top_p": 0.25, "top_k": -1, "max_tokens": 5.0, "seed": -3.0,)"
+      R"( "temperature": 0.5, "top_p": 0.25, "top_k": -1, "max_tokens": 5.0, "seed": 3.0,)"
       R"( "max_completion_tokens": 9, "logprobs": true, "top_logprobs": 4, "n": 1,)"
       R"( "presence_penalty": 0, "response_format": {"type": "text"}, "user": "somebody",)"
       R"( "guidance": 1.5)"));
@@ -54,7 +54,7 @@ TEST(ChatCallBody, ReadsAll) {
   EXPECT_EQ(call.request.writing.max_tokens, 9);
   EXPECT_EQ(call.request.writing.top_logprobs, 4);
   EXPECT_EQ(call.request.sampling.guidance, 1.5f);
-  EXPECT_EQ(call.request.sampling.seed, static_cast<uint64_t>(-3));
+  EXPECT_EQ(call.request.sampling.seed, 3u);
   EXPECT_EQ(call.request.writing.chat->messages, R"([{"role": "user", "content": "Hi"}])");
   EXPECT_EQ(call.request.writing.chat->tools, "");
   const ChatCall plain = good_call(chat_with(R"(, "stop": "x", "seed": null)"));
@@ -167,7 +167,8 @@ TEST(ChatCallBody, RefusesByName) {
       {R"(, "max_tokens": 1.5)", "max_tokens", "invalid_type"},
       {R"(, "seed": "x")", "seed", "invalid_type"},
       {R"(, "seed": 1.5)", "seed", "invalid_type"},
-      {R"(, "seed": 1e30)", "seed", "invalid_type"},
+      {R"(, "seed": 1e30)", "seed", "invalid_value"},
+      {R"(, "seed": -2)", "seed", "invalid_value"},
       {R"(, "top_logprobs": 2)", "top_logprobs", "invalid_value"},
       {R"(, "logprobs": true, "top_logprobs": 21)", "top_logprobs", "invalid_value"},
       {R"(, "stream_options": {})", "stream_options", "invalid_value"},

@@ -30,7 +30,7 @@ Schema schema_of(const OptionField& field) {
   }
   if (std::holds_alternative<OptionMember<uint64_t>>(field)) {
     return {{"type", {"integer", "null"}},
-            {"minimum", std::numeric_limits<int64_t>::min()},
+            {"minimum", -1},
             {"maximum", std::numeric_limits<uint64_t>::max()}};
   }
   const bool number = std::holds_alternative<OptionMember<float>>(field) ||

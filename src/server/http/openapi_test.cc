@@ -41,7 +41,9 @@ TEST(OpenApi, OptionsAreDescribedByTheirTypeAndBounds) {
   EXPECT_EQ(speech["top_k"]["type"][0], "integer");
   EXPECT_EQ(speech["top_k"]["minimum"], -1);
   EXPECT_EQ(speech["spell_numbers"]["type"][0], "boolean");
+  EXPECT_EQ(speech["seed"]["minimum"], -1);
   EXPECT_EQ(speech["seed"]["maximum"], 18446744073709551615u);
+  EXPECT_EQ(properties("Chat")["seed"], speech["seed"]);
   EXPECT_FALSE(speech["voice"].contains("type")) << "openapi.json describes it better";
   EXPECT_EQ(properties("Chat")["max_tokens"]["maximum"], 2147483647);
 }

@@ -36,9 +36,7 @@ struct JsonView<JsonIn> {
   }
   /// Reads a number that is stored as an integer.
   static std::optional<uint64_t> bits(const JsonIn& value) {
-    if (value.is_number_unsigned()) return value.get<uint64_t>();
-    if (value.is_number_integer()) return static_cast<uint64_t>(value.get<int64_t>());
-    return {};
+    return value.is_number_unsigned() ? std::optional(value.get<uint64_t>()) : std::nullopt;
   }
 };
 
@@ -64,7 +62,8 @@ struct JsonView<jinja::Value> {
     return value.is_number() && !value.is_bool() ? std::optional(value.number()) : std::nullopt;
   }
   static std::optional<uint64_t> bits(const Value& value) {
-    return value.is_int() ? std::optional(static_cast<uint64_t>(value.integer())) : std::nullopt;
+    if (!value.is_int() || value.integer() < 0) return {};
+    return static_cast<uint64_t>(value.integer());
   }
 };
 
@@ -179,15 +178,18 @@ int64_t ObjectFields<Json>::need_integer(std::string_view name, int64_t low, int
 }
 
 template <typename Json>
-std::optional<uint64_t> ObjectFields<Json>::bits(std::string_view name) const {
+std::optional<uint64_t> ObjectFields<Json>::bits_or_minus_one(std::string_view name) const {
   const Json* value = find(name);
   if (value == nullptr) return {};
   if (const auto bits = JsonView<Json>::bits(*value)) return bits;
   const auto number = JsonView<Json>::number(*value);
-  if (!number || !whole(*number) || *number < -0x1p63 || *number >= 0x1p64)
-    wrong_type(name, "an integer", *value);
-  return *number < 0 ? static_cast<uint64_t>(static_cast<int64_t>(*number))
-                     : static_cast<uint64_t>(*number);
+  if (!number || !whole(*number)) wrong_type(name, "an integer", *value);
+  if (*number == -1) return {};
+  if (*number < 0 || *number >= 0x1p64) {
+    refuse(name, concat("'", path(name), "' must be between 0 and ",
+                        std::numeric_limits<uint64_t>::max(), ", or -1."));
+  }
+  return static_cast<uint64_t>(*number);
 }
 
 template <typename Json>

@@ -45,8 +45,8 @@ class ObjectFields {
   /// Returns an integer in [low, high]; 3.0 is an integer, too. The bounds must be within 2^53.
   std::optional<int64_t> integer(std::string_view name, int64_t low, int64_t high) const;
   int64_t need_integer(std::string_view name, int64_t low, int64_t high) const;
-  /// Returns a signed or unsigned integer of 64 bits; -1 becomes the largest unsigned integer.
-  std::optional<uint64_t> bits(std::string_view name) const;
+  /// Returns an unsigned integer of 64 bits; nullopt also for -1.
+  std::optional<uint64_t> bits_or_minus_one(std::string_view name) const;
   /// Returns a text that is one of `choices`.
   std::optional<std::string> choice(std::string_view name,
                                     std::initializer_list<std::string_view> choices) const {

@@ -34,7 +34,8 @@ class OptionReader {
   void read(std::optional<bool>& to) const {
     if (const auto value = fields_.flag(option_.name)) to = *value;
   }
-  void read(uint64_t& to) const { take(to, fields_.bits(option_.name)); }
+  /// As for other servers, -1 means "not set", e.g. a random seed.
+  void read(uint64_t& to) const { take(to, fields_.bits_or_minus_one(option_.name)); }
   void read(std::string& to) const {
     if (auto value = fields_.text(option_.name)) to = std::move(*value);
   }

@@ -298,8 +298,10 @@ TEST(SpeechCall, Seeds) {
   EXPECT_EQ(parse(R"({"input": "a", "seed": 0})").request.sampling.seed, 0u);
   EXPECT_FALSE(parse(R"({"input": "a", "service_tier": "auto"})").request.terms.background);
   EXPECT_TRUE(parse(R"({"input": "a", "service_tier": "flex"})").request.terms.background);
-  EXPECT_EQ(parse(R"({"input": "a", "seed": -1})").request.sampling.seed, ~uint64_t{0});
-  EXPECT_EQ(parse(R"({"input": "a", "seed": -1.0})").request.sampling.seed, ~uint64_t{0});
+  for (const char* body : {R"({"input": "a", "seed": -1})", R"({"input": "a", "seed": -1.0})"}) {
+    EXPECT_LT(parse(body).request.sampling.seed, uint64_t{1} << 53) << "random";
+    EXPECT_NE(parse(body).request.sampling.seed, parse(body).request.sampling.seed);
+  }
   EXPECT_EQ(parse(R"({"input": "a", "top_k": 7.0})").request.sampling.top_k, 7)
       << "an integer in JSON";
   EXPECT_EQ(parse(R"({"input": "a", "seed": 18446744073709551615})").request.sampling.seed,
@@ -371,7 +373,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{R"({"input": "a", "voice": {"id": 5}})", 400, "voice.id", "invalid_value", "id"},
         BadBody{R"({"input": "a", "seed": "7"})", 400, "seed", "invalid_type", "integer"},
         BadBody{R"({"input": "a", "seed": 1.5})", 400, "seed", "invalid_type", "integer"},
-        BadBody{R"({"input": "a", "seed": 1e30})", 400, "seed", "invalid_type", "integer"},
+        BadBody{R"({"input": "a", "seed": 1e30})", 400, "seed", "invalid_value", "between 0 and"},
+        BadBody{R"({"input": "a", "seed": -2})", 400, "seed", "invalid_value",
+                "between 0 and 18446744073709551615, or -1."},
         BadBody{R"({"input": "a", "service_tier": 1})", 400, "service_tier", "invalid_type", ""},
         BadBody{R"({"input": "a", "service_tier": "soon"})", 400, "service_tier", "invalid_value",
                 "flex"},
