@@ -152,6 +152,28 @@ TEST_F(HttpServerTest, DrainFinishesWhatRuns) {
   EXPECT_TRUE(server_->drain(0));
 }
 
+TEST_F(HttpServerTest, DrainRefusesNewRequestsUntilTheLastStreamEnds) {
+  start(0.01);
+  TestClient running(port()), silent(port());
+  running.post(R"({"input": "endless"})");
+  running.read_head();
+  std::thread drain([this] { EXPECT_TRUE(server_->drain(20)); });
+  EXPECT_TRUE(silent.wait_closed(5)) << "idle since before the end";
+  TestClient probe(port()), late(port()), waiting(port());
+  probe.get("/ready");
+  const TestAnswer ready = probe.read();
+  EXPECT_EQ(ready.status, 503);
+  EXPECT_NE(ready.body.find("draining"), std::string::npos);
+  late.post(R"({"input": "Hello."})");
+  const TestAnswer refusal = late.read();
+  EXPECT_EQ(refusal.status, 503);
+  EXPECT_EQ(refusal.header("Retry-After"), "1");
+  running.close();
+  drain.join();  // the silent client `waiting` does not delay this
+  EXPECT_TRUE(waiting.wait_closed(5));
+  EXPECT_THROW(TestClient later(port()), std::runtime_error);
+}
+
 TEST_F(HttpServerTest, DrainHasADeadline) {
   start(0.01);
   TestClient client(port());

@@ -1,5 +1,6 @@
 #include "server/http/http_server.h"
 
+#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -196,11 +197,19 @@ bool HttpServer::drain(double timeout_s) {
   ServerState& state = impl_->state;
   ask_of(state.io, [&] {
     state.draining = true;
+    impl_->close_sessions(true);
+  });
+  // Meanwhile new connections are accepted, so that load balancers can read /ready.
+  const auto running = [&state] {
+    return static_cast<size_t>(std::count_if(state.sessions.begin(), state.sessions.end(),
+                                             [](const Session* each) { return !each->late(); }));
+  };
+  const bool whole = emptied(state.io, running, timeout_s);
+  ask_of(state.io, [this] {
     impl_->port.close();
     impl_->close_sessions(true);
   });
-  return emptied(
-      state.io, [&] { return state.sessions.size(); }, timeout_s);
+  return whole;
 }
 
 }  // namespace syrinx

@@ -87,7 +87,8 @@ class HttpServer {
   /// the background. Running streams continue. When the TLS files are invalid, throws LoadError and
   /// changes nothing.
   void reload(ApiKeys keys, ApiKeys metrics_keys);
-  /// Accepts no new requests and waits for the running streams; returns true if all ended in time.
+  /// Refuses new requests with 503, which is also the status of /ready, and waits for the running
+  /// streams; then stops listening. Returns true if all streams ended in time.
   bool drain(double timeout_s);
 
  private:

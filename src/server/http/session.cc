@@ -150,7 +150,8 @@ struct Session::Incoming {
 Session::Session(ServerState& server, net::ip::tcp::socket socket, const net::ip::address& address)
     : server_(server),
       address_(server.hash_address(address)),
-      connection_(std::make_shared<Connection>(std::move(socket), server.tls)) {
+      connection_(std::make_shared<Connection>(std::move(socket), server.tls)),
+      late_(server.draining) {
   server_.sessions.insert(this);
   ++server_.addresses[address_];
 }

@@ -26,6 +26,9 @@ class Session : public std::enable_shared_from_this<Session> {
   net::awaitable<void> run();
   /// Returns whether the connection is between two requests, so that it may be closed.
   bool idle() const { return idle_; }
+  /// Returns whether the connection began after the server began to stop: it only gets refusals
+  /// and the server's state.
+  bool late() const { return late_; }
   void close();
 
  private:
@@ -48,6 +51,7 @@ class Session : public std::enable_shared_from_this<Session> {
   ServerState& server_;
   const uint64_t address_;  // hash of the client's address
   std::shared_ptr<Connection> connection_;
+  const bool late_;
   bool idle_ = false;
 };
 
