@@ -244,6 +244,11 @@ class Say(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (2, b""))
             self.assertIn(holds, done.stderr)
 
+    def test_what_is_missing_is_described(self):
+        done = run_cli("transcribe")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"syrinx transcribe needs 'files': audio files; '-' is the standard input", done.stderr)
+
     def test_help(self):
         for arguments in [["--help"], ["say", "--help"], ["--version"]]:
             done = run_cli(*arguments)

@@ -111,9 +111,17 @@ std::string option_at_fault(const std::string& what) {
   return what.substr(begin, end - begin);
 }
 
-/// Rewrites "Could not convert: --threads = 1.5" as "--threads: '1.5' is not a whole number".
-/// Options that accept fractions report their bounds first.
+/// Rewrites "Could not convert: --threads = 1.5" as "--threads: '1.5' is not a whole number", and
+/// "files is required" as "syrinx transcribe needs 'files': recordings; ...". Options that accept
+/// fractions report their bounds first.
 std::string in_words(const std::string& what, const CLI::App& command) {
+  constexpr std::string_view kRequired = " is required";
+  if (what.ends_with(kRequired)) {
+    const std::string lacking = what.substr(0, what.size() - kRequired.size());
+    const CLI::Option* option = command.get_option_no_throw(lacking);
+    if (option == nullptr) return what;
+    return full_name(command) + " needs '" + lacking + "': " + option->get_description();
+  }
   constexpr std::string_view kCould = "Could not convert: ";
   const size_t equals = what.find(" = ");
   if (!what.starts_with(kCould) || equals == std::string::npos) return what;
