@@ -61,10 +61,12 @@ class Soak(unittest.TestCase):
 class Narrow(unittest.TestCase):
     def test_few_descriptors(self):
         with Server(before=["sh", "-c", 'ulimit -n 40; exec "$0" "$@"']) as server:
+            self.assertIn("the limit of open files (40) allows 16 connections", server.read_log())
             held = []
             try:
                 for _ in range(60):
                     held.append(socket.create_connection(("127.0.0.1", server.port), 10))
+                self.assertEqual(server.get("/ready")[0], 503)  # an answer, although others are silent
             finally:
                 for each in held:
                     each.close()

@@ -4,6 +4,7 @@
 namespace syrinx {
 
 /// Raises the limit of open files: every connection needs a descriptor, and the usual limit is low.
-void allow_many_files();
+/// Returns the new limit.
+int allow_many_files();
 
 }  // namespace syrinx

@@ -179,6 +179,18 @@ ServerOptions server_options(const ServeOptions& options,
   return out;
 }
 
+/// Returns how many connections are possible with `files` open files, at most `wanted`. Without
+/// this bound, connections beyond it would wait instead of getting an answer.
+int possible_connections(int wanted, int files, const LogLine& report) {
+  constexpr int kOwnFiles = 24;  // files of the server itself; 14 were measured when idle
+  const int most = std::max(4, files - kOwnFiles);
+  if (wanted <= most) return wanted;
+  report(concat("the limit of open files (", files, ") allows ", most,
+                " connections, fewer than --max-connections (", wanted,
+                "); raise it with ulimit -n, or LimitNOFILE of systemd"));
+  return most;
+}
+
 std::vector<Placement> placements(const ServeOptions& options) {
   std::vector<Placement> out;
   for (const std::string& pair : options.remote) {
@@ -331,13 +343,14 @@ int run_serve(const ServeOptions& options) {
   LineLog out({.descriptor = STDOUT_FILENO});
   const auto log = std::make_shared<LineLog>();
   const LogLine report = [log](const std::string& line) { log->add(line); };
-  allow_many_files();
+  const int files = allow_many_files();
   if (decoder && !decoder->filtered() && !options.quiet) {
     report("seccomp is missing or failed: recordings of clients are decoded under " +
            decoder->confinement());
   }
   const auto vad = options.vad.empty() ? nullptr : SileroVad::load(options.vad);
   ServerOptions http = server_options(options, vad, decoder ? &*decoder : nullptr, log, report);
+  http.max_connections = possible_connections(http.max_connections, files, report);
   const bool keys = !http.keys.empty();
   const std::shared_ptr<VoiceDesk> voices = http.voices;
   HttpServer server(std::move(http));
