@@ -198,6 +198,37 @@ class Clients(unittest.TestCase):
 
         self.assertGreater(asyncio.run(talk()), 10000)
 
+    @needs("wyoming")
+    def test_wyoming_transcribes(self):
+        from wyoming.asr import Transcribe, Transcript
+        from wyoming.audio import AudioChunk, AudioStart, AudioStop
+        from wyoming.client import AsyncTcpClient
+        from wyoming.info import Describe, Info
+        audio = self.server.speak({"input": "Turn on the light in the kitchen.", "response_format": "pcm"})[2]
+        form = {"rate": 24000, "width": 2, "channels": 1}
+
+        async def talk():
+            async with AsyncTcpClient("127.0.0.1", self.wyoming) as client:
+                await client.write_event(Describe().event())
+                info = Info.from_event(await client.read_event())
+                if not info.asr:
+                    self.skipTest("no recogniser")
+                self.assertIn("en", info.asr[0].models[0].languages)
+                await client.write_event(Transcribe(language="en").event())
+                await client.write_event(AudioStart(**form).event())
+                for at in range(0, len(audio), 4096):
+                    await client.write_event(AudioChunk(audio=audio[at:at + 4096], **form).event())
+                await client.write_event(AudioStop().event())
+                pieces = []
+                while not Transcript.is_type((event := await client.read_event()).type):
+                    pieces.append(event.data.get("text", ""))
+                text = Transcript.from_event(event).text
+                self.assertEqual("".join(pieces), text)
+                self.assertEqual((await client.read_event()).type, "transcript-stop")
+                return text
+
+        self.assertIn("kitchen", asyncio.run(talk()))
+
 
 if __name__ == "__main__":
     harness.main()

@@ -353,6 +353,7 @@ int run_serve(const ServeOptions& options) {
   http.max_connections = possible_connections(http.max_connections, files, report);
   const bool keys = !http.keys.empty();
   const std::shared_ptr<VoiceDesk> voices = http.voices;
+  const std::shared_ptr<const Ears> ears = http.ears;
   HttpServer server(std::move(http));
   std::optional<AgentPort> agent;
   if (options.agent_port >= 0) agent.emplace(options.agent_host, options.agent_port);
@@ -370,7 +371,8 @@ int run_serve(const ServeOptions& options) {
     WyomingOptions home{.host = options.wyoming_host,
                         .port = options.wyoming_port,
                         .stall_timeout_s = options.stall_timeout_s,
-                        .voices = voices};
+                        .voices = voices,
+                        .ears = ears};
     if (!options.quiet) home.log = report;
     wyoming.emplace(std::move(home), models);
   }

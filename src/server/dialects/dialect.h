@@ -115,6 +115,11 @@ class Dialect {
   virtual void opened(Actions&) {}
   virtual void message(std::string_view bytes, bool binary, Actions& out) = 0;
   virtual void event(const SpeechEvent& event, Actions& out) = 0;
+  /// Sends the results of other work than speech (a recogniser's). Called when the connection may
+  /// send.
+  virtual void progress(Actions&) {}
+  /// Returns whether such work runs, so that the connection is not idle.
+  virtual bool busy() const { return false; }
   /// Receives the result of LoadModel.
   virtual void model_loaded(const Status&, Actions&) {}
   /// Returns the seconds without messages and audio after which idle() is called. The value may

@@ -48,7 +48,7 @@ std::string TextSession::summary() const { return concat("utterances=", contexts
 
 void TextSession::tick(double now_s, bool stopping) {
   if (closing_) return;
-  const bool quiet = contexts_.quiet() && frames_.empty();
+  const bool quiet = contexts_.quiet() && frames_.empty() && !dialect_->busy();
   if (!quiet) active_s_ = now_s;
   if (quiet && stopping) {
     closing_ = CloseConnection{1001, "the server is stopping"};
@@ -60,6 +60,11 @@ void TextSession::tick(double now_s, bool stopping) {
 }
 
 const SendMessage* TextSession::next(double now_s) {
+  if (frames_.empty() && !closing_) {
+    Actions actions;
+    dialect_->progress(actions);
+    carry_out(actions);
+  }
   while (frames_.empty() && !closing_) {
     auto event = contexts_.next();
     if (!event) return nullptr;

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "server/dialects/context_options.h"
+#include "server/dialects/wyoming_hearing.h"
 #include "server/dialects/wyoming_voices.h"
 
 namespace syrinx {
@@ -47,10 +48,13 @@ std::optional<WyomingEvent> WyomingParser::next() {
         break;
       }
       event_.data.update(*data);
-      bytes_.erase(0, data_bytes_);
+      bytes_.erase(0, std::exchange(data_bytes_, 0));
     }
+    const bool audio = event_.type == "audio-chunk";
+    if (audio && bytes_.size() < payload_bytes_) break;
     skip_ = payload_bytes_;
     const size_t here = std::min(skip_, bytes_.size());
+    if (audio) event_.payload = bytes_.substr(0, here);
     bytes_.erase(0, here);
     skip_ -= here;
     in_data_ = false;
@@ -99,8 +103,12 @@ namespace {
 
 class WyomingDialect : public Dialect {
  public:
-  WyomingDialect(std::shared_ptr<ModelTable> models, VoiceDesk* desk)
-      : models_(std::move(models)), desk_(desk) {}
+  WyomingDialect(std::shared_ptr<ModelTable> models, VoiceDesk* desk,
+                 std::shared_ptr<const Ears> ears, std::function<void()> wake)
+      : models_(std::move(models)),
+        desk_(desk),
+        ears_(ears ? std::move(ears) : std::make_shared<const Ears>()),
+        wake_(std::move(wake)) {}
 
   void message(std::string_view bytes, bool, Actions& out) override {
     if (failed_) return;
@@ -132,6 +140,25 @@ class WyomingDialect : public Dialect {
       fail(event.error.message, event.error.code, out);
     }
   }
+
+  void progress(Actions& out) override {
+    if (!hearing_ || failed_) return;
+    HeardQueue::News news = hearing_->take();
+    for (const TranscriptSegment& segment : news.segments) {
+      const std::string_view text(segment.text);
+      const size_t blank = chunks_++ == 0 ? std::min(text.find_first_not_of(' '), text.size()) : 0;
+      send("transcript-chunk", {{"text", text.substr(blank)}}, out);
+    }
+    if (!news.result) return;
+    hearing_.reset();
+    heard_ = false;
+    const Result<Transcript>& result = *news.result;
+    if (!result) return fail(result.error().message, "transcription-failed", out);
+    send("transcript", {{"text", result.value().text()}, {"language", result.value().language}},
+         out);
+    send("transcript-stop", JsonOut::object(), out);
+  }
+  bool busy() const override { return hearing_ != nullptr; }
 
   double idle_timeout_s() const override { return 300; }
   void idle(Actions& out) override { out.push_back(CloseConnection{1000, "idle"}); }
@@ -166,10 +193,47 @@ class WyomingDialect : public Dialect {
       if (!open(event, out)) return;
       out.push_back(AddText{kWyomingContext, *text});
       out.push_back(FinishContext{kWyomingContext});
-    } else if (event.type == "transcribe" || event.type == "detect") {
-      fail("this server only speaks; it does not accept audio over Wyoming", "unsupported-event",
-           out);
+    } else if (event.type == "transcribe") {
+      ear_ = string_at(event.data, "name").value_or("");
+      language_ = string_at(event.data, "language").value_or("");
+      if (wyoming_recognisers(*models_, *ears_).empty()) {
+        fail(
+            "this server has no recogniser: start it with --ears NAME or with a model that accepts "
+            "recordings",
+            "no-recogniser", out);
+      }
+    } else if (event.type == "audio-start") {
+      listen(event, out);
+    } else if (event.type == "audio-chunk" && hearing_ && !heard_) {
+      const Status taken = hearing_->hear(event.data, event.payload);
+      if (!taken) fail(taken.error().message, "invalid-audio", out);
+    } else if (event.type == "audio-stop" && hearing_ && !std::exchange(heard_, true)) {
+      hearing_->end();
+    } else if (event.type == "detect") {
+      fail("this server does not detect wake words", "unsupported-event", out);
     }
+  }
+
+  /// Begins to recognise a recording.
+  void listen(const WyomingEvent& event, Actions& out) {
+    if (hearing_) return fail("a recording is still recognised; wait for its end", "busy", out);
+    auto found = find_wyoming_recogniser(*models_, *ears_, ear_);
+    if (!found) return fail(found.error().message, "no-recogniser", out);
+    if (!found.value()) {
+      waiting_ = event;
+      out.push_back(LoadModel{ear_});
+      return;
+    }
+    auto opened = WyomingHearing::open(*found.value(), language_, wake_);
+    if (!opened) return fail(opened.error().message, "transcription-failed", out);
+    hearing_ = opened.take();
+    heard_ = false;
+    chunks_ = 0;
+    send("transcript-start", JsonOut::object(), out);
+  }
+
+  static void send(const char* type, const JsonOut& data, Actions& out) {
+    out.push_back(SendMessage{wyoming_event(type, data)});
   }
 
   bool open(const WyomingEvent& event, Actions& out) {
@@ -222,12 +286,8 @@ class WyomingDialect : public Dialect {
   JsonOut describe() const {
     JsonOut voices = JsonOut::array();
     for (const WyomingVoice& voice : wyoming_voices(*models_, desk_)) {
-      JsonOut entry = {{"name", voice.name},
-                       {"description", voice.description},
-                       {"attribution", {{"name", voice.family}, {"url", ""}}},
-                       {"installed", true},
-                       {"version", nullptr},
-                       {"languages", voice.languages}};
+      JsonOut entry = part(voice.name, voice.description, voice.family);
+      entry["languages"] = voice.languages;
       if (!voice.speakers.empty()) {
         JsonOut speakers = JsonOut::array();
         for (const std::string& name : voice.speakers) speakers.push_back({{"name", name}});
@@ -235,14 +295,34 @@ class WyomingDialect : public Dialect {
       }
       voices.push_back(std::move(entry));
     }
-    JsonOut program = {{"name", "syrinx"},
-                       {"description", "Syrinx, a streaming speech server"},
-                       {"attribution", {{"name", "Syrinx"}, {"url", ""}}},
-                       {"installed", true},
-                       {"version", nullptr},
-                       {"voices", std::move(voices)},
-                       {"supports_synthesize_streaming", true}};
-    return {{"tts", JsonOut::array({std::move(program)})}};
+    JsonOut speaks = part("syrinx", "Syrinx, a streaming speech server", "Syrinx");
+    speaks["voices"] = std::move(voices);
+    speaks["supports_synthesize_streaming"] = true;
+    JsonOut info = {{"tts", JsonOut::array({std::move(speaks)})}};
+    JsonOut ears = JsonOut::array();
+    for (const auto& recogniser : wyoming_recognisers(*models_, *ears_)) {
+      const RecogniserInfo& about = recogniser->info();
+      JsonOut entry = part(about.name, about.name, about.family);
+      entry["languages"] =
+          about.languages.empty() ? std::vector<std::string>{"en"} : about.languages;
+      ears.push_back(std::move(entry));
+    }
+    if (ears.empty()) return info;
+    JsonOut hears = part("syrinx", "Syrinx, a streaming speech server", "Syrinx");
+    hears["models"] = std::move(ears);
+    hears["supports_transcript_streaming"] = true;
+    info["asr"] = JsonOut::array({std::move(hears)});
+    return info;
+  }
+
+  /// Returns the fields that each part of a description has.
+  static JsonOut part(const std::string& name, const std::string& description,
+                      const std::string& author) {
+    return {{"name", name},
+            {"description", description},
+            {"attribution", {{"name", author}, {"url", ""}}},
+            {"installed", true},
+            {"version", nullptr}};
   }
 
   static JsonOut format(int rate_hz) { return {{"rate", rate_hz}, {"width", 2}, {"channels", 1}}; }
@@ -261,16 +341,25 @@ class WyomingDialect : public Dialect {
 
   const std::shared_ptr<ModelTable> models_;
   VoiceDesk* const desk_;
+  const std::shared_ptr<const Ears> ears_;
+  const std::function<void()> wake_;
   WyomingParser parser_;
-  std::optional<WyomingEvent> waiting_;  // an event whose model must be loaded first
-  int rate_hz_ = 0;                      // sample rate of the text that is spoken
+  std::optional<WyomingEvent> waiting_;      // an event whose model must be loaded first
+  int rate_hz_ = 0;                          // sample rate of the text that is spoken
+  std::string ear_, language_;               // recogniser and language that "transcribe" named
+  std::unique_ptr<WyomingHearing> hearing_;  // the recording; null between recordings
+  size_t chunks_ = 0;                        // segments of the recording that were sent
+  bool heard_ = false;                       // the recording has ended
   bool speaking_ = false, streaming_ = false, started_ = false, failed_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Dialect> make_wyoming_dialect(std::shared_ptr<ModelTable> models, VoiceDesk* desk) {
-  return std::make_unique<WyomingDialect>(std::move(models), desk);
+std::unique_ptr<Dialect> make_wyoming_dialect(std::shared_ptr<ModelTable> models, VoiceDesk* desk,
+                                              std::shared_ptr<const Ears> ears,
+                                              std::function<void()> wake) {
+  return std::make_unique<WyomingDialect>(std::move(models), desk, std::move(ears),
+                                          std::move(wake));
 }
 
 }  // namespace syrinx

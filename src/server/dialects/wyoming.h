@@ -1,14 +1,16 @@
 // The Wyoming protocol of Home Assistant, without its socket. Events arrive as bytes: a header
-// line, JSON data and a payload; speech is returned as events. Contains the parser, which checks
-// sizes before it allocates memory, and the dialect. One thread at a time; never throws, for any
-// bytes.
+// line, JSON data and a payload; speech and transcripts are returned as events. Contains the
+// parser, which checks sizes before it allocates memory, and the dialect. One thread at a time;
+// never throws, for any bytes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "ears/ears.h"
 #include "server/dialects/dialect.h"
 #include "server/models/model_table.h"
 #include "server/request/fields.h"
@@ -16,10 +18,11 @@
 
 namespace syrinx {
 
-/// An event of a client; its payload (audio, never used here) was dropped.
+/// An event of a client.
 struct WyomingEvent {
   std::string type;
   JsonIn data = JsonIn::object();
+  std::string payload = {};  ///< audio of an "audio-chunk"; other payloads are dropped
 };
 
 /// Splits bytes into events.
@@ -28,7 +31,7 @@ class WyomingParser {
   /// Old clients put the data into the header.
   static constexpr size_t kMaxHeaderBytes = size_t{256} << 10;
   static constexpr size_t kMaxDataBytes = size_t{256} << 10;
-  static constexpr size_t kMaxPayloadBytes = size_t{16} << 20;
+  static constexpr size_t kMaxPayloadBytes = size_t{1} << 20;
 
   void push(std::string_view bytes);
   /// Returns the next whole event. Nothing when more bytes are needed, or after an error.
@@ -51,8 +54,11 @@ class WyomingParser {
 std::string wyoming_event(const char* type, const JsonOut& data, std::string_view payload = {});
 
 /// Makes the dialect. It handles whole requests (synthesize) and streamed ones (synthesize-start,
-/// -chunk, -stop), one at a time. message() takes bytes as they arrive from the socket. `desk` may
-/// be null and must outlive the dialect.
-std::unique_ptr<Dialect> make_wyoming_dialect(std::shared_ptr<ModelTable> models, VoiceDesk* desk);
+/// -chunk, -stop), one at a time, and recordings (audio-start, -chunk, -stop), one at a time.
+/// message() takes bytes as they arrive from the socket. `desk` may be null and must outlive the
+/// dialect. `wake` is called on any thread when a recogniser has news for progress().
+std::unique_ptr<Dialect> make_wyoming_dialect(std::shared_ptr<ModelTable> models, VoiceDesk* desk,
+                                              std::shared_ptr<const Ears> ears = {},
+                                              std::function<void()> wake = {});
 
 }  // namespace syrinx

@@ -93,9 +93,10 @@ class Client : public std::enable_shared_from_this<Client> {
 net::awaitable<void> Client::run() {
   const double began_s = now_s();
   VoiceDesk* desk = state_.options.voices.get();
+  const auto wake = [wakeup = wakeup_] { wakeup->post(); };
   session_ = std::make_unique<TextSession>(
-      state_.models->first(), make_wyoming_dialect(state_.models, desk),
-      SessionLimits{.voices = desk}, [wakeup = wakeup_] { wakeup->post(); }, began_s);
+      state_.models->first(), make_wyoming_dialect(state_.models, desk, state_.options.ears, wake),
+      SessionLimits{.voices = desk}, wake, began_s);
   reading_ = true;
   const auto self = shared_from_this();
   spawn(state_.io, [self] { return self->read_all(); });

@@ -18,6 +18,7 @@ struct WyomingOptions {
   int max_connections = 64;        ///< further connections are closed at once
   double stall_timeout_s = 30;     ///< a client that reads nothing for this long is disconnected
   std::shared_ptr<VoiceDesk> voices = {};  ///< null means only the models' own voices
+  std::shared_ptr<const Ears> ears = {};   ///< null means only models that recognise speech
   /// Called on the io thread with a line for each connection, never with texts or audio. May be
   /// empty.
   std::function<void(const std::string& line)> log = {};

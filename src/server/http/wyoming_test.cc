@@ -64,6 +64,45 @@ TEST(WyomingParser, RefusesWhatIsNoEvent) {
   }
 }
 
+std::string chunk(const std::string& audio, int rate_hz, int width, int channels) {
+  const std::string data =
+      concat("{\"rate\":", rate_hz, ",\"width\":", width, ",\"channels\":", channels, "}");
+  return concat("{\"type\":\"audio-chunk\",\"data_length\":", data.size(),
+                ",\"payload_length\":", audio.size(), "}\n", data, audio);
+}
+
+/// A recogniser whose transcript is a word and the number of samples.
+class CountingEar final : public Recogniser {
+ public:
+  const RecogniserInfo& info() const override { return info_; }
+  Result<std::unique_ptr<Listener>> open(const ListenOptions& options,
+                                         std::shared_ptr<TranscriptSink> sink) override {
+    struct Counter final : Listener {
+      void hear(std::span<const float> samples) override {
+        if (count == 0) sink->segment(transcript.segments.emplace_back(segment(" Heard")));
+        count += samples.size();
+      }
+      void end() override {
+        sink->segment(transcript.segments.emplace_back(segment(" " + std::to_string(count))));
+        sink->finished(transcript);
+      }
+      void cancel() override {}
+      static TranscriptSegment segment(std::string text) { return {.text = std::move(text)}; }
+      std::shared_ptr<TranscriptSink> sink;
+      Transcript transcript;
+      size_t count = 0;
+    };
+    EXPECT_TRUE(options.live);
+    auto out = std::make_unique<Counter>();
+    out->sink = std::move(sink);
+    out->transcript.language = options.language;
+    return std::unique_ptr<Listener>(std::move(out));
+  }
+
+ private:
+  const RecogniserInfo info_{.name = "counter", .family = "test", .languages = {"en", "de"}};
+};
+
 class WyomingServerTest : public testing::Test {
  protected:
   void start(double step_s = 0, WyomingOptions options = {}) {
@@ -265,6 +304,63 @@ TEST_F(WyomingServerTest, SpeaksTextThatComesInPieces) {
   EXPECT_EQ(heard.types, "audio-start audio-chunk audio-stop synthesize-stopped ");
   EXPECT_EQ(heard.audio, 13 * 1920 * 2u);
   EXPECT_EQ(backend_->texts(), std::vector<std::string>({"0123456789"}));
+}
+
+class WyomingEarsTest : public WyomingServerTest {
+ protected:
+  void SetUp() override {
+    WyomingOptions options;
+    options.ears = std::make_shared<Ears>(
+        std::vector<std::shared_ptr<Recogniser>>{std::make_shared<CountingEar>()});
+    start(0, options);
+  }
+};
+
+TEST_F(WyomingEarsTest, RecordingsBecomeText) {
+  RawSocket socket(server_->port());
+  socket.send(event("describe"));
+  const Heard info = hear(socket, "info");
+  EXPECT_NE(info.last.find(R"("asr":[{"name":"syrinx")"), std::string::npos) << info.last;
+  EXPECT_NE(info.last.find(R"({"name":"counter")"), std::string::npos);
+  EXPECT_NE(info.last.find(R"("supports_transcript_streaming":true)"), std::string::npos);
+  struct Sound {
+    std::string chunk;
+    const char* text;
+  };
+  for (const Sound& sound : {Sound{chunk(std::string(3200, 'a'), 16000, 2, 1), "Heard 4800"},
+                             Sound{chunk(std::string(19200, 'a'), 48000, 2, 2), "Heard 4800"}}) {
+    socket.send(event("transcribe", R"({"language":"de-DE"})") +
+                event("audio-start", R"({"rate":16000,"width":2,"channels":1})"));
+    for (int i = 0; i < 3; ++i) socket.send(sound.chunk);
+    EXPECT_EQ(hear(socket, "transcript-chunk").types, "transcript-start transcript-chunk ");
+    socket.send(event("audio-stop"));
+    EXPECT_EQ(hear(socket, "transcript").last,
+              concat(R"({"text":")", sound.text, R"(","language":"de"})"));
+    EXPECT_EQ(hear(socket, "transcript-stop").types, "transcript-stop ");
+  }
+}
+
+TEST_F(WyomingEarsTest, FaultsAreReported) {
+  const std::string begin = event("audio-start");
+  const std::string bad[] = {
+      begin + begin,
+      begin + chunk("abc", 16000, 2, 1),
+      begin + chunk("abcd", 16000, 4, 1),
+      begin + chunk("abcd", 16000, 2, 9),
+      begin + chunk("abcd", 0, 2, 1),
+      begin + chunk("abcd", 16000, 2, 1) + chunk("abcd", 24000, 2, 1),
+      event("transcribe", R"({"language":"xx"})") + begin,
+      event("transcribe", R"({"name":"other"})") + begin,
+      event("detect"),
+  };
+  for (const std::string& bytes : bad) {
+    RawSocket socket(server_->port());
+    socket.send(bytes);
+    EXPECT_TRUE(hear(socket, "never").types.ends_with("error ")) << bytes;
+  }
+  RawSocket socket(server_->port());  // audio of no recording is ignored
+  socket.send(chunk("abcd", 16000, 2, 1) + event("audio-stop") + event("ping"));
+  EXPECT_EQ(hear(socket, "pong").types, "pong ");
 }
 
 TEST_F(WyomingServerTest, FailuresEndTheConnectionWithoutAStop) {

@@ -1,0 +1,61 @@
+// The speech of a Wyoming client, from "audio-start" to "audio-stop", on its way to a recogniser.
+// One thread, except for `wake`, which the recogniser calls.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "audio/resampler.h"
+#include "ears/ears.h"
+#include "server/models/model_table.h"
+#include "server/request/fields.h"
+#include "server/transcribe/heard_queue.h"
+
+namespace syrinx {
+
+/// Returns the recognisers of a server: those of `ears`, then those of loaded models.
+std::vector<std::shared_ptr<Recogniser>> wyoming_recognisers(const ModelTable& models,
+                                                             const Ears& ears);
+
+/// Finds the recogniser that a client names; "" means any. Returns null if the model of that name
+/// must be loaded first.
+Result<std::shared_ptr<Recogniser>> find_wyoming_recogniser(const ModelTable& models,
+                                                            const Ears& ears,
+                                                            std::string_view name);
+
+/// One recording that is recognised while it arrives.
+class WyomingHearing {
+ public:
+  static constexpr double kMaxS = 600;  ///< longest recording
+
+  /// Opens a listener of the recogniser. `language`: a tag such as "en-US"; empty: detected.
+  static Result<std::unique_ptr<WyomingHearing>> open(Recogniser& recogniser,
+                                                      std::string_view language,
+                                                      std::function<void()> wake);
+  ~WyomingHearing() { queue_->detach(); }
+  WyomingHearing(const WyomingHearing&) = delete;
+  WyomingHearing& operator=(const WyomingHearing&) = delete;
+
+  /// Passes audio of an event "audio-chunk" to the recogniser. `data`: the event's rate, width and
+  /// channels; the width must be 2 bytes.
+  Status hear(const JsonIn& data, std::string_view pcm);
+  void end();
+  HeardQueue::News take() { return queue_->take(); }
+
+ private:
+  explicit WyomingHearing(std::function<void()> wake)
+      : queue_(std::make_shared<HeardQueue>(std::move(wake))) {}
+  void pass_on(std::vector<float>& samples);
+
+  const std::shared_ptr<HeardQueue> queue_;
+  std::unique_ptr<Listener> listener_;
+  std::optional<Resampler> resampler_;
+  int rate_hz_ = 0;    // rate of the first chunk
+  int64_t given_ = 0;  // samples at kHearingRate
+};
+
+}  // namespace syrinx
