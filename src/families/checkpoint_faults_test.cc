@@ -419,7 +419,7 @@ const Changes kChanges[] = {
       {"config.json", "/default_num_delay_tokens", "31", "default_num_delay_tokens"},
       {"config.json", "/text_config/model_type", "\"mistral\"", "voxtral_realtime_text"},
       {"config.json", "/text_config/sliding_window", "1000000", "sliding_window"},
-      {"config.json", "/text_config/vocab_size", "336", "ids, but the model has only 336"},
+      {"config.json", "/text_config/vocab_size", "336", "ids up to 336, but the model has only 336"},
       {"config.json", "/text_config/vocab_size", "1000000000", "vocab_size"},
       {"config.json", "/text_config/num_hidden_layers", "3", "layers.2.ada_rms_norm.linear1"},
       {"config.json", "/audio_config/num_key_value_heads", "1", "the number of heads"},

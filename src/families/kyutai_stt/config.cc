@@ -36,10 +36,6 @@ int64_t ModelConfig::frames_after() const {
   return static_cast<int64_t>(std::ceil((delay_s + kTail_s) / frame_s()));
 }
 
-double ModelConfig::time_of(int64_t frame) const {
-  return std::max(0.0, static_cast<double>(frame - frames_before()) * frame_s() - delay_s);
-}
-
 bool claims(const Config& root) { return model_type(root) == "stt" && root.has("mimi_name"); }
 
 ModelConfig load_model_config(const Config& root, const std::string& dir) {

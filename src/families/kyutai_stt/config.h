@@ -36,8 +36,6 @@ struct ModelConfig {
   /// Returns the frames of silence after the recording: the delay and half a second
   /// (delayed-streams-modeling:scripts/stt_evaluate_on_dataset.py).
   int64_t frames_after() const;
-  /// Returns the second of the recording that the step of frame `frame` writes down; at least 0.
-  double time_of(int64_t frame) const;
 };
 
 /// Returns whether a config belongs to a recogniser of the moshi package.

@@ -59,7 +59,7 @@ ChunkPolicy HearingStage::policy() const {
 
 Bundle HearingStage::bundle(const Sequence& sequence) const {
   Bundle bundle;
-  const int lookahead = static_cast<const Transcription&>(sequence).lookahead();
+  const int lookahead = static_cast<const LiveSequence&>(sequence).delay();
   bundle.set("chunk", static_cast<uint64_t>(lookahead) + 1);
   return bundle;
 }

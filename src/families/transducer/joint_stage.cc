@@ -72,13 +72,13 @@ void JointStage::forward(StepContext& ctx, const ArBatch& batch, View hidden) co
     if (seq.emits == 0) continue;
     auto& sequence = static_cast<Transcription&>(*seq.state);
     all[emits++] = &sequence;
-    if (sequence.predictor().next >= 0 && !sequence.row().empty()) behind[late++] = &sequence;
+    if (sequence.predictor().next >= 0 && !sequence.rows().empty()) behind[late++] = &sequence;
   }
   if (late > 0) predict(ctx, behind.first(late));
   const int64_t width = config_.hidden;
   for (size_t e = 0; e < emits; ++e) {
     float* to = hidden.f32() + static_cast<int64_t>(e) * width;
-    const std::span<const float> row = all[e]->row();
+    const std::span<const float> row = all[e]->rows();
     const std::vector<float>& out = all[e]->predictor().out;
     for (int64_t i = 0; i < width; ++i) to[i] = row.empty() ? 0 : row[i] + out[i];
   }

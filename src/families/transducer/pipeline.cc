@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "audio/resampler.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/tokenizer.h"
 #include "families/transducer/transcription.h"
@@ -27,9 +26,8 @@ Tokenizer open_words(const LoadSpec& spec, int64_t most) {
   if (!json.is_object()) throw LoadError(path + ": expected a JSON object");
   for (const char* key : {"normalizer", "pre_tokenizer", "post_processor"}) json.erase(key);
   Tokenizer words = Tokenizer::parse_json(json.dump(), path);
-  if (words.size() <= most) return words;
-  throw LoadError(concat(path, ": the tokenizer has ids up to ", words.size() - 1,
-                         ", but the model has only ", most));
+  check_ids(path, words.size(), most);
+  return words;
 }
 
 }  // namespace
@@ -46,12 +44,13 @@ Transducer::Transducer(const LoadSpec& spec) {
     joint_ =
         spec.part("joint", [&] { return std::make_unique<JointStage>(config_, weights, type); });
   });
-  const FrameType rows = encoder_->out(), text{Flow::kText};
-  graph_ = {{{.name = "encoder", .chunk = encoder_.get(), .in = {}, .out = {}},
-             {.name = "joint", .ar = joint_.get(), .in = {rows}, .out = {text}}},
-            {{.from = {kClient}, .to = {0}, .policy = encoder_->policy()},
-             {.from = {0}, .to = {1}},
-             {.from = {1}, .to = {kClient}}}};
+  join({.rate = kSampleRate,
+        .frame = config_.mel.hop,
+        .row_s = config_.frame_s(),
+        .longest_s = config_.streams ? 0 : kLongestWhole_s,
+        .delay = config_.streams ? config_.default_lookahead : 0,
+        .live_delay = config_.streams ? config_.live_lookahead() : 0},
+       *encoder_, encoder_->policy(), "joint", *joint_);
   describe(spec);
 }
 
@@ -69,16 +68,6 @@ void Transducer::describe(const LoadSpec& spec) {
   name(config_.streams ? "nemotron_asr" : "parakeet", spec,
        config_.streams ? "see the checkpoint (NVIDIA's are under its open model licences)"
                        : "see the checkpoint (NVIDIA's are CC-BY-4.0)");
-  info_.speaks = false;
-  info_.writes = true;
-  info_.speech.sample_rate = kSampleRate;
-  info_.speech.frame_rate = 1 / config_.frame_s();
-  info_.speech.no_cloning = "this model transcribes; it has no voices";
-  if (config_.streams) {
-    info_.hearing.frame = config_.mel.hop;
-  } else {
-    info_.hearing.dictates_s = kLongestWhole_s;
-  }
   const FastConformerConfig& f = config_.conformer;
   info_.parts = {
       {"encoder",
@@ -93,52 +82,15 @@ void Transducer::describe(const LoadSpec& spec) {
        joint_->bytes()}};
 }
 
-Result<SpeechRequest> Transducer::listening(const OpenDictation& listening) const {
-  if (!config_.streams) return Pipeline::listening(listening);
-  auto hearing = std::make_shared<Hearing>();
-  hearing->lookahead = listening.live ? config_.live_lookahead() : config_.default_lookahead;
-  hearing->scores = listening.scores;
-  SpeechRequest request;
-  request.task = std::move(hearing);
-  return request;
-}
-
 Result<SpeechRequest> Transducer::dictation(const Dictation& dictation) const {
   if (config_.streams) return Pipeline::dictation(dictation);
-  auto hearing = std::make_shared<Hearing>();
-  hearing->recording = dictation.recording;
-  SpeechRequest request;
-  request.task = std::move(hearing);
-  return request;
+  Hearing task;
+  task.recording = dictation.recording;
+  return ask(std::move(task));
 }
 
-Result<Opened> Transducer::open(const SpeechRequest& request) const {
-  if (!request.task) {
-    return Error{ErrorCode::kUnsupported,
-                 "this model only transcribes recordings; it does not accept text or messages",
-                 request.writing.chat ? "messages" : "input"};
-  }
-  const auto hearing = std::dynamic_pointer_cast<Hearing>(request.task);
-  if (!hearing || config_.streams == (hearing->recording != nullptr)) {
-    return Error{ErrorCode::kInvalid, "the task belongs to another family", "task"};
-  }
-  if (hearing->lookahead < 0 || hearing->lookahead >= config_.conformer.chunk) {
-    return Error{ErrorCode::kInvalid,
-                 concat("the lookahead must be 0 to ", config_.conformer.chunk - 1, " rows, got ",
-                        hearing->lookahead),
-                 "task"};
-  }
-  Opened opened(
-      std::make_unique<Transcription>(config_, *tokenizer_, hearing->lookahead, hearing->scores));
-  opened.samples_open = config_.streams;
-  if (config_.streams) return opened;
-  const Recording& recording = *hearing->recording;
-  opened.samples = resampled(recording.samples, recording.sample_rate, kSampleRate);
-  const auto hop = static_cast<size_t>(config_.mel.hop);
-  opened.samples.resize((opened.samples.size() + hop - 1) / hop * hop);
-  if (static_cast<double>(opened.samples.size()) <= kLongestWhole_s * kSampleRate) return opened;
-  return Error{ErrorCode::kInvalid, concat("the recording exceeds ", kLongestWhole_s, " s"),
-               "file"};
+std::unique_ptr<LiveSequence> Transducer::sequence(const Hearing& task) const {
+  return std::make_unique<Transcription>(config_, *tokenizer_, task);
 }
 
 }  // namespace syrinx::transducer

@@ -1,32 +1,18 @@
-// The state of a request at the joint network: the transcription of a recording. Rows come from the
-// encoder. Each step chooses an id at the current row. RNN-T: text, or the blank, which moves to
-// the next row. TDT: an id, and the number of rows to move. Written text never changes. Made on
-// the caller's thread, then used by one thread at a time.
+// The state of a request at the joint network: the transcription of a recording. Each step chooses
+// an id at the current row. RNN-T: text, or the blank, which moves to the next row. TDT: an id, and
+// the number of rows to move. Threads as for LiveSequence.
 #pragma once
 
-#include <algorithm>
-#include <memory>
-#include <span>
-#include <string>
 #include <vector>
 
+#include "families/live/live_sequence.h"
 #include "families/transducer/config.h"
-#include "model/request.h"
-#include "model/sequence.h"
 #include "text/tokens/tokenizer.h"
 
 namespace syrinx::transducer {
 
-/// The task of transcribing a recording, as a whole or while its samples arrive.
-struct Hearing : FamilyTask {
-  /// The whole recording. Null: samples arrive one after another.
-  std::shared_ptr<const Recording> recording;
-  int lookahead = 0;
-  bool scores = false;  ///< whether tokens are sent with their log-probabilities
-};
-
-/// The sequence of a recording. Each step makes one id of the joint network, perhaps the blank.
-class Transcription : public Sequence {
+/// The sequence of a recording. It takes a step for each id of the joint network.
+class Transcription final : public LiveSequence {
  public:
   /// The state of the predictor. The stage that runs the steps changes it.
   struct Predictor {
@@ -35,44 +21,22 @@ class Transcription : public Sequence {
     int32_t next = -1;                ///< id to read next; negative: the predictor has read all ids
   };
 
-  /// `config` and `tokenizer` must outlive this object.
-  Transcription(const ModelConfig& config, const Tokenizer& tokenizer, int lookahead, bool scores);
+  /// `config` and `tokenizer` must outlive this object. The lookahead is the delay of the task.
+  Transcription(const ModelConfig& config, const Tokenizer& tokenizer, const Hearing& task);
 
-  int lookahead() const { return lookahead_; }
   Predictor& predictor() { return predictor_; }
-  /// Returns the row [hidden] of the next step. Empty if all rows of the recording were used.
-  std::span<const float> row() const;
-
-  int prompt_rows() const override { return 1; }
-  int max_steps() const override { return kSteps; }
-  bool ready() const override { return at_ < have_ || closed_; }
-  int scores() const override { return scores_ ? 0 : -1; }
-  const SampleParams& sampling(int) const override { return sampling_; }
-  SampleRule rule(int k) const override;
-  Status take(int port, const Frames& frames) override;
-  int64_t unused_frames() const override { return std::max<int64_t>(0, have_ - at_); }
-  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
-
-  static constexpr int kSteps = 64;  // steps of a segment; the number of segments is not limited
 
  private:
-  void write(int32_t id, int64_t frames, StepOutput& out);
+  int64_t step(std::span<const int32_t> codes, StepOutput& out) override;
+  double time_of(int64_t row) const override {
+    return static_cast<double>(row) * config_.frame_s();
+  }
   int64_t moved(std::span<const int32_t> codes);
-  void forget();
 
   const ModelConfig& config_;
   const Tokenizer& tokenizer_;
-  const int lookahead_;
-  const bool scores_;
-  SampleParams sampling_;
   Predictor predictor_;
-  std::vector<float> rows_;  // rows [dropped_, have_) of the recording
-  int64_t dropped_ = 0, have_ = 0, at_ = 0;
-  bool closed_ = false;     // no more rows will arrive
-  int symbols_ = 0;         // number of ids chosen at the current row
-  int steps_ = 0;           // number of steps of this segment
-  bool told_ = false;       // whether text was written
-  std::string unfinished_;  // bytes of an incomplete character
+  int symbols_ = 0;  // number of ids chosen at the current row
 };
 
 }  // namespace syrinx::transducer

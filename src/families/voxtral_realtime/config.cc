@@ -1,6 +1,5 @@
 #include "families/voxtral_realtime/config.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "families/loading/checkpoint.h"
@@ -41,10 +40,6 @@ DecoderConfig load_lm(const Config& c) {
 
 }  // namespace
 
-double ModelConfig::time_of(int64_t row, int delay_tokens) const {
-  return std::max(0.0, static_cast<double>(row - left_pad - delay_tokens) * token_s());
-}
-
 bool claims(const Config& root) { return model_type(root) == "voxtral_realtime"; }
 
 ModelConfig load_model_config(const Config& root) {
@@ -65,17 +60,10 @@ ModelConfig load_model_config(const Config& root) {
   return m;
 }
 
-void read_tokenizer(const Tekken& tekken, const std::string& path, ModelConfig& config) {
+void read_sound(const Tekken& tekken, const std::string& path, ModelConfig& config) {
   const auto fail = [&](const std::string& entry, const std::string& what) {
     throw LoadError(concat(path, ": ", entry, ": ", what));
   };
-  if (tekken.tokenizer.size() > config.vocab) {
-    fail("config.default_vocab_size", concat("the tokenizer has ", tekken.tokenizer.size(),
-                                             " ids, but the model has only ", config.vocab));
-  }
-  config.begin = tekken.tokenizer.need_id("<s>");
-  config.end = tekken.tokenizer.need_id("</s>");
-  config.pad = tekken.tokenizer.need_id("[STREAMING_PAD]");
   if (!tekken.audio) fail("audio", "expected a section with transcription_format streaming");
   const TekkenAudio& a = *tekken.audio;
   const auto need = [&](const char* entry, double got, double want) {

@@ -32,8 +32,6 @@ struct ModelConfig {
   int right_pad(int delay_tokens) const { return delay_tokens + 1 + kLongestWord; }
   /// Returns the number of rows before the first id: the prompt, one id each.
   int prompt(int delay_tokens) const { return 1 + left_pad + delay_tokens; }
-  /// Returns the second of the recording that the step at row `row` writes down; at least 0.
-  double time_of(int64_t row, int delay_tokens) const;
 
   static constexpr int kLongestWord = 10;  ///< tokens
   static constexpr int kMostDelay = 30;    ///< tokens: the longest delay of the training, 2.4 s
@@ -49,7 +47,7 @@ inline constexpr const char* kNeeds =
 bool claims(const Config& root);
 /// Reads config.json.
 ModelConfig load_model_config(const Config& root);
-/// Reads the ids and the section about audio of a tokenizer into `config`; `path` is for messages.
-void read_tokenizer(const Tekken& tekken, const std::string& path, ModelConfig& config);
+/// Reads a tokenizer's section about audio into `config`; `path` is for messages.
+void read_sound(const Tekken& tekken, const std::string& path, ModelConfig& config);
 
 }  // namespace syrinx::voxtral_realtime

@@ -1,0 +1,99 @@
+#include "families/live/delayed_lm.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/embedding.h"
+#include "kernels/linear.h"
+#include "nn/stream_pass.h"
+
+namespace syrinx {
+
+StreamDecoder load_stream_decoder(const DecoderConfig& config, const Weights& weights,
+                                  WeightType type, int64_t max_rows) {
+  return {config, weights, type, static_cast<int>(max_rows),
+          type == WeightType::kF32 ? DType::kF32 : DType::kF16};
+}
+
+DelayedLm::DelayedLm(StreamDecoder decoder, View table, PackedLinear head, int64_t silent)
+    : decoder_(std::move(decoder)), table_(table), head_(std::move(head)), silent_(silent) {
+  traits_.hidden = decoder_.config().hidden;
+  traits_.vocab = {static_cast<int>(head_.out())};
+  traits_.max_positions = LiveSequence::kSteps + 1;
+  traits_.writes = true;  // writes keys and values to the sequences
+}
+
+/// Runs the silent rows of a first step, or takes their keys and values from an earlier recording
+/// with equal rows. Returns their number.
+int64_t DelayedLm::begin_silent(StepContext& ctx, DelayedSequence& sequence) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  if (silent_ <= 0) return 0;
+  const auto heard = sequence.rows().first(static_cast<size_t>(silent_ * traits_.hidden));
+  const auto known = silences_.find(sequence.delay());
+  if (known && std::ranges::equal(known->rows, heard)) {
+    sequence.kv() = known->kv.clone();
+    return silent_;
+  }
+  const View x = take_rows(ctx, silent_, traits_.hidden);
+  std::ranges::copy(heard, x.f32());
+  const auto ids = take_array<int32_t>(ctx, silent_);
+  for (int64_t i = 0; i < silent_; ++i) ids[i] = sequence.id_of(i);
+  embed(ctx, table_, ids, x, true);
+  const StreamRows rows{&sequence.kv(), silent_, sequence.norms()};
+  decoder_.forward(ctx, x, std::span(&rows, 1));
+  auto made = std::make_shared<Silence>();
+  made->rows.assign(heard.begin(), heard.end());
+  made->kv = sequence.kv().clone();
+  silences_.keep(sequence.delay(), std::move(made), x.bytes());
+  return silent_;
+}
+
+void DelayedLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const int64_t width = traits_.hidden;
+  int64_t most = 0;
+  for (const ArSeq& seq : batch.seqs) {
+    if (seq.emits > 0) {
+      most += std::ssize(static_cast<const DelayedSequence&>(*seq.state).rows()) / width;
+    }
+  }
+  const auto streams = take_array<StreamRows>(ctx, batch.emits);
+  const auto places = take_array<float*>(ctx, batch.emits);  // rows of `hidden`
+  const auto ids = take_array<int32_t>(ctx, most);
+  const View all = take_rows(ctx, most, width);
+  int64_t running = 0, rows = 0, at = 0;
+  for (const ArSeq& seq : batch.seqs) {
+    if (seq.emits == 0) continue;
+    auto& sequence = static_cast<DelayedSequence&>(*seq.state);
+    float* to = hidden.f32() + at++ * width;
+    std::fill_n(to, width, 0.f);
+    const std::span<const float> heard = sequence.rows();
+    if (heard.empty()) continue;  // the step after the last row
+    decoder_.room(ctx, sequence.kv());
+    const int64_t first = sequence.kv().position() == 0 ? begin_silent(ctx, sequence) : 0;
+    const int64_t count = std::ssize(heard) / width - first;
+    std::ranges::copy(heard.subspan(static_cast<size_t>(first * width)), all.f32() + rows * width);
+    for (int64_t i = 0; i < count; ++i) ids[rows + i] = sequence.id_of(first + i);
+    streams[running] = {&sequence.kv(), count, sequence.norms()};
+    places[running++] = to;
+    rows += count;
+  }
+  if (running == 0) return;
+  const View x = all.slice(0, rows);
+  embed(ctx, table_, ids.first(static_cast<size_t>(rows)), x, true);
+  decoder_.forward(ctx, x, streams.first(static_cast<size_t>(running)));
+  const View last = take_rows(ctx, running, width);
+  for (int64_t i = 0, end = 0; i < running; ++i) {
+    end += streams[i].rows;
+    std::copy_n(x.f32() + (end - 1) * width, width, last.f32() + i * width);
+  }
+  decoder_.norm(ctx, last, last);
+  for (int64_t i = 0; i < running; ++i)
+    std::copy_n(last.f32() + i * width, width, places[static_cast<size_t>(i)]);
+}
+
+void DelayedLm::logits(StepContext& ctx, int, const ArBatch&, View hidden, View, View out) const {
+  linear(ctx, head_, hidden, out);
+}
+
+}  // namespace syrinx
