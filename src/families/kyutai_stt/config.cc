@@ -4,13 +4,17 @@
 #include <cmath>
 
 #include "families/loading/checkpoint.h"
+#include "io/file.h"
+#include "nn/llama_config.h"
 
 namespace syrinx::kyutai_stt {
 namespace {
 
 using moshi::only;
 
-constexpr double kTail_s = 0.5;
+constexpr double kTail_s = 0.5, kConvertedTail_s = 1;
+constexpr const char* kConverted = "kyutai_speech_to_text";
+constexpr double kTheta = 10000;  // base of rotary positions in files that lack it
 
 /// Refuses the options of the package's other models.
 void check_kind(const Config& c) {
@@ -26,19 +30,8 @@ void check_kind(const Config& c) {
   }
 }
 
-}  // namespace
-
-int64_t ModelConfig::frames_before() const {
-  return std::max<int64_t>(1, static_cast<int64_t>(std::ceil(silence_s / frame_s())));
-}
-
-int64_t ModelConfig::frames_after() const {
-  return static_cast<int64_t>(std::ceil((delay_s + kTail_s) / frame_s()));
-}
-
-bool claims(const Config& root) { return model_type(root) == "stt" && root.has("mimi_name"); }
-
-ModelConfig load_model_config(const Config& root, const std::string& dir) {
+/// Reads a config.json of the moshi package.
+ModelConfig load_package(const Config& root, const std::string& dir) {
   check_kind(root);
   ModelConfig m;
   m.lm = moshi::load_transformer(root);
@@ -51,6 +44,7 @@ ModelConfig load_model_config(const Config& root, const std::string& dir) {
   only(root, "delays", std::ssize(root.ints("delays")) == heard + 1, "a list of n_q + 1");
   m.mimi.codebooks = heard;
   m.text_in = root.i("text_card", 8, 1 << 20);
+  m.begin = static_cast<int32_t>(m.text_in);
   m.text_out = root.opt_i("text_card_out", m.text_in, 8, m.text_in);
   m.pad = static_cast<int32_t>(root.opt_i("existing_text_padding_id", 3, 0, m.text_out - 1));
   m.word_end = static_cast<int32_t>(root.opt_i("existing_text_end_padding_id", 0, 0, m.pad));
@@ -62,6 +56,83 @@ ModelConfig load_model_config(const Config& root, const std::string& dir) {
   m.silence_s = stt ? stt->opt_f("audio_silence_prefix_seconds", 1, 0, 30) : 1;
   m.delay_s = stt ? stt->opt_f("audio_delay_seconds", 5, 0, 30) : 5;
   return m;
+}
+
+/// Reads the sizes of the language model from a config.json of transformers.
+DecoderConfig load_converted_lm(const Config& c) {
+  DecoderConfig d;
+  d.hidden = static_cast<int>(c.i("hidden_size", 8, 1 << 14));
+  d.layers = static_cast<int>(c.i("num_hidden_layers", 1, 256));
+  d.heads = static_cast<int>(c.i("num_attention_heads", 1, 256));
+  d.kv_heads = static_cast<int>(c.opt_i("num_key_value_heads", d.heads, 1, 256));
+  only(c, "num_key_value_heads", d.heads % d.kv_heads == 0, "a divisor of the heads");
+  d.head_dim = load_head_dim(c, d.hidden, d.heads);
+  const int64_t wide = c.i("ffn_dim", 2, 1 << 17);
+  only(c, "ffn_dim", wide % 2 == 0, "an even number");
+  d.ffn = static_cast<int>(wide / 2);
+  d.norm_eps = static_cast<float>(c.f("rms_norm_eps", 0, 1));
+  d.rope = load_rope(c, kTheta);
+  d.window = static_cast<int>(c.i("sliding_window", 1, 1 << 14));
+  only(c, "hidden_act", c.opt_s("hidden_act", "silu") == "silu", "silu");
+  only(c, "tie_word_embeddings", !c.opt_b("tie_word_embeddings", false), "false");
+  d.names.q = "self_attn.q_proj.linear", d.names.k = "self_attn.k_proj.linear";
+  d.names.v = "self_attn.v_proj.linear", d.names.o = "self_attn.o_proj.linear";
+  d.names.gate_up = "mlp.fc1", d.names.down = "mlp.fc2";
+  return d;
+}
+
+/// Reads a config.json of transformers.
+ModelConfig load_converted(const Config& root, const std::string& dir) {
+  ModelConfig m;
+  m.transformers = true;
+  m.files = {.weights = "", .codec = "", .tokenizer = "tokenizer.json", .sizes = ""};
+  m.lm = load_converted_lm(root);
+  m.mimi = MimiConfig::load(root.sub("codec_config"));
+  m.card = root.i("codebook_vocab_size", 2, 1 << 20) - 1;
+  only(root, "codebook_vocab_size", m.card == m.mimi.codebook_size, "one more than Mimi's codes");
+  only(root, "audio_bos_token_id", root.opt_i("audio_bos_token_id", m.card) == m.card,
+       "the last code");
+  const int64_t heard = root.i("num_codebooks", 2, 64);
+  only(root, "num_codebooks", heard <= m.mimi.codebooks, "at most the number of Mimi's codebooks");
+  m.mimi.codebooks = heard;
+  m.text_in = root.i("vocab_size", 9, 1 << 20) - 1;
+  m.text_out = m.text_in + 1;
+  m.pad = static_cast<int32_t>(root.opt_i("pad_token_id", 3, 0, m.text_in - 1));
+  const auto beside = [&](const char* name) -> std::optional<Config> {
+    const std::string path = join_path(dir, name);
+    if (!is_file(path)) return {};
+    return Config::load(path);
+  };
+  const int64_t rows = m.text_out + heard * (m.card + 1) + 1;
+  const int64_t begin = root.opt_i("bos_token_id", m.text_in, 0, rows - 1);
+  const auto generation = beside("generation_config.json");
+  m.begin = static_cast<int32_t>(generation ? generation->opt_i("bos_token_id", begin, 0, rows - 1)
+                                            : begin);
+  const auto sound = beside("preprocessor_config.json");
+  m.silence_s = sound ? sound->opt_f("audio_silence_prefix_seconds", 0, 0, 30) : 0;
+  m.delay_s = sound ? sound->opt_f("audio_delay_seconds", 0, 0, 30) : 0;
+  return m;
+}
+
+}  // namespace
+
+int64_t ModelConfig::frames_before() const {
+  const auto silent = static_cast<int64_t>(std::ceil(silence_s / frame_s()));
+  return transformers ? 1 + silent : std::max<int64_t>(1, silent);
+}
+
+int64_t ModelConfig::frames_after() const {
+  if (transformers) return static_cast<int64_t>((delay_s + kConvertedTail_s) / frame_s()) - 1;
+  return static_cast<int64_t>(std::ceil((delay_s + kTail_s) / frame_s()));
+}
+
+bool claims(const Config& root) {
+  const std::string type = model_type(root);
+  return type == kConverted || (type == "stt" && root.has("mimi_name"));
+}
+
+ModelConfig load_model_config(const Config& root, const std::string& dir) {
+  return model_type(root) == kConverted ? load_converted(root, dir) : load_package(root, dir);
 }
 
 std::unique_ptr<WeightSource> open_lm(const ModelConfig& config, const std::string& path) {

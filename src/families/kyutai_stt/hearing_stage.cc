@@ -19,11 +19,8 @@ struct HearingStream : StreamState {
 
 }  // namespace
 
-HearingStage::HearingStage(const ModelConfig& config, const Weights& lm, const Weights& mimi)
-    : config_(config), encoder_(config.mimi, mimi) {
-  for (int64_t q = 0; q < config.mimi.codebooks; ++q)
-    tables_.push_back(lm.scope("emb", q).take("weight", {config.card + 1, config.lm.hidden}));
-}
+HearingStage::HearingStage(const ModelConfig& config, std::vector<View> tables, const Weights& mimi)
+    : config_(config), encoder_(config.mimi, mimi), tables_(std::move(tables)) {}
 
 std::unique_ptr<StreamState> HearingStage::open(Bundle) const {
   return std::make_unique<HearingStream>(encoder_.open());
@@ -43,14 +40,17 @@ void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   for (ChunkJob& job : jobs) {
     auto& stream = static_cast<HearingStream&>(*job.state);
     const int64_t first = row;
-    for (int64_t at = 0; at < job.fresh;) {
+    const bool begins = job.fresh > 0 && !std::exchange(stream.begun, true);
+    const int64_t unheard = begins && config_.transformers ? 1 : 0;
+    row += unheard;
+    for (int64_t at = unheard; at < job.fresh;) {
       const int64_t n = std::min(job.fresh - at, encoder_.room(ctx, stream.mimi));
       encoder_.run(ctx, stream.mimi,
                    job.values.subspan(static_cast<size_t>(at * hop), static_cast<size_t>(n * hop)),
                    codes.subspan(static_cast<size_t>(row * books), static_cast<size_t>(n * books)));
       at += n, row += n;
     }
-    if (std::exchange(stream.begun, true) || job.fresh == 0) continue;
+    if (!begins) continue;
     std::ranges::fill(codes.subspan(static_cast<size_t>(first * books), static_cast<size_t>(books)),
                       static_cast<int32_t>(config_.card));
   }

@@ -1,9 +1,10 @@
 // Mimi's encoder as a chunk node: samples of frames -> codes -> rows for the language model, the
-// sums of the codes' embeddings. The row of the model's first frame is that of the code before the
-// recording. The bits of a stream do not depend on other streams of a batch. Mimi's attention
-// has its whole window, as in training and in moshi's encode() of whole recordings. In moshi's loop
-// over frames, every second row misses the oldest position. CPU only. H width of the language
-// model, Q codebooks.
+// sums of the codes' embeddings. The first row of a stream is that of the code before the
+// recording; Mimi hears the first frame, or begins with the second one (ModelConfig::transformers).
+// The bits of a stream do not depend on other streams of a batch. Mimi's attention has its whole
+// window, as in training and in moshi's encode() of whole recordings. In moshi's loop over frames,
+// every second row misses the oldest position. CPU only. H width of the language model, Q
+// codebooks.
 #pragma once
 
 #include <vector>
@@ -16,9 +17,8 @@ namespace syrinx::kyutai_stt {
 
 class HearingStage : public ChunkStage {
  public:
-  /// `lm` and `mimi`: the root scopes of both files. `lm` must outlive this object, which reads its
-  /// tables in place.
-  HearingStage(const ModelConfig& config, const Weights& lm, const Weights& mimi);
+  /// `tables`: Q tables [card + 1, H], which must outlive this object. `mimi`: the scope of Mimi.
+  HearingStage(const ModelConfig& config, std::vector<View> tables, const Weights& mimi);
 
   ChunkPolicy policy() const { return {.initial = 1, .steady = 1}; }
   const MimiEncoder& encoder() const { return encoder_; }

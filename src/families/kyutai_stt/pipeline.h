@@ -1,6 +1,6 @@
-// Kyutai STT in the layout of the moshi package: a delayed-streams model that writes words of a
-// recording while its samples arrive. The encoder is Mimi's. Source:
-// moshi:moshi/models/lm.py.
+// Kyutai STT: a delayed-streams model that writes words of a recording while its samples arrive.
+// The encoder is Mimi's. Sources: moshi:moshi/models/lm.py,
+// transformers:models/kyutai_speech_to_text.
 #pragma once
 
 #include "families/kyutai_stt/config.h"
