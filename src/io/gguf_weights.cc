@@ -1,5 +1,6 @@
 #include "io/gguf_weights.h"
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <vector>
@@ -35,15 +36,18 @@ bool same_rows(const Shape& a, const Shape& b) {
 
 class GgufTensors : public WeightSource {
  public:
-  GgufTensors(std::shared_ptr<const GgufFile> file, std::map<std::string, std::string> names,
-              std::set<std::string> tables)
-      : file_(std::move(file)), names_(std::move(names)), tables_(std::move(tables)) {}
+  GgufTensors(std::shared_ptr<const GgufFile> file, GgufNames names, std::set<std::string> tables,
+              std::set<std::string> elsewhere)
+      : file_(std::move(file)),
+        names_(std::move(names)),
+        tables_(std::move(tables)),
+        elsewhere_(std::move(elsewhere)) {}
 
   std::string where(const std::string&) const override { return file_->path(); }
   bool has(const std::string& name) const override { return find(name) != nullptr; }
   std::string stored_name(const std::string& name) const override {
     const auto found = names_.find(name);
-    return found == names_.end() ? name : found->second;
+    return found == names_.end() ? name : found->second.name;
   }
   std::string describe(const std::string& name) const override { return find(name)->str(); }
   std::optional<Shape> shape(const std::string& name) const override {
@@ -53,10 +57,10 @@ class GgufTensors : public WeightSource {
   }
   std::vector<std::string> names() const override {
     std::vector<std::string> out;
-    std::set<std::string> known;
+    std::set<std::string> known = elsewhere_;
     for (const auto& [ours, theirs] : names_) {
-      if (file_->find(theirs)) out.push_back(ours);
-      known.insert(theirs);
+      if (file_->find(theirs.name)) out.push_back(ours);
+      known.insert(theirs.name);
     }
     for (const GgufTensor& tensor : file_->tensors())
       if (!known.contains(tensor.name)) out.push_back(tensor.name);
@@ -68,10 +72,14 @@ class GgufTensors : public WeightSource {
     if (!tensor || !tensor->type || want.count() == 0 || !same_rows(shape_of(*tensor), want)) {
       return {};
     }
-    if (const std::optional<View> plain = plain_view(*tensor)) return plain->reshape(want);
+    const int heads = names_.at(name).paired_heads;
+    if (heads > 0 && want[0] % (2 * heads) != 0) return {};
+    const std::optional<View> plain = plain_view(*tensor);
+    if (plain && heads == 0) return plain->reshape(want);
     const bool table = tables_.contains(name);
     if (table && kept_.contains(name)) return kept_.at(name).view().reshape(want);
     Tensor made = unpacked(*tensor, table ? DType::kF16 : DType::kF32);
+    if (heads > 0) made = halved(made, heads);
     if (table) return kept_.emplace(name, std::move(made)).first->second.view().reshape(want);
     constexpr size_t kLatest = 8;
     if (latest_.size() == kLatest) latest_.pop_front();
@@ -82,7 +90,7 @@ class GgufTensors : public WeightSource {
  private:
   const GgufTensor* find(const std::string& name) const {
     const auto found = names_.find(name);
-    return found == names_.end() ? nullptr : file_->find(found->second);
+    return found == names_.end() ? nullptr : file_->find(found->second.name);
   }
 
   static Tensor unpacked(const GgufTensor& tensor, DType dtype) {
@@ -99,9 +107,20 @@ class GgufTensors : public WeightSource {
     return out;
   }
 
+  /// Moves row 2 i + s of each head to row s * half + i.
+  static Tensor halved(const Tensor& paired, int heads) {
+    Tensor out(paired.shape(), DType::kF32);
+    const int64_t rows = out.shape()[0], size = rows / heads, width = out.view().count() / rows;
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t in_head = row % size, to = row - in_head + in_head % 2 * size / 2 + in_head / 2;
+      std::copy_n(paired.f32() + row * width, width, out.f32() + to * width);
+    }
+    return out;
+  }
+
   std::shared_ptr<const GgufFile> file_;
-  std::map<std::string, std::string> names_;
-  std::set<std::string> tables_;
+  GgufNames names_;
+  std::set<std::string> tables_, elsewhere_;
   std::map<std::string, Tensor> kept_;  // unpacked tables
   std::deque<Tensor> latest_;           // other unpacked tensors
 };
@@ -136,10 +155,11 @@ void unpack_row(const GgufTensor& tensor, int64_t row, float* to) {
   }
 }
 
-std::unique_ptr<WeightSource> gguf_weights(std::shared_ptr<const GgufFile> file,
-                                           std::map<std::string, std::string> names,
-                                           std::set<std::string> tables) {
-  return std::make_unique<GgufTensors>(std::move(file), std::move(names), std::move(tables));
+std::unique_ptr<WeightSource> gguf_weights(std::shared_ptr<const GgufFile> file, GgufNames names,
+                                           std::set<std::string> tables,
+                                           std::set<std::string> elsewhere) {
+  return std::make_unique<GgufTensors>(std::move(file), std::move(names), std::move(tables),
+                                       std::move(elsewhere));
 }
 
 }  // namespace syrinx

@@ -36,8 +36,21 @@ TEST(GgufWeights, FirstSizesOfOneMayBeMissing) {
   }
 }
 
+TEST(GgufWeights, HeadsInPairsHaveAnEvenNumberOfRows) {
+  const auto source = gguf_weights(std::make_shared<const GgufFile>(kTypes),
+                                   {{"paired", {"Q8_0", 1}}, {"odd", {"Q8_0", 2}}});
+  EXPECT_EQ(source->take("paired", {2, 512}).dtype, DType::kF32);
+  EXPECT_TRUE(source->take("odd", {2, 512}).empty());
+}
+
+TEST(GgufWeights, TensorsThatOtherCodeReadsAreNotUnused) {
+  const auto source = gguf_weights(std::make_shared<const GgufFile>(kTypes), {}, {}, {"F32"});
+  EXPECT_FALSE(std::ranges::count(source->names(), "F32"));
+  EXPECT_TRUE(std::ranges::count(source->names(), "Q8_0"));
+}
+
 TEST(GgufWeights, TablesStayInMemory) {
-  std::map<std::string, std::string> names{{"table", "Q8_0"}};
+  GgufNames names{{"table", "Q8_0"}};
   for (int i = 0; i < 9; ++i) names["layer." + std::to_string(i)] = "Q4_K";
   const auto source = gguf_weights(std::make_shared<const GgufFile>(kTypes), names, {"table"});
   const View table = source->take("table", {2, 512});

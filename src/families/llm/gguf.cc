@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <deque>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
-#include "base/float16.h"
-#include "base/memory.h"
 #include "io/gguf_weights.h"
 #include "kernels/rope.h"
 
@@ -122,122 +118,6 @@ std::vector<GgufName> block_names(const DecoderConfig& d) {
   return out;
 }
 
-class GgufWeights : public WeightSource {
- public:
-  GgufWeights(std::shared_ptr<const GgufFile> file, const ModelConfig& config)
-      : file_(std::move(file)), config_(config) {
-    names_[config.names.table] = {"token_embd.weight"};
-    names_["model.norm.weight"] = {"output_norm.weight"};
-    if (file_->find("output.weight")) names_[config.names.head] = {"output.weight"};
-    const std::vector<GgufName> block = block_names(config.lm);
-    const bool in_pairs = kind_of(*file_).paired;
-    for (int i = 0; i < config.lm.layers; ++i) {
-      for (const GgufName& name : block) {
-        for (const char* kind : {".weight", ".bias"}) {
-          const std::string theirs = concat("blk.", i, ".", name.theirs, kind);
-          // In a Llama file, the two rows of a pair are adjacent. Here they are half a head apart.
-          const bool paired = in_pairs && name.rows != GgufName::kPlain;
-          const int heads = name.rows == GgufName::kKeys ? config.lm.kv_heads : config.lm.heads;
-          if (file_->find(theirs))
-            names_[concat("model.layers.", i, ".", name.ours, kind)] = {theirs, paired ? heads : 0};
-        }
-      }
-    }
-  }
-
-  std::string where(const std::string&) const override { return file_->path(); }
-  bool has(const std::string& name) const override { return find(name) != nullptr; }
-  std::string describe(const std::string& name) const override { return find(name)->str(); }
-  std::optional<Shape> shape(const std::string& name) const override {
-    const GgufTensor* tensor = find(name);
-    if (tensor == nullptr) return {};
-    return Shape(std::span<const int64_t>(tensor->sizes));
-  }
-  std::vector<std::string> names() const override {
-    std::vector<std::string> out;
-    std::map<std::string, bool> used;
-    for (const auto& [ours, theirs] : names_) {
-      if (!has(ours)) continue;
-      out.push_back(ours);
-      used[theirs.name] = true;
-    }
-    for (const char* name : {kRopeFactors, kShortFactors, kLongFactors}) used[name] = true;
-    for (const GgufTensor& tensor : file_->tensors())
-      if (!used.contains(tensor.name)) out.push_back(tensor.name);
-    return out;
-  }
-
-  View take(const std::string& name, const Shape& want) override {
-    const GgufTensor* tensor = find(name);
-    if (tensor == nullptr || !tensor->type || shape(name) != want || want.count() == 0) return {};
-    const int heads = names_.at(name).heads;
-    const std::optional<View> plain = plain_view(*tensor);
-    if (plain && heads == 0) return *plain;
-    if (name == config_.names.table) return table(*tensor);
-    if (heads > 0 && want[0] % (2 * heads) != 0) return {};
-    expect_memory(want.count() * static_cast<int64_t>(sizeof(float)));
-    constexpr size_t kKept = 8;
-    if (latest_.size() == kKept) latest_.pop_front();
-    latest_.push_back(unpacked(*tensor, heads));
-    return latest_.back();
-  }
-
- private:
-  struct Stored {
-    std::string name;
-    int heads = 0;  // number of heads with interleaved rows; 0: no interleaving
-  };
-
-  const GgufTensor* find(const std::string& name) const {
-    const auto found = names_.find(name);
-    return found == names_.end() ? nullptr : file_->find(found->second.name);
-  }
-
-  Tensor unpacked(const GgufTensor& tensor, int heads) const {
-    Tensor out(Shape(std::span<const int64_t>(tensor.sizes)), DType::kF32);
-    const bool vector = tensor.sizes.size() == 1;
-    const int64_t width = vector ? 1 : tensor.sizes.back();
-    const int64_t rows = out.view().count() / width;
-    std::vector<float> whole;
-    if (vector) {
-      whole.resize(static_cast<size_t>(rows));
-      unpack_row(tensor, 0, whole.data());
-    }
-    const int64_t half = heads > 0 ? rows / heads / 2 : 0;
-    for (int64_t row = 0; row < rows; ++row) {
-      // Row 2 i + s of a head in the file becomes row s * half + i here.
-      const int64_t head = heads > 0 ? row / (2 * half) : 0, in_head = row - head * 2 * half;
-      const int64_t to = heads > 0 ? head * 2 * half + in_head % 2 * half + in_head / 2 : row;
-      if (vector) {
-        out.f32()[to] = whole[static_cast<size_t>(row)];
-      } else {
-        unpack_row(tensor, row, out.f32() + to * width);
-      }
-    }
-    return out;
-  }
-
-  View table(const GgufTensor& tensor) {
-    if (!table_.empty()) return table_;
-    const Shape shape(std::span<const int64_t>(tensor.sizes));
-    expect_memory(shape.count() * static_cast<int64_t>(sizeof(uint16_t)));
-    table_ = Tensor(shape, DType::kF16);
-    std::vector<float> row(static_cast<size_t>(shape[-1]));
-    for (int64_t i = 0; i < shape[0]; ++i) {
-      unpack_row(tensor, i, row.data());
-      for (int64_t j = 0; j < shape[-1]; ++j)
-        table_.view().f16()[i * shape[-1] + j] = f32_to_f16(row[static_cast<size_t>(j)]);
-    }
-    return table_;
-  }
-
-  std::shared_ptr<const GgufFile> file_;
-  ModelConfig config_;
-  std::map<std::string, Stored> names_;
-  std::deque<Tensor> latest_;
-  Tensor table_;
-};
-
 /// Adds the entries of Gemma's config that are not sizes. The scale of queries depends on the
 /// number of layers (llama.cpp:src/llama-model.cpp).
 void add_gemma(const GgufFile& file, const std::string& name, nlohmann::json& sizes) {
@@ -343,7 +223,20 @@ std::optional<ChatTemplate> load_gguf_template(const GgufFile& file) {
 
 std::unique_ptr<WeightSource> gguf_weights(std::shared_ptr<const GgufFile> file,
                                            const ModelConfig& config) {
-  return std::make_unique<GgufWeights>(std::move(file), config);
+  GgufNames names{{config.names.table, "token_embd.weight"},
+                  {"model.norm.weight", "output_norm.weight"}};
+  if (file->find("output.weight")) names[config.names.head] = "output.weight";
+  const bool in_pairs = kind_of(*file).paired;
+  for (const GgufName& name : block_names(config.lm)) {
+    const bool paired = in_pairs && name.rows != GgufName::kPlain;
+    const int heads = name.rows == GgufName::kKeys ? config.lm.kv_heads : config.lm.heads;
+    for (int i = 0; i < config.lm.layers; ++i)
+      for (const char* kind : {".weight", ".bias"})
+        names[concat("model.layers.", i, ".", name.ours, kind)] = {
+            concat("blk.", i, ".", name.theirs, kind), paired ? heads : 0};
+  }
+  return syrinx::gguf_weights(std::move(file), std::move(names), {config.names.table},
+                              {kRopeFactors, kShortFactors, kLongFactors});
 }
 
 }  // namespace syrinx::llm

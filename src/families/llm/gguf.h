@@ -28,9 +28,7 @@ Generation load_gguf_generation(const GgufFile& file);
 /// Reads the file's chat template. Returns nullopt if the file has none. Throws LoadError.
 std::optional<ChatTemplate> load_gguf_template(const GgufFile& file);
 
-/// Returns the file's tensors. Unpacks quantized values exactly to f32, those of the embedding
-/// table to f16. Caches the table and the latest eight other tensors, because a layer packs its
-/// tensors before the next layer reads any.
+/// Returns the file's tensors (io/gguf_weights.h) under the names of networks.
 std::unique_ptr<WeightSource> gguf_weights(std::shared_ptr<const GgufFile> file,
                                            const ModelConfig& config);
 

@@ -128,8 +128,7 @@ TEST(GgufFaults, AreNamed) {
   expect_fault(with("general.architecture", "general.architectura"),
                "m.gguf: general.architecture: is missing");
   expect_fault(with("qwen2.block_count", "qwen2.block_cound"), "qwen2.block_count: is missing");
-  expect_fault(with("blk.1.ffn_up.weight", "blk.1.ffn_ub.weight"),
-               "model.layers.1.mlp.up_proj.weight");
+  expect_fault(with("blk.1.ffn_up.weight", "blk.1.ffn_ub.weight"), "blk.1.ffn_up.weight");
   expect_fault(with("tokenizer.ggml.pre", "tokenizer.ggml.prx"), "tokenizer.ggml.pre: is missing");
 }
 

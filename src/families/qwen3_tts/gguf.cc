@@ -145,11 +145,11 @@ class Names {
     }
     return most;
   }
-  std::map<std::string, std::string> take() { return std::move(names_); }
+  GgufNames take() { return std::move(names_); }
 
  private:
   const GgufFile& file_;
-  std::map<std::string, std::string> names_;
+  GgufNames names_;
 };
 
 void name_speaker_encoder(Names& names) {
