@@ -75,7 +75,7 @@ KnownModel kyutai_stt(const std::string& name, const std::string& repository) {
 KnownModel kyutai_tts() {
   KnownModel model = kyutai_stt("kyutai-tts", "kyutai/tts-1.6b-en_fr");
   model.megabytes = 4070;
-  model.page = "kyutai_tts";
+  model.needs = {"kyutai-tts-voices"};
   return model;
 }
 
@@ -183,6 +183,10 @@ std::vector<KnownModel> table() {
        .licence = "CC-BY-4.0",
        .gated = true,
        .page = "pocket_tts"},
+      {.name = "kyutai-tts-voices",
+       .repository = "kyutai/tts-voices",
+       .include = {"README.md", "expresso/*.1e68beda@240.safetensors"},
+       .licence = kOnPage},
       kyutai_tts(),
       {.name = "vibevoice",
        .repository = "microsoft/VibeVoice-Realtime-0.5B",

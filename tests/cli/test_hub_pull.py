@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http"))
 import harness  # noqa: E402
@@ -34,7 +35,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
     lies, cuts, faults, log, extra, no_ranges = {}, [], [], [], [], False
     facts = {}  # the hub's metadata of the files
     repositories = {"Org/Name", "hexgrad/Kokoro-82M", "rhasspy/piper-voices", "Zyphra/Zonos-v0.1-transformer",
-                    "Zyphra/Zonos-v0.1-speaker-embedding", "descript/dac_44khz"}
+                    "Zyphra/Zonos-v0.1-speaker-embedding", "descript/dac_44khz", "kyutai/tts-1.6b-en_fr", "kyutai/tts-voices"}
 
     def do_GET(self):
         words = self.path.split("/")
@@ -48,7 +49,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
             name = self.path.split("/", 5)[5]
             self.answer(302, b"", {"Location": f"/cdn/{name}"})
         elif self.path.startswith("/cdn/"):
-            self.send_file(self.path[5:].replace("%20", " "))
+            self.send_file(urllib.parse.unquote(self.path[5:]))
         elif "Secret" in self.path:
             self.answer(401, b"no")
         else:
@@ -303,6 +304,21 @@ class HubPull(unittest.TestCase):
                           "models--descript--dac_44khz"])
         self.assertEqual(len(done.stdout.splitlines()), 1)
 
+    def test_a_model_speaks_after_its_download(self):
+        golden, ending = pathlib.Path(harness.PARITY) / "kyutai_tts/golden/small/checkpoint", ".1e68beda@240.safetensors"
+        voice = (golden / f"voices/anna.wav{ending}").read_bytes()
+        Hub.files = {path.name: path.read_bytes() for path in golden.iterdir() if path.is_file()}
+        Hub.files |= {f"expresso/anna.wav{ending}": voice, f"other/ben.wav{ending}": voice, "README.md": b""}
+        self.addCleanup(setattr, Hub, "files", {"config.json": CONFIG, "sub/model weights.bin": WEIGHTS, "empty.txt": b""})
+        done = self.pull("kyutai-tts")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        wav = os.path.join(self.home.name, "said.wav")
+        env = {"HF_HOME": self.home.name, "HF_HUB_CACHE": ""}
+        said = run_cli("say", "--model", "kyutai-tts", "a bad bed", "-o", wav, env=env)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertGreater(os.path.getsize(wav), 20000)
+        self.assertIn(b"anna.wav", run_cli("inspect", "kyutai-tts", env=env).stdout)
+
     def test_voices_of_piper(self):
         path = "en/en_US/lessac/medium/en_US-lessac-medium.onnx"
         Hub.files = {path: b"graph", path + ".json": b"{}", "en/en_US/joe/medium/en_US-joe-medium.onnx": b"other"}
@@ -337,7 +353,8 @@ class HubPull(unittest.TestCase):
         rows = [line.split()[:2] for line in run_cli("hub", "list").stdout.decode().splitlines()[1:]]
         rows = [(name, repository) for name, repository in rows if name != "piper:VOICE"]
         published = ["config.json", "tokenizer.json", "model.safetensors", "model.bin", "model.pt", "languages/english/a",
-                     "model/xeus_checkpoint_new.pth", "t3_mtl23ls_v2.safetensors", "cosyvoice3.yaml"]
+                     "model/xeus_checkpoint_new.pth", "t3_mtl23ls_v2.safetensors", "cosyvoice3.yaml",
+                     "expresso/a.1e68beda@240.safetensors"]
         Hub.files = dict.fromkeys(published, b"x")
         for size in ("tiny.en", "base.en", "base", "small", "large-v3-turbo-q5_0"):
             Hub.files[f"ggml-{size}.bin"] = b"x"

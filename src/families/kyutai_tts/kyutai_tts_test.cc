@@ -1,8 +1,10 @@
 // Compares Kyutai TTS with the moshi package on small random checkpoints: words, ids, logits,
 // codes, steps of words, samples. Codes have the same bits for any pieces of text and in any batch.
 #include "base/worst.h"
+#include "families/checkpoint_copy.h"
 #include "families/golden_checks.h"
 #include "families/kyutai_tts/fixture.h"
+#include "io/expect_fault.h"
 
 namespace syrinx::kyutai_tts {
 namespace {
@@ -197,6 +199,23 @@ TEST_F(KyutaiTtsTest, VoicesAreNamedAfterTheirRecordings) {
   EXPECT_EQ(model_.info().speech.default_voice, "anna.wav");
   ASSERT_EQ(model_.info().speech.voices.size(), 2u);
   EXPECT_EQ(model_.info().speech.voices[1].id, "ben.wav");
+}
+
+/// A download has the voices in another repository of the hub's cache.
+TEST(KyutaiTtsVoices, AreFoundInTheHubsCache) {
+  const CheckpointCopy copy(golden_path("small/checkpoint"));
+  const TestDir cache;
+  const std::string folder = cache.path("models--kyutai--tts-voices/snapshots/aaa/expresso");
+  ::setenv("HF_HUB_CACHE", cache.path().c_str(), 1);
+  std::filesystem::create_directories(folder);
+  std::filesystem::rename(copy.dir.path("voices"), copy.dir.path("moved"));
+  const auto load = [&] { return KyutaiTts({copy.dir.path(), "x"}).info().speech.default_voice; };
+  expect_fault(load_fault_of(load), "syrinx hub pull kyutai-tts-voices");
+  for (const char* file : {"ben.wav.1e68beda@240.safetensors", "else.safetensors"})
+    std::filesystem::copy(copy.dir.path("moved/some/ben.wav.1e68beda@240.safetensors"),
+                          folder + "/" + file);
+  EXPECT_EQ(load(), "ben.wav");
+  ::unsetenv("HF_HUB_CACHE");
 }
 
 /// A text without a voice, with a scale, and of the default ones.

@@ -59,9 +59,10 @@ void KyutaiTts::load_voices(const LoadSpec& spec) {
   files_->add_to(info_, "a published voice");
   if (files_->empty()) {
     if (!spec.dummy) {
-      load_fault(join_path(spec.dir, "voices"), "",
-                 concat("has no voice; copy files *", config_.voice_ending,
-                        ".safetensors of the repository kyutai/tts-voices into it"));
+      load_fault(
+          join_path(spec.dir, "voices"), "",
+          concat("has no voice; run 'syrinx hub pull ", kKnownVoices, "', or copy files *",
+                 config_.voice_ending, ".safetensors of the repository ", kVoices, " into it"));
     }
     random_ = random_voice(config_);
     info_.speech.voices = {{kRandom, "random numbers"}};

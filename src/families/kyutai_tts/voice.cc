@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "io/file.h"
+#include "io/hub.h"
 #include "io/safetensors.h"
 #include "kernels/sample.h"
 
@@ -48,12 +50,20 @@ SpeakerRows read_voice(const ModelConfig& config, const std::string& path) {
   return voice;
 }
 
+std::string place_of_voices(const std::string& dir) {
+  std::string own = join_path(dir, "voices");
+  const std::string cache = hub_cache();
+  if (is_directory(own) || cache.empty()) return own;
+  const std::string snapshot = find_snapshot(hub_folder(cache, parse_hub_name(kVoices)), "");
+  return snapshot.empty() ? own : snapshot;
+}
+
 }  // namespace
 
 std::unique_ptr<VoiceFiles<SpeakerRows>> open_voices(const ModelConfig& config,
                                                      const std::string& dir) {
   std::map<std::string, std::string> paths;
-  for (const auto& [name, path] : files_below(dir, {"voices"}, kExtension)) {
+  for (const auto& [name, path] : files_below(place_of_voices(dir), {"."}, kExtension)) {
     if (!name.ends_with(config.voice_ending)) continue;  // a voice of another model
     paths.emplace(name.substr(0, name.size() - config.voice_ending.size()), path);
   }

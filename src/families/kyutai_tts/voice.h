@@ -34,7 +34,12 @@ struct SpeakerRows {
   }
 };
 
-/// Returns the voices below voices/ of a checkpoint, by the names of their recordings.
+/// The repository of published voices, and its short name for downloads.
+inline constexpr const char* kVoices = "kyutai/tts-voices";
+inline constexpr const char* kKnownVoices = "kyutai-tts-voices";
+
+/// Returns the voices below voices/ of a checkpoint, or else those of the repository in the hub's
+/// cache, by the names of their recordings.
 std::unique_ptr<VoiceFiles<SpeakerRows>> open_voices(const ModelConfig& config,
                                                      const std::string& dir);
 /// Makes a voice of small random numbers, for random weights.

@@ -13,10 +13,6 @@
 namespace syrinx {
 
 class DelayedRecogniser : public LiveRecogniser {
- public:
-  const DelayedLm& lm() const { return *lm_; }
-  const IdTexts& texts() const { return *texts_; }
-
  protected:
   /// Returns the text beside the rows for a delay (Hearing::delay).
   virtual DelayedText text_of(int delay) const = 0;
