@@ -40,9 +40,10 @@ using GgufNames = std::map<std::string, GgufStored>;
 
 /// Returns the tensors of `file`. Tensors that `names` lacks keep their names and are reported as
 /// unused, except those in `elsewhere` (names in the file), which other code reads. `tables` has
-/// names (those of networks) of tensors that networks read in place: if quantized, they are unpacked
-/// to f16 and stay in memory. Only the latest eight other unpacked tensors stay, because a layer
-/// packs its tensors before the next layer reads any. First sizes of 1 may be missing in the file.
+/// names (those of networks) of tensors that networks read in place: if quantized, they are
+/// unpacked to f16 and stay in memory. Only the latest eight other unpacked tensors stay, because a
+/// layer packs its tensors before the next layer reads any. First sizes of 1 may be missing in the
+/// file.
 std::unique_ptr<WeightSource> gguf_weights(std::shared_ptr<const GgufFile> file, GgufNames names,
                                            std::set<std::string> tables = {},
                                            std::set<std::string> elsewhere = {});
