@@ -105,6 +105,9 @@ struct AttentionSpec {
   std::span<const int32_t> begin = {}, end = {};
   /// Scores become cap * tanh(score / cap); 0 means no cap.
   float cap = 0;
+  /// The scores of query head h then get slopes[h] * (p - i), for a row at position i that attends
+  /// to position p (ALiBi, arXiv 2108.12409). Empty: no slopes. CPU only.
+  std::span<const float> slopes = {};
 };
 
 /// Returns the size of attention's launches on a GPU: the most groups of positions that a sequence

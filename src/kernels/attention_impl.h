@@ -29,6 +29,7 @@ struct AttentionTile {
   DType dtype = DType::kF32;
   float scale = 1;
   float cap = 0;
+  const float* slopes = nullptr;  ///< AttentionSpec::slopes of the group; may be null
   int window = 0;
   bool causal = true;
   int64_t begin = 0, end = INT64_MAX;  ///< positions to which rows may attend

@@ -24,6 +24,14 @@ struct AttentionCase {
   int window = 0;
   bool causal = true;
   float cap = 0;
+  bool sloped = false;
+
+  /// Returns a slope per head, none of them a power of two; empty without slopes.
+  std::vector<float> slopes() const {
+    std::vector<float> all;
+    for (int h = 0; sloped && h < heads; ++h) all.push_back(0.3f / static_cast<float>(h + 1));
+    return all;
+  }
 };
 
 // One sequence: q, k and v of all positions, and the attention that is expected.
@@ -51,7 +59,8 @@ Tensor formula(const AttentionCase& c, const Sequence& s, float scale) {
         for (int d = 0; d < c.dim; ++d)
           dot += double{s.q.f32()[(i * c.heads + h) * c.dim + d]} *
                  s.k.f32()[(j * c.kv_heads + kv) * c.dim + d];
-        const double score = c.cap > 0 ? c.cap * std::tanh(dot * scale / c.cap) : dot * scale;
+        double score = c.cap > 0 ? c.cap * std::tanh(dot * scale / c.cap) : dot * scale;
+        if (c.sloped) score += c.slopes()[h] * static_cast<double>(j - i);
         w.push_back(std::exp(score));
         total += w.back();
       }
@@ -125,7 +134,8 @@ class Runner {
     const HeadsView q{rows, 0, case_.heads, case_.dim};
     const HeadsView k{rows, qw, case_.kv_heads, case_.dim};
     const HeadsView v{rows, qw + kw, case_.kv_heads, case_.dim};
-    const AttentionSpec spec{0.3f, case_.window, case_.causal, {}, {}, case_.cap};
+    const std::vector<float> slopes = case_.slopes();
+    const AttentionSpec spec{0.3f, case_.window, case_.causal, {}, {}, case_.cap, slopes};
     if (done % 2) {
       write_kv(ctx, k, v, pool_, 1, ragged);
       paged_attention(ctx, q, pool_, 1, ragged, spec, to);
@@ -234,6 +244,26 @@ TEST_P(AttentionTest, CappedScoresAreThoseOfTheFormulaInAnyBatchAndChunk) {
     EXPECT_LT(fixture::difference(alone[0], want), dtype == DType::kF32 ? 3e-6 : 1.5e-2);
     for (const int chunk : few ? std::vector{64} : std::vector{1, 7, 64}) {
       const auto batch = Runner(c, {&b, &a}, 8, GetParam()).run(chunk, host ? 3 : 1);
+      EXPECT_TRUE(fixture::same_bits(batch[1], alone[0])) << chunk;
+    }
+  }
+}
+
+TEST_P(AttentionTest, SlopesAreThoseOfTheFormulaInAnyBatchAndChunk) {
+  if (GetParam() != Device::kCpu) return;
+  for (const AttentionCase& c : {AttentionCase{4, 2, 64, DType::kF32, 60, true, 0, true},
+                                 AttentionCase{3, 3, 8, DType::kF32, 0, true, 1.5f, true},
+                                 AttentionCase{26, 1, 40, DType::kF32, 17, true, 0, true},
+                                 AttentionCase{8, 8, 16, DType::kI8, 3, true, 0, true}}) {
+    const Sequence a(c, 250, 3), b(c, 70, 4);
+    const Tensor want = formula(c, a, 0.3f);
+    AttentionCase level = c;
+    level.sloped = false;
+    EXPECT_GT(fixture::difference(formula(level, a, 0.3f), want), 0.05);
+    const auto alone = Runner(c, {&a}, 12).run(250, 2);
+    EXPECT_LT(fixture::difference(alone[0], want), c.dtype == DType::kF32 ? 3e-6 : 1.5e-2);
+    for (const int chunk : {1, 7, 64}) {
+      const auto batch = Runner(c, {&b, &a}, 12).run(chunk, 3);
       EXPECT_TRUE(fixture::same_bits(batch[1], alone[0])) << chunk;
     }
   }

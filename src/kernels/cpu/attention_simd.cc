@@ -171,13 +171,16 @@ void product_q8(int m, int64_t columns, const int16_t* a, int64_t a_stride, cons
 
 /// Replaces the scores of one block by weights e^(score - top), and 0 for positions outside [low,
 /// high). Returns the factor by which the results of earlier blocks must be multiplied.
+/// `slope` [j] is added to the scores, unless it is null.
 SYRINX_INLINE float softmax_block(float* s, int width, int64_t low, int64_t high,
-                                  const AttentionTile& t, float& top, float& total) {
+                                  const AttentionTile& t, const float* slope, float& top,
+                                  float& total) {
   const V8 f = all(t.scale), cap = all(t.cap), per_cap = all(t.cap > 0 ? 1 / t.cap : 0.f);
   V8 peak = all(top);
   for (int j = 0; j < width; j += 8) {
     V8 x = mul(load(s + j), f);
     if (t.cap > 0) x = mul(cap, tanh(mul(x, per_cap)));
+    if (slope) x = add(x, load(slope + j));
     if (j < low || j + 8 > high) x = select(lanes_within(j, low, high), x, all(-INFINITY));
     store(s + j, x);
     peak = max(x, peak);
@@ -315,7 +318,7 @@ template <typename Cache>
 void attend_as(const AttentionTile& t) {
   const int vectors = t.rows * t.group, dim = t.dim;
   Cache cache(t);
-  alignas(64) float mixed[kVectors * kDim], scores[kVectors * kBlock];
+  alignas(64) float mixed[kVectors * kDim], scores[kVectors * kBlock], sloped[kBlock];
   float top[kVectors], total[kVectors];
   std::fill_n(mixed, vectors * dim, 0.f);
   std::fill_n(top, vectors, -FLT_MAX);
@@ -344,8 +347,13 @@ void attend_as(const AttentionTile& t) {
       cache.score(pages[p / kRows], Cache::values(pages[p / kRows], dim), scores + p);
     for (int i = 0; i < vectors; ++i) {
       const int row = i / t.group;
-      const float keep = softmax_block(scores + i * kBlock, width, t.first(row) - start,
-                                       t.last(row) - start, t, top[i], total[i]);
+      if (t.slopes) {
+        for (int j = 0; j < width; ++j)
+          sloped[j] = t.slopes[i % t.group] * static_cast<float>(start + j - t.position - row);
+      }
+      const float keep =
+          softmax_block(scores + i * kBlock, width, t.first(row) - start, t.last(row) - start, t,
+                        t.slopes ? sloped : nullptr, top[i], total[i]);
       if (keep != 1.f)
         for (int d = 0; d < dim; d += 8)
           store(mixed + i * dim + d, mul(load(mixed + i * dim + d), all(keep)));

@@ -54,11 +54,15 @@ float scale_row(char* part, const float* x, int dim, int slot) {
   return top > 0 ? 127.f / top : 0.f;
 }
 
-void attend_one(const AttentionTile& t, const float* q, int64_t first, int64_t last, float* out) {
+/// Computes row `i` for head `g` of a tile.
+void attend_one(const AttentionTile& t, int i, int g) {
+  const float* q = t.q + i * t.q_stride + int64_t{g} * t.dim;
+  float* out = t.out + i * t.out_stride + int64_t{g} * t.dim;
+  const double slope = t.slopes ? t.slopes[g] : 0;
   // Online softmax, one position at a time, so that scratch memory does not grow with the context.
   double top = -INFINITY, total = 0;
   double mix[AttentionTile::kMaxDim] = {};
-  for (int64_t p = first; p < last; ++p) {
+  for (int64_t p = t.first(i); p < t.last(i); ++p) {
     const char* keys = t.page(p / kRows);
     const char* values = keys + kv_part_bytes(t.dim, t.dtype);
     const int64_t slot = p % kRows;
@@ -67,6 +71,7 @@ void attend_one(const AttentionTile& t, const float* q, int64_t first, int64_t l
       score += double{q[d]} * read(keys, key_at(d, slot, t.dtype), slot, t.dim, t.dtype);
     score *= t.scale;
     if (t.cap > 0) score = t.cap * std::tanh(score / t.cap);
+    score += slope * static_cast<double>(p - t.position - i);
     const double higher = std::max(top, score);
     const double keep = std::exp(top - higher), weight = std::exp(score - higher);
     top = higher;
@@ -82,9 +87,7 @@ void attend_one(const AttentionTile& t, const float* q, int64_t first, int64_t l
 
 void attend(const AttentionTile& t) {
   for (int i = 0; i < t.rows; ++i)
-    for (int g = 0; g < t.group; ++g)
-      attend_one(t, t.q + i * t.q_stride + int64_t{g} * t.dim, t.first(i), t.last(i),
-                 t.out + i * t.out_stride + int64_t{g} * t.dim);
+    for (int g = 0; g < t.group; ++g) attend_one(t, i, g);
 }
 
 void write_kv_row(const KvRow& row) {
