@@ -82,7 +82,7 @@ void CausalConv1d::run(StepContext& ctx, std::span<const ConvJob> jobs) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const std::span<ConvSegment> segments = take_array<ConvSegment>(ctx, std::ssize(jobs));
   Copies copies(ctx, 3 * jobs.size());
-  for (const ConvJob& job : jobs) replicate(ctx, job);
+  for (const ConvJob& job : jobs) pad_front(ctx, job);
   for (size_t i = 0; i < jobs.size(); ++i) {
     segments[i] = {join(ctx, jobs[i], packed_.in(), jobs[i].last ? options_.ahead : 0, copies),
                    jobs[i].out};
@@ -96,14 +96,18 @@ void CausalConv1d::run(StepContext& ctx, std::span<const ConvJob> jobs) const {
   copies.run(ctx);
 }
 
-/// If the layer pads with the first row, fills the past of a new stream with copies of this row.
-void CausalConv1d::replicate(StepContext& ctx, const ConvJob& job) const {
+/// If the layer pads with its first inputs, fills the past of a new stream with copies of them.
+void CausalConv1d::pad_front(StepContext& ctx, const ConvJob& job) const {
   ConvState& state = *job.state;
-  if (options_.pad != ConvPad::kReplicate || !state.fresh || job.x.shape[0] == 0) return;
+  if (options_.pad == ConvPad::kZero || !state.fresh || job.x.shape[0] == 0) return;
+  const bool mirrored = options_.pad == ConvPad::kReflect;
+  SYRINX_CHECK(!mirrored || job.x.shape[0] > state.held, "causal conv: ", job.x.shape[0],
+               " rows are too few to mirror ", state.held);
   const int64_t channels = packed_.in();
   Copies copies(ctx, static_cast<size_t>(state.held));
   for (int64_t r = 0; r < state.held; ++r) {
-    copies.add(job.x.f32(), state.past.f32() + r * channels, channels);
+    const int64_t from = mirrored ? state.held - r : 0;
+    copies.add(job.x.f32() + from * channels, state.past.f32() + r * channels, channels);
   }
   copies.run(ctx);
 }

@@ -36,8 +36,9 @@ struct ConvJob {
   bool last = false;  ///< whether no input follows: zeros then replace later inputs
 };
 
-/// The values in place of inputs before the first one: zeros, or copies of the first input.
-enum class ConvPad : uint8_t { kZero, kReplicate };
+/// The values in place of inputs before the first one: zeros, copies of the first input, or the
+/// inputs after the first one, mirrored. For kReflect, the first call needs more inputs than that.
+enum class ConvPad : uint8_t { kZero, kReplicate, kReflect };
 
 /// The settings of a convolution, without its weights.
 struct CausalConv1dOptions {
@@ -73,7 +74,7 @@ class CausalConv1d {
   Device device() const { return packed_.device(); }
 
  private:
-  void replicate(StepContext& ctx, const ConvJob& job) const;
+  void pad_front(StepContext& ctx, const ConvJob& job) const;
 
   PackedConv1d packed_;
   CausalConv1dOptions options_;

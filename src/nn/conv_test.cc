@@ -73,6 +73,31 @@ TEST(CausalConv, StreamedIsWhole) {
   }
 }
 
+TEST(CausalConv, MirrorsItsFirstInputs) {
+  ThreadPool pool(2);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  const int64_t in = 6, out = 5, taps = 7, rows = 40, left = taps - 1;
+  const Tensor weight = random({out, in, taps}, 1), bias = random({out}, 2),
+               x = random({rows, in}, 3);
+  const CausalConv1d layer(weight, bias, {.pad = ConvPad::kReflect});
+  Tensor padded({left + rows, in}, DType::kF32), want({rows, out}, DType::kF32);
+  for (int64_t r = 0; r < left + rows; ++r)
+    std::copy_n(x.f32() + std::abs(r - left) * in, in, padded.f32() + r * in);
+  ref::conv1d(padded, weight, bias, 1, 1, 1, want);
+  for (const int64_t first : {left + 1, rows - 2, rows}) {
+    ConvState state = layer.open();
+    Tensor got({rows, out}, DType::kF32);
+    layer.run(ctx, x.view().slice(0, first), state, got.view().slice(0, first));
+    if (first < rows)
+      layer.run(ctx, x.view().slice(first, rows), state, got.view().slice(first, rows));
+    EXPECT_LT(relative_rms(got, want), 2e-6) << first;
+  }
+  ConvState state = layer.open();
+  Tensor few({left, out}, DType::kF32);
+  EXPECT_THROW(layer.run(ctx, x.view().slice(0, left), state, few), InternalError);
+}
+
 TEST(CausalConvTranspose, StreamedIsWhole) {
   ThreadPool pool(2);
   Arena arena;

@@ -57,6 +57,7 @@ void Decoder::Norm::move_to(Device device) {
 std::string DecoderConfig::only_on_cpu() const {
   if (moe.experts > 0) return "experts";
   if (cross_attention) return "cross-attention";
+  if (!slopes.empty()) return "slopes of attention";
   return {};
 }
 
@@ -86,7 +87,8 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
   o = load_branch_end(weights, names.o, names.attention_scale, c.hidden, q, c.output_bias, c, most);
   if (c.qk_norm) {
     const auto heads_norm = [&](const char* name, int64_t width) {
-      return RmsNorm(weights.scope(name), width, c.norm_eps, c.norm_offset);
+      const float eps = c.qk_norm_eps > 0 ? c.qk_norm_eps : c.norm_eps;
+      return RmsNorm(weights.scope(name), width, eps, c.norm_offset);
     };
     q_norm = heads_norm(names.q_norm, c.qk_norm_wide ? q : c.head_dim);
     k_norm = heads_norm(names.k_norm, c.qk_norm_wide ? kv : c.head_dim);
@@ -195,6 +197,7 @@ void Decoder::attend(StepContext& ctx, int number, const View& qkv,
   AttentionSpec spec{c.query_scale, kind.window, c.causal};
   if (spec.scale == 0) spec.scale = 1.f / std::sqrt(static_cast<float>(c.head_dim));
   spec.cap = c.score_cap;
+  spec.slopes = c.slopes;
   if (c.qk_norm_wide) {
     block.q_norm.heads(ctx, {qkv, 0, 1, static_cast<int>(q_width)});
     block.k_norm.heads(ctx, {qkv, q_width, 1, c.kv_heads * c.head_dim});

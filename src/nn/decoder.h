@@ -76,6 +76,7 @@ struct DecoderConfig {
   int64_t rope_positions = 4096;  ///< positions with cached angles; later positions are slower
   bool qk_norm = false;           ///< RMS norm of q and k for each head
   bool qk_norm_wide = false;      ///< with qk_norm: one norm over all heads together (OLMo 2)
+  float qk_norm_eps = 0;          ///< with qk_norm: 0 means norm_eps
   bool attention_bias = false;    ///< whether q, k and v have a bias
   bool key_bias = true;           ///< whether k has a bias; used with attention_bias
   bool output_bias = false;       ///< whether o has a bias
@@ -87,8 +88,9 @@ struct DecoderConfig {
   std::vector<LayerKind> layer_kinds = {};
   /// rotation of layers with Rope::kLocal; `dim` means the same as in `rope`
   std::optional<RopeSpec> local_rope = {};
-  float query_scale = 0;  ///< factor of the scores; 0 means 1 / sqrt(head_dim)
-  float score_cap = 0;    ///< as AttentionSpec::cap
+  float query_scale = 0;           ///< factor of the scores; 0 means 1 / sqrt(head_dim)
+  float score_cap = 0;             ///< as AttentionSpec::cap
+  std::vector<float> slopes = {};  ///< as AttentionSpec::slopes; CPU only
   bool causal = true;
   bool wide_qkv = false;  ///< whether q, k and v are bf16 if other linears have fewer bits
   NormKind norm = NormKind::kRms;

@@ -74,6 +74,16 @@ DecoderConfig olmo2() {
   return c;
 }
 
+DecoderConfig voxtral_codec() {
+  DecoderConfig c = olmo2();
+  c.norm_order = NormOrder::kBefore;
+  c.qk_norm_eps = 0.1f;
+  c.rotary = false;
+  c.window = 5;
+  c.slopes = {1, 0.5f, 0.2f, 0.1f};
+  return c;
+}
+
 DecoderConfig gemma3() {
   DecoderConfig c = small();
   c.norm_order = NormOrder::kBoth;
@@ -136,10 +146,10 @@ Tensor by_hand(const DecoderConfig& c, const Weights& root, const Tensor& input)
   using Rows = std::vector<std::vector<double>>;
   Rows x(n, std::vector<double>(h));
   for (int64_t i = 0; i < n * h; ++i) x[i / h][i % h] = input.f32()[i];
-  const auto norm = [&](std::vector<double> v, const Tensor& w) {
+  const auto norm = [&](std::vector<double> v, const Tensor& w, float eps = 0) {
     double squares = 0;
     for (const double a : v) squares += a * a;
-    const double f = 1 / std::sqrt(squares / v.size() + c.norm_eps);
+    const double f = 1 / std::sqrt(squares / v.size() + (eps > 0 ? eps : c.norm_eps));
     for (size_t i = 0; i < v.size(); ++i) v[i] *= f * w.f32()[i];
     return v;
   };
@@ -170,7 +180,7 @@ Tensor by_hand(const DecoderConfig& c, const Weights& root, const Tensor& input)
       v[t] = linear_of(w, "self_attn.v_proj", c.kv_heads * d, y, true);
       const auto turn = [&](std::vector<double>& heads, const Tensor& weight) {
         for (size_t at = 0; at < heads.size(); at += d) {
-          const auto y2 = norm({heads.begin() + at, heads.begin() + at + d}, weight);
+          const auto y2 = norm({heads.begin() + at, heads.begin() + at + d}, weight, c.qk_norm_eps);
           for (int64_t i = 0; i < d / 2; ++i) {
             const double angle = t * std::pow(c.rope.theta, -2. * i / d);
             heads[at + i] = y2[i] * std::cos(angle) - y2[i + d / 2] * std::sin(angle);
@@ -189,7 +199,8 @@ Tensor by_hand(const DecoderConfig& c, const Weights& root, const Tensor& input)
         for (int64_t s = 0; s <= t; ++s) {
           double dot = 0;
           for (int64_t i = 0; i < d; ++i) dot += q[t][head * d + i] * k[s][kv + i];
-          const double weight = std::exp(dot / std::sqrt(double(d)));
+          const double bias = c.slopes.empty() ? 0 : c.slopes[head] * double(s - t);
+          const double weight = std::exp(dot / std::sqrt(double(d)) + bias);
           total += weight;
           for (int64_t i = 0; i < d; ++i) mixed[head * d + i] += weight * v[s][kv + i];
         }
@@ -215,16 +226,20 @@ Tensor by_hand(const DecoderConfig& c, const Weights& root, const Tensor& input)
 }
 
 TEST(Decoder, AgreesWithTheFormulas) {
-  const Weights weights = dummy();
-  const DecoderConfig c = qwen3();
-  const Decoder decoder(c, weights, WeightType::kF32);
-  EXPECT_EQ(weights.report().faults(), "");
-  const Tensor x = fixture::random({90, c.hidden}, 1);
-  EXPECT_LT(fixture::difference(run(decoder, {&x}, 90, 1)[0], by_hand(c, weights, x)), 2e-5);
+  DecoderConfig sloped = qwen3();
+  sloped.slopes = {1, 0.5f, 0.2f, 0.1f};
+  sloped.qk_norm_eps = 0.1f;
+  for (const DecoderConfig& c : {qwen3(), sloped}) {
+    const Weights weights = dummy();
+    const Decoder decoder(c, weights, WeightType::kF32);
+    EXPECT_EQ(weights.report().faults(), "");
+    const Tensor x = fixture::random({90, c.hidden}, 1);
+    EXPECT_LT(fixture::difference(run(decoder, {&x}, 90, 1)[0], by_hand(c, weights, x)), 2e-5);
+  }
 }
 
 TEST(Decoder, SameBitsInAnyBatchChunkAndThreads) {
-  for (const DecoderConfig& c : {qwen3(), mimi(), mixture(), olmo2(), gemma3()}) {
+  for (const DecoderConfig& c : {qwen3(), mimi(), mixture(), olmo2(), voxtral_codec(), gemma3()}) {
     for (const WeightType type :
          {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ4}) {
       const Decoder decoder(c, dummy(), type);
@@ -268,6 +283,7 @@ TEST(Decoder, LayersMaySeeAndTurnEachInItsWay) {
 TEST(Decoder, SaysWhatRunsOnTheCpuOnly) {
   EXPECT_EQ(qwen3().only_on_cpu(), "");
   EXPECT_EQ(mixture().only_on_cpu(), "experts");
+  EXPECT_EQ(voxtral_codec().only_on_cpu(), "slopes of attention");
 }
 
 TEST(Decoder, CachesOf8BitsCostNothingBeside4BitWeights) {
