@@ -44,7 +44,7 @@ import tempfile
 ENDING = ".seeded.json"
 PACKED = ".packed"
 LARGE = (".safetensors", ".pt", ".pth", ".bin", ".onnx", ".gguf", ".wav", ".model", ".json")  # suffixes that pack() looks at
-LEAST = 11000  # smallest size of a packed file, in bytes
+LEAST, LEAST_TEXT = 1000, 11000  # smallest sizes of packed files, in bytes; small texts stay readable
 BLOCK = 64  # size in bytes; copied() finds equal parts by their blocks
 SMALLEST = 64  # the smallest tensor that a recipe lists
 
@@ -160,7 +160,7 @@ def pack(folder):
         if path.is_symlink() or not path.is_file() or path.suffix not in LARGE:
             continue
         data = path.read_bytes()
-        if len(data) < LEAST and not recipe:
+        if len(data) < (LEAST_TEXT if path.suffix == ".json" else LEAST) and not recipe:
             continue
         small = packed(data)
         if len(small) <= 0.9 * len(data):
