@@ -49,6 +49,7 @@
 #include "families/voxcpm2/config.h"
 #include "families/voxcpm2/pipeline.h"
 #include "families/voxtral_realtime/pipeline.h"
+#include "families/voxtral_tts/pipeline.h"
 #include "families/whisper/config.h"
 #include "families/whisper/openai.h"
 #include "families/whisper/pipeline.h"
@@ -76,6 +77,8 @@ std::span<const Family> families() {
       Family{"vibevoice", vibevoice::claims, load_as<vibevoice::VibeVoice>, "config.json", false},
       Family{"kyutai_tts", kyutai_tts::claims, load_as<kyutai_tts::KyutaiTts>, "config.json",
              false},
+      Family{"voxtral_tts", voxtral_tts::claims, load_as<voxtral_tts::VoxtralTts>,
+             voxtral_tts::kMarker, false},
       Family{"omnivoice", omnivoice::claims, load_as<omnivoice::OmniVoice>, "config.json", false},
       Family{"moss_tts", moss_tts::claims, load_as<moss_tts::MossTts>},
       Family{"opuslm", opuslm::claims, load_as<opuslm::OpusLm>},

@@ -51,9 +51,8 @@ class CpuOnlyError : public LoadError {
 /// One row of the table: how to identify and load checkpoints of a family.
 struct Family {
   const char* name;
-  /// Returns whether a directory's config.json belongs to this family; exact, never a guess from a
-  /// part of a name. Null: checkpoints of the family have no config.json, and the file `marker`
-  /// identifies them.
+  /// Returns whether a directory's `marker`, a JSON file, belongs to this family; exact, never a
+  /// guess from a part of a name. Null: the presence of `marker` identifies the family.
   bool (*claims)(const Config& config);
   /// Loads a checkpoint; throws LoadError.
   std::shared_ptr<const Pipeline> (*load)(const LoadSpec& spec);

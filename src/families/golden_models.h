@@ -26,6 +26,8 @@
 #include "families/omnivoice/fixture.h"
 #include "families/s3/state.h"
 #include "families/voice_of_frames.h"
+#include "families/voxtral_tts/fixture.h"
+#include "families/zonos/fixture.h"
 #include "families/zonos/numbers.h"
 #include "families/zonos/pipeline.h"
 #include "io/file.h"
@@ -158,16 +160,6 @@ inline std::vector<int32_t> end_fish_speech(const Pipeline& model) {
   return codes;
 }
 
-template <int kCodebooks>
-void vary_moss_tts(int i, SpeechRequest& other) {
-  const std::vector<int32_t> codes(static_cast<size_t>(kCodebooks * (i + 1)), i);
-  if (i % 3 == 1) other.say.context = {{"user", "fine", codes}};
-  if (i % 3 == 2) {
-    other.sampling.temperature = 0.3f, other.sampling.top_k = 5;
-    other.voice.data = voice_of_frames("moss_tts", codes, kCodebooks);
-  }
-}
-
 /// For models that speak in latents or canvases. Tests in their own folders compare the steps; here
 /// only samples are compared, in most goldens the first ones.
 inline bool read_latents(const GoldenModel&, const nlohmann::json& json, GoldenCase& c) {
@@ -248,23 +240,6 @@ inline bool read_zonos(const GoldenModel& model, const nlohmann::json& json, Gol
                                     {steps.begin(), steps.end()},
                                     all["columns"].get<std::vector<int64_t>>()}}});
   return true;
-}
-inline void ask_zonos(const nlohmann::json& json, const Safetensors&, SpeechRequest& request) {
-  request.say.language = json["language"];
-  request.voice.name = json["speaker"].is_null() ? "" : json["speaker"].get<std::string>();
-  request.sampling.guidance = json["guidance"].get<float>();
-  request.terms.max_frames = json["ended"] ? 1000 : json["frames"].get<int>();
-  for (const auto& [name, value] : json["conditions"].items()) {
-    std::string list = value.dump();
-    std::erase_if(list, [](char ch) { return ch == '[' || ch == ']'; });
-    request.say.instructions += concat(name, "=", list, " ");
-  }
-}
-inline void vary_zonos(int i, SpeechRequest& other) {
-  other.voice.name = i % 2 ? "none" : "bob";
-  other.sampling.guidance = 0.5f * static_cast<float>(i);  // a scale of 1 means no companion
-  other.terms.max_frames = 8 * i;
-  other.say.instructions = concat("pitch_std=", 10 * i);
 }
 
 /// Reads tokens up to the one that ends speech. Turbo adds silence after them, and its goldens have
@@ -397,10 +372,10 @@ inline constexpr GoldenModel kGoldenModels[] = {
     {.name = "zonos",
      .family = "zonos",
      .dir = "zonos/golden",
-     .ask = golden::ask_zonos,
+     .ask = zonos::ask,
      .read = golden::read_zonos,
      .load = golden::load_zonos,
-     .vary = golden::vary_zonos,
+     .vary = zonos::vary,
      .late_text = "Hello there, it has been a long time. How are you? I am fine."},
     {.name = "chatterbox",
      .family = "chatterbox",
@@ -453,14 +428,30 @@ inline constexpr GoldenModel kGoldenModels[] = {
      .family = "moss_tts",
      .dir = "moss_tts/golden/published_rates",
      .ask = moss_tts::ask,
-     .vary = golden::vary_moss_tts<16>,
+     .vary = moss_tts::vary<16>,
      .late_text = "Hello there, how are you? The quick brown fox, and all other things."},
     {.name = "moss_tts_shapes",
      .family = "moss_tts",
      .dir = "moss_tts/golden/other_shapes",
      .ask = moss_tts::ask,
-     .vary = golden::vary_moss_tts<6>,
+     .vary = moss_tts::vary<6>,
      .late_text = "Hello there, how are you? The quick brown fox, and all other things."},
+    {.name = "voxtral_tts",
+     .family = "voxtral_tts",
+     .dir = "voxtral_tts/golden/small",
+     .samples = 1e-5f,
+     .ask = voxtral_tts::ask,
+     .vary = voxtral_tts::vary,
+     .late_text = "Hello there, it has been a long time since we have met in this town, has it "
+                  "not? How are you?"},
+    {.name = "voxtral_tts_other",
+     .family = "voxtral_tts",
+     .dir = "voxtral_tts/golden/other",
+     .samples = 1e-5f,
+     .ask = voxtral_tts::ask,
+     .vary = voxtral_tts::vary,
+     .late_text = "Hello there, it has been a long time since we have met in this town, has it "
+                  "not? How are you?"},
 };
 
 /// Models with their own class of language model. Tests in their own folders compare the

@@ -147,6 +147,12 @@ const std::vector<Golden>& goldens() {
        {{"model.safetensors",
          {"depformer_text_emb.low_rank", "cfg.learnt_padding", "control.learnt_padding"},
          {"emb."}}}},
+      {"voxtral_tts",
+       "voxtral_tts/golden/small/checkpoint",
+       {{"consolidated.safetensors", {}, {"mm_audio_embeddings"}}}},
+      {"voxtral_tts",
+       "voxtral_tts/golden/other/checkpoint",
+       {{"consolidated.safetensors", {}, {"mm_audio_embeddings"}}}},
       {"llm", "llm/llama", {{"model.safetensors", {}, {"embed_tokens"}}}},
       {"llm", "llm/qwen3", {{"model.safetensors", {}, {"embed_tokens"}}}},
   };

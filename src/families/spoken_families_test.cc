@@ -13,6 +13,7 @@
 #include "families/higgs/pipeline.h"
 #include "families/opuslm/pipeline.h"
 #include "families/orpheus/pipeline.h"
+#include "families/voxtral_tts/pipeline.h"
 #include "families/zonos/fixture.h"
 #include "families/zonos/pipeline.h"
 #include "model/same_steps.h"
@@ -65,6 +66,8 @@ constexpr SpokenFamily kSpokenFamilies[] = {
      "chatterbox_multilingual/golden/checkpoint", 4, 1000, true},
     {"chatterbox_turbo", load_as<chatterbox_turbo::ChatterboxTurbo>,
      "chatterbox_turbo/golden/checkpoint", 2, 1000},
+    {"voxtral_tts", load_as<voxtral_tts::VoxtralTts>, "voxtral_tts/golden/small/checkpoint", 38,
+     1000, false, nullptr, 1},
 };
 
 class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
@@ -162,9 +165,10 @@ TEST_P(SpokenFamilies, RefusesWhatItLacks) {
   if (!takes_late_text()) {
     EXPECT_EQ(refused([](SpeechRequest& r) { r.say.open = true; }), "input");
   }
-  EXPECT_EQ(
-      refused([](SpeechRequest& r) { r.sampling.guidance = GetParam().guided ? 101.f : 2.f; }),
-      "guidance");
+  EXPECT_EQ(refused([&](SpeechRequest& r) {
+              r.sampling.guidance = model_->info().offers.has("guidance") ? 101.f : 2.f;
+            }),
+            "guidance");
   EXPECT_EQ(refused([](SpeechRequest& r) { r.say.in_prompt = false; }), "text_in_prompt");
   EXPECT_EQ(refused([](SpeechRequest& r) { r.voice.name = "unheard of"; }), "voice");
   EXPECT_EQ(refused([](SpeechRequest& r) { r.say.language = "klingon"; }), "language");

@@ -88,13 +88,18 @@ Device device_for(const std::string& name, const Family& family) {
   return Device::kCuda;
 }
 
+constexpr std::string_view kConfig = "config.json";
+
+/// Returns whether a file other than config.json identifies checkpoints of a family.
+bool has_marker(const Family& family) { return family.marker && family.marker != kConfig; }
+
 /// Returns the names of files that identify a directory as a model.
 std::vector<std::string> markers() {
-  std::vector<std::string> out{"config.json"};
-  for (const Family& family : families()) {
-    if (!family.claims && family.marker) out.emplace_back(family.marker);
-  }
-  for (const Unfinished& each : unfinished()) out.emplace_back(each.marker);
+  std::vector<std::string> out{std::string(kConfig)};
+  for (const Family& family : families())
+    if (has_marker(family)) out.emplace_back(family.marker);
+  for (const Unfinished& each : unfinished())
+    if (std::ranges::find(out, each.marker) == out.end()) out.emplace_back(each.marker);
   return out;
 }
 
@@ -128,7 +133,7 @@ struct FoundModel {
 /// Returns the family whose checkpoints have this file instead of a config.json; null for others.
 const Family* family_of_marker(const std::string& name) {
   const auto found = std::ranges::find_if(families(), [&](const Family& family) {
-    return !family.claims && family.marker && family.marker == name;
+    return !family.claims && has_marker(family) && family.marker == name;
   });
   return found == families().end() ? nullptr : &*found;
 }
@@ -190,10 +195,12 @@ FoundModel find_model(const LoadOptions& options) {
   }
   const std::string dir = voice ? *voice : resolve_model(path, hub_cache(), markers());
   for (const Family& family : families()) {
-    if (family.claims || !family.marker) continue;
-    if (is_file(join_path(dir, family.marker))) return {&family, dir};
+    if (!has_marker(family)) continue;
+    const std::string path = join_path(dir, family.marker);
+    if (!is_file(path)) continue;
+    if (!family.claims || family.claims(Config::load(path))) return {&family, dir};
   }
-  const std::string config_path = join_path(dir, "config.json");
+  const std::string config_path = join_path(dir, std::string(kConfig));
   for (const Unfinished& each : unfinished()) {
     if (is_file(config_path) || !is_file(join_path(dir, each.marker))) continue;
     throw LoadError(concat(dir, ": has ", each.marker, " and no config.json; ", each.needs));
@@ -201,7 +208,7 @@ FoundModel find_model(const LoadOptions& options) {
   const Config config = Config::load(config_path);
   std::string known;
   for (const Family& family : families()) {
-    if (family.claims && family.claims(config)) return {&family, dir};
+    if (family.claims && !has_marker(family) && family.claims(config)) return {&family, dir};
     known += (known.empty() ? "" : ", ") + std::string(family.name);
   }
   throw LoadError(config_path + ": model_type \"" + config.opt_s("model_type", "(none)") +

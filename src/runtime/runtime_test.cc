@@ -307,6 +307,12 @@ TEST(Load, MistralsOwnLayoutSaysWhichOneLoads) {
   }
 }
 
+TEST(Load, MistralsOwnConfigIdentifiesAFamily) {
+  LoadOptions options;
+  options.model = SYRINX_BINARY_DIR "/parity/voxtral_tts/golden/small/checkpoint";
+  EXPECT_EQ(load_pipeline(options)->info().family, "voxtral_tts");
+}
+
 TEST(Load, AnUnknownFamilyIsRefusedWithTheKnownOnes) {
   const TestDir dir;
   dir.write("config.json", R"({"model_type": "parrot"})");

@@ -39,6 +39,7 @@ inline const std::map<std::string, Small> kSmall{
     {"pocket_tts", {"pocket_tts/golden/distilled/checkpoint", "speech", ""}},
     {"vibevoice", {"vibevoice/golden/plain/checkpoint", "anna", ""}},
     {"moss_tts", {"moss_tts/golden/other_shapes/checkpoint", "", ""}},
+    {"voxtral_tts", {"voxtral_tts/golden/small/checkpoint", "fr_male", ""}},
     {"glm4_voice", {"glm4_voice/golden/checkpoint", "", "", true}},
     {"step_audio2", {"step_audio2/golden/checkpoint", "", "", true}},
     {"qwen3_omni", {"qwen3_omni/golden/published/checkpoint", "", "", true}},

@@ -38,6 +38,8 @@ MODELS = [
     ('Voxtral Realtime', ['voxtral_realtime/model.safetensors'],
      [(r'^language_model\.model\.(layers\.\d+\.(self_attn|mlp)|embed_tokens)', 12.5, 1, 1), (r'^audio_tower\.layers\.\d+\.(self_attn|mlp)', 12.5, 4, 1),
       (r'^multi_modal_projector', 12.5, 1, 1)]),
+    ('Voxtral TTS, guided', ['voxtral_tts/consolidated.safetensors'], [(r'^layers\.', 12.5, 1, 1),
+     (r'^acoustic_transformer\.layers', 12.5 * 7, 2 * 3, 1), (r'^acoustic_transformer\.semantic', 12.5, 1, 1)]),
     ('Pocket TTS, 100 M', ['pocket_tts/model.safetensors'], [(r'^flow_lm\.(transformer|flow_net|input_linear)', 12.5, 1, 1)]),
     ('VibeVoice-Realtime', ['vibevoice/model.safetensors'], [(r'^model\.tts_language_model\.layers', 7.5, 2, 1),
      (r'^model\.prediction_head', 7.5 * 5, 2, 1)]),

@@ -31,6 +31,17 @@ inline void ask(const nlohmann::json& json, const Safetensors& golden, SpeechReq
   }
 }
 
+/// Changes the i-th of many parallel requests.
+template <int kCodebooks>
+void vary(int i, SpeechRequest& other) {
+  const std::vector<int32_t> codes(static_cast<size_t>(kCodebooks * (i + 1)), i);
+  if (i % 3 == 1) other.say.context = {{"user", "fine", codes}};
+  if (i % 3 == 2) {
+    other.sampling.temperature = 0.3f, other.sampling.top_k = 5;
+    other.voice.data = voice_of_frames("moss_tts", codes, kCodebooks);
+  }
+}
+
 struct Case {
   std::string name;
   SpeechRequest request;

@@ -22,6 +22,8 @@ struct SpokenModel {
   std::optional<SampleParams> inner_sampling = {};
   /// Scale of guidance for requests that do not set it. Unset: the model has no guidance.
   std::optional<float> guidance = {};
+  /// Whether guidance needs a companion. Otherwise the stage itself reads the scale of a sequence.
+  bool companions = true;
   TextPlanOptions text = {};
   /// Default bound of a segment, in steps without the tail of the pattern: spare_steps plus
   /// steps_per_id for each id of the text.

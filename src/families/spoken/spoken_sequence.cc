@@ -70,7 +70,7 @@ SpokenSequence::Kept SpokenSequence::begin_segment() {
   if (!text_.empty()) {
     now_.ids = text_.next();
     script_->prompt(past_, now_, next);
-    if (guidance_) {
+    if (guidance()) {
       companion = next;
       script_->make_companion(companion);
     }

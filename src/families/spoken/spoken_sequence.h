@@ -92,7 +92,9 @@ class SpokenSequence final : public Sequence {
   int prompt_rows() const override { return std::max(1, prompt_.size()); }
   int max_steps() const override;
   bool ready() const override { return !prompt_.empty(); }
-  std::optional<float> guidance() const override { return guidance_; }
+  std::optional<float> guidance() const override {
+    return model_.companions ? guidance_ : std::nullopt;
+  }
   std::span<const int32_t> prompt_ids() const override { return prompt_.written(); }
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   void rows(int first, bool companion, InputRows& out) const override;
@@ -107,6 +109,10 @@ class SpokenSequence final : public Sequence {
   Status take(int port, const Frames& frames) override;
 
   uint64_t seed() const { return seed_; }
+  /// Returns the scale of guidance, for stages that guide without a companion; 1: no guidance.
+  float scale() const { return guidance_.value_or(1); }
+  /// Returns the number of frames that were sent.
+  int64_t frames() const { return frames_; }
   /// Returns the script, for stages after the model whose streams need it.
   const SpokenScript& script() const { return *script_; }
 
