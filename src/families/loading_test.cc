@@ -150,9 +150,6 @@ const std::vector<Golden>& goldens() {
       {"voxtral_tts",
        "voxtral_tts/golden/small/checkpoint",
        {{"consolidated.safetensors", {}, {"mm_audio_embeddings"}}}},
-      {"voxtral_tts",
-       "voxtral_tts/golden/other/checkpoint",
-       {{"consolidated.safetensors", {}, {"mm_audio_embeddings"}}}},
       {"llm", "llm/llama", {{"model.safetensors", {}, {"embed_tokens"}}}},
       {"llm", "llm/qwen3", {{"model.safetensors", {}, {"embed_tokens"}}}},
   };
