@@ -55,6 +55,8 @@ TEST(ChatCallBody, ReadsAll) {
   EXPECT_EQ(call.request.writing.top_logprobs, 4);
   EXPECT_EQ(call.request.sampling.guidance, 1.5f);
   EXPECT_EQ(call.request.sampling.seed, 3u);
+  EXPECT_EQ(good_call(chat_with(R"(, "seed": 18446744073709551614)")).request.sampling.seed,
+            ~uint64_t{0});
   EXPECT_EQ(call.request.writing.chat->messages, R"([{"role": "user", "content": "Hi"}])");
   EXPECT_EQ(call.request.writing.chat->tools, "");
   const ChatCall plain = good_call(chat_with(R"(, "stop": "x", "seed": null)"));

@@ -185,11 +185,12 @@ std::optional<uint64_t> ObjectFields<Json>::bits_or_minus_one(std::string_view n
   const auto number = JsonView<Json>::number(*value);
   if (!number || !whole(*number)) wrong_type(name, "an integer", *value);
   if (*number == -1) return {};
-  if (*number < 0 || *number >= 0x1p64) {
+  if (*number < 0 || *number > 0x1p64) {
     refuse(name, concat("'", path(name), "' must be between 0 and ",
                         std::numeric_limits<uint64_t>::max(), ", or -1."));
   }
-  return static_cast<uint64_t>(*number);
+  // Chat bodies keep large integers as doubles, of which 2^64 is the nearest to the largest ones.
+  return *number == 0x1p64 ? std::numeric_limits<uint64_t>::max() : static_cast<uint64_t>(*number);
 }
 
 template <typename Json>
