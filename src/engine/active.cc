@@ -136,7 +136,8 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
       if (model.nodes[to].ar) from = to;
     }
     if (!runs[from].ar) continue;  // no AR node of this request is connected to the chunk node
-    auto run = open_chunk_run(*node.chunk, node.policy, *runs[from].ar->sequence);
+    auto kept = static_cast<int>(n) == model.first_link ? opened.value().kept : nullptr;
+    auto run = open_chunk_run(*node.chunk, node.policy, *runs[from].ar->sequence, std::move(kept));
     if (graph.feeding(static_cast<int>(n)).from.node == kClient) {
       auto& lane = std::get<Lane<float>>(run->lane);
       lane.input() = std::move(opened.value().samples);

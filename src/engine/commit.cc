@@ -170,8 +170,7 @@ void Committer::advance(Active& request, int n, std::span<const int32_t> codes,
     run.guard.frame(fresh.subspan(i, lanes.width));
   }
   const SpokenParts* parts = request.parts.get();
-  client.notes(out.warnings(), marks, parts ? parts->text_begin() : 0,
-               parts ? parts->pause_s() : 0);
+  client.notes(out, marks, parts ? parts->text_begin() : 0, parts ? parts->pause_s() : 0);
   for (const int e : graph.leaving(n)) {
     const Edge& edge = graph.edges()[e];
     const FrameType type = graph.node(n).out[edge.from.port];
@@ -241,7 +240,8 @@ void Committer::commit_chunks(Batch& batch) {
       }
       if (jobs[i].fault) return roster_.fail(request, *jobs[i].fault);
       const int width = batch.stage().out_width();
-      edges_.pass_on(request, n, jobs[i].out.first(int64_t{jobs[i].made} * width), jobs[i].made);
+      if (!request.runs[n].chunk->repeats())
+        edges_.pass_on(request, n, jobs[i].out.first(int64_t{jobs[i].made} * width), jobs[i].made);
       if (request.live()) edges_.close(request);
     });
   }

@@ -251,7 +251,9 @@ void Edges::begin_streams(Active& request, int n) {
 
 void Edges::end_node(Active& request, int n) {
   const Graph& graph = request.model->graph();
-  request.runs[n].ended = true;
+  NodeRun& run = request.runs[n];
+  run.ended = true;
+  if (run.chunk && run.chunk->kept) request.model->keep(*run.chunk);
   for (const int e : graph.leaving(n)) {
     const Edge& edge = graph.edges()[e];
     if (edge.to.node == kClient) continue;

@@ -107,7 +107,7 @@ class Sink {
   /// log-probabilities. Both are valid during the call.
   virtual void text(std::string_view /*piece*/, std::span<const ScoredToken> /*tokens*/) {}
   /// Receives the next token ids of an answer, for models that accept earlier answers as ids
-  /// (WritingFacts::recalls). Valid during the call.
+  /// (WritingFacts::recalls), or codes of a turn (RequestText::kept). Valid during the call.
   virtual void answer_ids(std::span<const int32_t> /*ids*/) {}
   /// Receives the outcome. This is the last call, made exactly once for every accepted request.
   virtual void finished(const Outcome& outcome) = 0;

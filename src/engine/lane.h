@@ -28,13 +28,21 @@ class Lane {
   Lane(ChunkPolicy policy, int width) : policy_(policy), width_(width) {
     frames_.reserve((2 * kForget + policy.left) * width);
   }
+  /// Makes a lane that forgets no frame. It begins with the frames `past` of earlier turns, whose
+  /// numbers are below 0. `taken`: chunks have consumed them already.
+  Lane(ChunkPolicy policy, int width, std::vector<T> past, bool taken)
+      : policy_(policy), width_(width), frames_(std::move(past)), keeps_(true) {
+    dropped_ = -static_cast<int64_t>(frames_.size()) / width_;
+    taken_ = taken ? 0 : dropped_;
+  }
 
   /// Returns the array to which the producer appends whole frames.
   std::vector<T>& input() { return frames_; }
   void close() { closed_ = true; }
   bool closed() const { return closed_; }
 
-  /// given(): frames that the producer has appended. taken(): frames that chunks have consumed.
+  /// given(): frames that the producer has appended. taken(): frames that chunks have consumed; at
+  /// most 0 while a chunk has frames of earlier turns.
   int64_t given() const { return dropped_ + static_cast<int64_t>(frames_.size()) / width_; }
   int64_t taken() const { return taken_; }
   int64_t waiting() const { return given() - taken_; }
@@ -44,6 +52,7 @@ class Lane {
   /// Returns the chunk to cut now. `first`: size of the stream's first chunk; 0 means the policy's
   /// `initial`. `hurry`: later chunks may be as small as `initial`.
   ChunkCut next(int first = 0, bool hurry = false) const {
+    if (taken_ < 0) return with_fresh(most_frames(policy_));
     const int64_t waiting = given() - taken_;
     const int64_t usable = closed_ ? waiting : waiting - policy_.lookahead;
     int want = policy_.steady;
@@ -63,14 +72,16 @@ class Lane {
   ChunkCut with_fresh(int fresh) const {
     ChunkCut cut;
     if (fresh <= 0) return cut;
-    cut.fresh = static_cast<int>(std::min<int64_t>(fresh, waiting()));
+    cut.fresh = static_cast<int>(std::min<int64_t>(fresh, taken_ < 0 ? -taken_ : waiting()));
     cut.full = cut.fresh >= most_frames(policy_);
-    cut.left = static_cast<int>(std::min<int64_t>(taken_, policy_.left));
+    cut.left = static_cast<int>(std::min<int64_t>(taken_ - dropped_, policy_.left));
     cut.ahead = static_cast<int>(std::min<int64_t>(waiting() - cut.fresh, policy_.lookahead));
     cut.last = closed_ && cut.fresh + cut.ahead == waiting();
     return cut;
   }
 
+  /// Returns all frames that the lane has; valid until input() is written to.
+  std::span<const T> all() const { return frames_; }
   /// Returns all waiting frames; valid until input() is written to.
   std::span<const T> frames() const {
     return std::span<const T>(frames_).subspan((taken_ - dropped_) * width_);
@@ -88,7 +99,7 @@ class Lane {
   void take(const ChunkCut& cut) {
     taken_ += cut.fresh;
     const int64_t old = taken_ - policy_.left - dropped_;
-    if (old < kForget) return;
+    if (old < kForget || keeps_) return;
     frames_.erase(frames_.begin(), frames_.begin() + old * width_);
     dropped_ += old;
   }
@@ -100,7 +111,7 @@ class Lane {
   int width_;
   std::vector<T> frames_;
   int64_t dropped_ = 0, taken_ = 0;
-  bool closed_ = false;
+  bool closed_ = false, keeps_ = false;
 };
 
 }  // namespace syrinx

@@ -47,6 +47,36 @@ TEST(Lane, EveryFrameFreshOnceWithItsNeighbours) {
   }
 }
 
+TEST(Lane, RepeatsTheFramesOfEarlierTurnsApart) {
+  for (const bool taken : {false, true}) {
+    std::vector<int32_t> past(2 * 1300);
+    for (size_t i = 0; i < past.size(); ++i) past[i] = static_cast<int32_t>(i / 2) - 1300;
+    Lane<int32_t> lane({2, 5, 3, 0}, 2, past, taken);
+    EXPECT_EQ(lane.given(), 0);
+    EXPECT_EQ(lane.waiting(), taken ? 0 : 1300);
+    int next = taken ? 0 : -1300;
+    int given = 0;
+    while (!lane.exhausted()) {
+      for (int i = 0; i < 3 && given < 1000; ++i, ++given)
+        lane.input().insert(lane.input().end(), {given, given});
+      if (given == 1000) lane.close();
+      const ChunkCut cut = lane.next();
+      if (cut.fresh == 0) continue;
+      EXPECT_EQ(cut.left, next == -1300 ? 0 : 3);
+      EXPECT_EQ(lane.window(cut)[0], next - cut.left);
+      EXPECT_LE(cut.fresh, most_frames(lane.policy()));
+      EXPECT_TRUE(next >= 0 || next + cut.fresh <= 0) << "no chunk has frames of both";
+      EXPECT_TRUE(next != 0 || cut.fresh == 2) << "the first chunk of the turn";
+      EXPECT_EQ(cut.last, next + cut.fresh == 1000);
+      lane.take(cut);
+      next += cut.fresh;
+      EXPECT_EQ(lane.taken(), next);
+    }
+    EXPECT_EQ(lane.given(), 1000);
+    EXPECT_EQ(lane.all().size(), 2u * 2300) << "no frame is forgotten";
+  }
+}
+
 TEST(Lane, AStageMayTakeOtherChunksThanThePolicy) {
   Lane<int32_t> lane({8, 8, 1, 2}, 1);
   for (int i = 0; i < 6; ++i) lane.input().push_back(i);

@@ -146,12 +146,11 @@ void Output::text(const StepOutput& out, bool speaks, double now) {
   model_.metrics.text_tokens.add();
   if (!speaks) model_.load.made(1 / kTokensReadASecond);
   if (!out.written().empty() || !out.tokens().empty()) sink_->text(out.written(), out.tokens());
-  if (!out.answer_ids().empty()) sink_->answer_ids(out.answer_ids());
 }
 
-void Output::notes(std::span<const std::string> warnings, Marks before, int64_t text_begin,
-                   double silence_s) {
-  for (const std::string& text : warnings) {
+void Output::notes(const StepOutput& out, Marks before, int64_t text_begin, double silence_s) {
+  if (!out.answer_ids().empty()) sink_->answer_ids(out.answer_ids());
+  for (const std::string& text : out.warnings()) {
     sink_->warning(text);
     outcome_.warnings.push_back(text);
   }

@@ -86,11 +86,11 @@ class Output {
     size_t words = 0, phones = 0;
   };
   Marks marks() const { return {outcome_.words.size(), outcome_.phones.size()}; }
-  /// Sends the warnings, and the words after the `before` marks. Makes the marks of words and
-  /// phones count from the beginning of the request instead of the current part. `text_begin`:
-  /// offset of the part in the text. `silence_s`: silence before the part that was not sent yet.
-  void notes(std::span<const std::string> warnings, Marks before, int64_t text_begin,
-             double silence_s);
+  /// Sends the ids and warnings of a step, and the words after the `before` marks. Makes the marks
+  /// of words and phones count from the beginning of the request instead of the current part.
+  /// `text_begin`: offset of the part in the text. `silence_s`: silence before the part that was
+  /// not sent yet.
+  void notes(const StepOutput& out, Marks before, int64_t text_begin, double silence_s);
   /// Begins a part of the text. Its audio follows the delivered audio.
   void begin_part();
 

@@ -72,6 +72,19 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
   metrics.pages_free.set(pages);
 }
 
+void ResidentModel::keep(ChunkRun& run) {
+  const std::span<const int32_t> codes = std::get<Lane<int32_t>>(run.lane).all();
+  run.kept->put({std::move(run.stream), {codes.begin(), codes.end()}}, pipeline);
+  std::erase_if(kept, [&](const auto& weak) {
+    const auto other = weak.lock();
+    return !other || other == run.kept || !other->holds();
+  });
+  kept.push_back(run.kept);
+  if (std::ssize(kept) <= options.max_batch) return;
+  if (const auto oldest = kept.front().lock()) oldest->drop();
+  kept.pop_front();
+}
+
 int ResidentModel::ar_nodes() const {
   return static_cast<int>(
       std::count_if(nodes.begin(), nodes.end(), [](const ResidentNode& n) { return n.ar; }));

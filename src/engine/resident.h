@@ -2,6 +2,7 @@
 // the learned load of its requests. After Machine::add(), engine thread only, except the constants.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,10 +57,13 @@ struct ResidentModel {
   int first_link = -1;  ///< the first chunk node that an AR node feeds
 
   ModelLoad load;
-  int holding = 0;  ///< requests that have a seat (Roster)
+  int holding = 0;                             ///< requests that have a seat (Roster)
+  std::deque<std::weak_ptr<KeptStream>> kept;  ///< those that hold a stream, oldest first
 
   const Graph& graph() const { return pipeline->graph(); }
   int ar_nodes() const;
+  /// Keeps an ended stream for the next turn. Drops the oldest of more than max_batch streams.
+  void keep(ChunkRun& run);
 };
 
 /// Returns the number of pages that fit into EngineOptions::kv_bytes for an AR stage.

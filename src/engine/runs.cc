@@ -37,9 +37,17 @@ ChunkRun::ChunkRun(const ChunkPolicy& policy, const FrameType& in)
 }
 
 std::unique_ptr<ChunkRun> open_chunk_run(const ChunkStage& stage, const ChunkPolicy& policy,
-                                         const Sequence& sequence) {
+                                         const Sequence& sequence,
+                                         std::shared_ptr<KeptStream> kept) {
   auto run = std::make_unique<ChunkRun>(policy, stage.in());
-  run->stream = open_stream(stage, sequence);
+  if (kept) {
+    KeptStream::Past past = kept->take();
+    run->lane =
+        Lane<int32_t>(policy, stage.in_width(), std::move(past.codes), past.stream != nullptr);
+    run->stream = std::move(past.stream);
+    run->kept = std::move(kept);
+  }
+  if (!run->stream) run->stream = open_stream(stage, sequence);
   return run;
 }
 

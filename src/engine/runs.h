@@ -94,7 +94,8 @@ inline bool is_guided(const Sequence& sequence) { return sequence.guidance().val
 struct ChunkRun {
   std::variant<Lane<int32_t>, Lane<float>> lane;
   std::unique_ptr<StreamState> stream;
-  ChunkCut cut;  ///< the chunk that could run at the last snapshot
+  std::shared_ptr<KeptStream> kept;  ///< receives the stream at its end; null: no turn continues it
+  ChunkCut cut;                      ///< the chunk that could run at the last snapshot
   bool running = false;
 
   ChunkRun(const ChunkPolicy& policy, const FrameType& in);
@@ -113,14 +114,20 @@ struct ChunkRun {
   int64_t given() {
     return with_lane([](auto& l) { return l.given(); });
   }
+  /// Returns whether the last chunk had frames of earlier turns, which the client has heard.
+  bool repeats() {
+    return with_lane([](auto& l) { return l.taken() <= 0; });
+  }
   void close() {
     with_lane([](auto& l) { l.close(); });
   }
 };
 
-/// Makes the run of a chunk stage that is fed under `policy`, with a stream opened for `sequence`.
+/// Makes the run of a chunk stage that is fed under `policy`. Its stream is opened for `sequence`,
+/// or continues that of `kept`.
 std::unique_ptr<ChunkRun> open_chunk_run(const ChunkStage& stage, const ChunkPolicy& policy,
-                                         const Sequence& sequence);
+                                         const Sequence& sequence,
+                                         std::shared_ptr<KeptStream> kept = {});
 
 /// The state of a request at one node: `ar` for an AR node, `chunk` for a chunk node. Both are null
 /// if the request does not use the node.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/graph.h"
+#include "model/kept_stream.h"
 #include "model/options.h"
 #include "model/request.h"
 #include "model/sequence.h"
@@ -116,6 +117,10 @@ struct Opened {
   /// Samples that the client sends to a chunk node; they must be whole frames.
   std::vector<float> samples = {};
   bool samples_open = false;  ///< more samples follow (Engine::append_samples)
+  /// RequestText::kept, if the first chunk node after an AR node continues the stream of the turn
+  /// before. Its stage reads codes, has no lookahead, makes a frame of each frame, and can go on
+  /// after the last chunk of a turn.
+  std::shared_ptr<KeptStream> kept = {};
 
   Opened() = default;
   template <typename S>

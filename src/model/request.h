@@ -21,6 +21,8 @@
 
 namespace syrinx {
 
+class KeptStream;
+
 /// An earlier turn of a conversation, which a model may use as context for its speech.
 struct ContextTurn {
   std::string voice = {};           ///< speaker of the turn, like RequestVoice::name
@@ -75,6 +77,9 @@ struct RequestText {
   std::string instructions = {};
   /// Earlier turns of the conversation, oldest first. Refused if SpeechFacts::context is false.
   std::vector<ContextTurn> context = {};
+  /// The codec's stream of the conversation's turns so far. A model that keeps it (Opened::kept)
+  /// continues it, and sends the codes of the turn to Sink::answer_ids(). Null: none.
+  std::shared_ptr<KeptStream> kept = {};
   /// Whether all text is in the prompt (finch: whole sentences), not word by word beside the audio.
   std::optional<bool> in_prompt = {};
   /// Whether numbers in the text become words. Unset: as the model's authors do.

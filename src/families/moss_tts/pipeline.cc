@@ -118,7 +118,9 @@ Result<Opened> MossTts::open(const SpeechRequest& request) const {
   if (const Status known = check_voice(info_, request.voice); !known) return known.error();
   Result<std::unique_ptr<Sequence>> sequence = State::open(config_, *prompter_, request);
   if (!sequence) return sequence.error();
-  return Opened(sequence.take());
+  Opened opened(sequence.take());
+  opened.kept = request.say.kept;
+  return opened;
 }
 
 }  // namespace syrinx::moss_tts

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "families/spoken/spoken_model.h"
+#include "model/past_context.h"
 #include "text/segment_queue.h"
 
 namespace syrinx::moss_tts {
@@ -43,6 +44,7 @@ State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRe
       sampling_(drawing(request)),
       max_frames_(request.terms.max_frames),
       ignore_stop_(request.terms.ignore_stop),
+      kept_(request.say.kept != nullptr),
       prompt_(static_cast<int>(config.codebooks) + 1),
       open_(request.say.open),
       stream_(prompter.stream()),
@@ -83,10 +85,7 @@ Status State::add_past(const SpeechRequest& request) {
       prompter_.add_own(turn, first, prompt_);
     }
     first = false;
-    if (room() < 2) {
-      return turn.refused(concat("the turns so far take ", prompt_rows(),
-                                 " positions, but the model has only ", config_.max_positions));
-    }
+    if (room() < 2) return past_context(config_.max_positions, prompt_rows(), "context", 2);
   }
   prompter_.add_head(first, prompt_);
   head_rows_ = prompt_rows();
@@ -149,6 +148,7 @@ SampleRule State::rule(int k) const {
 Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
   if (codes[0] == config_.end_code()) return {Verdict::kFinished, FinishReason::kStop};
   out.frame(codes);
+  for (size_t k = 0; kept_ && k < codes.size(); ++k) out.answer_id(codes[k]);
   for (size_t k = 0; k < codes.size(); ++k) columns_[k].push_back(codes[k]);
   if (steps() < max_steps()) return {};
   return {Verdict::kFinished, FinishReason::kLength};

@@ -53,7 +53,7 @@ class State : public Sequence {
   const Prompter& prompter_;
   const SampleParams sampling_;
   const int max_frames_;
-  const bool ignore_stop_;
+  const bool ignore_stop_, kept_;  // kept_: a later turn continues this one
   Prompt prompt_;
   int head_rows_ = 0;                                  // number of rows before the text
   bool begun_ = false, open_ = false, words_ = false;  // words_: whether the text is not blank
