@@ -97,7 +97,10 @@ SpeechEvent SpeechContexts::end_of(SpeechContext& context, SpokenUtterance& utte
   }
   SpeechEvent spoken{.kind = SpeechEvent::kSpoken,
                      .context = name,
+                     .text = utterance.text,
                      .audio_s = utterance.audio_s / context.options.call.audio.speed,
+                     .reason = outcome.reason,
+                     .codes = utterance.queue->take_ids(),
                      .marks = context.marks_of(utterance, outcome)};
   auto last_words = context.words_of(utterance, true);
   auto phones = context.phones_of(outcome, spoken.audio_s);

@@ -7,6 +7,7 @@ namespace syrinx {
 namespace {
 
 constexpr std::string_view kNative = "/v1/audio/speech/stream";
+constexpr std::string_view kSglang = "/v1/audio/speech/realtime";
 constexpr std::string_view kElevenLabs = "/v1/text-to-speech/";
 constexpr std::string_view kSingle = "/stream-input", kMulti = "/multi-stream-input";
 constexpr std::string_view kCartesia = "/tts/websocket", kDeepgram = "/v1/speak";
@@ -28,7 +29,7 @@ const char* late_text_name(LateText late) {
 }
 
 bool is_websocket_path(std::string_view path) {
-  return path == kRealtimePath || path == kNative || path == kCartesia ||
+  return path == kRealtimePath || path == kNative || path == kSglang || path == kCartesia ||
          !voice_in(path, kSingle).empty() || !voice_in(path, kMulti).empty();
 }
 
@@ -36,6 +37,7 @@ std::unique_ptr<Dialect> make_dialect(const DialectRequest& request, const Speak
                                       ApiError& error) {
   const Query query(request.query);
   if (request.path == kNative) return make_native_dialect(speaker, request.strict);
+  if (request.path == kSglang) return make_sglang_dialect(request.id, speaker, request.strict);
   if (request.path == kCartesia) return make_cartesia_dialect(request.id, speaker);
   if (request.path == kDeepgram) return make_deepgram_dialect(query, request.id, speaker, error);
   for (const std::string_view end : {kSingle, kMulti}) {

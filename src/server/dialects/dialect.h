@@ -96,10 +96,13 @@ struct SpeechEvent {
   Kind kind = kAudio;
   std::string context = {};
   std::string bytes = {};
-  int rate_hz = 0;        ///< sample rate of the audio as it is sent
-  std::string text = {};  ///< kStarted: text of the utterance, if it is already complete
+  int rate_hz = 0;  ///< sample rate of the audio as it is sent
+  /// Text of the utterance. kStarted: only if it is already complete. kSpoken: always.
+  std::string text = {};
   std::vector<TimedWord> words = {};
-  double audio_s = 0;  ///< kSpoken: length of the utterance
+  double audio_s = 0;                         ///< kSpoken: length of the utterance
+  FinishReason reason = FinishReason::kStop;  ///< kSpoken: why the utterance ended
+  std::vector<int32_t> codes = {};            ///< kSpoken: its codes, see RequestText::kept
   /// kSpoken: marks of the utterance's SSML, if the model has their times
   std::vector<TimedWord> marks = {};
   std::vector<std::string> warnings = {};  ///< kStarted: warnings about ignored parts of the text

@@ -16,6 +16,8 @@ std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const
                                                  bool multi, const Speaker& speaker,
                                                  ApiError& error);
 std::unique_ptr<Dialect> make_cartesia_dialect(const std::string& id, const Speaker& speaker);
+std::unique_ptr<Dialect> make_sglang_dialect(const std::string& id, const Speaker& speaker,
+                                             bool strict);
 std::unique_ptr<Dialect> make_deepgram_dialect(const Query& query, const std::string& id,
                                                const Speaker& speaker, ApiError& error);
 

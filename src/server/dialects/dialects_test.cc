@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "server/access/key_headers.h"
 
@@ -336,6 +338,186 @@ TEST(WsDialects, Deepgram) {
   EXPECT_TRUE(contains(receive(*d, R"({"type":"Speak"})"), "Warning"));
   EXPECT_TRUE(contains(receive(*d, "\xff\xfe"), "Warning"));
   EXPECT_TRUE(contains(receive(*d, R"({"type":"Speak"})", true), "Warning"));
+}
+
+// ---------------------------------------------------------------------------- SGLang's turns
+
+constexpr const char* kTurns = "/v1/audio/speech/realtime";
+
+std::unique_ptr<Dialect> turns_of(PipelineInfo info, const std::string& config = "{}") {
+  ApiError error;
+  info.speech.context = true;
+  auto dialect = make_dialect({.path = kTurns, .query = "", .id = "req_1"}, info, error);
+  EXPECT_NE(dialect, nullptr) << error.message;
+  EXPECT_TRUE(contains(receive(*dialect, R"({"type":"session.config","session":)" + config + "}"),
+                       R"("type":"session.configured","session_id":"req_1")"));
+  return dialect;
+}
+
+/// Returns the request of the context that a turn.start opens.
+SpeechRequest opened_by(Dialect& dialect, const std::string& id) {
+  Actions actions;
+  dialect.message(R"({"type":"turn.start","turn_id":")" + id + "\"}", false, actions);
+  for (const Action& action : actions) {
+    const auto* open = std::get_if<OpenContext>(&action);
+    if (open != nullptr) return open->options.call.request;
+  }
+  ADD_FAILURE() << "no context: " << text_of(actions);
+  return {};
+}
+
+/// Speaks a whole turn whose request has these codes.
+void speak_turn(Dialect& dialect, const std::string& id, const std::string& text,
+                std::vector<int32_t> codes) {
+  receive(dialect,
+          R"({"type":"input.text","turn_id":")" + id + R"(","seq_no":0,"text":")" + text + "\"}");
+  receive(dialect, R"({"type":"input.done","turn_id":")" + id + R"(","seq_no":1})");
+  happen(dialect, {.kind = SpeechEvent::kStarted, .context = id, .rate_hz = 24000});
+  happen(dialect, {.kind = SpeechEvent::kAudio, .context = id, .bytes = "1234"});
+  happen(dialect,
+         {.kind = SpeechEvent::kSpoken, .context = id, .text = text, .codes = std::move(codes)});
+  EXPECT_TRUE(contains(happen(dialect, {.kind = SpeechEvent::kFinished, .context = id}),
+                       R"("committed":true,"reason":"stop")"));
+}
+
+TEST(WsDialects, SglangSpeaksATurn) {
+  const auto d = dialect_at(kTurns);
+  EXPECT_EQ(receive(*d, R"({"type":"session.config","session":{"model":"toy-1","voice":"default",
+                           "response_format":"pcm","sample_rate":16000,"seed":7,"top_k":30}})"),
+            R"({"type":"session.configured","session_id":"req_1","response_format":"pcm",)"
+            R"("sample_rate":16000,"stream_audio":true,"input_modes":["text"],)"
+            R"("max_active_turns":1,"seed":7})"
+            "\n");
+  EXPECT_EQ(receive(*d, R"({"type":"turn.start","turn_id":"a"})"),
+            "open a  16000\n"
+            R"({"type":"turn.started","session_id":"req_1","turn_id":"a","request_id":"req_1:a",)"
+            R"("next_seq_no":0})"
+            "\n");
+  const std::string text = R"({"type":"input.text","turn_id":"a","seq_no":0,"text":"Hi "})";
+  const std::string ack =
+      R"({"type":"input.ack","turn_id":"a","accepted_seq_no":0,"next_seq_no":1})"
+      "\n";
+  EXPECT_EQ(receive(*d, text), ack + "text a Hi \n");
+  EXPECT_EQ(receive(*d, text), ack) << "a repeated message adds no text";
+  const std::string done = R"({"type":"input.done","turn_id":"a","seq_no":1})";
+  EXPECT_EQ(receive(*d, done),
+            R"({"type":"input.ack","turn_id":"a","accepted_seq_no":1,"next_seq_no":2})"
+            "\nfinish a\n");
+  EXPECT_FALSE(contains(receive(*d, done), "finish"));
+  EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kStarted, .context = "a", .rate_hz = 16000}),
+            R"({"type":"audio.start","id":"req_1:a","turn_id":"a","format":"pcm",)"
+            R"("sample_rate":16000})"
+            "\n");
+  EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kAudio, .context = "a", .bytes = "1234"}),
+            "binary 4\n");
+  EXPECT_EQ(
+      happen(*d, {.kind = SpeechEvent::kSpoken, .context = "a", .reason = FinishReason::kLength}),
+      "");
+  EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kFinished, .context = "a"}),
+            R"({"type":"audio.done","id":"req_1:a","turn_id":"a","total_chunks":1,)"
+            R"("total_bytes":4,"error":false})"
+            "\n"
+            R"({"type":"turn.done","session_id":"req_1","turn_id":"a","request_id":"req_1:a",)"
+            R"("committed":true,"reason":"length"})"
+            "\n");
+  EXPECT_TRUE(contains(receive(*d, R"({"type":"turn.start","turn_id":"b"})"), "open b"));
+  EXPECT_EQ(receive(*d, R"({"type":"session.close"})"),
+            "cancel b\n"
+            R"({"type":"audio.done","id":"req_1:b","turn_id":"b","total_chunks":0,)"
+            R"("total_bytes":0,"error":false})"
+            "\n"
+            R"({"type":"turn.done","session_id":"req_1","turn_id":"b","request_id":"req_1:b",)"
+            R"("committed":false,"reason":"session_closed"})"
+            "\n"
+            R"({"type":"session.closed","session_id":"req_1"})"
+            "\nclose 1000\n");
+}
+
+TEST(WsDialects, SglangKeepsItsTurns) {
+  const auto d = turns_of(model());
+  const SpeechRequest first = opened_by(*d, "a");
+  EXPECT_TRUE(first.say.context.empty());
+  EXPECT_NE(first.say.kept, nullptr);
+  speak_turn(*d, "a", "Hello.", {1, 2});
+  const SpeechRequest second = opened_by(*d, "b");
+  ASSERT_EQ(second.say.context.size(), 1u);
+  EXPECT_EQ(second.say.context[0].text, "Hello.");
+  EXPECT_EQ(second.say.context[0].codes, std::vector<int32_t>({1, 2}));
+  EXPECT_EQ(second.say.kept, first.say.kept);
+  EXPECT_EQ(second.sampling.seed, first.sampling.seed);
+  // A turn that is cancelled before its first text changes nothing, a later one ends the stream.
+  receive(*d, R"({"type":"turn.cancel","turn_id":"b"})");
+  EXPECT_EQ(opened_by(*d, "c").say.kept, first.say.kept);
+  receive(*d, R"({"type":"input.text","turn_id":"c","seq_no":0,"text":"No"})");
+  EXPECT_TRUE(contains(receive(*d, R"({"type":"turn.cancel","turn_id":"c"})"),
+                       R"("committed":false,"reason":"client_cancelled")"));
+  EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kAudio, .context = "c", .bytes = "late"}), "");
+  const SpeechRequest later = opened_by(*d, "d");
+  EXPECT_EQ(later.say.context.size(), 1u);
+  EXPECT_NE(later.say.kept, first.say.kept);
+  speak_turn(*d, "d", "Bye.", {3});
+  EXPECT_EQ(opened_by(*d, "e").say.context.size(), 2u);
+  receive(*d, R"({"type":"input.text","turn_id":"e","seq_no":0,"text":"x"})");
+  const std::string failed =
+      happen(*d, {.kind = SpeechEvent::kFailed, .context = "e", .error = unavailable("full")});
+  EXPECT_TRUE(contains(failed, R"({"type":"error","message":"full")")) << failed;
+  EXPECT_TRUE(contains(failed, R"("error":true)")) << failed;
+  EXPECT_TRUE(contains(failed, R"("committed":false,"reason":"error")")) << failed;
+  EXPECT_NE(opened_by(*d, "f").say.kept, later.say.kept);
+  // A model that sends no codes has no earlier turns.
+  speak_turn(*d, "f", "So.", {});
+  EXPECT_EQ(opened_by(*d, "g").say.context.size(), 2u);
+}
+
+TEST(WsDialects, SglangRefusesWhatIsOutOfOrder) {
+  for (const char* bad : {"", "[]", R"({"type":"turn.start","turn_id":"a"})",
+                          R"({"type":"session.config","session":[]})",
+                          R"({"type":"session.config","session":{"voice":"nobody"}})"}) {
+    const auto d = dialect_at(kTurns);
+    const std::string answer = receive(*d, bad);
+    EXPECT_TRUE(contains(answer, R"({"type":"error")")) << bad << answer;
+    EXPECT_TRUE(contains(answer, "close 1008")) << bad << answer;
+  }
+  const auto d = turns_of(model());
+  const auto refuses = [&](const std::string& message, const std::string& part) {
+    const std::string answer = receive(*d, message);
+    EXPECT_TRUE(answer.starts_with(R"({"type":"error")")) << message << answer;
+    EXPECT_TRUE(contains(answer, part)) << message << answer;
+    EXPECT_EQ(std::count(answer.begin(), answer.end(), '\n'), 1) << answer;
+  };
+  refuses("\xff", "JSON object");
+  refuses(R"({"type":"session.config"})", "Unknown message type");
+  refuses(R"({"type":"input.clear"})", "Unknown message type");
+  refuses(R"({"type":"input.text","turn_id":"a","seq_no":0,"text":"x"})", "turn.start");
+  refuses(R"({"type":"turn.cancel","turn_id":"a"})", "turn.start");
+  refuses(R"({"type":"turn.start"})", R"("param":"turn_id")");
+  refuses(R"({"type":"turn.start","turn_id":"  "})", R"("param":"turn_id")");
+  refuses(R"({"type":"turn.start","turn_id":")" + std::string(201, 'x') + "\"}", "200 bytes");
+  for (const char* user : {"7", "{}", R"({"text":"x"})", R"({"text":"x","audio":7})",
+                           R"({"text":"","audio":"UklGRg=="})"}) {
+    refuses(concat(R"({"type":"turn.start","turn_id":"u","user":)", user, "}"), "\"message\"");
+  }
+  receive(*d, R"({"type":"turn.start","turn_id":"a"})");
+  refuses(R"({"type":"turn.start","turn_id":"b"})", "has not ended");
+  refuses(R"({"type":"input.text","turn_id":"b","seq_no":0,"text":"x"})", "present turn is 'a'");
+  refuses(R"({"type":"input.text","turn_id":"a","seq_no":1,"text":"x"})", "must be 0, not 1");
+  for (const char* seq : {"-1", "0.5", "\"0\"", "null", "1e30"}) {
+    refuses(concat(R"({"type":"input.text","turn_id":"a","text":"x","seq_no":)", seq, "}"),
+            "seq_no");
+  }
+  refuses(R"({"type":"input.text","turn_id":"a","seq_no":0,"text":""})", R"("param":"text")");
+  refuses(R"({"type":"input.tokens","turn_id":"a","seq_no":0,"token_ids":[1]})",
+          "unsupported_value");
+  refuses(R"({"type":"input.done","turn_id":"a","seq_no":0})", "must follow an input.text");
+  receive(*d, R"({"type":"input.text","turn_id":"a","seq_no":0,"text":"x"})");
+  refuses(R"({"type":"input.text","turn_id":"a","seq_no":0,"text":"y"})", "other content");
+  receive(*d, R"({"type":"input.done","turn_id":"a","seq_no":1})");
+  refuses(R"({"type":"input.text","turn_id":"a","seq_no":2,"text":"x"})", "input.done");
+  const std::string silent = happen(*d, {.kind = SpeechEvent::kFinished, .context = "a"});
+  EXPECT_TRUE(contains(silent, "no words")) << silent;
+  EXPECT_TRUE(contains(silent, R"("committed":false)")) << silent;
+  refuses(R"({"type":"turn.start","turn_id":"a"})", "must be new");
+  EXPECT_TRUE(contains(receive(*d, R"({"type":"turn.start","turn_id":"z"})", true), "text frame"));
 }
 
 TEST(WsFields, ReadsWhatItShould) {

@@ -193,6 +193,7 @@ INSTANTIATE_TEST_SUITE_P(
                              "model_id=eleven_v3&output_format=pcm_24000&auto_mode=true&seed=1"},
                     FuzzCase{"elevenlabs", "/v1/text-to-speech/low/stream-input",
                              "output_format=mp3_44100_128&inactivity_timeout=60"},
+                    FuzzCase{"sglang", "/v1/audio/speech/realtime", "x=1"},
                     FuzzCase{"cartesia", "/tts/websocket", "api_key=x"},
                     FuzzCase{"deepgram", "/v1/speak",
                              "model=aura-2&encoding=linear16&sample_rate=24000&speed=1.0"}));

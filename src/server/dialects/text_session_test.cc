@@ -25,6 +25,7 @@ class WsSessionTest : public testing::Test {
     backend_ = std::make_shared<FakeBackend>(step_s);
     backend_->mutable_info().speech.late_text = late;
     backend_->mutable_info().speech.word_times = true;
+    backend_->mutable_info().speech.context = true;
     ApiError error;
     auto dialect = make_dialect({.path = path, .query = query, .id = "x"}, backend_->info(), error);
     ASSERT_NE(dialect, nullptr) << error.message;
@@ -94,6 +95,47 @@ TEST_F(WsSessionTest, TokensGoIntoOneOpenRequest) {
   send(R"({"type":"Flush"})");
   audio_until("Flushed");
   EXPECT_EQ(backend_->texts(), Texts({" Hello you.", "Again."}));
+}
+
+TEST_F(WsSessionTest, TurnsOfSglangAreAConversation) {
+  start(LateText::kToken, "/v1/audio/speech/realtime");
+  send(R"({"type":"session.config","session":{"seed":3}})");
+  next();
+  const auto begin = [&](const std::string& id, const std::string& text) {
+    send(R"({"type":"turn.start","turn_id":")" + id + "\"}");
+    audio_until("turn.started");
+    send(R"({"type":"input.text","turn_id":")" + id + R"(","seq_no":0,"text":")" + text + "\"}");
+  };
+  const auto end = [&](const std::string& id) {
+    send(R"({"type":"input.done","turn_id":")" + id + R"(","seq_no":1})");
+    const size_t bytes = audio_until("audio.done");
+    EXPECT_NE(next().find(R"("committed":true)"), std::string::npos);
+    return bytes;
+  };
+  begin("a", "Hello.");
+  EXPECT_EQ(end("a"), 8 * 1920 * 2u);
+  begin("b", "endless");
+  audio_until("binary");
+  send(R"({"type":"turn.cancel","turn_id":"b"})");
+  audio_until("client_cancelled");
+  EXPECT_TRUE(backend_->wait_idle(10));
+  begin("c", "Bye.");
+  end("c");
+  const SpeechRequest last = backend_->last_request();
+  ASSERT_EQ(last.say.context.size(), 1u) << "the cancelled turn is forgotten";
+  EXPECT_EQ(last.say.context[0].text, "Hello.");
+  EXPECT_EQ(last.say.context[0].codes,
+            std::vector<int32_t>({0, 7, 1, 7, 2, 7, 3, 7, 4, 7, 5, 7, 6, 7, 7, 7}));
+  begin("d", "<speak>Not SSML</speak>");
+  end("d");
+  EXPECT_EQ(backend_->texts().back(), "<speak>Not SSML</speak>");
+  begin("e", std::string(300 << 10, 'a'));
+  audio_until("text_too_long");
+  audio_until(R"("committed":false)");
+  EXPECT_FALSE(session_->closing());
+  session_->tick(now_s(), true);
+  ASSERT_TRUE(session_->closing()) << "a server that stops ends a session between two turns";
+  EXPECT_EQ(session_->closing()->code, 1001);
 }
 
 constexpr const char* kNativeSocket = "/v1/audio/speech/stream";

@@ -253,6 +253,7 @@ TEST_F(HttpServerTest, RequestErrors) {
       {"POST", "/nothing", "application/json", 404, "not_found"},
       {"GET", "/v1/realtime", "", 426, "upgrade_required"},
       {"GET", "/v1/audio/speech/stream", "", 426, "upgrade_required"},
+      {"GET", "/v1/audio/speech/realtime", "", 426, "upgrade_required"},
       {"GET", "/v1/text-to-speech/anna/stream-input", "", 426, "upgrade_required"},
       {"GET", "/v1/text-to-speech//stream-input", "", 404, "not_found"},
       {"GET", "/v1/audio/speech", "", 405, "method_not_allowed"},

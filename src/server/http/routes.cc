@@ -68,6 +68,7 @@ Reply answer_home(const RequestHead&, const ServerView& server) {
       "GET  /                  in a browser: the playground\n"
       "POST /v1/audio/speech   text in, audio out while it is being made (as OpenAI's)\n"
       "WS   /v1/audio/speech/stream   send text while audio is returned\n"
+      "WS   /v1/audio/speech/realtime   turns of one conversation (as SGLang-Omni's)\n"
       "WS   /v1/realtime       conversations by voice (as OpenAI's)\n"
       "POST /v1/audio/speech/batch   up to 32 texts, all audio in one answer\n"
       "POST /v1/text-to-speech/{voice}   speech for ElevenLabs' clients\n"

@@ -133,6 +133,8 @@ void FakeBackend::run(RequestId id, const SpeechRequest& request, Sink& sink) {
       const auto t = static_cast<double>(at + static_cast<int64_t>(i)) / kFakeRateHz;
       chunk[i] = static_cast<float>(0.3 * std::sin(2 * M_PI * pitch_hz * t));
     }
+    const std::array<int32_t, 2> codes{static_cast<int32_t>(outcome.frames), 7};
+    if (request.say.kept) sink.answer_ids(codes);
     sink.audio(chunk);
     outcome.audio_s += kChunkS;
     ++outcome.frames;

@@ -6,6 +6,7 @@
 //   "silent"      ends without audio             "endless"    audio until it is cancelled
 //   other texts: 0.1 s of audio per byte of text, late text included.
 // If info() says that the model reports word times, the sink also receives those of the first text.
+// A request with a kept stream also sends the codes n, 7 for frame n.
 // Each request has its own thread and gets chunks of 80 ms; the samples depend on the seed. After
 // clone(), the toy model's encoder encodes recordings in an engine's VoiceQueue. The encoding of a
 // recording with the text "slow" waits until it is cancelled.

@@ -41,6 +41,13 @@ void AudioQueue::warning(std::string_view text) {
   });
 }
 
+void AudioQueue::answer_ids(std::span<const int32_t> ids) {
+  box_.fill([&](Sound& sound) {
+    sound.ids.insert(sound.ids.end(), ids.begin(), ids.end());
+    return false;
+  });
+}
+
 void AudioQueue::finished(const Outcome& outcome) {
   box_.settle([&](Sound& sound) {
     sound.outcome = kept(outcome);
@@ -103,6 +110,10 @@ void AudioQueue::take_warnings(std::vector<std::string>& out) {
     std::move(sound.warnings.begin(), sound.warnings.end(), std::back_inserter(out));
     sound.warnings.clear();
   });
+}
+
+std::vector<int32_t> AudioQueue::take_ids() {
+  return box_.with([](Sound& sound) { return std::exchange(sound.ids, {}); });
 }
 
 void AudioQueue::written(size_t samples) {

@@ -23,6 +23,7 @@ class AudioQueue : public Sink {
   void audio(std::span<const float> samples) override;
   void words(std::span<const WordMark> marks) override;
   void warning(std::string_view text) override;
+  void answer_ids(std::span<const int32_t> ids) override;
   void finished(const Outcome& outcome) override;
   double unread_s() const override;
 
@@ -34,6 +35,8 @@ class AudioQueue : public Sink {
   void take_words(std::vector<WordMark>& out);
   /// Moves the warnings that have arrived since the last call, as sentences, to the end of `out`.
   void take_warnings(std::vector<std::string>& out);
+  /// Moves out the ids (Sink::answer_ids) that have arrived since the last call.
+  std::vector<int32_t> take_ids();
   /// Returns the outcome when the engine has finished and all samples were taken.
   std::optional<Outcome> end() const;
   /// Until release(), makes the engine pause at `ahead_s` seconds of audio that waits here.
@@ -53,6 +56,7 @@ class AudioQueue : public Sink {
     double first_audio_s = 0;
     std::vector<WordMark> words = {};        ///< words not taken yet
     std::vector<std::string> warnings = {};  ///< warnings not taken yet
+    std::vector<int32_t> ids = {};           ///< ids not taken yet
     std::optional<Outcome> outcome = {};
 
     size_t waiting() const { return samples.size() - begin; }
