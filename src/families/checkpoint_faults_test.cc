@@ -523,7 +523,7 @@ const Changes kChanges[] = {
       {"config.json", "/fuser/cross", "[]", "only speaker_wavs"},
       {"config.json", "/tts_config/second_stream_ahead", "0", "second_stream_ahead"},
       {"config.json", "/tts_config/audio_delay", "31", "audio_delay"},
-      {"config.json", "/model_id/epoch", "241", "has no voice; copy files *.1e68beda@241"},
+      {"config.json", "/model_id/epoch", "241", "copy files *.1e68beda@241"},
       {"voices/anna.wav.1e68beda@240.safetensors", "", "", ""}}},
 };
 
