@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "io/safetensors.h"
 
 namespace syrinx {
@@ -22,8 +24,9 @@ TEST(GgufWeights, UnpackAllTypes) {
   }
   EXPECT_EQ(source->stored_name("linear"), "Q8_0");
   EXPECT_FALSE(source->has("Q5_K"));
-  EXPECT_TRUE(std::ranges::count(source->names(), "Q5_K"));  // reported as unused
-  EXPECT_FALSE(std::ranges::count(source->names(), "Q8_0"));
+  const std::vector<std::string> names = source->names();
+  EXPECT_TRUE(std::count(names.begin(), names.end(), "Q5_K"));  // reported as unused
+  EXPECT_FALSE(std::count(names.begin(), names.end(), "Q8_0"));
 }
 
 TEST(GgufWeights, FirstSizesOfOneMayBeMissing) {

@@ -101,8 +101,8 @@ Reading read_formula(const Tokens& tokens, size_t i) {
   constexpr std::string_view kOperators = " + plus = equals ";
   const bool term = count != 0 || listed(kOperators, tokens.before(i)) ||
                     listed(kOperators, tokens.after(i));  // but not "He" in "He lives in NW1"
-  if (count != core.npos && count < 3 && core.size() == count + 2 && is_lower(core.back()) &&
-      term && listed(word_lists().elements, core.substr(count)) && has_formula(tokens, i)) {
+  if (count < 3 && core.size() == count + 2 && is_lower(core.back()) && term &&
+      listed(word_lists().elements, core.substr(count)) && has_formula(tokens, i)) {
     std::string words = count > 0 ? cardinal_words(core.substr(0, count)) : "";
     add(words, letter_names(core.substr(count)));
     return Spoken{words};

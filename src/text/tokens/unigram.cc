@@ -182,8 +182,8 @@ std::string UnigramTables::normalized(std::string_view text) const {
   }
   if (strip_left) out.erase(0, std::min(out.find_first_not_of(' '), out.size()));
   if (collapse) {
-    const auto end = std::ranges::unique(out, [](char a, char b) { return a == ' ' && b == ' '; });
-    out.erase(end.begin(), end.end());
+    const auto spaces = [](char a, char b) { return a == ' ' && b == ' '; };
+    out.erase(std::unique(out.begin(), out.end(), spaces), out.end());
   }
   if (strip_right) out.erase(out.find_last_not_of(' ') + 1);
   if (out.empty()) return out;
