@@ -1,7 +1,6 @@
 #include "codec/seanet_encoder.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace syrinx {
 
@@ -10,7 +9,8 @@ SeanetEncoder::SeanetEncoder(const SeanetConfig& config, const Weights& weights)
   int64_t layer = 0, width = std::max<int64_t>(1, config.width >> config.ratios.size());
   const auto next = [&] { return weights.scope("model", layer++); };
   head_ = seanet::load_conv(next(), 1, width, config.taps, {});
-  for (const int64_t ratio : config.ratios | std::views::reverse) {
+  for (auto it = config.ratios.rbegin(); it != config.ratios.rend(); ++it) {
+    const int64_t ratio = *it;
     Block block;
     for (int64_t u = 0; u < config.units; ++u) {
       block.units.push_back(seanet::load_unit(next(), config, width, u, kWeights));
@@ -31,8 +31,8 @@ SeanetEncoder::SeanetEncoder(const SeanetConfig& config, const Weights& weights)
 }
 
 int64_t SeanetEncoder::frames(int64_t samples) const {
-  for (const int64_t ratio : config_.ratios | std::views::reverse) {
-    samples = (samples + ratio - 1) / ratio;
+  for (auto ratio = config_.ratios.rbegin(); ratio != config_.ratios.rend(); ++ratio) {
+    samples = (samples + *ratio - 1) / *ratio;
   }
   return samples;
 }
