@@ -229,6 +229,13 @@ def stretched(samples, throat):
     return resample_poly(samples, 100, round(throat * 100))
 
 
+def vowel_of_rise(tokens, count):
+    """Returns the symbol of the last stressed vowel, from which a yes-no question rises."""
+    symbols = [t for t in tokens if len(t) == 1 or t[0] != "|"]
+    stressed = [i for i, t in enumerate(symbols) if t.endswith("1")]
+    return stressed[-1] if stressed else count - 2
+
+
 def main(warp):
     voice = Voice(*map(float, warp.split(":")))
     for line in sys.stdin:
@@ -236,9 +243,8 @@ def main(warp):
         rising = tokens[-1] == "/"
         tokens = tokens[: len(tokens) - rising]
         letters, count = letters_of(voice.g2p, tokens)
-        stressed = [i for i, t in enumerate(t for t in tokens if len(t) == 1 or t[0] != "|") if t.endswith("1")]
-        rise = (stressed[-1] if stressed else count - 2) if rising else None
         pauses = sorted({s for c, s in letters if c and c in ",;:"})
+        rise = vowel_of_rise(tokens, count) if rising else None
         for values in voice.speak(float(speed), letters, count, pauses, rise):
             sys.stdout.buffer.write(np.int32(len(values)).tobytes() + values.tobytes())
         sys.stdout.buffer.flush()

@@ -2,11 +2,11 @@
 finch's own phones.
 
     syrinx hub pull kokoro       # hexgrad/Kokoro-82M, Apache-2.0
-    SYRINX=PATH_OF_syrinx python3 kokoro_voice.py af_heart < requests > answers
+    SYRINX=PATH_OF_syrinx python3 kokoro_voice.py af_heart:106 < requests > answers
 
-SYRINX: without it, `syrinx` in the PATH; KOKORO: a folder of the model instead of the pulled one. Requests and answers
-are those of hibari_voice.py. Kokoro's yes-no questions fall. The answer to a question that must rise is therefore three
-empty lists, and hibari's questions teach the rise.
+SYRINX: without it, `syrinx` in the PATH; KOKORO: a folder of the model instead of the pulled one. `af_heart:106` is
+the voice with a throat 6 % shorter, as `hibari:106:1`. Requests and answers are those of hibari_voice.py. Kokoro's yes-no
+questions fall, so the mark ↗ requests a rise from the last stressed vowel on.
 
 The phones of a whole sentence are sent as one word of a language that the server does not read itself. So they reach
 the network unchanged, with the marks between words.
@@ -23,7 +23,7 @@ import numpy as np
 from hibari.g2p import G2P
 
 from corpus import RATE
-from hibari_voice import PITCH_RATE, fit_pauses, letters_of
+from hibari_voice import PEAK, PITCH_RATE, fit_pauses, letters_of, stretched, vowel_of_rise
 from voicing import pitch
 
 UNREAD = "fr-fr"  # a language for which the server uses the given phones unchanged
@@ -32,7 +32,8 @@ LEAST_PAUSE = 0.025  # seconds; assumed length of a pause, because its beginning
 # Maps misaki's letters for one sound to IPA, which the server converts back to misaki's letters.
 IPA = {"I": "aɪ", "W": "aʊ", "A": "eɪ", "O": "oʊ", "Y": "ɔɪ", "T": "ɾ", "ᵊ": "ə", "ː": "", ":": ",", ";": ",", "!": ".",
        "?": "."}
-SILENT = set("ˈˌ ,;:.!?")
+RISE = "↗"
+SILENT = set("ˈˌ ,;:.!?" + RISE)
 
 
 def sounds_of(letters):
@@ -97,16 +98,26 @@ def ends_of(sounds, begun, count, pauses):
     return ends
 
 
-def answer(server, g2p, line):
-    """Returns samples, ends and pitch for one request; empty lists if the sentence must rise or the server reports other
-    sounds."""
+def with_rise(letters, vowel):
+    """Returns the letters with the mark of a rise before those of the symbol `vowel`."""
+    at = [symbol for _, symbol in letters].index(vowel, 1)
+    return letters[:at] + [(RISE, vowel)] + letters[at:]
+
+
+def answer(server, g2p, throat, line):
+    """Returns samples, ends and pitch for one request; empty lists if the server reports other sounds."""
     speed, *tokens = line.split()
     nothing = np.zeros(0, np.float32), np.zeros(0, np.float32), np.zeros(0, np.int32)
-    if tokens[-1] == "/":
-        return nothing
+    rising = tokens[-1] == "/"
+    tokens = tokens[: len(tokens) - rising]
     letters, count = letters_of(g2p, tokens)
+    if rising:
+        letters = with_rise(letters, vowel_of_rise(tokens, count))
     sounds = sounds_of(letters)
-    samples, begun = server.speak(written(letters), min(max(float(speed), SLOWEST), FASTEST))
+    samples, begun = server.speak(written(letters), min(max(float(speed) / throat, SLOWEST), FASTEST))
+    samples = stretched(samples, throat) if throat != 1 else samples
+    samples = samples * min(1, PEAK / max(1e-3, np.abs(samples).max()))
+    begun = [(letter, at / throat) for letter, at in begun]
     if len(begun) != len(sounds) or len({s for _, s in sounds}) + len(pauses := pauses_in(letters)) + 2 != count:
         print(f"kokoro_voice.py: other sounds: {line.strip()}", file=sys.stderr)
         return nothing
@@ -120,11 +131,11 @@ def pauses_in(letters):
     return sorted({s for c, s in letters if c and c in ",;:"})
 
 
-def main(voice):
-    server, g2p = Server(voice), G2P(british=False)
+def main(voice, throat=100):
+    server, g2p, throat = Server(voice), G2P(british=False), float(throat) / 100
     try:
         for line in sys.stdin:
-            for values in answer(server, g2p, line):
+            for values in answer(server, g2p, throat, line):
                 sys.stdout.buffer.write(np.int32(len(values)).tobytes() + values.tobytes())
             sys.stdout.buffer.flush()
     finally:
@@ -132,4 +143,4 @@ def main(voice):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1].split(":"))

@@ -162,6 +162,7 @@ constexpr std::array kIpa = std::to_array<Sound>({
     {"‿", ""},
     {"|", ""},
     {"-", ""},
+    {"↗", ""},
 });
 
 struct Letter {

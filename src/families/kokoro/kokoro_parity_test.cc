@@ -160,6 +160,25 @@ TEST_P(KokoroParity, AnUtteranceHasItsBitsAloneAndBesideOthers) {
   }
 }
 
+TEST_P(KokoroParity, ARiseBendsThePitchOfTheEnd) {
+  SmallKokoro f(GetParam());
+  std::vector<ProsodyJob> jobs = f.jobs();
+  f.prosody.run(f.ctx, jobs);
+  int64_t frames = 0;
+  for (const int32_t count : jobs[0].frames) frames += count;
+  std::vector<float> pitch(static_cast<size_t>(2 * frames), 100.f);
+  std::vector<float> samples(static_cast<size_t>(frames * f.config.hop()));
+  VoderTrace trace;
+  f.voder.run(
+      f.ctx, {jobs[0].features, jobs[0].frames, f.style(f.cases[0]), pitch, frames - 12},
+      [](int64_t, std::span<float> out) { std::fill(out.begin(), out.end(), 0.f); }, samples,
+      &trace);
+  const auto start = static_cast<size_t>(2 * (frames - 12));
+  EXPECT_EQ(trace.pitch[start - 5], 100.f);
+  EXPECT_NEAR(trace.pitch[start], 95.f, 1e-3f);
+  EXPECT_NEAR(trace.pitch.back(), 145.f, 1e-3f);
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, KokoroParity, testing::Values("published", "plain"));
 
 }  // namespace

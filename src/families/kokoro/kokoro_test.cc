@@ -208,6 +208,29 @@ TEST(KokoroState, WordsAndPhonesBeginWithTheirFrames) {
   EXPECT_EQ(marks(false), "");
 }
 
+TEST(KokoroState, TheMarkOfARiseStandsForTheFrameBeforeItsSound) {
+  const Cutter cutter;
+  SpeechRequest request;
+  request.say.text = "a";
+  request.say.sayings = {{.begin = 0, .end = 1, .phones = {"nˈoʊ↗sˈɛ", {}}}};
+  KokoroState state(request, cutter.config, Script(cutter.config, cutter.reader, "es", request),
+                    nullptr);
+  ASSERT_TRUE(state.begin(request).ok());
+  const size_t count = state.utterance().ids.size();
+  EXPECT_EQ(count, 8u);  // two zeros and six letters, without the mark
+  EXPECT_EQ(state.utterance().rise, 4);
+  const auto width = static_cast<size_t>(2 * cutter.config.hidden);
+  state.read(std::vector<float>(count * width), std::vector<int32_t>(count, 2));
+  std::vector<int32_t> codes;
+  std::vector<WordMark> words;
+  std::vector<float> rows;
+  StepOutput out(codes, words, nullptr, nullptr, {}, &rows);
+  state.advance({}, out);
+  for (size_t i = 0; i < 2 * count; ++i) {
+    EXPECT_EQ(rows.at(i * (width + kRowParts) + width + kRises), i == 6 ? 1.f : 0.f) << i;
+  }
+}
+
 TEST(KokoroVoices, AreMixedByWeight) {
   const auto a = std::make_shared<const VoicePack>(VoicePack{1, 2});
   const auto b = std::make_shared<const VoicePack>(VoicePack{4, -1});

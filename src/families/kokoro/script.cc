@@ -10,8 +10,9 @@
 namespace syrinx::kokoro {
 namespace {
 
-constexpr int kLongFirst = 40;      // a first sentence with more phonemes is cut
-constexpr int kShortest = 10;       // fewest phonemes on each side of this cut
+constexpr std::string_view kRise = "↗";  // IPA's global rise
+constexpr int kLongFirst = 40;           // a first sentence with more phonemes is cut
+constexpr int kShortest = 10;            // fewest phonemes on each side of this cut
 constexpr size_t kMostChars = 300;  // most bytes of a sentence in other languages than US English
 
 bool is_pause(const Spoken& spoken) {
@@ -128,7 +129,12 @@ void Script::add(std::span<const Spoken> words) {
   Utterance utterance;
   utterance.ids.push_back(0);
   const auto most = static_cast<size_t>(config_.most_phonemes()) + 1;
+  const bool has_tones = language_ == "zh";  // there the arrow is a tone
   const auto push = [&](const std::string& symbol) {
+    if (symbol == kRise && !has_tones) {
+      utterance.rise = static_cast<int>(utterance.ids.size());
+      return;
+    }
     const auto found = config_.vocabulary.find(symbol);
     if (found == config_.vocabulary.end()) return unsaid_.add(utf8_at(symbol, 0).value);
     if (utterance.ids.size() >= most) return;

@@ -26,6 +26,8 @@ struct Utterance {
   };
   std::vector<int32_t> ids;  ///< the first and last id are 0
   std::vector<Word> words;   ///< words, in order
+  /// Index in `ids` from which the pitch rises to the end of the utterance; -1: as predicted.
+  int rise = -1;
 
   int phonemes() const { return std::max(0, static_cast<int>(ids.size()) - 2); }
 };

@@ -59,9 +59,11 @@ void SpeechStage::run(StepContext& ctx, ChunkJob& job) const {
     return;
   }
   std::vector<float> all(static_cast<size_t>(job.fresh) * features);
+  int64_t rise = -1;
   for (size_t i = 0; i < static_cast<size_t>(job.fresh); ++i) {
     std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(i * width), features,
                 all.begin() + static_cast<std::ptrdiff_t>(i * features));
+    if (rows[i * width + features + kRises] > 0) rise = static_cast<int64_t>(i);
   }
   const std::vector<int32_t> once(static_cast<size_t>(job.fresh), 1);
   const auto style = static_cast<size_t>(2 * config_.style);
@@ -71,7 +73,8 @@ void SpeechStage::run(StepContext& ctx, ChunkJob& job) const {
     philox_normal(s.seed, static_cast<uint32_t>(s.pitches_before + pitch), kSourceNoise, out);
   };
   const auto samples = static_cast<size_t>(job.fresh * config_.hop());
-  voder_.run(ctx, {all, once, voice}, noise, job.out.first(samples));
+  voder_.run(ctx, {.features = all, .frames = once, .style = voice, .rise = rise}, noise,
+             job.out.first(samples));
   s.pitches_before += 2 * int64_t{job.fresh};
   job.made = job.fresh;
 }

@@ -18,6 +18,7 @@ enum RowPart : int {
   kPhonemes,  ///< phonemes of the utterance that begins with this frame, without the id 0 at both
               ///< ends; otherwise 0
   kFrames,    ///< frames of the utterance that begins with this frame; otherwise 0
+  kRises,     ///< 1 if the pitch rises from this frame to the end of the utterance; otherwise 0
   kRowParts
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -87,6 +88,12 @@ std::span<const float> KokoroState::style() const {
 void KokoroState::emit(int64_t frames, StepOutput& out) {
   const auto width = static_cast<size_t>(2 * config_.hidden);
   std::vector<float> row(width + kRowParts, 0.f);
+  int64_t rise = -1;
+  if (utterance_.rise >= 0) {
+    rise = std::max<int64_t>(
+        0,
+        std::accumulate(frames_.begin(), frames_.begin() + utterance_.rise, int64_t{0}) - kEarlier);
+  }
   size_t word = 0;
   std::optional<int64_t> stressed_at;  // frame of a stress, which belongs to the next vowel
   for (size_t i = 0, at = 0; i < frames_.size() && static_cast<int64_t>(at) < frames; ++i) {
@@ -109,6 +116,7 @@ void KokoroState::emit(int64_t frames, StepOutput& out) {
     std::copy_n(features_.begin() + static_cast<std::ptrdiff_t>(i * width), width, row.begin());
     for (int32_t n = 0; n < frames_[i] && static_cast<int64_t>(at) < frames; ++n, ++at) {
       row[width + kPhonemes] = at == 0 ? static_cast<float>(utterance_.phonemes()) : 0.f;
+      row[width + kRises] = static_cast<int64_t>(at) == rise ? 1.f : 0.f;
       row[width + kFrames] = at == 0 ? static_cast<float>(frames) : 0.f;
       out.row(row);
     }

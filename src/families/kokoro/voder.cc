@@ -32,6 +32,32 @@ View side_by_side(StepContext& ctx, std::initializer_list<View> parts) {
   return out;
 }
 
+constexpr float kVoiced = 40;                             // Hz; a lower pitch means unvoiced
+constexpr int64_t kShortestRise = 18, kLongestRise = 36;  // half frames: 0.22 and 0.45 s
+
+/// Raises the end of the pitch [2 F], as in a yes-no question: from `start`, up to 1.45 times the
+/// median.
+void raise_end(std::span<float> pitch, int64_t start) {
+  std::vector<float> voiced;
+  std::copy_if(pitch.begin(), pitch.end(), std::back_inserter(voiced),
+               [](float hz) { return hz > kVoiced; });
+  if (voiced.empty()) return;
+  const auto middle = voiced.begin() + std::ssize(voiced) / 2;
+  std::nth_element(voiced.begin(), middle, voiced.end());
+  const float usual = *middle;
+  int64_t last = std::ssize(pitch) - 1;
+  while (pitch[static_cast<size_t>(last)] < 0.6f * usual) --last;
+  start = std::max<int64_t>(0, std::clamp(start, last - kLongestRise, last - kShortestRise));
+  const auto rising = static_cast<float>(std::max<int64_t>(1, last - start));
+  for (int64_t i = std::max<int64_t>(0, start - 4); i < std::ssize(pitch); ++i) {
+    float& hz = pitch[static_cast<size_t>(i)];
+    if (hz <= kVoiced) continue;
+    const float x = std::clamp(static_cast<float>(i - start) / rising, 0.f, 1.f);
+    const float blend = std::min(1.f, static_cast<float>(i - start + 4) / 4);
+    hz = std::pow(hz, 1 - blend) * std::pow(usual * (0.95f + 0.5f * x * x), blend);
+  }
+}
+
 std::vector<float> numbers(const View& view) { return {view.f32(), view.f32() + view.count()}; }
 
 }  // namespace
@@ -243,6 +269,7 @@ void Voder::run(StepContext& ctx, const VoderJob& job, const HiftNoise& noise, s
     SYRINX_CHECK(std::ssize(job.pitch) == pitch.count(), "[kokoro] pitches: ", job.pitch.size());
     std::copy(job.pitch.begin(), job.pitch.end(), pitch.f32());
   }
+  if (job.rise >= 0) raise_end({pitch.f32(), static_cast<size_t>(pitch.count())}, 2 * job.rise);
   const View energy = curve(ctx, energy_, energy_out_, shared, manner);
   const View x = decode(ctx, said_frames, pitch, energy, voice);
 

@@ -26,6 +26,7 @@ struct VoderJob {
   std::span<const float> style;     ///< [2 config.style], a voice's row
   /// Pitch [2 F] in Hz, used instead of the predicted one when tests compare with the original.
   std::span<const float> pitch = {};
+  int64_t rise = -1;  ///< frame from which the pitch rises to the end; -1: as predicted
 };
 
 /// Intermediate results, for comparison with the original code.
