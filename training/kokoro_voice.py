@@ -24,7 +24,7 @@ from hibari.g2p import G2P
 
 from corpus import RATE
 from hibari_voice import PEAK, PITCH_RATE, fit_pauses, letters_of, stretched, vowel_of_rise
-from voicing import pitch
+from voicing import heard_pitch
 
 UNREAD = "fr-fr"  # a language for which the server uses the given phones unchanged
 SLOWEST, FASTEST = 0.5, 2.0
@@ -123,7 +123,7 @@ def answer(server, g2p, throat, line):
         return nothing
     ends = ends_of(sounds, begun, count, pauses)
     fit_pauses(ends, pauses, samples)
-    track = np.repeat(pitch(samples.astype(float)), PITCH_RATE // 100)
+    track = np.repeat(heard_pitch(samples), PITCH_RATE // 100)
     return samples, np.maximum.accumulate(ends).astype(np.float32), track.astype(np.int32)
 
 

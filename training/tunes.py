@@ -12,7 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import parselmouth
+
+import hear
+from voicing import heard_pitch
 
 END = 12                # number of steps of 10 ms with a pitch
 HIGH, LOW = 0.5, -1.5   # semitones
@@ -23,17 +25,6 @@ def kind_of(text):
     if not text.endswith("?"):
         return "statements"
     return "other questions" if text.lower().startswith(WH_WORDS) else "yes-no questions"
-
-
-def pitch(path):
-    """Returns the pitch in Hz, 100 a second, 0 where unvoiced. A second pass searches around the median of the first, so that
-    it finds fewer octave errors. The thresholds are lower than Praat's usual ones, because sentences end in a creak."""
-    sound = parselmouth.Sound(str(path))
-    track = lambda low, high: sound.to_pitch_ac(
-        0.01, low, silence_threshold=0.01, voicing_threshold=0.3, pitch_ceiling=high).selected_array["frequency"]
-    first = track(60, 500)
-    usual = np.median(first[first > 0]) if (first > 0).any() else 150
-    return track(0.45 * usual, 2.2 * usual)
 
 
 def ending(hz):
@@ -67,7 +58,7 @@ def main():
                 path = Path(folder) / f"{seed}.{hash(text)}.wav"
                 subprocess.run([args.program, "say", text, "--voice", speaker, "--seed", str(seed), "--threads", "1",
                                 "-m", args.model, "-o", str(path)], check=True, stdout=subprocess.DEVNULL)
-                return ending(pitch(path))
+                return ending(heard_pitch(hear.read_wav(path), 16000))
             shares(speaker, texts, np.array([[end_of(1 + seed, text) for text in texts] for seed in range(args.seeds)]))
 
 
