@@ -352,8 +352,8 @@ class HubPull(unittest.TestCase):
     def test_every_name_of_the_list(self):
         rows = [line.split()[:2] for line in run_cli("hub", "list").stdout.decode().splitlines()[1:]]
         rows = [(name, repository) for name, repository in rows if name != "piper:VOICE"]
-        published = ["config.json", "tokenizer.json", "model.safetensors", "model.bin", "model.pt", "languages/english/a",
-                     "model/xeus_checkpoint_new.pth", "t3_mtl23ls_v2.safetensors", "cosyvoice3.yaml",
+        published = ["config.json", "params.json", "tokenizer.json", "model.safetensors", "model.bin", "model.pt",
+                     "languages/english/a", "model/xeus_checkpoint_new.pth", "t3_mtl23ls_v2.safetensors", "cosyvoice3.yaml",
                      "expresso/a.1e68beda@240.safetensors"]
         Hub.files = dict.fromkeys(published, b"x")
         for size in ("tiny.en", "base.en", "base", "small", "large-v3-turbo-q5_0"):
