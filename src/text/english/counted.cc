@@ -74,7 +74,7 @@ bool stands_before_noun(const Tokens& tokens, size_t i, size_t used) {
       (used > 1 || glued) && tokens[last].close == '.' && !tokens[last].closes;  // "12oz. can"
   const std::string_view next = dotted ? tokens.core(last + 1) : tokens.after(last);
   if (listed(" bill bills note notes coin coins fee fine tip dash sprint relay freestyle lens jack "
-             "bulb charger adapter battery cable can cans bottle bottles bag bags jar jars ",
+             "bulb charger adapter battery cable cans bottle bottles bag bags jar jars ",
              next)) {
     return true;
   }
