@@ -219,12 +219,12 @@ class WyomingDialect : public Dialect {
     if (hearing_) return fail("a recording is still recognised; wait for its end", "busy", out);
     auto found = find_wyoming_recogniser(*models_, *ears_, ear_);
     if (!found) return fail(found.error().message, "no-recogniser", out);
-    if (!found.value()) {
+    if (!found.value().recogniser) {
       waiting_ = event;
       out.push_back(LoadModel{ear_});
       return;
     }
-    auto opened = WyomingHearing::open(*found.value(), language_, wake_);
+    auto opened = WyomingHearing::open(found.take(), language_, wake_);
     if (!opened) return fail(opened.error().message, "transcription-failed", out);
     hearing_ = opened.take();
     heard_ = false;

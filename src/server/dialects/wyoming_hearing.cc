@@ -26,26 +26,31 @@ std::vector<std::shared_ptr<Recogniser>> wyoming_recognisers(const ModelTable& m
   return out;
 }
 
-Result<std::shared_ptr<Recogniser>> find_wyoming_recogniser(const ModelTable& models,
-                                                            const Ears& ears,
-                                                            std::string_view name) {
-  auto apart = ears.find(name);
+Result<WyomingEar> find_wyoming_recogniser(ModelTable& models, const Ears& ears,
+                                           std::string_view name) {
+  const auto found = ears.find(name);
+  const auto apart =
+      found ? Result<WyomingEar>(WyomingEar{.recogniser = found.value()}) : found.error();
   const bool any = takes_any_ear(name);
   if (apart.ok() && (ears.asked_for() || !any)) return apart;
   const auto model = any ? models.hearer() : models.look_up(name);
   if (!model) return apart;
-  if (!model->backend) return std::shared_ptr<Recogniser>();
-  auto recogniser = model->backend->recogniser();
-  return recogniser ? Result<std::shared_ptr<Recogniser>>(std::move(recogniser)) : apart;
+  auto used = models.find(model->name);  // marks the model as used
+  if (!used) return used.error();
+  WyomingEar ear{.backend = used.take()};
+  if (!ear.backend) return ear;
+  ear.recogniser = ear.backend->recogniser();
+  return ear.recogniser ? Result<WyomingEar>(std::move(ear)) : apart;
 }
 
-Result<std::unique_ptr<WyomingHearing>> WyomingHearing::open(Recogniser& recogniser,
+Result<std::unique_ptr<WyomingHearing>> WyomingHearing::open(WyomingEar ear,
                                                              std::string_view language,
                                                              std::function<void()> wake) {
+  Recogniser& recogniser = *ear.recogniser;
   ListenOptions how{.live = true};
   if (!is_any_language(language)) how.language = language_code(language);
   if (const Status fit = check_listen(recogniser.info(), how); !fit) return fit.error();
-  std::unique_ptr<WyomingHearing> out(new WyomingHearing(std::move(wake)));
+  std::unique_ptr<WyomingHearing> out(new WyomingHearing(std::move(ear), std::move(wake)));
   auto listener = recogniser.open(how, out->queue_);
   if (!listener) return listener.error();
   out->listener_ = listener.take();

@@ -21,20 +21,25 @@ namespace syrinx {
 std::vector<std::shared_ptr<Recogniser>> wyoming_recognisers(const ModelTable& models,
                                                              const Ears& ears);
 
-/// Finds the recogniser that a client names; "" means any. Returns null if the model of that name
-/// must be loaded first.
-Result<std::shared_ptr<Recogniser>> find_wyoming_recogniser(const ModelTable& models,
-                                                            const Ears& ears,
-                                                            std::string_view name);
+/// A recogniser and the model that owns it.
+struct WyomingEar {
+  std::shared_ptr<Backend> backend = {};  ///< null if no model of the table owns the recogniser
+  std::shared_ptr<Recogniser> recogniser = {};
+};
+
+/// Finds the recogniser that a client names; "" means any. Counts as a use of its model. Returns a
+/// null recogniser if the model of that name must be loaded first.
+Result<WyomingEar> find_wyoming_recogniser(ModelTable& models, const Ears& ears,
+                                           std::string_view name);
 
 /// One recording that is recognised while it arrives.
 class WyomingHearing {
  public:
   static constexpr double kMaxS = 600;  ///< longest recording
 
-  /// Opens a listener of the recogniser. `language`: a tag such as "en-US"; empty: detected.
-  static Result<std::unique_ptr<WyomingHearing>> open(Recogniser& recogniser,
-                                                      std::string_view language,
+  /// Opens a listener of the recogniser. `language`: a tag such as "en-US"; empty: detected. Keeps
+  /// the model loaded until the end.
+  static Result<std::unique_ptr<WyomingHearing>> open(WyomingEar ear, std::string_view language,
                                                       std::function<void()> wake);
   ~WyomingHearing() { queue_->detach(); }
   WyomingHearing(const WyomingHearing&) = delete;
@@ -47,10 +52,11 @@ class WyomingHearing {
   HeardQueue::News take() { return queue_->take(); }
 
  private:
-  explicit WyomingHearing(std::function<void()> wake)
-      : queue_(std::make_shared<HeardQueue>(std::move(wake))) {}
+  WyomingHearing(WyomingEar ear, std::function<void()> wake)
+      : ear_(std::move(ear)), queue_(std::make_shared<HeardQueue>(std::move(wake))) {}
   void pass_on(std::vector<float>& samples);
 
+  const WyomingEar ear_;  // outlives listener_, which may borrow it
   const std::shared_ptr<HeardQueue> queue_;
   std::unique_ptr<Listener> listener_;
   std::optional<Resampler> resampler_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "server/http/ws_client_test.h"
 #include "server/http/wyoming_server.h"
 #include "server/models/fake_backend_test.h"
@@ -148,6 +149,36 @@ TEST_F(WyomingServerTest, Describes) {
   EXPECT_NE(info.last.find(R"("languages":["en"])"), std::string::npos);
   socket.send(event("ping", R"({"text":"x"})"));
   EXPECT_EQ(hear(socket, "pong").last, R"({"text":"x"})");
+}
+
+/// A model that recognises speech.
+class HearingBackend final : public FakeBackend {
+ public:
+  std::shared_ptr<Recogniser> recogniser() const override { return ear_; }
+
+ private:
+  const std::shared_ptr<Recogniser> ear_ = std::make_shared<CountingEar>();
+};
+
+TEST_F(WyomingServerTest, AModelStaysLoadedWhileItHears) {
+  std::vector<ModelSource> sources;
+  sources.push_back({.name = "first", .load = [] { return std::make_shared<FakeBackend>(); }});
+  sources.push_back({.name = "ear", .load = [] { return std::make_shared<HearingBackend>(); }});
+  const auto models =
+      std::make_shared<ModelTable>(std::move(sources), ModelTableOptions{.keep_s = 1});
+  const auto loaded = [&] { return models->look_up("ear")->backend != nullptr; };
+  ASSERT_TRUE(models->load("ear"));
+  server_ = std::make_unique<WyomingServer>(WyomingOptions{.port = 0}, models);
+  RawSocket socket(server_->port());
+  socket.send(event("audio-start") + chunk(std::string(3200, 'a'), 16000, 2, 1));
+  EXPECT_EQ(hear(socket, "transcript-chunk").types, "transcript-start transcript-chunk ");
+  models->sweep(now_s() + 100);
+  EXPECT_TRUE(loaded());
+  socket.send(event("audio-stop"));
+  EXPECT_NE(hear(socket, "transcript").last.find("Heard 1600"), std::string::npos);
+  hear(socket, "transcript-stop");
+  models->sweep(now_s() + 300);
+  EXPECT_FALSE(loaded());
 }
 
 /// Adds two models. One is loaded when a text names it, and has speakers as voices. The other has a
