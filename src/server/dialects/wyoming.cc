@@ -158,7 +158,8 @@ class WyomingDialect : public Dialect {
          out);
     send("transcript-stop", JsonOut::object(), out);
   }
-  bool busy() const override { return hearing_ != nullptr; }
+  /// A recording that has not ended is kept by its messages alone, because a client may be gone.
+  bool busy() const override { return hearing_ != nullptr && heard_; }
 
   double idle_timeout_s() const override { return 300; }
   void idle(Actions& out) override { out.push_back(CloseConnection{1000, "idle"}); }

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "server/dialects/text_session.h"
 #include "server/http/ws_client_test.h"
 #include "server/http/wyoming_server.h"
 #include "server/models/fake_backend_test.h"
@@ -369,6 +370,31 @@ TEST_F(WyomingEarsTest, RecordingsBecomeText) {
               concat(R"({"text":")", sound.text, R"(","language":"de"})"));
     EXPECT_EQ(hear(socket, "transcript-stop").types, "transcript-stop ");
   }
+}
+
+TEST(WyomingSession, EndsWhenARecordingFallsSilent) {
+  const auto backend = std::make_shared<FakeBackend>();
+  const auto ears = std::make_shared<const Ears>(
+      std::vector<std::shared_ptr<Recogniser>>{std::make_shared<CountingEar>()});
+  TextSession session(
+      backend, make_wyoming_dialect(std::make_shared<ModelTable>(backend), nullptr, ears, [] {}),
+      {}, [] {}, 0);
+  const auto send_frames = [&](double now_s) {
+    while (session.next(now_s) != nullptr) session.written();
+  };
+  session.message(event("audio-start"), true, 0);
+  session.message(chunk("abcd", 16000, 2, 1), true, 200);
+  send_frames(200);
+  session.tick(499, false);
+  EXPECT_FALSE(session.closing());
+  session.message(event("audio-stop"), true, 499);
+  session.tick(1000, true);  // the result is due
+  EXPECT_FALSE(session.closing());
+  send_frames(1000);
+  session.message(event("audio-start"), true, 1000);
+  send_frames(1000);
+  session.tick(1301, false);
+  EXPECT_TRUE(session.closing());
 }
 
 TEST_F(WyomingEarsTest, FaultsAreReported) {
