@@ -197,12 +197,8 @@ class WyomingDialect : public Dialect {
     } else if (event.type == "transcribe") {
       ear_ = string_at(event.data, "name").value_or("");
       language_ = string_at(event.data, "language").value_or("");
-      if (wyoming_recognisers(*models_, *ears_).empty()) {
-        fail(
-            "this server has no recogniser: start it with --ears NAME or with a model that accepts "
-            "recordings",
-            "no-recogniser", out);
-      }
+      const auto found = find_wyoming_recogniser(*models_, *ears_, ear_);
+      if (!found) fail(found.error().message, "no-recogniser", out);
     } else if (event.type == "audio-start") {
       listen(event, out);
     } else if (event.type == "audio-chunk" && hearing_ && !heard_) {

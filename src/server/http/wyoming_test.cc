@@ -180,6 +180,10 @@ TEST_F(WyomingServerTest, AModelStaysLoadedWhileItHears) {
   hear(socket, "transcript-stop");
   models->sweep(now_s() + 300);
   EXPECT_FALSE(loaded());
+  socket.send(event("transcribe", R"({"name":"ear"})") + event("audio-start") +
+              chunk(std::string(3200, 'a'), 16000, 2, 1) + event("audio-stop"));
+  EXPECT_NE(hear(socket, "transcript").last.find("Heard 1600"), std::string::npos);
+  EXPECT_TRUE(loaded());
 }
 
 /// Adds two models. One is loaded when a text names it, and has speakers as voices. The other has a
