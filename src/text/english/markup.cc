@@ -256,7 +256,11 @@ size_t Stripper::footnote_number() const {
   if (from == 0 || out_[--from].ch != '.') return 0;
   std::string word;
   while (from > 0 && is_letter(out_[from - 1].ch)) word.insert(0, 1, out_[--from].ch);
-  return from > 0 && may_have_footnote(word) ? end - at_ : 0;
+  if (from == 0 || !may_have_footnote(word)) return 0;
+  const char before = out_[from - 1].ch;  // a digit or a full stop: "1.0.0-beta.2", "access.log.1"
+  const bool compound = before == '-' && from > 1 && is_letter(out_[from - 2].ch);
+  const bool apart = before == ' ' || before == '\n' || before == '"' || before == '(';
+  return compound || apart || before == kPause ? end - at_ : 0;
 }
 
 }  // namespace
