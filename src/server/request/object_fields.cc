@@ -61,7 +61,9 @@ struct JsonView<jinja::Value> {
   static std::optional<double> number(const Value& value) {
     return value.is_number() && !value.is_bool() ? std::optional(value.number()) : std::nullopt;
   }
+  /// Chat bodies keep large integers as doubles. 2^64 is the nearest to the largest 64-bit ones.
   static std::optional<uint64_t> bits(const Value& value) {
+    if (number(value) == 0x1p64) return std::numeric_limits<uint64_t>::max();
     if (!value.is_int() || value.integer() < 0) return {};
     return static_cast<uint64_t>(value.integer());
   }
@@ -185,12 +187,11 @@ std::optional<uint64_t> ObjectFields<Json>::bits_or_minus_one(std::string_view n
   const auto number = JsonView<Json>::number(*value);
   if (!number || !whole(*number)) wrong_type(name, "an integer", *value);
   if (*number == -1) return {};
-  if (*number < 0 || *number > 0x1p64) {
+  if (*number < 0 || *number >= 0x1p64) {
     refuse(name, concat("'", path(name), "' must be between 0 and ",
                         std::numeric_limits<uint64_t>::max(), ", or -1."));
   }
-  // Chat bodies keep large integers as doubles, of which 2^64 is the nearest to the largest ones.
-  return *number == 0x1p64 ? std::numeric_limits<uint64_t>::max() : static_cast<uint64_t>(*number);
+  return static_cast<uint64_t>(*number);
 }
 
 template <typename Json>

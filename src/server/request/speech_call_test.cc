@@ -374,6 +374,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{R"({"input": "a", "seed": "7"})", 400, "seed", "invalid_type", "integer"},
         BadBody{R"({"input": "a", "seed": 1.5})", 400, "seed", "invalid_type", "integer"},
         BadBody{R"({"input": "a", "seed": 1e30})", 400, "seed", "invalid_value", "between 0 and"},
+        BadBody{R"({"input": "a", "seed": 18446744073709551616})", 400, "seed", "invalid_value",
+                "between 0 and"},
         BadBody{R"({"input": "a", "seed": -2})", 400, "seed", "invalid_value",
                 "between 0 and 18446744073709551615, or -1."},
         BadBody{R"({"input": "a", "service_tier": 1})", 400, "service_tier", "invalid_type", ""},
