@@ -371,7 +371,8 @@ void LibavEncoder::flush(std::string& out) {
   const int bad = avcodec_send_frame(codec_, nullptr);
   SYRINX_CHECK(bad >= 0, "[encoder] cannot end ", audio_format_name(format_), ": ", bad);
   take_packets(true);
-  av_write_trailer(muxer_);
+  const int ended = av_write_trailer(muxer_);
+  SYRINX_CHECK(ended >= 0, "[encoder] cannot end ", audio_format_name(format_), ": ", ended);
   avio_flush(muxer_->pb);
   out_ = nullptr;
 }
