@@ -31,6 +31,7 @@ constexpr std::array<int, 12> kAacRates = {8000,  11025, 12000, 16000, 22050, 24
 constexpr int kOpusDecodedHz = 48000;  // rate of decoded Opus, whatever the input rate
 constexpr int kWriteBytes = 4096;
 constexpr size_t kFlacStreamInfoBytes = 34;  // RFC 9639, 8.2
+constexpr size_t kMaxMp3Chapters = 255;      // ID3v2 counts them in one byte (CTOC)
 
 /// Codec, muxer and options of a format. Bit rates (below) are slightly above transparency.
 struct Recipe {
@@ -254,6 +255,7 @@ void LibavEncoder::add(const AudioLabels& labels) {
   tag("artist", labels.author);
   if (labels.track > 0) tag("track", std::to_string(labels.track));
   const size_t count = labels.chapters.size();
+  if (format_ == AudioFormat::kMp3 && count > kMaxMp3Chapters) return;
   muxer_->chapters = static_cast<AVChapter**>(av_calloc(count, sizeof(AVChapter*)));
   SYRINX_CHECK(count == 0 || muxer_->chapters != nullptr, "[encoder] out of memory");
   for (const AudioChapter& chapter : labels.chapters) add(chapter);

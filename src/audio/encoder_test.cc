@@ -200,6 +200,18 @@ TEST(Encoder, FilesHaveLabelsAndChapters) {
   }
 }
 
+TEST(Encoder, Mp3HasAtMost255Chapters) {
+  EncoderOptions options{.format = AudioFormat::kMp3, .in_rate_hz = 24000};
+  options.labels = AudioLabels{.title = "A Title"};
+  const auto in = sound(60'000, 24000);
+  for (size_t count = 255; count <= 256; ++count) {
+    options.labels->chapters.assign(count, {"One", 0, 1.25});
+    const DecodedAudio got = decode_audio(encode(options, in));
+    EXPECT_EQ(got.labels.title, "A Title");
+    EXPECT_EQ(got.labels.chapters.size(), count == 255 ? 255u : 0u);
+  }
+}
+
 TEST(Encoder, HowAStreamIsCutChangesNothing) {
   const auto in = sound(60'000, 24000);
   for (const AudioFormat format : {AudioFormat::kMp3, AudioFormat::kOpus, AudioFormat::kAac,

@@ -15,8 +15,8 @@ struct AudioChapter {
 /// Tags and chapters of an audio file; UTF-8. Empty values are left out.
 struct AudioLabels {
   std::string title = {}, album = {}, author = {};
-  int track = 0;  ///< number of the file in its album; 0: none
-  std::vector<AudioChapter> chapters = {};
+  int track = 0;                            ///< number of the file in its album; 0: none
+  std::vector<AudioChapter> chapters = {};  ///< an MP3 with more than 255 gets none
 };
 
 }  // namespace syrinx
