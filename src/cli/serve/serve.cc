@@ -179,11 +179,12 @@ ServerOptions server_options(const ServeOptions& options,
   return out;
 }
 
-/// Returns how many connections are possible with `files` open files, at most `wanted`. Without
-/// this bound, connections beyond it would wait instead of getting an answer.
-int possible_connections(int wanted, int files, const LogLine& report) {
+/// Returns how many connections are possible with `files` open files, at most `wanted`. `others`:
+/// connections of other ports. Without this bound, connections beyond it would wait instead of
+/// getting an answer.
+int possible_connections(int wanted, int files, int others, const LogLine& report) {
   constexpr int kOwnFiles = 24;  // files of the server itself; 14 were measured when idle
-  const int most = std::max(4, files - kOwnFiles);
+  const int most = std::max(4, files - kOwnFiles - others);
   if (wanted <= most) return wanted;
   report(concat("the limit of open files (", files, ") allows ", most,
                 " connections, fewer than --max-connections (", wanted,
@@ -350,7 +351,8 @@ int run_serve(const ServeOptions& options) {
   }
   const auto vad = options.vad.empty() ? nullptr : SileroVad::load(options.vad);
   ServerOptions http = server_options(options, vad, decoder ? &*decoder : nullptr, log, report);
-  http.max_connections = possible_connections(http.max_connections, files, report);
+  const int others = options.wyoming_port >= 0 ? WyomingOptions{}.max_connections : 0;
+  http.max_connections = possible_connections(http.max_connections, files, others, report);
   const bool keys = !http.keys.empty();
   const std::shared_ptr<VoiceDesk> voices = http.voices;
   const std::shared_ptr<const Ears> ears = http.ears;
