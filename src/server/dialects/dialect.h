@@ -123,6 +123,8 @@ class Dialect {
   virtual void progress(Actions&) {}
   /// Returns whether such work runs, so that the connection is not idle.
   virtual bool busy() const { return false; }
+  /// Returns whether such work is so far behind that messages must wait.
+  virtual bool full() const { return false; }
   /// Receives the result of LoadModel.
   virtual void model_loaded(const Status&, Actions&) {}
   /// Returns the seconds without messages and audio after which idle() is called. The value may

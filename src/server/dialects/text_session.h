@@ -34,8 +34,9 @@ class TextSession : public WireSession {
   void message(std::string_view bytes, bool binary, double now_s);
 
   Step read(std::string_view bytes, bool binary) override;
-  /// Returns whether too many replies are waiting because the client does not read.
-  bool full() const override { return backlog_bytes_ > kMaxBacklogBytes; }
+  /// Returns whether too many replies wait because the client does not read, or the dialect is
+  /// full.
+  bool full() const override { return backlog_bytes_ > kMaxBacklogBytes || dialect_->full(); }
   size_t max_message_bytes() const override { return size_t{256} << 10; }
   void tick(double now_s, bool stopping) override;
   const SendMessage* next(double now_s) override;

@@ -159,7 +159,8 @@ class WyomingDialect : public Dialect {
     send("transcript-stop", JsonOut::object(), out);
   }
   /// A recording that has not ended is kept by its messages alone, because a client may be gone.
-  bool busy() const override { return hearing_ != nullptr && heard_; }
+  bool busy() const override { return hearing_ != nullptr && (heard_ || hearing_->full()); }
+  bool full() const override { return hearing_ != nullptr && hearing_->full(); }
 
   double idle_timeout_s() const override { return 300; }
   void idle(Actions& out) override { out.push_back(CloseConnection{1000, "idle"}); }

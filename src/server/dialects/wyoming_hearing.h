@@ -35,7 +35,8 @@ Result<WyomingEar> find_wyoming_recogniser(ModelTable& models, const Ears& ears,
 /// One recording that is recognised while it arrives.
 class WyomingHearing {
  public:
-  static constexpr double kMaxS = 600;  ///< longest recording
+  static constexpr double kMaxS = 600;       ///< longest recording
+  static constexpr double kMaxAheadS = 120;  ///< most audio that waits for the recogniser
 
   /// Opens a listener of the recogniser. `language`: a tag such as "en-US"; empty: detected. Keeps
   /// the model loaded until the end.
@@ -49,6 +50,10 @@ class WyomingHearing {
   /// channels; the width must be 2 bytes.
   Status hear(const JsonIn& data, std::string_view pcm);
   void end();
+  /// Returns whether hear() must wait, because more than kMaxAheadS wait for the recogniser.
+  bool full() const {
+    return static_cast<double>(given_) / kHearingRate - queue_->heard_s() > kMaxAheadS;
+  }
   HeardQueue::News take() { return queue_->take(); }
 
  private:

@@ -24,7 +24,6 @@ namespace {
 
 using net::ip::tcp;
 
-constexpr size_t kMaxBacklogBytes = size_t{256} << 10;  // with more unsent bytes, reading stops
 constexpr auto kTick = std::chrono::milliseconds(250);
 /// Send buffer of a socket: small, so that unsent data is counted here. The kernel doubles it.
 constexpr int kWyomingSendBytes = 64 << 10;
@@ -122,7 +121,7 @@ net::awaitable<void> Client::read_all() {
       session_->message({bytes.data(), count}, true, now_s());
       co_await load_wanted();
       wakeup_->notify();
-      while (!over_ && session_->backlog_bytes() > kMaxBacklogBytes) co_await room_->wait();
+      while (!over_ && session_->full()) co_await room_->wait();
     }
   } catch (const std::exception& error) {
     state_.log(std::string("wyoming: ") + error.what());
@@ -158,6 +157,7 @@ net::awaitable<void> Client::write_all() {
       }
       if (frame == nullptr) {
         if (session_->closing()) break;
+        room_->notify();  // the recogniser may have caught up
         co_await wakeup_->wait();
         continue;
       }

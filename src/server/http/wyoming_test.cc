@@ -96,12 +96,15 @@ class CountingEar final : public Recogniser {
     };
     EXPECT_TRUE(options.live);
     auto out = std::make_unique<Counter>();
-    out->sink = std::move(sink);
+    out->sink = sink_ = std::move(sink);
     out->transcript.language = options.language;
     return std::unique_ptr<Listener>(std::move(out));
   }
+  /// Reports that the newest recording is processed up to `seconds`.
+  void report_heard(double seconds) { sink_->heard(seconds); }
 
  private:
+  std::shared_ptr<TranscriptSink> sink_;
   const RecogniserInfo info_{.name = "counter", .family = "test", .languages = {"en", "de"}};
 };
 
@@ -376,13 +379,31 @@ TEST_F(WyomingEarsTest, RecordingsBecomeText) {
   }
 }
 
-TEST(WyomingSession, EndsWhenARecordingFallsSilent) {
+std::unique_ptr<TextSession> open_session(std::shared_ptr<CountingEar> ear) {
   const auto backend = std::make_shared<FakeBackend>();
-  const auto ears = std::make_shared<const Ears>(
-      std::vector<std::shared_ptr<Recogniser>>{std::make_shared<CountingEar>()});
-  TextSession session(
+  const auto ears =
+      std::make_shared<const Ears>(std::vector<std::shared_ptr<Recogniser>>{std::move(ear)});
+  return std::make_unique<TextSession>(
       backend, make_wyoming_dialect(std::make_shared<ModelTable>(backend), nullptr, ears, [] {}),
-      {}, [] {}, 0);
+      SessionLimits{}, [] {}, 0);
+}
+
+TEST(WyomingSession, WaitsForTheRecogniser) {
+  const auto ear = std::make_shared<CountingEar>();
+  const auto session = open_session(ear);
+  session->message(event("audio-start"), true, 0);
+  const std::string half_minute = chunk(std::string(960'000, 'a'), 16000, 2, 1);
+  for (int i = 0; i < 4; ++i) session->message(half_minute, true, 0);
+  EXPECT_FALSE(session->full());
+  session->message(half_minute, true, 0);
+  EXPECT_TRUE(session->full());
+  ear->report_heard(31);
+  EXPECT_FALSE(session->full());
+}
+
+TEST(WyomingSession, EndsWhenARecordingFallsSilent) {
+  const auto open = open_session(std::make_shared<CountingEar>());
+  TextSession& session = *open;
   const auto send_frames = [&](double now_s) {
     while (session.next(now_s) != nullptr) session.written();
   };
