@@ -79,7 +79,7 @@ class GgufTensors : public WeightSource {
     const bool table = tables_.contains(name);
     if (table && kept_.contains(name)) return kept_.at(name).view().reshape(want);
     Tensor made = unpacked(*tensor, table ? DType::kF16 : DType::kF32);
-    if (heads > 0) made = halved(made, heads);
+    if (heads > 0) made = halved(made, want[0], heads);
     if (table) return kept_.emplace(name, std::move(made)).first->second.view().reshape(want);
     constexpr size_t kLatest = 8;
     if (latest_.size() == kLatest) latest_.pop_front();
@@ -108,9 +108,9 @@ class GgufTensors : public WeightSource {
   }
 
   /// Moves row 2 i + s of each head to row s * half + i.
-  static Tensor halved(const Tensor& paired, int heads) {
+  static Tensor halved(const Tensor& paired, int64_t rows, int heads) {
     Tensor out(paired.shape(), DType::kF32);
-    const int64_t rows = out.shape()[0], size = rows / heads, width = out.view().count() / rows;
+    const int64_t size = rows / heads, width = out.view().count() / rows;
     for (int64_t row = 0; row < rows; ++row) {
       const int64_t in_head = row % size, to = row - in_head + in_head % 2 * size / 2 + in_head / 2;
       std::copy_n(paired.f32() + row * width, width, out.f32() + to * width);

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
 #include "io/safetensors.h"
+#include "io/test_dir.h"
 
 namespace syrinx {
 namespace {
@@ -44,6 +46,30 @@ TEST(GgufWeights, HeadsInPairsHaveAnEvenNumberOfRows) {
                                    {{"paired", {"Q8_0", 1}}, {"odd", {"Q8_0", 2}}});
   EXPECT_EQ(source->take("paired", {2, 512}).dtype, DType::kF32);
   EXPECT_TRUE(source->take("odd", {2, 512}).empty());
+}
+
+TEST(GgufWeights, RowsOfPairedHeadsAreThoseOfTheWantedShape) {
+  std::string bytes = "GGUF";  // a tensor "w" of f32, [1, 4, 2]: row r has the numbers 2 r, 2 r + 1
+  append_number(bytes, uint32_t{3});
+  append_number(bytes, uint64_t{1});
+  append_number(bytes, uint64_t{0});
+  append_number(bytes, uint64_t{1});
+  bytes += "w";
+  append_number(bytes, uint32_t{3});
+  for (const uint64_t size : {2, 4, 1}) append_number(bytes, size);
+  append_number(bytes, uint32_t{0});
+  append_number(bytes, uint64_t{0});
+  bytes.resize((bytes.size() + 31) / 32 * 32);
+  for (int i = 0; i < 8; ++i) append_number(bytes, static_cast<float>(i));
+  const TestDir dir;
+  const auto file = std::make_shared<const GgufFile>(dir.write("m.gguf", bytes));
+  const auto source = gguf_weights(file, {{"one", {"w", 1}}, {"two", {"w", 2}}});
+  const Tensor one = to_f32(source->take("one", {4, 2}));
+  EXPECT_EQ(std::vector<float>(one.f32(), one.f32() + 8),
+            (std::vector<float>{0, 1, 4, 5, 2, 3, 6, 7}));
+  const Tensor two = to_f32(source->take("two", {4, 2}));
+  EXPECT_EQ(std::vector<float>(two.f32(), two.f32() + 8),
+            (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
 TEST(GgufWeights, TensorsThatOtherCodeReadsAreNotUnused) {
