@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/check.h"
 #include "codec/encode_whole.h"
 #include "codec/mimi_layers.h"
 #include "kernels/activation.h"
@@ -41,6 +42,8 @@ View convolve(StepContext& ctx, const CausalConv1d& conv, ConvState& state, cons
 
 MimiEncoder::MimiEncoder(const MimiConfig& config, const Weights& weights)
     : network_(config, weights) {
+  SYRINX_CHECK(config.semantic < config.codebooks, "[mimi encoder] ", config.semantic,
+               " semantic codebooks of ", config.codebooks);
   const Weights quantizer = weights.scope("quantizer");
   semantic_ = load_quantizer(quantizer, true);
   acoustic_ = load_quantizer(quantizer, false);

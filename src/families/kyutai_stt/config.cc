@@ -93,7 +93,8 @@ ModelConfig load_converted(const Config& root, const std::string& dir) {
   only(root, "audio_bos_token_id", root.opt_i("audio_bos_token_id", m.card) == m.card,
        "the last code");
   const int64_t heard = root.i("num_codebooks", 2, 64);
-  only(root, "num_codebooks", heard <= m.mimi.codebooks, "at most the number of Mimi's codebooks");
+  only(root, "num_codebooks", heard > m.mimi.semantic && heard <= m.mimi.codebooks,
+       "more than Mimi's semantic codebooks and at most the number of Mimi's codebooks");
   m.mimi.codebooks = heard;
   m.text_in = root.i("vocab_size", 9, 1 << 20) - 1;
   m.text_out = m.text_in + 1;

@@ -34,6 +34,10 @@ MimiConfig codec_encoder_config(const std::optional<Config>& root, int64_t codeb
       root->fail("encoder_valid_num_quantizers",
                  "must be the talker's number of codebooks, " + std::to_string(codebooks));
     }
+    if (mimi.semantic >= codebooks) {
+      root->fail("encoder_config.num_semantic_quantizers",
+                 concat("must be below the talker's number of codebooks, ", codebooks));
+    }
   }
   mimi.codebooks = codebooks;
   return mimi;
