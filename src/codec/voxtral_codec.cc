@@ -101,7 +101,14 @@ VoxtralCodecConfig VoxtralCodecConfig::load(const Config& c) {
   if (layers.size() != strides.size() || kernels.size() != strides.size()) {
     c.fail(lengths, concat("expected as many numbers as ", taps, " and ", kRates));
   }
+  int64_t rate = 1;
   for (size_t i = 0; i < layers.size(); ++i) {
+    rate *= strides[i];
+    // A stream moves its positions by whole pages of keys, which must be whole frames.
+    if (KvPool::kPageRows % rate != 0) {
+      c.fail(kRates,
+             concat("makes ", rate, " rows per frame: expected a divisor of ", KvPool::kPageRows));
+    }
     if (kernels[i] < strides[i]) c.fail(taps, concat("expected at least the strides of ", kRates));
     if (i > 0 && changes && strides[i] > 1) window *= 2;
     net.layers = static_cast<int>(layers[i]);

@@ -486,6 +486,8 @@ const Changes kChanges[] = {
        "1,2,x,2"},
       {"params.json", "/multimodal/audio_tokenizer_args/decoder_convs_strides_str", "\"2,2,2,2\"",
        "a first stride of 1"},
+      {"params.json", "/multimodal/audio_tokenizer_args/decoder_convs_strides_str", "\"1,3,2,2\"",
+       "decoder_convs_strides_str: makes 3 rows per frame"},
       {"params.json", "/multimodal/audio_tokenizer_args/decoder_transformer_lengths_str",
        "\"2,2,2\"", "decoder_transformer_lengths_str"},
       {"params.json", "/multimodal/audio_tokenizer_args/patch_proj_kernel_size", "9",
