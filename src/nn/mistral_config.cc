@@ -20,8 +20,10 @@ DecoderConfig load_mistral_sizes(const Config& c, float absent_eps) {
     c.fail("n_kv_heads",
            concat("n_heads, ", d.heads, ", must be a multiple of it, got ", d.kv_heads));
   }
-  d.head_dim = static_cast<int>(c.opt_i("head_dim", d.hidden / d.heads, 2, 256));
-  if (d.head_dim % 8 != 0) c.fail("head_dim", concat("expected a multiple of 8, got ", d.head_dim));
+  d.head_dim = static_cast<int>(c.opt_i("head_dim", d.hidden / d.heads, 0, 256));
+  if (d.head_dim < 8 || d.head_dim > 256 || d.head_dim % 8 != 0) {
+    c.fail("head_dim", concat("expected a multiple of 8 up to 256, got ", d.head_dim));
+  }
   d.norm_eps = static_cast<float>(c.opt_f("norm_eps", absent_eps, 0, 1));
   if (c.opt_b("use_biases", false)) c.fail("use_biases", "expected false");
   d.rotary = false;
