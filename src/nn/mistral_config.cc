@@ -44,6 +44,9 @@ DecoderConfig load_mistral_sizes(const Config& c, float absent_eps) {
 }
 
 DecoderConfig load_mistral_lm(const Config& c) {
+  for (const char* key : {"yarn", "llama_4_scaling", "sliding_window", "moe"})
+    if (c.has(key)) c.fail(key, "is not supported");
+  if (!c.opt_b("causal", true)) c.fail("causal", "expected true");
   DecoderConfig d = load_mistral_sizes(c);
   d.rotary = true;
   d.rope.theta = c.f("rope_theta", 1, 1e12);

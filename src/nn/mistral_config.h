@@ -15,6 +15,7 @@ namespace syrinx {
 DecoderConfig load_mistral_sizes(const Config& config, float absent_eps = 1e-5f);
 
 /// Does the same for a language model: with rotary positions of adjacent pairs, of base rope_theta.
+/// Refuses yarn, llama_4_scaling, sliding_window, moe, and causal if false.
 DecoderConfig load_mistral_lm(const Config& config);
 
 }  // namespace syrinx
