@@ -96,7 +96,9 @@ void FlowHead::run(StepContext& ctx, std::span<const FrameJob> jobs) const {
     for (int64_t k = 0; k < codes; ++k) {  // rounds ties to even, like torch
       const float number = std::clamp(x.f32()[i * codes + k], -1.f, 1.f);
       jobs[i].codes[static_cast<size_t>(k)] =
-          ModelConfig::kMarks + static_cast<int32_t>(std::nearbyint((number + 1) / 2 * top));
+          std::isnan(number)
+              ? -1
+              : ModelConfig::kMarks + static_cast<int32_t>(std::nearbyint((number + 1) / 2 * top));
     }
   }
 }

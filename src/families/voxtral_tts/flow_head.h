@@ -19,7 +19,7 @@ struct FrameJob {
   const float* row = nullptr;    ///< [H], row of the language model
   std::span<const float> noise;  ///< [A]
   float scale = 1;               ///< scale of guidance; 1: no guidance, at half the cost
-  std::span<int32_t> codes;      ///< [A], output, in [kMarks, kMarks + levels)
+  std::span<int32_t> codes;      ///< [A], output, in [kMarks, kMarks + levels); -1: not a number
 };
 
 /// The network that estimates the direction from noise to a frame, with its weights.

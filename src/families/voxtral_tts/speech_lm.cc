@@ -52,8 +52,12 @@ void SpeechLm::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden
                        static_cast<size_t>(batch.emits * acoustic_));
   if (k == 1) run_flow(ctx, batch, hidden, codes, made);
   std::fill_n(out.f32(), out.count(), -std::numeric_limits<float>::infinity());
-  for (int64_t e = 0; e < batch.emits; ++e)
-    out.f32()[e * out.shape[1] + made[static_cast<size_t>(e * acoustic_ + k - 1)]] = 0;
+  for (int64_t e = 0; e < batch.emits; ++e) {
+    const int32_t code = made[static_cast<size_t>(e * acoustic_ + k - 1)];
+    // The sampler fails the request of a number that is not finite.
+    const float score = code < 0 ? std::numeric_limits<float>::quiet_NaN() : 0;
+    out.f32()[e * out.shape[1] + std::max(code, ModelConfig::kMarks)] = score;
+  }
 }
 
 /// Computes the codes after the first, `made` [E, A]. The noise of a frame depends on the request's

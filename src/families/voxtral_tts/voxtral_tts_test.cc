@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "families/checkpoint_copy.h"
 #include "families/family_fixture.h"
 #include "families/voxtral_tts/pipeline.h"
 #include "families/voxtral_tts/speech_lm.h"
+#include "kernels/fixture.h"
+#include "kernels/sample.h"
 
 namespace syrinx::voxtral_tts {
 namespace {
@@ -27,6 +30,8 @@ class VoxtralTtsTest : public FamilyTest<VoxtralTts> {
     while (!track.finished) runner.step(track);
     return track.frames;
   }
+
+  fixture::Bench bench_{1};
 };
 
 TEST_F(VoxtralTtsTest, APromptHasTheVoiceBeforeTheText) {
@@ -98,6 +103,42 @@ TEST_F(VoxtralTtsTest, GuidanceNeedsNoCompanion) {
   const auto state = open(r);
   EXPECT_FALSE(state->guidance());
   EXPECT_EQ(dynamic_cast<const SpokenSequence&>(*state).scale(), 3.f);
+}
+
+TEST_F(VoxtralTtsTest, AFrameThatIsNotFiniteFailsOnlyItsRequest) {
+  const auto& lm = dynamic_cast<const SpeechLm&>(model_.lm());
+  StepContext& ctx = bench_.ctx;
+  std::vector<float> bad(32, 0.5f);
+  const std::vector<float> good = bad, noise(36, 0.25f);
+  bad[7] = std::numeric_limits<float>::quiet_NaN();
+  std::vector<int32_t> made(72), alone(36);
+  for (const float scale : {1.f, 1.2f}) {
+    const FrameJob jobs[] = {{bad.data(), noise, scale, std::span(made).first(36)},
+                             {good.data(), noise, scale, std::span(made).last(36)}};
+    lm.flow().run(ctx, jobs);
+    const FrameJob one{good.data(), noise, scale, alone};
+    lm.flow().run(ctx, {&one, 1});
+    EXPECT_EQ(std::ranges::count(std::span(made).first(36), -1), 36);
+    EXPECT_TRUE(std::ranges::equal(std::span(made).last(36), alone));
+    EXPECT_TRUE(std::ranges::all_of(alone, [](int32_t code) { return code >= 2; }));
+  }
+  const Tensor logits({2, 23}, DType::kF32);
+  ArBatch batch;
+  batch.emits = 2;
+  batch.scratch = {made.data(), DType::kU8, {int64_t{sizeof(int32_t)} * 72}};
+  for (int k = 2; k <= 36; ++k) {
+    lm.logits(ctx, k, batch, {}, {}, logits.view());
+    SampleRow row;
+    row.params.temperature = 0;
+    row.rule = open(request("Hello."))->rule(k);
+    const std::vector<SampleRow> rows(2, row);
+    std::vector<int32_t> ids(2);
+    std::vector<SampleStatus> status(2);
+    sample(ctx, logits.view(), rows, ids, status);
+    EXPECT_EQ(status[0], SampleStatus::kNotFinite) << k;
+    EXPECT_EQ(status[1], SampleStatus::kOk) << k;
+    EXPECT_EQ(ids[1], alone[static_cast<size_t>(k - 1)]) << k;
+  }
 }
 
 TEST_F(VoxtralTtsTest, OnlySpokenCodesAreChosen) {
