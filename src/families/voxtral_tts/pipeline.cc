@@ -28,8 +28,12 @@ VoiceRows read_voice(const ModelConfig& config, const std::string& path) {
   const TorchPickle file(path);
   const int64_t width = config.lm.hidden, most = config.max_positions / 2;
   const std::vector<TorchTensor>& all = file.tensors();
-  const bool fits = all.size() == 1 && all[0].dtype && all[0].sizes.size() == 2 &&
-                    all[0].sizes[0] >= 1 && all[0].sizes[0] <= most && all[0].sizes[1] == width;
+  const auto real = [](DType t) {
+    return t == DType::kF32 || t == DType::kBF16 || t == DType::kF16;
+  };
+  const bool fits = all.size() == 1 && all[0].dtype && real(*all[0].dtype) &&
+                    all[0].sizes.size() == 2 && all[0].sizes[0] >= 1 && all[0].sizes[0] <= most &&
+                    all[0].sizes[1] == width;
   if (!fits) {
     load_fault(path, "",
                concat("expected one tensor of floats [up to ", most, ", ", width, "], got ",

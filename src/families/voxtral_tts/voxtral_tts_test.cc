@@ -81,6 +81,17 @@ TEST_F(VoxtralTtsTest, AVoiceOfAnotherModelIsRefused) {
       << fault;
 }
 
+TEST_F(VoxtralTtsTest, AVoiceOfIntegersIsRefused) {
+  const CheckpointCopy copy(kSmall);
+  // The type of the numbers, as a pickle names it; two stores ("q") keep the size of the file.
+  copy.replace("voice_embedding/cheerful_female.pt", "BFloat16Storage\n", "CharStorage\nqzqy");
+  const std::string fault = load_fault_of([&] {
+    VoxtralTts({copy.dir.path(), "copy", WeightType::kF32});
+  });
+  EXPECT_NE(fault.find("expected one tensor of floats [up to 2048, 32], got"), std::string::npos)
+      << fault;
+}
+
 TEST_F(VoxtralTtsTest, TheSeedChoosesTheNoiseOfEachFrame) {
   SpeechRequest r = plain("Hello there.");
   r.sampling.seed = 5;
