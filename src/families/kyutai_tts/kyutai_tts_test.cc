@@ -215,6 +215,11 @@ TEST(KyutaiTtsVoices, AreFoundInTheHubsCache) {
     std::filesystem::copy(copy.dir.path("moved/some/ben.wav.1e68beda@240.safetensors"),
                           folder + "/" + file);
   EXPECT_EQ(load(), "ben.wav");
+  copy.dir.write("voices/of_another_model.safetensors", "");
+  EXPECT_EQ(load(), "ben.wav");
+  LoadSpec dummy{copy.dir.path(), "x"};
+  dummy.dummy = true;
+  EXPECT_EQ(KyutaiTts(dummy).info().speech.default_voice, "default");
   ::unsetenv("HF_HUB_CACHE");
 }
 

@@ -55,7 +55,7 @@ KyutaiTts::KyutaiTts(const LoadSpec& spec)
 }
 
 void KyutaiTts::load_voices(const LoadSpec& spec) {
-  files_ = open_voices(config_, spec.dir);
+  files_ = open_voices(config_, spec);
   files_->add_to(info_, "a published voice");
   if (files_->empty()) {
     if (!spec.dummy) {

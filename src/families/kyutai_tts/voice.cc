@@ -50,22 +50,32 @@ SpeakerRows read_voice(const ModelConfig& config, const std::string& path) {
   return voice;
 }
 
-std::string place_of_voices(const std::string& dir) {
-  std::string own = join_path(dir, "voices");
+/// Returns the folder of the voices in the hub's cache; "" without one.
+std::string cached_voices() {
   const std::string cache = hub_cache();
-  if (is_directory(own) || cache.empty()) return own;
-  const std::string snapshot = find_snapshot(hub_folder(cache, parse_hub_name(kVoices)), "");
-  return snapshot.empty() ? own : snapshot;
+  if (cache.empty()) return "";
+  return find_snapshot(hub_folder(cache, parse_hub_name(kVoices)), "");
+}
+
+/// Returns the files of the model's voices below a folder, by the names of their recordings.
+std::map<std::string, std::string> voices_below(const ModelConfig& config,
+                                                const std::string& folder) {
+  std::map<std::string, std::string> paths;
+  for (const auto& [name, path] : files_below(folder, {"."}, kExtension)) {
+    if (!name.ends_with(config.voice_ending)) continue;  // a voice of another model
+    paths.emplace(name.substr(0, name.size() - config.voice_ending.size()), path);
+  }
+  return paths;
 }
 
 }  // namespace
 
 std::unique_ptr<VoiceFiles<SpeakerRows>> open_voices(const ModelConfig& config,
-                                                     const std::string& dir) {
-  std::map<std::string, std::string> paths;
-  for (const auto& [name, path] : files_below(place_of_voices(dir), {"."}, kExtension)) {
-    if (!name.ends_with(config.voice_ending)) continue;  // a voice of another model
-    paths.emplace(name.substr(0, name.size() - config.voice_ending.size()), path);
+                                                     const LoadSpec& spec) {
+  std::map<std::string, std::string> paths = voices_below(config, join_path(spec.dir, "voices"));
+  if (paths.empty() && !spec.dummy) {
+    if (const std::string cached = cached_voices(); !cached.empty())
+      paths = voices_below(config, cached);
   }
   return std::make_unique<VoiceFiles<SpeakerRows>>(
       std::move(paths), [config](const std::string& path) { return read_voice(config, path); });

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "families/family.h"
 #include "families/kyutai_tts/config.h"
 #include "families/loading/voice_files.h"
 
@@ -38,10 +39,10 @@ struct SpeakerRows {
 inline constexpr const char* kVoices = "kyutai/tts-voices";
 inline constexpr const char* kKnownVoices = "kyutai-tts-voices";
 
-/// Returns the voices below voices/ of a checkpoint, or else those of the repository in the hub's
-/// cache, by the names of their recordings.
+/// Returns the voices below voices/ of a checkpoint, by the names of their recordings. If it has
+/// none and its weights are not random, returns those of the repository in the hub's cache.
 std::unique_ptr<VoiceFiles<SpeakerRows>> open_voices(const ModelConfig& config,
-                                                     const std::string& dir);
+                                                     const LoadSpec& spec);
 /// Makes a voice of small random numbers, for random weights.
 std::shared_ptr<const SpeakerRows> random_voice(const ModelConfig& config);
 
