@@ -206,7 +206,13 @@ TEST(Encoder, Mp3HasAtMost255Chapters) {
   const auto in = sound(60'000, 24000);
   for (size_t count = 255; count <= 256; ++count) {
     options.labels->chapters.assign(count, {"One", 0, 1.25});
-    const DecodedAudio got = decode_audio(encode(options, in));
+    const auto encoder = make_encoder(options).take();
+    std::string bytes;
+    encoder->encode(in, bytes);
+    encoder->flush(bytes);
+    const std::string first = encoder->first_bytes();
+    bytes.replace(0, first.size(), first);
+    const DecodedAudio got = decode_audio(bytes);
     EXPECT_EQ(got.labels.title, "A Title");
     EXPECT_EQ(got.labels.chapters.size(), count == 255 ? 255u : 0u);
   }
