@@ -25,11 +25,13 @@ struct AttentionCase {
   bool causal = true;
   float cap = 0;
   bool sloped = false;
+  int missing = 0;  // heads without a slope
 
   /// Returns a slope per head, none of them a power of two; empty without slopes.
   std::vector<float> slopes() const {
     std::vector<float> all;
-    for (int h = 0; sloped && h < heads; ++h) all.push_back(0.3f / static_cast<float>(h + 1));
+    for (int h = 0; sloped && h < heads - missing; ++h)
+      all.push_back(0.3f / static_cast<float>(h + 1));
     return all;
   }
 };
@@ -250,6 +252,10 @@ TEST_P(AttentionTest, CappedScoresAreThoseOfTheFormulaInAnyBatchAndChunk) {
 }
 
 TEST_P(AttentionTest, SlopesAreThoseOfTheFormulaInAnyBatchAndChunk) {
+  AttentionCase refused{4, 2, 64, DType::kF32, 60, true, 0, true};
+  if (GetParam() == Device::kCpu) refused.missing = 1;
+  const Sequence short_one(refused, 4, 3);
+  EXPECT_THROW(Runner(refused, {&short_one}, 12, GetParam()).run(4, 1), InternalError);
   if (GetParam() != Device::kCpu) return;
   for (const AttentionCase& c : {AttentionCase{4, 2, 64, DType::kF32, 60, true, 0, true},
                                  AttentionCase{3, 3, 8, DType::kF32, 0, true, 1.5f, true},

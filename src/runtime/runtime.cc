@@ -178,6 +178,15 @@ std::optional<FoundModel> find_model_file(const std::string& path) {
   return found;
 }
 
+/// Returns whether a directory's marker belongs to `family`. `lenient`: a marker that is not a
+/// config belongs to no family, and does not throw LoadError.
+bool is_of(const Family& family, const std::string& marker, bool lenient) try {
+  return !family.claims || family.claims(Config::load(marker));
+} catch (const LoadError&) {
+  if (!lenient) throw;
+  return false;
+}
+
 FoundModel find_model(const LoadOptions& options) {
   const bool plain = options.model.find('/') == std::string::npos;
   std::string path = options.model;
@@ -194,13 +203,12 @@ FoundModel find_model(const LoadOptions& options) {
     if (auto file = find_model_file(path)) return *file;
   }
   const std::string dir = voice ? *voice : resolve_model(path, hub_cache(), markers());
+  const std::string config_path = join_path(dir, std::string(kConfig));
   for (const Family& family : families()) {
     if (!has_marker(family)) continue;
-    const std::string path = join_path(dir, family.marker);
-    if (!is_file(path)) continue;
-    if (!family.claims || family.claims(Config::load(path))) return {&family, dir};
+    const std::string marker = join_path(dir, family.marker);
+    if (is_file(marker) && is_of(family, marker, is_file(config_path))) return {&family, dir};
   }
-  const std::string config_path = join_path(dir, std::string(kConfig));
   for (const Unfinished& each : unfinished()) {
     if (is_file(config_path) || !is_file(join_path(dir, each.marker))) continue;
     throw LoadError(concat(dir, ": has ", each.marker, " and no config.json; ", each.needs));

@@ -313,6 +313,21 @@ TEST(Load, MistralsOwnConfigIdentifiesAFamily) {
   EXPECT_EQ(load_pipeline(options)->info().family, "voxtral_tts");
 }
 
+TEST(Load, AForeignFileOfAMarkersNameIsPassedOver) {
+  const TestDir dir;
+  LoadOptions options = text_model();
+  std::filesystem::copy(
+      options.model, dir.path(),
+      std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+  options.model = dir.path();
+  for (const char* text : {"[]", "{\"model_type\": 3}", "{"}) {
+    dir.write("params.json", text);
+    EXPECT_EQ(load_pipeline(options)->info().family, "llm") << text;
+  }
+  std::filesystem::remove(dir.path("config.json"));
+  EXPECT_TRUE(says(load_fault(options), "params.json")) << "without another config";
+}
+
 TEST(Load, AnUnknownFamilyIsRefusedWithTheKnownOnes) {
   const TestDir dir;
   dir.write("config.json", R"({"model_type": "parrot"})");
