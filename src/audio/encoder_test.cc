@@ -192,9 +192,12 @@ TEST(Encoder, FilesHaveLabelsAndChapters) {
       EXPECT_NEAR(got.labels.chapters[i].end_s, labels.chapters[i].end_s, 0.05);
     }
     const auto scale = static_cast<size_t>(got.rate_hz / 24000);
-    EXPECT_EQ(got.samples.size(), scale * in.size()) << audio_format_name(format);
+    const size_t rest =
+        format == AudioFormat::kM4a ? 1024 : 1;  // FFmpeg 5 plays the last frame whole
+    EXPECT_GE(got.samples.size(), scale * in.size()) << audio_format_name(format);
+    EXPECT_LT(got.samples.size(), scale * in.size() + rest) << audio_format_name(format);
     EXPECT_GT(likeness(got.samples, sound(static_cast<int>(scale) * 60'000, got.rate_hz),
-                       got.samples.size()),
+                       scale * in.size()),
               0.99);
     EXPECT_TRUE(decode_audio(encode(plain, in)).labels.chapters.empty());
   }
