@@ -1,5 +1,5 @@
-// The teachers that are flite's own voices. These voices have no rising end for yes-no questions. So their pitch is
-// changed, and the audio is made again.
+// The teachers that are flite's own voices. These voices have no rising end for yes-no questions.
+// So their pitch is changed, and the audio is made again.
 #include <algorithm>
 #include <cmath>
 
@@ -95,8 +95,9 @@ class DiphonePitch {
     const long last = std::min<long>(wave_->num_samples, sample + 80);
     for (long i = first; i < last; ++i) power += double{1} * wave_->samples[i] * wave_->samples[i];
     if (std::sqrt(power / std::max(1L, last - first)) < floor_) return 0;
-    return periodicity(wave_, sample, period) > 0.55 ? static_cast<int>(std::lround(kTeacherRate / period))
-                                                     : 0;
+    return periodicity(wave_, sample, period) > 0.55
+               ? static_cast<int>(std::lround(kTeacherRate / period))
+               : 0;
   }
 
  private:

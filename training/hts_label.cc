@@ -38,7 +38,8 @@ bool is_vowel(const std::string& phone) {
 }
 
 Utterance flattened(const cst_utterance* utterance, bool rising) {
-  auto* utt = const_cast<cst_utterance*>(utterance);  // libflite's reading functions need a non-const pointer
+  auto* utt = const_cast<cst_utterance*>(
+      utterance);  // libflite's reading functions need a non-const pointer
   Utterance all;
   std::map<const void*, std::pair<int, int>> phone_at;  // the syllable, and the position in it
   for (const cst_item* phrase = relation_head(utt_relation(utt, "Phrase")); phrase;
@@ -108,31 +109,33 @@ class Labeller {
   std::string label(int at) const {
     const Segment& segment = all_.segments[at];
     const bool pause = segment.syllable < 0;
-    std::string out = name(at - 2) + "^" + name(at - 1) + "-" + name(at) + "+" + name(at + 1) + "=" +
-                      name(at + 2);
+    std::string out = name(at - 2) + "^" + name(at - 1) + "-" + name(at) + "+" + name(at + 1) +
+                      "=" + name(at + 2);
     const auto beside = [&](int way) {  // the syllable of the segment before or after a pause
       const int other = at + way;
       return other < 0 || other >= std::ssize(all_.segments) ? -1 : all_.segments[other].syllable;
     };
     const int before = pause ? beside(-1) : segment.syllable - 1;
-    const int after = pause ? beside(1)
+    const int after = pause                                               ? beside(1)
                       : segment.syllable + 1 < std::ssize(all_.syllables) ? segment.syllable + 1
                                                                           : -1;
-    out += pause ? "@x_x" : "@" + number(segment.place + 1) + "_" +
-                                number(all_.syllables[segment.syllable].phones - segment.place);
+    out += pause ? "@x_x"
+                 : "@" + number(segment.place + 1) + "_" +
+                       number(all_.syllables[segment.syllable].phones - segment.place);
     out += "/A:" + short_syllable(before, '_') + "/B:" + syllable(segment.syllable) +
            "/C:" + short_syllable(after, '+');
     const int word = pause ? -1 : all_.syllables[segment.syllable].word;
-    out += "/D:" + short_word(pause ? word_of(before) : word - 1) + "/E:" + long_word(word) + "/F:" +
-           short_word(pause                                 ? word_of(after)
+    out += "/D:" + short_word(pause ? word_of(before) : word - 1) + "/E:" + long_word(word) +
+           "/F:" +
+           short_word(pause                               ? word_of(after)
                       : word + 1 < std::ssize(all_.words) ? word + 1
-                                                            : -1);
+                                                          : -1);
     const int phrase = pause ? -1 : all_.syllables[segment.syllable].phrase;
     out += "/G:" + short_phrase(pause ? phrase_of(before) : phrase - 1, '_') +
            "/H:" + long_phrase(phrase) + "/I:" +
-           short_phrase(pause                                     ? phrase_of(after)
+           short_phrase(pause                                   ? phrase_of(after)
                         : phrase + 1 < std::ssize(all_.phrases) ? phrase + 1
-                                                                  : -1,
+                                                                : -1,
                         '=');
     return out + "/J:" + number(static_cast<int>(all_.syllables.size())) + "+" +
            number(static_cast<int>(all_.words.size())) + "-" +

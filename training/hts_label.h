@@ -1,5 +1,6 @@
-// Full-context labels of a libflite utterance in the format of the training of the voice festvox-us-slt-hts
-// (FULLCONTEXT_FORMAT HTS_TTS_ENG, version 1.0; festival's hts.scm writes it for its own utterances).
+// Full-context labels of a libflite utterance in the format of the training of the voice
+// festvox-us-slt-hts (FULLCONTEXT_FORMAT HTS_TTS_ENG, version 1.0; festival's hts.scm writes it for
+// its own utterances).
 #pragma once
 
 #include <string>

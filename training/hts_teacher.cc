@@ -1,6 +1,6 @@
-// The teacher of festvox-us-slt-hts: libflite's front end, libHTSEngine's models. The library's vocoder excites
-// voiced speech only with pulses, which sounds buzzy. vocoder.h excites the same spectra with pulses and noise; the
-// share of noise in voiced speech grows with the frequency.
+// The teacher of festvox-us-slt-hts: libflite's front end, libHTSEngine's models. The library's
+// vocoder excites voiced speech only with pulses, which sounds buzzy. vocoder.h excites the same
+// spectra with pulses and noise; the share of noise in voiced speech grows with the frequency.
 #include <HTS_engine.h>
 
 #include <algorithm>
@@ -22,10 +22,10 @@ namespace {
 constexpr const char* kVoice =
     "/usr/share/festival/voices/us/cmu_us_slt_arctic_hts/hts/cmu_us_slt_arctic_hts.htsvoice";
 constexpr int kTeacherRate = 32000;
-constexpr int kOrder = 44;  // order of the cepstra
-constexpr size_t kSpectrum = 0, kPitch = 1; // indices of the streams: cepstra, ln F0
-/// The share of noise in the amplitude of voiced speech at some frequencies in kHz, with linear interpolation. 0.6
-/// to 0.75 above 2.5 kHz matches the speech of flite's slt.
+constexpr int kOrder = 44;                   // order of the cepstra
+constexpr size_t kSpectrum = 0, kPitch = 1;  // indices of the streams: cepstra, ln F0
+/// The share of noise in the amplitude of voiced speech at some frequencies in kHz, with linear
+/// interpolation. 0.6 to 0.75 above 2.5 kHz matches the speech of flite's slt.
 constexpr std::array<std::array<double, 2>, 5> kBreath = {
     {{0, 0}, {1.0, 0.05}, {2.5, 0.6}, {5, 0.75}, {12, 0.9}}};
 
@@ -92,9 +92,9 @@ class HtsTeacher : public Teacher {
     std::exit(1);
   }
 
-  /// Writes the beginning and end of each phone to the labels: its normal duration divided by `speed`. The speed
-  /// setting of the library would mostly shorten pauses, because their durations vary most: at 1.4, it makes the
-  /// speech between pauses 1.34 times as fast.
+  /// Writes the beginning and end of each phone to the labels: its normal duration divided by
+  /// `speed`. The speed setting of the library would mostly shorten pauses, because their durations
+  /// vary most: at 1.4, it makes the speech between pauses 1.34 times as fast.
   void set_times(std::vector<std::string>& labels, double speed) {
     HTS_Engine_set_phoneme_alignment_flag(&engine_, false);
     std::vector<char*> lines = pointers(labels);
@@ -107,7 +107,8 @@ class HtsTeacher : public Teacher {
       for (size_t s = 0; s < states; ++s) {
         frames += HTS_Engine_get_state_duration(&engine_, i * states + s);
       }
-      const long least = start + static_cast<long>(states);  // the library needs one frame for each state
+      const long least =
+          start + static_cast<long>(states);  // the library needs one frame for each state
       const long end = std::max(least, std::lround(static_cast<double>(frames) / speed));
       labels[i] =
           std::to_string(start * kFrame) + " " + std::to_string(end * kFrame) + " " + labels[i];

@@ -1,5 +1,6 @@
-// The teacher of the Python package hibari-tts: libflite's front end, and hibari's network in another process
-// (hibari_voice.py, which specifies the protocol). So phones and times are those of finch's front end.
+// The teacher of the Python package hibari-tts: libflite's front end, and hibari's network in
+// another process (hibari_voice.py, which specifies the protocol). So phones and times are those of
+// finch's front end.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,7 +40,8 @@ std::vector<std::string> feature_of_all(const cst_utterance* utterance, const ch
   return values;
 }
 
-/// Returns the mark of a pause inside a sentence: the punctuation after the previous token, or a comma.
+/// Returns the mark of a pause inside a sentence: the punctuation after the previous token, or a
+/// comma.
 std::string pause_mark(const std::vector<std::string>& punctuation, int token) {
   for (const char c : token >= 0 ? punctuation[token] : std::string{}) {
     if (std::strchr(",;:", c)) return {c};
@@ -53,8 +55,8 @@ std::string end_mark(const std::string& text) {
   return at == std::string::npos ? "." : text.substr(at, 1);
 }
 
-/// Returns one line for hibari_voice.py: the speed, then `|WORD` before the phones of each word, and marks. `/` at
-/// the end requests a rising pitch.
+/// Returns one line for hibari_voice.py: the speed, then `|WORD` before the phones of each word,
+/// and marks. `/` at the end requests a rising pitch.
 std::string request_line(const Line& line, bool rising, const std::vector<PhoneSymbol>& stream,
                          const std::vector<std::string>& words,
                          const std::vector<std::string>& punctuation) {

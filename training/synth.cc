@@ -1,12 +1,13 @@
-// Speaks the sentences of standard input with one of the teachers (teacher.h) and writes the training data:
-// all audio as one file of 16-bit samples (mono, of RATE, 24000 a second) and one JSON line per sentence with
-// its place in that file, its symbols, the time at which each symbol ends, the pitch and the speed.
+// Speaks the sentences of standard input with one of the teachers (teacher.h) and writes the
+// training data: all audio as one file of 16-bit samples (mono, of RATE, 24000 a second) and one
+// JSON line per sentence with its place in that file, its symbols, the time at which each symbol
+// ends, the pitch and the speed.
 //
 //   synth TEACHER OUT.pcm OUT.jsonl [RATE] < sentences.txt
 //
-// A line may begin with a speed and a tab: 1.2 is a fifth faster than the teacher's own speed. Only kLead
-// of silence is kept before the first sound, and kTail after the last. All sentences are made equally
-// loud.
+// A line may begin with a speed and a tab: 1.2 is a fifth faster than the teacher's own speed. Only
+// kLead of silence is kept before the first sound, and kTail after the last. All sentences are made
+// equally loud.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -19,11 +20,11 @@
 
 namespace {
 
-constexpr double kLead = 0.02;         // seconds of silence kept before the first sound
-constexpr double kTail = 0.16;         // seconds kept after the last sound: the pause between sentences
+constexpr double kLead = 0.02;     // seconds of silence kept before the first sound
+constexpr double kTail = 0.16;     // seconds kept after the last sound: the pause between sentences
 constexpr double kSilence = 0.01;  // share of the loudest 5 ms below which sound counts as silence
 constexpr double kLoudness = -20.0;  // loudness of every sentence in LUFS
-constexpr double kPeak = 0.9;  // limit of the peak, as a share of full scale
+constexpr double kPeak = 0.9;        // limit of the peak, as a share of full scale
 
 /// Returns the root mean square of each block of 5 ms.
 std::vector<double> block_levels(const std::vector<float>& wave, int rate) {
@@ -41,13 +42,14 @@ struct Extent {
   long first = 0, count = 0;  // samples
 };
 
-/// Returns the part of the wave to keep: from kLead before the first sound to kTail after the last. `speech`: the
-/// seconds at which the first phone begins; earlier clicks are ignored.
+/// Returns the part of the wave to keep: from kLead before the first sound to kTail after the last.
+/// `speech`: the seconds at which the first phone begins; earlier clicks are ignored.
 Extent sounding(const std::vector<float>& wave, double speech, double speed, int rate) {
   const long block = rate / 200;
   const auto levels = block_levels(wave, rate);
   Extent span;
-  const double floor = levels.empty() ? 0 : *std::max_element(levels.begin(), levels.end()) * kSilence;
+  const double floor =
+      levels.empty() ? 0 : *std::max_element(levels.begin(), levels.end()) * kSilence;
   const auto loud = [floor](double level) { return level > floor; };
   const auto first = std::find_if(levels.begin(), levels.end(), loud) - levels.begin();
   const auto last = levels.rend() - std::find_if(levels.rbegin(), levels.rend(), loud);
@@ -68,8 +70,8 @@ struct Biquad {
   }
 };
 
-/// Returns the loudness in LUFS by ITU-R BS.1770: K weighting, blocks of 400 ms in steps of 100 ms, gated at -70
-/// LUFS and at 10 LU below the mean of the remaining blocks.
+/// Returns the loudness in LUFS by ITU-R BS.1770: K weighting, blocks of 400 ms in steps of 100 ms,
+/// gated at -70 LUFS and at 10 LU below the mean of the remaining blocks.
 double loudness(const std::vector<float>& samples, int rate) {
   const double k1 = std::tan(M_PI * 1681.974450955533 / rate), q1 = 0.7071752369554196;
   const double vh = std::pow(10.0, 3.999843853973347 / 20), vb = std::pow(vh, 0.4996667741545416);
@@ -137,7 +139,8 @@ long write_sentence(const Line& line, const Spoken& spoken, int rate, FILE* pcm,
   const double gain = levelling_gain(samples, rate);
   std::vector<short> rounded;
   for (const float s : samples) {
-    rounded.push_back(static_cast<short>(std::clamp(std::lround(s * gain * 32768), -32768L, 32767L)));
+    rounded.push_back(
+        static_cast<short>(std::clamp(std::lround(s * gain * 32768), -32768L, 32767L)));
   }
   std::fwrite(rounded.data(), sizeof(short), rounded.size(), pcm);
   std::vector<int> tones;  // Hz for every 10 ms of the sentence

@@ -8,7 +8,8 @@ constexpr double kRise = 1.55;  // pitch factor at the end of a rising question
 
 std::unique_ptr<Teacher> open_teacher(const std::string& name, int rate) {
   if (name.rfind("hts", 0) == 0) return open_hts_teacher(name, rate);
-  if (name.rfind("hibari", 0) == 0 || name.rfind("kokoro", 0) == 0) return open_process_teacher(name, rate);
+  if (name.rfind("hibari", 0) == 0 || name.rfind("kokoro", 0) == 0)
+    return open_process_teacher(name, rate);
   return open_flite_teacher(name, rate);
 }
 

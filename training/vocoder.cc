@@ -38,7 +38,8 @@ struct Vocoder::Transform {
   std::complex<float>* out = numbers();
 };
 
-/// The excitation. It has one hop of silence before and after the sentence, for windows at its ends.
+/// The excitation. It has one hop of silence before and after the sentence, for windows at its
+/// ends.
 struct Vocoder::Excitation {
   std::vector<float> pulses, noise;
 
@@ -98,7 +99,8 @@ std::vector<float> Vocoder::speak(const std::vector<Frame>& frames) {
   std::vector<float> out(frames.size() * kHop + kSize), loud(kBins), phase(kBins);
   for (size_t t = 0; t < frames.size(); ++t) {
     // Window t is twice as long as its frame and has the same middle.
-    const size_t first = t * kHop + kHop / 2;  // index in the excitation, which begins one hop earlier
+    const size_t first =
+        t * kHop + kHop / 2;  // index in the excitation, which begins one hop earlier
     for (int i = 0; i < 2 * kHop; ++i) {
       forward_->in[i] = {window_[i] * excitation.pulses[first + i],
                          window_[i] * excitation.noise[first + i]};

@@ -1,6 +1,6 @@
-// Makes speech from mel cepstra: the spectrum of each frame, excited by pulses and noise. Formulas: S. Imai,
-// Cepstral analysis synthesis on the mel frequency scale (ICASSP 1983). The filter is computed by FFT, in windows
-// of 10 ms, not by recursion. One thread.
+// Makes speech from mel cepstra: the spectrum of each frame, excited by pulses and noise. Formulas:
+// S. Imai, Cepstral analysis synthesis on the mel frequency scale (ICASSP 1983). The filter is
+// computed by FFT, in windows of 10 ms, not by recursion. One thread.
 #pragma once
 
 #include <complex>
@@ -11,8 +11,8 @@ struct AVTXContext;
 
 class Vocoder {
  public:
-  /// `alpha` warps the cepstra of `order` + 1 numbers. `breath` returns the share of noise in the amplitude of
-  /// voiced speech at a frequency in kHz. 32000 samples and 200 frames a second.
+  /// `alpha` warps the cepstra of `order` + 1 numbers. `breath` returns the share of noise in the
+  /// amplitude of voiced speech at a frequency in kHz. 32000 samples and 200 frames a second.
   Vocoder(double alpha, int order, double (*breath)(double khz));
   ~Vocoder();
 

@@ -11,8 +11,8 @@
 //                   declare priming or end
 //   m4a             the samples of aac, in MP4 fragments of a quarter of a second. An edit list
 //                   declares the priming; FFmpeg 7 removes the priming, FFmpeg 5 does not. With
-//                   labels an index instead of fragments: n samples; FFmpeg 5 also plays the rest of
-//                   the last frame
+//                   labels an index instead of fragments: n samples; FFmpeg 5 also plays the rest
+//                   of the last frame
 #pragma once
 
 #include <memory>
