@@ -17,13 +17,13 @@ TEST(VoxtralRealtime, OnlySilenceIsComputedOnce) {
     const VoxtralRealtime model({checkpoint_of(name), "x"}), fresh({checkpoint_of(name), "x"});
     const std::vector<float> recording =
         live::samples_of(live::cases_of("voxtral_realtime", name)[0]);
-    const auto said = [&](const VoxtralRealtime& model, bool silent) {
-      live::Stream stream(model);
+    const auto said = [&](const VoxtralRealtime& of, bool silent) {
+      live::Stream stream(of);
       if (!silent) stream.samples.clear();
-      stream.hear(recording, 160, true, model.info().hearing.tail);
+      stream.hear(recording, 160, true, of.info().hearing.tail);
       live::Stream* only[] = {&stream};
-      live::Stream::run(model, only);
-      live::Steps steps(model);
+      live::Stream::run(of, only);
+      live::Steps steps(of);
       steps.add(stream.rows);
       steps.run(std::vector<size_t>{0});
       return std::pair(stream.rows, steps.said[0].logits);
