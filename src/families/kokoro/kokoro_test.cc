@@ -10,6 +10,7 @@
 #include "families/kokoro/pipeline.h"
 #include "families/kokoro/said_pieces.h"
 #include "families/kokoro/script.h"
+#include "families/kokoro/speech_stage.h"
 #include "families/kokoro/state.h"
 #include "families/kokoro/voices.h"
 #include "io/expect_fault.h"
@@ -330,7 +331,8 @@ TEST(KokoroSpeech, AnUtteranceThatIsTooLongFailsItsStreamAlone) {
   ASSERT_TRUE(opened.ok());
   const auto stream = open_stream(stage, opened.value().sequence());
   std::vector<float> row(static_cast<size_t>(stage.in_width()), 0.f);
-  row[row.size() - 2] = 5, row[row.size() - 1] = 100'000;  // numbers of phonemes and of frames
+  float* parts = row.data() + row.size() - kRowParts;
+  parts[kPhonemes] = 5, parts[kFrames] = 100'000;
   EXPECT_EQ(stage.cut(*stream, {.values = row}, 0), 1);
   std::vector<float> out(static_cast<size_t>(stage.out_width()));
   ChunkJob job{.state = stream.get(), .values = row, .fresh = 1, .out = out, .made = 1};
@@ -340,7 +342,7 @@ TEST(KokoroSpeech, AnUtteranceThatIsTooLongFailsItsStreamAlone) {
   stage.run(ctx, {&job, 1});
   ASSERT_TRUE(job.fault.has_value());
   expect_fault(job.fault->message, "the limit is 60 s");
-  row[row.size() - 1] = 3;  // the utterance has three frames, but only one has arrived
+  parts[kFrames] = 3;  // the utterance has three frames, but only one has arrived
   EXPECT_EQ(stage.cut(*stream, {.values = row}, 0), 0);
 }
 
