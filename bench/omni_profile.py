@@ -6,7 +6,7 @@ of weights and cache over a device's bandwidth, operations over its speed, and a
 
 Sizes are those of the published config.json (thinker, talker, code predictor, code2wav). A request
 is a prompt of 100 rows, an answer of 100 ids and 340 frames of audio (27.2 s), which is the load for
-which vLLM-Omni published its figures (docs/performance.md).
+which vLLM-Omni published its figures.
 """
 import argparse
 import json

@@ -28,7 +28,7 @@ struct Confinement {
 
 /// Confines this process, which must have one thread and be a child of `parent`. The kernel kills
 /// the process when the parent ends. After this call the process can only read and write `fd`. A
-/// process of root becomes one of the user "nobody", if possible.
+/// process that root runs gives up root's rights, if possible.
 Confinement confine(int fd, int parent, const ConfinementLimits& limits);
 
 }  // namespace syrinx

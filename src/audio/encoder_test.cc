@@ -163,6 +163,16 @@ TEST(Encoder, LengthsArePutRightInFiles) {
   }
 }
 
+/// Returns the bytes of a file of samples: the stream with its final first bytes.
+std::string file_of(const EncoderOptions& options, const std::vector<float>& samples) {
+  const auto encoder = make_encoder(options).take();
+  std::string bytes;
+  encoder->encode(samples, bytes);
+  encoder->flush(bytes);
+  const std::string first = encoder->first_bytes();
+  return bytes.replace(0, first.size(), first);
+}
+
 TEST(Encoder, FilesHaveLabelsAndChapters) {
   const auto in = sound(60'000, 24000);
   const AudioLabels labels{.title = "A Title",
@@ -175,13 +185,7 @@ TEST(Encoder, FilesHaveLabelsAndChapters) {
     const EncoderOptions plain{.format = format, .in_rate_hz = 24000};
     EncoderOptions labelled = plain;
     labelled.labels = labels;
-    const auto encoder = make_encoder(labelled).take();
-    std::string bytes;
-    encoder->encode(in, bytes);
-    encoder->flush(bytes);
-    const std::string first = encoder->first_bytes();
-    bytes.replace(0, first.size(), first);
-    const DecodedAudio got = decode_audio(bytes);
+    const DecodedAudio got = decode_audio(file_of(labelled, in));
     EXPECT_EQ(got.labels.title, labels.title) << audio_format_name(format);
     EXPECT_EQ(got.labels.album, labels.album) << audio_format_name(format);
     EXPECT_EQ(got.labels.author, labels.author) << audio_format_name(format);
@@ -192,8 +196,8 @@ TEST(Encoder, FilesHaveLabelsAndChapters) {
       EXPECT_NEAR(got.labels.chapters[i].end_s, labels.chapters[i].end_s, 0.05);
     }
     const auto scale = static_cast<size_t>(got.rate_hz / 24000);
-    const size_t rest =
-        format == AudioFormat::kM4a ? 1024 : 1;  // FFmpeg 5 plays the last frame whole
+    // FFmpeg 5 plays the whole last frame of an M4A.
+    const size_t rest = format == AudioFormat::kM4a ? 1024 : 1;
     EXPECT_GE(got.samples.size(), scale * in.size()) << audio_format_name(format);
     EXPECT_LT(got.samples.size(), scale * in.size() + rest) << audio_format_name(format);
     EXPECT_GT(likeness(got.samples, sound(static_cast<int>(scale) * 60'000, got.rate_hz),
@@ -209,13 +213,7 @@ TEST(Encoder, Mp3HasAtMost255Chapters) {
   const auto in = sound(60'000, 24000);
   for (size_t count = 255; count <= 256; ++count) {
     options.labels->chapters.assign(count, {"One", 0, 1.25});
-    const auto encoder = make_encoder(options).take();
-    std::string bytes;
-    encoder->encode(in, bytes);
-    encoder->flush(bytes);
-    const std::string first = encoder->first_bytes();
-    bytes.replace(0, first.size(), first);
-    const DecodedAudio got = decode_audio(bytes);
+    const DecodedAudio got = decode_audio(file_of(options, in));
     EXPECT_EQ(got.labels.title, "A Title");
     EXPECT_EQ(got.labels.chapters.size(), count == 255 ? 255u : 0u);
   }

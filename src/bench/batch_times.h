@@ -1,5 +1,5 @@
-// Computes a model's costs from the least time of its batches of each size. The least time is that
-// of a quiet machine, even if other programs use the CPU at times. One thread at a time.
+// Computes a model's costs from the least time of its batches of each size. The least time
+// is what a quiet machine needs, even if other programs use the CPU at times. Not thread-safe.
 #pragma once
 
 #include <map>

@@ -115,8 +115,8 @@ View FishCodec::dequantise(StepContext& ctx, Jobs jobs, std::span<const PassPart
   for (const PassPart& part : parts) {
     const auto codes = jobs[part.job].codes.subspan(part.from * q, part.frames * q);
     for (int64_t i = 0; i < std::ssize(codes); ++i) {
-      // The heads of residual codes have as many ids as the semantic head, more than the codebooks
-      // of these codes have. As in the authors' code, a larger id becomes the codebook's last one.
+      // The heads of residual codes have as many ids as the semantic head, but their codebooks have
+      // fewer. As in the authors' code, an id that is too large becomes the codebook's last one.
       const int64_t code = std::min<int64_t>(codes[i], config_.codes(i % q) - 1);
       to = std::copy_n(codebooks_[i % q].f32() + code * dim, dim, to);
     }

@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-constexpr float kVoxtralNormEps = 1e-2f;  // of the codec's norms in files that lack it
+constexpr float kVoxtralNormEps = 1e-2f;  // default norm epsilon of the codec
 constexpr float kLeastUsage = 1e-5f;      // least weight of an entry of the table
 constexpr int64_t kMostVoxtralStages = 16, kMostVoxtralStride = 64;
 constexpr const char* kRates = "decoder_convs_strides_str";

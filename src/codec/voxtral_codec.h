@@ -1,7 +1,7 @@
 // The decoder of Voxtral's codec: frames of codes to samples. A frame has a code of a table and a
 // number of codes that are rounded numbers. Causal convolutions that multiply the rate alternate
-// with causal transformers, whose windows are short and whose scores get slopes (ALiBi). Each row
-// of the last convolution is a patch of samples. A stream has the same bits for any division into
+// with causal transformers, whose windows are short and whose scores get slopes (ALiBi). The last
+// convolution makes rows of `patch` samples. A stream has the same bits for any division into
 // chunks, and does not depend on the other streams of a call. CPU only. Const after construction,
 // shared by threads; a state is used by one call at a time. Layout and names:
 // vllm-omni:vllm_omni/model_executor/models/voxtral_tts/voxtral_tts_audio_tokenizer.py. T frames,
@@ -24,8 +24,8 @@ namespace syrinx {
 struct VoxtralCodecConfig {
   /// A convolution and the transformer after it.
   struct Stage {
-    int64_t taps = 1,
-            stride = 1;  ///< taps and stride of 1: no convolution (but in the first stage)
+    /// If both are 1, the stage has no convolution, unless it is the first one.
+    int64_t taps = 1, stride = 1;
     DecoderConfig net;
   };
 
@@ -84,8 +84,8 @@ class VoxtralCodec {
   VoxtralCodecConfig config_;
   Tensor table_;  // [V, codebook_dim]
   CausalConv1d first_, last_;
-  std::vector<CausalConvTranspose1d> raises_;  // of each stage after the first; may be empty
-  std::vector<StreamDecoder> nets_;            // of each stage
+  std::vector<CausalConvTranspose1d> raises_;  // one per stage after the first; each may be empty
+  std::vector<StreamDecoder> nets_;            // one per stage
 };
 
 }  // namespace syrinx

@@ -149,7 +149,7 @@ TEST_P(LiveRecognisers, OpenTheirOwnTasksOnly) {
   SpeechRequest request;
   request.task = std::make_shared<FamilyTask>();
   EXPECT_EQ(refusal_of(*model_, request).param, "task");
-  request.task = std::make_shared<Hearing>();  // of another model
+  request.task = std::make_shared<Hearing>();  // another model's task
   EXPECT_EQ(refusal_of(*model_, request).param, "task");
   request = {};
   request.say.text = "read this";

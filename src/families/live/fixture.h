@@ -159,7 +159,7 @@ struct Steps {
     std::vector<int32_t> ids;  // the first code of each step
     std::string text;
     std::vector<ScoredToken> tokens;
-    std::vector<float> logits, values;  // of the first code; of the stage
+    std::vector<float> logits, values;  // logits for the first code; the stage's values
     bool over = false;
   };
   explicit Steps(const Pipeline& of) : model(&of) {}

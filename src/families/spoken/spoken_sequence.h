@@ -141,7 +141,7 @@ class SpokenSequence final : public Sequence {
   TextPlan text_;
   std::deque<SpokenSegment> past_;
   SpokenSegment now_;
-  Prompt prompt_;     // of the current segment; empty while no segment is complete
+  Prompt prompt_;     // the current segment's; empty while no segment is complete
   Prompt companion_;  // empty without guidance
   DelayedStreams steps_;
   // frames sent in all segments, and in the segments before this one

@@ -29,7 +29,7 @@ class State : public Sequence {
   static constexpr int64_t kStepsPerId = 6, kSpareSteps = 10;
   static constexpr int64_t kContext = 3;  ///< last patches of the prompt, decoded before speech
   // Bounds of this program, which the authors' code does not have:
-  static constexpr int64_t kMostPartBytes = 2000;   ///< of text: about 150 s of English speech
+  static constexpr int64_t kMostPartBytes = 2000;   ///< bytes of text, about 150 s of English
   static constexpr int64_t kMostLikePatches = 188;  ///< earlier speech (30 s) used as the voice
 
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Prompter& prompter,

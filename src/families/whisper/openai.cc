@@ -135,7 +135,7 @@ std::vector<int64_t> not_spoken(const Tokenizer& tokenizer) {
        {"「", "」",  "『", "』", "<<",  ">>",  "<<<", ">>>", "--", "---", "-(", "-[",
         "('", "(\"", "((", "))", "(((", ")))", "[[",  "]]",  "{{", "}}",  "♪♪", "♪♪♪"})
     symbols.emplace_back(each);
-  const size_t plain = symbols.size();  // of later symbols, adds the first of several ids, too
+  const size_t plain = symbols.size();  // later symbols also add the first of several ids
   for (const char* each : {"♩", "♪", "♫", "♬", "♭", "♮", "♯"}) symbols.emplace_back(each);
   std::set<int64_t> out{tokenizer.encode(" -").front(), tokenizer.encode(" '").front()};
   for (size_t i = 0; i < symbols.size(); ++i) {

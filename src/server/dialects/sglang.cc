@@ -298,9 +298,9 @@ class SglangDialect : public Dialect {
   const std::string id_;
   const OwnSpeaker speaker_;
   const bool strict_;
-  JsonIn fields_ = JsonIn::object();  // of session.config
+  JsonIn fields_ = JsonIn::object();  // fields of the last session.config
   std::string format_;
-  std::optional<ContextOptions> options_;  // of the next turn; its context has the earlier turns
+  std::optional<ContextOptions> options_;  // the next turn's; with earlier turns as context
   std::shared_ptr<KeptStream> kept_ = std::make_shared<KeptStream>();
   std::optional<Turn> turn_;
   std::set<std::string> used_;  // ids of all turns

@@ -20,7 +20,7 @@ class TurnReader : public Reader {
 class MossTalk : public testing::Test {
  protected:
   struct Heard {
-    std::vector<std::vector<int32_t>> codes;  ///< of each turn
+    std::vector<std::vector<int32_t>> codes;  ///< one vector per turn
     std::vector<std::vector<float>> samples;
     int64_t shared_rows = 0;  ///< rows of prompts that were in the cache
   };
