@@ -204,7 +204,7 @@ class Clients(unittest.TestCase):
         from wyoming.audio import AudioChunk, AudioStart, AudioStop
         from wyoming.client import AsyncTcpClient
         from wyoming.info import Describe, Info
-        audio = self.server.speak({"input": "Turn on the light in the kitchen.", "response_format": "pcm"})[2]
+        audio = self.server.speak({"input": "Turn on the light in the kitchen.", "response_format": "pcm", "seed": 3})[2]
         form = {"rate": 24000, "width": 2, "channels": 1}
 
         async def talk():
