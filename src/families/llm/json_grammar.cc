@@ -85,7 +85,9 @@ class SchemaReader {
                                                   "properties", "required",
                                                   "type"};
     for (const auto& [key, value] : map.entries()) {
-      const auto is_key = [&](std::string_view known) { return known == key; };
+      const auto is_key = [name = std::string_view(key)](std::string_view known) {
+        return known == name;
+      };
       if (std::any_of(std::begin(kKnown), std::end(kKnown), is_key) ||
           std::any_of(std::begin(kAnnotations), std::end(kAnnotations), is_key))
         continue;
@@ -286,6 +288,7 @@ Result<JsonGrammar> JsonGrammar::of_schema(const Value& schema) try {
 }
 
 JsonWriting& JsonWriting::operator=(const JsonWriting& other) {
+  if (this == &other) return *this;
   grammar_ = other.grammar_, place_ = other.place_, node_ = other.node_;
   blanks_ = other.blanks_, part_ = other.part_, digits_ = other.digits_;
   low_ = other.low_, high_ = other.high_, left_ = other.left_, key_ = other.key_;

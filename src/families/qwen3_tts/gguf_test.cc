@@ -102,7 +102,7 @@ TEST(QwenGguf, TheFileOfTheCodecBelongsToItsTalker) {
   std::filesystem::copy(talker, dir.path("talker.gguf"));
   const auto fault = [&] {
     try {
-      Qwen3Tts({dir.path("talker.gguf"), "copy"});
+      const Qwen3Tts model({dir.path("talker.gguf"), "copy"});
       return std::string();
     } catch (const LoadError& e) {
       return std::string(e.what());
