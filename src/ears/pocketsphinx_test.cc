@@ -295,7 +295,7 @@ TEST(PocketSphinx, ATurnThatHasEndedWaitsForNoOtherSpeaker) {
     auto listener = recogniser->open({.live = true}, notes).take();
     listener->hear(fox());
     listener->end();
-    ASSERT_TRUE(notes->wait(20).ok());
+    ASSERT_TRUE(notes->wait(120).ok());
   }
 }
 

@@ -142,7 +142,8 @@ Frontend::Frontend(Tokenizer tokenizer, const Edition& edition)
 }
 
 bool Frontend::ends_prompt(std::span<const int32_t> ids) const {
-  return !std::ranges::search(ids, end_of_prompt_).empty();
+  const auto& end = end_of_prompt_;
+  return std::search(ids.begin(), ids.end(), end.begin(), end.end()) != ids.end();
 }
 
 std::vector<int32_t> Frontend::ids(std::string_view text) const { return tokenizer_.encode(text); }

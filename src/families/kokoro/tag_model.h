@@ -29,7 +29,7 @@ class TagModel {
   struct State {
     char place = 'S';
     std::string tag;
-    auto operator<=>(const State&) const = default;
+    auto operator<=>(const State&) const = default;  // NOLINT(modernize-use-nullptr)
   };
   using Index = uint16_t;
 

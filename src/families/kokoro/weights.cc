@@ -43,7 +43,7 @@ class UnwrappedWeights : public WeightSource {
  private:
   inline static const std::string kWrap = "module.";
 
-  std::string stored_name(const std::string& name) const {
+  std::string stored_name(const std::string& name) const override {
     const size_t dot = name.find('.');
     if (dot == name.npos) return name;
     std::string wrapped = name.substr(0, dot + 1) + kWrap + name.substr(dot + 1);

@@ -30,7 +30,7 @@ struct ModelConfig {
 /// A head of the decoder's cross-attention.
 struct AlignmentHead {
   int layer = 0, head = 0;
-  auto operator<=>(const AlignmentHead&) const = default;
+  auto operator<=>(const AlignmentHead&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// Ids with a special meaning, and settings of the rules for the next id (token_rules.h).
