@@ -7,7 +7,7 @@ packages_build="g++ cmake ninja-build ccache pkg-config libboost-dev nlohmann-js
   libcli11-dev libexpat1-dev libpcre2-dev libutf8proc-dev flite1-dev libavcodec-dev libavformat-dev libavutil-dev
   libswresample-dev libsonic-dev libseccomp-dev libssl-dev libcurl4-openssl-dev zlib1g-dev"
 # Libraries for speech recognition, which the program loads if they are installed.
-packages_ears="libpocketsphinx3 pocketsphinx-en-us
+packages_ears="libpocketsphinx5|libpocketsphinx3 pocketsphinx-en-us
   libwebrtc-audio-processing1|libwebrtc-audio-processing-1-3"
 # Packages for tests/real: a separate Python, a recorder, a phonemizer for voices.
 packages_real="$packages_ears python3-dev python3-venv alsa-utils espeak-ng libgtest-dev"

@@ -1,7 +1,8 @@
 // One decoder of PocketSphinx. It recognises one recording after another; a result does not depend
-// on earlier recordings. Like PocketSphinx's own program, pocketsphinx_continuous, it reads blocks
-// and ends an utterance after a block without speech. Both give the same words at the same times.
-// One thread at a time.
+// on earlier recordings. It ends utterances as PocketSphinx's own programs do. With version 3 an
+// utterance ends after a block without speech, as in pocketsphinx_continuous: both give the same
+// words at the same times. With version 5 the library's endpointer finds the utterances. One thread
+// at a time.
 #pragma once
 
 #include <cstdint>
@@ -39,14 +40,22 @@ class PocketSphinxDecoder {
   std::string partial() const;
 
  private:
+  void reset_mean();
+  void start_utterance(double start_s);
+  std::optional<TranscriptSegment> hear_in_stream(std::span<const int16_t> block);
+  std::optional<TranscriptSegment> hear_frame(std::span<const int16_t> frame);
   std::optional<TranscriptSegment> end_utterance();
 
   const std::shared_ptr<const PocketSphinxLibrary> library_;
   PocketSphinxLibrary::Config* config_ = nullptr;
   PocketSphinxLibrary::Decoder* decoder_ = nullptr;
-  std::vector<float> first_mean_;  // initial mean of the cepstra
-  bool in_utterance_ = false;      // between ps_start_utt() and ps_end_utt()
-  bool speaks_ = false;            // whether speech was found in this utterance
+  PocketSphinxLibrary::Endpointer* endpointer_ = nullptr;  // of this recording; version 5
+  std::vector<float> first_mean_;                          // initial mean of the cepstra; version 3
+  std::string first_mean_text_;                            // version 5's
+  std::vector<int16_t> frame_;    // samples of an incomplete frame; version 5
+  bool in_utterance_ = false;     // between ps_start_utt() and ps_end_utt()
+  bool speaks_ = false;           // whether speech was found in this utterance
+  double utterance_start_s_ = 0;  // time of the utterance's first frame; 0 in version 3
   int64_t utterance_samples_ = 0, samples_ = 0;
 };
 

@@ -64,9 +64,8 @@ struct StepContext {
 
 /// Allocates memory for `count` plain objects in ctx.host.
 template <typename T>
-std::span<T> take_array(StepContext& ctx, int64_t count) {
-  const int64_t bytes = sizeof(T);  // NOLINT(bugprone-sizeof-expression): T may be a pointer
-  const View memory = ctx.host.take(Shape{count * bytes}, DType::kU8);
+std::span<T> take_array(StepContext& ctx, int64_t count) {  // NOLINTNEXTLINE: T may be a pointer
+  const View memory = ctx.host.take(Shape{count * static_cast<int64_t>(sizeof(T))}, DType::kU8);
   T* first = static_cast<T*>(memory.data);
   for (int64_t i = 0; i < count; ++i) new (first + i) T();
   return {first, static_cast<size_t>(count)};

@@ -106,7 +106,8 @@ Finding ears(const MachineFacts& facts) {
   const std::string way = debian ? install_command(facts.distribution,
                                                    "libpocketsphinx3 pocketsphinx-en-us "
                                                    "libwebrtc-audio-processing1 (in Debian 13 "
-                                                   "libwebrtc-audio-processing-1-3)") +
+                                                   "libwebrtc-audio-processing-1-3; newer "
+                                                   "systems have libpocketsphinx5)") +
                                        ", or "
                                  : "";
   return {"ears", Health::kMissing,

@@ -128,7 +128,7 @@ Pinyin::Pinyin(std::string_view packed) {
   while (!phrases.ended()) {
     const uint32_t sizes = phrases.number(1);
     phrase.resize(sizes >> 4);
-    for (uint32_t i = 0; i < (sizes & 15); ++i) phrase += phrases.number(2);
+    for (uint32_t i = 0; i < (sizes & 15); ++i) phrase += static_cast<char32_t>(phrases.number(2));
     std::vector<uint16_t> readings;
     for (size_t i = 0; i < phrase.size(); ++i) readings.push_back(index(table));
     longest_ = std::max(longest_, phrase.size());

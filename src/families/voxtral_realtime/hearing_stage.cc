@@ -155,8 +155,8 @@ void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
     for (size_t i = 0; i < parts.size(); ++i) {
       const auto [number, from, begin, count] = parts[i];
       HearingStream& stream = stream_of(number);
-      const auto rows_of = [&](const View& all, int64_t rate) {
-        return all.slice(begin * rate, (begin + count) * rate);
+      const auto rows_of = [at = begin, end = begin + count](const View& all, int64_t rate) {
+        return all.slice(at * rate, end * rate);
       };
       mels(ctx, jobs[number], (known[number] + from) * each, rows_of(mel, each));
       of_first[i] = {rows_of(mel, each), &stream.convs[0], rows_of(wide, each)};

@@ -93,7 +93,7 @@ TEST(RealtimeResponse, ToolsArePassedThrough) {
             "response.output_item.added conversation.item.added "
             "response.function_call_arguments.delta response.function_call_arguments.done "
             "response.output_item.done conversation.item.done response.done");
-  const JsonIn done = events[8];
+  const JsonIn& done = events[8];
   EXPECT_EQ(done["name"], "weather");
   EXPECT_EQ(done["arguments"], R"({"town":"Ulm"})");
   EXPECT_EQ(done["output_index"], 1);
