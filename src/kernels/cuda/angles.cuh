@@ -34,6 +34,12 @@ struct Angles {
     }
     const float slowed = static_cast<float>(position) * (slow ? slow[pair] : 1.f);
     const double angle = slowed * inv_freq[pair];
+    // No angle is that large: positions are below 2^31. The compiler can omit the reduction of such
+    // angles, which needs local memory.
+    if (fabs(angle) >= 2147483648.0) {
+      *c = *s = NAN;
+      return;
+    }
     *c = rounded(static_cast<float>(::cos(angle)) * gain);
     *s = rounded(static_cast<float>(::sin(angle)) * gain);
   }
