@@ -31,6 +31,17 @@ PackedLinear load_branch_end(const Weights& block, const std::string& name,
   return load_linear_scaled(block, name, out, in, bias, gain, type);
 }
 
+/// Returns the rows `rows` of x: x itself if they are all its rows, else copies in the arena.
+View picked_rows(StepContext& ctx, const View& x, std::span<const int32_t> rows) {
+  const int64_t count = std::ssize(rows);
+  bool all = count == x.shape[0];
+  for (int64_t i = 0; all && i < count; ++i) all = rows[static_cast<size_t>(i)] == i;
+  if (all) return x;
+  const View some = ctx.arena.take({count, x.shape[1]}, DType::kF32);
+  gather_rows(ctx, x, rows, some);
+  return some;
+}
+
 }  // namespace
 
 Decoder::Norm::Norm(const Weights& weights, const DecoderConfig& config) {
@@ -411,14 +422,14 @@ void Decoder::norm(StepContext& ctx, const View& x, const View& out) const {
 
 void Decoder::norm_rows(StepContext& ctx, const View& x, std::span<const int32_t> rows,
                         const View& out) const {
-  const int64_t count = std::ssize(rows);
-  bool all = count == x.shape[0];
-  for (int64_t i = 0; all && i < count; ++i) all = rows[static_cast<size_t>(i)] == i;
-  if (all) return norm(ctx, x, out);
   const Arena::Mark mark(ctx.arena);
-  const View some = out.dtype == DType::kF32 ? out : ctx.arena.take(out.shape, DType::kF32);
-  gather_rows(ctx, x, rows, some);
-  norm(ctx, some, out);
+  norm(ctx, picked_rows(ctx, x, rows), out);
+}
+
+void Decoder::norm_rows(StepContext& ctx, const View& x, std::span<const int32_t> rows,
+                        const PackedLinear& w, const View& out) const {
+  const Arena::Mark mark(ctx.arena);
+  project(ctx, final_, w, picked_rows(ctx, x, rows), out);
 }
 
 void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRange blocks,

@@ -170,6 +170,10 @@ class Decoder {
   /// Computes out [B, H] = the final norm of the rows `rows` of x.
   void norm_rows(StepContext& ctx, const View& x, std::span<const int32_t> rows,
                  const View& out) const;
+  /// Computes out [B, O] = w(the final norm of the rows `rows` of x). Without a final norm, w reads
+  /// the rows as they are.
+  void norm_rows(StepContext& ctx, const View& x, std::span<const int32_t> rows,
+                 const PackedLinear& w, const View& out) const;
 
  private:
   struct Norm {

@@ -39,12 +39,11 @@ size_t InnerDecoder::scratch_bytes(int emits) const {
   return KvPool::page_bytes(kv_) * static_cast<size_t>(pages_each_ * std::max(emits, 1));
 }
 
-View InnerDecoder::run(StepContext& ctx, int k, const View& x, const View& scratch,
-                       DType type) const {
+void InnerDecoder::run(StepContext& ctx, int k, const View& x, const View& scratch,
+                       const PackedLinear& head, const View& out) const {
   const int32_t rows = k == 1 && schedule_.empty() ? 2 : 1;
   const Decoder& decoder = sets_[schedule_.empty() ? 0 : schedule_[static_cast<size_t>(k)]];
   const int64_t emits = x.shape[0] / rows;
-  const View top = ctx.arena.take({emits, config().hidden}, type);
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const std::span<int32_t> row_begin = take_array<int32_t>(ctx, emits + 1),
                            kv_len = take_array<int32_t>(ctx, emits),
@@ -59,12 +58,7 @@ View InnerDecoder::run(StepContext& ctx, int k, const View& x, const View& scrat
   }
   const KvPool kv(kv_, emits * pages_each_, scratch);
   decoder.forward(ctx, x, {row_begin, kv_len, pages, static_cast<int>(pages_each_)}, kv);
-  if (config().final_norm) {
-    decoder.norm_rows(ctx, x, last, top);
-  } else {
-    gather_rows(ctx, x, last, top);
-  }
-  return top;
+  decoder.norm_rows(ctx, x, last, head, out);
 }
 
 View side_by_side(StepContext& ctx, const View& first, const View& second) {

@@ -29,11 +29,11 @@ class InnerDecoder {
   /// Runs call k = 0, 1, 2, ... of a step over x [E or 2E, H], which it overwrites. In call 1 each
   /// sequence has two consecutive rows, of positions 0 and 1; in other calls one row, of position
   /// k. Call 0 may be left out. With a schedule, each call has one row, and none may be left out.
-  /// Returns the last row of each sequence, [E, H] of `type` (kernels/product_rows.h), in the
-  /// arena, normed unless config().final_norm is false. `scratch`, of scratch_bytes(E), keeps the
-  /// cache between the calls of a step.
-  View run(StepContext& ctx, int k, const View& x, const View& scratch,
-           DType type = DType::kF32) const;
+  /// Writes the outputs of `head` to out [E, O]. The head reads the last row of each sequence,
+  /// normed unless config().final_norm is false. `scratch`, of scratch_bytes(E), keeps the cache
+  /// between the calls of a step.
+  void run(StepContext& ctx, int k, const View& x, const View& scratch, const PackedLinear& head,
+           const View& out) const;
 
  private:
   std::vector<Decoder> sets_;

@@ -82,7 +82,7 @@ void DepthCodes::logits(StepContext& ctx, int q, const View& hidden, std::span<c
     linear_add(ctx, widen_[code - 1], narrow, x);
   }
   const View inner = scratch.slice(kept, scratch.shape[0]);
-  linear(ctx, heads_[code], decoder_.run(ctx, q, x, inner), out);
+  decoder_.run(ctx, q, x, inner, heads_[code], out);
 }
 
 }  // namespace syrinx::kyutai_tts

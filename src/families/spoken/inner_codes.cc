@@ -63,8 +63,7 @@ void InnerCodes::logits(StepContext& ctx, int k, const View& hidden, const View&
                         const View& scratch, const View& out) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const PackedLinear& head = of_code(parts_.heads, k - first_of(parts_));
-  const DType type = product_rows(head, hidden.shape[0]);
-  linear(ctx, head, parts_.decoder.run(ctx, k, inputs(ctx, k, hidden, codes), scratch, type), out);
+  parts_.decoder.run(ctx, k, inputs(ctx, k, hidden, codes), scratch, head, out);
 }
 
 }  // namespace syrinx

@@ -35,20 +35,46 @@ constexpr int skinny_panels(int64_t rows, int tiles, bool gated) {
   return each;
 }
 /// The `chunks` chunks of k are divided into `ranges` ranges: returns the first chunk of range `i`.
-constexpr int64_t range_begin(int64_t chunks, int i, int ranges) { return chunks * i / ranges; }
+/// In 32 bits, because a GPU divides 64 bits slowly.
+constexpr int range_begin(int64_t chunks, int i, int ranges) {
+  return static_cast<int>(static_cast<uint32_t>(chunks) * static_cast<uint32_t>(i) /
+                          static_cast<uint32_t>(ranges));
+}
 
 /// The most rows that a product itself rounds to bf16 while it reads them.
 constexpr int64_t kRoundedInPlace = 8;
 
-/// A product may compute the RMS norm of its rows itself. Each block then has the rows in shared
-/// memory, as bf16, normed_stride(k) numbers apart: the lanes that load together use all banks.
+/// A product may compute the RMS norm of its rows itself. With a few rows, each block norms all of
+/// them. It has them in shared memory, as bf16, normed_stride(k) numbers apart: the lanes that load
+/// together use all banks.
 constexpr int64_t normed_stride(int64_t k) { return k + 32; }
 /// Returns the bytes of shared memory for such rows.
 constexpr int64_t normed_bytes(int64_t rows, int64_t k) { return 2 * rows * normed_stride(k); }
 constexpr int64_t kMostNormedBytes = 64 << 10;  // so that two blocks share a multiprocessor
+/// Returns whether each block norms all rows of k numbers.
+constexpr bool norms_in_each_block(int64_t rows, int64_t k) {
+  return rows <= kRoundedInPlace && normed_bytes(rows, k) <= kMostNormedBytes;
+}
+/// With more rows, the first kNormingBlocks blocks norm some rows each, for all blocks. They are
+/// few, because the other blocks wait for them: all must run at the same time on any GPU.
+constexpr int64_t kNormingBlocks = 16;
+constexpr int64_t kMostSharingBlocks = 0xffff;
+struct RowRange {
+  int64_t begin, end;
+};
+/// Returns the rows that block `block` of `blocks` norms, none for most blocks.
+constexpr RowRange normed_rows(int64_t rows, unsigned blocks, unsigned block) {
+  const unsigned among = blocks < kNormingBlocks ? blocks : kNormingBlocks;
+  const unsigned each = (static_cast<unsigned>(rows) + among - 1) / among;
+  const int64_t begin = int64_t{each} * block;
+  if (begin >= rows) return {rows, rows};
+  return {begin, begin + each < rows ? begin + each : rows};
+}
+/// The most rows that a product norms: each warp of a norming block has one.
+constexpr int64_t kMostNormedRows = kNormingBlocks * kSkinnyWarps;
 /// Returns whether a product with `rows` rows of k numbers norms them.
 constexpr bool norms_in_product(int64_t rows, int64_t k) {
-  return rows <= kRoundedInPlace && k % kChunk == 0 && normed_bytes(rows, k) <= kMostNormedBytes;
+  return rows <= kMostNormedRows && k % kChunk == 0;
 }
 
 /// The tiled f32 product sums k in stretches of this length, and adds the sums of stretches in

@@ -81,6 +81,24 @@ TEST(DeviceOrder, RangesCoverK) {
   }
 }
 
+// Without this, a GPU would read rows that no block normed, or wait for blocks that do not run. The
+// emulation would not notice: its first block waits in vain, and norms all rows.
+TEST(DeviceOrder, AFewBlocksNormAllRows) {
+  for (const int64_t blocks : {1, 3, 16, 17, 192}) {
+    for (int64_t rows = 1; rows <= kMostNormedRows; ++rows) {
+      int64_t next = 0;
+      for (int64_t block = 0; block < blocks; ++block) {
+        const RowRange own = normed_rows(rows, blocks, block);
+        EXPECT_EQ(own.begin, next);
+        next = own.end;
+        EXPECT_TRUE(block < kNormingBlocks || own.begin == own.end);
+        EXPECT_TRUE(blocks < kNormingBlocks || own.end - own.begin <= kSkinnyWarps);
+      }
+      EXPECT_EQ(next, rows) << blocks;
+    }
+  }
+}
+
 std::vector<Device> gpus() {
   std::vector<Device> all = fixture::devices();
   all.erase(all.begin());
@@ -149,14 +167,18 @@ TEST_P(RoundedRows, AColumnOfATableIsRoundedToo) {
   EXPECT_EQ(results[0], results[1]);
 }
 
-/// Tests widths that are summed as short and as long rows, and one too wide for shared memory.
+/// Tests widths that are summed as short and as long rows, and one too wide for shared memory. Many
+/// rows are normed by some blocks for all; each product begins with the state that the last one
+/// left.
 TEST_P(RoundedRows, AProductThatNormsItsRowsGivesTheSameBits) {
-  EXPECT_TRUE(norms_in_product(kRoundedInPlace, 4032) && !norms_in_product(kRoundedInPlace, 4096));
-  EXPECT_TRUE(norms_in_product(1, 8192) && !norms_in_product(1, 100));
-  EXPECT_FALSE(norms_in_product(kRoundedInPlace + 1, kWide));
+  EXPECT_TRUE(norms_in_each_block(kRoundedInPlace, 4032) && norms_in_each_block(1, 8192));
+  EXPECT_FALSE(norms_in_each_block(kRoundedInPlace, 4096));
+  EXPECT_FALSE(norms_in_each_block(kRoundedInPlace + 1, kWide));
+  EXPECT_TRUE(norms_in_product(kMostNormedRows, 4096) && !norms_in_product(1, 100));
+  EXPECT_FALSE(norms_in_product(kMostNormedRows + 1, kWide));
   for (const WeightType type : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
     for (const int64_t k : {64, 256, 320, 2176, 4096}) {
-      const Tensor x = fixture::random({kRoundedInPlace, k}, 1), norm = fixture::random({k}, 2);
+      const Tensor x = fixture::random({kMostNormedRows, k}, 1), norm = fixture::random({k}, 2);
       const Tensor gate = fixture::random({48, k}, 3), up = fixture::random({48, k}, 4);
       for (const bool gated : {false, true}) {
         fixture::Bench bench(1, GetParam());
@@ -165,7 +187,9 @@ TEST_P(RoundedRows, AProductThatNormsItsRowsGivesTheSameBits) {
         const PackedLinear& w =
             bench.weights(gated ? PackedLinear::pack_gated(parts[0], parts[1], type)
                                 : PackedLinear::pack(parts, type));
-        for (const int64_t rows : {int64_t{3}, kRoundedInPlace}) {
+        for (const int64_t rows :
+             {int64_t{3}, kRoundedInPlace, kRoundedInPlace + 1, int64_t{30}, kMostNormedRows}) {
+          if (rows > 30 && k > 320) continue;  // slow on the emulation
           const View some = bench.on(x).slice(0, rows);
           const View normed = ctx.arena.take({rows, k}, DType::kF32);
           Tensor once = fixture::poisoned({rows, w.out()}), twice = once.clone();

@@ -26,6 +26,8 @@ void go(StepContext& ctx, SkinnyCall call) {
   const unsigned tiles = gpu::blocks_for(call.n, 8 * kTiles);
   const Arena::Mark mark(ctx.arena);
   SYRINX_CHECK(blocks <= 65535, "[linear] ", call.rows, " rows need too many blocks for a grid");
+  SYRINX_CHECK(!call.normed || int64_t{blocks} * tiles * call.split <= kMostSharingBlocks,
+               "[linear] too many blocks share the norms of rows: ", blocks, " x ", tiles);
   if (call.split > 1) {
     SYRINX_CHECK(int64_t{blocks} * tiles <= KernelState::kCounters, "[linear] ", call.rows, " x ",
                  call.n, " needs more blocks than counters");
@@ -53,9 +55,9 @@ void choose_panels(StepContext& ctx, const SkinnyCall& call) {
 
 template <bool kQ8>
 void choose(StepContext& ctx, const SkinnyCall& call) {
-  if (call.norm.weight) {
+  if (!call.x && call.norm.weight) {
     choose_panels<1, kQ8, Input::kNormed>(ctx, call);
-  } else if (call.x_f32) {
+  } else if (!call.x) {
     choose_panels<1, kQ8, Input::kF32>(ctx, call);
   } else if (call.n <= 16) {
     choose_panels<2, kQ8, Input::kBf16>(ctx, call);
@@ -89,6 +91,10 @@ void skinny_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const G
   // rounded too often.
   if (x.dtype == DType::kBF16) {
     call.x = x.bf16();
+  } else if (norm.weight && !norms_in_each_block(call.n, w.k)) {
+    call.x_f32 = x.f32();
+    call.x = call.normed = take<uint16_t>(ctx, call.n * call.padded_k);
+    call.norm_state = reinterpret_cast<unsigned*>(state_of(ctx).norm_state.i32());
   } else if (call.n <= kRoundedInPlace && w.k == call.padded_k) {
     call.x_f32 = x.f32();
   } else {

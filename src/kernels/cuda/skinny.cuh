@@ -12,16 +12,25 @@
 
 namespace syrinx::cuda {
 
-struct SkinnyCall {
+struct SkinnyMatrix {
   const void* weight = nullptr;      // [rows][padded_k]
   const uint16_t* scales = nullptr;  // for 8 bits: [rows][padded_k / 64] bf16
-  const uint16_t* x = nullptr;       // [n][padded_k] bf16
-  const float* x_f32 = nullptr;      // replaces x if k is padded_k: [n][padded_k]
-  GemmNorm norm;                     // of x_f32
-  int64_t rows = 0, padded_k = 0, n = 0;
+  int64_t rows = 0, padded_k = 0;
+  int split = 1;
+};
+
+struct SkinnyRows {
+  const uint16_t* x = nullptr;     // [n][padded_k] bf16
+  const float* x_f32 = nullptr;    // if k is padded_k: [n][padded_k], replaces x or is normed to x
+  GemmNorm norm;                   // of x_f32
+  uint16_t* normed = nullptr;      // x, if the blocks share the norms of x_f32
+  unsigned* norm_state = nullptr;  // with `normed`: of the launch, zero before and after it
+  int64_t n = 0;
+};
+
+struct SkinnyCall : SkinnyMatrix, SkinnyRows {
   float* partial = nullptr;  // if split > 1: [blocks][split][kPanels * 16 * 8 * kTiles]
   unsigned* counters = nullptr;
-  int split = 1;
   GemmOut out;
 };
 
@@ -45,36 +54,99 @@ __device__ inline uint4 load_x(const SkinnyCall& call, int64_t n, int64_t k) {
   }
 }
 
-/// Writes the norms of all rows to shared memory, rounded. `factor`: room for a number per row.
-__device__ inline void norm_rows(const SkinnyCall& call, float* factor) {
+/// Writes the norms of the rows [first, first + count) of x_f32, rounded, `stride` numbers apart.
+/// `factor`: room for a number per row; at most kSkinnyWarps rows.
+__device__ inline void norm_rows(const SkinnyRows& rows, int64_t width, int64_t first,
+                                 int64_t count, uint16_t* to, int64_t stride, float* factor) {
   constexpr int64_t kEach = 8, kStep = kEach * 32 * kSkinnyWarps;  // columns of a thread, a block
   const int warp = static_cast<int>(threadIdx.x) / 32;
+  const float* x = rows.x_f32 + first * width;
   int64_t k = kEach * threadIdx.x;
   float4 a{}, b{};  // weights; the first ones are loaded before the sums
   const auto load = [&] {
-    if (k >= call.padded_k) return;
-    const auto* at = reinterpret_cast<const float4*>(call.norm.weight + k);
+    if (k >= width) return;
+    const auto* at = reinterpret_cast<const float4*>(rows.norm.weight + k);
     a = at[0], b = at[1];
   };
   load();
-  if (warp < call.n) {  // all threads of the warp take the same branch
-    const float squares = sum_of_squares(call.x_f32 + warp * call.padded_k, call.padded_k);
-    if (threadIdx.x % 32 == 0) factor[warp] = rms_factor(squares, call.padded_k, call.norm.eps);
+  if (warp < count) {  // all threads of the warp take the same branch
+    const float squares = sum_of_squares(x + warp * width, width);
+    if (threadIdx.x % 32 == 0) factor[warp] = rms_factor(squares, width, rows.norm.eps);
   }
   __syncthreads();
-  for (; k < call.padded_k; k += kStep, load()) {
-    for (int64_t n = 0; n < call.n; ++n) {
-      const auto* at = reinterpret_cast<const float4*>(call.x_f32 + n * call.padded_k + k);
+  for (; k < width; k += kStep, load()) {
+    for (int64_t n = 0; n < count; ++n) {
+      const auto* at = reinterpret_cast<const float4*>(x + n * width + k);
       const float4 c = at[0], d = at[1];
       const float f = factor[n];
-      *reinterpret_cast<uint4*>(gpu::dynamic_shared<uint16_t>() + n * normed_stride(call.padded_k) +
-                                k) = uint4{gpu::pack_bf16(c.x * f * a.x, c.y * f * a.y),
-                                           gpu::pack_bf16(c.z * f * a.z, c.w * f * a.w),
-                                           gpu::pack_bf16(d.x * f * b.x, d.y * f * b.y),
-                                           gpu::pack_bf16(d.z * f * b.z, d.w * f * b.w)};
+      *reinterpret_cast<uint4*>(to + n * stride + k) =
+          uint4{gpu::pack_bf16(c.x * f * a.x, c.y * f * a.y),
+                gpu::pack_bf16(c.z * f * a.z, c.w * f * a.w),
+                gpu::pack_bf16(d.x * f * b.x, d.y * f * b.y),
+                gpu::pack_bf16(d.z * f * b.z, d.w * f * b.w)};
     }
   }
   __syncthreads();
+}
+
+/// Returns the first matrix row of panel `p` of this block. A panel beyond the matrix reads the
+/// last panel and writes nothing.
+template <int kPanels>
+__device__ inline int64_t panel_row(const SkinnyMatrix& w, int p) {
+  const int64_t wanted = int64_t{blockIdx.y} * 16 * kPanels + 16 * p;
+  return wanted < w.rows ? wanted : w.rows - 16;
+}
+
+/// Begins to move the weights of this block to the second-level cache.
+template <int kPanels, bool kQ8>
+__device__ inline void prefetch_weights(const SkinnyMatrix& w) {
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int range = static_cast<int>(blockIdx.z) * kSkinnyWarps + warp;
+  const int ranges = w.split * kSkinnyWarps;
+  const int64_t chunks = w.padded_k / kChunk;
+  const int end = range_begin(chunks, range + 1, ranges);
+  for (int chunk = range_begin(chunks, range, ranges) + lane / 16; chunk < end; chunk += 2) {
+#pragma unroll
+    for (int p = 0; p < kPanels; ++p) {
+      const int64_t at = (panel_row<kPanels>(w, p) + lane % 16) * w.padded_k + kChunk * chunk;
+      gpu::prefetch(static_cast<const char*>(w.weight) + at * (kQ8 ? 1 : 2));
+    }
+  }
+}
+
+/// Norms the rows of x_f32 to x.normed, in the first blocks, and waits for them. A block that
+/// would wait too long norms all rows itself, so no block needs another one to run. The upper half
+/// of *norm_state has a bit for each norming block, the lower half counts the blocks that have
+/// all rows. The last of these makes it zero. Meanwhile the block's weights move to the
+/// second-level cache. Not inlined, so that the kernel's loop is compiled as without it. The
+/// arguments are values, because this function would read the kernel's slower.
+template <int kPanels, bool kQ8>
+__device__ __attribute__((noinline)) void share_norms(SkinnyMatrix w, SkinnyRows x, float* factor) {
+  constexpr unsigned kFirst = 1u << (32 - kNormingBlocks), kAll = 0u - kFirst;
+  __shared__ bool complete;
+  prefetch_weights<kPanels, kQ8>(w);
+  const unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
+  const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  RowRange rows = normed_rows(x.n, blocks, block);
+  // The last norming block also sets the bits of those that are not there.
+  unsigned bits = rows.begin == rows.end ? 0 : (rows.end == x.n ? kAll : kFirst) << block;
+  do {
+    for (int64_t row = rows.begin; row < rows.end; row += kSkinnyWarps) {
+      const int64_t left = rows.end - row;
+      norm_rows(x, w.padded_k, row, left < kSkinnyWarps ? left : kSkinnyWarps,
+                x.normed + row * w.padded_k, w.padded_k, factor);
+    }
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      if (bits) atomicOr(x.norm_state, bits);
+      complete = gpu::wait_for(x.norm_state, kAll);
+    }
+    __syncthreads();
+    rows = {0, x.n};
+    bits = kAll;
+  } while (!complete);
+  if (threadIdx.x == 0) atomicAdd(x.norm_state, block == 0 ? kFirst - blocks + 1 : 1u);
 }
 
 /// Converts the two signed bytes of pair `pair` in `word` to bf16. The result is exact, because a
@@ -196,33 +268,26 @@ __global__ void __launch_bounds__(32 * kSkinnyWarps, kTiles* kPanels <= 4 ? 2 : 
   constexpr int kStride = 20;
   __shared__ float room[kSkinnyWarps][kRows * kStride];
 
+  if constexpr (kInput == Input::kNormed) {
+    prefetch_weights<kPanels, kQ8>(call);
+    norm_rows(call, call.padded_k, 0, call.n, gpu::dynamic_shared<uint16_t>(),
+              normed_stride(call.padded_k), room[0]);
+  } else if (kInput == Input::kBf16 && call.normed) {
+    share_norms<kPanels, kQ8>(call, call, room[0]);
+  }
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int g = lane / 4, t = lane % 4;
   const int64_t first_row = int64_t{blockIdx.y} * 16 * kPanels;
   const int64_t first_n = int64_t{blockIdx.x} * kRows;
-  int64_t row[kPanels];  // a panel beyond the matrix reads the last panel and writes nothing
+  int64_t row[kPanels];
 #pragma unroll
-  for (int p = 0; p < kPanels; ++p) {
-    const int64_t wanted = first_row + 16 * p;
-    row[p] = wanted < call.rows ? wanted : call.rows - 16;
-  }
+  for (int p = 0; p < kPanels; ++p) row[p] = panel_row<kPanels>(call, p);
   float acc[kPanels][kTiles][4] = {};
   const int64_t chunks = call.padded_k / kChunk;
   const int range = static_cast<int>(blockIdx.z) * kSkinnyWarps + warp;
   const int ranges = call.split * kSkinnyWarps;
-  const int64_t end = range_begin(chunks, range + 1, ranges);
-  if constexpr (kInput == Input::kNormed) {
-    // The weights of the warp move to the second-level cache during the norm.
-    for (int64_t chunk = range_begin(chunks, range, ranges) + lane / 16; chunk < end; chunk += 2) {
-#pragma unroll
-      for (int p = 0; p < kPanels; ++p) {
-        const int64_t at = (row[p] + lane % 16) * call.padded_k + chunk * kChunk;
-        gpu::prefetch(static_cast<const char*>(call.weight) + at * (kQ8 ? 1 : 2));
-      }
-    }
-    norm_rows(call, room[0]);
-  }
-  for (int64_t chunk = range_begin(chunks, range, ranges); chunk < end; chunk += kAtOnce) {
+  const int end = range_begin(chunks, range + 1, ranges);
+  for (int chunk = range_begin(chunks, range, ranges); chunk < end; chunk += kAtOnce) {
     Chunk<kTiles, kPanels, kQ8, kInput> part[kAtOnce];
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i)

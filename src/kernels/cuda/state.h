@@ -10,7 +10,9 @@ namespace syrinx::cuda {
 
 struct KernelState {
   static constexpr int64_t kCounters = 1 << 16;
-  Tensor counters{{kCounters}, DType::kI32, Device::kCuda};  // all zero between launches
+  // Both are all zero between launches.
+  Tensor counters{{kCounters}, DType::kI32, Device::kCuda};
+  Tensor norm_state{{1}, DType::kI32, Device::kCuda};
 };
 
 inline KernelState& state_of(StepContext& ctx) {

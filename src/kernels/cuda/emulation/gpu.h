@@ -119,6 +119,7 @@ inline uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
   return out;
 }
 inline float load_shared_result(const float* p) { return *p; }
+inline bool wait_for(const unsigned* word, unsigned bits) { return (*word & bits) == bits; }
 inline uint4 load_streaming(const uint4* p) { return *p; }
 inline void prefetch(const void* p) { static_cast<void>(*static_cast<const volatile char*>(p)); }
 template <typename T>
