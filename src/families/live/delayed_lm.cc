@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/copy.h"
 #include "kernels/embedding.h"
 #include "kernels/linear.h"
 #include "nn/stream_pass.h"
@@ -23,6 +24,13 @@ DelayedLm::DelayedLm(StreamDecoder decoder, View table, PackedLinear head, int64
   traits_.writes = true;  // writes keys and values to the sequences
 }
 
+void DelayedLm::move_to(Device device) {
+  decoder_.move_to(device);
+  table_ = moved_.move(device, table_);
+  syrinx::move_to(device, head_);
+  device_ = device;
+}
+
 /// Runs the silent rows of a first step, or takes their keys and values from an earlier recording
 /// with equal rows. Returns their number.
 int64_t DelayedLm::begin_silent(StepContext& ctx, DelayedSequence& sequence) const {
@@ -35,12 +43,13 @@ int64_t DelayedLm::begin_silent(StepContext& ctx, DelayedSequence& sequence) con
     return silent_;
   }
   const View x = take_rows(ctx, silent_, traits_.hidden);
-  std::ranges::copy(heard, x.f32());
+  store(ctx, heard, x);
   const auto ids = take_array<int32_t>(ctx, silent_);
   for (int64_t i = 0; i < silent_; ++i) ids[i] = sequence.id_of(i);
   embed(ctx, table_, ids, x, true);
   const StreamRows rows{&sequence.kv(), silent_, sequence.norms()};
   decoder_.forward(ctx, x, std::span(&rows, 1));
+  synchronize(ctx);  // clone() copies at once
   auto made = std::make_shared<Silence>();
   made->rows.assign(heard.begin(), heard.end());
   made->kv = sequence.kv().clone();
@@ -58,38 +67,37 @@ void DelayedLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) con
     }
   }
   const auto streams = take_array<StreamRows>(ctx, batch.emits);
-  const auto places = take_array<float*>(ctx, batch.emits);  // rows of `hidden`
+  const auto ends = take_array<int32_t>(ctx, batch.emits);  // last row of each stream
+  const auto places = take_array<CopySpan>(ctx, batch.emits);
   const auto ids = take_array<int32_t>(ctx, most);
-  const View all = take_rows(ctx, most, width);
-  int64_t running = 0, rows = 0, at = 0;
+  const View all = take_rows(ctx, most, width), tops = take_rows(ctx, batch.emits, width);
+  size_t running = 0, at = 0;
+  int64_t rows = 0;
   for (const ArSeq& seq : batch.seqs) {
     if (seq.emits == 0) continue;
     auto& sequence = static_cast<DelayedSequence&>(*seq.state);
-    float* to = hidden.f32() + at++ * width;
-    std::fill_n(to, width, 0.f);
+    CopySpan& place = places[at];
+    place = {nullptr, hidden.f32() + static_cast<int64_t>(at++) * width, width};
     const std::span<const float> heard = sequence.rows();
     if (heard.empty()) continue;  // the step after the last row
     decoder_.room(ctx, sequence.kv());
     const int64_t first = sequence.kv().position() == 0 ? begin_silent(ctx, sequence) : 0;
     const int64_t count = std::ssize(heard) / width - first;
-    std::ranges::copy(heard.subspan(static_cast<size_t>(first * width)), all.f32() + rows * width);
+    store(ctx, heard.subspan(static_cast<size_t>(first * width)), all.slice(rows, rows + count));
     for (int64_t i = 0; i < count; ++i) ids[rows + i] = sequence.id_of(first + i);
+    place.from = tops.f32() + static_cast<int64_t>(running) * width;
     streams[running] = {&sequence.kv(), count, sequence.norms()};
-    places[running++] = to;
     rows += count;
+    ends[running++] = static_cast<int32_t>(rows - 1);
   }
-  if (running == 0) return;
-  const View x = all.slice(0, rows);
-  embed(ctx, table_, ids.first(static_cast<size_t>(rows)), x, true);
-  decoder_.forward(ctx, x, streams.first(static_cast<size_t>(running)));
-  const View last = take_rows(ctx, running, width);
-  for (int64_t i = 0, end = 0; i < running; ++i) {
-    end += streams[i].rows;
-    std::copy_n(x.f32() + (end - 1) * width, width, last.f32() + i * width);
+  if (running > 0) {
+    const View x = all.slice(0, rows), last = tops.slice(0, static_cast<int64_t>(running));
+    embed(ctx, table_, ids.first(static_cast<size_t>(rows)), x, true);
+    decoder_.forward(ctx, x, streams.first(running));
+    gather_rows(ctx, x, ends.first(running), last);
+    decoder_.norm(ctx, last, last);
   }
-  decoder_.norm(ctx, last, last);
-  for (int64_t i = 0; i < running; ++i)
-    std::copy_n(last.f32() + i * width, width, places[static_cast<size_t>(i)]);
+  copy_spans(ctx, places);
 }
 
 void DelayedLm::logits(StepContext& ctx, int, const ArBatch&, View hidden, View, View out) const {

@@ -1,8 +1,8 @@
 // The language model of a delayed-streams recogniser as an AR stage: a step reads the row of a
 // stretch of the recording and the last id of the text, and yields the next id. The sequence, a
 // DelayedSequence, has the keys and values of the last rows, as many as the window, so no engine
-// cache exists and a recording may be of any length. Const after construction. CPU only. E:
-// sequences that yield a step. H: width. V: ids.
+// cache exists and a recording may be of any length. Const after construction. E: sequences that
+// yield a step. H: width. V: ids.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 #include "base/remembered.h"
 #include "families/live/delayed_sequence.h"
-#include "kernels/packed_matrix.h"
 #include "model/stage.h"
+#include "nn/layers.h"
 
 namespace syrinx {
 
@@ -25,6 +25,9 @@ class DelayedLm : public ArStage {
   StreamKv open() const { return decoder_.open(); }
   const DecoderConfig& decoder() const { return decoder_.config(); }
   const ArTraits& traits() const override { return traits_; }
+  Device device() const override { return device_; }
+  /// Moves the weights. Recordings opened afterwards have their keys and values there, too.
+  void move_to(Device device);
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
@@ -42,6 +45,8 @@ class DelayedLm : public ArStage {
   StreamDecoder decoder_;
   View table_;
   PackedLinear head_;
+  Device device_ = Device::kCpu;
+  MovedTables moved_;
   int64_t silent_ = 0;
   mutable Remembered<int, const Silence> silences_{size_t{1} << 30};  // by delay
 };

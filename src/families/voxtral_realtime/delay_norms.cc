@@ -4,6 +4,8 @@
 #include <numbers>
 #include <numeric>
 
+#include "tensor/device.h"
+
 namespace syrinx::voxtral_realtime {
 namespace {
 
@@ -46,6 +48,7 @@ std::shared_ptr<const Tensor> DelayNorms::of(int delay) const {
       *to++ = static_cast<float>(each.norm.f32()[i] * scale);
     }
   }
+  if (device_ != Device::kCpu) *out = copy_to(*out, device_);
   known_.keep(delay, out, out->bytes());
   return out;
 }

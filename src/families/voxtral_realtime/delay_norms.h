@@ -16,6 +16,8 @@ class DelayNorms {
   /// `model`: the scope of the language model's blocks.
   DelayNorms(const DecoderConfig& lm, const Weights& model);
 
+  /// Chooses the device of the weights that of() returns.
+  void move_to(Device device) { device_ = device; }
   /// Returns the weights [L, H] of the norms before the MLPs for a delay, in tokens. Computed once.
   std::shared_ptr<const Tensor> of(int delay) const;
 
@@ -28,6 +30,7 @@ class DelayNorms {
   };
   int64_t width_;
   std::vector<Condition> conditions_;
+  Device device_ = Device::kCpu;
   mutable Remembered<int, const Tensor> known_{size_t{1} << 26};  // by delay
 };
 
