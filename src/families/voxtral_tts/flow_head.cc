@@ -1,9 +1,10 @@
 #include "families/voxtral_tts/flow_head.h"
 
-#include <algorithm>
 #include <cmath>
 
-#include "base/check.h"
+#include "kernels/activation.h"
+#include "kernels/copy.h"
+#include "kernels/solver.h"
 #include "nn/stream_pass.h"
 
 namespace syrinx::voxtral_tts {
@@ -55,52 +56,44 @@ void FlowHead::embed_times(const Weights& weights) {
          time_rows_);
 }
 
-void FlowHead::run(StepContext& ctx, std::span<const FrameJob> jobs) const {
-  if (jobs.empty()) return;
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const int64_t e = std::ssize(jobs), codes = config_.codec.acoustic(), width = config_.lm.hidden;
-  // Row twins[i] of the network's input is frame i again, without the condition (for guidance).
-  const std::span<int64_t> twins = take_array<int64_t>(ctx, e);
-  int64_t rows = e;
-  for (int64_t i = 0; i < e; ++i) twins[i] = jobs[i].scale == 1 ? -1 : rows++;
-  const View conditions = take_rows(ctx, rows, width);
-  const View x = take_rows(ctx, rows, codes), v = take_rows(ctx, rows, codes);
-  {
-    const Arena::Mark inner_mark(ctx.arena);
-    const View given = take_rows(ctx, e, width);
-    for (int64_t i = 0; i < e; ++i) {
-      SYRINX_CHECK(std::ssize(jobs[i].noise) == codes && std::ssize(jobs[i].codes) == codes,
-                   "[flow head] noise of ", jobs[i].noise.size(), " numbers");
-      std::copy_n(jobs[i].row, width, given.f32() + i * width);
-      for (const int64_t row : {i, twins[i]})
-        if (row >= 0) std::ranges::copy(jobs[i].noise, x.f32() + row * codes);
-    }
-    linear(ctx, condition_, given, conditions.slice(0, e));
-    std::fill_n(conditions.f32() + e * width, (rows - e) * width, 0.f);
-  }
+void FlowHead::move_to(Device device) {
+  for (PackedLinear* layer : {&in_, &condition_, &out_}) syrinx::move_to(device, *layer);
+  decoder_.move_to(device);
+  syrinx::move_to(device, time_rows_);
+}
+
+void FlowHead::run(StepContext& ctx, const View& rows, const View& guidance, const View& x) const {
+  const int64_t e = x.shape[0], codes = config_.codec.acoustic(), width = config_.lm.hidden;
+  const bool guided = !guidance.empty();
+  expect_shape("flow head", x, {e, codes});
+  expect_shape("flow head", rows, {e, width});
+  if (guided) expect_shape("flow head", guidance, {2, e});
+  const Arena::Mark mark(ctx.arena);
+  // With guidance, rows [e, 2 e) are the frames again, without the condition.
+  const int64_t n = guided ? 2 * e : e;
+  const View conditions = take_rows(ctx, n, width), at = take_rows(ctx, n, codes),
+             v = take_rows(ctx, n, codes), merged = take_rows(ctx, e, codes);
+  const View now = at.slice(0, e), now_without = at.slice(n - e, n);
+  linear(ctx, condition_, rows, conditions.slice(0, e));
+  if (guided) fill_zeros(ctx, conditions.slice(e, n));
+  copy(ctx, x, now);
   for (int step = 0; step < config_.steps; ++step) {
-    estimate(ctx, step, conditions, x, v);
-    const auto at = static_cast<size_t>(step);
-    const float dt = times_[at + 1] - times_[at];
-    for (int64_t i = 0; i < e; ++i) {
-      float* to = x.f32() + i * codes;
-      const float *with = v.f32() + i * codes, scale = jobs[i].scale;
-      const float* without = twins[i] < 0 ? nullptr : v.f32() + twins[i] * codes;
-      for (int64_t k = 0; k < codes; ++k)
-        to[k] += dt * (without ? scale * with[k] + (1 - scale) * without[k] : with[k]);
-      if (without) std::copy_n(to, codes, x.f32() + twins[i] * codes);
+    if (guided) copy(ctx, now, now_without);
+    estimate(ctx, step, conditions, at, v);
+    View direction = v;
+    if (guided) {
+      direction = merged;
+      fill_zeros(ctx, merged);
+      for (const int64_t side : {0, 1}) {
+        const View factors = guidance.slice(side, side + 1).reshape({e});
+        add_rows_scaled(ctx, merged, v.slice(side * e, (side + 1) * e), factors);
+      }
     }
+    const auto from = static_cast<size_t>(step);
+    scale_inplace(ctx, direction, times_[from + 1] - times_[from]);
+    add_inplace(ctx, now, direction);
   }
-  const auto top = static_cast<float>(config_.codec.levels - 1);
-  for (int64_t i = 0; i < e; ++i) {
-    for (int64_t k = 0; k < codes; ++k) {  // rounds ties to even, like torch
-      const float number = std::clamp(x.f32()[i * codes + k], -1.f, 1.f);
-      jobs[i].codes[static_cast<size_t>(k)] =
-          std::isnan(number)
-              ? -1
-              : ModelConfig::kMarks + static_cast<int32_t>(std::nearbyint((number + 1) / 2 * top));
-    }
-  }
+  copy(ctx, now, x);
 }
 
 void FlowHead::estimate(StepContext& ctx, int step, const View& conditions, const View& x,
@@ -110,13 +103,15 @@ void FlowHead::estimate(StepContext& ctx, int step, const View& conditions, cons
   const View numbers = take_rows(ctx, rows, width), all = take_rows(ctx, kRows * rows, width);
   linear(ctx, in_, x, numbers);
   const std::span<int32_t> firsts = take_array<int32_t>(ctx, rows);
+  const std::span<CopySpan> parts = take_array<CopySpan>(ctx, kRows * rows);
   for (int64_t i = 0; i < rows; ++i) {
-    float* to = all.f32() + kRows * i * width;
-    to = std::copy_n(numbers.f32() + i * width, width, to);
-    to = std::copy_n(time_rows_.f32() + step * width, width, to);
-    std::copy_n(conditions.f32() + i * width, width, to);
+    const float* from[kRows] = {numbers.f32() + i * width, time_rows_.f32() + step * width,
+                                conditions.f32() + i * width};
+    for (int64_t p = 0; p < kRows; ++p)
+      parts[kRows * i + p] = {from[p], all.f32() + (kRows * i + p) * width, width};
     firsts[i] = static_cast<int32_t>(kRows * i);
   }
+  copy_spans(ctx, parts);
   run_whole(ctx, decoder_, all, {0, config_.flow.layers}, kRows);
   decoder_.norm_rows(ctx, all, firsts, numbers);
   linear(ctx, out_, numbers, v);

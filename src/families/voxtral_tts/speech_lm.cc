@@ -1,9 +1,11 @@
 #include "families/voxtral_tts/speech_lm.h"
 
 #include <algorithm>
-#include <limits>
+#include <cstring>
 
 #include "families/spoken/spoken_sequence.h"
+#include "kernels/copy.h"
+#include "kernels/levels.h"
 #include "kernels/sample.h"
 #include "nn/stream_pass.h"
 
@@ -34,6 +36,14 @@ CodecLmParts load_lm(const ModelConfig& config, const Weights& weights, WeightTy
   return parts;
 }
 
+/// Returns whether any of the frames whose numbers these are is guided; the last 2 E of the numbers
+/// are the factors of the estimates.
+bool is_guided(std::span<const float> numbers, int emits) {
+  const auto factors = numbers.last(2 * static_cast<size_t>(emits));
+  return std::ranges::any_of(factors.first(static_cast<size_t>(emits)),
+                             [](float with) { return with != 1; });
+}
+
 }  // namespace
 
 SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType type)
@@ -41,47 +51,71 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType
       acoustic_(config.codec.acoustic()),
       flow_(config, weights.scope("acoustic_transformer"), type) {}
 
+void SpeechLm::move_to(Device device) {
+  CodecLm::move_to(device);
+  flow_.move_to(device);
+}
+
 size_t SpeechLm::scratch_bytes(int emits) const {
-  return sizeof(int32_t) * static_cast<size_t>(emits * acoustic_);
+  return sizeof(float) * static_cast<size_t>(emits * acoustic_);
+}
+
+int64_t SpeechLm::fill_size(int rows) const {
+  return CodecLm::fill_size(rows) + rows * (acoustic_ + 2);
+}
+
+bool SpeechLm::fill(StepContext& ctx, const ArBatch& batch, std::span<int32_t> out,
+                    std::vector<uint64_t>& key) const {
+  const auto size = static_cast<size_t>(CodecLm::fill_size(batch.rows));
+  if (!CodecLm::fill(ctx, batch, out.first(size), key)) return false;
+  const Arena::Mark host_mark(ctx.host);
+  const std::span<const float> numbers = flow_numbers(ctx, batch);
+  std::memcpy(out.data() + size, numbers.data(), numbers.size_bytes());
+  key.push_back(is_guided(numbers, batch.emits) ? 1 : 0);
+  return true;
+}
+
+/// The noise of a frame depends on the request's seed and on the number of frames before it.
+std::span<float> SpeechLm::flow_numbers(StepContext& ctx, const ArBatch& batch) const {
+  const auto width = static_cast<size_t>(acoustic_), emits = static_cast<size_t>(batch.emits);
+  const std::span<float> numbers = take_array<float>(ctx, batch.emits * (acoustic_ + 2));
+  size_t e = 0;
+  for (const ArSeq& seq : batch.seqs) {
+    if (seq.emits == 0) continue;
+    const auto& sequence = static_cast<const SpokenSequence&>(seq.state->here());
+    philox_normal(sequence.seed(), static_cast<uint32_t>(sequence.frames()), kNoiseStream,
+                  numbers.subspan(e * width, width));
+    numbers[emits * width + e] = sequence.scale();
+    numbers[emits * (width + 1) + e++] = 1 - sequence.scale();
+  }
+  return numbers;
 }
 
 void SpeechLm::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
                       View out) const {
   if (k == 0) return CodecLm::logits(ctx, k, batch, hidden, codes, out);
-  const std::span made(static_cast<int32_t*>(batch.scratch.data),
-                       static_cast<size_t>(batch.emits * acoustic_));
-  if (k == 1) run_flow(ctx, batch, hidden, codes, made);
-  std::fill_n(out.f32(), out.count(), -std::numeric_limits<float>::infinity());
-  for (int64_t e = 0; e < batch.emits; ++e) {
-    const int32_t code = made[static_cast<size_t>(e * acoustic_ + k - 1)];
-    // The sampler fails the request of a number that is not finite.
-    const float score = code < 0 ? std::numeric_limits<float>::quiet_NaN() : 0;
-    out.f32()[e * out.shape[1] + std::max(code, ModelConfig::kMarks)] = score;
-  }
+  const View x{batch.scratch.data, DType::kF32, {batch.emits, acoustic_}, batch.scratch.device};
+  if (k == 1) run_flow(ctx, batch, hidden, x);
+  level_logits(ctx, x, k - 1, ModelConfig::kMarks, out);
 }
 
-/// Computes the codes after the first, `made` [E, A]. The noise of a frame depends on the request's
-/// seed and on the number of frames before it.
+/// Computes the numbers of the codes after the first, x [E, A].
 void SpeechLm::run_flow(StepContext& ctx, const ArBatch& batch, const View& hidden,
-                        const View& codes, std::span<int32_t> made) const {
+                        const View& x) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  std::ranges::fill(made, ModelConfig::kMarks);
-  const std::span<FrameJob> jobs = take_array<FrameJob>(ctx, batch.emits);
-  const View noise = take_rows(ctx, batch.emits, acoustic_);
-  size_t count = 0;
-  int64_t e = 0;
-  for (const ArSeq& seq : batch.seqs) {
-    if (seq.emits == 0) continue;
-    const int64_t row = e++;
-    if (codes.i32()[row * codes.shape[1]] == ModelConfig::kEnd) continue;
-    const auto& sequence = static_cast<const SpokenSequence&>(seq.state->here());
-    const std::span<float> own(noise.f32() + row * acoustic_, static_cast<size_t>(acoustic_));
-    philox_normal(sequence.seed(), static_cast<uint32_t>(sequence.frames()), kNoiseStream, own);
-    jobs[count++] = {
-        hidden.f32() + row * hidden.shape[1], own, sequence.scale(),
-        made.subspan(static_cast<size_t>(row * acoustic_), static_cast<size_t>(acoustic_))};
+  const int64_t emits = batch.emits, noise = emits * acoustic_;
+  std::span<float> numbers;
+  if (batch.filled.empty()) {
+    numbers = flow_numbers(ctx, batch);
+  } else {
+    const int64_t size = CodecLm::fill_size(batch.rows);
+    numbers = {reinterpret_cast<float*>(batch.filled.data() + size), size_t(noise + 2 * emits)};
   }
-  flow_.run(ctx, jobs.first(count));
+  copy(ctx, upload(ctx, {numbers.data(), DType::kF32, x.shape}), x);
+  View guidance;
+  if (is_guided(numbers, batch.emits))
+    guidance = upload(ctx, {numbers.data() + noise, DType::kF32, {2, emits}});
+  flow_.run(ctx, hidden, guidance, x);
 }
 
 }  // namespace syrinx::voxtral_tts

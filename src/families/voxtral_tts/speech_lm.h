@@ -1,6 +1,6 @@
 // Voxtral's language model as an AR stage. A step chooses the first code of a frame; its other
-// codes, which the flow computes, are the only choices of their logits. CPU only. Const after
-// construction, shared by threads.
+// codes, which the flow computes, are the only choices of their logits. Const after construction,
+// shared by threads. E: sequences that yield a step. A: codes of a frame after the first.
 #pragma once
 
 #include "families/spoken/codec_lm.h"
@@ -14,14 +14,20 @@ class SpeechLm : public CodecLm {
   /// tables are not copied.
   SpeechLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
+  /// Moves the weights.
+  void move_to(Device device);
   size_t scratch_bytes(int emits) const override;
+  bool fill(StepContext& ctx, const ArBatch& batch, std::span<int32_t> out,
+            std::vector<uint64_t>& key) const override;
+  int64_t fill_size(int rows) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
   const FlowHead& flow() const { return flow_; }
 
  private:
-  void run_flow(StepContext& ctx, const ArBatch& batch, const View& hidden, const View& codes,
-                std::span<int32_t> made) const;
+  /// Returns the numbers that a frame's flow needs: noise [E, A], then FlowHead::run()'s guidance.
+  std::span<float> flow_numbers(StepContext& ctx, const ArBatch& batch) const;
+  void run_flow(StepContext& ctx, const ArBatch& batch, const View& hidden, const View& x) const;
 
   const int64_t acoustic_;  // codes of a frame after the first
   FlowHead flow_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "families/checkpoint_copy.h"
@@ -119,24 +120,28 @@ TEST_F(VoxtralTtsTest, GuidanceNeedsNoCompanion) {
 TEST_F(VoxtralTtsTest, AFrameThatIsNotFiniteFailsOnlyItsRequest) {
   const auto& lm = dynamic_cast<const SpeechLm&>(model_.lm());
   StepContext& ctx = bench_.ctx;
-  std::vector<float> bad(32, 0.5f);
-  const std::vector<float> good = bad, noise(36, 0.25f);
-  bad[7] = std::numeric_limits<float>::quiet_NaN();
-  std::vector<int32_t> made(72), alone(36);
-  for (const float scale : {1.f, 1.2f}) {
-    const FrameJob jobs[] = {{bad.data(), noise, scale, std::span(made).first(36)},
-                             {good.data(), noise, scale, std::span(made).last(36)}};
-    lm.flow().run(ctx, jobs);
-    const FrameJob one{good.data(), noise, scale, alone};
-    lm.flow().run(ctx, {&one, 1});
-    EXPECT_EQ(std::ranges::count(std::span(made).first(36), -1), 36);
-    EXPECT_TRUE(std::ranges::equal(std::span(made).last(36), alone));
-    EXPECT_TRUE(std::ranges::all_of(alone, [](int32_t code) { return code >= 2; }));
+  std::vector<float> rows(64, 0.5f), made(72), alone(36);
+  rows[7] = std::numeric_limits<float>::quiet_NaN();
+  const auto of = [](std::span<float> numbers, const Shape& shape) {
+    return View{numbers.data(), DType::kF32, shape};
+  };
+  for (const auto& [other, scale] : {std::pair{1.f, 1.f}, {1.2f, 1.2f}, {1.2f, 1.f}}) {
+    std::vector<float> factors{other, scale, 1 - other, 1 - scale}, factor{scale, 1 - scale};
+    std::ranges::fill(made, 0.25f);
+    std::ranges::fill(alone, 0.25f);
+    lm.flow().run(ctx, of(rows, {2, 32}), other == 1 ? View{} : of(factors, {2, 2}),
+                  of(made, {2, 36}));
+    lm.flow().run(ctx, of(std::span(rows).last(32), {1, 32}),
+                  scale == 1 ? View{} : of(factor, {2, 1}), of(alone, {1, 36}));
+    EXPECT_TRUE(std::ranges::all_of(std::span(made).first(36), [](float x) { return x != x; }));
+    EXPECT_TRUE(std::ranges::equal(std::span(made).last(36), alone))
+        << "scale " << scale << " beside " << other;
+    EXPECT_TRUE(std::ranges::all_of(alone, [](float x) { return std::isfinite(x); }));
   }
   const Tensor logits({2, 23}, DType::kF32);
   ArBatch batch;
   batch.emits = 2;
-  batch.scratch = {made.data(), DType::kU8, {int64_t{sizeof(int32_t)} * 72}};
+  batch.scratch = {made.data(), DType::kU8, {int64_t{sizeof(float)} * 72}};
   for (int k = 2; k <= 36; ++k) {
     lm.logits(ctx, k, batch, {}, {}, logits.view());
     SampleRow row;
@@ -148,7 +153,8 @@ TEST_F(VoxtralTtsTest, AFrameThatIsNotFiniteFailsOnlyItsRequest) {
     sample(ctx, logits.view(), rows, ids, status);
     EXPECT_EQ(status[0], SampleStatus::kNotFinite) << k;
     EXPECT_EQ(status[1], SampleStatus::kOk) << k;
-    EXPECT_EQ(ids[1], alone[static_cast<size_t>(k - 1)]) << k;
+    const float level = (std::clamp(alone[static_cast<size_t>(k - 1)], -1.f, 1.f) + 1) * 10;
+    EXPECT_EQ(ids[1], ModelConfig::kMarks + std::lround(level)) << k;
   }
 }
 

@@ -57,6 +57,7 @@ const Model kModels[] = {
     {"opuslm", "opuslm", "", 14, 0, "", 5},
     {"bagpiper", "bagpiper", "", 60, 0, "", 60},
     {"glm4_voice", "glm4_voice", "", 30, 0, "", 26},
+    {"voxtral_tts", "voxtral_tts/small", "", 12, 0, "", 6},
 };
 
 /// Returns the directory of the goldens: SYRINX_GOLDENS if tests run on another machine
