@@ -67,7 +67,6 @@ void Decoder::Norm::move_to(Device device) {
 
 std::string DecoderConfig::only_on_cpu() const {
   if (moe.experts > 0) return "experts";
-  if (cross_attention) return "cross-attention";
   if (!slopes.empty()) return "slopes of attention";
   return {};
 }
@@ -186,9 +185,11 @@ void Decoder::move_to(Device device) {
   for (Block& b : blocks_) {
     for (Norm* norm : {&b.attention_norm, &b.mlp_norm, &b.attention_after, &b.mlp_after})
       norm->move_to(device);
-    for (PackedLinear* linear : {&b.qkv, &b.o, &b.up, &b.down}) syrinx::move_to(device, *linear);
+    for (PackedLinear* linear : {&b.qkv, &b.o, &b.up, &b.down, &b.cross_q, &b.cross_kv, &b.cross_o})
+      syrinx::move_to(device, *linear);
     b.q_norm.move_to(device);
     b.k_norm.move_to(device);
+    b.cross_norm.move_to(device);
   }
   final_.move_to(device);
   if (config_.rotary) rope_ = rope_.on_device(device);
@@ -248,12 +249,13 @@ void Decoder::remember(StepContext& ctx, const View& rows, const DecoderMemory& 
   SYRINX_CHECK(config_.cross_attention, "[decoder] the config has no cross-attention");
   check_pool(*to.pool, 0, config_.layers);
   const Arena::Mark mark(ctx.arena);
+  const Ragged ragged = resident(ctx, to.ragged);
   const int heads = config_.kv_heads, dim = config_.head_dim;
   const int64_t width = int64_t{heads} * dim;
   const View kv = ctx.arena.take({rows.shape[0], 2 * width}, DType::kF32);
   for (int i = 0; i < config_.layers; ++i) {
     linear(ctx, blocks_[static_cast<size_t>(i)].cross_kv, rows, kv);
-    write_kv(ctx, {kv, 0, heads, dim}, {kv, width, heads, dim}, *to.pool, i, to.ragged);
+    write_kv(ctx, {kv, 0, heads, dim}, {kv, width, heads, dim}, *to.pool, i, ragged);
   }
 }
 
@@ -404,6 +406,11 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
     }
     parts = placed;
   }
+  DecoderMemory near;
+  if (memory) {
+    near = {resident(ctx, memory->ragged), memory->pool};
+    memory = &near;
+  }
 
   for (int i = blocks.begin; i < blocks.end; ++i) {
     const Block& block = blocks_[i];
@@ -468,7 +475,8 @@ void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRan
     std::iota(pages.begin() + i * most, pages.begin() + i * most + own, static_cast<int32_t>(page));
     page += own;
   }
-  const DecoderPart part{0, {row_begin, kv_len, pages, static_cast<int>(most)}, &pool};
+  const Ragged ragged = resident(ctx, {row_begin, kv_len, pages, static_cast<int>(most)});
+  const DecoderPart part{0, ragged, &pool};
   for (int block = blocks.begin; block < blocks.end; ++block)
     encoder.forward(ctx, x, std::span(&part, 1), 0, {block, block + 1});
 }

@@ -98,7 +98,7 @@ struct DecoderConfig {
   NormOrder norm_order = NormOrder::kBefore;
   MlpKind mlp = MlpKind::kSwiGlu;
   /// Whether each block has cross-attention to a DecoderMemory, between attention and MLP. Its
-  /// input has a LayerNorm of epsilon 1e-5. CPU only.
+  /// input has a LayerNorm of epsilon 1e-5.
   bool cross_attention = false;
   bool final_norm = true;
   bool transposed = false;  ///< whether linears are stored as [in, out], as in GPT-2

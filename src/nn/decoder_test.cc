@@ -551,7 +551,6 @@ Tensor with_memory(const Decoder& decoder, const Tensor& x, const Tensor& memory
 TEST(Decoder, CrossAttentionIsAMeanOverAllRowsOfTheMemory) {
   DecoderConfig c = small();
   c.cross_attention = true;
-  EXPECT_EQ(c.only_on_cpu(), "cross-attention");
   const Decoder decoder(c, dummy(), WeightType::kF32);
   const Tensor x = fixture::random({2, c.hidden}, 1), memory = fixture::random({40, c.hidden}, 2);
   Tensor turned({40, c.hidden}, DType::kF32), doubled({40, c.hidden}, DType::kF32);

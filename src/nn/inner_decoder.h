@@ -16,7 +16,7 @@ class InnerDecoder {
   InnerDecoder(const DecoderConfig& config, const Weights& weights, WeightType type,
                int64_t positions);
   /// A decoder whose calls have weights of their own: call k has set schedule[k]; set n is loaded
-  /// from the scope "n" of `sets`. There is a position for each call. CPU only.
+  /// from the scope "n" of `sets`. There is a position for each call.
   InnerDecoder(const DecoderConfig& config, const Weights& sets, WeightType type,
                std::vector<int> schedule);
 

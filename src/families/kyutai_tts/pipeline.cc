@@ -47,6 +47,7 @@ KyutaiTts::KyutaiTts(const LoadSpec& spec)
       },
       {"encoder.*", "encoder_transformer.*", "downsample.*", "quantizer.*.input_proj.weight",
        "quantizer.rvq_rest.vq.layers.*"});
+  move_networks(spec, *lm_, *codec_);
   stage_ = std::make_unique<CodecStage<MimiDecoder, MimiJob>>(*codec_);
   const Link links[] = {{"codec", stage_.get(), kPolicy}};
   graph_ = chain(*lm_, links);

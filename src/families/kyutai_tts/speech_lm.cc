@@ -5,14 +5,13 @@
 #include <limits>
 
 #include "kernels/activation.h"
+#include "kernels/copy.h"
 #include "kernels/embedding.h"
 #include "nn/cache_type.h"
 #include "nn/stream_pass.h"
 
 namespace syrinx::kyutai_tts {
 namespace {
-
-constexpr float kNotComputed = -std::numeric_limits<float>::infinity();
 
 State& state_of(const ArSeq& seq) { return static_cast<State&>(*seq.state); }
 
@@ -68,12 +67,27 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& weights, WeightType
   const int64_t half = width / 2;
   for (int64_t i = 0; i < half; ++i)
     periods_.push_back(static_cast<float>(std::pow(10000.0, double(i) / double(half - 1))));
+  not_computed_ = Tensor({std::max(config.text_out, config.card)}, DType::kF32);
+  std::fill_n(not_computed_.f32(), not_computed_.shape().count(),
+              -std::numeric_limits<float>::infinity());
   traits_.hidden = config.lm.hidden;
   traits_.vocab.assign(static_cast<size_t>(config.codebooks()) + 1, static_cast<int>(config.card));
   traits_.vocab[0] = static_cast<int>(config.text_out);
   traits_.kv = {config.lm.kv_spec(type == WeightType::kF32 ? DType::kF32 : DType::kF16)};
   traits_.max_positions = SpeakerRows::kPlaces * SpeakerRows::kMost + State::kSteps + 1;
   traits_.writes = true;  // writes keys and values to the sequences
+}
+
+void SpeechLm::move_to(Device device) {
+  decoder_.move_to(device);
+  for (View& table : tables_) table = moved_.move(device, table);
+  text_.move_to(device, moved_);
+  syrinx::move_to(device, head_);
+  syrinx::move_to(device, speaker_);
+  syrinx::move_to(device, conditions_);
+  depth_.move_to(device, moved_);
+  syrinx::move_to(device, not_computed_);
+  device_ = device;
 }
 
 size_t SpeechLm::bytes() const { return decoder_.bytes() + head_.bytes() + speaker_.bytes(); }
@@ -98,7 +112,10 @@ void SpeechLm::remember(StepContext& ctx, const ArBatch& batch) const {
   }
   const int64_t rows = begin.back(), width = config_.lm.hidden, half = width / 2;
   if (rows == 0) return;
-  const View given = take_rows(ctx, rows, config_.speaker_width), x = take_rows(ctx, rows, width);
+  // Rows of the voice, and what is added after the layer: marks of absence, and positions.
+  const std::span<float> given = take_array<float>(ctx, rows * config_.speaker_width),
+                         more = take_array<float>(ctx, rows * width);
+  const View x = take_rows(ctx, rows, width), host_x{more.data(), DType::kF32, x.shape};
   const auto each = [&](const auto& run) {
     for (int64_t b = 0; b < sequences; ++b) {
       const ArSeq& seq = batch.seqs[static_cast<size_t>(b)];
@@ -107,24 +124,20 @@ void SpeechLm::remember(StepContext& ctx, const ArBatch& batch) const {
     }
   };
   each([&](int64_t i, const State& state, int at) {
-    const std::span<const float> row = state.memory(at);
-    float* to = given.f32() + i * config_.speaker_width;
-    std::fill_n(to, config_.speaker_width, 0.f);
-    std::ranges::copy(row, to);
-  });
-  linear(ctx, speaker_, given, x);
-  each([&](int64_t i, const State& state, int at) {
-    float* row = x.f32() + i * width;
-    const bool absent = state.memory(at).empty();
-    for (int64_t h = 0; absent && h < width; ++h) row[h] += absent_.f32()[h];
+    const std::span<const float> memory = state.memory(at);
+    std::ranges::copy(memory, given.data() + i * config_.speaker_width);
+    float* row = more.data() + i * width;
+    if (memory.empty()) std::copy_n(absent_.f32(), width, row);
     for (int64_t h = 0; config_.positions && h < half; ++h) {
       const float angle = static_cast<float>(at) / periods_[static_cast<size_t>(h)];
       row[h] += config_.position_scale * std::cos(angle);
       row[h + half] += config_.position_scale * std::sin(angle);
     }
   });
+  linear(ctx, speaker_, upload(ctx, {given.data(), DType::kF32, {rows, config_.speaker_width}}), x);
+  add_inplace(ctx, x, upload(ctx, host_x));
   Ragged ragged = batch.ragged;
-  ragged.row_begin = begin, ragged.kv_len = length;
+  ragged.row_begin = begin, ragged.kv_len = length, ragged.on_device = nullptr;
   decoder_.remember(ctx, x, {ragged, &batch.kv[0]});
 }
 
@@ -183,7 +196,18 @@ void SpeechLm::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden
   if (k > 0) return depth_logits(ctx, k - 1, states, hidden, codes, batch.scratch, out);
   const bool free = std::ranges::any_of(states, [](State* s) { return s->rule(0).forced < 0; });
   if (free) return linear(ctx, head_, hidden, out);
-  std::fill_n(out.f32(), out.count(), kNotComputed);
+  skip_logits(ctx, out);
+}
+
+/// Writes the logits of rows whose codes are forced.
+void SpeechLm::skip_logits(StepContext& ctx, const View& out) const {
+  const Arena::Mark host_mark(ctx.host);
+  const std::span<CopySpan> rows = take_array<CopySpan>(ctx, out.shape[0]);
+  for (size_t e = 0; e < rows.size(); ++e) {
+    rows[e] = {not_computed_.f32(), out.f32() + static_cast<int64_t>(e) * out.shape[1],
+               out.shape[1]};
+  }
+  copy_spans(ctx, rows);
 }
 
 /// Runs the depth decoder for the sequences that make codes in this step.
@@ -191,28 +215,29 @@ void SpeechLm::depth_logits(StepContext& ctx, int q, std::span<State* const> sta
                             const View& hidden, const View& codes, const View& scratch,
                             const View& out) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const std::span<int32_t> rows = take_array<int32_t>(ctx, std::ssize(states)),
-                           previous = take_array<int32_t>(ctx, std::ssize(states));
-  const std::span<TextIds> text = take_array<TextIds>(ctx, std::ssize(states));
-  const int64_t width = codes.shape[1];
+  const auto all = std::ssize(states);
+  const std::span<int32_t> rows = take_array<int32_t>(ctx, all);
+  const std::span<TextIds> word = take_array<TextIds>(ctx, all);
+  const std::span<TextIds> frame = take_array<TextIds>(ctx, all);
   size_t count = 0;
   for (size_t e = 0; e < states.size(); ++e) {
     if (!states[e]->makes_codes()) continue;
-    const int32_t* drawn = codes.i32() + static_cast<int64_t>(e) * width;
-    rows[count] = static_cast<int32_t>(e);
-    previous[count] = drawn[q];
-    text[count++] = q == 0 ? states[e]->text_after(drawn[0]) : TextIds{};
+    word[count] = states[e]->text_after(kNewWord);
+    frame[count] = states[e]->text_after(kPad);
+    rows[count++] = static_cast<int32_t>(e);
   }
-  std::fill_n(out.f32(), out.count(), kNotComputed);
+  if (count < states.size()) skip_logits(ctx, out);
   if (count == 0) return;
-  const auto making = static_cast<int64_t>(count);
-  const View some = take_rows(ctx, making, hidden.shape[1]);
-  const View logits = take_rows(ctx, making, out.shape[1]);
-  gather_rows(ctx, hidden, rows.first(count), some);
-  depth_.logits(ctx, q, some, text.first(count), previous.first(count), scratch, logits);
-  for (size_t i = 0; i < count; ++i)
-    std::copy_n(logits.f32() + static_cast<int64_t>(i) * out.shape[1], out.shape[1],
-                out.f32() + rows[i] * out.shape[1]);
+  const FrameRows made{rows.first(count), word.first(count), frame.first(count)};
+  if (count == states.size()) return depth_.logits(ctx, q, hidden, codes, made, scratch, out);
+  const View logits = take_rows(ctx, static_cast<int64_t>(count), out.shape[1]);
+  depth_.logits(ctx, q, hidden, codes, made, scratch, logits);
+  const std::span<CopySpan> places = take_array<CopySpan>(ctx, std::ssize(made.rows));
+  for (size_t i = 0; i < count; ++i) {
+    places[i] = {logits.f32() + static_cast<int64_t>(i) * out.shape[1],
+                 out.f32() + rows[i] * out.shape[1], out.shape[1]};
+  }
+  copy_spans(ctx, places);
 }
 
 }  // namespace syrinx::kyutai_tts

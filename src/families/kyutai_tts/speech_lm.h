@@ -2,8 +2,8 @@
 // ids of the text, attends to the rows of the voice, draws whether a word follows, and then makes
 // the codes of a frame. The engine's cache has the keys and values of the voice's rows. Each
 // sequence has those of its own last `context` steps, so a text may be of any length. Source:
-// moshi:moshi/models/lm.py, moshi:moshi/conditioners. Const after construction. CPU only. E:
-// sequences that yield a step. H: width. Q: codebooks.
+// moshi:moshi/models/lm.py, moshi:moshi/conditioners. Const after construction. E: sequences that
+// yield a step. H: width. Q: codebooks.
 #pragma once
 
 #include <vector>
@@ -23,6 +23,9 @@ class SpeechLm : public ArStage {
   /// Opens the keys and values of a request's steps.
   StreamKv open() const { return decoder_.open(); }
   const ArTraits& traits() const override { return traits_; }
+  Device device() const override { return device_; }
+  /// Moves the weights. Requests opened afterwards have their keys and values there, too.
+  void move_to(Device device);
   size_t scratch_bytes(int emits) const override { return depth_.scratch_bytes(emits); }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
@@ -36,6 +39,7 @@ class SpeechLm : public ArStage {
   View inputs(StepContext& ctx, std::span<State* const> states) const;
   void depth_logits(StepContext& ctx, int q, std::span<State* const> states, const View& hidden,
                     const View& codes, const View& scratch, const View& out) const;
+  void skip_logits(StepContext& ctx, const View& out) const;
 
   ModelConfig config_;
   ArTraits traits_;
@@ -48,6 +52,9 @@ class SpeechLm : public ArStage {
   Tensor conditions_;           // [number of guidance values, H]; one is added to each row
   std::vector<float> periods_;  // [H / 2] of the memory's positions
   DepthCodes depth_;
+  Tensor not_computed_;  // [text_out or card], the logits of a row whose code is forced
+  Device device_ = Device::kCpu;
+  MovedTables moved_;
 };
 
 }  // namespace syrinx::kyutai_tts
