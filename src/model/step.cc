@@ -6,6 +6,15 @@
 
 namespace syrinx {
 
+namespace {
+
+/// Returns ArStage::fill_size(), or 0 for a stage with values, whose steps are not recalled.
+int64_t fill_size(const ArStage& ar, int rows) {
+  return ar.traits().values > 0 ? 0 : ar.fill_size(rows);
+}
+
+}  // namespace
+
 /// Writes the description of the batch's rows. Returns the number of rows that yield a step,
 /// counting those of companions and guesses.
 int StepWork::lay_out(const Step& step) {
@@ -56,11 +65,10 @@ int StepWork::pad(int emits) {
 void StepWork::run(StepContext& ctx, const ArStage& ar, const Step& step, StepResults& out) {
   int emits = lay_out(step);
   const ArTraits& traits = ar.traits();
-  const bool valued = traits.values > 0;  // values are written to memory whose address may change
-  const bool plain = !scored_ && !tapped_ && !valued && !options_.watch;
+  const bool plain = !scored_ && !tapped_ && !options_.watch;
   const bool one_row_each = step.rows == std::ssize(seqs_) && emits == step.rows;
   const bool repeats = ctx.stream && plain && one_row_each;
-  if (repeats && !guided_ && ar.fill_size(emits) > 0) emits = pad(emits);
+  if (repeats && !guided_ && fill_size(ar, emits) > 0) emits = pad(emits);
   out.codes_per_step = static_cast<int>(traits.vocab.size());
   out.faults.clear();
   results_.assign((emits + emitting_.size()) * out.codes_per_step, 0);
@@ -82,7 +90,7 @@ void StepWork::run_on_gpu(StepContext& ctx, const ArStage& ar, const Step& step,
   const Arena::Mark host_mark(ctx.host);
   set_draws(ar.traits());
   filled_ = {};
-  place_block(repeats ? static_cast<int>(ar.fill_size(emits)) : 0);
+  place_block(repeats ? static_cast<int>(fill_size(ar, emits)) : 0);
   block_.memory = repeats ? static_cast<char*>(ctx.stream->block(block_.end)) : nullptr;
   const bool fits = block_.memory != nullptr;
   if (!fits) {
