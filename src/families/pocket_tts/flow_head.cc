@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "kernels/activation.h"
-#include "nn/modulate.h"
+#include "kernels/modulate.h"
 #include "nn/stream_pass.h"
 
 namespace syrinx::pocket_tts {
@@ -72,6 +72,17 @@ FlowHead::FlowHead(const ModelConfig& config, const Weights& weights, WeightType
   }
 }
 
+void FlowHead::move_to(Device device) {
+  for (PackedLinear* layer : {&in_, &condition_, &last_modulation_, &out_})
+    syrinx::move_to(device, *layer);
+  for (Block& block : blocks_) {
+    block.norm.move_to(device);
+    for (PackedLinear* layer : {&block.modulation, &block.up, &block.down})
+      syrinx::move_to(device, *layer);
+  }
+  for (Tensor* row : {&time_, &ones_, &zeros_}) syrinx::move_to(device, *row);
+}
+
 void FlowHead::run(StepContext& ctx, const View& condition, const View& noise,
                    const View& out) const {
   const Arena::Mark mark(ctx.arena);
@@ -86,19 +97,15 @@ void FlowHead::run(StepContext& ctx, const View& condition, const View& noise,
   for (const Block& block : blocks_) {
     linear(ctx, block.modulation, y, by);
     block.norm(ctx, x, h);
-    modulate(h, by);
+    modulate(ctx, h, by);
     linear(ctx, block.up, h, inner);
     activate(ctx, Activation::kSilu, inner, inner);
     linear(ctx, block.down, inner, h);
-    for (int64_t e = 0; e < n; ++e) {
-      const float* gate = by.f32() + (3 * e + 2) * width;
-      for (int64_t i = 0; i < width; ++i)
-        x.f32()[e * width + i] += gate[i] * h.f32()[e * width + i];
-    }
+    add_gated(ctx, x, h, by);
   }
   linear(ctx, last_modulation_, y, last);
   layer_norm(ctx, x, ones_, zeros_, 1e-6f, h);
-  modulate(h, last);
+  modulate(ctx, h, last);
   linear(ctx, out_, h, out);
   if (config_.flow != FlowType::kDrifting) add_inplace(ctx, out, noise);
 }

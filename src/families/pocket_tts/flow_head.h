@@ -1,6 +1,6 @@
 // The head of Pocket TTS, which makes a latent from noise and a row of the language model in one
 // step: an MLP whose blocks the row modulates. Const after construction, shared by threads. Rows do
-// not influence each other. CPU only. Network: pocket_tts/modules/mlp.py, SimpleMLPAdaLN. E: rows.
+// not influence each other. Network: pocket_tts/modules/mlp.py, SimpleMLPAdaLN. E: rows.
 // W: width of the head.
 #pragma once
 
@@ -15,6 +15,8 @@ class FlowHead {
  public:
   /// Loads the head. `weights`: the scope "flow_net.".
   FlowHead(const ModelConfig& config, const Weights& weights, WeightType type);
+  /// Moves the weights, for operands on the device.
+  void move_to(Device device);
   /// Computes condition [E, ModelConfig::condition], noise [E, latent] -> out [E, latent].
   void run(StepContext& ctx, const View& condition, const View& noise, const View& out) const;
   size_t bytes() const;

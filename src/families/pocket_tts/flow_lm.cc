@@ -7,6 +7,7 @@
 #include "kernels/embedding.h"
 #include "kernels/sample.h"
 #include "model/input_rows.h"
+#include "nn/binary_head.h"
 #include "nn/cache_type.h"
 #include "nn/stream_pass.h"
 
@@ -50,7 +51,7 @@ FlowLm::FlowLm(const ModelConfig& config, const Weights& weights, WeightType typ
   if (config.narrowed) {
     narrow_ = load_linear(weights, "z_proj", config.condition, width, false, small);
   }
-  end_ = load_linear(weights, "out_eos", 1, config.condition, true, small);
+  end_ = load_binary_head(weights, "out_eos", config.condition, config.end_threshold, small);
   first_ = weights.f32("bos_emb", {config.latent});
   if (config.voice_begins) voice_begin_ = weights.f32("bos_before_voice", {1, 1, width});
   traits_.hidden = static_cast<int>(config.condition);
@@ -58,6 +59,15 @@ FlowLm::FlowLm(const ModelConfig& config, const Weights& weights, WeightType typ
   traits_.kv = {config.lm.kv_spec(cache_type(type))};
   traits_.max_positions = static_cast<int>(ModelConfig::kMostPositions);
   traits_.values = static_cast<int>(config.latent);
+}
+
+void FlowLm::move_to(Device device) {
+  table_ = moved_.move(device, table_);
+  for (PackedLinear* layer : {&project_, &in_, &narrow_, &end_}) syrinx::move_to(device, *layer);
+  decoder_.move_to(device);
+  norm_.move_to(device);
+  head_.move_to(device);
+  device_ = device;
 }
 
 FlowLm::Rows FlowLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
@@ -86,23 +96,24 @@ FlowLm::Rows FlowLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
     for (int i = batch.seqs[size_t(b)].emits; i > 0; --i)
       out.emitting[size_t(emitting++)] = run[size_t(b) + 1] - i;
   }
-  out.run = batch.ragged, out.given = batch.ragged;
-  out.run.row_begin = run, out.given.row_begin = given, out.given.kv_len = given_len;
+  const Ragged& r = batch.ragged;
+  out.run = resident(ctx, {run, r.kv_len, r.page_table, r.max_pages});
+  out.given = resident(ctx, {given, given_len, r.page_table, r.max_pages});
 
   out.x = take_rows(ctx, out.run.rows(), width);
   out.cached = take_rows(ctx, out.given.rows(), config_.cache_row());
   const Arena::Mark mark(ctx.arena);
-  const View latents = take_rows(ctx, out.run.rows(), config_.latent);
-  std::fill_n(latents.f32(), latents.count(), 0.f);
+  const std::span<float> latents = take_array<float>(ctx, out.run.rows() * config_.latent);
   int64_t cached = 0, kept = 0;
   for (int64_t row = 0; row < batch.rows; ++row) {
     const GivenRow vector = all.given[size_t(row)];
     if (is_cached(row)) {
-      std::ranges::copy(vector, out.cached.f32() + cached++ * config_.cache_row());
+      store(ctx, vector, out.cached.slice(cached, cached + 1));
+      ++cached;
       continue;
     }
     if (std::ssize(vector) == config_.latent) {
-      std::ranges::copy(vector, latents.f32() + kept * config_.latent);
+      std::ranges::copy(vector, latents.data() + kept * config_.latent);
     }
     ids[size_t(kept++)] = all.ids[size_t(row)];
   }
@@ -114,11 +125,11 @@ FlowLm::Rows FlowLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
     embed_sum(ctx, std::span(&table_, 1), kept_ids, narrow);
     linear(ctx, project_, narrow, out.x);
   }
-  linear_add(ctx, in_, latents, out.x);
+  linear_add(ctx, in_, upload(ctx, {latents.data(), DType::kF32, {kept, config_.latent}}), out.x);
   kept = 0;
   for (int64_t row = 0; row < batch.rows; ++row) {
     const GivenRow vector = all.given[size_t(row)];
-    if (std::ssize(vector) == width) std::ranges::copy(vector, out.x.f32() + kept * width);
+    if (std::ssize(vector) == width) store(ctx, vector, out.x.slice(kept, kept + 1));
     kept += !is_cached(row);
   }
   return out;
@@ -141,29 +152,24 @@ void FlowLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const 
   if (!narrow_.empty()) linear(ctx, narrow_, last, hidden);
 }
 
-void FlowLm::logits(StepContext& ctx, int, const ArBatch& batch, View hidden, View,
-                    View out) const {
-  const Arena::Mark mark(ctx.arena);
-  const View end = take_rows(ctx, batch.emits, 1);
-  linear(ctx, end_, hidden, end);
-  for (int64_t e = 0; e < batch.emits; ++e) {
-    out.f32()[2 * e] = config_.end_threshold;
-    out.f32()[2 * e + 1] = end.f32()[e];
-  }
+void FlowLm::logits(StepContext& ctx, int, const ArBatch&, View hidden, View, View out) const {
+  linear(ctx, end_, hidden, out);
 }
 
 void FlowLm::values(StepContext& ctx, const ArBatch& batch, View hidden, View, View out) const {
-  const Arena::Mark mark(ctx.arena);
-  const View noise = take_rows(ctx, batch.emits, config_.latent);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const std::span<float> noise = take_array<float>(ctx, batch.emits * config_.latent);
   int64_t e = 0;
   for (const ArSeq& seq : batch.seqs) {
     if (seq.emits == 0) continue;
     const State& state = static_cast<const State&>(*seq.state);
-    const std::span<float> own(noise.f32() + e++ * config_.latent, size_t(config_.latent));
+    const std::span<float> own =
+        noise.subspan(size_t(e++ * config_.latent), size_t(config_.latent));
     philox_normal(state.seed(), static_cast<uint32_t>(state.steps()), kNoiseStream, own);
     for (float& x : own) x *= state.noise_scale();
   }
-  head_.run(ctx, hidden, noise, out);
+  const View host{noise.data(), DType::kF32, {batch.emits, config_.latent}};
+  head_.run(ctx, hidden, upload(ctx, host), out);
 }
 
 }  // namespace syrinx::pocket_tts

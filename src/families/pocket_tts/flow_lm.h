@@ -1,8 +1,7 @@
 // The language model of Pocket TTS as an AR stage whose steps yield latents. It reads a voice,
 // ids of text and latents. A step yields a code, which may announce the end, and a latent that
-// the head makes from noise. Const after construction. CPU only. Network:
-// pocket_tts/models/flow_lm.py. E: sequences that yield a step. N: rows in the batch. H:
-// width.
+// the head makes from noise. Const after construction. Network: pocket_tts/models/flow_lm.py. E:
+// sequences that yield a step. N: rows in the batch. H: width.
 #pragma once
 
 #include "families/pocket_tts/flow_head.h"
@@ -32,6 +31,9 @@ class FlowLm : public ArStage {
   FlowLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
+  Device device() const override { return device_; }
+  /// Moves the weights.
+  void move_to(Device device);
   /// Writes hidden [E, ModelConfig::condition], the input of the heads.
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   /// Writes the logits of a step's only code. Code 1 announces the end.
@@ -62,9 +64,11 @@ class FlowLm : public ArStage {
   PackedLinear in_;       // latent -> H
   Decoder decoder_;
   LayerNorm norm_;
-  PackedLinear narrow_, end_;
+  PackedLinear narrow_, end_;  // H -> condition -> 2
   FlowHead head_;
-  Tensor first_, voice_begin_;
+  Tensor first_, voice_begin_;  // in host memory
+  Device device_ = Device::kCpu;
+  MovedTables moved_;
 };
 
 }  // namespace syrinx::pocket_tts

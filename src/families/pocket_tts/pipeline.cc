@@ -109,6 +109,7 @@ PocketTts::PocketTts(const LoadSpec& spec)
       },
       {"flow_lm.speaker_proj_weight", "mimi.encoder.*", "mimi.encoder_transformer.*",
        "mimi.downsample.*"});
+  move_networks(spec, *lm_);
   const Link links[] = {{"codec", stage_.get(), kPolicy}};
   graph_ = chain(*lm_, links);
   load_voices(spec);

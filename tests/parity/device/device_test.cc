@@ -59,6 +59,7 @@ const Model kModels[] = {
     {"glm4_voice", "glm4_voice", "", 30, 0, "", 26},
     {"voxtral_tts", "voxtral_tts/small", "", 12, 0, "", 6},
     {"kyutai_tts", "kyutai_tts/small", "", 8, 0, "", 4},
+    {"pocket_tts", "pocket_tts/small", "", 10, 0, "", 6},
     {"moss_tts", "moss_tts/published_rates", "", 8, 0, "", 4},
 };
 
