@@ -74,7 +74,7 @@ std::span<const Family> families() {
       Family{"higgs_audio", higgs::claims, load_as<higgs::Higgs>},
       Family{"voxcpm2", voxcpm2::claims, load_as<voxcpm2::VoxCpm2>, "config.json", false},
       Family{"pocket_tts", nullptr, load_as<pocket_tts::PocketTts>, pocket_tts::kMarker},
-      Family{"vibevoice", vibevoice::claims, load_as<vibevoice::VibeVoice>, "config.json", false},
+      Family{"vibevoice", vibevoice::claims, load_as<vibevoice::VibeVoice>},
       Family{"kyutai_tts", kyutai_tts::claims, load_as<kyutai_tts::KyutaiTts>},
       Family{"voxtral_tts", voxtral_tts::claims, load_as<voxtral_tts::VoxtralTts>,
              voxtral_tts::kMarker},

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "kernels/activation.h"
+#include "kernels/copy.h"
+#include "kernels/modulate.h"
 #include "kernels/norm.h"
-#include "nn/modulate.h"
+#include "kernels/solver.h"
 #include "nn/stream_pass.h"
 
 namespace syrinx::vibevoice {
@@ -110,47 +113,57 @@ void DiffusionHead::embed_times(const Weights& weights) {
   linear(ctx, load_linear(weights, "2", width, width, false, WeightType::kF32), inner, times_);
 }
 
-void DiffusionHead::run(StepContext& ctx, std::span<const LatentJob> jobs) const {
-  if (jobs.empty()) return;
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const int64_t e = std::ssize(jobs), latent = config_.latent(), width = config_.hidden();
-  // Row twins[i] of the network's input repeats latent i without the text; -1: no guidance.
-  const std::span<int64_t> twins = take_array<int64_t>(ctx, e);
-  int64_t rows = e;
-  for (int64_t i = 0; i < e; ++i) twins[i] = jobs[i].companion == nullptr ? -1 : rows++;
-  const View conditions = take_rows(ctx, rows, width), x = take_rows(ctx, rows, latent);
-  const View v = take_rows(ctx, rows, latent), before = take_rows(ctx, e, latent);
-  {
-    const Arena::Mark inner_mark(ctx.arena);
-    const View given = take_rows(ctx, rows, width);
-    for (int64_t i = 0; i < e; ++i) {
-      std::copy_n(jobs[i].row, width, given.f32() + i * width);
-      if (twins[i] >= 0) std::copy_n(jobs[i].companion, width, given.f32() + twins[i] * width);
-      SYRINX_CHECK(std::ssize(jobs[i].noise) == latent, "[diffusion head] noise of ",
-                   jobs[i].noise.size(), " numbers");
-      for (const int64_t row : {i, twins[i]})
-        if (row >= 0) std::ranges::copy(jobs[i].noise, x.f32() + row * latent);
-    }
-    linear(ctx, condition_, given, conditions);
+void DiffusionHead::move_to(Device device) {
+  for (PackedLinear* layer : {&in_, &condition_, &last_modulation_, &out_})
+    syrinx::move_to(device, *layer);
+  for (Layer& layer : layers_) {
+    layer.norm.move_to(device);
+    for (PackedLinear* part : {&layer.modulation, &layer.up, &layer.down})
+      syrinx::move_to(device, *part);
   }
+  for (Tensor* table : {&times_, &ones_}) syrinx::move_to(device, *table);
+}
+
+void DiffusionHead::run(StepContext& ctx, const View& rows, const View& companions,
+                        const View& scales, const View& x) const {
+  const int64_t e = x.shape[0], latent = config_.latent(), width = config_.hidden();
+  if (e == 0) return;
+  const bool guided = !companions.empty();
+  expect_shape("diffusion head", x, {e, latent});
+  expect_shape("diffusion head", rows, {e, width});
+  if (guided) expect_shape("diffusion head", companions, rows.shape);
+  const Arena::Mark mark(ctx.arena);
+  // With guidance, rows [e, 2 e) are the latents again, without the text.
+  const int64_t n = guided ? 2 * e : e;
+  const View conditions = take_rows(ctx, n, width), v = take_rows(ctx, n, latent),
+             at = take_rows(ctx, n, latent), merged = take_rows(ctx, e, latent),
+             difference = take_rows(ctx, e, latent);
+  View made = take_rows(ctx, e, latent), last = take_rows(ctx, e, latent);
+  const View now = at.slice(0, e), now_without = at.slice(n - e, n);
+  linear(ctx, condition_, rows, conditions.slice(0, e));
+  if (guided) linear(ctx, condition_, companions, conditions.slice(e, n));
+  copy(ctx, x, now);
   for (size_t s = 0; s < solver_.size(); ++s) {
     const SolverStep& step = solver_[s];
-    estimate(ctx, s, conditions, x, v);
-    for (int64_t i = 0; i < e; ++i) {
-      float *at = x.f32() + i * latent, *last = before.f32() + i * latent;
-      const float* out = v.f32() + i * latent;
-      const float* without = twins[i] < 0 ? nullptr : v.f32() + twins[i] * latent;
-      for (int64_t k = 0; k < latent; ++k) {
-        const float guided = without ? without[k] + jobs[i].scale * (out[k] - without[k]) : out[k];
-        const float made = step.of_x * at[k] + step.of_out * guided;
-        at[k] = step.keep * at[k] + step.now * made;
-        if (step.before != 0) at[k] += step.before * (made - last[k]);
-        last[k] = made;
-      }
-      if (twins[i] >= 0) std::copy_n(at, latent, x.f32() + twins[i] * latent);
+    if (guided) copy(ctx, now, now_without);
+    estimate(ctx, s, conditions, at, v);
+    View out = v;
+    if (guided) {
+      const View without = v.slice(e, n);
+      weighted_sum(ctx, 1, v.slice(0, e), -1, without, difference);
+      copy(ctx, without, merged);
+      add_rows_scaled(ctx, merged, difference, scales);
+      out = merged;
     }
+    weighted_sum(ctx, step.of_x, now, step.of_out, out, made);
+    weighted_sum(ctx, step.keep, now, step.now, made, now);
+    if (step.before != 0) {
+      weighted_sum(ctx, 1, made, -1, last, difference);
+      weighted_sum(ctx, 1, now, step.before, difference, now);
+    }
+    std::swap(made, last);
   }
-  for (int64_t i = 0; i < e; ++i) std::copy_n(x.f32() + i * latent, latent, jobs[i].out);
+  copy(ctx, now, x);
 }
 
 void DiffusionHead::estimate(StepContext& ctx, size_t step, const View& conditions, const View& x,
@@ -161,26 +174,22 @@ void DiffusionHead::estimate(StepContext& ctx, size_t step, const View& conditio
   const View y = take_rows(ctx, rows, width), by = take_rows(ctx, rows, 3 * width);
   const View inner = take_rows(ctx, rows, config_.head_ffn);
   linear(ctx, in_, x, y);
-  std::copy_n(conditions.f32(), conditions.count(), c.f32());
+  copy(ctx, conditions, c);
   const auto row = static_cast<int64_t>(step);
   add_bias_inplace(ctx, c, times_.view().slice(row, row + 1).reshape({width}));
   activate(ctx, Activation::kSilu, c, c);
   for (const Layer& layer : layers_) {
     linear(ctx, layer.modulation, c, by);
     layer.norm(ctx, y, h);
-    modulate(h, by);
+    modulate(ctx, h, by);
     linear(ctx, layer.up, h, inner);
     linear(ctx, layer.down, inner, h);
-    for (int64_t r = 0; r < rows; ++r) {
-      const float* gate = by.f32() + (3 * r + 2) * width;
-      for (int64_t i = 0; i < width; ++i)
-        y.f32()[r * width + i] += gate[i] * h.f32()[r * width + i];
-    }
+    add_gated(ctx, y, h, by);
   }
   const View last = take_rows(ctx, rows, 2 * width);
   linear(ctx, last_modulation_, c, last);
   rms_norm(ctx, y, ones_, config_.head_eps, h);
-  modulate(h, last);
+  modulate(ctx, h, last);
   linear(ctx, out_, h, v);
 }
 

@@ -1,35 +1,30 @@
 // VibeVoice's diffusion head with its solver. Makes a latent from noise and a row of
 // the speech model by DPM-Solver++ of second order, with classifier-free guidance.
-// Const after construction, shared by threads. Latents do not influence each other. CPU
-// only. Network and solver:
+// Const after construction, shared by threads. Latents do not influence each other. Network and
+// solver:
 // VibeVoice:vibevoice/modular/modular_vibevoice_diffusion_head.py,
 // vibevoice/schedule/dpm_solver.py. E: latents. D: width of a latent. H: width.
 #pragma once
 
 #include <array>
-#include <span>
 #include <vector>
 
 #include "families/vibevoice/config.h"
 
 namespace syrinx::vibevoice {
 
-/// A latent that DiffusionHead computes.
-struct LatentJob {
-  const float* row = nullptr;        ///< [H], row of the speech model
-  const float* companion = nullptr;  ///< [H], row without text; null: no guidance
-  std::span<const float> noise;      ///< [D]
-  float scale = 1;                   ///< scale of guidance
-  float* out = nullptr;              ///< [D]
-};
-
 /// The network that denoises latents, with its weights and its solver.
 class DiffusionHead {
  public:
   /// Loads the layers. `weights`: the scope "prediction_head.".
   DiffusionHead(const ModelConfig& config, const Weights& weights, WeightType type);
-  /// Computes the latents. Guided rows and their companions run in one batch.
-  void run(StepContext& ctx, std::span<const LatentJob> jobs) const;
+  /// Moves the weights, for operands on the device.
+  void move_to(Device device);
+  /// Computes E latents from noise, in place in x [E, D]. rows [E, H] of the speech model.
+  /// `companions` [E, H]: rows without text, which run in the same batch, for guidance of the
+  /// scales [E]; empty: no guidance. A latent whose companion equals its row has no guidance.
+  void run(StepContext& ctx, const View& rows, const View& companions, const View& scales,
+           const View& x) const;
   size_t bytes() const;
 
   /// A step of the solver. With v the network's output, latent = of_x x + of_out v. Then x becomes

@@ -69,6 +69,7 @@ VibeVoice::VibeVoice(const LoadSpec& spec)
       },
       {"model.acoustic_tokenizer.encoder.*", "model.tts_language_model.embed_tokens.*",
        "model.language_model.norm.*"});
+  move_networks(spec, *lm_);
   const Link links[] = {{"vae", stage_.get(), kPolicy}};
   graph_ = chain(*lm_, links);
   load_voices(spec);

@@ -4,9 +4,12 @@
 
 #include "families/vibevoice/state.h"
 #include "kernels/activation.h"
+#include "kernels/copy.h"
 #include "kernels/embedding.h"
 #include "kernels/sample.h"
+#include "kernels/solver.h"
 #include "model/input_rows.h"
+#include "nn/binary_head.h"
 #include "nn/cache_type.h"
 #include "nn/stream_pass.h"
 
@@ -16,16 +19,15 @@ namespace {
 constexpr uint32_t kNoiseStream = 0;
 constexpr float kConnectorEps = 1e-6f;
 
-void add_to_rows(const View& x, std::span<const int32_t> rows, const float* row) {
-  const int64_t width = x.shape[1];
-  for (const int32_t r : rows)
-    for (int64_t i = 0; i < width; ++i) x.f32()[r * width + i] += row[i];
-}
-
-void scatter(const View& from, std::span<const int32_t> rows, const View& to) {
+/// Copies row i of `from` to row rows[i] of `to`.
+void scatter(StepContext& ctx, const View& from, std::span<const int32_t> rows, const View& to) {
+  const Arena::Mark host_mark(ctx.host);
   const int64_t width = to.shape[1];
-  for (size_t i = 0; i < rows.size(); ++i)
-    std::copy_n(from.f32() + static_cast<int64_t>(i) * width, width, to.f32() + rows[i] * width);
+  const std::span<CopySpan> spans = take_array<CopySpan>(ctx, std::ssize(rows));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    spans[i] = {from.f32() + static_cast<int64_t>(i) * width, to.f32() + rows[i] * width, width};
+  }
+  copy_spans(ctx, spans);
 }
 
 }  // namespace
@@ -44,6 +46,18 @@ struct SpeechLm::Rows {
   std::span<int32_t> emitting;
 };
 
+void SpeechLm::move_to(Device device) {
+  table_ = moved_.move(device, table_);
+  syrinx::move_to(device, types_);
+  text_.move_to(device);
+  speech_.move_to(device);
+  for (PackedLinear* layer : {&connect_, &connected_, &end_, &end_head_})
+    syrinx::move_to(device, *layer);
+  connector_norm_.move_to(device);
+  head_.move_to(device);
+  device_ = device;
+}
+
 SpeechLm::SpeechLm(const ModelConfig& config, const Weights& root, WeightType type)
     : config_(config),
       table_(root.scope("model.language_model")
@@ -60,7 +74,7 @@ SpeechLm::SpeechLm(const ModelConfig& config, const Weights& root, WeightType ty
   connected_ = load_linear(connector, "fc2", width, width, true, small);
   const Weights end = root.scope("tts_eos_classifier");
   end_ = load_linear(end, "fc1", width, width, true, small);
-  end_head_ = load_linear(end, "fc2", 1, width, true, small);
+  end_head_ = load_binary_head(end, "fc2", width, 0, small);
   KvSpec cache = config.speech.kv_spec(cache_type(type));
   cache.layers += config.text.layers;
   traits_.hidden = static_cast<int>(width);
@@ -121,46 +135,50 @@ SpeechLm::Rows SpeechLm::sort_rows(StepContext& ctx, const ArBatch& batch) const
   }
   out.texts = texts.first(text_count), out.text_ids = ids.first(text_count);
   out.latents = latents.first(latent_count), out.latent_rows = latent_rows.first(latent_count);
-  out.run = out.given = out.text = batch.ragged;
-  out.run.row_begin = run;
-  out.given.row_begin = given, out.given.kv_len = given_len;
-  out.text.row_begin = text, out.text.kv_len = text_len;
+  const Ragged& r = batch.ragged;
+  out.run = resident(ctx, {run, r.kv_len, r.page_table, r.max_pages});
+  out.given = resident(ctx, {given, given_len, r.page_table, r.max_pages});
+  out.text = resident(ctx, {text, text_len, r.page_table, r.max_pages});
   out.x = take_rows(ctx, out.run.rows(), config_.hidden());
   out.cached = take_rows(ctx, out.given.rows(), config_.cache_row());
-  float* to = out.cached.f32();
-  for (int64_t row = 0; row < n; ++row) {
-    const GivenRow vector = out.all.given[static_cast<size_t>(row)];
-    if (std::ssize(vector) >= config_.cache_row())
-      to = std::copy_n(vector.begin(), config_.cache_row(), to);
+  int64_t cached = 0;
+  for (const GivenRow vector : out.all.given) {
+    if (std::ssize(vector) < config_.cache_row()) continue;
+    store(ctx, vector.first(static_cast<size_t>(config_.cache_row())),
+          out.cached.slice(cached, cached + 1));
+    ++cached;
   }
   return out;
 }
 
 void SpeechLm::make_inputs(StepContext& ctx, const ArBatch& batch, const Rows& rows) const {
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t width = config_.hidden(), latent = config_.latent();
+  const auto type = [&](int64_t number) {
+    return types_.view().slice(number, number + 1).reshape({width});
+  };
   if (!rows.texts.empty()) {
     const View text = take_rows(ctx, std::ssize(rows.texts), width);
     embed(ctx, table_, rows.text_ids, text);
     text_.forward(ctx, text, rows.text, batch.kv[0]);
-    scatter(text, rows.texts, rows.x);
-    add_to_rows(rows.x, rows.texts, types_.f32() + width);
+    add_bias_inplace(ctx, text, type(1));
+    scatter(ctx, text, rows.texts, rows.x);
   }
   if (rows.latents.empty()) return;
   const auto count = std::ssize(rows.latents);
-  const View latents = take_rows(ctx, count, latent), speech = take_rows(ctx, count, width);
-  const View made = take_rows(ctx, count, width);
+  const std::span<float> latents = take_array<float>(ctx, count * latent);
+  const View speech = take_rows(ctx, count, width), made = take_rows(ctx, count, width);
   for (int64_t i = 0; i < count; ++i) {
     const GivenRow vector =
         rows.all.given[static_cast<size_t>(rows.latent_rows[static_cast<size_t>(i)])];
     SYRINX_CHECK(std::ssize(vector) == latent, "wrong latent size ", vector.size());
-    std::ranges::copy(vector, latents.f32() + i * latent);
+    std::ranges::copy(vector, latents.data() + i * latent);
   }
-  linear(ctx, connect_, latents, speech);
+  linear(ctx, connect_, upload(ctx, {latents.data(), DType::kF32, {count, latent}}), speech);
   connector_norm_(ctx, speech, speech);
   linear(ctx, connected_, speech, made);
-  scatter(made, rows.latents, rows.x);
-  add_to_rows(rows.x, rows.latents, types_.f32());
+  add_bias_inplace(ctx, made, type(0));
+  scatter(ctx, made, rows.latents, rows.x);
 }
 
 void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
@@ -178,72 +196,84 @@ void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
     speech_.forward(ctx, rows.x, rows.run, batch.kv[0], config_.text.layers);
   }
   const int64_t width = config_.hidden();
-  for (int64_t e = 0; e < batch.emits; ++e) {
+  const std::span<int32_t> from = take_array<int32_t>(ctx, batch.emits),
+                           to = take_array<int32_t>(ctx, batch.emits);
+  size_t ran = 0;
+  for (int32_t e = 0; e < batch.emits; ++e) {
     const int32_t row = rows.emitting[static_cast<size_t>(e)];
-    float* to = hidden.f32() + e * width;
     if (row >= 0) {
-      std::copy_n(rows.x.f32() + row * width, width, to);
-    } else {  // the last row of a companion's voice, which contains its output
-      const GivenRow vector = rows.all.given[static_cast<size_t>(-1 - row)];
-      SYRINX_CHECK(std::ssize(vector) == config_.cache_row() + width,
-                   "[speech_lm] invalid last row of a voice: ", vector.size(), " numbers");
-      std::copy_n(vector.begin() + config_.cache_row(), width, to);
+      from[ran] = row, to[ran++] = e;
+      continue;
     }
+    // The last row of a companion's voice, which contains its output.
+    const GivenRow vector = rows.all.given[static_cast<size_t>(-1 - row)];
+    SYRINX_CHECK(std::ssize(vector) == config_.cache_row() + width,
+                 "[speech_lm] invalid last row of a voice: ", vector.size(), " numbers");
+    store(ctx, vector.subspan(static_cast<size_t>(config_.cache_row())), hidden.slice(e, e + 1));
   }
-  if (batch.emits == 0) return;
-  const View normed = take_rows(ctx, batch.emits, width);
-  speech_.norm(ctx, hidden, normed);
-  for (int64_t e = 0; e < batch.emits; ++e) {
-    if (rows.emitting[static_cast<size_t>(e)] >= 0)
-      std::copy_n(normed.f32() + e * width, width, hidden.f32() + e * width);
-  }
+  if (ran == 0) return;
+  const View normed = take_rows(ctx, static_cast<int64_t>(ran), width);
+  speech_.norm_rows(ctx, rows.x, from.first(ran), normed);
+  scatter(ctx, normed, to.first(ran), hidden);
 }
 
 void SpeechLm::logits(StepContext& ctx, int, const ArBatch& batch, View hidden, View,
                       View out) const {
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const View inner = take_rows(ctx, batch.emits, config_.hidden());
-  const View end = take_rows(ctx, batch.emits, 1);
   linear(ctx, end_, hidden, inner);
   activate(ctx, Activation::kRelu, inner, inner);
-  linear(ctx, end_head_, inner, end);
+  linear(ctx, end_head_, inner, out);
+  const std::span<CopySpan> copies = take_array<CopySpan>(ctx, batch.emits);
+  size_t companions = 0;
   int64_t e = 0;
   for (const ArSeq& seq : batch.seqs) {
     if (seq.emits == 0) continue;
-    out.f32()[2 * e] = 0;
-    out.f32()[2 * e + 1] = seq.companion ? out.f32()[2 * e - 1] : end.f32()[e];
-    ++e;
+    float* row = out.f32() + 2 * e++;
+    if (seq.companion) copies[companions++] = {row - 2, row, 2};
   }
+  copy_spans(ctx, copies.first(companions));
 }
 
-void SpeechLm::values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
-                      View out) const {
+void SpeechLm::values(StepContext& ctx, const ArBatch& batch, View hidden, View, View out) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t latent = config_.latent(), width = config_.hidden();
-  const std::span<LatentJob> jobs = take_array<LatentJob>(ctx, batch.emits);
-  const View noise = take_rows(ctx, batch.emits, latent);
-  std::fill_n(out.f32(), out.count(), 0.f);
+  // For each latent its row, the row of its companion or again its own, its scale and its noise.
+  const std::span<int32_t> rows = take_array<int32_t>(ctx, batch.emits),
+                           companions = take_array<int32_t>(ctx, batch.emits);
+  const std::span<float> scales = take_array<float>(ctx, batch.emits),
+                         noise = take_array<float>(ctx, batch.emits * latent);
   size_t count = 0;
-  int64_t e = -1;
-  LatentJob* last = nullptr;
+  bool guided = false, looking = false;
+  int32_t e = -1;
   for (const ArSeq& seq : batch.seqs) {
     if (seq.emits == 0) continue;
     ++e;
-    const float* row = hidden.f32() + e * width;
     if (seq.companion) {
-      if (last) last->companion = row;
+      if (looking) continue;
+      companions[count - 1] = e, guided = true;
       continue;
     }
     const State& state = static_cast<const State&>(*seq.state);
-    last = nullptr;
-    if (state.looking() || codes.i32()[e] == State::kEnd) continue;
-    const std::span<float> own(noise.f32() + e * latent, static_cast<size_t>(latent));
+    looking = state.looking();
+    if (looking) continue;
+    const std::span<float> own =
+        noise.subspan(count * static_cast<size_t>(latent), static_cast<size_t>(latent));
     philox_normal(state.seed(), static_cast<uint32_t>(state.frames()), kNoiseStream, own);
     for (float& x : own) x *= state.noise_scale();
-    last = &jobs[count++];
-    *last = {row, nullptr, own, state.guidance().value_or(1), out.f32() + e * latent};
+    scales[count] = state.guidance().value_or(1);
+    rows[count] = companions[count] = e;
+    ++count;
   }
-  head_.run(ctx, jobs.first(count));
+  fill_zeros(ctx, out);
+  const auto n = static_cast<int64_t>(count);
+  const View x = take_rows(ctx, n, latent), own = take_rows(ctx, n, width);
+  const View others = guided ? take_rows(ctx, n, width) : View{};
+  store(ctx, noise.first(count * static_cast<size_t>(latent)), x);
+  gather_rows(ctx, hidden, rows.first(count), own);
+  if (guided) gather_rows(ctx, hidden, companions.first(count), others);
+  head_.run(ctx, own, others, upload(ctx, {scales.data(), DType::kF32, {n}}), x);
+  scatter(ctx, x, rows.first(count), out);
 }
 
 }  // namespace syrinx::vibevoice

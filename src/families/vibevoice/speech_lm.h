@@ -3,7 +3,7 @@
 // 1 for "the previous latent was the last", and the next latent from the diffusion head. The pages
 // of the sequence contain both models' caches. Position n of the text model, which reads only ids,
 // is stored at position n of the speech model, which has at least as many positions. Const after
-// construction. CPU only. Network:
+// construction. Network:
 // VibeVoice:vibevoice/modular/modeling_vibevoice_streaming_inference.py. E: sequences that yield a
 // step. N: rows in the batch. H: width. D: width of a latent.
 #pragma once
@@ -24,13 +24,16 @@ class SpeechLm : public ArStage {
   SpeechLm(const ModelConfig& config, const Weights& root, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
+  Device device() const override { return device_; }
+  /// Moves the weights.
+  void move_to(Device device);
   /// Writes hidden [E, H], the normalized rows of the speech model.
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   /// Writes the logits of a step's only code, 1 for the end. The code has no guidance, so the row
   /// of a companion gets the logits of its sequence.
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
-  /// Writes the latents. A step that ends the speech, or only checks for the end, yields zeros.
+  /// Writes the latents. A step that only checks for the end yields zeros.
   void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
               View out) const override;
 
@@ -53,8 +56,10 @@ class SpeechLm : public ArStage {
   Decoder text_, speech_;
   PackedLinear connect_, connected_;  // D -> H -> H
   RmsNorm connector_norm_;
-  PackedLinear end_, end_head_;  // H -> H -> 1
+  PackedLinear end_, end_head_;  // H -> H -> 2
   DiffusionHead head_;
+  Device device_ = Device::kCpu;
+  MovedTables moved_;
 };
 
 }  // namespace syrinx::vibevoice

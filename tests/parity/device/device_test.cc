@@ -60,6 +60,7 @@ const Model kModels[] = {
     {"voxtral_tts", "voxtral_tts/small", "", 12, 0, "", 6},
     {"kyutai_tts", "kyutai_tts/small", "", 8, 0, "", 4},
     {"pocket_tts", "pocket_tts/small", "", 10, 0, "", 6},
+    {"vibevoice", "vibevoice/plain", "", 6, 4, "", 5},
     {"moss_tts", "moss_tts/published_rates", "", 8, 0, "", 4},
 };
 
