@@ -72,7 +72,7 @@ std::span<const Family> families() {
       Family{"csm", csm::claims, load_as<csm::Csm>},
       Family{"fish_speech", fish_speech::claims, load_as<fish_speech::FishSpeech>},
       Family{"higgs_audio", higgs::claims, load_as<higgs::Higgs>},
-      Family{"voxcpm2", voxcpm2::claims, load_as<voxcpm2::VoxCpm2>, "config.json", false},
+      Family{"voxcpm2", voxcpm2::claims, load_as<voxcpm2::VoxCpm2>},
       Family{"pocket_tts", nullptr, load_as<pocket_tts::PocketTts>, pocket_tts::kMarker},
       Family{"vibevoice", vibevoice::claims, load_as<vibevoice::VibeVoice>},
       Family{"kyutai_tts", kyutai_tts::claims, load_as<kyutai_tts::KyutaiTts>},

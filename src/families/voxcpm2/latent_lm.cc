@@ -1,12 +1,14 @@
 #include "families/voxcpm2/latent_lm.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "families/voxcpm2/state.h"
 #include "kernels/activation.h"
+#include "kernels/copy.h"
 #include "kernels/embedding.h"
+#include "kernels/levels.h"
 #include "kernels/sample.h"
+#include "kernels/solver.h"
 #include "model/input_rows.h"
 #include "nn/cache_type.h"
 #include "nn/stream_pass.h"
@@ -24,18 +26,28 @@ KvSpec cache_of(const ModelConfig& config, WeightType type) {
 }
 
 /// Writes the rows of x [N, H] and y [N, H] side by side.
-void join_rows(const View& x, const View& y, const View& out) {
+void join_rows(StepContext& ctx, const View& x, const View& y, const View& out) {
+  const Arena::Mark host_mark(ctx.host);
   const int64_t width = x.shape[1];
+  const std::span<CopySpan> halves = take_array<CopySpan>(ctx, 2 * x.shape[0]);
   for (int64_t i = 0; i < x.shape[0]; ++i) {
-    float* to = std::copy_n(x.f32() + i * width, width, out.f32() + i * 2 * width);
-    std::copy_n(y.f32() + i * width, width, to);
+    float* to = out.f32() + 2 * i * width;
+    halves[2 * i] = {x.f32() + i * width, to, width};
+    halves[2 * i + 1] = {y.f32() + i * width, to + width, width};
   }
+  copy_spans(ctx, halves);
 }
 
-void scatter_rows(const View& from, std::span<const int32_t> rows, const View& to) {
+/// Copies row i of `from` to row rows[i] of `to`.
+void scatter_rows(StepContext& ctx, const View& from, std::span<const int32_t> rows,
+                  const View& to) {
+  const Arena::Mark host_mark(ctx.host);
   const int64_t width = to.shape[1];
-  for (size_t i = 0; i < rows.size(); ++i)
-    std::copy_n(from.f32() + static_cast<int64_t>(i) * width, width, to.f32() + rows[i] * width);
+  const std::span<CopySpan> spans = take_array<CopySpan>(ctx, std::ssize(rows));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    spans[i] = {from.f32() + static_cast<int64_t>(i) * width, to.f32() + rows[i] * width, width};
+  }
+  copy_spans(ctx, spans);
 }
 
 }  // namespace
@@ -66,27 +78,38 @@ size_t LatentLm::joint_bytes() const {
   return fsq_in_.bytes() + fsq_out_.bytes() + fusion_.bytes() + stop_.bytes() + stop_head_.bytes();
 }
 
+void LatentLm::move_to(Device device) {
+  table_ = moved_.move(device, table_);
+  base_.move_to(device);
+  residual_.move_to(device);
+  for (PackedLinear* layer : {&fsq_in_, &fsq_out_, &fusion_, &stop_, &stop_head_})
+    syrinx::move_to(device, *layer);
+  encoder_.move_to(device);
+  dit_.move_to(device);
+  device_ = device;
+}
+
 LatentLm::Inputs LatentLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   const int64_t n = batch.rows, h = config_.base.hidden, size = config_.patch_width();
   const View x = take_rows(ctx, n, h), patches = take_rows(ctx, n, h);
   const std::span<int32_t> audio = take_array<int32_t>(ctx, n);
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const BatchRows made_of = fill_rows(ctx, batch, 1);
-  const View latents = take_rows(ctx, n, size);
+  const std::span<float> latents = take_array<float>(ctx, n * size);
   int64_t count = 0;
   for (int64_t row = 0; row < n; ++row) {
     const GivenRow patch = made_of.given[static_cast<size_t>(row)];
     if (patch.empty()) continue;
-    std::copy(patch.begin(), patch.end(), latents.f32() + count * size);
+    std::ranges::copy(patch, latents.data() + count * size);
     audio[count++] = static_cast<int32_t>(row);
   }
   const std::span<const int32_t> rows = audio.first(count);
   embed_sum(ctx, std::span(&table_, 1), made_of.ids, x);
-  std::fill_n(patches.f32(), patches.count(), 0.f);
+  fill_zeros(ctx, patches);
   const View made = take_rows(ctx, count, h);
-  encoder_.run(ctx, latents.slice(0, count), made);
-  scatter_rows(made, rows, patches);
-  scatter_rows(made, rows, x);
+  encoder_.run(ctx, upload(ctx, {latents.data(), DType::kF32, {count, size}}), made);
+  scatter_rows(ctx, made, rows, patches);
+  scatter_rows(ctx, made, rows, x);
   return {x, patches, rows};
 }
 
@@ -99,11 +122,9 @@ void LatentLm::round(StepContext& ctx, const View& x, std::span<const int32_t> r
   gather_rows(ctx, x, rows, some);
   linear(ctx, fsq_in_, some, small);
   activate(ctx, Activation::kTanh, small, small);
-  const auto scale = static_cast<float>(config_.fsq_scale);
-  for (int64_t i = 0; i < small.count(); ++i)  // rounds ties to even, like torch
-    small.f32()[i] = std::nearbyint(small.f32()[i] * scale) / scale;
+  round_to_steps(ctx, small, static_cast<float>(config_.fsq_scale));
   linear(ctx, fsq_out_, small, some);
-  scatter_rows(some, rows, x);
+  scatter_rows(ctx, some, rows, x);
 }
 
 void LatentLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
@@ -114,7 +135,7 @@ void LatentLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
   const View rows = take_rows(ctx, n, h), both = take_rows(ctx, n, 2 * h);
   base_.norm(ctx, in.x, rows);
   round(ctx, rows, in.audio);
-  join_rows(rows, in.patches, both);
+  join_rows(ctx, rows, in.patches, both);
   linear(ctx, fusion_, both, in.x);
   residual_.forward(ctx, in.x, batch.ragged, batch.kv[0], config_.base.layers);
   if (batch.emits == 0) return;
@@ -122,16 +143,18 @@ void LatentLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) cons
   const View lm = take_rows(ctx, batch.emits, h), residual = take_rows(ctx, batch.emits, h);
   gather_rows(ctx, rows, last, lm);
   residual_.norm_rows(ctx, in.x, last, residual);
-  join_rows(lm, residual, hidden);
+  join_rows(ctx, lm, residual, hidden);
 }
 
 void LatentLm::logits(StepContext& ctx, int, const ArBatch& batch, View hidden, View,
                       View out) const {
-  const Arena::Mark mark(ctx.arena);
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const int64_t h = config_.base.hidden;
   const View lm = take_rows(ctx, batch.emits, h), inner = take_rows(ctx, batch.emits, h);
+  const std::span<CopySpan> halves = take_array<CopySpan>(ctx, batch.emits);
   for (int64_t e = 0; e < batch.emits; ++e)
-    std::copy_n(hidden.f32() + e * 2 * h, h, lm.f32() + e * h);
+    halves[e] = {hidden.f32() + e * 2 * h, lm.f32() + e * h, h};
+  copy_spans(ctx, halves);
   linear(ctx, stop_, lm, inner);
   activate(ctx, Activation::kSilu, inner, inner);
   linear(ctx, stop_head_, inner, out);
@@ -139,19 +162,32 @@ void LatentLm::logits(StepContext& ctx, int, const ArBatch& batch, View hidden, 
 
 void LatentLm::values(StepContext& ctx, const ArBatch& batch, View hidden, View, View out) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const int64_t size = config_.patch_width();
-  const std::span<PatchJob> jobs = take_array<PatchJob>(ctx, batch.emits);
-  const View noise = take_rows(ctx, batch.emits, size);
-  int64_t e = 0;
+  const auto size = static_cast<size_t>(config_.patch_width());
+  const auto emits = static_cast<size_t>(batch.emits);
+  const int64_t count = batch.emits * config_.patch_width();
+  const std::span<float> noise = take_array<float>(ctx, count),
+                         past = take_array<float>(ctx, count),
+                         scales = take_array<float>(ctx, batch.emits);
+  size_t e = 0;
   for (const ArSeq& seq : batch.seqs) {
     if (seq.emits == 0) continue;
     const State& state = static_cast<const State&>(*seq.state);
-    const std::span<float> own(noise.f32() + e * size, static_cast<size_t>(size));
+    const std::span<float> own = noise.subspan(e * size, size);
     philox_normal(state.seed(), static_cast<uint32_t>(state.steps()), kNoiseStream, own);
     for (float& x : own) x *= state.noise_scale();
-    jobs[e++] = {state.last_patch(), own, state.guidance_scale()};
+    const std::span<const float> before = state.last_patch();  // without one, zeros
+    SYRINX_CHECK(before.empty() || before.size() == size, "[latent_lm] a patch of ", before.size(),
+                 " numbers");
+    std::ranges::copy(before, past.subspan(e * size).begin());
+    scales[e++] = state.guidance_scale();
   }
-  dit_.run(ctx, jobs, hidden, out);
+  const bool guided = std::ranges::any_of(scales.first(emits), [](float s) { return s != 1; });
+  const auto there = [&](std::span<float> numbers, const Shape& shape) {
+    return upload(ctx, {numbers.data(), DType::kF32, shape});
+  };
+  store(ctx, noise, out);
+  dit_.run(ctx, hidden, there(past, out.shape), guided ? there(scales, {batch.emits}) : View{},
+           out);
 }
 
 }  // namespace syrinx::voxcpm2

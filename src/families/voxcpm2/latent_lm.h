@@ -2,7 +2,7 @@
 // reads text and patches, and its rows of patches are rounded (FSQ). The residual model
 // reads these rows together with the patches. A local transformer makes the next patch
 // from both, for all emitting rows of a batch at once. A small head decides whether it was
-// the last patch. Const after construction. CPU only. Networks:
+// the last patch. Const after construction. Networks:
 // VoxCPM:src/voxcpm/model/voxcpm2.py. E: sequences that yield a step. H: width. N: rows in
 // the batch. P * D: values of a patch.
 #pragma once
@@ -19,6 +19,9 @@ class LatentLm : public ArStage {
   LatentLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
+  Device device() const override { return device_; }
+  /// Moves the weights.
+  void move_to(Device device);
   /// Writes hidden [E, 2 H]: the rows of the base model (rounded if they are patches), beside those
   /// of the residual model.
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
@@ -52,6 +55,8 @@ class LatentLm : public ArStage {
   PackedLinear fsq_in_, fsq_out_, fusion_, stop_, stop_head_;
   LocalEncoder encoder_;
   LocalDit dit_;
+  Device device_ = Device::kCpu;
+  MovedTables moved_;
 };
 
 }  // namespace syrinx::voxcpm2

@@ -6,6 +6,7 @@
 
 #include "kernels/activation.h"
 #include "kernels/copy.h"
+#include "kernels/solver.h"
 #include "nn/stream_pass.h"
 
 namespace syrinx::voxcpm2 {
@@ -13,26 +14,6 @@ namespace {
 
 /// The number of first steps in which the solver does not change x (CFG-zero*).
 constexpr int kStillSteps = 1;
-
-/// Copies `width` columns of each row of x, from column `from` on, to column `to` on of out.
-void copy_rows(const View& x, int64_t from, const View& out, int64_t to, int64_t width) {
-  for (int64_t i = 0; i < x.shape[0]; ++i)
-    std::copy_n(x.f32() + i * x.shape[1] + from, width, out.f32() + i * out.shape[1] + to);
-}
-
-/// Writes u s + scale (c - u s) to c. The factor s minimizes the distance of u s and c.
-void guide(std::span<float> c, std::span<const float> u, float scale) {
-  double dot = 0, power = 1e-8;
-  for (size_t i = 0; i < c.size(); ++i) {
-    dot += double{c[i]} * u[i];
-    power += double{u[i]} * u[i];
-  }
-  const auto star = static_cast<float>(dot / power);
-  for (size_t i = 0; i < c.size(); ++i) {
-    const float base = u[i] * star;
-    c[i] = base + scale * (c[i] - base);
-  }
-}
 
 }  // namespace
 
@@ -47,6 +28,12 @@ LocalEncoder::LocalEncoder(const ModelConfig& config, const Weights& root, Weigh
   to_lm_ = load_linear(root, "enc_to_lm_proj", config.base.hidden, width, true, type);
 }
 
+void LocalEncoder::move_to(Device device) {
+  for (PackedLinear* layer : {&in_, &to_lm_}) syrinx::move_to(device, *layer);
+  syrinx::move_to(device, first_);
+  decoder_.move_to(device);
+}
+
 void LocalEncoder::run(StepContext& ctx, const View& patches, const View& out) const {
   const int64_t count = patches.shape[0], p = config_.patch, width = config_.encoder.hidden;
   if (count == 0) return;
@@ -54,11 +41,14 @@ void LocalEncoder::run(StepContext& ctx, const View& patches, const View& out) c
   const View frames = take_rows(ctx, count * p, width), x = take_rows(ctx, count * (p + 1), width);
   linear(ctx, in_, patches.reshape({count * p, config_.latent()}), frames);
   const std::span<int32_t> firsts = take_array<int32_t>(ctx, count);
+  const std::span<CopySpan> parts = take_array<CopySpan>(ctx, 2 * count);
   for (int64_t i = 0; i < count; ++i) {
     firsts[i] = static_cast<int32_t>(i * (p + 1));
-    std::copy_n(first_.f32(), width, x.f32() + i * (p + 1) * width);
-    std::copy_n(frames.f32() + i * p * width, p * width, x.f32() + (i * (p + 1) + 1) * width);
+    float* to = x.f32() + i * (p + 1) * width;
+    parts[2 * i] = {first_.f32(), to, width};
+    parts[2 * i + 1] = {frames.f32() + i * p * width, to + width, p * width};
   }
+  copy_spans(ctx, parts);
   run_whole(ctx, decoder_, x, {0, config_.encoder.layers}, p + 1);
   const View top = take_rows(ctx, count, width);
   decoder_.norm_rows(ctx, x, firsts, top);
@@ -135,60 +125,57 @@ void LocalDit::embed_times(const Weights& estimator) {
   add_bias_inplace(ctx, time_rows_, delta.reshape({width}));
 }
 
-void LocalDit::run(StepContext& ctx, std::span<const PatchJob> jobs, const View& hidden,
-                   const View& out) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const int64_t e = std::ssize(jobs), p = config_.patch, latent = config_.latent();
-  const int64_t size = p * latent, width = config_.dit.hidden, lm = config_.base.hidden;
-  // Row twins[i] of the network's input repeats patch i without the condition; -1: no guidance.
-  const std::span<int64_t> twins = take_array<int64_t>(ctx, e);
-  int64_t rows = e;
-  for (int64_t i = 0; i < e; ++i) twins[i] = jobs[i].scale == 1 ? -1 : rows++;
+void LocalDit::move_to(Device device) {
+  for (PackedLinear* layer : {&lm_, &residual_, &in_, &before_, &out_})
+    syrinx::move_to(device, *layer);
+  decoder_.move_to(device);
+  syrinx::move_to(device, time_rows_);
+}
 
-  const View told = take_rows(ctx, rows, (2 + p) * width), x = take_rows(ctx, rows, size);
-  const View v = take_rows(ctx, rows, size), past = take_rows(ctx, e * p, latent);
-  std::fill_n(told.f32(), told.count(), 0.f);
+void LocalDit::run(StepContext& ctx, const View& hidden, const View& past, const View& scales,
+                   const View& x) const {
+  const int64_t e = x.shape[0], p = config_.patch, latent = config_.latent(), size = p * latent;
+  const int64_t width = config_.dit.hidden, lm = config_.base.hidden;
+  const bool guided = !scales.empty();
+  expect_shape("local dit", x, {e, size});
+  expect_shape("local dit", past, {e, size});
+  expect_shape("local dit", hidden, {e, 2 * lm});
+  const Arena::Mark mark(ctx.arena);
+  // With guidance, rows [e, 2 e) are the patches again, without the condition.
+  const int64_t n = guided ? 2 * e : e, told_width = (2 + p) * width;
+  const View told = take_rows(ctx, n, told_width), at = take_rows(ctx, n, size),
+             v = take_rows(ctx, n, size);
+  const View now = at.slice(0, e), speed = v.slice(0, e);
+  fill_zeros(ctx, told);
   {
-    const Arena::Mark inner_mark(ctx.arena);
+    const Arena::Mark inner_mark(ctx.arena), host_mark(ctx.host);
     const View half = take_rows(ctx, e, lm), made = take_rows(ctx, e, width);
-    for (const int side : {0, 1}) {
-      copy_rows(hidden, side * lm, half, 0, lm);
+    const std::span<CopySpan> parts = take_array<CopySpan>(ctx, n);
+    for (const int64_t side : {0, 1}) {
+      for (int64_t i = 0; i < e; ++i)
+        parts[i] = {hidden.f32() + (2 * i + side) * lm, half.f32() + i * lm, lm};
+      copy_spans(ctx, parts.first(static_cast<size_t>(e)));
       linear(ctx, side == 0 ? lm_ : residual_, half, made);
       for (int64_t i = 0; i < e; ++i)
-        std::copy_n(made.f32() + i * width, width, told.f32() + i * told.shape[1] + side * width);
-    }
-    for (int64_t i = 0; i < e; ++i) {
-      const std::span<const float> before = jobs[i].before;
-      SYRINX_CHECK(
-          std::ssize(jobs[i].noise) == size && (before.empty() || std::ssize(before) == size),
-          "[local dit] invalid patch sizes: ", jobs[i].noise.size(), ", before: ", before.size());
-      float* to = past.f32() + i * size;
-      std::fill_n(to, size, 0.f);
-      std::copy(before.begin(), before.end(), to);
+        parts[i] = {made.f32() + i * width, told.f32() + i * told_width + side * width, width};
+      copy_spans(ctx, parts.first(static_cast<size_t>(e)));
     }
     const View seen = take_rows(ctx, e * p, width);
-    linear(ctx, before_, past, seen);
-    for (int64_t i = 0; i < e; ++i) {
-      for (const int64_t row : {i, twins[i]}) {
-        if (row < 0) continue;
-        std::copy_n(seen.f32() + i * p * width, p * width,
-                    told.f32() + row * told.shape[1] + 2 * width);
-        std::copy_n(jobs[i].noise.begin(), size, x.f32() + row * size);
-      }
+    linear(ctx, before_, past.reshape({e * p, latent}), seen);
+    for (int64_t i = 0; i < n; ++i) {
+      parts[i] = {seen.f32() + i % e * p * width, told.f32() + i * told_width + 2 * width,
+                  p * width};
     }
+    copy_spans(ctx, parts);
   }
+  copy(ctx, x, now);
   for (int step = kStillSteps; step < kSolverSteps; ++step) {
-    estimate(ctx, step, told, x, v);
-    const float dt = times_.t[step] - times_.t[step + 1];
-    for (int64_t i = 0; i < e; ++i) {
-      const std::span<float> speed(v.f32() + i * size, static_cast<size_t>(size));
-      if (twins[i] >= 0) guide(speed, {v.f32() + twins[i] * size, speed.size()}, jobs[i].scale);
-      float* at = x.f32() + i * size;
-      for (int64_t k = 0; k < size; ++k) at[k] -= dt * speed[k];
-      if (twins[i] >= 0) std::copy_n(at, size, x.f32() + twins[i] * size);
-    }
+    if (guided) copy(ctx, now, at.slice(e, n));
+    estimate(ctx, step, told, at, v);
+    if (guided) guide_zero_star(ctx, speed, v.slice(e, n), scales);
+    weighted_sum(ctx, 1, now, times_.t[step + 1] - times_.t[step], speed, now);
   }
-  std::copy_n(x.f32(), e * size, out.f32());
+  copy(ctx, now, x);
 }
 
 void LocalDit::estimate(StepContext& ctx, int step, const View& told, const View& x,
@@ -199,16 +186,18 @@ void LocalDit::estimate(StepContext& ctx, int step, const View& told, const View
   const View frames = take_rows(ctx, rows * p, width), all = take_rows(ctx, rows * length, width);
   linear(ctx, in_, x.reshape({rows * p, config_.latent()}), frames);
   const std::span<int32_t> wanted = take_array<int32_t>(ctx, rows * p);
+  const std::span<CopySpan> parts = take_array<CopySpan>(ctx, 4 * rows);
   for (int64_t i = 0; i < rows; ++i) {
     const float* from = told.f32() + i * told.shape[1];
     float* to = all.f32() + i * length * width;
-    to = std::copy_n(from, 2 * width, to);
-    to = std::copy_n(time_rows_.f32() + step * width, width, to);
-    to = std::copy_n(from + 2 * width, p * width, to);
-    std::copy_n(frames.f32() + i * p * width, p * width, to);
+    parts[4 * i] = {from, to, 2 * width};
+    parts[4 * i + 1] = {time_rows_.f32() + step * width, to + 2 * width, width};
+    parts[4 * i + 2] = {from + 2 * width, to + 3 * width, p * width};
+    parts[4 * i + 3] = {frames.f32() + i * p * width, to + (3 + p) * width, p * width};
     for (int64_t k = 0; k < p; ++k)
       wanted[i * p + k] = static_cast<int32_t>(i * length + 3 + p + k);
   }
+  copy_spans(ctx, parts);
   run_whole(ctx, decoder_, all, {0, config_.dit.layers}, length);
   decoder_.norm_rows(ctx, all, wanted, frames);
   linear(ctx, out_, frames, v.reshape({rows * p, config_.latent()}));

@@ -2,13 +2,11 @@
 // encoder turns a patch into a row of the language models. The diffusion transformer, with its
 // solver, makes a patch from rows of the language models. Both run over many patches at once; a
 // patch's values do not depend on the other patches. Const after construction, shared by threads.
-// CPU only. Networks:
+// Networks:
 // VoxCPM:src/voxcpm/modules/{locenc/local_encoder,locdit/local_dit_v2,locdit/unified_cfm}.py D:
 // width of a latent frame. W: width of the network. H: width of the language models. A, E: numbers
 // of patches.
 #pragma once
-
-#include <span>
 
 #include "families/voxcpm2/config.h"
 
@@ -19,6 +17,8 @@ class LocalEncoder {
  public:
   /// Loads the layers. `root` contains "feat_encoder." and "enc_to_lm_proj.".
   LocalEncoder(const ModelConfig& config, const Weights& root, WeightType type);
+  /// Moves the weights, for operands on the device.
+  void move_to(Device device);
   /// Computes patches [A, P * D] -> out [A, H].
   void run(StepContext& ctx, const View& patches, const View& out) const;
   size_t bytes() const { return in_.bytes() + decoder_.bytes() + to_lm_.bytes(); }
@@ -30,13 +30,6 @@ class LocalEncoder {
   Decoder decoder_;
 };
 
-/// A patch that LocalDit computes.
-struct PatchJob {
-  std::span<const float> before;  ///< [P, D], the previous patch; empty means zeros
-  std::span<const float> noise;   ///< [P, D]
-  float scale = 2;                ///< scale of guidance; 1: no guidance, at half the cost
-};
-
 /// Computes the next patch from a row of the language models, with a solver.
 class LocalDit {
  public:
@@ -44,11 +37,14 @@ class LocalDit {
 
   /// Loads the layers. `root` contains "feat_decoder.estimator." and "{lm,res}_to_dit_proj.".
   LocalDit(const ModelConfig& config, const Weights& root, WeightType type);
-  /// Computes hidden [E, 2 H] (rows of the two language models side by side) -> out [E, P * D].
-  /// Solves from the noise by Euler's method, with the guidance of CFG-zero* (arXiv 2503.18886).
-  /// Rows without the condition run in the same batch as rows with it.
-  void run(StepContext& ctx, std::span<const PatchJob> jobs, const View& hidden,
-           const View& out) const;
+  /// Moves the weights, for operands on the device.
+  void move_to(Device device);
+  /// Computes E patches from noise, in place in x [E, P * D], by Euler's method. hidden [E, 2 H]:
+  /// rows of the two language models side by side. `past` [E, P * D]: the previous patches.
+  /// `scales` [E]: those of guide_zero_star(), whose rows without the condition run in the same
+  /// batch; empty: no guidance, at half the cost.
+  void run(StepContext& ctx, const View& hidden, const View& past, const View& scales,
+           const View& x) const;
   size_t bytes() const;
 
  private:

@@ -86,6 +86,7 @@ VoxCpm2::VoxCpm2(const LoadSpec& spec) {
   const Weights lm = lm_scope(*weights_);
   lm_ = load_part(spec, "ar", *weights_,
                   [&] { return std::make_unique<LatentLm>(config_, lm, spec.weights); });
+  move_networks(spec, *lm_);
   load_vae(spec);
   stage_ = std::make_unique<VaeStage>(config_, *vae_);
   const Link links[] = {{"vae", stage_.get(), kPolicy}};

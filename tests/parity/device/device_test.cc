@@ -61,6 +61,7 @@ const Model kModels[] = {
     {"kyutai_tts", "kyutai_tts/small", "", 8, 0, "", 4},
     {"pocket_tts", "pocket_tts/small", "", 10, 0, "", 6},
     {"vibevoice", "vibevoice/plain", "", 6, 4, "", 5},
+    {"voxcpm2", "voxcpm2", "", 6, 3, "", 4},
     {"moss_tts", "moss_tts/published_rates", "", 8, 0, "", 4},
 };
 
