@@ -78,7 +78,7 @@ std::span<const Family> families() {
       Family{"kyutai_tts", kyutai_tts::claims, load_as<kyutai_tts::KyutaiTts>},
       Family{"voxtral_tts", voxtral_tts::claims, load_as<voxtral_tts::VoxtralTts>,
              voxtral_tts::kMarker},
-      Family{"omnivoice", omnivoice::claims, load_as<omnivoice::OmniVoice>, "config.json", false},
+      Family{"omnivoice", omnivoice::claims, load_as<omnivoice::OmniVoice>},
       Family{"moss_tts", moss_tts::claims, load_as<moss_tts::MossTts>},
       Family{"opuslm", opuslm::claims, load_as<opuslm::OpusLm>},
       Family{"orpheus", orpheus::claims, load_as<orpheus::Orpheus>},

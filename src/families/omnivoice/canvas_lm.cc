@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "families/omnivoice/state.h"
+#include "kernels/copy.h"
 #include "kernels/embedding.h"
 #include "kernels/sample.h"
 #include "nn/stream_pass.h"
@@ -129,6 +130,14 @@ CanvasLm::CanvasLm(const ModelConfig& config, const Weights& weights, WeightType
   weights.ignore("codebook_layer_offsets");
 }
 
+void CanvasLm::move_to(Device device) {
+  decoder_.move_to(device);
+  ids_ = moved_.move(device, ids_);
+  for (View& table : tables_) table = moved_.move(device, table);
+  syrinx::move_to(device, heads_);
+  device_ = device;
+}
+
 size_t CanvasLm::table_bytes() const {
   size_t sum = ids_.bytes();
   for (const View& table : tables_) sum += table.bytes();
@@ -190,15 +199,18 @@ void CanvasLm::run_together(StepContext& ctx, std::span<const CanvasPass> canvas
     if (canvas.guidance != 0) add(canvas, false);
   }
   const CanvasPass& first = canvases.front();
-  const View x = first.parts > 1 ? first.kept : take_rows(ctx, total, config_.lm.hidden);
-  if (first.part == 0)
+  const View x = take_rows(ctx, total, config_.lm.hidden);
+  if (first.part > 0) {
+    store(ctx, first.kept, x);
+  } else {
     for (const Rows& part : parts.first(count)) embed_rows(ctx, part, x);
+  }
   const int layers = config_.lm.layers;
   const int each = first.parts > 1 ? static_cast<int>(layers_a_step(config_, total)) : layers;
   const BlockRange blocks{first.part * each, std::min(layers, (first.part + 1) * each)};
   run_whole(ctx, decoder_, x, blocks, lengths.first(count));
   std::ranges::fill(sums, 0.f);
-  if (first.part + 1 < first.parts) return;
+  if (first.part + 1 < first.parts) return fetch(ctx, x, first.kept);
   for (size_t i = 0, at = 0; i < canvases.size(); ++i) {
     const Rows& with_text = parts[at++];
     sums[i] = unmask(ctx, x, with_text, canvases[i].guidance != 0 ? &parts[at++] : nullptr);
@@ -227,6 +239,7 @@ float CanvasLm::unmask(StepContext& ctx, const View& x, const Rows& with_text,
   size_t found = 0;
   const std::span<float> l = take_array<float>(ctx, v), sorted = take_array<float>(ctx, v);
   const std::span<int32_t> rows = take_array<int32_t>(ctx, 2 * kFramesOfLogits);
+  const std::span<float> scores = take_array<float>(ctx, 2 * kFramesOfLogits * books * v);
   Gumbel choice_noise(canvas, kChoiceNoise), place_noise(canvas, kPlaceNoise);
   for (size_t begin = 0; begin < open.size(); begin += kFramesOfLogits) {
     const Arena::Mark mark(ctx.arena);
@@ -242,12 +255,14 @@ float CanvasLm::unmask(StepContext& ctx, const View& x, const Rows& with_text,
     const View logits = take_rows(ctx, parts * n, books * v);
     decoder_.norm_rows(ctx, x, rows.first(row), hidden);
     linear(ctx, heads_, hidden, logits);
+    fetch(ctx, logits, scores.first(static_cast<size_t>(logits.count())));
+    synchronize(ctx);
     for (int64_t i = 0; i < n; ++i) {
       const int64_t t = some[static_cast<size_t>(i)];
       for (int64_t c = 0; c < books; ++c) {
         const int64_t place = t * books + c;
         if (canvas.frames[static_cast<size_t>(place)] != config_.mask) continue;
-        const float* own = logits.f32() + (i * books + c) * v;
+        const float* own = scores.data() + (i * books + c) * v;
         const float* free = own + n * books * v;
         for (int64_t k = 0; k < v; ++k) l[k] = alone ? own[k] + g * (own[k] - free[k]) : own[k];
         Candidate next{.place = static_cast<int32_t>(place)};
@@ -299,11 +314,13 @@ void CanvasStage::forward(StepContext& ctx, const ArBatch& batch, View hidden) c
   size_t count = 0;
   for (const ArSeq& seq : batch.seqs)
     if (seq.emits > 0) canvases[count++] = static_cast<State&>(*seq.state).next_pass();
-  lm_.run(ctx, canvases, {hidden.f32(), count});
+  const std::span<float> sums = take_array<float>(ctx, batch.emits);
+  lm_.run(ctx, canvases.first(count), sums);
+  store(ctx, sums, hidden);
 }
 
-void CanvasStage::logits(StepContext&, int, const ArBatch&, View hidden, View, View out) const {
-  std::copy_n(hidden.f32(), out.count(), out.f32());
+void CanvasStage::logits(StepContext& ctx, int, const ArBatch&, View hidden, View, View out) const {
+  copy(ctx, hidden, out);
 }
 
 }  // namespace syrinx::omnivoice

@@ -3,8 +3,8 @@
 // pass reads the whole canvas and, for guidance, its frames without the rest. It replaces the masks
 // with the largest scores by codes. A pass over many rows takes several steps, each of some layers:
 // so short canvases in the same batch wait little. Const after construction, shared by threads;
-// the results of a canvas have the same bits in any batch. CPU only. Source: omnivoice 0.2.1,
-// omnivoice/models/omnivoice.py
+// the results of a canvas have the same bits in any batch. On a GPU the host chooses the codes.
+// Source: omnivoice 0.2.1, omnivoice/models/omnivoice.py
 // (_generate_iterative, _predict_tokens_with_scoring). C codebooks, V choices, T frames, R frames
 // of the recording.
 #pragma once
@@ -17,6 +17,7 @@
 #include "io/weights.h"
 #include "model/stage.h"
 #include "nn/decoder.h"
+#include "nn/layers.h"
 
 namespace syrinx::omnivoice {
 
@@ -31,7 +32,8 @@ struct CanvasPass {
   int pass = 0;                       ///< number of the pass, from 0
   uint32_t step = 0;                  ///< passes of the request before this one, for the noise
   int part = 0, parts = 1;            ///< number of the step in the pass, and steps of the pass
-  View kept = {};  ///< f32 [rows_of_pass(), H], kept between the steps of a pass; one step: empty
+  /// f32 [rows_of_pass(), H], in host memory, kept between the steps of a pass; one step: empty
+  std::span<float> kept = {};
   uint64_t seed = 0;
   float guidance = 2;     ///< scale g: (1 + g) times the logits, less g times those without text
   float temperature = 0;  ///< of the draw among the likeliest tenth; 0: the likeliest choice
@@ -54,6 +56,9 @@ class CanvasLm {
   CanvasLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ModelConfig& config() const { return config_; }
+  Device device() const { return device_; }
+  /// Moves the weights.
+  void move_to(Device device);
   /// Runs one step of the pass over each canvas. Writes to sums [canvases] the sum of a canvas's
   /// scores, 0 before the last step of the pass. If a logit is not finite, the sum is not, and the
   /// frames stay unchanged.
@@ -82,6 +87,8 @@ class CanvasLm {
   View ids_;                  // [vocab, H]
   std::vector<View> tables_;  // C of [V, H]
   PackedLinear heads_;        // H -> C * V
+  Device device_ = Device::kCpu;
+  MovedTables moved_;
 };
 
 /// The AR node. A step is a pass, so the only code of a step means nothing; its logit shows whether
@@ -90,6 +97,7 @@ class CanvasStage : public ArStage {
  public:
   explicit CanvasStage(const CanvasLm& lm);
 
+  Device device() const override { return lm_.device(); }
   const ArTraits& traits() const override { return traits_; }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,

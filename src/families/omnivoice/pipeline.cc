@@ -46,6 +46,7 @@ OmniVoice::OmniVoice(const LoadSpec& spec)
   const XCodecConfig sizes = codec_sizes(spec, config_, *codec_weights_);
   lm_ = load_part(spec, "ar", *weights_,
                   [&] { return std::make_unique<CanvasLm>(config_, *weights_, spec.weights); });
+  move_networks(spec, *lm_);
   for (const std::string& pattern : kOnlyHears) codec_weights_->ignore(pattern);
   codec_ = load_part(spec, "codec", *codec_weights_, [&] {
     return std::make_unique<DacCodec>(

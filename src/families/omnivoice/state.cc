@@ -120,7 +120,7 @@ Status State::append_text(std::string_view text, bool last) {
 bool State::begin_segment() {
   pass_ = 0, parts_ = 1;
   ids_.clear(), frames_.clear();
-  kept_ = {};
+  kept_.clear();
   Segment next;
   if (!text_.empty()) {
     next = std::move(waiting_.front());
@@ -138,7 +138,7 @@ bool State::begin_segment() {
   frames_.assign(static_cast<size_t>(next.frames * config_.codebooks), config_.mask);
   const int64_t rows = rows_of_pass(config_, next_pass());
   parts_ = steps_of_pass(config_, rows);
-  kept_ = parts_ > 1 ? Tensor({rows, config_.lm.hidden}, DType::kF32) : Tensor();
+  if (parts_ > 1) kept_.resize(static_cast<size_t>(rows * config_.lm.hidden));
   return true;
 }
 
@@ -151,7 +151,7 @@ CanvasPass State::next_pass() {
       .step = steps_,
       .part = part_,
       .parts = parts_,
-      .kept = kept_.view(),
+      .kept = kept_,
       .seed = seed_,
       .guidance = guidance_,
       .temperature = temperature_};

@@ -90,7 +90,7 @@ class State : public Sequence {
   std::vector<int32_t> frames_;  // [T, C] of the current canvas
   int pass_ = 0;
   int part_ = 0, parts_ = 1;   // number of the step in the pass, and steps of each pass
-  Tensor kept_;                // CanvasPass::kept
+  std::vector<float> kept_;    // CanvasPass::kept
   uint32_t steps_ = 0;         // passes of the request so far
   int64_t frames_before_ = 0;  // frames of earlier segments
 };

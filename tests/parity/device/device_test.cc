@@ -62,6 +62,7 @@ const Model kModels[] = {
     {"pocket_tts", "pocket_tts/small", "", 10, 0, "", 6},
     {"vibevoice", "vibevoice/plain", "", 6, 4, "", 5},
     {"voxcpm2", "voxcpm2", "", 6, 3, "", 4},
+    {"omnivoice", "omnivoice/plain", "", 5, 0, "", 3},
     {"moss_tts", "moss_tts/published_rates", "", 8, 0, "", 4},
 };
 
