@@ -70,8 +70,9 @@ struct ArTraits {
 };
 
 /// An autoregressive stage, with a KV cache and a sampler. Every result must have the same bits in
-/// any batch. On a GPU, a step's queued work may run twice (Stream::repeat). So a stage only reads
-/// the state of sequences, and never waits for the device.
+/// any batch. On a GPU, a recalled step does not call forward() and logits(), so a stage that
+/// writes to its sequences has no fill(). Work that a stage queues after waiting for the device is
+/// not replayed (Stream::repeat).
 class ArStage {
  public:
   virtual ~ArStage() = default;
