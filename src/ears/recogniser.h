@@ -120,6 +120,9 @@ class TranscriptSink {
   virtual void partial(std::string_view /*text*/) {}
   /// Reports the next final segment.
   virtual void segment(const TranscriptSegment& segment) = 0;
+  /// Reports whether the recogniser predicts that the speaker has finished. Called for live
+  /// recordings, after the first text, when this changes; not by a recogniser without predictions.
+  virtual void done(bool /*done*/) {}
   /// Reports that the first `seconds` of the audio are processed. Later samples stay in memory. The
   /// next call comes after at most 60 s more of audio. So a caller must provide up to 60 s more
   /// before it waits for the next call.

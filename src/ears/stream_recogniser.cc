@@ -20,6 +20,10 @@ constexpr double kSilence_s = 1;
 constexpr double kLeastSentence_s = 2;
 constexpr double kLongSegment_s = 30;
 constexpr double kLongestSegment_s = 60;  // a segment ends after this time, even within a word
+// The speaker has finished while the probability that the speaker goes on is below this one. As in
+// the program of Kyutai STT's authors, text must precede
+// (delayed-streams-modeling:scripts/stt_from_mic_rust_server.py).
+constexpr float kGoesOn = 0.5f;
 
 bool ends_sentence(std::string_view text) {
   return text.ends_with('.') || text.ends_with('?') || text.ends_with('!');
@@ -34,16 +38,20 @@ class StreamedTranscript final : public Sink {
   void audio(std::span<const float>) override {}
   void text(std::string_view, std::span<const ScoredToken> tokens) override {
     const size_t before = segment_.text.size();
+    const ScoredToken* report = nullptr;  // the newest one
     for (const ScoredToken& token : tokens) {
       if (!token.drawn.bytes.empty()) {
         add(token);
+      } else if (token.end_s > token.start_s) {
+        lengthen(token.end_s);
       } else {
-        token.end_s > token.start_s ? lengthen(token.end_s) : advance(token.end_s);
+        report = &token;
       }
     }
     const std::string_view whole = whole_characters();
-    if (segment_.text.size() == before || whole.empty()) return;
-    sink_->partial(options_.follow ? whole : without_blank(whole));
+    if (segment_.text.size() != before && !whole.empty())
+      sink_->partial(options_.follow ? whole : without_blank(whole));
+    if (report) advance(*report);
   }
   void finished(const Outcome& outcome) override;
 
@@ -57,7 +65,7 @@ class StreamedTranscript final : public Sink {
     const std::string_view text = segment_.text;
     return text.substr(0, text.size() - utf8_unfinished(text));
   }
-  void advance(double heard_s);
+  void advance(const ScoredToken& report);
   void add(const ScoredToken& token);
   void lengthen(double end_s);
   void close();
@@ -68,13 +76,21 @@ class StreamedTranscript final : public Sink {
   int tokens_ = 0;             // number of tokens in the present segment
   double logprobs_ = 0;        // sum of the tokens' log-probabilities
   double told_s_ = 0;          // seconds last reported by heard()
+  std::optional<bool> done_;   // whether the speaker has finished; unset: unknown
   Transcript transcript_;
 };
 
-/// Records that the recording is processed up to `heard_s`. Reports this every second.
-void StreamedTranscript::advance(double heard_s) {
+/// Records that the recording is processed up to the report's end, and reports this every second.
+/// Reports whether the speaker has finished when this changes.
+void StreamedTranscript::advance(const ScoredToken& report) {
+  const bool begun = !segment_.text.empty() || !transcript_.segments.empty();
+  if (options_.live && begun && report.drawn.logprob < 0) {
+    const bool done = std::exp(report.drawn.logprob) < kGoesOn;
+    if (done_ != done) sink_->done(done);
+    done_ = done;
+  }
   // The last row extends beyond the samples.
-  heard_s = std::min(heard_s, static_cast<double>(samples) / kHearingRate);
+  const double heard_s = std::min(report.end_s, static_cast<double>(samples) / kHearingRate);
   if (heard_s - told_s_ < 1) return;
   told_s_ = heard_s;
   sink_->heard(heard_s);

@@ -8,6 +8,7 @@
 #include "audio/resampler.h"
 #include "ears/ears.h"
 #include "ears/repeated_passes.h"
+#include "families/checkpoint_copy.h"
 #include "families/kyutai_stt/pipeline.h"
 #include "families/live/fixture.h"
 #include "families/transducer/pipeline.h"
@@ -47,9 +48,11 @@ class HeardWords final : public TranscriptSink {
     const std::lock_guard lock(mutex_);
     heard_s_ = seconds;
   }
-  void finished(Result<Transcript> transcript) override { done_.set_value(std::move(transcript)); }
+  void finished(Result<Transcript> transcript) override {
+    finished_.set_value(std::move(transcript));
+  }
 
-  Result<Transcript> wait() { return done_.get_future().get(); }
+  Result<Transcript> wait() { return finished_.get_future().get(); }
   /// Waits for the first hypothesis.
   std::string first() {
     std::unique_lock lock(mutex_);
@@ -60,9 +63,18 @@ class HeardWords final : public TranscriptSink {
     const std::lock_guard lock(mutex_);
     return hypotheses_;
   }
+  void done(bool done) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_FALSE(hypotheses_.empty());  // text precedes
+    done_.push_back(done);
+  }
   double heard_s() const {
     const std::lock_guard lock(mutex_);
     return heard_s_;
+  }
+  std::vector<bool> dones() const {
+    const std::lock_guard lock(mutex_);
+    return done_;
   }
 
  private:
@@ -71,7 +83,8 @@ class HeardWords final : public TranscriptSink {
   std::vector<std::string> hypotheses_;
   std::string settled_;
   double heard_s_ = 0;
-  std::promise<Result<Transcript>> done_;
+  std::vector<bool> done_;
+  std::promise<Result<Transcript>> finished_;
 };
 
 void give(Listener& listener, std::span<const float> samples, size_t each) {
@@ -225,6 +238,30 @@ TEST(StreamRecogniser, WordsThatLagComeAfterTheEnd) {
       EXPECT_EQ(texts[0], c["text"].get<std::string>());
       EXPECT_GE(timed, samples.size() > 5 * kHearingRate ? 2 : 0);
     }
+  }
+}
+
+/// Copies of the checkpoint have a head of pauses that is certain, because its weights are larger.
+TEST(StreamRecogniser, ChangesOfPredictedPausesAreReported) {
+  const CheckpointCopy copy(live::golden_path("kyutai_stt", "small/checkpoint"));
+  EditableSafetensors weights(copy.dir.path("model.safetensors"));
+  auto* head = reinterpret_cast<float*>(weights.data("extra_heads.2.weight"));
+  for (int i = 0; i < 6 * 64; ++i) head[i] *= 20;
+  weights.write(copy.dir.path("model.safetensors"));
+  const auto engine = std::make_shared<Engine>(
+      load_as<kyutai_stt::KyutaiStt>({copy.dir.path(), "small"}), EngineOptions());
+  const auto recogniser = recogniser_of(engine);
+  const std::vector<float> samples =
+      resampled(samples_of(live::cases_of("kyutai_stt", "small")[0]), 24000, kHearingRate);
+  for (const bool live : {false, true}) {
+    auto sink = std::make_shared<HeardWords>();
+    const auto listener = recogniser->open({.live = live}, sink).take();
+    give(*listener, samples, 333);
+    ASSERT_TRUE(sink->wait().ok());
+    const std::vector<bool> dones = sink->dones();
+    EXPECT_EQ(dones.size() >= 2, live);
+    EXPECT_EQ(dones.empty(), !live);
+    for (size_t i = 1; i < dones.size(); ++i) EXPECT_NE(dones[i], dones[i - 1]);
   }
 }
 

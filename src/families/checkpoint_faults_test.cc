@@ -397,6 +397,8 @@ const Changes kChanges[] = {
        "num_heads: only a divisor of the width into heads of a multiple of 8 numbers, at most 256"},
       {"config.json", "/num_layers", "3", "transformer.layers.2.norm1.alpha"},
       {"config.json", "/bias_proj", "true", "text_linear.bias"},
+      {"config.json", "/extra_heads_dim", "5", "extra_heads.2.weight"},
+      {"config.json", "/extra_heads_num_heads", "2", ""},
       {"config.json", "/mimi_name", "\"../mimi.safetensors\"", "a file in the same folder"},
       {"config.json", "/text_card", "40",
        "the tokenizer has ids up to 40, but the model has only 40"},

@@ -18,10 +18,11 @@ struct LiveModel {
   const char* checkpoint;
   int rate, frame, before, after;
   float rows, logits;  // bounds of relative errors
+  bool hears_pauses = false;
 };
 
 const LiveModel kModels[] = {
-    {"kyutai_stt", "kyutai_stt", "small", 24000, 1920, 25 * 1920, 13 * 1920, 0, 5e-6f},
+    {"kyutai_stt", "kyutai_stt", "small", 24000, 1920, 25 * 1920, 13 * 1920, 0, 5e-6f, true},
     {"kyutai_stt", "kyutai_stt", "other", 16000, 640, 25 * 640, 19 * 640, 0, 5e-6f},
     {"kyutai_stt", "kyutai_stt", "transformers", 24000, 1920, 11 * 1920, 18 * 1920, 0, 5e-6f},
     {"voxtral_realtime", "voxtral_realtime", "small", 16000, 160, 32 * 1280, 17 * 1280, 2e-5f,
@@ -125,6 +126,34 @@ TEST_P(LiveRecognisers, IdsLogitsTextsAndTimesOfWords) {
   }
   EXPECT_LT(worst, GetParam().logits);
   RecordProperty("worst_logits", std::to_string(worst * 1e6) + "e-6");
+}
+
+/// Rows of the golden: heads x classes. The probability of a pause is class 0 of head 2.
+TEST_P(LiveRecognisers, ProbabilitiesOfPauses) {
+  const int values = model_->graph().ar().traits().values;
+  ASSERT_EQ(values > 0, GetParam().hears_pauses);
+  if (values == 0) return;
+  Steps steps(*model_);
+  for (size_t i = 0; i < cases_.size(); ++i) steps.add(rows(i));
+  steps.run(std::vector<size_t>{0, 1});
+  for (size_t i = 0; i < cases_.size(); ++i) {
+    const Safetensors file = golden(i);
+    const View want = file.view("turn");
+    ASSERT_EQ(values, want.shape[2]);
+    const Steps::Said& said = steps.said[i];
+    std::vector<float> sent;
+    for (const ScoredToken& token : said.tokens)
+      if (token.drawn.bytes.empty() && token.start_s == token.end_s)
+        sent.push_back(1 - std::exp(token.drawn.logprob));
+    for (int64_t row = 0; row < want.shape[0]; ++row) {
+      const float golden = want.f32()[(row * want.shape[1] + 2) * want.shape[2]];
+      const auto logits = std::span(said.values).subspan(size_t(row * values), size_t(values));
+      double sum = 0;
+      for (const float logit : logits) sum += std::exp(logit - logits[0]);
+      EXPECT_NEAR(1 / sum, golden, 1e-6) << row;
+      EXPECT_NEAR(sent.at(size_t(row)), golden, 1e-5) << row;
+    }
+  }
 }
 
 TEST_P(LiveRecognisers, LogitsAloneAndInCompanyHaveTheSameBits) {

@@ -124,7 +124,7 @@ const std::vector<Golden>& goldens() {
        {{"model.safetensors", {"num_batches_tracked"}, {"decoder.embedding"}}}},
       {"kyutai_stt",
        "kyutai_stt/golden/small/checkpoint",
-       {{"model.safetensors", {"extra_heads."}, {"emb."}},
+       {{"model.safetensors", {"extra_heads.0", "extra_heads.1", "extra_heads.3"}, {"emb."}},
         {"mimi-pytorch-e351c8d8@125.safetensors",
          {"decoder.", "decoder_transformer.", "upsample.", "output_proj", "_initialized"}}}},
       {"kyutai_stt",

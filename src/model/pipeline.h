@@ -187,10 +187,10 @@ class Pipeline {
     return {std::string(answer)};
   }
 
-  /// Returns the request that writes a recording's words while its samples arrive. Only for models
-  /// with HearingFacts::frame above 0. The samples follow through Engine::append_samples(). The
-  /// text is final, and its tokens have times. A token without bytes extends the last word to its
-  /// end_s or, if its start_s equals its end_s, reports how much of the recording was processed.
+  /// Returns the request that writes a recording's words while its samples arrive; only if
+  /// HearingFacts::frame is above 0. Samples follow by Engine::append_samples(). Text is final,
+  /// tokens have times. One without bytes extends the last word to end_s or, if start_s is end_s,
+  /// reports progress; its logprob, if below 0, is that of the event that the speaker goes on.
   virtual Result<SpeechRequest> listening(const OpenDictation& listening) const;
 
   /// Returns the encoder that makes voices from recordings. Null if the model has no encoder.

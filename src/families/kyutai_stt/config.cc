@@ -49,8 +49,8 @@ ModelConfig load_package(const Config& root, const std::string& dir) {
   m.pad = static_cast<int32_t>(root.opt_i("existing_text_padding_id", 3, 0, m.text_out - 1));
   m.word_end = static_cast<int32_t>(root.opt_i("existing_text_end_padding_id", 0, 0, m.pad));
   m.biased = root.opt_b("bias_proj", false);
-  m.turn_heads = root.opt_i("extra_heads_num_heads", 0, 0, 64);
-  m.turn_width = root.opt_i("extra_heads_dim", 6, 1, 1024);
+  if (root.opt_i("extra_heads_num_heads", 0, 0, 64) > kPauseHead)
+    m.pause_classes = root.opt_i("extra_heads_dim", 6, 1, 1024);
   // The values that stand for absent ones are those of stt_from_file_pytorch.py.
   const auto stt = root.opt_sub("stt_config");
   m.silence_s = stt ? stt->opt_f("audio_silence_prefix_seconds", 1, 0, 30) : 1;
@@ -140,8 +140,8 @@ std::unique_ptr<WeightSource> open_lm(const ModelConfig& config, const std::stri
   std::unique_ptr<WeightSource> file = open_weights(path);
   StoredNames names;
   moshi::add_language_model(names, config.lm, config.mimi.codebooks);
-  for (int64_t h = 0; h < config.turn_heads; ++h)
-    names[concat("extra_heads.", h, ".weight")] = concat("extra_heads.", h, ".weight");
+  const std::string pauses = concat("extra_heads.", kPauseHead, ".weight");
+  if (config.pause_classes > 0) names[pauses] = pauses;
   moshi::use_newer_names(*file, names);
   return renamed(std::move(file), std::move(names));
 }

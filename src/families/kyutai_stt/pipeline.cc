@@ -49,12 +49,18 @@ NamePatterns unheard(const std::string& scope, const std::string& rest) {
 
 std::unique_ptr<DelayedLm> load_lm(const ModelConfig& config, const Weights& weights,
                                    const View& table, WeightType type) {
+  PackedLinear pauses;
+  if (config.pause_classes > 0) {
+    pauses = load_linear(weights.scope("extra_heads"), std::to_string(kPauseHead),
+                         config.pause_classes, config.lm.hidden, false, at_least_8_bits(type));
+  }
   return std::make_unique<DelayedLm>(
       load_stream_decoder(config.lm, config.transformers ? weights.scope("model") : weights, type,
                           1),
       table,
       load_linear(weights, config.transformers ? "lm_head" : "text_linear", config.text_out,
-                  config.lm.hidden, config.biased, at_least_8_bits(type)));
+                  config.lm.hidden, config.biased, at_least_8_bits(type)),
+      0, std::move(pauses));
 }
 
 }  // namespace

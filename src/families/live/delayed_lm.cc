@@ -16,11 +16,17 @@ StreamDecoder load_stream_decoder(const DecoderConfig& config, const Weights& we
           type == WeightType::kF32 ? DType::kF32 : DType::kF16};
 }
 
-DelayedLm::DelayedLm(StreamDecoder decoder, View table, PackedLinear head, int64_t silent)
-    : decoder_(std::move(decoder)), table_(table), head_(std::move(head)), silent_(silent) {
+DelayedLm::DelayedLm(StreamDecoder decoder, View table, PackedLinear head, int64_t silent,
+                     PackedLinear pauses)
+    : decoder_(std::move(decoder)),
+      table_(table),
+      head_(std::move(head)),
+      pauses_(std::move(pauses)),
+      silent_(silent) {
   traits_.hidden = decoder_.config().hidden;
   traits_.vocab = {static_cast<int>(head_.out())};
   traits_.max_positions = LiveSequence::kSteps + 1;
+  traits_.values = pauses_.empty() ? 0 : static_cast<int>(pauses_.out());
   traits_.writes = true;  // writes keys and values to the sequences
 }
 
@@ -28,6 +34,7 @@ void DelayedLm::move_to(Device device) {
   decoder_.move_to(device);
   table_ = moved_.move(device, table_);
   syrinx::move_to(device, head_);
+  if (!pauses_.empty()) syrinx::move_to(device, pauses_);
   device_ = device;
 }
 
@@ -102,6 +109,10 @@ void DelayedLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) con
 
 void DelayedLm::logits(StepContext& ctx, int, const ArBatch&, View hidden, View, View out) const {
   linear(ctx, head_, hidden, out);
+}
+
+void DelayedLm::values(StepContext& ctx, const ArBatch&, View hidden, View, View out) const {
+  linear(ctx, pauses_, hidden, out);
 }
 
 }  // namespace syrinx

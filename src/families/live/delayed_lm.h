@@ -19,7 +19,9 @@ class DelayedLm : public ArStage {
  public:
   /// `table` [ids, H] must outlive this object; `head`: H -> V. `silent`: number of the first rows
   /// of a first step that are silence. Their keys and values are computed once for each delay.
-  DelayedLm(StreamDecoder decoder, View table, PackedLinear head, int64_t silent = 0);
+  /// `pauses`: H -> logits of classes, the first of which is a pause; may be empty.
+  DelayedLm(StreamDecoder decoder, View table, PackedLinear head, int64_t silent = 0,
+            PackedLinear pauses = {});
 
   /// Opens the keys and values of a recording.
   StreamKv open() const { return decoder_.open(); }
@@ -31,7 +33,12 @@ class DelayedLm : public ArStage {
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
-  size_t bytes() const { return decoder_.bytes() + table_.bytes() + head_.bytes(); }
+  /// Computes the logits of `pauses` for each row (LiveSequence).
+  void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+  size_t bytes() const {
+    return decoder_.bytes() + table_.bytes() + head_.bytes() + pauses_.bytes();
+  }
 
  private:
   /// The keys and values of a first step's silent rows, and the rows.
@@ -44,7 +51,7 @@ class DelayedLm : public ArStage {
   ArTraits traits_;
   StreamDecoder decoder_;
   View table_;
-  PackedLinear head_;
+  PackedLinear head_, pauses_;
   Device device_ = Device::kCpu;
   MovedTables moved_;
   int64_t silent_ = 0;

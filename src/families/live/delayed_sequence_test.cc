@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace syrinx {
 namespace {
 
@@ -48,6 +50,14 @@ class Spoken {
     }
     return text;
   }
+  /// Takes a step with the stage's values. Returns the log-probability of its report.
+  float goes_on(const std::vector<float>& values) {
+    std::vector<int32_t> codes;
+    std::vector<WordMark> marks;
+    StepOutput output(codes, marks, nullptr, nullptr, values);
+    sequence_->advance(std::span(&kPad, 1), output);
+    return output.tokens().empty() ? 1 : output.tokens().back().drawn.logprob;
+  }
   void expect_times(size_t token, double start_s, double end_s) const {
     ASSERT_LT(token, tokens.size());
     EXPECT_NEAR(tokens[token].start_s, start_s, 1e-9) << token;
@@ -92,6 +102,17 @@ TEST(DelayedSequence, WordsLastFromMarkToMark) {
   spoken(std::vector<int32_t>(20, kPad));
   spoken({kMark});
   spoken.expect_times(3, 0.94, 1.94);  // the pause after a word counts for at most a second
+}
+
+/// A certain pause has a finite logarithm. That of certain speech is not 0, which means unknown.
+TEST(DelayedSequence, ReportsSayWhetherTheSpeakerGoesOn) {
+  Spoken spoken(with_marks(), 10);
+  EXPECT_EQ(spoken.goes_on({}), 0);
+  EXPECT_NEAR(spoken.goes_on({std::log(3.f), 0}), std::log(0.25f), 1e-6);
+  EXPECT_NEAR(spoken.goes_on({30, 0}), std::log(1e-6f), 1e-4);
+  EXPECT_LT(spoken.goes_on({-30, 0}), 0);
+  EXPECT_GT(spoken.goes_on({-30, 0}), -1e-5f);
+  EXPECT_EQ(spoken.goes_on({std::nanf(""), 0}), 0);
 }
 
 TEST(DelayedSequence, CharactersAreWrittenWhole) {

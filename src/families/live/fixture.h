@@ -202,11 +202,16 @@ struct Steps {
         drawn[i].push_back(static_cast<int32_t>(std::max_element(row, row + vocab) - row));
       }
     }
+    const int values = stage.traits().values;
+    const View made = bench.arena.take({e, std::max(1, values)}, DType::kF32);
+    if (values > 0) stage.values(bench.ctx, batch, hidden, {}, made);
     for (int i = 0; i < e; ++i) {
       std::vector<int32_t> codes;
       std::vector<WordMark> words;
-      StepOutput output(codes, words);
+      const std::span<const float> own(made.f32() + i * values, size_t(values));
+      StepOutput output(codes, words, nullptr, nullptr, own);
       const Verdict verdict = seqs[i].state->advance(drawn[i], output);
+      owners[i]->values.insert(owners[i]->values.end(), own.begin(), own.end());
       owners[i]->ids.push_back(drawn[i][0]);
       owners[i]->text += output.written();
       owners[i]->tokens.insert(owners[i]->tokens.end(), output.tokens().begin(),

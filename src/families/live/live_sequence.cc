@@ -1,6 +1,7 @@
 #include "families/live/live_sequence.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "text/utf8.h"
@@ -9,6 +10,19 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kKeptRows = 256;  // most processed rows that are kept
+/// Smallest probability that is sent, so that its logarithm is finite. Its complement is the
+/// largest one, so that the logarithm is below 0.
+constexpr float kLeast = 1e-6f;
+
+/// Returns the logarithm of the probability that the speaker goes on; 0 if it is unknown. `logits`:
+/// the stage's values for the step. The first class is a pause.
+float goes_on(std::span<const float> logits) {
+  double sum = 0;  // 1 / the probability of a pause
+  for (const float logit : logits) sum += std::exp(double{logit} - logits[0]);
+  if (!(sum >= 1)) return 0;  // no classes, or NaN
+  const auto pause = static_cast<float>(1 / sum);
+  return std::log(std::clamp(1 - pause, kLeast, 1 - kLeast));
+}
 
 }  // namespace
 
@@ -67,7 +81,8 @@ Verdict LiveSequence::advance(std::span<const int32_t> codes, StepOutput& out) {
     if (const int64_t moved = step(codes, out); moved > 0) {
       at_ += moved;
       const double heard_s = time_of(std::min(at_, have_));
-      out.token({.drawn = {}, .top = {}, .start_s = heard_s, .end_s = heard_s});
+      out.token(
+          {.drawn = {{}, goes_on(out.values())}, .top = {}, .start_s = heard_s, .end_s = heard_s});
       forget();
     }
   }

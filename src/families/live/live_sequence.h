@@ -23,7 +23,10 @@ struct Hearing : FamilyTask {
   bool scores = false;  ///< whether tokens are sent with their log-probabilities
 };
 
-/// The sequence of a recording. A family derives from it and reads the codes of a step.
+/// The sequence of a recording. A family derives from it and reads the codes of a step. If the
+/// stage yields values (ArTraits::values), they are logits of classes after the newest row, the
+/// first of which is a pause. The sequence sends the probability of the other classes as
+/// Pipeline::listening() describes.
 class LiveSequence : public Sequence {
  public:
   /// Returns the rows [N, H] that the next step reads. Empty if all rows of the recording were

@@ -78,8 +78,8 @@ std::vector<float> AudioIn::next_piece() {
   return out;
 }
 
-std::optional<TurnEvent> AudioIn::hear(std::span<const float>& samples,
-                                       std::string_view transcript) {
+std::optional<TurnEvent> AudioIn::hear(std::span<const float>& samples, std::string_view transcript,
+                                       std::optional<bool> done) {
   std::vector<TurnEvent> events;
   while (!samples.empty()) {
     // Ends a slice at a frame of the detector, which finds at most one event in a frame.
@@ -99,7 +99,7 @@ std::optional<TurnEvent> AudioIn::hear(std::span<const float>& samples,
       begin_turn(from);
       return TurnEvent{TurnEvent::kStarted, from / kSamplesAMillisecond};
     }
-    if (speaking() && (kept_.size() >= kMostSamples || pause_is_the_end(transcript))) {
+    if (speaking() && (kept_.size() >= kMostSamples || pause_is_the_end(transcript, done))) {
       detector_->reset();
       return TurnEvent{TurnEvent::kStopped, now_ms};
     }
@@ -137,14 +137,14 @@ void AudioIn::ask_in_pause() {
   turn_end_ = ask_turn_end_(heard_samples(kept.last(std::min(kept.size(), kMost))));
 }
 
-bool AudioIn::pause_is_the_end(std::string_view transcript) const {
+/// `done`: as in hear(). The answer of Smart Turn takes precedence.
+bool AudioIn::pause_is_the_end(std::string_view transcript, std::optional<bool> done) const {
   if (!turns_->semantic) return false;
   const int64_t pause_ms = detector_->pause_ms();
   if (pause_ms == 0) return false;
   const TurnEnd end = turn_end_ ? turn_end_->load() : TurnEnd::kUnknown;
   const bool waits = turn_end_ && end == TurnEnd::kUnknown;
   if (waits && pause_ms < SmartTurn::kPauseMs + kMostAnswerMs) return false;
-  std::optional<bool> done;
   if (end != TurnEnd::kUnknown) done = end == TurnEnd::kDone;
   return pause_ms >= pause_that_ends_ms(eagerness_of(*turns_), transcript, detector_->fell(), done);
 }

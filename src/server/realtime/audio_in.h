@@ -65,9 +65,11 @@ class AudioIn {
   /// Processes `samples` up to the first event of a turn and removes the processed samples. Returns
   /// the event (a turn begins, pauses, resumes or ends), or nothing if the samples contain no
   /// event. Times count from the first sample of the session. A turn begins with its prefix, as far
-  /// as samples are kept. It ends with a pause or after 300 s. In semantic detection, `transcript`,
-  /// the hypothesis of the turn so far, decides the length of that pause.
-  std::optional<TurnEvent> hear(std::span<const float>& samples, std::string_view transcript);
+  /// as samples are kept. It ends with a pause or after 300 s. In semantic detection, the length of
+  /// that pause depends on `transcript`, the hypothesis of the turn so far, or on `done`: whether
+  /// the recogniser predicts that the speaker has finished (unset: it makes no prediction).
+  std::optional<TurnEvent> hear(std::span<const float>& samples, std::string_view transcript,
+                                std::optional<bool> done = {});
   /// Returns the kept samples of the turn that earlier calls of give() have not returned.
   std::vector<float> give();
   /// Drops samples that no later turn, or answer to the user's silence (TurnDetection::idle_ms),
@@ -92,7 +94,7 @@ class AudioIn {
   void begin_turn(int64_t from);
   void forget_before(int64_t from);
   void ask_in_pause();
-  bool pause_is_the_end(std::string_view transcript) const;
+  bool pause_is_the_end(std::string_view transcript, std::optional<bool> done) const;
 
   const OpenActivity open_activity_;
   const AskTurnEnd ask_turn_end_;

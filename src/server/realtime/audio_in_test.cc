@@ -115,6 +115,18 @@ TEST(AudioIn, SemanticTurnsEndByWhatWasSaid) {
   EXPECT_TRUE(kinds_of(peer.say(200, false)).starts_with("input_audio_buffer.speech_stopped"));
 }
 
+/// A recogniser that hears the end of a turn takes precedence over the words.
+TEST(AudioIn, SemanticTurnsEndWhereTheRecogniserHearsTheEnd) {
+  RealtimePeer peer;
+  peer.send(session_update(JsonIn::parse(R"({"audio": {"input": {"turn_detection":
+      {"type": "semantic_vad", "eagerness": "high"}}}})")));
+  peer.say(600, true);
+  peer.hear(peer.opened.at(0).item, {.partial = "I would like to go.", .done = false});
+  EXPECT_EQ(kinds_of(peer.say(900, false)), "");
+  peer.hear(peer.opened.at(0).item, {.done = true});
+  EXPECT_TRUE(kinds_of(peer.say(20, false)).starts_with("input_audio_buffer.speech_stopped"));
+}
+
 TEST(AudioIn, APitchThatFellEndsATurnSooner) {
   const auto ends_after = [](double last_hz) {
     RealtimePeer peer;

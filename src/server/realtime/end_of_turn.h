@@ -2,7 +2,7 @@
 // end. These rules implement OpenAI's `semantic_vad`. A complete sentence needs a short pause; a
 // sentence that breaks off after "and" needs a long pause. Text without punctuation needs a medium
 // pause, or a short pause if the pitch fell. A model that detects the end of a turn
-// (ears/smart_turn.h) takes precedence over the words. Free functions.
+// (ears/smart_turn.h, TranscriptSink::done()) takes precedence over the words. Free functions.
 #pragma once
 
 #include <optional>

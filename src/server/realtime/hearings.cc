@@ -67,6 +67,7 @@ bool Hearings::hear(const std::string& item, const HearingNews& news, RealtimeOu
   if (!news.segments.empty()) hearing.partial.clear();
   if (news.partial) hearing.partial = news.partial->empty() ? "" : " " + *news.partial;
   hearing.grows = news.grows;
+  if (news.done) hearing.done = news.done;
   if (news.ends()) hearing.end = news;
   send_settled(item, hearing, out);
   return true;
@@ -76,6 +77,11 @@ std::string Hearings::so_far(const std::string& item) const {
   const auto at = hearings_.find(item);
   if (at == hearings_.end()) return {};
   return std::string(trimmed(at->second.settled + at->second.partial));
+}
+
+std::optional<bool> Hearings::done(const std::string& item) const {
+  const auto at = hearings_.find(item);
+  return at == hearings_.end() ? std::nullopt : at->second.done;
 }
 
 std::string Hearings::all_so_far() const {

@@ -44,6 +44,8 @@ class Hearings {
   bool hear(const std::string& item, const HearingNews& news, RealtimeOutbox& out);
   /// Returns the hypothesis for an item so far; an empty string if the item has no hearing.
   std::string so_far(const std::string& item) const;
+  /// Returns whether the recogniser of an item predicts that the speaker has finished, if it can.
+  std::optional<bool> done(const std::string& item) const;
   /// Returns the hypotheses of all items, each followed by a line feed.
   std::string all_so_far() const;
 
@@ -56,6 +58,7 @@ class Hearings {
     std::string settled, partial;    // transcript so far: its final part; the hypothesis after it
     std::string before;              // the previous hypothesis
     bool grows = false;              // every later hypothesis begins with this one
+    std::optional<bool> done;        // the newest HearingNews::done
     std::string sent;                // all text that was sent in deltas
     bool committed = false;          // the utterance's item is in the conversation
     bool answer = false;             // the user's words need an answer

@@ -97,6 +97,7 @@ struct HearingNews {
   std::vector<std::string> segments = {};   ///< new parts of the text; they are final
   std::optional<std::string> partial = {};  ///< hypothesis of the text after the segments
   bool grows = false;                       ///< every later hypothesis begins with `partial`
+  std::optional<bool> done = {};            ///< whether the speaker has finished, if this changed
   std::optional<ApiError> error = {};       ///< set at the end if recognition has failed
   std::optional<std::string> text = {};     ///< set at the end: the transcript
   JsonOut usage = {}, logprobs = {};        ///< null if not requested or unknown

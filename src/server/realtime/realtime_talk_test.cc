@@ -84,6 +84,22 @@ TEST(RealtimeTalk, ATurnThatWaitsTooLongAfterAllIsRefused) {
   EXPECT_EQ(caller.count("response.created"), 0);
 }
 
+/// The transcript is empty, so that only the recogniser's report decides.
+TEST(RealtimeTalk, ARecogniserThatHearsTheEndEndsTheTurn) {
+  for (const bool done : {false, true}) {
+    const auto ears = std::make_shared<CueEars>();
+    RealtimeCaller caller(std::make_shared<FakeWriter>(), nullptr, PredictWhen::kNever, 400, ears);
+    caller.set(JsonIn::parse(R"({"audio": {"input": {"turn_detection":
+        {"type": "semantic_vad", "eagerness": "high"}}}})"));
+    caller.sound(600, true);
+    ears->sinks.back()->done(!done);
+    ears->sinks.back()->done(done);
+    caller.pump();
+    caller.sound(600, false);
+    EXPECT_EQ(caller.count("input_audio_buffer.speech_stopped"), done ? 1 : 0);
+  }
+}
+
 TEST(RealtimeTalk, NothingCannotBeAnswered) {
   RealtimeCaller caller(std::make_shared<FakeWriter>(), std::make_shared<FakeBackend>());
   caller.send(respond());

@@ -151,10 +151,11 @@ std::optional<HearingNews> SessionEars::take(const std::string& item) {
     news.error = at->second.error;
   } else {
     HeardQueue::News heard = at->second.queue->take();
-    if (heard.segments.empty() && !heard.partial && !heard.result) return {};
+    if (heard.segments.empty() && !heard.partial && !heard.done && !heard.result) return {};
     for (const TranscriptSegment& segment : heard.segments) news.segments.push_back(segment.text);
     news.partial = std::move(heard.partial);
     news.grows = at->second.grows;
+    news.done = heard.done;
     if (heard.result && !*heard.result) {
       const Error& error = heard.result->error();
       if (error.code == ErrorCode::kInternal) troubles_.push_back(error.message);

@@ -33,7 +33,10 @@ void SpokenTurns::hear_piece() try {
   const auto said = [this] {
     return session_.turn ? session_.hearings.so_far(*session_.turn) : "";
   };
-  while (const auto turn = session_.audio.hear(rest, said())) {
+  const auto done = [this] {
+    return session_.turn ? session_.hearings.done(*session_.turn) : std::nullopt;
+  };
+  while (const auto turn = session_.audio.hear(rest, said(), done())) {
     try {
       hear(*turn);
       // The conversation is full; the remaining audio is still processed.

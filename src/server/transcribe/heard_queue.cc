@@ -21,6 +21,13 @@ void HeardQueue::segment(const TranscriptSegment& segment) {
   });
 }
 
+void HeardQueue::done(bool done) {
+  box_.fill([&](Heard& heard) {
+    heard.news.done = done;
+    return true;
+  });
+}
+
 void HeardQueue::heard(double seconds) {
   box_.settle([&](Heard& heard) {
     heard.seconds = seconds;

@@ -16,18 +16,20 @@ namespace syrinx {
 
 class HeardQueue : public TranscriptSink {
  public:
-  /// Calls `wake` on the recogniser's thread when text or the result arrives, until detach().
-  /// `wake` must not block and must not call this object.
+  /// Calls `wake` on the recogniser's thread when News arrive, until detach(). `wake` must not
+  /// block and must not call this object.
   explicit HeardQueue(std::function<void()> wake);
 
   void partial(std::string_view text) override;
   void segment(const TranscriptSegment& segment) override;
+  void done(bool done) override;
   void heard(double seconds) override;
   void finished(Result<Transcript> transcript) override;
 
   struct News {
     std::vector<TranscriptSegment> segments;
     std::optional<std::string> partial;        ///< newest text after the segments
+    std::optional<bool> done;                  ///< newest TranscriptSink::done()
     std::optional<Result<Transcript>> result;  ///< set with the last segments
   };
   /// Returns what has arrived since the last call.
