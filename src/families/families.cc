@@ -97,6 +97,8 @@ std::span<const Family> families() {
       Family{"kyutai_stt", kyutai_stt::claims, load_as<kyutai_stt::KyutaiStt>},
       Family{"voxtral_realtime", voxtral_realtime::claims,
              load_as<voxtral_realtime::VoxtralRealtime>},
+       Family{"voxtral_realtime", voxtral_realtime::claims_original,
+              load_as<voxtral_realtime::VoxtralRealtime>, voxtral_realtime::kOriginal},
       Family{"cosyvoice2", nullptr, load_as<cosyvoice2::CosyVoice2>,
              cosyvoice2::kSecondEdition.marker},
       Family{"cosyvoice3", nullptr, load_as<cosyvoice2::CosyVoice2, cosyvoice2::kThirdEdition>,

@@ -25,6 +25,8 @@ const LiveModel kModels[] = {
     {"kyutai_stt", "kyutai_stt", "small", 24000, 1920, 25 * 1920, 13 * 1920, 0, 5e-6f, true},
     {"kyutai_stt", "kyutai_stt", "other", 16000, 640, 25 * 640, 19 * 640, 0, 5e-6f},
     {"kyutai_stt", "kyutai_stt", "transformers", 24000, 1920, 11 * 1920, 18 * 1920, 0, 5e-6f},
+    {"voxtral_realtime", "voxtral_realtime", "original", 16000, 160, 4 * 1280, 17 * 1280, 2e-5f,
+     2e-5f},
     {"voxtral_realtime", "voxtral_realtime", "small", 16000, 160, 32 * 1280, 17 * 1280, 2e-5f,
      2e-5f},
     {"voxtral_realtime", "voxtral_realtime", "other", 16000, 160, 5 * 640, 14 * 640, 2e-5f, 2e-5f},

@@ -22,9 +22,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// A safetensors file of a checkpoint. Tensors whose names contain a part in `later` are loaded
-/// with the first recording, or never. Values of tables that contain a part in `in_place` are read
-/// from the mapped file when they are used, so loading does not check them.
+/// A safetensors file. Tensors with a part of their name in `later` are loaded with the first
+/// recording, or never; tables with a part in `in_place` are mapped, so loading cannot check them.
 struct File {
   const char* name;
   std::vector<std::string> later = {}, in_place = {};
@@ -135,6 +134,9 @@ const std::vector<Golden>& goldens() {
       {"voxtral_realtime",
        "voxtral_realtime/golden/small/checkpoint",
        {{"model.safetensors", {}, {"embed_tokens"}}}},
+      {"voxtral_realtime",
+       "voxtral_realtime/golden/original/checkpoint",
+       {{"consolidated.safetensors", {}, {"tok_embeddings"}}}},
       {"kyutai_tts",
        "kyutai_tts/golden/small/checkpoint",
        {{"dsm_tts_1e68beda@240.safetensors",
@@ -222,8 +224,7 @@ class Loading : public testing::TestWithParam<Golden> {
 
 TEST_P(Loading, TheGoldenLoads) { EXPECT_EQ(Copy(GetParam()).fault(), ""); }
 
-/// If a family can omit the weights of one node that runs in another process (LoadSpec::part), it
-/// can omit those of each node.
+/// If a family can omit the weights of one node (LoadSpec::part), it can omit those of each node.
 TEST_P(Loading, PartsAreNodes) {
   const Copy copy(GetParam());
   std::set<std::string> asked, nodes;
@@ -349,8 +350,7 @@ TEST(LoadingTorch, FilesAreTakenWholeToo) {
   }
 }
 
-/// Loads a golden's checkpoint, then opens its encoder for a recording. Returns the first error
-/// message.
+/// Loads a checkpoint, then its encoder of recordings. Returns the message of the first error.
 std::string encoder_fault(const Copy& copy) {
   for (const Family& each : families()) {
     if (each.name != copy.family) continue;

@@ -337,6 +337,16 @@ const Published kVoxtral{"voxtral_realtime",
                          "audio_tower.layers.31.mlp.down_proj.bias",
                          "language_model.model.layers.25.ada_rms_norm.linear2.weight"};
 
+const Published kOriginalVoxtral{"voxtral_realtime",
+                                 "voxtral_realtime/golden/original/checkpoint",
+                                 711,
+                                 7,
+                                 true,
+                                 "",
+                                 "",
+                                 "",
+                                 "voxtral_realtime_original"};
+
 const Published kVoxtralTts{"voxtral_tts",
                             "voxtral_tts/golden/small/checkpoint",
                             386 + 1,
@@ -366,7 +376,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         kQwen, kQwenBase, kChatterboxVoices, kChatterboxMultilingual, kChatterboxTurbo, kCosyVoice2,
         kCosyVoice3, kWhisper, kNemotron, kParakeet, kKyutaiStt, kLargeKyutaiStt, kVoxtral,
-        kVoxtralTts, kKyutaiTts, Published{"csm", "csm/golden/taught/checkpoint", 538, 6, true},
+        kOriginalVoxtral, kVoxtralTts, kKyutaiTts,
+        Published{"csm", "csm/golden/taught/checkpoint", 538, 6, true},
         Published{"opuslm", "opuslm/golden/checkpoint", 356 + 174, 11, true},
         Published{"glm4_voice", "glm4_voice/golden/checkpoint", 284 + 249 + 1185 + 227, 14, true},
         Published{"step_audio2", "step_audio2/golden/checkpoint", 832 + 605 + 328, 12, true},

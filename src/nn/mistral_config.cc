@@ -9,7 +9,7 @@ constexpr int64_t kMostWidth = 1 << 16, kMostMistralLayers = 512, kMostMistralHe
 
 }  // namespace
 
-DecoderConfig load_mistral_sizes(const Config& c, float absent_eps) {
+DecoderConfig load_mistral_sizes(const Config& c, float absent_eps, bool biases) {
   DecoderConfig d;
   d.hidden = static_cast<int>(c.i("dim", 8, kMostWidth));
   d.ffn = static_cast<int>(c.i("hidden_dim", 1, 4 * kMostWidth));
@@ -25,7 +25,8 @@ DecoderConfig load_mistral_sizes(const Config& c, float absent_eps) {
     c.fail("head_dim", concat("expected a multiple of 8 up to 256, got ", d.head_dim));
   }
   d.norm_eps = static_cast<float>(c.opt_f("norm_eps", absent_eps, 0, 1));
-  if (c.opt_b("use_biases", false)) c.fail("use_biases", "expected false");
+  if (c.opt_b("use_biases", biases) != biases)
+    c.fail("use_biases", concat("expected ", biases ? "true" : "false"));
   d.rotary = false;
   d.names = {.attention_norm = "attention_norm",
              .q = "attention.wq",
@@ -43,11 +44,12 @@ DecoderConfig load_mistral_sizes(const Config& c, float absent_eps) {
   return d;
 }
 
-DecoderConfig load_mistral_lm(const Config& c) {
-  for (const char* key : {"yarn", "llama_4_scaling", "sliding_window", "moe"})
+DecoderConfig load_mistral_lm(const Config& c, bool biases) {
+  for (const char* key : {"yarn", "llama_4_scaling", "moe"})
     if (c.has(key)) c.fail(key, "is not supported");
   if (!c.opt_b("causal", true)) c.fail("causal", "expected true");
-  DecoderConfig d = load_mistral_sizes(c);
+  DecoderConfig d = load_mistral_sizes(c, 1e-5f, biases);
+  d.window = static_cast<int>(c.opt_i("sliding_window", 0, 0, kMostWidth));
   d.rotary = true;
   d.rope.theta = c.f("rope_theta", 1, 1e12);
   d.rope.layout = RopeLayout::kInterleaved;

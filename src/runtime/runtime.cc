@@ -217,7 +217,8 @@ FoundModel find_model(const LoadOptions& options) {
   std::string known;
   for (const Family& family : families()) {
     if (family.claims && !has_marker(family) && family.claims(config)) return {&family, dir};
-    known += (known.empty() ? "" : ", ") + std::string(family.name);
+    if (!known.ends_with(family.name))  // a family may have a row for each of its layouts
+      known += (known.empty() ? "" : ", ") + std::string(family.name);
   }
   throw LoadError(config_path + ": model_type \"" + config.opt_s("model_type", "(none)") +
                   "\" belongs to no known family (" + known + ")");

@@ -308,9 +308,23 @@ TEST(Load, MistralsOwnLayoutSaysWhichOneLoads) {
 }
 
 TEST(Load, MistralsOwnConfigIdentifiesAFamily) {
+  const std::string parity = SYRINX_BINARY_DIR "/parity/";
   LoadOptions options;
-  options.model = SYRINX_BINARY_DIR "/parity/voxtral_tts/golden/small/checkpoint";
+  options.model = parity + "voxtral_tts/golden/small/checkpoint";
   EXPECT_EQ(load_pipeline(options)->info().family, "voxtral_tts");
+  // Repositories with both layouts have both configs. The downloaded weights decide.
+  for (const bool both : {false, true}) {
+    const TestDir dir;
+    const auto how = std::filesystem::copy_options::recursive |
+                     std::filesystem::copy_options::overwrite_existing;
+    std::filesystem::copy(parity + "voxtral_realtime/golden/original/checkpoint", dir.path(), how);
+    if (both) {
+      dir.write("config.json",
+                slurp(parity + "voxtral_realtime/golden/small/checkpoint/config.json"));
+    }
+    options.model = dir.path();
+    EXPECT_EQ(load_pipeline(options)->info().family, "voxtral_realtime");
+  }
 }
 
 TEST(Load, AForeignFileOfAMarkersNameIsPassedOver) {

@@ -1,11 +1,17 @@
-// Settings of Voxtral Realtime in the layout of transformers: config.json, and the section "audio"
-// of tekken.json. Sources: transformers:models/voxtral_realtime, mistral_common:tokens/tokenizers/
-// audio.py. Throws LoadError for values that are missing, contradictory or not supported. A token
-// stands for a stretch of the recording (80 ms); H is the width of the language model.
+// Settings of Voxtral Realtime in the layout of transformers (config.json) or Mistral's own
+// (params.json, consolidated.safetensors), and the section "audio" of tekken.json. Sources:
+// transformers:models/voxtral_realtime, vllm:vllm/transformers_utils/configs/mistral.py,
+// mistral_common:tokens/tokenizers/audio.py. Throws LoadError for values that are missing,
+// contradictory or not supported. A token stands for a stretch of the recording (80 ms); H is the
+// width of the language model.
 #pragma once
+
+#include <memory>
+#include <string>
 
 #include "audio/mel.h"
 #include "io/json.h"
+#include "io/weights.h"
 #include "nn/decoder.h"
 #include "text/tokens/tekken.h"
 
@@ -20,6 +26,7 @@ struct ModelConfig {
   int delay = 6;      ///< tokens by which the text lags behind the sound, if a request names none
   int left_pad = 32;  ///< tokens of silence before the recording
   int32_t begin = 1, end = 2, pad = 32;  ///< ids: before the text, its end, a token without text
+  bool original = false;                 ///< whether the layout is Mistral's own
 
   /// Returns the mel frames and the samples of a token.
   int64_t mels() const { return 2 * join; }
@@ -37,16 +44,23 @@ struct ModelConfig {
   static constexpr int kMostDelay = 30;    ///< tokens: the longest delay of the training, 2.4 s
 };
 
-/// The config of the authors' own layout (consolidated.safetensors), which does not load.
+/// Log-mel from which the floor is counted (global_log_mel_max).
+inline constexpr float kLoudest = 1.5f;
+/// The config of Mistral's own layout, and its weights.
 inline constexpr const char* kOriginal = "params.json";
+inline constexpr const char* kOriginalWeights = "consolidated.safetensors";
+/// What Mistral's text models need, which have a params.json, too.
 inline constexpr const char* kNeeds =
-    "models of Mistral load in the layout of transformers: config.json and model.safetensors of "
-    "the same repository";
+    "Mistral's text models load in the layout of transformers: config.json and model.safetensors "
+    "of the same repository";
 
-/// Returns whether a config belongs to Voxtral Realtime.
+/// Returns whether a config.json, or a params.json, belongs to Voxtral Realtime.
 bool claims(const Config& root);
-/// Reads config.json.
-ModelConfig load_model_config(const Config& root);
+bool claims_original(const Config& root);
+/// Reads the config in `dir`. If `dir` has both, the presence of kOriginalWeights decides.
+ModelConfig load_model_config(const std::string& dir);
+/// Opens the weights of Mistral's layout under the names of transformers.
+std::unique_ptr<WeightSource> open_original(const ModelConfig& config, const std::string& path);
 /// Reads a tokenizer's section about audio into `config`; `path` is for messages.
 void read_sound(const Tekken& tekken, const std::string& path, ModelConfig& config);
 

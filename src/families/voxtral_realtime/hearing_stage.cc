@@ -10,8 +10,7 @@ namespace syrinx::voxtral_realtime {
 namespace {
 
 constexpr int64_t kMostTokens =
-    32;                           // most tokens of a stream in a chunk, so that others wait little
-constexpr float kLoudest = 1.5f;  // log-mel from which the floor is counted (global_log_mel_max)
+    32;  // most tokens of a stream in a chunk, so that others wait little
 
 CausalConv1d load_conv(const Weights& weights, int64_t in, int64_t out, int64_t stride,
                        WeightType type) {

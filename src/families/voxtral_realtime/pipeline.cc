@@ -7,10 +7,12 @@
 
 namespace syrinx::voxtral_realtime {
 
-VoxtralRealtime::VoxtralRealtime(const LoadSpec& spec)
-    : config_(load_model_config(Config::load(join_path(spec.dir, "config.json")))) {
+VoxtralRealtime::VoxtralRealtime(const LoadSpec& spec) : config_(load_model_config(spec.dir)) {
   open_words(spec);
-  weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
+  weights_ =
+      std::make_unique<Weights>(config_.original && !spec.dummy
+                                    ? open_original(config_, join_path(spec.dir, kOriginalWeights))
+                                    : weights_at(spec, spec.dir));
   std::unique_ptr<HearingStage> encoder;
   std::unique_ptr<DelayedLm> lm;
   weights_->build([&] {

@@ -27,6 +27,7 @@ bool claims(const Config& root) {
 ModelConfig load_model_config(const Config& root) {
   ModelConfig m;
   m.lm = load_mistral_lm(root);
+  if (m.lm.window > 0) root.fail("sliding_window", "is not supported");
   m.vocab = root.i("vocab_size", 8, 1 << 20);
   // The authors' server limits positions further than the file (deploy/voxtral_tts.yaml).
   m.max_positions = std::min(m.max_positions, root.opt_i("max_seq_len", 65536, 256, 1 << 24));

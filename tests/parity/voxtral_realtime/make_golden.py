@@ -3,21 +3,26 @@
 
     python3.11 -m venv VENV
     VENV/bin/pip install torch transformers==5.24.0 safetensors mistral-common==1.13.1 tiktoken soundfile
-    VENV/bin/python make_golden.py [--out DIR]
+    git clone https://github.com/huggingface/transformers
+    VENV/bin/python make_golden.py --transformers transformers [--out DIR] [NAME...]
 
 The classes of transformers (models/voxtral_realtime) and the tokenizer of mistral-common run unchanged, float32 on the CPU. Files
 and names are those of save_pretrained(), as published, and tekken.json. "small" has the sizes of tokens that the published model
-has; "other" has tokens of 40 ms, other heads and windows. For each recording and delay: rows of the projector, ids of generate()
+has; "other" has tokens of 40 ms, other heads and windows. "original" has Mistral's own layout: params.json and
+consolidated.safetensors, with the keys and names of the published files, which transformers' script converts. For each recording and delay: rows of the projector, ids of generate()
 with and without its end, the first logits, the text until an end in the silence after the recording. The recording is a token
 longer, so that generate() also writes an id for the last row. Audio: tests/parity/mimi/speech.wav, repeated, with its samples read
 as if at 16 kHz.
 """
 import argparse
 import base64
+import importlib.util
 import io
 import json
 import pathlib
+import re
 import sys
+import tempfile
 import wave
 
 import numpy as np
@@ -25,7 +30,7 @@ import torch
 from mistral_common.tokens.tokenizers.audio import Audio
 from mistral_common.tokens.tokenizers.mistral import MistralTokenizer
 from mistral_common.tokens.tokenizers.tekken import Tekkenizer
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from transformers import VoxtralRealtimeConfig, VoxtralRealtimeFeatureExtractor, VoxtralRealtimeForConditionalGeneration
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -51,7 +56,22 @@ SHAPES = {
                              sliding_window=7, rope_parameters=dict(ROPE, rope_theta=1e4)),
                   text=dict(hidden_size=48, intermediate_size=32, num_hidden_layers=3, num_attention_heads=3, num_key_value_heads=1, head_dim=16,
                             sliding_window=33, rms_norm_eps=1e-6, rope_parameters=dict(ROPE, rope_theta=1e5))),
+    "original": dict(seed=41, end=5, rate=12.5, delay=6, left=4, cases=[(1.6, 8000, 6), (0.7, 30000, 2)],
+                     audio=dict(hidden_size=24, intermediate_size=40, num_hidden_layers=1, num_attention_heads=2, head_dim=16, num_mel_bins=16,
+                                sliding_window=9, rope_parameters=dict(ROPE, rope_theta=1e4)),
+                     text=dict(hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=16,
+                               sliding_window=13, rms_norm_eps=1e-6, rope_parameters=dict(ROPE, rope_theta=1e5))),
 }
+SOUND = "mm_streams_embeddings.embedding_module."
+TOWER = SOUND + "whisper_encoder."
+# Parts of names in transformers, and in Mistral's files.
+ORIGINAL = [(r"audio_tower\.embedder\.conv1", TOWER + "conv_layers.0.conv"), (r"audio_tower\.embedder\.conv2", TOWER + "conv_layers.1.conv"),
+            (r"audio_tower\.", TOWER + "transformer."), (r"multi_modal_projector\.linear_1", SOUND + "audio_language_projection.0"),
+            (r"multi_modal_projector\.linear_2", SOUND + "audio_language_projection.2"),
+            (r"language_model\.model\.embed_tokens", SOUND + "tok_embeddings"), (r"language_model\.model\.", ""),
+            (r"self_attn_layer_norm|input_layernorm", "attention_norm"), (r"final_layer_norm|post_attention_layernorm", "ffn_norm"),
+            (r"self_attn\.(.)_proj", r"attention.w\1"), ("mlp.gate_proj", "feed_forward.w1"), ("mlp.down_proj", "feed_forward.w2"),
+            ("mlp.up_proj", "feed_forward.w3"), ("ada_rms_norm.linear1", "ada_rms_norm_t_cond.0"), ("ada_rms_norm.linear2", "ada_rms_norm_t_cond.2")]
 
 
 def audio(seconds, skip):
@@ -94,13 +114,64 @@ def randomise(model, seed):
                 p.copy_(noise * (3 if "linear" in name or "q_proj" in name else 1.3) / np.sqrt(max(1, p[0].numel())))
 
 
-def lean(model, tokenizer, share_of_end):
+def lean(table, tokenizer, share_of_end):
     """Makes frames without text, marks, the end and tokens of whole characters likelier than other bytes."""
-    table = model.model.language_model.embed_tokens.weight
     with torch.no_grad():
         for row in range(len(table)):
             whole = row >= SPECIAL + 256 and "\ufffd" not in tokenizer.decode([row])
             table[row] *= {32: 6, 33: 4, 2: share_of_end}.get(row, 3 if whole else 1)
+
+
+def converter_of(transformers):
+    """Returns the authors' script that converts Mistral's layout."""
+    name = "convert_voxtral_realtime_weights_to_hf"
+    spec = importlib.util.spec_from_file_location(name, transformers / "src/transformers/models/voxtral_realtime" / (name + ".py"))
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+def original_config(shape, size, per):
+    """Returns a params.json with the keys of the published one."""
+    def sizes(part):
+        return dict(dim=part["hidden_size"], n_layers=part["num_hidden_layers"], head_dim=part["head_dim"], hidden_dim=part["intermediate_size"],
+                    n_heads=part["num_attention_heads"], n_kv_heads=part.get("num_key_value_heads", part["num_attention_heads"]),
+                    rope_theta=part["rope_parameters"]["rope_theta"], norm_eps=part.get("rms_norm_eps", 1e-5), vocab_size=size, causal=True,
+                    sliding_window=part["sliding_window"])
+    heard = dict(sampling_rate=16000, frame_rate=shape["rate"], num_mel_bins=shape["audio"]["num_mel_bins"], hop_length=160, window_size=400,
+                 chunk_length_s=None, global_log_mel_max=1.5, transcription_format="streaming")
+    encoder = dict(sizes(shape["audio"]), audio_encoding_args=heard, use_biases=True, use_cache=False, pos_embed="rope", max_source_positions=None,
+                   ffn_type="swiglu", norm_type="rms_norm")
+    return dict(sizes(shape["text"]), use_biases=False, model_parallel=1, tied_embeddings=True, model_max_length=131072,
+                multimodal=dict(whisper_model_args=dict(encoder_args=encoder, downsample_args=dict(downsample_factor=per // 2))),
+                ada_rms_norm_t_cond=True, ada_rms_norm_t_cond_dim=32)
+
+
+def original_name(name):
+    for theirs, original in ORIGINAL:
+        name = re.sub(theirs, original, name)
+    return name
+
+
+def store_original(folder, whole, weights, shape, size, tokenizer, transformers):
+    """Stores the random numbers of the checkpoint in the folder `whole` as a checkpoint in Mistral's layout, in `folder`. Then `whole`
+    gets what the authors' script makes of this one."""
+    params, file = folder / "params.json", folder / "consolidated.safetensors"
+    params.write_text(json.dumps(original_config(shape, size, round(100 / shape["rate"])), indent=1) + "\n")
+    stored = {original_name(name): value for name, value in load_file(str(whole / "model.safetensors")).items() if "lm_head" not in name}
+    weights.over(stored)
+    lean(stored[SOUND + "tok_embeddings.weight"], tokenizer, shape["end"])
+    save_file(stored, str(file))
+    converter = converter_of(transformers)
+    converted = converter.convert_config(json.loads(params.read_text()))
+    used = VoxtralRealtimeConfig.from_pretrained(whole)
+    for ours, theirs in ((used.text_config, converted.text_config), (used.audio_config, converted.audio_config)):
+        for key in ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim"):
+            assert getattr(ours, key) == getattr(theirs, key), key
+    state = converter.convert_state_dict(load_file(str(file)), converted)
+    state["language_model.lm_head.weight"] = state["language_model.model.embed_tokens.weight"].clone()
+    save_file({name: value.contiguous() for name, value in state.items()}, str(whole / "model.safetensors"), metadata=dict(format="pt"))
+    return file
 
 
 @torch.no_grad()
@@ -128,10 +199,12 @@ def transcribe(model, tokenizer, features, samples, delay, shape):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=pathlib.Path, default=HERE / "golden")
+    parser.add_argument("--transformers", type=pathlib.Path, required=True)
+    parser.add_argument("names", nargs="*", default=list(SHAPES))
     args = parser.parse_args()
     torch.set_num_threads(1)
-    for name, shape in SHAPES.items():
-        folder = args.out / name / "checkpoint"
+    for name in args.names:
+        shape, folder = SHAPES[name], args.out / name / "checkpoint"
         folder.mkdir(parents=True, exist_ok=True)
         size = write_tekken(folder / "tekken.json", shape)
         per = round(100 / shape["rate"])
@@ -140,24 +213,30 @@ def main():
         model = VoxtralRealtimeForConditionalGeneration(config).eval()
         randomise(model, shape["seed"])
         weights = seeded.Weights(shape["seed"])
-        weights.over(model, keep=("lm_head",))
         tokenizer = MistralTokenizer.from_file(str(folder / "tekken.json"))
-        lean(model, tokenizer.instruct_tokenizer.tokenizer, shape["end"])
-        model.save_pretrained(folder)
-        model = VoxtralRealtimeForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
+        plain = tokenizer.instruct_tokenizer.tokenizer
         features = VoxtralRealtimeFeatureExtractor(feature_size=shape["audio"]["num_mel_bins"])
-        (folder / "processor_config.json").write_text(json.dumps(dict(processor_class="VoxtralRealtimeProcessor", feature_extractor=features.to_dict())))
+        with tempfile.TemporaryDirectory() as place:
+            original = name == "original"
+            whole = pathlib.Path(place) if original else folder
+            if not original:
+                weights.over(model, keep=("lm_head",))
+                lean(model.model.language_model.embed_tokens.weight, plain, shape["end"])
+                saved = dict(processor_class="VoxtralRealtimeProcessor", feature_extractor=features.to_dict())
+                (folder / "processor_config.json").write_text(json.dumps(saved))
+            model.save_pretrained(whole)
+            file = store_original(folder, whole, weights, shape, size, plain, args.transformers) if original else folder / "model.safetensors"
+            model = VoxtralRealtimeForConditionalGeneration.from_pretrained(whole, dtype=torch.float32).eval()
         cases = []
         for i, (seconds, skip, delay) in enumerate(shape["cases"]):
             said, tensors = transcribe(model, tokenizer, features, audio(seconds, skip), delay, shape)
             save_file({key: value.float().contiguous() for key, value in tensors.items()}, str(args.out / name / f"case{i}.safetensors"))
             cases.append(dict(count=int(seconds * 16000), skip=skip, delay=delay, **said))
             print(name, i, len(said["ids"]), "ids, ended after", said["ended"], "margin", said["margin"], said["ids"][:60], repr(said["text"]))
-        plain = tokenizer.instruct_tokenizer.tokenizer
         texts = [dict(text=text, ids=plain.encode(text, bos=False, eos=False)) for text in TEXTS]
         (args.out / name / "cases.json").write_text(json.dumps(dict(cases=cases, texts=texts)))
         (folder / "generation_config.json").unlink(missing_ok=True)
-        weights.hollow(folder / "model.safetensors")
+        weights.hollow(file)
 
 
 main()
