@@ -155,7 +155,9 @@ TEST(Finch, ReadsWordByWordAsItReadsAtOnce) {
   for (const char* text :
        {"I said *now*, not then.", "This is *in the end of all things* true, you see.",
         "NOW I said it again.", "And then I SAID, to all of THEM, no.",
-        "Do you want *tea* or coffee?", "\"Is it late?\" she asked. \"No.\""}) {
+        "Do you want *tea* or coffee?", "\"Is it late?\" she asked. \"No.\"",
+        "It goes on and on and on . And then it ends .",
+        "We met in Tel Aviv (\u05ea\u05dc \u05d0\u05d1\u05d9\u05d1) in the spring."}) {
     compare(text);
   }
   EXPECT_GT(cases, 500);

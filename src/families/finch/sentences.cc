@@ -35,6 +35,7 @@ Piece moved(const english::Piece& piece, int64_t offset) {
 }
 
 constexpr size_t kMostRemembered = 1000;  // bytes that are kept of a sentence's earlier parts
+constexpr size_t kAfterPlain = 2;         // words that decide how a plain word before them is read
 
 /// Adds a piece. Cuts it, between words if possible, into texts of at most half a sentence's limit.
 void add_piece(std::vector<Piece>& pieces, const Piece& piece) {
@@ -99,7 +100,7 @@ bool opens_markup(std::string_view word) {
 /// once a space follows it.
 size_t certain_bytes(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
-  constexpr size_t kAfterPlain = 2, kAfterOthers = 3, kAfterCapitals = 5;
+  constexpr size_t kAfterOthers = 3, kAfterCapitals = 5;
   struct Word {
     size_t end, after;
   };
@@ -223,6 +224,9 @@ SentenceReader::Begun SentenceReader::begun() const {
     begun.certain += static_cast<size_t>(piece.end - offset) <= certain ? 1 : 0;
     begun.sentence.pieces.push_back(std::move(piece));
   }
+  // A sign or a word of another script is not spoken, so a piece may wait for a later word.
+  const size_t pieces = begun.sentence.pieces.size();
+  begun.certain = std::min(begun.certain, pieces - std::min(pieces, kAfterPlain));
   return begun;
 }
 

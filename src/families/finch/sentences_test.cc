@@ -206,6 +206,7 @@ TEST(Sentences, WordsAreCertainWhenEnoughFollow) {
   };
   EXPECT_EQ(certain("See the "), 0u);
   EXPECT_EQ(certain("See the big "), 1u);
+  EXPECT_EQ(certain("See the \u05d0 "), 0u);  // a word of another script is not spoken
   EXPECT_EQ(certain("See Dr. Smith there "), 1u);
   EXPECT_EQ(certain("See Dr. Smith there now "), 3u);
   // A word in capitals is certain once five more words decide whether it is emphasis. An emphasis
