@@ -1,6 +1,9 @@
 """Tests SSML, pronunciations and pauses over HTTP and WebSockets: the speech, its times, and refusals."""
 import array
 import json
+import pathlib
+import re
+import tempfile
 import unittest
 
 import harness
@@ -52,6 +55,18 @@ class Ssml(unittest.TestCase):
         self.assertNotEqual(listed, other)
         self.assertEqual(self.samples("Say nginx.", pronunciations={"nginx": "engine X"}),
                          self.samples("Say engine X."))
+
+    def test_the_lexicon_of_the_guide(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        guide = (root / "docs" / "guide" / "ssml.md").read_text(encoding="utf-8")
+        lexicon = re.search(r"^    # a word.*?\n\n", guide, re.M | re.S).group()
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as file:
+            file.write(lexicon)
+            file.flush()
+            said = [harness.run_cli("say", text, "--lexicon", file.name, "-o", "-").stdout
+                    for text in ("nginx", "engine X")]
+        self.assertTrue(said[0])
+        self.assertEqual(*said)
 
     def test_rate_and_pitch(self):
         plain = self.samples("It was a long day.")
