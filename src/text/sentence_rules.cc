@@ -35,7 +35,8 @@ constexpr std::string_view kSometimes =
     "m.d"
     " u.s u.k u.n e.u u.s.a d.c b.c a.d hr hrs ft oz lb lbs temp ea ";
 constexpr std::string_view kUnits =
-    " in sq cu pts mo mos qtr tbsp tsp qt pkg gal yd mi wk wks yr yrs mil bn mn km kg cm mm mg ";
+    " in sq cu pct pts mo mos qtr tbsp tsp qt pkg gal yd mi wk wks yr yrs mil bn mn km kg cm mm "
+    "mg ";
 constexpr std::string_view kStarters =
     " the a an it he she we i you they but and in on at this that these those there then so if when"
     " what who how why where his her its my our your their however for as no yes not after before"

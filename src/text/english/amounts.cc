@@ -117,6 +117,8 @@ std::optional<Amount> parse_amount(std::string_view core, std::string_view size)
     std::string_view glued = rest.substr(0, slash);  // "$60k/year"
     const bool plus = glued.ends_with('+');          // "$5+"
     if (plus) glued.remove_suffix(1);
+    if (glued.ends_with("illion") && glued.starts_with('-'))
+      glued.remove_prefix(1);  // "$5-million"
     const std::string per = per_words(rest.substr(slash));
     if (!glued.empty() && magnitude(glued).empty()) return {};
     if (slash < rest.size() && per.empty()) return {};

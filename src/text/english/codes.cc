@@ -251,6 +251,14 @@ std::string mixed_code(std::string_view text) {
   return code ? spelled(text) : std::string();
 }
 
+/// Returns whether a code has a long run of digits, which is not a quantity: "A1234567890".
+bool has_long_number(std::string_view code) {
+  constexpr size_t kLong = 6;
+  size_t digits = 0, most = 0;
+  for (const char c : code) most = std::max(most, digits = is_digit(c) ? digits + 1 : 0);
+  return most >= kLong;
+}
+
 /// Returns whether token i is a number to dial, also after another number: "dial 999 or 112".
 bool is_dialed(const Tokens& tokens, size_t i) {
   for (size_t k = i; k > 0;) {
@@ -382,8 +390,13 @@ Reading read_code(const Tokens& tokens, size_t i) {
   if (core == "401k" || core == "403b") {
     return Spoken{pair_words(core.substr(0, 3)) + ' ' + to_upper(core.back())};
   }
+  if ((core == "1s" && next == "and" && tokens.core(i + 2) == "0s") ||
+      (core == "0s" && next == "and" && tokens.core(i + 2) == "1s")) {
+    return Spoken{core == "1s" ? "ones and zeros" : "zeros and ones", 3};
+  }
   const std::string_view figure = core[0] == '#' ? core.substr(1) : core;
-  if (const std::string code = mixed_code(figure); !code.empty() && is_code(tokens, i)) {
+  const std::string code = mixed_code(figure);
+  if (!code.empty() && (is_code(tokens, i) || has_long_number(figure))) {
     return Spoken{(core[0] == '#' ? "number " : "") + code};
   }
   const std::string digits = group_digits(figure);

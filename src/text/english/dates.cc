@@ -117,7 +117,7 @@ std::string clock_words(std::string_view clock, bool half) {
   const int64_t hour = value_of(parts[0]);
   if (hour > 24) return {};
   std::string out = cardinal_words(std::to_string(hour));
-  const bool even = parts[1] == "00" && parts.size() == 2;
+  const bool even = parts[1] == "00" && parts.back() == "00";
   if (even && half) return out;
   if (even) return out + (hour >= 1 && hour <= 12 ? " o'clock" : " hundred");
   for (size_t p = 1; p < parts.size(); ++p) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "text/english/chars.h"
@@ -49,6 +50,7 @@ constexpr std::array<std::string_view, 25> kGreek = {
 
 bool is_greek(char32_t code) { return code >= 0x370 && code < 0x400; }
 bool is_narrow_space(char32_t code) { return code == 0xA0 || code == 0x2009 || code == 0x202F; }
+bool is_subscript_digit(char32_t code) { return code >= 0x2080 && code <= 0x2089; }
 bool is_superscript(char32_t code) {
   return code == 0xB2 || code == 0xB3 || code == 0xB9 || (code >= 0x2070 && code <= 0x207F);
 }
@@ -122,6 +124,7 @@ class Folder {
   size_t at_ = 0;
   int64_t begin_ = 0;
   char32_t before_ = 0;  ///< last code point that was folded
+  bool mass_ = false;    ///< whether superscripts begin a word: a number of mass, "¹⁴C"
   bool heart_ = false;  ///< whether the text has a heart, "<3", so that another one is a heart, too
   std::vector<FoldedChar> out_;
 };
@@ -160,7 +163,10 @@ void Folder::put(char32_t code) {
   const char32_t before = before_;
   if (!is_invisible(code)) before_ = code;
   if (code >= 0x20 && code < 0x7F) {
-    put_ascii(static_cast<char>(code));
+    const char c = static_cast<char>(code);
+    if (is_subscript_digit(before) && is_digit(c)) write(" ");    // "log₂8"
+    if (std::exchange(mass_, false) && is_letter(c)) write(" ");  // "¹⁴C"
+    put_ascii(c);
   } else if (code == '\n' || code == 0x85 || code == 0x2028 || code == 0x2029) {
     write("\n");
   } else if (code < 0xA0) {
@@ -185,7 +191,10 @@ void Folder::put(char32_t code) {
     if (sign && !is_superscript(before) && !is_superscript(next())) {  // "Na⁺"
       return write(code == 0x207A ? " plus " : " minus ");
     }
-    if (!is_superscript(before)) write("^");
+    if (!is_superscript(before)) {
+      mass_ = before == 0 || before == ' ' || before == '\n' || before == '(';
+      if (!mass_) write("^");
+    }
     put_unlisted(code);
   } else if (put_in_place(code)) {
     return;
@@ -316,6 +325,10 @@ void Folder::put_minus() {
   const bool years = is_digit(back(0)) && is_digit(back(1)) && is_digit(back(2)) &&
                      is_digit(back(3)) && !is_digit(back(4)) && year(text_.substr(at_));
   if (years) return write("-");  // "2024−2025"
+  const auto ends_in = [this](std::string_view zone) {
+    return back(0) == zone[2] && back(1) == zone[1] && back(2) == zone[0];
+  };
+  if (ends_in("UTC") || ends_in("GMT")) return write("-");
   const bool figures =
       is_digit(last()) || is_digit(next() < 0x80 ? static_cast<char>(next()) : ' ');
   const bool between = operand && next() != 0 && blank_before == blank_after;

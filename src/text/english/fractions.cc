@@ -175,6 +175,10 @@ Reading read_fraction(const Tokens& tokens, size_t i) {
     const auto part = fraction_of(core.substr(0, core.size() - 1));
     if (part && part->bottom > 1) return Spoken{fraction_words(1, part->bottom) + " second"};
   }
+  if (!fraction && (core.ends_with("rds") || core.ends_with("ths") || core.ends_with("th"))) {
+    const auto part = fraction_of(core.substr(0, core.find_first_of("rt")));  // "2/3rds"
+    if (part && part->top < part->bottom) return Spoken{fraction_words(part->top, part->bottom)};
+  }
   if (!fraction) return {};
   if (core == "24/7") return Spoken{"twenty four seven"};
   if (core == "9/11") return Spoken{"nine eleven"};

@@ -165,7 +165,7 @@ class SignReader {
         if (operator_at(core_.substr(at_)) != nullptr) {
           ++used;  // "->", "-="
           add(out_, operator_at(core_.substr(at_))->words);
-        } else if ((is_digit(after) && !is_alnum(before)) ||
+        } else if ((is_digit(after) && !is_alnum(before)) || begins_power(after) ||
                    (numbers && (equation_ || core_.find('^') != core_.npos)) || core_.size() == 1) {
           add(out_, "minus");
         } else if (at_ == 0) {
@@ -179,6 +179,13 @@ class SignReader {
         used = named();
     }
     at_ += used;
+  }
+
+  /// Returns whether the minus is the sign of a power: "e^-x", "e^(-x)", "e^{-x}".
+  bool begins_power(char after) const {
+    const std::string_view before = core_.substr(0, at_);
+    return is_letter(after) &&
+           (before.ends_with('^') || before.ends_with("^(") || before.ends_with("^{"));
   }
 
   /// Reads a power, "^2", "^10"; returns its number of characters.
