@@ -161,10 +161,20 @@ TEST(WsDialects, NativeRefuses) {
   }
   receive(*d, R"({"type":"input.text","text":"x"})");
   happen(*d, {.kind = SpeechEvent::kStarted, .context = "speech"});
+  for (int i = 0; i < 2; ++i) {
+    receive(*d, R"({"type":"input.text","text":"x"})");
+    receive(*d, R"({"type":"input.done"})");
+  }
   const std::string failed =
       happen(*d, {.kind = SpeechEvent::kFailed, .context = "speech", .error = unavailable("full")});
   EXPECT_TRUE(contains(failed, "\"error\":true"));
   EXPECT_TRUE(contains(failed, "server_is_overloaded"));
+  // Each input.done is answered, after a failure too.
+  EXPECT_TRUE(failed.ends_with(R"({"type":"session.done","utterance_index":0,"total_sentences":0})"
+                               "\n"
+                               R"({"type":"session.done","utterance_index":1,"total_sentences":0})"
+                               "\n"))
+      << failed;
 }
 
 TEST(WsDialects, NativeWordsComeWithTheEndOfTheAudio) {
@@ -212,6 +222,9 @@ TEST(WsDialects, ElevenLabsSingle) {
             "{\"isFinal\":true,\"audio\":null}\nclose 1000\n");
   const auto empty = dialect_at("/v1/text-to-speech/low/stream-input");
   EXPECT_EQ(receive(*empty, R"({"text":""})"), "{\"isFinal\":true,\"audio\":null}\nclose 1000\n");
+  const std::string refused =
+      receive(*dialect_at("/v1/text-to-speech/low/stream-input"), R"({"text":5})");
+  EXPECT_TRUE(contains(refused, "'text' must be a string.") && contains(refused, "close 1008"));
   EXPECT_TRUE(contains(receive(*empty, "x"), "close 1008"));
 }
 

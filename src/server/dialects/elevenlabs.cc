@@ -44,6 +44,10 @@ class ElevenLabsDialect : public Dialect {
     if (multi_ && context.empty()) context = string_at(*parsed, "contextId").value_or("default");
     if (context.size() > 200) return fail("A context_id is too long.", "invalid_context", out);
     if (multi_ && true_at(*parsed, "close_context")) return close_context(context, out);
+    const auto given = parsed->find("text");
+    if (given != parsed->end() && !given->is_string() && !given->is_null()) {
+      return fail("'text' must be a string.", "invalid_value", out);
+    }
     const std::string text = string_at(*parsed, "text").value_or("");
     const bool flush = true_at(*parsed, "flush");
     if (text.empty() && !flush) {

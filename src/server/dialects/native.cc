@@ -69,15 +69,11 @@ class NativeDialect : public Dialect {
       case SpeechEvent::kSpoken:
         return spoken(event, out);
       case SpeechEvent::kFlushed:
-        send({{"type", "session.done"},
-              {"utterance_index", utterance_++},
-              {"total_sentences", std::exchange(sentence_, 0)}},
-             out);
-        --flushes_;
-        return;
+        return end_flush(out);
       case SpeechEvent::kFailed:
         if (started_) end_audio(true, out);
         say_error(event.error.message, out, event.error.code);
+        while (flushes_ > 0) end_flush(out);  // no further event answers them
         reset();
         return;
       case SpeechEvent::kFinished:
@@ -198,6 +194,15 @@ class NativeDialect : public Dialect {
     if (!phones_.empty()) json["phones"] = std::exchange(phones_, JsonOut::array());
     if (!marks_.empty()) json["marks"] = std::exchange(marks_, JsonOut::array());
     send(json, out);
+  }
+
+  /// Answers the oldest input.done that is not answered yet.
+  void end_flush(Actions& out) {
+    send({{"type", "session.done"},
+          {"utterance_index", utterance_++},
+          {"total_sentences", std::exchange(sentence_, 0)}},
+         out);
+    --flushes_;
   }
 
   JsonOut named(const char* type) const {

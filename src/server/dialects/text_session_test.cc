@@ -200,11 +200,13 @@ TEST_F(WsSessionTest, MalformedDocumentsFail) {
   EXPECT_EQ(backend_->stats().accepted, 0);
   send(R"({"type":"input.done"})");
   audio_until("SSML, line 1: the document ends before its </speak>");
+  audio_until("session.done");  // each input.done is answered
   // The field "ssml" works as that of POST /v1/audio/speech.
   send(R"({"type":"session.config","ssml":true})");
   send(R"({"type":"input.text","text":"Plain."})");
   send(R"({"type":"input.done"})");
   audio_until("SSML, line 1: this is not XML");
+  audio_until("session.done");
   send(R"({"type":"session.config","ssml":false})");
   send(R"({"type":"input.text","text":"<speak>a</speak>"})");
   send(R"({"type":"input.done"})");
