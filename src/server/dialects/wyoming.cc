@@ -219,7 +219,7 @@ class WyomingDialect : public Dialect {
     if (!found) return fail(found.error().message, "no-recogniser", out);
     if (!found.value().recogniser) {
       waiting_ = event;
-      out.push_back(LoadModel{ear_});
+      out.push_back(LoadModel{found.value().model});
       return;
     }
     auto opened = WyomingHearing::open(found.take(), language_, wake_);
@@ -298,8 +298,7 @@ class WyomingDialect : public Dialect {
     speaks["supports_synthesize_streaming"] = true;
     JsonOut info = {{"tts", JsonOut::array({std::move(speaks)})}};
     JsonOut ears = JsonOut::array();
-    for (const auto& recogniser : wyoming_recognisers(*models_, *ears_)) {
-      const RecogniserInfo& about = recogniser->info();
+    for (const RecogniserInfo& about : wyoming_recognisers(*models_, *ears_)) {
       JsonOut entry = part(about.name, about.name, about.family);
       entry["languages"] =
           about.languages.empty() ? std::vector<std::string>{"en"} : about.languages;

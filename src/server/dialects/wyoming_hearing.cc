@@ -16,12 +16,11 @@ Error bad_audio(std::string message) {
 
 }  // namespace
 
-std::vector<std::shared_ptr<Recogniser>> wyoming_recognisers(const ModelTable& models,
-                                                             const Ears& ears) {
-  std::vector<std::shared_ptr<Recogniser>> out = ears.list();
+std::vector<RecogniserInfo> wyoming_recognisers(const ModelTable& models, const Ears& ears) {
+  std::vector<RecogniserInfo> out;
+  for (const auto& recogniser : ears.list()) out.push_back(recogniser->info());
   for (const ModelTable::Entry& model : models.list()) {
-    if (!model.backend) continue;
-    if (auto recogniser = model.backend->recogniser()) out.push_back(std::move(recogniser));
+    if (model.hears) out.push_back(*model.hears);
   }
   return out;
 }
@@ -37,8 +36,9 @@ Result<WyomingEar> find_wyoming_recogniser(ModelTable& models, const Ears& ears,
   if (!model) return apart;
   auto used = models.find(model->name);  // marks the model as used
   if (!used) return used.error();
-  WyomingEar ear{.backend = used.take()};
+  WyomingEar ear{.backend = used.take(), .model = model->name};
   if (!ear.backend) return ear;
+  ear.model.clear();
   ear.recogniser = ear.backend->recogniser();
   return ear.recogniser ? Result<WyomingEar>(std::move(ear)) : apart;
 }

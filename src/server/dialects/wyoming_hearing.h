@@ -17,18 +17,19 @@
 
 namespace syrinx {
 
-/// Returns the recognisers of a server: those of `ears`, then those of loaded models.
-std::vector<std::shared_ptr<Recogniser>> wyoming_recognisers(const ModelTable& models,
-                                                             const Ears& ears);
+/// Describes the recognisers of a server: those of `ears`, then those of models that are loaded or
+/// were loaded before.
+std::vector<RecogniserInfo> wyoming_recognisers(const ModelTable& models, const Ears& ears);
 
 /// A recogniser and the model that owns it.
 struct WyomingEar {
   std::shared_ptr<Backend> backend = {};  ///< null if no model of the table owns the recogniser
   std::shared_ptr<Recogniser> recogniser = {};
+  std::string model = {};  ///< the model that must be loaded first; empty if there is a recogniser
 };
 
 /// Finds the recogniser that a client names; "" means any. Counts as a use of its model. Returns a
-/// null recogniser if the model of that name must be loaded first.
+/// null recogniser if a model must be loaded first.
 Result<WyomingEar> find_wyoming_recogniser(ModelTable& models, const Ears& ears,
                                            std::string_view name);
 

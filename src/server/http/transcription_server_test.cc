@@ -13,6 +13,7 @@
 #include "audio/recording.h"
 #include "audio/recording_files_test.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "server/http/http_server.h"
 #include "server/http/test_client_test.h"
 #include "server/models/fake_backend_test.h"
@@ -418,6 +419,35 @@ TEST_F(TranscriptionServerTest, AModelThatHearsComesBeforeWhatIsInstalled) {
       EXPECT_EQ(json::parse(client.read().body)["id"], want);
     }
   }
+}
+
+TEST_F(TranscriptionServerTest, AnUnloadedModelThatHearsIsLoadedAgain) {
+  server_.reset();
+  ServerOptions options;
+  options.port = 0;
+  options.ears = std::make_shared<Ears>(
+      std::vector<std::shared_ptr<Recogniser>>{std::make_shared<NamedEars>("installed")}, false);
+  server_ = std::make_unique<HttpServer>(std::move(options));
+  const auto hearing = [] {
+    auto model = std::make_shared<FakeWriter>();
+    model->write_down(std::make_shared<NamedEars>("writer"));
+    return model;
+  };
+  const auto models = std::make_shared<ModelTable>(
+      std::vector<ModelSource>{{"first", [] { return std::make_shared<FakeBackend>(); }},
+                               {"second", [] { return std::make_shared<FakeBackend>(); }},
+                               {"writer", hearing}},
+      ModelTableOptions{.keep_s = 1});
+  server_->open(models);
+  const auto heard = [&] {
+    return json::parse(ask(request(silence(1), field("model", "whisper-1"))).body)["text"];
+  };
+  EXPECT_EQ(heard(), "installed");
+  ASSERT_TRUE(models->load("writer"));
+  EXPECT_EQ(heard(), "writer");
+  models->sweep(now_s() + 100);
+  ASSERT_EQ(models->look_up("writer")->backend, nullptr);
+  EXPECT_EQ(heard(), "writer");
 }
 
 TEST_F(TranscriptionServerTest, KeepsTheConnection) {

@@ -85,6 +85,7 @@ class TranscriptionStream {
   std::shared_ptr<Backend> backend_;  // the model that owns the recogniser; null if no model does
   std::shared_ptr<Recogniser> recogniser_;
   bool unloaded_ = false;  // the recogniser's model must be loaded first
+  std::string model_;      // name of that model
   std::optional<RecordingReader> reader_;
   std::optional<Resampler> resampler_;
   std::vector<float> piece_, resampled_;
@@ -132,13 +133,14 @@ Result<std::shared_ptr<Recogniser>> TranscriptionStream::find() {
   auto used = server_.models->find(named->name);  // marks the model as used
   if (!used) return used.error();
   backend_ = used.take();
+  model_ = named->name;
   if (!backend_) return std::shared_ptr<Recogniser>();
   if (auto recogniser = backend_->recogniser()) return recogniser;
   return apart;
 }
 
 void TranscriptionStream::load() {
-  if (const auto loaded = server_.models->load(call_.model); !loaded) fail(loaded.error());
+  if (const auto loaded = server_.models->load(model_); !loaded) fail(loaded.error());
 }
 
 void TranscriptionStream::start() {

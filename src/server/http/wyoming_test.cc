@@ -182,11 +182,17 @@ TEST_F(WyomingServerTest, AModelStaysLoadedWhileItHears) {
   EXPECT_NE(hear(socket, "transcript").last.find("Heard 1600"), std::string::npos);
   hear(socket, "transcript-stop");
   models->sweep(now_s() + 300);
-  EXPECT_FALSE(loaded());
-  socket.send(event("transcribe", R"({"name":"ear"})") + event("audio-start") +
-              chunk(std::string(3200, 'a'), 16000, 2, 1) + event("audio-stop"));
-  EXPECT_NE(hear(socket, "transcript").last.find("Heard 1600"), std::string::npos);
-  EXPECT_TRUE(loaded());
+  for (const char* named : {R"({"name":"ear"})", "{}"}) {
+    EXPECT_FALSE(loaded());
+    socket.send(event("describe"));
+    EXPECT_NE(hear(socket, "info").last.find(R"("name":"counter")"), std::string::npos);
+    socket.send(event("transcribe", named) + event("audio-start") +
+                chunk(std::string(3200, 'a'), 16000, 2, 1) + event("audio-stop"));
+    EXPECT_NE(hear(socket, "transcript").last.find("Heard 1600"), std::string::npos);
+    hear(socket, "transcript-stop");
+    EXPECT_TRUE(loaded());
+    models->sweep(now_s() + 500);
+  }
 }
 
 /// Adds two models. One is loaded when a text names it, and has speakers as voices. The other has a

@@ -70,7 +70,8 @@ std::vector<ModelTable::Entry> ModelTable::list() const {
 
 ModelTable::Entry ModelTable::entry(const Slot& slot) const {
   const bool bad = !slot.backend && std::isinf(slot.failure.retry_after_s);
-  return {slot.source.name, slot.backend, bad ? slot.failure.message : "", slot.source.facts};
+  return {slot.source.name, slot.backend, bad ? slot.failure.message : "", slot.source.facts,
+          slot.hears};
 }
 
 Error ModelTable::not_loaded(std::string_view name) const {
@@ -113,10 +114,13 @@ std::optional<ModelTable::Entry> ModelTable::look_up(std::string_view name) cons
 
 std::optional<ModelTable::Entry> ModelTable::hearer() const {
   const std::lock_guard lock(mutex_);
+  const Slot* unloaded = nullptr;
   for (const Slot& each : slots_) {
-    if (each.backend && each.backend->recogniser()) return entry(each);
+    if (!each.hears) continue;
+    if (each.backend) return entry(each);
+    if (unloaded == nullptr) unloaded = &each;
   }
-  return {};
+  return unloaded == nullptr ? std::nullopt : std::optional(entry(*unloaded));
 }
 
 Result<std::shared_ptr<Backend>> ModelTable::find(std::string_view name) {
@@ -160,10 +164,13 @@ Result<std::shared_ptr<Backend>> ModelTable::load(std::string_view name) {
 void ModelTable::put(Slot& slot, std::shared_ptr<Backend> backend) {
   const size_t bytes = bytes_of(*backend);
   auto facts = std::make_shared<const PipelineInfo>(backend->info());
+  const auto recogniser = backend->recogniser();
+  auto hears = recogniser ? std::make_shared<const RecogniserInfo>(recogniser->info()) : nullptr;
   {
     const std::lock_guard lock(mutex_);
     slot.backend.swap(backend);
     slot.source.facts = std::move(facts);
+    slot.hears = std::move(hears);
     slot.bytes = bytes;
     slot.used_s = now_s();
     slot.failure = {};

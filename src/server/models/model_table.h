@@ -51,6 +51,8 @@ class ModelTable {
     std::string trouble = {};  ///< why the model's files cannot be loaded; empty if they can
     /// The model's info() when it was last loaded, else ModelSource::facts; null if unknown.
     std::shared_ptr<const PipelineInfo> facts = {};
+    /// Its recogniser's info() when it was last loaded; null without a recogniser, or if unknown.
+    std::shared_ptr<const RecogniserInfo> hears = {};
   };
   /// Returns the models in the order of the sources.
   std::vector<Entry> list() const;
@@ -72,7 +74,8 @@ class ModelTable {
   /// Returns the error for a model for which find() returned null: kOverloaded with the cause.
   Error not_loaded(std::string_view name) const;
 
-  /// Returns the first loaded model that recognises speech.
+  /// Returns the first loaded model that recognises speech, else the first that did when it was
+  /// loaded.
   std::optional<Entry> hearer() const;
 
   /// Loads all loaded models again and replaces them; a model that fails to load stays as it was.
@@ -84,6 +87,7 @@ class ModelTable {
   struct Slot {
     ModelSource source;
     std::shared_ptr<Backend> backend;
+    std::shared_ptr<const RecogniserInfo> hears = {};  // see Entry
     double used_s = 0;
     double failed_s = -1e9;
     Error failure = {};  // why the last load failed or the files are invalid; else an empty message
