@@ -1,7 +1,5 @@
 #include "nn/weights_cache.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "io/being_written.h"
 
 namespace syrinx {
 namespace {
@@ -40,15 +39,6 @@ bool is_ours(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return false;
   return (info.st_uid == ::geteuid() || info.st_uid == 0) && (info.st_mode & S_IWOTH) == 0;
-}
-
-/// Returns whether the process that writes a NewFile still runs: it holds a lock.
-bool is_being_written(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return true;  // not readable, so it belongs to another user
-  const bool locked = ::flock(fd, LOCK_EX | LOCK_NB) != 0;
-  ::close(fd);
-  return locked;
 }
 
 int64_t free_bytes(const std::string& path) {

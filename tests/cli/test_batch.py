@@ -100,8 +100,13 @@ class Batch(unittest.TestCase):
             process.send_signal(how)
             process.communicate()
             self.assertEqual(process.returncode, -how)
+        for name in ("t29.wav.new-1-0", "other.wav.new-1-0"):
+            with open(os.path.join(self.out, name), "w", encoding="utf-8"):
+                pass
         done = self.batch(path)
         self.assertIn(b"continuing: ", done.stderr)
+        self.assertEqual([name for name in os.listdir(self.out) if ".new-" in name],
+                         ["other.wav.new-1-0"])
         self.assertEqual(len(self.manifest()), 30)
         for entry in self.manifest():
             data = self.read(entry["file"])

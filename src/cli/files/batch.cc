@@ -12,14 +12,17 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
 #include <set>
+#include <string_view>
 #include <system_error>
 #include <thread>
+#include <unordered_set>
 #include <utility>
 
 #include "audio/make_encoder.h"
@@ -39,6 +42,7 @@
 #include "cli/line/ranges.h"
 #include "cli/speak/text_input.h"
 #include "cli/speak/voice_choice.h"
+#include "io/being_written.h"
 #include "io/file.h"
 #include "server/http/http_server.h"
 
@@ -331,6 +335,19 @@ std::string made_by(const BatchOptions& options) {
   return load.lexicon.empty() ? out : concat(out, '\0', read_text(load.lexicon));
 }
 
+/// Removes the temporary files that a killed process left of the files of these items.
+void remove_abandoned(const std::string& directory, const std::vector<BatchItem>& items) {
+  std::unordered_set<std::string_view> ids;
+  for (const BatchItem& item : items) ids.insert(item.id);
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, none)) {
+    const std::string path = entry.path().string(), name = entry.path().filename().string();
+    const std::string_view file = std::string_view(name).substr(0, name.rfind(".new-"));
+    const bool ours = file.size() < name.size() && ids.contains(file.substr(0, file.rfind('.')));
+    if (ours && !is_being_written(path)) ::unlink(path.c_str());
+  }
+}
+
 int run_batch(const BatchOptions& options) {
   const BatchShard shard = options.shard.empty() ? BatchShard{} : read_shard(options.shard);
   std::vector<BatchItem> all =
@@ -359,6 +376,7 @@ int run_batch(const BatchOptions& options) {
         failed > 0 ? concat(", ", failed, " of them failed (--retry-failed)").c_str() : "");
   }
 
+  remove_abandoned(options.output, missing);
   allow_many_files();
   std::optional<OwnServer> own;
   std::string key = urls.empty() ? random_key() : read_client_key(options.api_key_file);
