@@ -302,7 +302,11 @@ Spoken read_signs(const Tokens& tokens, size_t i) {
   const std::string before = lower(tokens.before(i));
   const bool column = listed(" select press hit the a ", before) ||  // "SELECT * FROM users"
                       (i > 0 && tokens.after(i) == "to");
-  return {SignReader(core, shouting, column ? "star" : "times").run()};
+  const bool negative = core.size() > 1 && core[0] == '-' && is_letter(core[1]) &&
+                        (core.size() == 2 || !is_letter(core[2])) && is_operator(tokens.before(i));
+  std::string words =
+      SignReader(core.substr(negative ? 1 : 0), shouting, column ? "star" : "times").run();
+  return {negative ? "minus " + words : words};  // "x = -b"
 }
 
 }  // namespace syrinx::english
