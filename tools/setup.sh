@@ -30,7 +30,8 @@ is_installed() {
 name_here() {
   local name
   for name in ${1//|/ }; do
-    if apt-cache policy "$name" 2>/dev/null | grep -q '^  Candidate: [^(]'; then
+    # grep -q would end apt-cache by a broken pipe, which pipefail reports as a failure.
+    if apt-cache policy "$name" 2>/dev/null | grep '^  Candidate: [^(]' >/dev/null; then
       echo "$name"
       return
     fi
@@ -176,7 +177,7 @@ build() {
   mkdir -p "$root/build"
   [ -f "$dir/build.ninja" ] || stale=yes
   for option in "$@"; do
-    sed 's/^/-D/; s/:[A-Z]*=/=/' "$dir/CMakeCache.txt" 2>/dev/null | grep -qxF -- "$option" ||
+    sed 's/^/-D/; s/:[A-Z]*=/=/' "$dir/CMakeCache.txt" 2>/dev/null | grep -xF -- "$option" >/dev/null ||
       stale=yes
   done
   if [ "$stale" = yes ]; then

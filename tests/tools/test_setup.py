@@ -55,6 +55,20 @@ class Packages(unittest.TestCase):
             self.assertEqual(log.read(), "Get:1 some line\nE: dlstatus\n")
 
 
+class Names(unittest.TestCase):
+    def test_a_name_that_apt_knows(self):
+        """apt-cache goes on to write after the line that was looked for."""
+        with tempfile.TemporaryDirectory() as place:
+            with open(os.path.join(place, "apt-cache"), "w", encoding="utf-8") as file:
+                file.write("#!/bin/bash\n[ $2 = new ] || { echo '  Candidate: (none)'; exit; }\n"
+                           "echo '  Candidate: 1.0'\nsleep 0.2\nfor i in {1..20000}; do echo line $i; done\n")
+            os.chmod(file.name, 0o755)
+            run = subprocess.run(["bash", "-c", f'source "{SETUP}"; name_here "old|new|newest"; name_here "old|older"'],
+                                 capture_output=True, text=True, check=True,
+                                 env={"PATH": place + ":/usr/bin:/bin"})
+        self.assertEqual(run.stdout.split(), ["new", "old"])
+
+
 class Interrupted(unittest.TestCase):
     def interrupt(self, apt_get):
         """Presses Ctrl-C 1 s after install_packages has called this `apt-get install`."""
