@@ -68,7 +68,7 @@ def about(index, pace):
 def config(pace, decoder, temperature):
     return {
         "model_type": "finch", "voice": VOICES["default"],
-        "licence": "CMU flite (permissive), notice of hibari (Apache-2.0); see LICENSE",
+        "licence": "CMU flite (permissive), notices of hibari and Kokoro-82M (Apache-2.0); see LICENSE",
         "speakers": [about(index, p) for index, p in enumerate(pace)],
         "speeds": SAFE_SPEEDS,
         "sample_rate": RATE,
@@ -87,7 +87,7 @@ def config(pace, decoder, temperature):
     }
 
 
-def main(lm_path, decoder_path, spoken, out, encoder_out=None, temperature=(0.4, 0.4, 0.4)):
+def main(lm_path, decoder_path, spoken, out, encoder_out=None, temperature=(0.2, 0.4, 0.4)):
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     trained = load_codec(decoder_path)

@@ -31,15 +31,18 @@ SHARE = 3.0     # norm of the adversary's gradient of the samples, divided by th
 ALONE = 100     # first steps, in which only the adversary learns
 SIZES = (6, 20, 64)  # ms of the windows: pulses, the windows of DNSMOS, harmonics
 WIDTHS = (16, 32, 32, 32)
+FINE_HZ, COARSE_HZ = 4000, 100  # above FINE_HZ, bins are joined to bands of about COARSE_HZ
 
 
 class Judge(nn.Module):
     """Converts [B, N] to (scores [B, 1, K', T'], inner layers) of spectrograms of one resolution: convolutions
-    over bins and windows, with the bin's position as a further input."""
+    over bins and windows, with the bin's position as a further input. Above FINE_HZ, neighbouring bins are joined: with
+    each bin alone, two thirds of the scores would judge what is above 4 kHz."""
 
     def __init__(self, ms):
         super().__init__()
         self.size = RATE * ms // 1000
+        self.fine, self.joined = self.size * FINE_HZ // RATE, max(1, round(COARSE_HZ * self.size / RATE))
         self.register_buffer("window", torch.hann_window(self.size))
         layers, before = [], 2
         for width, taps, stride in zip(WIDTHS, (7, 5, 5, 3), ((2, 1), (2, 1), (2, 2), (2, 2))):
@@ -50,6 +53,9 @@ class Judge(nn.Module):
 
     def forward(self, wave):
         spectrogram = torch.stft(wave, self.size, self.size // 4, window=self.window, return_complex=True).abs()
+        if self.joined > 1:
+            power = F.avg_pool1d(spectrogram[:, self.fine :].pow(2).transpose(1, 2), self.joined).transpose(1, 2)
+            spectrogram = torch.cat([spectrogram[:, : self.fine], (power + 1e-9).sqrt()], 1)
         x = (torch.log(spectrogram / self.size**0.5 + 1e-3) + 3)[:, None] / 2
         place = torch.linspace(-1, 1, x.shape[2])[:, None].expand_as(x)
         x, inner = torch.cat([x, place], 1).contiguous(memory_format=torch.channels_last), []
@@ -123,7 +129,10 @@ def decoder_step(decoder, adversary, balance, clear, data, rng, alone):
     losses |= asked
     if alone:
         return losses
-    losses["breath"] = breath_loss(head[:, 4:], pulses[:, 4:], pitch[:, 5 : steps + 1])
+    # The adversary judges how noisy a natural voice is. The share of noise that breath_loss keeps is that of HTS voices.
+    kept = ~torch.isin(speaker[:, steps // 8], torch.tensor(NATURAL))
+    losses["breath"] = (breath_loss(head[kept, 4:], pulses[kept, 4:], pitch[kept, 5 : steps + 1]) if kept.any()
+                        else torch.zeros(()))
     direct = sum(WEIGHTS[k] * losses[k] for k in ("pitch", "voice", "breath"))
     distances = heard_losses(samples, true, phone[:, 1:], speaker[:, 1:], clear, rng)
     near = torch.autograd.grad(sum(WEIGHTS[k] * v for k, v in distances.items()), samples)[0]

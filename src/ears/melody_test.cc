@@ -69,18 +69,17 @@ TEST(Melody, NoiseAndSilenceHaveNone) {
 }
 
 TEST(Melody, StatementsFallAndQuestionsDoNot) {
-  constexpr const char *kLow = "heron",
-                       *kHigh = "raven";  // statements must end low, questions high
+  constexpr const char* kSpeaker = "curlew";  // its statements end low, its questions high
   for (const char* text : {"I would like a cup of tea.", "She lives in London.",
                            "We went to the market yesterday.", "The weather is nice today."}) {
     Melody melody;
-    hear_all(melody, spoken(text, kLow));
+    hear_all(melody, spoken(text, kSpeaker));
     EXPECT_TRUE(melody.fell()) << text << melody.ending().value_or(99);
   }
   for (const char* text : {"Would you like a cup of tea?", "Is she living in London?",
                            "Did you go to the market yesterday?", "Is the weather nice today?"}) {
     Melody melody;
-    hear_all(melody, spoken(text, kHigh));
+    hear_all(melody, spoken(text, kSpeaker));
     EXPECT_FALSE(melody.fell()) << text;
     EXPECT_GT(melody.ending().value_or(-99), 0.5) << text;
   }
